@@ -1,0 +1,60 @@
+//! What happened, for those who listen. How an event looks on the wire is the server's business.
+
+use crate::id::UserId;
+use crate::stay::{StayHold, StayReservation};
+
+/// A change that was committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    StayHoldPlaced(StayHold),
+    StayHoldCancelled(StayHold),
+    StayHoldReplaced(StayHold),
+    StayReservationConfirmed(StayReservation),
+    StayReservationCancelled(StayReservation),
+}
+
+impl Event {
+    /// Whose event this is.
+    pub fn owner(&self) -> UserId {
+        match self {
+            Self::StayHoldPlaced(hold) | Self::StayHoldCancelled(hold) | Self::StayHoldReplaced(hold) => hold.owner,
+            Self::StayReservationConfirmed(reservation) | Self::StayReservationCancelled(reservation) => {
+                reservation.user
+            }
+        }
+    }
+
+    /// Whether the event goes through the outbox, in the same commit as its cause, and is never lost. Events of holds
+    /// are told to whoever listens now.
+    pub fn is_durable(&self) -> bool {
+        match self {
+            Self::StayHoldPlaced(_) | Self::StayHoldCancelled(_) | Self::StayHoldReplaced(_) => false,
+            Self::StayReservationConfirmed(_) | Self::StayReservationCancelled(_) => true,
+        }
+    }
+}
+
+/// The events of a batch, in order. Those of a refused command are undone with it.
+#[derive(Debug, Default)]
+pub struct EventLog {
+    stamp: u64,
+    entries: Vec<(u64, Event)>,
+}
+
+impl EventLog {
+    pub fn push(&mut self, event: Event) {
+        self.entries.push((self.stamp, event));
+    }
+
+    pub fn take(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.entries).into_iter().map(|(_, event)| event).collect()
+    }
+
+    pub(crate) fn begin(&mut self, stamp: u64) {
+        self.stamp = stamp;
+    }
+
+    pub(crate) fn roll_back(&mut self, stamp: u64) {
+        while self.entries.pop_if(|(entry, _)| *entry >= stamp).is_some() {}
+    }
+}

@@ -1,0 +1,138 @@
+//! The life of a claim: an all-or-nothing hold on one or more units, for one owner, that ends by itself.
+//!
+//! A hold never changes a durable count. Its quantities are counted in `rows.held` by the second in which they end; no
+//! job has to run for them to stop counting. What is claimed, and what confirming writes down, is the vertical's.
+
+use crate::command::{Context, Decision};
+use crate::id::{HoldId, UserId};
+use crate::rejection::Rejection;
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::time::{Span, Timestamp};
+use crate::unit::{Holder, Kind, Unit};
+
+/// Ended holds stay readable this long.
+pub const ENDED_HOLD_KEPT: Span = Span::from_hours(24);
+
+/// No setting may let a hold live longer. Stores rely on it to find all live holds without an index.
+pub const HOLD_TTL_MAX: Span = Span::from_hours(24);
+
+/// What a vertical claims with a hold.
+pub trait Claim: Clone + std::fmt::Debug + PartialEq {
+    const KIND: Kind;
+
+    /// Each unit once, with the quantity claimed of it.
+    fn lines(&self) -> impl Iterator<Item = (Unit, u32)>;
+}
+
+/// A claim and its life. The fields of the claim can be read as if they were the hold's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hold<C> {
+    pub id: HoldId,
+    pub owner: UserId,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+    pub state: HoldState,
+    pub claim: C,
+}
+
+/// What has been done with a hold. Running out of time is not done by anyone, so it is not a state: see [`Status`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldState {
+    Held,
+    /// It became the record of this number.
+    Confirmed { record: u64 },
+    Cancelled,
+    Replaced { by: HoldId },
+}
+
+/// What a hold is at a given moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    Held,
+    Confirmed { record: u64 },
+    Cancelled,
+    Replaced,
+    Expired,
+}
+
+impl<C: Claim> Hold<C> {
+    pub fn status(&self, now: Timestamp) -> Status {
+        match self.state {
+            HoldState::Held if now < self.expires_at => Status::Held,
+            HoldState::Held => Status::Expired,
+            HoldState::Confirmed { record } => Status::Confirmed { record },
+            HoldState::Cancelled => Status::Cancelled,
+            HoldState::Replaced { .. } => Status::Replaced,
+        }
+    }
+
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        self.status(now) == Status::Held
+    }
+}
+
+impl<C> std::ops::Deref for Hold<C> {
+    type Target = C;
+
+    fn deref(&self) -> &C {
+        &self.claim
+    }
+}
+
+impl<C: Claim> Row for Hold<C> {}
+
+/// `available(unit, now) = capacity − confirmed − held(now)`, the one formula.
+pub fn available(rows: &mut Rows, unit: Unit, capacity: u32, confirmed: u32, now: Timestamp) -> Decision<u32> {
+    let held = held(rows, unit, now)?;
+    Ok(capacity.saturating_sub(confirmed).saturating_sub(held))
+}
+
+/// What is held of a unit at `now`.
+pub fn held(rows: &mut Rows, unit: Unit, now: Timestamp) -> Decision<u32> {
+    Ok(rows.held.get(&unit)?.map_or(0, |tally| tally.live(now)))
+}
+
+/// Refuses one who already has as many live holds of a kind as anybody may have.
+pub fn check_holder(rows: &mut Rows, at: &Context, kind: Kind, user: UserId) -> Decision<()> {
+    let live = rows.holders.get(&Holder { kind, user })?.map_or(0, |tally| tally.live(at.now));
+    let max = at.limits.holds_per_user_max;
+    if live < max { Ok(()) } else { Err(Rejection::TooManyHolds { max }.into()) }
+}
+
+/// Says which counts [`count`] and [`uncount`] will touch.
+pub fn want_counts<C: Claim>(rows: &mut Rows, owner: UserId, claim: &C) {
+    rows.holders.want(&Holder { kind: C::KIND, user: owner });
+    for (unit, _) in claim.lines() {
+        rows.held.want(&unit);
+    }
+}
+
+/// Counts a new hold on its units and for its owner. The vertical has checked that there is room.
+pub fn count<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Decision<()> {
+    for (unit, quantity) in hold.claim.lines() {
+        let mut tally = rows.held.get(&unit)?.cloned().unwrap_or_default();
+        tally.add(hold.expires_at, quantity, now);
+        rows.held.put(unit, tally);
+    }
+    let holder = Holder { kind: C::KIND, user: hold.owner };
+    let mut tally = rows.holders.get(&holder)?.cloned().unwrap_or_default();
+    tally.add(hold.expires_at, 1, now);
+    rows.holders.put(holder, tally);
+    Ok(())
+}
+
+/// Takes a live hold out of all counts: it was confirmed, cancelled or replaced.
+pub fn uncount<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Decision<()> {
+    assert!(hold.is_live(now), "only a live hold is counted");
+    for (unit, quantity) in hold.claim.lines() {
+        let mut tally = rows.held.get(&unit)?.cloned().expect("a live hold is counted on each of its units");
+        tally.remove(hold.expires_at, quantity, now);
+        if tally.is_empty() { rows.held.delete(unit) } else { rows.held.put(unit, tally) }
+    }
+    let holder = Holder { kind: C::KIND, user: hold.owner };
+    let mut tally = rows.holders.get(&holder)?.cloned().expect("a live hold is counted for its owner");
+    tally.remove(hold.expires_at, 1, now);
+    if tally.is_empty() { rows.holders.delete(holder) } else { rows.holders.put(holder, tally) }
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! The rules of Holdfast, and nothing else.
+//!
+//! A decision is a function of the rows it read, the command and `now`. It never does I/O, never waits, never asks for
+//! the time or a random number, and knows no wire format. What it lacks it names ([`Missing`]); what it refuses it
+//! says ([`Rejection`]); what it changes it writes into the [`Rows`] it was given.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | [`unit`] | the smallest claimable thing, and the [`Tally`] that counts holds by the second in which they end |
+//! | [`hold`] | the life of a claim: claim, replace, confirm, release, run out |
+//! | [`table`], [`rows`] | the working set a decision reads and writes, with rollback |
+//! | [`command`] | what a command is, and how it stops |
+//! | [`rejection`] | every business refusal there is |
+//! | [`event`] | what happened, for those who listen |
+//! | [`receipt`] | idempotency keys |
+//! | [`stay`] | hotel nights: room types, holds, reservations |
+
+pub mod actor;
+pub mod command;
+pub mod event;
+pub mod hold;
+pub mod id;
+pub mod money;
+pub mod receipt;
+pub mod rejection;
+pub mod rows;
+pub mod stay;
+pub mod table;
+pub mod time;
+pub mod unit;
+
+pub use actor::Actor;
+pub use command::{Command, Context, Decision, Limits, Missing, Stop};
+pub use event::Event;
+pub use rejection::{Fault, Rejection};
+pub use rows::Rows;
+pub use time::Timestamp;
+pub use unit::{Kind, Tally, Unit};

@@ -1,0 +1,32 @@
+//! Money is an integer in the currency's minor unit.
+
+use crate::rejection::{Fault, Rejection};
+
+/// The largest price of one unit. Ninety nights of it still fit into 2^53.
+pub const PRICE_MAX: i64 = 1_000_000_000_000;
+
+/// An ISO 4217 code: three capital letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Currency([u8; 3]);
+
+impl Currency {
+    pub const KRW: Self = Self(*b"KRW");
+
+    pub fn parse(text: &str) -> Option<Self> {
+        let code: [u8; 3] = text.as_bytes().try_into().ok()?;
+        code.iter().all(u8::is_ascii_uppercase).then_some(Self(code))
+    }
+
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("three ASCII letters")
+    }
+}
+
+/// Zero is a price too: some things are free.
+pub fn check_price(field: &'static str, price: i64) -> Result<i64, Rejection> {
+    if (0..=PRICE_MAX).contains(&price) {
+        Ok(price)
+    } else {
+        Err(Rejection::invalid(field, Fault::OutOfRange { min: 0, max: PRICE_MAX }))
+    }
+}

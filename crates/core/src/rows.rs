@@ -1,0 +1,103 @@
+//! The working set of a batch: all rows its commands read and write. A store fills it and writes it back; a complete
+//! one ([`Rows::memory`]) is a store's own memory.
+
+use crate::command::{Decision, Missing};
+use crate::event::{Event, EventLog};
+use crate::id::{IdRange, Sequence};
+use crate::receipt::{Receipt, ReceiptId};
+use crate::stay;
+use crate::table::{Row, Table, TableSet};
+use crate::unit::{Holder, Tally, Unit, UnitsFrom};
+
+/// Everything a decision can see. A new vertical adds a field.
+#[derive(Debug, Default)]
+pub struct Rows {
+    tables: Tables,
+    pub events: EventLog,
+    stamp: u64,
+}
+
+/// The tables of all verticals, and what they share.
+#[derive(Debug, Default)]
+pub struct Tables {
+    pub ids: Table<Sequence, IdRange>,
+    pub receipts: Table<ReceiptId, Receipt>,
+    /// Derived: what is held of each unit.
+    pub held: Table<Unit, Tally, UnitsFrom>,
+    /// Derived: how many live holds of a kind each user has.
+    pub holders: Table<Holder, Tally>,
+    pub stay: stay::Tables,
+}
+
+crate::table_set!(Tables { ids, receipts, held, holders, stay });
+
+impl Row for IdRange {}
+
+impl Rows {
+    /// For a store's memory: derived rows are all here, other rows are a cache.
+    pub fn memory() -> Self {
+        Self::from(Tables {
+            held: Table::complete(),
+            holders: Table::complete(),
+            stay: stay::Tables::memory(),
+            ..Tables::default()
+        })
+    }
+
+    /// For tests and tools that keep everything in memory.
+    pub fn complete() -> Self {
+        Self::from(Tables {
+            ids: Table::complete(),
+            receipts: Table::complete(),
+            held: Table::complete(),
+            holders: Table::complete(),
+            stay: stay::Tables::complete(),
+        })
+    }
+
+    /// Runs `decide`; if it stops, nothing it wrote remains. Attempts may be nested.
+    pub fn attempt<T>(&mut self, decide: impl FnOnce(&mut Self) -> Decision<T>) -> Decision<T> {
+        self.stamp += 1;
+        let stamp = self.stamp;
+        self.begin(stamp);
+        self.events.begin(stamp);
+        let result = decide(self);
+        if result.is_err() {
+            self.roll_back(stamp);
+            self.events.roll_back(stamp);
+        }
+        result
+    }
+
+    /// The next number of a sequence.
+    pub fn next_id(&mut self, sequence: Sequence) -> Result<u64, Missing> {
+        let range = *self.ids.get(&sequence)?.unwrap_or(&IdRange { next: 1, last: crate::id::ID_MAX });
+        assert!(range.next <= range.last, "a store sets aside enough numbers for a batch");
+        self.ids.put(sequence, IdRange { next: range.next + 1, ..range });
+        Ok(range.next)
+    }
+
+    pub fn emit(&mut self, event: Event) {
+        self.events.push(event);
+    }
+}
+
+impl From<Tables> for Rows {
+    fn from(tables: Tables) -> Self {
+        Self { tables, events: EventLog::default(), stamp: 0 }
+    }
+}
+
+impl std::ops::Deref for Rows {
+    type Target = Tables;
+
+    fn deref(&self) -> &Tables {
+        &self.tables
+    }
+}
+
+impl std::ops::DerefMut for Rows {
+    fn deref_mut(&mut self) -> &mut Tables {
+        &mut self.tables
+    }
+}

@@ -1,0 +1,133 @@
+//! What must be true of a whole store, checked record by record: for every night, held + confirmed + free = capacity,
+//! every confirmed count has its reservations, every confirmed hold its reservation.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::room_type::{Night, NightId, RoomType, RoomTypeId};
+use super::{ReservationId, ReservationState, StayHold, StayReservation};
+use crate::hold::Status;
+use crate::id::HoldId;
+use crate::time::Timestamp;
+
+/// Collects records in any order; [`finish`](Self::finish) says what is wrong.
+#[derive(Debug)]
+pub struct StayAudit {
+    now: Timestamp,
+    totals: HashMap<RoomTypeId, u32>,
+    nights: BTreeMap<NightId, Counted>,
+    holds_confirmed: HashMap<HoldId, u64>,
+    reservations: HashMap<ReservationId, HoldId>,
+    findings: Vec<String>,
+    records: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counted {
+    row: Option<Night>,
+    reserved: u32,
+    held: u32,
+}
+
+impl StayAudit {
+    pub fn new(now: Timestamp) -> Self {
+        Self {
+            now,
+            totals: HashMap::new(),
+            nights: BTreeMap::new(),
+            holds_confirmed: HashMap::new(),
+            reservations: HashMap::new(),
+            findings: Vec::new(),
+            records: 0,
+        }
+    }
+
+    pub fn room_type(&mut self, room_type: &RoomType) {
+        self.records += 1;
+        self.totals.insert(room_type.id, room_type.total_quantity);
+    }
+
+    pub fn night(&mut self, id: NightId, night: Night) {
+        self.records += 1;
+        self.nights.entry(id).or_default().row = Some(night);
+    }
+
+    pub fn hold(&mut self, hold: &StayHold) {
+        self.records += 1;
+        match hold.status(self.now) {
+            Status::Held => {
+                for date in hold.dates.nights() {
+                    self.nights.entry(NightId { room_type: hold.room_type, date }).or_default().held += 1;
+                }
+            }
+            Status::Confirmed { record } => {
+                self.holds_confirmed.insert(hold.id, record);
+            }
+            Status::Cancelled | Status::Replaced | Status::Expired => {}
+        }
+        if hold.expires_at <= hold.created_at {
+            self.findings.push(format!("hold {}: ends before it begins", hold.id));
+        }
+    }
+
+    pub fn reservation(&mut self, reservation: &StayReservation) {
+        self.records += 1;
+        if self.reservations.insert(reservation.id, reservation.hold).is_some() {
+            self.findings.push(format!("reservation {}: there are two of that number", reservation.id));
+        }
+        if reservation.state == ReservationState::Confirmed {
+            for date in reservation.dates.nights() {
+                self.nights.entry(NightId { room_type: reservation.room_type, date }).or_default().reserved += 1;
+            }
+        }
+    }
+
+    /// How many records were looked at.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// What is wrong, one sentence each; empty if all is well.
+    pub fn finish(mut self) -> Vec<String> {
+        self.check_nights();
+        self.check_holds();
+        self.findings
+    }
+
+    fn check_nights(&mut self) {
+        for (id, counted) in &self.nights {
+            let place = format!("room type {}, night {}", id.room_type, id.date);
+            let Some(total) = self.totals.get(&id.room_type).copied() else {
+                self.findings.push(format!("{place}: there is no such room type"));
+                continue;
+            };
+            let written = counted.row.map_or(0, |night| night.reserved);
+            if written != counted.reserved {
+                let found = counted.reserved;
+                self.findings.push(format!("{place}: {written} counted as reserved, {found} reservations found"));
+            }
+            // A room type may shrink below what it had in the past; the row remembers the total of its own time.
+            let capacity = counted.row.map_or(total, |night| night.total_quantity.max(total));
+            let used = written + counted.held;
+            if used > capacity {
+                let held = counted.held;
+                self.findings.push(format!("{place}: oversold: {written} reserved + {held} held of {capacity}"));
+            }
+        }
+    }
+
+    fn check_holds(&mut self) {
+        let mut holds_seen = HashMap::new();
+        for (number, hold) in &self.reservations {
+            if let Some(other) = holds_seen.insert(hold, number) {
+                self.findings.push(format!("hold {hold}: confirmed twice, as reservations {other} and {number}"));
+            }
+        }
+        for (hold, record) in &self.holds_confirmed {
+            let found = ReservationId::new(*record).and_then(|number| self.reservations.get(&number));
+            if found != Some(hold) {
+                self.findings.push(format!("hold {hold}: confirmed, but reservation {record} is not its own"));
+            }
+        }
+        self.findings.sort();
+    }
+}

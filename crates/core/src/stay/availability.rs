@@ -1,0 +1,59 @@
+//! What is free, night by night.
+
+use jiff::civil::Date;
+
+use super::room_type::{self, NightId, RoomTypeId};
+use super::{StayDates, night_unit};
+use crate::command::{Context, Decision};
+use crate::hold;
+use crate::rows::Rows;
+
+/// What can be booked of a room type on some dates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Availability {
+    pub room_type: RoomTypeId,
+    pub dates: StayDates,
+    /// Of the night with the least: so many whole stays can still be held.
+    pub available: u32,
+    pub nights: Vec<NightAvailability>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NightAvailability {
+    pub date: Date,
+    pub total_quantity: u32,
+    pub reserved: u32,
+    pub held: u32,
+    pub available: u32,
+    pub closed: bool,
+}
+
+pub fn availability(
+    rows: &mut Rows,
+    at: &Context,
+    room_type: RoomTypeId,
+    dates: StayDates,
+) -> Decision<Availability> {
+    rows.stay.room_types.want(&room_type);
+    for date in dates.nights() {
+        rows.stay.nights.want(&NightId { room_type, date });
+        rows.held.want(&night_unit(room_type, date));
+    }
+    let total_quantity = room_type::find(rows, room_type)?.total_quantity;
+    let mut nights = Vec::new();
+    for date in dates.nights() {
+        let night = room_type::night(rows, NightId { room_type, date })?;
+        let unit = night_unit(room_type, date);
+        let free = hold::available(rows, unit, total_quantity, night.reserved, at.now)?;
+        nights.push(NightAvailability {
+            date,
+            total_quantity,
+            reserved: night.reserved,
+            held: hold::held(rows, unit, at.now)?,
+            available: if night.closed { 0 } else { free },
+            closed: night.closed,
+        });
+    }
+    let available = nights.iter().map(|night| night.available).min().expect("a stay has at least one night");
+    Ok(Availability { room_type, dates, available, nights })
+}

@@ -1,0 +1,329 @@
+//! Holding a room: placing, replacing, confirming and cancelling.
+
+use uuid::Uuid;
+
+use super::room_type::{self, Night, NightId, RoomTypeId};
+use super::{
+    ClientKey, DAYS_AHEAD_MAX, DatesKey, HOLD_NIGHTS_MAX, LiveHold, ReservationId, ReservationState, StayDates,
+    StayReservation, night_unit,
+};
+use crate::actor::Actor;
+use crate::command::{Command, Context, Decision, Stop};
+use crate::event::Event;
+use crate::hold::{self, Claim, Hold, HoldState, Status};
+use crate::id::{HoldId, Sequence, UserId};
+use crate::money::Currency;
+use crate::rejection::{Fault, Rejection};
+use crate::rows::Rows;
+use crate::time::Timestamp;
+use crate::unit::{Kind, Unit};
+
+/// A hold on one room of a type, for each night of a stay.
+pub type StayHold = Hold<StayClaim>;
+
+/// What a stay's hold claims, and on which terms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StayClaim {
+    pub room_type: RoomTypeId,
+    pub dates: StayDates,
+    pub client_key: ClientHoldKey,
+    /// For the whole stay, frozen when the hold was placed.
+    pub price: i64,
+    pub currency: Currency,
+}
+
+impl Claim for StayClaim {
+    const KIND: Kind = Kind::Stay;
+
+    fn lines(&self) -> impl Iterator<Item = (Unit, u32)> {
+        self.dates.nights().map(|date| (night_unit(self.room_type, date), 1))
+    }
+}
+
+/// The key a client gives to a hold. Remembers how it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ClientHoldKey {
+    Uuid(Uuid),
+    Ulid([u8; 26]),
+}
+
+/// Places a hold; one's own live hold on the same dates is replaced in the same step.
+#[derive(Clone, Debug)]
+pub struct PlaceHold {
+    pub id: HoldId,
+    pub user: UserId,
+    pub room_type: RoomTypeId,
+    pub dates: StayDates,
+    pub client_key: ClientHoldKey,
+}
+
+impl Command for PlaceHold {
+    type Outcome = StayHold;
+    const NAME: &'static str = "stay.hold.place";
+
+    fn decide(&self, rows: &mut Rows, at: &Context) -> Decision<StayHold> {
+        self.want(rows);
+        let room_type = room_type::find(rows, self.room_type)?;
+        self.check_dates(room_type.zone.today(at))?;
+        self.check_client_key(rows, at.now)?;
+        if let Some(old) = live_hold_on(rows, self.dates_key(), at.now)? {
+            end(rows, &old, HoldState::Replaced { by: self.id }, at.now)?;
+            rows.emit(Event::StayHoldReplaced(Hold { state: HoldState::Replaced { by: self.id }, ..old }));
+        }
+        hold::check_holder(rows, at, Kind::Stay, self.user)?;
+        for date in self.dates.nights() {
+            let night = room_type::night(rows, NightId { room_type: self.room_type, date })?;
+            let unit = night_unit(self.room_type, date);
+            let free = hold::available(rows, unit, room_type.total_quantity, night.reserved, at.now)?;
+            if free == 0 || night.closed {
+                return Err(Rejection::RoomNotAvailable { date, available: 0 }.into());
+            }
+        }
+        let nights = self.dates.nights().count() as i64;
+        let hold = StayHold {
+            id: self.id,
+            owner: self.user,
+            created_at: at.now,
+            expires_at: at.now + at.limits.stay.hold_ttl,
+            state: HoldState::Held,
+            claim: StayClaim {
+                room_type: self.room_type,
+                dates: self.dates,
+                client_key: self.client_key,
+                price: room_type.base_price * nights,
+                currency: room_type.currency,
+            },
+        };
+        remember(rows, &hold, at.now)?;
+        rows.stay.holds.put(hold.id, hold.clone());
+        rows.emit(Event::StayHoldPlaced(hold.clone()));
+        Ok(hold)
+    }
+}
+
+impl PlaceHold {
+    fn want(&self, rows: &mut Rows) {
+        rows.stay.room_types.want(&self.room_type);
+        rows.stay.by_dates.want(&self.dates_key());
+        rows.stay.by_client_key.want(&self.client_key());
+        rows.holders.want(&crate::unit::Holder { kind: Kind::Stay, user: self.user });
+        for date in self.dates.nights() {
+            rows.stay.nights.want(&NightId { room_type: self.room_type, date });
+            rows.held.want(&night_unit(self.room_type, date));
+        }
+    }
+
+    fn check_dates(&self, today: jiff::civil::Date) -> Result<(), Rejection> {
+        let StayDates { check_in, check_out } = self.dates;
+        StayDates::new(check_in, check_out, HOLD_NIGHTS_MAX, ["checkIn", "checkOut"])?;
+        if check_in < today {
+            return Err(Rejection::invalid("checkIn", Fault::InThePast));
+        }
+        let last = today.saturating_add(jiff::Span::new().days(DAYS_AHEAD_MAX));
+        if check_in > last {
+            return Err(Rejection::invalid("checkIn", Fault::TooFarAhead { days_max: DAYS_AHEAD_MAX }));
+        }
+        Ok(())
+    }
+
+    fn check_client_key(&self, rows: &mut Rows, now: Timestamp) -> Decision<()> {
+        let Some(pointer) = rows.stay.by_client_key.get(&self.client_key())?.copied() else { return Ok(()) };
+        match live_hold(rows, pointer, now)? {
+            Some(hold) if hold.owner != self.user => Err(Rejection::StayHoldKeyConflict.into()),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn dates_key(&self) -> DatesKey {
+        DatesKey { user: self.user, room_type: self.room_type, dates: self.dates }
+    }
+
+    fn client_key(&self) -> ClientKey {
+        ClientKey { key: self.client_key, room_type: self.room_type, dates: self.dates }
+    }
+}
+
+/// Places many holds at once. Each line stands for itself: one that is refused spoils no other.
+#[derive(Clone, Debug)]
+pub struct PlaceHolds(pub Vec<Result<PlaceHold, Rejection>>);
+
+impl Command for PlaceHolds {
+    type Outcome = Vec<Result<StayHold, Rejection>>;
+    const NAME: &'static str = "stay.hold.place_batch";
+
+    fn decide(&self, rows: &mut Rows, at: &Context) -> Decision<Self::Outcome> {
+        let mut results = Vec::with_capacity(self.0.len());
+        let mut missing = false;
+        for line in &self.0 {
+            let placed = match line {
+                Ok(line) => rows.attempt(|rows| line.decide(rows, at)),
+                Err(rejection) => Err(rejection.clone().into()),
+            };
+            match placed {
+                Ok(hold) => results.push(Ok(hold)),
+                Err(Stop::Rejected(rejection)) => results.push(Err(rejection)),
+                // Go on to the end, so that all lines' rows are loaded in one go.
+                Err(Stop::Missing) => missing = true,
+            }
+        }
+        if missing { Err(Stop::Missing) } else { Ok(results) }
+    }
+
+    fn weight(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Turns a live hold into a reservation.
+#[derive(Clone, Debug)]
+pub struct ConfirmHold {
+    pub id: HoldId,
+    pub actor: Actor,
+}
+
+impl Command for ConfirmHold {
+    type Outcome = StayReservation;
+    const NAME: &'static str = "stay.hold.confirm";
+
+    fn decide(&self, rows: &mut Rows, at: &Context) -> Decision<StayReservation> {
+        rows.ids.want(&Sequence::StayReservation);
+        let hold = open_hold(rows, self.id, self.actor, at.now)?;
+        let number = rows.next_id(Sequence::StayReservation)?;
+        end(rows, &hold, HoldState::Confirmed { record: number }, at.now)?;
+        let room_type = room_type::find(rows, hold.room_type)?;
+        for date in hold.dates.nights() {
+            let id = NightId { room_type: hold.room_type, date };
+            let night = room_type::night(rows, id)?;
+            let reserved = night.reserved + 1;
+            assert!(reserved <= room_type.total_quantity, "a live hold can always be confirmed");
+            rows.stay.nights.put(id, Night { total_quantity: room_type.total_quantity, reserved, ..night });
+        }
+        let reservation = StayReservation {
+            id: ReservationId::new(number).expect("sequences give ids"),
+            hold: hold.id,
+            user: hold.owner,
+            room_type: hold.room_type,
+            dates: hold.dates,
+            price: hold.price,
+            currency: hold.currency,
+            confirmed_at: at.now,
+            state: ReservationState::Confirmed,
+        };
+        rows.stay.reservations.put(reservation.id, reservation.clone());
+        rows.emit(Event::StayReservationConfirmed(reservation.clone()));
+        Ok(reservation)
+    }
+}
+
+/// Gives a live hold back.
+#[derive(Clone, Debug)]
+pub struct CancelHold {
+    pub id: HoldId,
+    pub actor: Actor,
+}
+
+impl Command for CancelHold {
+    type Outcome = ();
+    const NAME: &'static str = "stay.hold.cancel";
+
+    fn decide(&self, rows: &mut Rows, at: &Context) -> Decision<()> {
+        let hold = open_hold(rows, self.id, self.actor, at.now)?;
+        end(rows, &hold, HoldState::Cancelled, at.now)?;
+        rows.emit(Event::StayHoldCancelled(Hold { state: HoldState::Cancelled, ..hold }));
+        Ok(())
+    }
+}
+
+/// The hold, for one who may see it.
+pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<StayHold> {
+    let hold = rows.stay.holds.get(&id)?.cloned().ok_or(Rejection::StayHoldNotFound)?;
+    actor.must_own(hold.owner)?;
+    Ok(hold)
+}
+
+/// Writes down what is derived from a live hold: its counts and the two pointers to it. Stores that keep derived rows
+/// in memory call this for every live hold when they start.
+pub fn remember(rows: &mut Rows, hold: &StayHold, now: Timestamp) -> Decision<()> {
+    hold::count(rows, hold, now)?;
+    let pointer = LiveHold { hold: hold.id, expires_at: hold.expires_at };
+    rows.stay.by_dates.put(dates_key_of(hold), pointer);
+    rows.stay.by_client_key.put(client_key_of(hold), pointer);
+    Ok(())
+}
+
+/// Ends a live hold before its time, and with it everything derived from it.
+fn end(rows: &mut Rows, hold: &StayHold, state: HoldState, now: Timestamp) -> Decision<()> {
+    hold::uncount(rows, hold, now)?;
+    rows.stay.by_dates.delete(dates_key_of(hold));
+    rows.stay.by_client_key.delete(client_key_of(hold));
+    rows.stay.holds.put(hold.id, StayHold { state, ..hold.clone() });
+    Ok(())
+}
+
+/// The hold, if it can still be confirmed or cancelled by `actor`; its nights and counts are loaded with it.
+fn open_hold(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decision<StayHold> {
+    let hold = find(rows, id, actor)?;
+    match hold.status(now) {
+        Status::Held => {}
+        Status::Expired | Status::Replaced => return Err(Rejection::StayHoldExpired.into()),
+        Status::Cancelled => return Err(Rejection::StayHoldAlreadyProcessed { reservation: None }.into()),
+        Status::Confirmed { record } => {
+            return Err(Rejection::StayHoldAlreadyProcessed { reservation: Some(record) }.into());
+        }
+    }
+    rows.stay.room_types.want(&hold.room_type);
+    for date in hold.dates.nights() {
+        rows.stay.nights.want(&NightId { room_type: hold.room_type, date });
+    }
+    hold::want_counts(rows, hold.owner, &hold.claim);
+    Ok(hold)
+}
+
+fn live_hold_on(rows: &mut Rows, key: DatesKey, now: Timestamp) -> Decision<Option<StayHold>> {
+    match rows.stay.by_dates.get(&key)?.copied() {
+        Some(pointer) => live_hold(rows, pointer, now),
+        None => Ok(None),
+    }
+}
+
+/// What a pointer points at, unless that has ended or is gone: a pointer left over never stands in anybody's way.
+fn live_hold(rows: &mut Rows, pointer: LiveHold, now: Timestamp) -> Decision<Option<StayHold>> {
+    if pointer.expires_at <= now {
+        return Ok(None);
+    }
+    Ok(rows.stay.holds.get(&pointer.hold)?.filter(|hold| hold.is_live(now)).cloned())
+}
+
+fn dates_key_of(hold: &StayHold) -> DatesKey {
+    DatesKey { user: hold.owner, room_type: hold.room_type, dates: hold.dates }
+}
+
+fn client_key_of(hold: &StayHold) -> ClientKey {
+    ClientKey { key: hold.client_key, room_type: hold.room_type, dates: hold.dates }
+}
+
+impl ClientHoldKey {
+    /// A UUID in its hyphenated form, or a ULID.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.len() {
+            36 => Uuid::try_parse(text).ok().map(Self::Uuid),
+            26 => {
+                let mut ulid: [u8; 26] = text.as_bytes().try_into().ok()?;
+                ulid.make_ascii_uppercase();
+                // Crockford's alphabet; the first digit holds only three bits.
+                let is_digit = |byte: &u8| byte.is_ascii_digit() || (byte.is_ascii_uppercase() && !b"ILOU".contains(byte));
+                (ulid[0] <= b'7' && ulid.iter().all(is_digit)).then_some(Self::Ulid(ulid))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for ClientHoldKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Uuid(uuid) => uuid.hyphenated().fmt(f),
+            Self::Ulid(ulid) => std::str::from_utf8(ulid).expect("letters and digits").fmt(f),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Hotel nights. A unit is one night of a room type; a hold claims one room for each night of a stay.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | [`room_type`] | what is sold: creating, changing, closing and opening nights |
+//! | [`hold`] | placing, replacing, confirming and cancelling a hold |
+//! | [`reservation`] | what a confirmed hold becomes, and its cancellation |
+//! | [`availability`] | what is free, night by night |
+//! | [`audit`] | what must be true of a whole store |
+
+pub mod audit;
+pub mod availability;
+pub mod hold;
+pub mod reservation;
+pub mod room_type;
+
+use jiff::civil::Date;
+
+use crate::id::{HoldId, UserId};
+use crate::rejection::{Fault, Rejection};
+use crate::table::{Row, Table};
+use crate::time::{Span, Timestamp, date_of_ordinal, date_ordinal};
+use crate::unit::{Kind, Unit};
+
+pub use hold::{ClientHoldKey, StayClaim, StayHold};
+pub use reservation::{ReservationId, ReservationState, StayReservation};
+pub use room_type::{Night, NightId, NightsFrom, RoomType, RoomTypeId};
+
+/// The most nights one hold may claim.
+pub const HOLD_NIGHTS_MAX: u32 = 90;
+/// The most nights one availability query or one closing may span.
+pub const RANGE_NIGHTS_MAX: u32 = 366;
+/// How far ahead a stay may begin: far enough for anyone, near enough that all coming nights can be counted.
+pub const DAYS_AHEAD_MAX: u32 = 36_525;
+
+/// Settings of this vertical.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub hold_ttl: Span,
+}
+
+/// The rows of stays.
+#[derive(Debug, Default)]
+pub struct Tables {
+    pub room_types: Table<RoomTypeId, RoomType>,
+    /// Nights on which something was confirmed or closed; the others have no row.
+    pub nights: Table<NightId, Night, NightsFrom>,
+    pub holds: Table<HoldId, StayHold>,
+    /// Derived: the live hold of a user on these dates of a room type.
+    pub by_dates: Table<DatesKey, LiveHold>,
+    /// Derived: the live hold under a client's key on these dates of a room type.
+    pub by_client_key: Table<ClientKey, LiveHold>,
+    pub reservations: Table<ReservationId, StayReservation>,
+}
+
+crate::table_set!(Tables { room_types, nights, holds, by_dates, by_client_key, reservations });
+
+impl Tables {
+    pub(crate) fn memory() -> Self {
+        Self { by_dates: Table::complete(), by_client_key: Table::complete(), ..Self::default() }
+    }
+
+    pub(crate) fn complete() -> Self {
+        Self {
+            room_types: Table::complete(),
+            nights: Table::complete(),
+            holds: Table::complete(),
+            by_dates: Table::complete(),
+            by_client_key: Table::complete(),
+            reservations: Table::complete(),
+        }
+    }
+}
+
+/// The nights `[check_in, check_out)`: at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StayDates {
+    pub check_in: Date,
+    pub check_out: Date,
+}
+
+impl StayDates {
+    /// `fields` name the two dates in a refusal.
+    pub fn new(check_in: Date, check_out: Date, nights_max: u32, fields: [&'static str; 2]) -> Result<Self, Rejection> {
+        if check_in >= check_out {
+            return Err(Rejection::invalid(fields[1], Fault::EmptyRange));
+        }
+        let dates = Self { check_in, check_out };
+        if dates.nights().take(nights_max as usize + 1).count() > nights_max as usize {
+            return Err(Rejection::invalid(fields[1], Fault::TooManyNights { max: nights_max }));
+        }
+        Ok(dates)
+    }
+
+    pub fn nights(self) -> impl Iterator<Item = Date> {
+        let next = |date: &Date| date.tomorrow().ok();
+        std::iter::successors(Some(self.check_in), next).take_while(move |date| *date < self.check_out)
+    }
+}
+
+/// A user's claim on a room type and dates: at most one is live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DatesKey {
+    pub user: UserId,
+    pub room_type: RoomTypeId,
+    pub dates: StayDates,
+}
+
+/// A client's key on a room type and dates: it belongs to at most one live hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientKey {
+    pub key: ClientHoldKey,
+    pub room_type: RoomTypeId,
+    pub dates: StayDates,
+}
+
+/// A pointer to a hold, good until it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveHold {
+    pub hold: HoldId,
+    pub expires_at: Timestamp,
+}
+
+impl Row for LiveHold {
+    fn ends_at(&self) -> Option<Timestamp> {
+        Some(self.expires_at)
+    }
+}
+
+/// The unit of one night.
+pub fn night_unit(room_type: RoomTypeId, date: Date) -> Unit {
+    Unit { kind: Kind::Stay, resource: room_type.get(), part: date_ordinal(date) }
+}
+
+/// The night of a unit of stays.
+pub fn night_of(unit: Unit) -> NightId {
+    let room_type = RoomTypeId::new(unit.resource).expect("units are made from room types");
+    let date = date_of_ordinal(unit.part).expect("units are made from dates");
+    NightId { room_type, date }
+}

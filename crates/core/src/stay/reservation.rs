@@ -1,0 +1,83 @@
+//! What a confirmed hold becomes.
+
+use super::room_type::{self, Night, NightId, RoomTypeId};
+use super::StayDates;
+use crate::actor::Actor;
+use crate::command::{Command, Context, Decision};
+use crate::event::Event;
+use crate::id::{HoldId, UserId, number_id};
+use crate::money::Currency;
+use crate::rejection::Rejection;
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::time::Timestamp;
+
+number_id!(
+    /// The number of a reservation.
+    ReservationId
+);
+
+/// Nights that are sold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StayReservation {
+    pub id: ReservationId,
+    pub hold: HoldId,
+    pub user: UserId,
+    pub room_type: RoomTypeId,
+    pub dates: StayDates,
+    pub price: i64,
+    pub currency: Currency,
+    pub confirmed_at: Timestamp,
+    pub state: ReservationState,
+}
+
+impl Row for StayReservation {}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReservationState {
+    Confirmed,
+    Cancelled { at: Timestamp },
+}
+
+/// Cancels a reservation and frees its nights; possible until the day before check-in.
+#[derive(Clone, Debug)]
+pub struct CancelReservation {
+    pub id: ReservationId,
+    pub actor: Actor,
+}
+
+impl Command for CancelReservation {
+    type Outcome = StayReservation;
+    const NAME: &'static str = "stay.reservation.cancel";
+
+    fn decide(&self, rows: &mut Rows, at: &Context) -> Decision<StayReservation> {
+        let reservation = find(rows, self.id, self.actor)?;
+        if reservation.state != ReservationState::Confirmed {
+            return Err(Rejection::ReservationAlreadyCancelled.into());
+        }
+        for date in reservation.dates.nights() {
+            rows.stay.nights.want(&NightId { room_type: reservation.room_type, date });
+        }
+        let room_type = room_type::find(rows, reservation.room_type)?;
+        if room_type.zone.today(at) >= reservation.dates.check_in {
+            return Err(Rejection::ReservationNotCancellable.into());
+        }
+        for date in reservation.dates.nights() {
+            let id = NightId { room_type: reservation.room_type, date };
+            let night = room_type::night(rows, id)?;
+            let reserved = night.reserved.checked_sub(1).expect("a confirmed night is counted");
+            rows.stay.nights.put(id, Night { total_quantity: room_type.total_quantity, reserved, ..night });
+        }
+        let cancelled = StayReservation { state: ReservationState::Cancelled { at: at.now }, ..reservation };
+        rows.stay.reservations.put(cancelled.id, cancelled.clone());
+        rows.emit(Event::StayReservationCancelled(cancelled.clone()));
+        Ok(cancelled)
+    }
+}
+
+/// The reservation, for one who may see it.
+pub fn find(rows: &mut Rows, id: ReservationId, actor: Actor) -> Decision<StayReservation> {
+    let reservation = rows.stay.reservations.get(&id)?.cloned().ok_or(Rejection::ReservationNotFound)?;
+    actor.must_own(reservation.user)?;
+    Ok(reservation)
+}

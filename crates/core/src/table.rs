@@ -1,0 +1,498 @@
+//! One kind of row in a working set.
+//!
+//! A [`Table`] knows some rows, knows of others that they do not exist, and writes down which ones it was asked for and
+//! does not know. Writes are journalled, so that a refused command can be undone and a store can be told what changed.
+//! The same type serves a store as its memory: there a *complete* table knows everything, and a row it does not have
+//! does not exist.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::ops::RangeInclusive;
+
+use crate::command::Missing;
+use crate::time::Timestamp;
+
+/// What a table holds.
+pub trait Row: Clone + Debug {
+    /// From when on the row means nothing any more, for rows that end by time alone.
+    fn ends_at(&self) -> Option<Timestamp> {
+        None
+    }
+}
+
+/// What a table is looked up by.
+pub trait Key: Clone + Ord + Hash + Debug {}
+impl<T: Clone + Ord + Hash + Debug> Key for T {}
+
+/// A request for all rows in a range of keys.
+pub trait Scan<K>: Clone + PartialEq + Debug {
+    /// Whether a complete table keeps its keys in order for this.
+    const ORDERED: bool;
+
+    fn range(&self) -> RangeInclusive<K>;
+}
+
+/// For tables that are only looked up row by row.
+#[derive(Clone, PartialEq, Debug)]
+pub enum NoScan {}
+
+impl<K> Scan<K> for NoScan {
+    const ORDERED: bool = false;
+
+    fn range(&self) -> RangeInclusive<K> {
+        match *self {}
+    }
+}
+
+/// What tables, and structs made of tables, can all do. Implement it for such a struct with [`table_set!`].
+pub trait TableSet {
+    /// Journal what follows under `stamp`. Stamps only grow.
+    fn begin(&mut self, stamp: u64);
+    /// Undo everything written under `stamp` or a later one.
+    fn roll_back(&mut self, stamp: u64);
+    /// Whether nothing is wanted.
+    fn is_settled(&self) -> bool;
+    /// Whether anything was written.
+    fn has_changes(&self) -> bool;
+    /// Whether `memory` knows everything that is wanted here.
+    fn is_answered_by(&self, memory: &Self) -> bool;
+    /// Fill in what `memory` knows of what is wanted here.
+    fn answer_from(&mut self, memory: &Self);
+    /// As a store's memory: take over what a committed working set learned and changed.
+    fn absorb(&mut self, committed: &mut Self);
+    /// As a store's memory: forget rows that have ended, and cached rows beyond `cached_max` per table.
+    fn tidy(&mut self, now: Timestamp, cached_max: usize);
+    /// As a store's memory: forget what is only cached.
+    fn drop_cached(&mut self);
+}
+
+/// Rows of one kind, by key.
+#[derive(Debug)]
+pub struct Table<K, V, S = NoScan> {
+    cells: Cells<K, V>,
+    wanted: Vec<K>,
+    scans_wanted: Vec<S>,
+    scans_known: Vec<S>,
+    journal: Vec<Undo<K, V>>,
+    stamp: u64,
+    /// Present if the table is complete.
+    upkeep: Option<Upkeep<K>>,
+}
+
+type Cells<K, V> = HashMap<K, Cell<V>, foldhash::fast::RandomState>;
+
+#[derive(Clone, Debug)]
+enum Cell<V> {
+    Wanted,
+    Known(Option<V>),
+}
+
+#[derive(Debug)]
+struct Undo<K, V> {
+    stamp: u64,
+    key: K,
+    before: Option<Cell<V>>,
+}
+
+/// What a complete table keeps beside its rows.
+#[derive(Debug)]
+struct Upkeep<K> {
+    ordered: BTreeSet<K>,
+    /// When to look whether a row has ended. Each key with an end stands here exactly once.
+    ends: BTreeMap<i64, Vec<K>>,
+}
+
+impl<K, V, S> Default for Table<K, V, S> {
+    fn default() -> Self {
+        Self {
+            cells: HashMap::default(),
+            wanted: Vec::new(),
+            scans_wanted: Vec::new(),
+            scans_known: Vec::new(),
+            journal: Vec::new(),
+            stamp: 0,
+            upkeep: None,
+        }
+    }
+}
+
+impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
+    /// A table that knows all its rows: what it does not have does not exist.
+    pub fn complete() -> Self {
+        Self { upkeep: Some(Upkeep { ordered: BTreeSet::new(), ends: BTreeMap::new() }), ..Self::default() }
+    }
+
+    /// The row, or that there is none, or that it has to be loaded first.
+    pub fn get(&mut self, key: &K) -> Result<Option<&V>, Missing> {
+        self.want(key);
+        match self.cells.get(key) {
+            Some(Cell::Known(row)) => Ok(row.as_ref()),
+            Some(Cell::Wanted) => Err(Missing),
+            None => Ok(None),
+        }
+    }
+
+    /// Says that the row will be needed, without needing it yet.
+    pub fn want(&mut self, key: &K) {
+        if self.upkeep.is_none() && !self.cells.contains_key(key) {
+            self.cells.insert(key.clone(), Cell::Wanted);
+            self.wanted.push(key.clone());
+        }
+    }
+
+    /// The keys of all rows in the range, in order.
+    pub fn scan(&mut self, scan: &S) -> Result<Vec<K>, Missing> {
+        let range = scan.range();
+        if let Some(upkeep) = &self.upkeep {
+            return Ok(upkeep.ordered.range(range).cloned().collect());
+        }
+        if !self.scans_known.contains(scan) {
+            if !self.scans_wanted.contains(scan) {
+                self.scans_wanted.push(scan.clone());
+            }
+            return Err(Missing);
+        }
+        let mut keys: Vec<K> = self
+            .cells
+            .iter()
+            .filter(|(key, cell)| range.contains(key) && matches!(cell, Cell::Known(Some(_))))
+            .map(|(key, _)| key.clone())
+            .collect();
+        keys.sort_unstable();
+        Ok(keys)
+    }
+
+    pub fn put(&mut self, key: K, row: V) {
+        self.write(key, Some(row));
+    }
+
+    pub fn delete(&mut self, key: K) {
+        self.write(key, None);
+    }
+
+    fn write(&mut self, key: K, row: Option<V>) {
+        assert!(self.upkeep.is_none(), "memory is written by absorbing a committed working set");
+        let before = self.cells.insert(key.clone(), Cell::Known(row));
+        self.journal.push(Undo { stamp: self.stamp, key, before });
+    }
+
+    /// The keys a store has to load, each once, in order.
+    pub fn take_wanted(&mut self) -> Vec<K> {
+        let mut keys = std::mem::take(&mut self.wanted);
+        keys.sort_unstable();
+        keys
+    }
+
+    /// The ranges a store has to load.
+    pub fn take_scans_wanted(&mut self) -> Vec<S> {
+        std::mem::take(&mut self.scans_wanted)
+    }
+
+    /// A store's answer. What the working set has written itself is newer and stays.
+    pub fn supply(&mut self, key: K, row: Option<V>) {
+        let cell = self.cells.entry(key).or_insert(Cell::Wanted);
+        if matches!(cell, Cell::Wanted) {
+            *cell = Cell::Known(row);
+        }
+    }
+
+    /// A store's word that it has supplied every row of a range.
+    pub fn supply_scan(&mut self, scan: S) {
+        self.scans_known.push(scan);
+    }
+
+    /// What has to be written: each changed row once, in the order of keys.
+    pub fn changes(&self) -> Vec<(&K, Option<&V>)> {
+        let mut keys: Vec<&K> = self.journal.iter().map(|undo| &undo.key).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys.into_iter().map(|key| (key, self.peek(key).flatten())).collect()
+    }
+
+    /// All rows there are, in no particular order.
+    pub fn rows(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.cells.iter().filter_map(|(key, cell)| match cell {
+            Cell::Known(Some(row)) => Some((key, row)),
+            Cell::Known(None) | Cell::Wanted => None,
+        })
+    }
+
+    /// What is known of a row, without asking for it.
+    fn peek(&self, key: &K) -> Option<Option<&V>> {
+        match self.cells.get(key) {
+            Some(Cell::Known(row)) => Some(row.as_ref()),
+            Some(Cell::Wanted) => None,
+            None => self.upkeep.is_some().then_some(None),
+        }
+    }
+
+    /// Writes into a complete table, where nothing is ever undone.
+    fn keep(&mut self, key: K, row: Option<V>) {
+        let upkeep = self.upkeep.as_mut().expect("only a complete table keeps rows");
+        if let Some(row) = row {
+            let end = row.ends_at();
+            let is_new = self.cells.insert(key.clone(), Cell::Known(Some(row))).is_none();
+            if is_new {
+                if S::ORDERED {
+                    upkeep.ordered.insert(key.clone());
+                }
+                if let Some(end) = end {
+                    upkeep.ends.entry(end.second_rounded_up()).or_default().push(key);
+                }
+            }
+        } else if self.cells.get(&key).is_some_and(|cell| matches!(cell, Cell::Known(Some(_)))) {
+            // The cell stays as an empty one until its turn in `ends` comes: that keeps each key there exactly once.
+            if let Some(Cell::Known(Some(old))) = self.cells.get(&key)
+                && old.ends_at().is_some()
+            {
+                self.cells.insert(key.clone(), Cell::Known(None));
+            } else {
+                self.cells.remove(&key);
+            }
+            upkeep.ordered.remove(&key);
+        }
+    }
+}
+
+impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
+    fn begin(&mut self, stamp: u64) {
+        self.stamp = stamp;
+    }
+
+    fn roll_back(&mut self, stamp: u64) {
+        while let Some(undo) = self.journal.pop_if(|undo| undo.stamp >= stamp) {
+            match undo.before {
+                Some(cell) => self.cells.insert(undo.key, cell),
+                None => self.cells.remove(&undo.key),
+            };
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.wanted.is_empty() && self.scans_wanted.is_empty()
+    }
+
+    fn has_changes(&self) -> bool {
+        !self.journal.is_empty()
+    }
+
+    fn is_answered_by(&self, memory: &Self) -> bool {
+        self.wanted.iter().all(|key| memory.peek(key).is_some())
+            && (self.scans_wanted.is_empty() || memory.upkeep.is_some())
+    }
+
+    fn answer_from(&mut self, memory: &Self) {
+        let cells = &mut self.cells;
+        self.wanted.retain(|key| match memory.peek(key) {
+            Some(row) => {
+                cells.insert(key.clone(), Cell::Known(row.cloned()));
+                false
+            }
+            None => true,
+        });
+        let Some(upkeep) = &memory.upkeep else { return };
+        for scan in std::mem::take(&mut self.scans_wanted) {
+            for key in upkeep.ordered.range(scan.range()) {
+                self.supply(key.clone(), memory.peek(key).flatten().cloned());
+            }
+            self.supply_scan(scan);
+        }
+    }
+
+    fn absorb(&mut self, committed: &mut Self) {
+        if self.upkeep.is_some() {
+            for undo in std::mem::take(&mut committed.journal) {
+                // A key that was written twice is in the journal twice; the first visit took its final value.
+                if let Some(Cell::Known(row)) = committed.cells.remove(&undo.key) {
+                    self.keep(undo.key, row);
+                }
+            }
+        } else {
+            committed.journal.clear();
+            let known = committed.cells.drain().filter(|(_, cell)| matches!(cell, Cell::Known(_)));
+            self.cells.extend(known);
+        }
+    }
+
+    fn tidy(&mut self, now: Timestamp, cached_max: usize) {
+        let Some(upkeep) = &mut self.upkeep else {
+            if self.cells.len() > cached_max {
+                self.cells.clear();
+            }
+            return;
+        };
+        let seconds_over = now.as_millis().div_euclid(1_000);
+        let still_to_come = upkeep.ends.split_off(&(seconds_over + 1));
+        let due = std::mem::replace(&mut upkeep.ends, still_to_come);
+        for key in due.into_values().flatten() {
+            let end = match self.cells.get(&key) {
+                Some(Cell::Known(Some(row))) => row.ends_at().map_or(i64::MIN, Timestamp::second_rounded_up),
+                _ => i64::MIN,
+            };
+            if end > seconds_over {
+                upkeep.ends.entry(end).or_default().push(key);
+            } else {
+                self.cells.remove(&key);
+                upkeep.ordered.remove(&key);
+            }
+        }
+    }
+
+    fn drop_cached(&mut self) {
+        if self.upkeep.is_none() {
+            self.cells.clear();
+        }
+    }
+}
+
+/// Implements [`TableSet`] for a struct by doing the same to each of its fields. A field left out does not compile.
+#[macro_export]
+macro_rules! table_set {
+    ($set:ty { $($field:ident),+ $(,)? }) => {
+        impl $crate::table::TableSet for $set {
+            fn begin(&mut self, stamp: u64) {
+                let Self { $($field),+ } = self;
+                $($crate::table::TableSet::begin($field, stamp);)+
+            }
+            fn roll_back(&mut self, stamp: u64) {
+                let Self { $($field),+ } = self;
+                $($crate::table::TableSet::roll_back($field, stamp);)+
+            }
+            fn is_settled(&self) -> bool {
+                let Self { $($field),+ } = self;
+                true $(&& $crate::table::TableSet::is_settled($field))+
+            }
+            fn has_changes(&self) -> bool {
+                let Self { $($field),+ } = self;
+                false $(|| $crate::table::TableSet::has_changes($field))+
+            }
+            fn is_answered_by(&self, memory: &Self) -> bool {
+                let Self { $($field),+ } = self;
+                true $(&& $crate::table::TableSet::is_answered_by($field, &memory.$field))+
+            }
+            fn answer_from(&mut self, memory: &Self) {
+                let Self { $($field),+ } = self;
+                $($crate::table::TableSet::answer_from($field, &memory.$field);)+
+            }
+            fn absorb(&mut self, committed: &mut Self) {
+                let Self { $($field),+ } = self;
+                $($crate::table::TableSet::absorb($field, &mut committed.$field);)+
+            }
+            fn tidy(&mut self, now: $crate::time::Timestamp, cached_max: usize) {
+                let Self { $($field),+ } = self;
+                $($crate::table::TableSet::tidy($field, now, cached_max);)+
+            }
+            fn drop_cached(&mut self) {
+                let Self { $($field),+ } = self;
+                $($crate::table::TableSet::drop_cached($field);)+
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Debug, PartialEq)]
+    struct Text(&'static str, Option<i64>);
+
+    impl Row for Text {
+        fn ends_at(&self) -> Option<Timestamp> {
+            self.1.map(|second| Timestamp::from_millis(second * 1_000))
+        }
+    }
+
+    #[derive(Clone, Debug, PartialEq)]
+    struct Upto(u32);
+
+    impl Scan<u32> for Upto {
+        const ORDERED: bool = true;
+
+        fn range(&self) -> RangeInclusive<u32> {
+            0..=self.0
+        }
+    }
+
+    type Texts = Table<u32, Text, Upto>;
+
+    fn lasting(text: &'static str) -> Text {
+        Text(text, None)
+    }
+
+    #[test]
+    fn an_unknown_row_is_asked_for_once_and_then_known() {
+        let mut table = Texts::default();
+        assert!(table.get(&1).is_err());
+        assert!(table.get(&1).is_err());
+        assert_eq!(table.take_wanted(), [1]);
+        table.supply(1, Some(lasting("one")));
+        assert_eq!(table.get(&1).unwrap(), Some(&lasting("one")));
+    }
+
+    #[test]
+    fn undoing_restores_what_was_there_and_keeps_earlier_writes() {
+        let mut table = Texts::default();
+        table.supply(1, Some(lasting("old")));
+        table.begin(1);
+        table.put(2, lasting("kept"));
+        table.begin(2);
+        table.put(1, lasting("new"));
+        table.delete(2);
+        table.put(3, lasting("gone"));
+        table.roll_back(2);
+        assert_eq!(table.get(&1).unwrap(), Some(&lasting("old")));
+        assert_eq!(table.changes(), [(&2, Some(&lasting("kept")))]);
+        assert!(table.get(&3).is_err(), "a row that was only written is unknown again");
+    }
+
+    #[test]
+    fn a_scan_sees_what_the_working_set_wrote() {
+        let mut memory = Texts::complete();
+        memory.keep(1, Some(lasting("one")));
+        memory.keep(2, Some(lasting("two")));
+        memory.keep(9, Some(lasting("nine")));
+        let mut table = Texts::default();
+        table.put(3, lasting("three"));
+        table.delete(1);
+        assert!(table.scan(&Upto(5)).is_err());
+        table.answer_from(&memory);
+        assert_eq!(table.scan(&Upto(5)).unwrap(), [2, 3]);
+    }
+
+    #[test]
+    fn a_complete_table_forgets_a_row_when_it_has_ended_and_not_before() {
+        let mut memory = Texts::complete();
+        memory.keep(1, Some(Text("short", Some(10))));
+        memory.keep(2, Some(Text("prolonged", Some(10))));
+        memory.keep(2, Some(Text("prolonged", Some(20))));
+        memory.tidy(Timestamp::from_millis(9_999), 0);
+        assert_eq!(memory.rows().count(), 2);
+        memory.tidy(Timestamp::from_millis(10_000), 0);
+        assert_eq!(memory.rows().map(|(key, _)| *key).collect::<Vec<_>>(), [2]);
+        memory.tidy(Timestamp::from_millis(20_000), 0);
+        assert_eq!((memory.rows().count(), memory.scan(&Upto(9)).unwrap().len()), (0, 0));
+    }
+
+    #[test]
+    fn a_key_deleted_and_written_again_is_watched_once() {
+        let mut memory = Texts::complete();
+        for _ in 0..100 {
+            memory.keep(1, Some(Text("again", Some(10))));
+            memory.keep(1, None);
+        }
+        memory.keep(1, Some(Text("again", Some(10))));
+        assert_eq!(memory.upkeep.as_ref().unwrap().ends[&10], [1]);
+    }
+
+    #[test]
+    fn memory_takes_over_the_final_value_of_a_row_written_twice() {
+        let mut memory = Texts::complete();
+        let mut table = Texts::default();
+        table.put(1, lasting("first"));
+        table.put(1, lasting("second"));
+        memory.absorb(&mut table);
+        assert_eq!(memory.get(&1).unwrap(), Some(&lasting("second")));
+    }
+}

@@ -1,0 +1,116 @@
+//! Time as the rules see it: milliseconds since 1970, told by the store.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+/// A moment, in milliseconds since 1970-01-01T00:00:00Z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(i64);
+
+/// A length of time in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span(i64);
+
+impl Timestamp {
+    /// The last moment that can be written as RFC 3339 (year 9999).
+    const MAX_MILLIS: i64 = 253_402_207_200_000;
+
+    /// Moments outside the years 1970 to 9999 are moved to the nearer end: nothing here reaches them.
+    pub fn from_millis(millis: i64) -> Self {
+        Self(millis.clamp(0, Self::MAX_MILLIS))
+    }
+
+    pub fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// The first whole second at or after this moment: the bucket in which a hold ending now is counted.
+    pub fn second_rounded_up(self) -> i64 {
+        self.0.div_euclid(1_000) + i64::from(self.0.rem_euclid(1_000) > 0)
+    }
+
+    /// The calendar date at this moment in `zone`.
+    pub fn date_in(self, zone: &TimeZone) -> Date {
+        zone.to_datetime(self.to_jiff()).date()
+    }
+
+    pub fn to_jiff(self) -> jiff::Timestamp {
+        jiff::Timestamp::from_millisecond(self.0).expect("a Timestamp is always within jiff's range")
+    }
+}
+
+impl std::ops::Add<Span> for Timestamp {
+    type Output = Self;
+
+    fn add(self, span: Span) -> Self {
+        Self::from_millis(self.0.saturating_add(span.0))
+    }
+}
+
+impl std::ops::Sub<Span> for Timestamp {
+    type Output = Self;
+
+    fn sub(self, span: Span) -> Self {
+        Self::from_millis(self.0.saturating_sub(span.0))
+    }
+}
+
+impl Span {
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    pub const fn from_secs(secs: i64) -> Self {
+        Self(secs * 1_000)
+    }
+
+    pub const fn from_hours(hours: i64) -> Self {
+        Self::from_secs(hours * 3_600)
+    }
+
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+}
+
+/// A date as one number that sorts like the date.
+pub fn date_ordinal(date: Date) -> u32 {
+    (u32::from(date.year().unsigned_abs()) << 9) | ((date.month() as u32) << 5) | date.day() as u32
+}
+
+/// The date of [`date_ordinal`]; `None` for a number no date has.
+pub fn date_of_ordinal(ordinal: u32) -> Option<Date> {
+    Date::new(i16::try_from(ordinal >> 9).ok()?, ((ordinal >> 5) & 0xf) as i8, (ordinal & 0x1f) as i8).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+
+    #[test]
+    fn a_moment_belongs_to_the_second_in_which_it_has_fully_passed() {
+        assert_eq!(Timestamp::from_millis(5_000).second_rounded_up(), 5);
+        assert_eq!(Timestamp::from_millis(5_001).second_rounded_up(), 6);
+        assert_eq!(Timestamp::from_millis(5_999).second_rounded_up(), 6);
+    }
+
+    #[test]
+    fn ordinals_sort_like_their_dates_and_come_back() {
+        let dates = [date(1999, 12, 31), date(2000, 1, 1), date(2000, 1, 31), date(2000, 2, 1), date(9999, 12, 31)];
+        for pair in dates.windows(2) {
+            assert!(date_ordinal(pair[0]) < date_ordinal(pair[1]));
+        }
+        for date in dates {
+            assert_eq!(date_of_ordinal(date_ordinal(date)), Some(date));
+        }
+    }
+
+    #[test]
+    fn the_date_depends_on_the_zone() {
+        let zone = |name| TimeZone::get(name).unwrap();
+        let evening_in_utc = Timestamp::from_millis(1_767_196_800_000); // 2025-12-31T16:00:00Z
+        assert_eq!(evening_in_utc.date_in(&zone("UTC")), date(2025, 12, 31));
+        assert_eq!(evening_in_utc.date_in(&zone("Asia/Seoul")), date(2026, 1, 1));
+    }
+}

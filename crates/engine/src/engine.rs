@@ -1,0 +1,145 @@
+//! The handle through which the edge talks to the engine.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use holdfast_core::{Command, Context, Decision, Limits, Rows, Stop};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::batch::{self, Answer, CommandTask, Once, Refused, Task, Turn};
+use crate::sink::EventSink;
+use crate::store::Store;
+
+/// The most work one batch takes on, in ordinary commands: keeps one commit short.
+const BATCH_WEIGHT_MAX: usize = 8_192;
+/// How long a command whose turn has come may take before its sender is told that the outcome is unknown.
+const COMMIT_WAIT_MAX: Duration = Duration::from_millis(3_500);
+/// A query that still wants other rows after so many reads is asking in circles.
+const READS_MAX: usize = 16;
+
+#[derive(Clone, Copy, Debug)]
+pub struct EngineSettings {
+    /// How long a command may wait for its turn.
+    pub lock_wait: Duration,
+    /// How much work may wait, in ordinary commands.
+    pub queue_max: usize,
+    pub limits: Limits,
+}
+
+/// Cheap to clone. The engine stops when the last handle is gone and everything submitted is answered.
+#[derive(Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    queue: mpsc::UnboundedSender<Box<dyn Task>>,
+    /// How much work waits in the queue.
+    waiting: Arc<AtomicUsize>,
+    store: Arc<dyn Store>,
+    settings: EngineSettings,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("settings", &self.shared.settings).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Starts the batch loop on a thread of its own, where a store may block without stopping anybody else.
+    /// The thread ends when the last handle is dropped; join it to know that all is written.
+    pub fn start(
+        store: Arc<dyn Store>,
+        sink: Arc<dyn EventSink>,
+        settings: EngineSettings,
+    ) -> std::io::Result<(Self, std::thread::JoinHandle<()>)> {
+        let (queue, tasks) = mpsc::unbounded_channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let thread = {
+            let (store, waiting) = (store.clone(), waiting.clone());
+            std::thread::Builder::new().name("engine".into()).spawn(move || {
+                runtime.block_on(run_batches(&*store, &*sink, settings.limits, tasks, &waiting));
+            })?
+        };
+        Ok((Self { shared: Arc::new(Shared { queue, waiting, store, settings }) }, thread))
+    }
+
+    /// Carries out a command. The answer comes after the commit.
+    pub async fn run<C: Command>(
+        &self,
+        command: C,
+        once: Option<Once<C::Outcome>>,
+    ) -> Result<Answer<C::Outcome>, Refused> {
+        let Shared { queue, waiting, settings, .. } = &*self.shared;
+        let weight = command.weight();
+        if waiting.fetch_add(weight, Ordering::Relaxed) + weight > settings.queue_max.max(weight) {
+            waiting.fetch_sub(weight, Ordering::Relaxed);
+            return Err(Refused::Overloaded);
+        }
+        let turn = Arc::new(Turn::default());
+        let (reply, mut answer) = oneshot::channel();
+        let task =
+            CommandTask { command, once, turn: turn.clone(), waiting_since: Instant::now(), decided: None, reply };
+        if queue.send(Box::new(task)).is_err() {
+            return Err(Refused::StoreUnavailable("the engine has stopped".into()));
+        }
+        if let Ok(answered) = tokio::time::timeout(settings.lock_wait, &mut answer).await {
+            return answered.unwrap_or(Err(Refused::Internal));
+        }
+        if turn.give_up() {
+            return Err(Refused::LockTimeout);
+        }
+        match tokio::time::timeout(COMMIT_WAIT_MAX, answer).await {
+            Ok(answered) => answered.unwrap_or(Err(Refused::Internal)),
+            Err(_) => Err(Refused::OutcomeUnknown),
+        }
+    }
+
+    /// Answers a question from committed state. `ask` may run several times, until it has all rows it wants.
+    pub async fn query<T>(&self, mut ask: impl FnMut(&mut Rows, &Context) -> Decision<T>) -> Result<T, Refused> {
+        let Shared { store, settings, .. } = &*self.shared;
+        let mut rows = Rows::default();
+        // The first time only names the rows.
+        let mut at = Context { now: holdfast_core::Timestamp::default(), limits: settings.limits };
+        ask(&mut rows, &at).ok();
+        for _ in 0..READS_MAX {
+            at.now = store.read(&mut rows).await.map_err(|error| Refused::StoreUnavailable(error.to_string()))?;
+            match ask(&mut rows, &at) {
+                Ok(answer) => return Ok(answer),
+                Err(Stop::Rejected(rejection)) => return Err(Refused::Rejected(rejection)),
+                Err(Stop::Missing) => {}
+            }
+        }
+        tracing::error!("a query asks for rows in circles");
+        Err(Refused::Internal)
+    }
+
+    /// For lists and jobs.
+    pub fn store(&self) -> &dyn Store {
+        &*self.shared.store
+    }
+}
+
+async fn run_batches(
+    store: &dyn Store,
+    sink: &dyn EventSink,
+    limits: Limits,
+    mut queue: mpsc::UnboundedReceiver<Box<dyn Task>>,
+    waiting: &AtomicUsize,
+) {
+    while let Some(first) = queue.recv().await {
+        let mut weight = first.weight();
+        let mut tasks = vec![first];
+        while weight < BATCH_WEIGHT_MAX
+            && let Ok(next) = queue.try_recv()
+        {
+            weight += next.weight();
+            tasks.push(next);
+        }
+        waiting.fetch_sub(weight, Ordering::Relaxed);
+        batch::run(store, sink, limits, tasks).await;
+    }
+}

@@ -1,0 +1,24 @@
+//! Between the edge and the rules: takes whatever commands are waiting, loads the rows they name, lets `core` decide
+//! one after another, commits all writes at once and only then answers.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | [`engine`] | the handle: submit a command, run a query |
+//! | [`batch`] | load → decide → commit → reply, for one batch |
+//! | [`store`] | the port: what a store must do |
+//! | [`sink`] | where committed events go |
+//! | [`clock`] | who tells a store the time |
+//!
+//! No rule of any vertical is written here, and nothing here waits without a bound.
+
+pub mod batch;
+pub mod clock;
+pub mod engine;
+pub mod sink;
+pub mod store;
+
+pub use batch::{Answer, Once, Refused};
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use engine::{Engine, EngineSettings};
+pub use sink::{EventSink, NoSink, OutboxEntry, Published};
+pub use store::{Store, StoreError};

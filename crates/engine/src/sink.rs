@@ -1,0 +1,43 @@
+//! Where committed events go. The engine knows neither how an event is written nor who listens.
+
+use holdfast_core::{Event, Timestamp};
+
+/// A durable event, ready for the outbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutboxEntry {
+    pub event_type: &'static str,
+    /// Whose event this is.
+    pub owner: u64,
+    pub at: Timestamp,
+    /// The event's data as it will be told.
+    pub data: String,
+}
+
+/// A committed event.
+#[derive(Clone, Debug)]
+pub struct Published {
+    pub event: Event,
+    /// Its number in the outbox, for events that are durable.
+    pub outbox_id: Option<u64>,
+    pub at: Timestamp,
+}
+
+pub trait EventSink: Send + Sync + 'static {
+    /// Writes a durable event down for the outbox.
+    fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry;
+
+    /// Tells listeners what was committed, in order. Must not block.
+    fn publish(&self, events: Vec<Published>);
+}
+
+/// For those who do not listen: tools and tests.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSink;
+
+impl EventSink for NoSink {
+    fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry {
+        OutboxEntry { event_type: "unnamed", owner: event.owner().get(), at, data: String::new() }
+    }
+
+    fn publish(&self, _events: Vec<Published>) {}
+}

@@ -1,0 +1,100 @@
+//! The port: what a store must do.
+//!
+//! A store is small. It loads rows by key and tells its own time, it commits rows, and it answers a few lists. It
+//! decides nothing.
+//!
+//! # Adding a store
+//! Implement [`Store`] (and the per-vertical lists it builds on) and run the conformance suite against it. `load` asks
+//! each table of [`Rows`] what is wanted and supplies it; `commit` asks each table what changed and writes it.
+//!
+//! # Adding a vertical
+//! Add its tables to [`Rows`], load and write them in each store, and give its lists a trait beside [`StayLists`].
+
+use async_trait::async_trait;
+use holdfast_core::id::UserId;
+use holdfast_core::stay::audit::StayAudit;
+use holdfast_core::stay::{ReservationId, RoomType, RoomTypeId, StayReservation};
+use holdfast_core::{Rows, Timestamp};
+
+use crate::sink::OutboxEntry;
+
+/// A store did not do what it was asked.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("the store is away: {0}")]
+    Unavailable(String),
+    #[error("the store is damaged: {0}")]
+    Damaged(String),
+}
+
+#[async_trait]
+pub trait Store: StayLists + Send + Sync + 'static {
+    /// Begins a batch. Only the engine does so, and never two at once.
+    async fn begin(&self) -> Result<Box<dyn Session>, StoreError>;
+
+    /// Supplies wanted rows from committed state, whatever the engine is doing, and tells the time. What a caller was
+    /// told is committed is seen here.
+    async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError>;
+
+    /// Durable events after a number, in order.
+    async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError>;
+
+    /// The number of the last durable event; 0 if there is none.
+    async fn outbox_last(&self) -> Result<u64, StoreError>;
+
+    /// Deletes a bounded amount of what nobody can ask for any more. Says whether there may be more to delete.
+    async fn tidy(&self) -> Result<bool, StoreError>;
+
+    /// Whether the store can serve.
+    async fn check(&self) -> Result<(), StoreError>;
+
+    /// Shows every record to the auditor.
+    async fn audit(&self, audit: &mut StayAudit) -> Result<(), StoreError>;
+}
+
+/// One batch in the making. Dropping it without commit leaves nothing behind.
+#[async_trait]
+pub trait Session: Send {
+    /// Supplies wanted rows and tells the time, which never runs backwards.
+    async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError>;
+
+    /// Writes all changes and the outbox, all or nothing. Answers with the numbers of the outbox entries.
+    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Vec<u64>, StoreError>;
+}
+
+/// Lists of stays, in ascending order of number.
+#[async_trait]
+pub trait StayLists {
+    async fn room_types(&self, page: Page<RoomTypeId>) -> Result<Vec<RoomType>, StoreError>;
+
+    async fn reservations(
+        &self,
+        filter: ReservationFilter,
+        page: Page<ReservationId>,
+    ) -> Result<Vec<StayReservation>, StoreError>;
+}
+
+/// A part of a list: what follows `after`, at most `limit` of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<Id> {
+    pub after: Option<Id>,
+    pub limit: usize,
+}
+
+/// Which reservations are asked for; `None` means all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReservationFilter {
+    pub user: Option<UserId>,
+    pub room_type: Option<RoomTypeId>,
+    pub confirmed: Option<bool>,
+}
+
+/// A durable event as it was committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutboxRecord {
+    pub id: u64,
+    pub event_type: String,
+    pub owner: u64,
+    pub at: Timestamp,
+    pub data: String,
+}

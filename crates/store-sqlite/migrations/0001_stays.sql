@@ -1,0 +1,93 @@
+-- What every vertical shares, and stays. Times are milliseconds since 1970, dates are ISO 8601 text: both sort as they
+-- are, and both can be read in a shell.
+
+-- How many batches were committed. Readers compare it with the memory they look at beside the file.
+CREATE TABLE commits (
+    only_row INTEGER PRIMARY KEY CONSTRAINT commits_only_row CHECK (only_row = 1),
+    count    INTEGER NOT NULL
+) STRICT;
+INSERT INTO commits VALUES (1, 0);
+
+CREATE TABLE sequence (
+    name TEXT PRIMARY KEY,
+    next INTEGER NOT NULL CONSTRAINT sequence_next_positive CHECK (next > 0)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE idempotency_key (
+    caller      TEXT NOT NULL,
+    key         TEXT NOT NULL,
+    fingerprint BLOB NOT NULL,
+    response    BLOB NOT NULL,
+    expires_at  INTEGER NOT NULL,
+    CONSTRAINT idempotency_key_pk PRIMARY KEY (caller, key)
+) STRICT, WITHOUT ROWID;
+-- For clearing away what has expired. Grows at its end only, so it costs little.
+CREATE INDEX idempotency_key_expires_at ON idempotency_key (expires_at);
+
+-- Events that must not be lost, written in the commit of what they tell.
+CREATE TABLE outbox (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    event_type TEXT NOT NULL,
+    user_id    INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    data       TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE room_type (
+    id             INTEGER PRIMARY KEY,
+    name           TEXT NOT NULL,
+    description    TEXT,
+    total_quantity INTEGER NOT NULL CONSTRAINT room_type_total_quantity CHECK (total_quantity >= 0),
+    base_price     INTEGER NOT NULL CONSTRAINT room_type_base_price CHECK (base_price >= 0),
+    currency       TEXT NOT NULL,
+    time_zone      TEXT NOT NULL
+) STRICT;
+
+-- Confirmed reservations per night. A night without a row has none and is open.
+CREATE TABLE room_type_stock (
+    room_type_id   INTEGER NOT NULL CONSTRAINT room_type_stock_room_type REFERENCES room_type (id),
+    target_date    TEXT NOT NULL,
+    total_quantity INTEGER NOT NULL,
+    reserved_count INTEGER NOT NULL,
+    closed         INTEGER NOT NULL CONSTRAINT room_type_stock_closed CHECK (closed IN (0, 1)),
+    CONSTRAINT room_type_stock_pk PRIMARY KEY (room_type_id, target_date),
+    -- The last line against selling twice, never the first.
+    CONSTRAINT room_type_stock_not_oversold CHECK (reserved_count BETWEEN 0 AND total_quantity)
+) STRICT, WITHOUT ROWID;
+
+-- The id begins with the time it was made, so new holds are appended, live ones lie together at the end, and old ones
+-- are cleared away from the front: no other index is needed.
+CREATE TABLE stay_hold (
+    id             BLOB PRIMARY KEY,
+    user_id        INTEGER NOT NULL,
+    room_type_id   INTEGER NOT NULL,
+    check_in       TEXT NOT NULL,
+    check_out      TEXT NOT NULL,
+    client_key     TEXT NOT NULL,
+    price          INTEGER NOT NULL,
+    currency       TEXT NOT NULL,
+    created_at     INTEGER NOT NULL,
+    expires_at     INTEGER NOT NULL,
+    state          TEXT NOT NULL,
+    reservation_id INTEGER,
+    replaced_by    BLOB,
+    CONSTRAINT stay_hold_state CHECK (state IN ('HELD', 'CONFIRMED', 'CANCELLED', 'REPLACED')),
+    CONSTRAINT stay_hold_confirmed CHECK ((state = 'CONFIRMED') = (reservation_id IS NOT NULL)),
+    CONSTRAINT stay_hold_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE stay_reservation (
+    id           INTEGER PRIMARY KEY,
+    hold_id      BLOB NOT NULL,
+    user_id      INTEGER NOT NULL,
+    room_type_id INTEGER NOT NULL CONSTRAINT stay_reservation_room_type REFERENCES room_type (id),
+    check_in     TEXT NOT NULL,
+    check_out    TEXT NOT NULL,
+    price        INTEGER NOT NULL,
+    currency     TEXT NOT NULL,
+    confirmed_at INTEGER NOT NULL,
+    cancelled_at INTEGER
+) STRICT;
+-- The two lists there are: a customer's own, and a room type's.
+CREATE INDEX stay_reservation_by_user ON stay_reservation (user_id);
+CREATE INDEX stay_reservation_by_room_type ON stay_reservation (room_type_id);

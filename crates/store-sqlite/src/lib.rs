@@ -1,0 +1,21 @@
+//! The embedded store: one SQLite file, one writer, readers beside it, derived rows in memory.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | [`open`] | the directory and its lock, settings of the file, migrations |
+//! | [`store`] | the [`Store`](holdfast_engine::Store) itself: batches, reads, tidying |
+//! | `memory` | derived rows, and a cache of the others |
+//! | `shared` | SQL of what all verticals share |
+//! | `stay` | SQL of stays |
+//!
+//! Nothing is decided here. Derived rows are never written to the file; they are rebuilt from live holds at start.
+
+mod codec;
+mod memory;
+pub mod open;
+mod shared;
+mod stay;
+pub mod store;
+
+pub use open::{OpenError, OpenOptions};
+pub use store::SqliteStore;

@@ -1,0 +1,182 @@
+//! Opening a store's directory: only one process at a time, only files this version understands, always durable.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::{Connection, OpenFlags};
+
+/// The name of the database inside the store's directory.
+pub const FILE_NAME: &str = "holdfast.db";
+const LOCK_NAME: &str = "holdfast.lock";
+
+/// "HldF": tells our files from other SQLite databases.
+const APPLICATION_ID: i32 = 0x486c_6446;
+
+/// Each brings the schema one version further. Never edited once released, only added to.
+const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_stays.sql")];
+
+/// Up to this size the file's structure is checked at every start; larger ones by `holdfast verify`.
+const CHECKED_AT_START_BYTES_MAX: u64 = 256 << 20;
+
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("cannot use the directory {path}: {source}")]
+    Directory { path: PathBuf, source: std::io::Error },
+    #[error("the store {0} is in use by another process; stop that one first or choose another directory")]
+    InUse(PathBuf),
+    #[error("there is no store in {0}; check the path, or start a server with it to make one")]
+    NoStore(PathBuf),
+    #[error("{0} is not a Holdfast store")]
+    NotAStore(PathBuf),
+    #[error("{path} was written by a newer Holdfast (schema {found}, this one knows up to {known}); use that version")]
+    Newer { path: PathBuf, found: usize, known: usize },
+    #[error("{path} is damaged: {detail}; restore it from a backup")]
+    Damaged { path: PathBuf, detail: String },
+    #[error("cannot open {path}: {source}")]
+    Sqlite { path: PathBuf, source: rusqlite::Error },
+}
+
+#[derive(Clone)]
+pub struct OpenOptions {
+    pub directory: PathBuf,
+    /// Make the directory and the file if they are not there.
+    pub create: bool,
+    /// Wait for the disk at every commit. Only tests that throw their store away may say no.
+    pub durable: bool,
+    /// Told at each step of a batch; the store stops for good where it says no. For simulated crashes.
+    pub crash_at: Option<CrashHook>,
+}
+
+/// Says whether the process shall seem to die at this step.
+pub type CrashHook = Arc<dyn Fn(Step) -> bool + Send + Sync>;
+
+/// Where in a batch the store is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Begun,
+    Loaded,
+    /// All rows are written, the transaction is still open.
+    Written,
+    /// The transaction is on disk, nobody has been told yet.
+    Committed,
+    /// Memory has taken over what was committed.
+    Absorbed,
+}
+
+impl std::fmt::Debug for OpenOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenOptions").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+impl OpenOptions {
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into(), create: true, durable: true, crash_at: None }
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.directory.join(FILE_NAME)
+    }
+}
+
+/// Keeps other processes out while it lives.
+#[derive(Debug)]
+pub(crate) struct DirectoryLock {
+    _file: File,
+}
+
+pub(crate) fn lock_directory(options: &OpenOptions) -> Result<DirectoryLock, OpenError> {
+    let path = &options.directory;
+    let failed = |source| OpenError::Directory { path: path.clone(), source };
+    if options.create {
+        std::fs::create_dir_all(path).map_err(failed)?;
+    } else if !options.file().is_file() {
+        return Err(OpenError::NoStore(path.clone()));
+    }
+    let lock_path = path.join(LOCK_NAME);
+    let file = File::options().create(true).truncate(false).write(true).open(lock_path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(DirectoryLock { _file: file }),
+        Err(TryLockError::WouldBlock) => Err(OpenError::InUse(path.clone())),
+        Err(TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+/// The writer: checks what it finds and brings it to the present schema.
+pub(crate) fn open_writer(options: &OpenOptions) -> Result<Connection, OpenError> {
+    let path = options.file();
+    let size = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
+    let failed = |source| explain(&path, source);
+    let mut connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    check_identity(&connection, &path, size)?;
+    if size > 0 && size <= CHECKED_AT_START_BYTES_MAX {
+        check_structure(&connection, &path, "PRAGMA quick_check(1)")?;
+    }
+    connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
+    connection.pragma_update(None, "synchronous", if options.durable { "FULL" } else { "OFF" }).map_err(failed)?;
+    connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
+    connection.pragma_update(None, "wal_autocheckpoint", 4_000).map_err(failed)?;
+    connection.pragma_update(None, "journal_size_limit", 64 << 20).map_err(failed)?;
+    migrate(&mut connection).map_err(failed)?;
+    Ok(connection)
+}
+
+/// A reader beside the writer.
+pub(crate) fn open_reader(options: &OpenOptions) -> Result<Connection, OpenError> {
+    connect(&options.file(), OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+/// Runs one of SQLite's own checks; the first complaint is an error.
+pub(crate) fn check_structure(connection: &Connection, path: &Path, pragma: &str) -> Result<(), OpenError> {
+    let verdict: String = connection.query_row(pragma, [], |row| row.get(0)).map_err(|e| explain(path, e))?;
+    if verdict == "ok" { Ok(()) } else { Err(OpenError::Damaged { path: path.into(), detail: verdict }) }
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, OpenError> {
+    let failed = |source| explain(path, source);
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
+    connection.set_prepared_statement_cache_capacity(128);
+    connection.busy_timeout(std::time::Duration::from_secs(2)).map_err(failed)?;
+    connection.pragma_update(None, "cache_size", -65_536).map_err(failed)?;
+    Ok(connection)
+}
+
+fn check_identity(connection: &Connection, path: &Path, size: u64) -> Result<(), OpenError> {
+    if size == 0 {
+        return Ok(());
+    }
+    let number = |pragma: &str| -> Result<i32, OpenError> {
+        connection.pragma_query_value(None, pragma, |row| row.get(0)).map_err(|source| explain(path, source))
+    };
+    let version = usize::try_from(number("user_version")?).unwrap_or(usize::MAX);
+    // A file that was made but not yet migrated when the power went has neither.
+    if number("application_id")? != APPLICATION_ID && (version > 0 || number("schema_version")? > 0) {
+        return Err(OpenError::NotAStore(path.into()));
+    }
+    if version > MIGRATIONS.len() {
+        return Err(OpenError::Newer { path: path.into(), found: version, known: MIGRATIONS.len() });
+    }
+    Ok(())
+}
+
+fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    let version: usize = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    for (index, migration) in MIGRATIONS.iter().enumerate().skip(version) {
+        let transaction = connection.transaction()?;
+        transaction.execute_batch(migration)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", index + 1)?;
+        transaction.commit()?;
+    }
+    Ok(())
+}
+
+fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
+    let path = path.to_path_buf();
+    match source.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::NotADatabase) => OpenError::NotAStore(path),
+        Some(rusqlite::ErrorCode::DatabaseCorrupt) => OpenError::Damaged { path, detail: source.to_string() },
+        _ => OpenError::Sqlite { path, source },
+    }
+}

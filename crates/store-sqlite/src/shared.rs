@@ -1,0 +1,117 @@
+//! SQL of what all verticals share: numbers, idempotency keys, the outbox, the count of commits.
+
+use holdfast_core::Timestamp;
+use holdfast_core::id::{ID_MAX, IdRange, Sequence};
+use holdfast_core::receipt::Receipt;
+use holdfast_core::rows::Tables;
+use holdfast_engine::OutboxEntry;
+use holdfast_engine::store::OutboxRecord;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::codec::Col;
+
+pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Result<()> {
+    for sequence in tables.ids.take_wanted() {
+        let next = connection
+            .prepare_cached("SELECT next FROM sequence WHERE name = ?1")?
+            .query_row([sequence_name(sequence)], |row| row.get(0))
+            .optional()?;
+        tables.ids.supply(sequence, Some(IdRange { next: next.unwrap_or(1), last: ID_MAX }));
+    }
+    for id in tables.receipts.take_wanted() {
+        let receipt = connection
+            .prepare_cached(
+                "SELECT fingerprint, response, expires_at FROM idempotency_key WHERE caller = ?1 AND key = ?2",
+            )?
+            .query_row([&id.caller, &id.key], |row| {
+                let Col(expires_at) = row.get(2)?;
+                Ok(Receipt { fingerprint: row.get(0)?, response: row.get(1)?, expires_at })
+            })
+            .optional()?;
+        tables.receipts.supply(id, receipt);
+    }
+    Ok(())
+}
+
+pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Result<()> {
+    for (sequence, range) in tables.ids.changes() {
+        let range = range.expect("sequences are never deleted");
+        connection
+            .prepare_cached("INSERT INTO sequence VALUES (?1, ?2) ON CONFLICT DO UPDATE SET next = excluded.next")?
+            .execute(params![sequence_name(*sequence), range.next])?;
+    }
+    for (id, receipt) in tables.receipts.changes() {
+        let receipt = receipt.expect("receipts are cleared away by time, not deleted");
+        connection
+            .prepare_cached("INSERT OR REPLACE INTO idempotency_key VALUES (?1, ?2, ?3, ?4, ?5)")?
+            .execute(params![id.caller, id.key, receipt.fingerprint, receipt.response, Col(receipt.expires_at)])?;
+    }
+    Ok(())
+}
+
+/// Appends to the outbox; answers with the numbers given.
+pub(crate) fn append_outbox(connection: &Connection, outbox: &[OutboxEntry]) -> rusqlite::Result<Vec<u64>> {
+    let mut insert = connection
+        .prepare_cached("INSERT INTO outbox (event_type, user_id, created_at, data) VALUES (?1, ?2, ?3, ?4)")?;
+    outbox
+        .iter()
+        .map(|entry| {
+            let id = insert.insert(params![entry.event_type, entry.owner, Col(entry.at), entry.data])?;
+            Ok(id as u64)
+        })
+        .collect()
+}
+
+pub(crate) fn outbox_after(connection: &Connection, id: u64, limit: usize) -> rusqlite::Result<Vec<OutboxRecord>> {
+    connection
+        .prepare_cached(
+            "SELECT id, event_type, user_id, created_at, data FROM outbox WHERE id > ?1 ORDER BY id LIMIT ?2",
+        )?
+        .query_map(params![id, limit], |row| {
+            let Col(at) = row.get(3)?;
+            Ok(OutboxRecord { id: row.get(0)?, event_type: row.get(1)?, owner: row.get(2)?, at, data: row.get(4)? })
+        })?
+        .collect()
+}
+
+pub(crate) fn outbox_last(connection: &Connection) -> rusqlite::Result<u64> {
+    connection
+        .prepare_cached("SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0)")?
+        .query_row([], |row| row.get(0))
+}
+
+pub(crate) fn commits(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.prepare_cached("SELECT count FROM commits")?.query_row([], |row| row.get(0))
+}
+
+pub(crate) fn count_commit(connection: &Connection) -> rusqlite::Result<()> {
+    connection.prepare_cached("UPDATE commits SET count = count + 1")?.execute([]).map(|_| ())
+}
+
+/// Deletes at most `limit` of each; says how many that was.
+pub(crate) fn tidy(
+    connection: &Connection,
+    now: Timestamp,
+    outbox_before: Timestamp,
+    limit: usize,
+) -> rusqlite::Result<usize> {
+    let receipts = connection
+        .prepare_cached(
+            "DELETE FROM idempotency_key WHERE (caller, key) IN
+               (SELECT caller, key FROM idempotency_key WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)",
+        )?
+        .execute(params![Col(now), limit])?;
+    let outbox = connection
+        .prepare_cached(
+            "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox ORDER BY id LIMIT ?2) AND created_at < ?1",
+        )?
+        .execute(params![Col(outbox_before), limit])?;
+    Ok(receipts + outbox)
+}
+
+fn sequence_name(sequence: Sequence) -> &'static str {
+    match sequence {
+        Sequence::RoomType => "room_type",
+        Sequence::StayReservation => "stay_reservation",
+    }
+}

@@ -1,0 +1,290 @@
+//! SQL of stays.
+
+use holdfast_core::Timestamp;
+use holdfast_core::hold::HoldState;
+use holdfast_core::id::HoldId;
+use holdfast_core::stay::audit::StayAudit;
+use holdfast_core::stay::room_type::Zone;
+use holdfast_core::stay::{
+    Night, NightId, ReservationId, ReservationState, RoomType, RoomTypeId, StayClaim, StayHold, StayReservation,
+    Tables,
+};
+use holdfast_engine::store::{Page, ReservationFilter};
+use rusqlite::types::FromSqlError;
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
+
+use crate::codec::{Col, Text, date_text, stay_dates};
+
+const ROOM_TYPE: &str = "SELECT id, name, description, total_quantity, base_price, currency, time_zone FROM room_type";
+const NIGHT: &str = "SELECT target_date, total_quantity, reserved_count, closed, room_type_id FROM room_type_stock";
+const HOLD: &str = "SELECT id, user_id, room_type_id, check_in, check_out, client_key, price, currency, created_at,
+    expires_at, state, reservation_id, replaced_by FROM stay_hold";
+const RESERVATION: &str = "SELECT id, hold_id, user_id, room_type_id, check_in, check_out, price, currency,
+    confirmed_at, cancelled_at FROM stay_reservation";
+
+pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Result<()> {
+    for id in tables.room_types.take_wanted() {
+        let mut select = connection.prepare_cached(&format!("{ROOM_TYPE} WHERE id = ?1"))?;
+        tables.room_types.supply(id, select.query_row([Col(id)], read_room_type).optional()?);
+    }
+    for id in tables.nights.take_wanted() {
+        let mut select =
+            connection.prepare_cached(&format!("{NIGHT} WHERE room_type_id = ?1 AND target_date = ?2"))?;
+        let night = select.query_row(params![Col(id.room_type), date_text(id.date)], read_night).optional()?;
+        tables.nights.supply(id, night.map(|(_, night)| night));
+    }
+    for scan in tables.nights.take_scans_wanted() {
+        let mut select = connection
+            .prepare_cached(&format!("{NIGHT} WHERE room_type_id = ?1 AND target_date >= ?2 ORDER BY target_date"))?;
+        let from = scan.0;
+        for night in select.query_map(params![Col(from.room_type), date_text(from.date)], read_night)? {
+            let (id, night) = night?;
+            tables.nights.supply(id, Some(night));
+        }
+        tables.nights.supply_scan(scan);
+    }
+    for id in tables.holds.take_wanted() {
+        let mut select = connection.prepare_cached(&format!("{HOLD} WHERE id = ?1"))?;
+        tables.holds.supply(id, select.query_row([Col(id)], read_hold).optional()?);
+    }
+    for id in tables.reservations.take_wanted() {
+        let mut select = connection.prepare_cached(&format!("{RESERVATION} WHERE id = ?1"))?;
+        tables.reservations.supply(id, select.query_row([Col(id)], read_reservation).optional()?);
+    }
+    Ok(())
+}
+
+pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Result<()> {
+    for (_, room_type) in tables.room_types.changes() {
+        write_room_type(connection, room_type.expect("room types are never deleted"))?;
+    }
+    for (id, night) in tables.nights.changes() {
+        write_night(connection, *id, night.expect("nights are never deleted"))?;
+    }
+    for (_, hold) in tables.holds.changes() {
+        write_hold(connection, hold.expect("holds are cleared away by time, not deleted"))?;
+    }
+    for (_, reservation) in tables.reservations.changes() {
+        write_reservation(connection, reservation.expect("reservations are never deleted"))?;
+    }
+    Ok(())
+}
+
+/// Every live hold; none was made before `made_from`.
+pub(crate) fn for_each_live_hold(
+    connection: &Connection,
+    made_from: HoldId,
+    now: Timestamp,
+    mut each: impl FnMut(StayHold),
+) -> rusqlite::Result<()> {
+    let mut select =
+        connection.prepare(&format!("{HOLD} WHERE id >= ?1 AND state = 'HELD' AND expires_at > ?2 ORDER BY id"))?;
+    for hold in select.query_map(params![Col(made_from), Col(now)], read_hold)? {
+        each(hold?);
+    }
+    Ok(())
+}
+
+/// Deletes at most `limit` holds made before `made_before`.
+pub(crate) fn tidy(connection: &Connection, made_before: HoldId, limit: usize) -> rusqlite::Result<usize> {
+    connection
+        .prepare_cached(
+            "DELETE FROM stay_hold WHERE id IN (SELECT id FROM stay_hold WHERE id < ?1 ORDER BY id LIMIT ?2)",
+        )?
+        .execute(params![Col(made_before), limit])
+}
+
+pub(crate) fn room_types(connection: &Connection, page: Page<RoomTypeId>) -> rusqlite::Result<Vec<RoomType>> {
+    connection
+        .prepare_cached(&format!("{ROOM_TYPE} WHERE id > ?1 ORDER BY id LIMIT ?2"))?
+        .query_map(params![page.after.map_or(0, RoomTypeId::get), page.limit], read_room_type)?
+        .collect()
+}
+
+pub(crate) fn reservations(
+    connection: &Connection,
+    filter: ReservationFilter,
+    page: Page<ReservationId>,
+) -> rusqlite::Result<Vec<StayReservation>> {
+    // Only the conditions asked for are written, so that each combination uses the index it has.
+    let (user, room_type) = (filter.user.map(Col), filter.room_type.map(Col));
+    let after = page.after.map_or(0, ReservationId::get);
+    let mut sql = format!("{RESERVATION} WHERE id > :after");
+    let mut values: Vec<(&str, &dyn ToSql)> = vec![(":after", &after), (":limit", &page.limit)];
+    if let Some(user) = &user {
+        sql.push_str(" AND user_id = :user");
+        values.push((":user", user));
+    }
+    if let Some(room_type) = &room_type {
+        // The plus keeps the broader index out of the way when the narrower one of the user serves.
+        sql.push_str(if user.is_some() { " AND +room_type_id = :room_type" } else { " AND room_type_id = :room_type" });
+        values.push((":room_type", room_type));
+    }
+    match filter.confirmed {
+        Some(true) => sql.push_str(" AND cancelled_at IS NULL"),
+        Some(false) => sql.push_str(" AND cancelled_at IS NOT NULL"),
+        None => {}
+    }
+    sql.push_str(" ORDER BY id LIMIT :limit");
+    connection.prepare_cached(&sql)?.query_map(&*values, read_reservation)?.collect()
+}
+
+pub(crate) fn audit(connection: &Connection, audit: &mut StayAudit) -> rusqlite::Result<()> {
+    for room_type in connection.prepare(ROOM_TYPE)?.query_map([], read_room_type)? {
+        audit.room_type(&room_type?);
+    }
+    for night in connection.prepare(NIGHT)?.query_map([], read_night)? {
+        let (id, night) = night?;
+        audit.night(id, night);
+    }
+    for hold in connection.prepare(HOLD)?.query_map([], read_hold)? {
+        audit.hold(&hold?);
+    }
+    for reservation in connection.prepare(RESERVATION)?.query_map([], read_reservation)? {
+        audit.reservation(&reservation?);
+    }
+    Ok(())
+}
+
+fn read_room_type(row: &Row<'_>) -> rusqlite::Result<RoomType> {
+    let (Col(id), Col(currency)) = (row.get(0)?, row.get(5)?);
+    let zone = row.get_ref(6)?.as_str()?;
+    Ok(RoomType {
+        id,
+        name: row.get_ref(1)?.as_str()?.into(),
+        description: row.get_ref(2)?.as_str_or_null()?.map(Into::into),
+        total_quantity: row.get(3)?,
+        base_price: row.get(4)?,
+        currency,
+        zone: Zone::parse(zone).ok_or_else(|| FromSqlError::Other(format!("unknown time zone {zone}").into()))?,
+    })
+}
+
+fn write_room_type(connection: &Connection, room_type: &RoomType) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO room_type VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO UPDATE SET
+               name = excluded.name, description = excluded.description, total_quantity = excluded.total_quantity,
+               base_price = excluded.base_price, currency = excluded.currency, time_zone = excluded.time_zone",
+        )?
+        .execute(params![
+            Col(room_type.id),
+            room_type.name,
+            room_type.description,
+            room_type.total_quantity,
+            room_type.base_price,
+            room_type.currency.as_str(),
+            room_type.zone.name(),
+        ])
+        .map(|_| ())
+}
+
+fn read_night(row: &Row<'_>) -> rusqlite::Result<(NightId, Night)> {
+    let (Col(date), Col(room_type)) = (row.get(0)?, row.get(4)?);
+    let night = Night { total_quantity: row.get(1)?, reserved: row.get(2)?, closed: row.get(3)? };
+    Ok((NightId { room_type, date }, night))
+}
+
+fn write_night(connection: &Connection, id: NightId, night: &Night) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO room_type_stock VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET
+               total_quantity = excluded.total_quantity, reserved_count = excluded.reserved_count,
+               closed = excluded.closed",
+        )?
+        .execute(params![
+            Col(id.room_type),
+            date_text(id.date),
+            night.total_quantity,
+            night.reserved,
+            night.closed
+        ])
+        .map(|_| ())
+}
+
+fn read_hold(row: &Row<'_>) -> rusqlite::Result<StayHold> {
+    let (Col(id), Col(owner), Col(room_type)) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let (Col(check_in), Col(check_out), Col(client_key)) = (row.get(3)?, row.get(4)?, row.get(5)?);
+    let (Col(currency), Col(created_at), Col(expires_at)) = (row.get(7)?, row.get(8)?, row.get(9)?);
+    let state = match row.get_ref(10)?.as_str()? {
+        "HELD" => HoldState::Held,
+        "CONFIRMED" => HoldState::Confirmed { record: row.get(11)? },
+        "CANCELLED" => HoldState::Cancelled,
+        "REPLACED" => {
+            let Col(by) = row.get(12)?;
+            HoldState::Replaced { by }
+        }
+        other => return Err(FromSqlError::Other(format!("unknown state {other}").into()).into()),
+    };
+    let dates = stay_dates(check_in, check_out)?;
+    let claim = StayClaim { room_type, dates, client_key, price: row.get(6)?, currency };
+    Ok(StayHold { id, owner, created_at, expires_at, state, claim })
+}
+
+fn write_hold(connection: &Connection, hold: &StayHold) -> rusqlite::Result<()> {
+    let (state, record, by) = match hold.state {
+        HoldState::Held => ("HELD", None, None),
+        HoldState::Confirmed { record } => ("CONFIRMED", Some(record), None),
+        HoldState::Cancelled => ("CANCELLED", None, None),
+        HoldState::Replaced { by } => ("REPLACED", None, Some(Col(by))),
+    };
+    connection
+        .prepare_cached(
+            "INSERT INTO stay_hold VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+             ON CONFLICT DO UPDATE SET
+               state = excluded.state, reservation_id = excluded.reservation_id, replaced_by = excluded.replaced_by",
+        )?
+        .execute(params![
+            Col(hold.id),
+            Col(hold.owner),
+            Col(hold.room_type),
+            date_text(hold.dates.check_in),
+            date_text(hold.dates.check_out),
+            Text::<36>::of(hold.client_key),
+            hold.price,
+            hold.currency.as_str(),
+            Col(hold.created_at),
+            Col(hold.expires_at),
+            state,
+            record,
+            by,
+        ])
+        .map(|_| ())
+}
+
+fn read_reservation(row: &Row<'_>) -> rusqlite::Result<StayReservation> {
+    let (Col(id), Col(hold), Col(user), Col(room_type)) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+    let (Col(check_in), Col(check_out), Col(currency)) = (row.get(4)?, row.get(5)?, row.get(7)?);
+    let Col(confirmed_at) = row.get(8)?;
+    let state = match row.get(9)? {
+        Some(Col(at)) => ReservationState::Cancelled { at },
+        None => ReservationState::Confirmed,
+    };
+    let dates = stay_dates(check_in, check_out)?;
+    Ok(StayReservation { id, hold, user, room_type, dates, price: row.get(6)?, currency, confirmed_at, state })
+}
+
+fn write_reservation(connection: &Connection, reservation: &StayReservation) -> rusqlite::Result<()> {
+    let cancelled_at = match reservation.state {
+        ReservationState::Confirmed => None,
+        ReservationState::Cancelled { at } => Some(Col(at)),
+    };
+    connection
+        .prepare_cached(
+            "INSERT INTO stay_reservation VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+             ON CONFLICT DO UPDATE SET cancelled_at = excluded.cancelled_at",
+        )?
+        .execute(params![
+            Col(reservation.id),
+            Col(reservation.hold),
+            Col(reservation.user),
+            Col(reservation.room_type),
+            date_text(reservation.dates.check_in),
+            date_text(reservation.dates.check_out),
+            reservation.price,
+            reservation.currency.as_str(),
+            Col(reservation.confirmed_at),
+            cancelled_at,
+        ])
+        .map(|_| ())
+}

@@ -1,0 +1,289 @@
+//! The store itself: batches through one writer, reads beside it, tidying.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use async_trait::async_trait;
+use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX};
+use holdfast_core::id::HoldId;
+use holdfast_core::stay::audit::StayAudit;
+use holdfast_core::stay::{ReservationId, RoomType, RoomTypeId, StayReservation};
+use holdfast_core::table::TableSet;
+use holdfast_core::time::Span;
+use holdfast_core::{Rows, Timestamp};
+use holdfast_engine::store::{OutboxRecord, Page, ReservationFilter, Session, StayLists};
+use holdfast_engine::{Clock, OutboxEntry, Store, StoreError};
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::OwnedMutexGuard;
+
+use crate::memory::Memory;
+use crate::open::{self, DirectoryLock, OpenError, OpenOptions, Step};
+use crate::{shared, stay};
+
+/// Readers kept open for the next query.
+const IDLE_READERS_MAX: usize = 8;
+/// Rows deleted at once by tidying: short enough to go unnoticed between two batches.
+const TIDY_ROWS_MAX: usize = 1_000;
+/// How long the outbox is kept.
+const OUTBOX_KEPT: Span = Span::from_hours(7 * 24);
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct SqliteStore {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    options: OpenOptions,
+    clock: Arc<dyn Clock>,
+    /// The latest time told: it never runs backwards, whatever the clock does.
+    latest: AtomicI64,
+    writer: Arc<tokio::sync::Mutex<Connection>>,
+    idle_readers: Mutex<Vec<Connection>>,
+    memory: RwLock<Memory>,
+    /// A commit ended in a way that leaves open what is on disk: look again before the next batch.
+    in_doubt: AtomicBool,
+    crashed: AtomicBool,
+    _lock: DirectoryLock,
+}
+
+impl std::fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SqliteStore").field("options", &self.shared.options).finish_non_exhaustive()
+    }
+}
+
+impl SqliteStore {
+    pub fn open(options: OpenOptions, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        let lock = open::lock_directory(&options)?;
+        let writer = open::open_writer(&options)?;
+        let now = clock.now();
+        let memory = Memory::rebuild(&writer, now)
+            .map_err(|error| OpenError::Damaged { path: options.file(), detail: error.to_string() })?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                options,
+                clock,
+                latest: AtomicI64::new(now.as_millis()),
+                writer: Arc::new(tokio::sync::Mutex::new(writer)),
+                idle_readers: Mutex::default(),
+                memory: RwLock::new(memory),
+                in_doubt: AtomicBool::new(false),
+                crashed: AtomicBool::new(false),
+                _lock: lock,
+            }),
+        })
+    }
+
+    /// The whole file as SQLite checks it; slow on large ones.
+    pub fn check_file(&self) -> Result<(), OpenError> {
+        let connection = open::open_reader(&self.shared.options)?;
+        open::check_structure(&connection, &self.shared.options.file(), "PRAGMA integrity_check(1)")
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.shared.options.directory
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.shared.now()
+    }
+}
+
+impl Shared {
+    fn now(&self) -> Timestamp {
+        let now = self.clock.now().as_millis();
+        Timestamp::from_millis(self.latest.fetch_max(now, Ordering::AcqRel).max(now))
+    }
+
+    fn step(&self, step: Step) -> Result<(), StoreError> {
+        if let Some(crash_at) = &self.options.crash_at
+            && (self.crashed.load(Ordering::Acquire) || crash_at(step))
+        {
+            self.crashed.store(true, Ordering::Release);
+            return Err(StoreError::Unavailable(format!("crashed when {step:?}")));
+        }
+        Ok(())
+    }
+
+    fn memory(&self) -> std::sync::RwLockReadGuard<'_, Memory> {
+        self.memory.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a query on a reader of its own.
+    fn with_reader<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let idle = self.idle_readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let reader = match idle {
+            Some(reader) => reader,
+            None => open::open_reader(&self.options).map_err(|error| StoreError::Unavailable(error.to_string()))?,
+        };
+        let answer = query(&reader).map_err(explain)?;
+        let mut idle = self.idle_readers.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < IDLE_READERS_MAX {
+            idle.push(reader);
+        }
+        Ok(answer)
+    }
+
+    /// Supplies wanted rows from memory and file as they stood after one and the same commit.
+    fn read(&self, rows: &mut Rows) -> Result<(), StoreError> {
+        loop {
+            let memory = self.memory();
+            if rows.is_answered_by(&memory.rows) {
+                rows.answer_from(&memory.rows);
+                return Ok(());
+            }
+            let done = self.with_reader(|reader| {
+                let snapshot = reader.unchecked_transaction()?;
+                // A batch that is in the file but not yet in memory: a matter of microseconds, look again.
+                if shared::commits(&snapshot)? != memory.commits {
+                    return Ok(false);
+                }
+                rows.answer_from(&memory.rows);
+                drop(memory);
+                load(&snapshot, rows)?;
+                Ok(true)
+            })?;
+            if done {
+                return Ok(());
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    /// After a commit of unknown outcome: the file knows.
+    fn resolve_doubt(&self, writer: &mut Connection) -> Result<(), StoreError> {
+        if !self.in_doubt.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let failed = |error: OpenError| StoreError::Unavailable(error.to_string());
+        *writer = open::open_writer(&self.options).map_err(failed)?;
+        let rebuilt = Memory::rebuild(writer, self.now()).map_err(explain)?;
+        *self.memory.write().unwrap_or_else(PoisonError::into_inner) = rebuilt;
+        self.in_doubt.store(false, Ordering::Release);
+        tracing::warn!("read the store again after a commit of unknown outcome");
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn begin(&self) -> Result<Box<dyn Session>, StoreError> {
+        let mut writer = self.shared.writer.clone().lock_owned().await;
+        self.shared.step(Step::Begun)?;
+        self.shared.resolve_doubt(&mut writer)?;
+        Ok(Box::new(Batch { shared: self.shared.clone(), writer }))
+    }
+
+    async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        let now = self.shared.now();
+        self.shared.read(rows)?;
+        Ok(now)
+    }
+
+    async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+        self.shared.with_reader(|reader| shared::outbox_after(reader, id, limit))
+    }
+
+    async fn outbox_last(&self) -> Result<u64, StoreError> {
+        self.shared.with_reader(shared::outbox_last)
+    }
+
+    async fn tidy(&self) -> Result<bool, StoreError> {
+        let now = self.shared.now();
+        let made_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
+        let shared = self.shared.clone();
+        let writer = shared.writer.clone().lock_owned().await;
+        let deleted = tokio::task::spawn_blocking(move || {
+            let deleted = stay::tidy(&writer, made_before, TIDY_ROWS_MAX)?
+                + shared::tidy(&writer, now, now - OUTBOX_KEPT, TIDY_ROWS_MAX)?;
+            if deleted > 0 {
+                shared.memory.write().unwrap_or_else(PoisonError::into_inner).rows.drop_cached();
+            }
+            Ok(deleted)
+        });
+        let deleted = deleted.await.map_err(|error| StoreError::Unavailable(error.to_string()))?.map_err(explain)?;
+        Ok(deleted >= TIDY_ROWS_MAX)
+    }
+
+    async fn check(&self) -> Result<(), StoreError> {
+        self.shared.with_reader(shared::commits).map(|_| ())
+    }
+
+    async fn audit(&self, audit: &mut StayAudit) -> Result<(), StoreError> {
+        self.shared.with_reader(|reader| {
+            let snapshot = reader.unchecked_transaction()?;
+            stay::audit(&snapshot, audit)
+        })
+    }
+}
+
+#[async_trait]
+impl StayLists for SqliteStore {
+    async fn room_types(&self, page: Page<RoomTypeId>) -> Result<Vec<RoomType>, StoreError> {
+        self.shared.with_reader(|reader| stay::room_types(reader, page))
+    }
+
+    async fn reservations(
+        &self,
+        filter: ReservationFilter,
+        page: Page<ReservationId>,
+    ) -> Result<Vec<StayReservation>, StoreError> {
+        self.shared.with_reader(|reader| stay::reservations(reader, filter, page))
+    }
+}
+
+/// One batch. It blocks the engine's own thread, and nobody else's.
+struct Batch {
+    shared: Arc<Shared>,
+    writer: OwnedMutexGuard<Connection>,
+}
+
+#[async_trait]
+impl Session for Batch {
+    async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        self.shared.step(Step::Loaded)?;
+        rows.answer_from(&self.shared.memory().rows);
+        load(&self.writer, rows).map_err(explain)?;
+        Ok(self.shared.now())
+    }
+
+    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Vec<u64>, StoreError> {
+        let shared = &self.shared;
+        let transaction = self.writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(explain)?;
+        let ids = write(&transaction, rows, outbox).map_err(explain)?;
+        shared.step(Step::Written)?;
+        if let Err(error) = transaction.commit() {
+            shared.in_doubt.store(true, Ordering::Release);
+            return Err(explain(error));
+        }
+        shared.step(Step::Committed)?;
+        shared.memory.write().unwrap_or_else(PoisonError::into_inner).absorb(rows, shared.now());
+        shared.step(Step::Absorbed)?;
+        Ok(ids)
+    }
+}
+
+fn load(connection: &Connection, rows: &mut Rows) -> rusqlite::Result<()> {
+    if rows.is_settled() {
+        return Ok(());
+    }
+    shared::load(connection, rows)?;
+    stay::load(connection, &mut rows.stay)
+}
+
+fn write(connection: &Connection, rows: &Rows, outbox: &[OutboxEntry]) -> rusqlite::Result<Vec<u64>> {
+    shared::write(connection, rows)?;
+    stay::write(connection, &rows.stay)?;
+    shared::count_commit(connection)?;
+    shared::append_outbox(connection, outbox)
+}
+
+fn explain(error: rusqlite::Error) -> StoreError {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    match error.sqlite_error_code() {
+        Some(DatabaseCorrupt | NotADatabase) => StoreError::Damaged(error.to_string()),
+        _ => StoreError::Unavailable(error.to_string()),
+    }
+}
