@@ -20,6 +20,8 @@ const LOADS_MAX: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer<T> {
     Fresh(T),
+    /// Carried out under an idempotency key: the answer as it was written down.
+    Kept(Vec<u8>),
     /// The answer first given under the same idempotency key.
     Replayed(Vec<u8>),
 }
@@ -42,13 +44,18 @@ pub enum Refused {
 }
 
 /// Makes a command safe to repeat under a key.
-#[derive(Clone, Debug)]
 pub struct Once<T> {
     pub id: ReceiptId,
     /// Tells whether a repeated request is the same request.
     pub fingerprint: [u8; 32],
     /// Writes the answer down, to be given again.
-    pub render: fn(&T) -> Vec<u8>,
+    pub render: Box<dyn Fn(&T) -> Vec<u8> + Send>,
+}
+
+impl<T> std::fmt::Debug for Once<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Once").field("id", &self.id).finish_non_exhaustive()
+    }
 }
 
 /// Runs one batch to its end; every task is answered.
@@ -229,10 +236,14 @@ impl<C: Command> Task for CommandTask<C> {
             return Ok(());
         }
         let outcome = self.command.decide(rows, at)?;
-        if let Some(once) = &self.once {
-            receipt::keep(rows, at, once.id.clone(), once.fingerprint, (once.render)(&outcome));
-        }
-        self.decided = Some(Ok(Answer::Fresh(outcome)));
+        self.decided = Some(Ok(match &self.once {
+            None => Answer::Fresh(outcome),
+            Some(once) => {
+                let response = (once.render)(&outcome);
+                receipt::keep(rows, at, once.id.clone(), once.fingerprint, response.clone());
+                Answer::Kept(response)
+            }
+        }));
         Ok(())
     }
 

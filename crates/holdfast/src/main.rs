@@ -1,1 +1,39 @@
-fn main() {}
+//! The binary: a server and its tools. Each subcommand is a module.
+
+mod serve;
+mod verify;
+
+use clap::{Parser, Subcommand};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Holds, confirms and releases anything countable, and never sells a unit twice.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Start the server.
+    Serve(serve::Args),
+    /// Check a store that no server is using; exit with 1 if anything is wrong.
+    Verify(verify::Args),
+}
+
+fn main() -> std::process::ExitCode {
+    let result = match Cli::parse().command {
+        Command::Serve(args) => serve::run(&args),
+        Command::Verify(args) => verify::run(&args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("holdfast: {error:#}");
+            std::process::ExitCode::from(2)
+        }
+    }
+}

@@ -1,1 +1,38 @@
-//! To come.
+//! The edge: HTTP in front of the engine.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | [`config`] | every setting, its default and its validation |
+//! | [`app`] | what handlers share; starting and stopping the parts |
+//! | [`serve`] | listening, the life of a connection, clean shutdown |
+//! | [`edge`] | what happens to every request: id, limits, language, metrics |
+//! | [`router`] | all routes |
+//! | [`caller`] | who calls |
+//! | [`request`] | reading bodies, queries, idempotency keys |
+//! | [`problem`] | every error there is: status, code, sentence |
+//! | [`stream`] | server-sent events |
+//! | [`wire`] | how things are written in JSON |
+//! | [`stays`] | handlers of stays |
+//! | [`docs`] | `/openapi.json` and `/docs` |
+//! | [`demo`] | something to look at |
+//!
+//! A handler has one shape: who calls, what is asked, one command or query, a typed answer. No rule is decided here.
+
+pub mod app;
+pub mod caller;
+pub mod config;
+pub mod demo;
+pub mod docs;
+pub mod edge;
+pub mod ids;
+pub mod ops;
+pub mod problem;
+pub mod request;
+pub mod router;
+pub mod serve;
+pub mod stays;
+pub mod stream;
+pub mod wire;
+
+pub use app::{App, Parts};
+pub use config::Config;

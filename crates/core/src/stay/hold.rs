@@ -145,7 +145,7 @@ impl PlaceHold {
 
 /// Places many holds at once. Each line stands for itself: one that is refused spoils no other.
 #[derive(Clone, Debug)]
-pub struct PlaceHolds(pub Vec<Result<PlaceHold, Rejection>>);
+pub struct PlaceHolds(pub Vec<PlaceHold>);
 
 impl Command for PlaceHolds {
     type Outcome = Vec<Result<StayHold, Rejection>>;
@@ -155,11 +155,7 @@ impl Command for PlaceHolds {
         let mut results = Vec::with_capacity(self.0.len());
         let mut missing = false;
         for line in &self.0 {
-            let placed = match line {
-                Ok(line) => rows.attempt(|rows| line.decide(rows, at)),
-                Err(rejection) => Err(rejection.clone().into()),
-            };
-            match placed {
+            match rows.attempt(|rows| line.decide(rows, at)) {
                 Ok(hold) => results.push(Ok(hold)),
                 Err(Stop::Rejected(rejection)) => results.push(Err(rejection)),
                 // Go on to the end, so that all lines' rows are loaded in one go.

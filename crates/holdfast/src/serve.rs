@@ -1,0 +1,108 @@
+//! `holdfast serve`: the server.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use holdfast_engine::{Clock, SystemClock};
+use holdfast_server::config::LogFormat;
+use holdfast_server::ids::IdMaker;
+use holdfast_server::{App, Config, Parts, demo, serve};
+use holdfast_store_sqlite::{OpenOptions, SqliteStore};
+use tokio::net::TcpListener;
+use tracing_subscriber::EnvFilter;
+
+/// After the last answer, so long may the engine take to end.
+const ENGINE_ENDS_WITHIN: Duration = Duration::from_secs(1);
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A file of settings; see holdfast.toml for all there are.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where to listen (server.listen).
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// The directory of the embedded store (server.data).
+    #[arg(long, value_name = "DIR")]
+    data: Option<String>,
+    /// How to write the log: text or json (log.format).
+    #[arg(long, value_name = "FORMAT")]
+    log: Option<String>,
+    /// Fill an empty store with something to look at.
+    #[arg(long)]
+    demo: bool,
+}
+
+impl Args {
+    fn config(&self) -> anyhow::Result<Config> {
+        let flags: Vec<(&str, String)> =
+            [("server.listen", &self.listen), ("server.data", &self.data), ("log.format", &self.log)]
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value.clone()?)))
+                .collect();
+        Ok(Config::load(self.config.as_deref(), std::env::vars(), &flags)?)
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let config = args.config()?;
+    start_log(&config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(run_server(&config, args.demo))?;
+    runtime.shutdown_timeout(Duration::from_millis(500));
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn run_server(config: &Config, fill_demo: bool) -> anyhow::Result<()> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = Arc::new(SqliteStore::open(OpenOptions::new(&config.server.data), clock.clone())?);
+    let listener = TcpListener::bind(config.server.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}", config.server.listen))?;
+    let address = listener.local_addr()?;
+    if fill_demo {
+        demo::fill(store.clone(), config.engine_settings()).await?;
+    }
+    let stop = stop_signal()?;
+    let parts = Parts { store, clock: clock.clone(), ids: IdMaker::new() };
+    let (app, engine) = App::start(config, parts).await?;
+    tracing::info!(%address, data = %config.server.data.display(), auth = !config.auth_is_off(), "holdfast is ready");
+    println!("Holdfast is ready: http://{address}   (reference: http://{address}/docs)");
+    if fill_demo {
+        let today = clock.now().date_in(&jiff::tz::TimeZone::get("Asia/Seoul")?);
+        println!("\nTry these:\n\n{}", demo::requests(&format!("http://{address}"), today));
+    }
+    serve::serve(app, listener, config.server.connections_max, stop).await;
+    let ended = tokio::time::timeout(ENGINE_ENDS_WITHIN, tokio::task::spawn_blocking(move || engine.join())).await;
+    if ended.is_err() {
+        tracing::warn!("the engine is still busy; what it has not answered may or may not be written");
+    }
+    tracing::info!("holdfast has stopped");
+    Ok(())
+}
+
+/// Resolves on SIGTERM or SIGINT.
+fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping: no new work, finishing what is in flight");
+    })
+}
+
+fn start_log(config: &Config) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(&config.log.level).context("log.level")?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match config.log.format {
+        LogFormat::Text => builder.init(),
+        LogFormat::Json => builder.json().flatten_event(true).init(),
+    }
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! What handlers share, and how the parts are started and stopped.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use axum::response::{IntoResponse, Response};
+use holdfast_core::{Command, Context, Decision, Rows, Timestamp};
+use holdfast_engine::{Answer, Clock, Engine, Once, Store};
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::watch;
+
+use crate::caller::{Auth, Caller};
+use crate::config::Config;
+use crate::ids::IdMaker;
+use crate::ops;
+use crate::problem::Problem;
+use crate::request::Mutation;
+use crate::stream::Stream;
+
+/// Cheap to clone; every handler has one.
+#[derive(Clone, Debug)]
+pub struct App {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    engine: Engine,
+    stream: Arc<Stream>,
+    auth: Auth,
+    ids: IdMaker,
+    clock: Arc<dyn Clock>,
+    metrics: PrometheusHandle,
+    stopping: watch::Sender<bool>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("engine", &self.engine).field("auth", &self.auth).finish_non_exhaustive()
+    }
+}
+
+/// What an [`App`] is made of.
+pub struct Parts {
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<dyn Clock>,
+    pub ids: IdMaker,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").finish_non_exhaustive()
+    }
+}
+
+/// Why an app could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("{0}")]
+    Setting(String),
+    #[error("cannot start the engine: {0}")]
+    Engine(#[from] std::io::Error),
+    #[error("{0}")]
+    Store(#[from] holdfast_engine::StoreError),
+}
+
+/// How often old rows are cleared away while there is nothing much to clear.
+const TIDY_EVERY: Duration = Duration::from_secs(60);
+const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(5);
+
+impl App {
+    /// Starts the engine and the jobs. Join the thread after the last `App` is gone, to know that all is written.
+    pub async fn start(config: &Config, parts: Parts) -> Result<(Self, JoinHandle<()>), StartError> {
+        let auth = Auth::from_config(&config.auth).map_err(StartError::Setting)?;
+        let stream = Arc::new(Stream::new(parts.store.outbox_last().await?));
+        let (engine, thread) = Engine::start(parts.store, stream.clone(), config.engine_settings())?;
+        let shared = Shared {
+            engine,
+            stream,
+            auth,
+            ids: parts.ids,
+            clock: parts.clock,
+            metrics: ops::metrics_handle(),
+            stopping: watch::Sender::new(false),
+        };
+        let app = Self { shared: Arc::new(shared) };
+        tokio::spawn(app.clone().tidy_now_and_then());
+        Ok((app, thread))
+    }
+
+    pub fn auth(&self) -> &Auth {
+        &self.shared.auth
+    }
+
+    pub fn ids(&self) -> &IdMaker {
+        &self.shared.ids
+    }
+
+    pub fn stream(&self) -> &Arc<Stream> {
+        &self.shared.stream
+    }
+
+    pub fn metrics(&self) -> &PrometheusHandle {
+        &self.shared.metrics
+    }
+
+    pub fn store(&self) -> &dyn Store {
+        self.shared.engine.store()
+    }
+
+    /// The edge's own time, for making ids. It decides nothing.
+    pub fn now(&self) -> Timestamp {
+        self.shared.clock.now()
+    }
+
+    /// Ends jobs and open streams.
+    pub fn stop(&self) {
+        self.shared.stopping.send_replace(true);
+    }
+
+    pub async fn stopped(&self) {
+        // The sender lives as long as `self`.
+        self.shared.stopping.subscribe().wait_for(|stopping| *stopping).await.ok();
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        *self.shared.stopping.borrow()
+    }
+
+    /// Carries out a command, once per idempotency key, and answers with what `render` makes of the outcome.
+    pub async fn run<C: Command>(
+        &self,
+        caller: Caller,
+        request: &Mutation,
+        command: C,
+        render: impl Fn(&C::Outcome) -> Reply + Send + 'static,
+    ) -> Result<Response, Problem> {
+        let Some((id, fingerprint)) = request.receipt(caller.key_space(request.params.user()?)) else {
+            return match self.shared.engine.run(command, None).await? {
+                Answer::Fresh(outcome) => Ok(render(&outcome).into_response()),
+                Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+            };
+        };
+        let once = Once { id, fingerprint, render: Box::new(move |outcome: &C::Outcome| render(outcome).to_bytes()) };
+        let (bytes, replayed) = match self.shared.engine.run(command, Some(once)).await? {
+            Answer::Fresh(_) => unreachable!("under a key every answer is kept"),
+            Answer::Kept(bytes) => (bytes, false),
+            Answer::Replayed(bytes) => (bytes, true),
+        };
+        let mut response = Reply::from_bytes(&bytes).ok_or_else(Problem::internal)?.into_response();
+        if replayed {
+            response.headers_mut().insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
+        }
+        Ok(response)
+    }
+
+    /// Answers a question from committed state.
+    pub async fn query<T>(&self, ask: impl FnMut(&mut Rows, &Context) -> Decision<T>) -> Result<T, Problem> {
+        Ok(self.shared.engine.query(ask).await?)
+    }
+
+    async fn tidy_now_and_then(self) {
+        let mut tidy = tokio::time::interval(TIDY_EVERY);
+        let mut upkeep = tokio::time::interval(METRICS_UPKEEP_EVERY);
+        loop {
+            tokio::select! {
+                () = self.stopped() => return,
+                _ = upkeep.tick() => self.metrics().run_upkeep(),
+                _ = tidy.tick() => loop {
+                    match self.store().tidy().await {
+                        // Room for others between two slices.
+                        Ok(true) if !self.is_stopping() => tokio::time::sleep(Duration::from_millis(20)).await,
+                        Ok(_) => break,
+                        Err(error) => {
+                            tracing::warn!(%error, "could not clear away old rows; trying again later");
+                            break;
+                        }
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// A successful answer, ready to be sent now and again later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    status: StatusCode,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    pub fn json(status: StatusCode, body: &impl serde::Serialize) -> Self {
+        Self { status, body: serde_json::to_vec(body).expect("wire types can be written as JSON") }
+    }
+
+    /// A body that is JSON already.
+    pub fn written(status: StatusCode, body: Vec<u8>) -> Self {
+        Self { status, body }
+    }
+
+    pub fn no_content() -> Self {
+        Self { status: StatusCode::NO_CONTENT, body: Vec::new() }
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        [&self.status.as_u16().to_le_bytes(), &self.body[..]].concat()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (status, body) = bytes.split_first_chunk()?;
+        Some(Self { status: StatusCode::from_u16(u16::from_le_bytes(*status)).ok()?, body: body.to_vec() })
+    }
+}
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        if self.body.is_empty() {
+            return self.status.into_response();
+        }
+        let json = HeaderValue::from_static("application/json");
+        (self.status, [(header::CONTENT_TYPE, json)], self.body).into_response()
+    }
+}

@@ -1,0 +1,197 @@
+//! Who calls. With auth on, a bearer token says so; with auth off, the header `X-User-Id` or the request itself.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use holdfast_core::id::UserId;
+use holdfast_core::{Actor, Fault};
+use http::request::Parts;
+use http::{HeaderMap, header};
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::config::AuthConfig;
+use crate::problem::Problem;
+
+/// How callers prove who they are.
+#[derive(Clone)]
+pub enum Auth {
+    Off,
+    Jwt(Arc<Verifier>),
+}
+
+pub struct Verifier {
+    key: DecodingKey,
+    validation: Validation,
+}
+
+impl std::fmt::Debug for Auth {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.is_off() { "Off" } else { "Jwt" })
+    }
+}
+
+/// The one who calls, as far as is known before the request's body is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    User(UserId),
+    /// Role `admin` or `service`: may act for anyone.
+    Admin(Option<UserId>),
+    /// Auth is off and no header names anyone; the body or query may.
+    Unnamed,
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    sub: Subject,
+    role: Option<String>,
+}
+
+/// The user's number, as JSON number or as the string that RFC 7519 asks for.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Subject {
+    Number(u64),
+    Text(String),
+}
+
+impl Auth {
+    /// `Err` names the setting that is wrong.
+    pub fn from_config(config: &AuthConfig) -> Result<Self, String> {
+        let (key, algorithms) = match (&config.jwt_secret, &config.jwt_public_key_file) {
+            (None, None) => return Ok(Self::Off),
+            (Some(_), Some(_)) => {
+                return Err("auth.jwt_secret: set either this or auth.jwt_public_key_file, not both".into());
+            }
+            (Some(secret), None) => (DecodingKey::from_secret(secret.reveal().as_bytes()), vec![Algorithm::HS256]),
+            (None, Some(path)) => public_key(path)?,
+        };
+        let mut validation = Validation::new(algorithms[0]);
+        validation.algorithms = algorithms;
+        validation.leeway = 30;
+        validation.validate_nbf = true;
+        validation.set_required_spec_claims(&["exp", "sub"]);
+        match &config.audience {
+            Some(audience) => validation.set_audience(&[audience]),
+            None => validation.validate_aud = false,
+        }
+        if let Some(issuer) = &config.issuer {
+            validation.set_issuer(&[issuer]);
+        }
+        Ok(Self::Jwt(Arc::new(Verifier { key, validation })))
+    }
+
+    pub fn is_off(&self) -> bool {
+        matches!(self, Self::Off)
+    }
+
+    pub fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
+        match self {
+            Self::Off => named_in_header(headers),
+            Self::Jwt(verifier) => verifier.caller(headers),
+        }
+    }
+}
+
+fn public_key(path: &std::path::Path) -> Result<(DecodingKey, Vec<Algorithm>), String> {
+    let setting = "auth.jwt_public_key_file";
+    let pem = std::fs::read(path).map_err(|error| format!("{setting}: cannot read {}: {error}", path.display()))?;
+    let tries = [
+        (DecodingKey::from_rsa_pem(&pem), Algorithm::RS256),
+        (DecodingKey::from_ec_pem(&pem), Algorithm::ES256),
+        (DecodingKey::from_ed_pem(&pem), Algorithm::EdDSA),
+    ];
+    tries
+        .into_iter()
+        .find_map(|(key, algorithm)| key.ok().map(|key| (key, vec![algorithm])))
+        .ok_or_else(|| format!("{setting}: {} is not a public key in PEM form (RSA, P-256 or Ed25519)", path.display()))
+}
+
+fn named_in_header(headers: &HeaderMap) -> Result<Caller, Problem> {
+    let Some(value) = headers.get("x-user-id") else { return Ok(Caller::Unnamed) };
+    let user = value.to_str().ok().and_then(|text| text.parse().ok()).and_then(UserId::new);
+    user.map(Caller::User).ok_or_else(|| Problem::invalid("X-User-Id", &Fault::Malformed))
+}
+
+impl Verifier {
+    fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
+        let token = headers
+            .get(header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map(|(_, token)| token.trim())
+            .ok_or_else(|| Problem::unauthenticated("Send a bearer token in the Authorization header."))?;
+        let claims = decode::<Claims>(token, &self.key, &self.validation)
+            .map_err(|_| Problem::unauthenticated("The bearer token is not valid, or no longer."))?
+            .claims;
+        let user = match claims.sub {
+            Subject::Number(number) => UserId::new(number),
+            Subject::Text(text) => text.parse().ok().and_then(UserId::new),
+        };
+        match claims.role.as_deref() {
+            Some("admin" | "service") => Ok(Caller::Admin(user)),
+            Some("user") | None => user
+                .map(Caller::User)
+                .ok_or_else(|| Problem::unauthenticated("The token's subject is not a user id.")),
+            Some(_) => Err(Problem::unauthenticated("The token's role is none of user, admin, service.")),
+        }
+    }
+}
+
+impl Caller {
+    /// For whom something new is made: the caller, or whom an admin names.
+    pub fn acting_for(self, named: Option<UserId>) -> Result<UserId, Problem> {
+        match (self, named) {
+            (Self::User(user), None) => Ok(user),
+            (Self::User(user), Some(named)) if user == named => Ok(user),
+            (Self::User(_), Some(_)) => Err(Problem::forbidden()),
+            (Self::Admin(_) | Self::Unnamed, Some(named)) | (Self::Admin(Some(named)), None) => Ok(named),
+            (Self::Admin(None) | Self::Unnamed, None) => Err(nobody_named()),
+        }
+    }
+
+    /// As whom the caller reaches for something that has an owner.
+    pub fn actor(self, named: Option<UserId>) -> Result<Actor, Problem> {
+        match self {
+            Self::Admin(_) => Ok(Actor::Admin),
+            Self::User(_) | Self::Unnamed => self.acting_for(named).map(Actor::User),
+        }
+    }
+
+    /// Whose records a list shows: a user's own, or for an admin whose they ask for.
+    pub fn listing(self, named: Option<UserId>) -> Result<Option<UserId>, Problem> {
+        match self {
+            Self::Admin(_) | Self::Unnamed => Ok(named),
+            Self::User(_) => self.acting_for(named).map(Some),
+        }
+    }
+
+    /// Admin calls are open while auth is off.
+    pub fn must_be_admin(self, auth: &Auth) -> Result<(), Problem> {
+        if auth.is_off() || matches!(self, Self::Admin(_)) { Ok(()) } else { Err(Problem::forbidden()) }
+    }
+
+    /// Under which name idempotency keys of this caller are kept.
+    pub fn key_space(self, named: Option<UserId>) -> String {
+        match (self, named) {
+            (Self::User(user), _) | (Self::Unnamed, Some(user)) => format!("user:{user}"),
+            (Self::Admin(Some(user)), _) => format!("admin:{user}"),
+            (Self::Admin(None), _) => "admin".into(),
+            (Self::Unnamed, None) => "unnamed".into(),
+        }
+    }
+}
+
+fn nobody_named() -> Problem {
+    Problem::invalid("userId", &Fault::Missing)
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        app.auth().caller(&parts.headers)
+    }
+}

@@ -1,0 +1,326 @@
+//! Every setting, its default and its validation.
+//!
+//! The defaults are `holdfast.toml`, which is embedded in the binary. A file, the environment and flags are laid over it
+//! in that order; whatever is then wrong is said in one line that names the setting.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use holdfast_core::hold::HOLD_TTL_MAX;
+use holdfast_core::time::Span;
+use holdfast_core::{Limits, stay};
+use holdfast_engine::EngineSettings;
+use serde::{Deserialize, Deserializer, de};
+use toml::{Table, Value};
+
+/// The default settings, and the manual.
+pub const DEFAULTS: &str = include_str!("../../../holdfast.toml");
+
+const ENVIRONMENT_PREFIX: &str = "HOLDFAST_";
+
+/// All settings.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub server: ServerConfig,
+    pub log: LogConfig,
+    pub auth: AuthConfig,
+    pub engine: EngineConfig,
+    pub stay: StayConfig,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerConfig {
+    pub listen: SocketAddr,
+    pub data: PathBuf,
+    pub connections_max: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogConfig {
+    pub format: LogFormat,
+    pub level: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuthConfig {
+    pub jwt_secret: Option<Secret>,
+    pub jwt_public_key_file: Option<PathBuf>,
+    pub audience: Option<String>,
+    pub issuer: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EngineConfig {
+    #[serde(deserialize_with = "duration")]
+    pub lock_wait: Duration,
+    pub queue_max: usize,
+    pub holds_per_user_max: u32,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StayConfig {
+    #[serde(deserialize_with = "duration")]
+    pub hold_ttl: Duration,
+}
+
+/// Text that does not show up in logs.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+/// What is wrong with the settings, in one line.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(String);
+
+impl Config {
+    /// `environment` are the process's variables, `flags` pairs of `section.key` and value.
+    pub fn load(
+        file: Option<&Path>,
+        environment: impl Iterator<Item = (String, String)>,
+        flags: &[(&str, String)],
+    ) -> Result<Self, ConfigError> {
+        let mut table: Table = DEFAULTS.parse().expect("the embedded defaults are TOML");
+        if let Some(path) = file {
+            let read = std::fs::read_to_string(path);
+            let text = read.map_err(|error| ConfigError(format!("cannot read {}: {error}", path.display())))?;
+            let parsed: Result<Table, _> = text.parse();
+            let over = parsed.map_err(|error| ConfigError(format!("{}: {}", path.display(), one_line(&error))))?;
+            lay_over(&mut table, over);
+        }
+        for (name, value) in environment.filter(|(name, _)| name.starts_with(ENVIRONMENT_PREFIX)) {
+            let spelled = name[ENVIRONMENT_PREFIX.len()..].to_lowercase();
+            let Some((section, key)) = spelled.split_once('_') else {
+                return Err(ConfigError(format!("{name}: there is no such setting; see holdfast.toml")));
+            };
+            set(&mut table, section, key, &value);
+        }
+        for (name, value) in flags {
+            let (section, key) = name.split_once('.').expect("flags are named section.key");
+            set(&mut table, section, key, value);
+        }
+        let config: Self = serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| explain(&error))?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// The defaults, for tests to change.
+    pub fn defaults() -> Self {
+        Self::load(None, std::iter::empty(), &[]).expect("the defaults are valid")
+    }
+
+    pub fn engine_settings(&self) -> EngineSettings {
+        EngineSettings {
+            lock_wait: self.engine.lock_wait,
+            queue_max: self.engine.queue_max,
+            limits: Limits {
+                holds_per_user_max: self.engine.holds_per_user_max,
+                stay: stay::Limits { hold_ttl: span(self.stay.hold_ttl) },
+            },
+        }
+    }
+
+    pub fn auth_is_off(&self) -> bool {
+        self.auth.jwt_secret.is_none() && self.auth.jwt_public_key_file.is_none()
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
+        let between = |name: &str, value: Duration, min: Duration, max: Duration| {
+            let ok = (min..=max).contains(&value);
+            ok.then_some(()).ok_or_else(|| ConfigError(format!("{name}: must be from {min:?} to {max:?}")))
+        };
+        let count = |name: &str, value: usize, max: usize| {
+            let ok = (1..=max).contains(&value);
+            ok.then_some(()).ok_or_else(|| ConfigError(format!("{name}: must be from 1 to {max}")))
+        };
+        let ttl_max = Duration::from_millis(HOLD_TTL_MAX.as_millis() as u64);
+        between("engine.lock_wait", self.engine.lock_wait, Duration::from_millis(10), Duration::from_secs(1))?;
+        between("stay.hold_ttl", self.stay.hold_ttl, Duration::from_secs(1), ttl_max)?;
+        count("server.connections_max", self.server.connections_max, 100_000)?;
+        count("engine.queue_max", self.engine.queue_max, 1_000_000)?;
+        count("engine.holds_per_user_max", self.engine.holds_per_user_max as usize, 100_000)?;
+        if self.auth.jwt_secret.as_ref().is_some_and(|secret| secret.reveal().chars().count() < 32) {
+            return Err(ConfigError("auth.jwt_secret: must have at least 32 characters".into()));
+        }
+        if self.auth_is_off() && !self.server.listen.ip().is_loopback() {
+            return Err(ConfigError(format!(
+                "server.listen: {} is not a loopback address, and auth is off; set auth.jwt_secret or \
+                 auth.jwt_public_key_file first",
+                self.server.listen
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn span(duration: Duration) -> Span {
+    Span::from_millis(duration.as_millis() as i64)
+}
+
+fn lay_over(table: &mut Table, over: Table) {
+    for (name, value) in over {
+        match (table.get_mut(&name), value) {
+            (Some(Value::Table(under)), Value::Table(over)) => lay_over(under, over),
+            (_, value) => {
+                table.insert(name, value);
+            }
+        }
+    }
+}
+
+/// Text from the environment or a flag becomes a number where the default is one.
+fn set(table: &mut Table, section: &str, key: &str, text: &str) {
+    let section = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+    let Value::Table(section) = section else { return };
+    let number = section.get(key).filter(|value| value.is_integer()).and_then(|_| text.parse().ok());
+    section.insert(key.into(), number.map_or_else(|| Value::String(text.into()), Value::Integer));
+}
+
+fn explain(error: &serde_path_to_error::Error<toml::de::Error>) -> ConfigError {
+    let message = one_line(error.inner());
+    let path = error.path().to_string();
+    match message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`')) {
+        Some((name, _)) => {
+            let section = path.strip_suffix(name).unwrap_or(&path).trim_end_matches('.');
+            let full = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
+            ConfigError(format!("{full}: there is no such setting; see holdfast.toml"))
+        }
+        None => ConfigError(format!("{path}: {message}")),
+    }
+}
+
+fn one_line(error: &toml::de::Error) -> String {
+    error.message().lines().next().unwrap_or_default().to_owned()
+}
+
+/// `500ms`, `10s`, `30m`, `24h`, `7d`.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    let millis = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.checked_mul(millis).map(Duration::from_millis)
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_duration(&text).ok_or_else(|| {
+        de::Error::custom(format!("{text:?} is not a duration; write it like 500ms, 10s, 30m, 24h or 7d"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(environment: &[(&str, &str)], flags: &[(&str, &str)]) -> Result<Config, String> {
+        let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let flags: Vec<_> = flags.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        Config::load(None, environment, &flags).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn flag_beats_environment_beats_file_beats_default() {
+        let file = std::env::temp_dir().join(format!("holdfast-config-{}.toml", std::process::id()));
+        std::fs::write(&file, "[stay]\nhold_ttl = \"2s\"\n[engine]\nlock_wait = \"20ms\"\nqueue_max = 7\n").unwrap();
+        let environment = [("HOLDFAST_STAY_HOLD_TTL".to_owned(), "3s".to_owned()), ("HOLDFAST_ENGINE_LOCK_WAIT".to_owned(), "30ms".to_owned())];
+        let config = Config::load(Some(&file), environment.into_iter(), &[("stay.hold_ttl", "4s".into())]).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(config.stay.hold_ttl, Duration::from_secs(4));
+        assert_eq!(config.engine.lock_wait, Duration::from_millis(30));
+        assert_eq!(config.engine.queue_max, 7);
+        assert_eq!(config.engine.holds_per_user_max, 50);
+    }
+
+    #[test]
+    fn a_bad_or_unknown_setting_is_named_in_one_line() {
+        let cases: &[(&str, &str, &str)] = &[
+            ("HOLDFAST_STAY_HOLD_TTL", "ten minutes", "stay.hold_ttl: \"ten minutes\" is not a duration; write it like 500ms, 10s, 30m, 24h or 7d"),
+            ("HOLDFAST_STAY_HOLD_TTL", "0s", "stay.hold_ttl: must be from 1s to 86400s"),
+            ("HOLDFAST_STAY_HOLD_TLT", "5s", "stay.hold_tlt: there is no such setting; see holdfast.toml"),
+            ("HOLDFAST_HOTEL_STARS", "5", "hotel: there is no such setting; see holdfast.toml"),
+            ("HOLDFAST_NONSENSE", "5", "HOLDFAST_NONSENSE: there is no such setting; see holdfast.toml"),
+            ("HOLDFAST_ENGINE_HOLDS_PER_USER_MAX", "0", "engine.holds_per_user_max: must be from 1 to 100000"),
+            ("HOLDFAST_AUTH_JWT_SECRET", "short", "auth.jwt_secret: must have at least 32 characters"),
+        ];
+        for (name, value, expected) in cases {
+            assert_eq!(load(&[(name, value)], &[]).unwrap_err(), *expected);
+        }
+        let error = load(&[("HOLDFAST_ENGINE_QUEUE_MAX", "many")], &[]).unwrap_err();
+        assert!(error.starts_with("engine.queue_max: ") && !error.contains('\n'), "{error}");
+        let error = load(&[], &[("server.listen", "somewhere")]).unwrap_err();
+        assert!(error.starts_with("server.listen: ") && !error.contains('\n'), "{error}");
+    }
+
+    #[test]
+    fn without_auth_only_loopback_is_allowed() {
+        let error = load(&[], &[("server.listen", "0.0.0.0:8080")]).unwrap_err();
+        assert!(error.starts_with("server.listen: 0.0.0.0:8080 is not a loopback address"), "{error}");
+        let secret = ("HOLDFAST_AUTH_JWT_SECRET", "0123456789abcdef0123456789abcdef");
+        assert!(load(&[secret], &[("server.listen", "0.0.0.0:8080")]).is_ok());
+    }
+
+    #[test]
+    fn every_setting_shown_in_the_file_is_one() {
+        let uncommented: String = DEFAULTS
+            .lines()
+            .map(|line| line.strip_prefix("# ").filter(|rest| rest.contains(" = \"")).unwrap_or(line))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let table: Table = uncommented.parse().unwrap();
+        assert_eq!(table["auth"].as_table().unwrap().len(), 4);
+        let _: Config = Value::Table(table).try_into().unwrap();
+    }
+
+    #[test]
+    fn durations_are_a_number_and_a_unit() {
+        assert_eq!(parse_duration("500ms"), Some(Duration::from_millis(500)));
+        assert_eq!(parse_duration("7d"), Some(Duration::from_secs(7 * 86_400)));
+        for wrong in ["", "5", "s", "5 s", "-5s", "1.5s", "99999999999999999999s", "18446744073709551615d", "5w"] {
+            assert_eq!(parse_duration(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn secrets_stay_out_of_logs() {
+        assert_eq!(format!("{:?}", Secret::new("hush")), "(secret)");
+    }
+}

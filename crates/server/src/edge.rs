@@ -1,0 +1,100 @@
+//! What happens to every request, whatever it asks for: it gets an id, is refused if it may not come in, has a bounded
+//! time, and its problems are written in the caller's language.
+
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
+use tower::Service;
+
+use crate::app::App;
+use crate::problem::{Language, Problem};
+
+/// Everything answers within five seconds; the engine's own bounds are shorter.
+const ANSWER_WITHIN: Duration = Duration::from_millis(4_900);
+const REQUEST_ID_CHARS_MAX: usize = 128;
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+pub async fn handle(app: App, mut router: axum::Router, request: Request<Body>) -> Response {
+    let began = Instant::now();
+    let request_id = request_id(&app, request.headers());
+    let language = Language::asked_for(request.headers());
+    let method = request.method().clone();
+    let path = request.uri().path_and_query().cloned();
+
+    let mut response = if app.auth().is_off() && !is_direct_and_local(request.headers(), request.uri()) {
+        axum::response::IntoResponse::into_response(Problem::forwarded())
+    } else {
+        match tokio::time::timeout(ANSWER_WITHIN, router.call(request)).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(never)) => match never {},
+            Err(_) => axum::response::IntoResponse::into_response(Problem::too_slow()),
+        }
+    };
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        metrics::counter!("holdfast_problems_total", "code" => problem.code).increment(1);
+        let headers = std::mem::take(response.headers_mut());
+        response = problem.render(language, &request_id);
+        response.headers_mut().extend(headers);
+    }
+    let status = response.status();
+    let elapsed = began.elapsed();
+    metrics::histogram!("holdfast_http_request_seconds").record(elapsed);
+    if status.is_server_error() {
+        tracing::warn!(%request_id, %method, path = ?path, status = status.as_u16(), ?elapsed, "request failed");
+    } else {
+        tracing::debug!(%request_id, %method, path = ?path, status = status.as_u16(), ?elapsed, "request");
+    }
+    if let Ok(value) = HeaderValue::try_from(request_id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    response
+}
+
+/// The caller's own id if it is a sensible one.
+fn request_id(app: &App, headers: &HeaderMap) -> String {
+    headers
+        .get(REQUEST_ID)
+        .and_then(|value| value.to_str().ok())
+        .filter(|id| (1..=REQUEST_ID_CHARS_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic()))
+        .map_or_else(|| app.ids().request_id(), str::to_owned)
+}
+
+/// With auth off, only programs on this machine may call. A proxy gives itself away by its headers; a web page in a
+/// browser on this machine by its origin, or by the name it reached us under.
+fn is_direct_and_local(headers: &HeaderMap, uri: &Uri) -> bool {
+    const FORWARDED: [&str; 5] = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
+    if FORWARDED.iter().any(|name| headers.contains_key(*name)) {
+        return false;
+    }
+    let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let host = uri.authority().map(http::uri::Authority::as_str).or_else(|| text(header::HOST));
+    let origin = text(header::ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host));
+    [host, origin].into_iter().flatten().all(is_loopback_name)
+}
+
+fn is_loopback_name(authority: &str) -> bool {
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    let is_loopback_address = host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    is_loopback_address || host.eq_ignore_ascii_case("localhost") || host.to_ascii_lowercase().ends_with(".localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_local() {
+        for local in ["127.0.0.1:8080", "127.9.9.9", "localhost", "LOCALHOST:1", "[::1]:8080", "shop.localhost:80"] {
+            assert!(is_loopback_name(local), "{local}");
+        }
+        for other in ["10.0.0.1", "example.com", "localhost.example.com", "127.0.0.1.example.com", "null", "?", ""] {
+            assert!(!is_loopback_name(other), "{other}");
+        }
+    }
+}

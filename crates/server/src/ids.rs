@@ -1,0 +1,46 @@
+//! Makes ids: the edge is where randomness enters.
+
+use std::sync::{Mutex, PoisonError};
+
+use holdfast_core::id::HoldId;
+use holdfast_core::Timestamp;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+/// Makes hold ids and request ids.
+#[derive(Debug)]
+pub struct IdMaker {
+    generator: Mutex<StdRng>,
+}
+
+impl IdMaker {
+    pub fn new() -> Self {
+        Self::with_generator(StdRng::try_from_rng(&mut rand::rngs::SysRng).expect("the system gives random numbers"))
+    }
+
+    /// For tests that must make the same ids every time.
+    pub fn seeded(seed: u64) -> Self {
+        Self::with_generator(StdRng::seed_from_u64(seed))
+    }
+
+    fn with_generator(generator: StdRng) -> Self {
+        Self { generator: Mutex::new(generator) }
+    }
+
+    pub fn hold_id(&self, now: Timestamp) -> HoldId {
+        let mut random = [0; 10];
+        self.generator.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(&mut random);
+        HoldId::new(now, random)
+    }
+
+    pub fn request_id(&self) -> String {
+        let number = self.generator.lock().unwrap_or_else(PoisonError::into_inner).next_u64();
+        format!("{number:016x}")
+    }
+}
+
+impl Default for IdMaker {
+    fn default() -> Self {
+        Self::new()
+    }
+}

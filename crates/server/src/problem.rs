@@ -1,0 +1,320 @@
+//! Every error there is: its status, its stable code, and its sentence in Korean and English (RFC 9457).
+//!
+//! A handler returns a [`Problem`]; the edge writes it down in the caller's language, with the request's id.
+
+use axum::response::{IntoResponse, Response};
+use holdfast_core::{Fault, Rejection};
+use holdfast_engine::Refused;
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Map, Value, json};
+
+/// The language of `detail`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    Korean,
+    English,
+}
+
+/// An answer that is not a success.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    pub status: StatusCode,
+    pub code: &'static str,
+    korean: String,
+    english: String,
+    /// What helps: `field`, `available`, …
+    extra: Map<String, Value>,
+}
+
+impl Problem {
+    pub fn new(status: StatusCode, code: &'static str, korean: impl Into<String>, english: impl Into<String>) -> Self {
+        Self { status, code, korean: korean.into(), english: english.into(), extra: Map::new() }
+    }
+
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.extra.insert(name.into(), value.into());
+        self
+    }
+
+    pub fn invalid(field: impl Into<String>, fault: &Fault) -> Self {
+        let (korean, english) = fault_sentences(fault);
+        let field = field.into();
+        let korean = format!("입력값이 올바르지 않습니다. ({field}: {korean})");
+        let english = format!("The input is not valid: {field} {english}.");
+        Self::new(StatusCode::BAD_REQUEST, "INVALID_INPUT", korean, english).with("field", field)
+    }
+
+    pub fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", "그런 경로가 없습니다.", "There is no such path; see /docs.")
+    }
+
+    pub fn method_not_allowed() -> Self {
+        let english = "This path does not take this method; see /docs.";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "이 경로에서 지원하지 않는 메서드입니다.", english)
+    }
+
+    pub fn payload_too_large(max_bytes: usize) -> Self {
+        let korean = format!("요청 본문이 너무 큽니다. (최대 {max_bytes}바이트)");
+        let english = format!("The body is too large; at most {max_bytes} bytes are read.");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", korean, english)
+    }
+
+    pub fn unauthenticated(english: &str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "인증이 필요합니다.", english)
+    }
+
+    pub fn forbidden() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", "권한이 없습니다.", "This belongs to somebody else, or needs an admin.")
+    }
+
+    pub fn forwarded() -> Self {
+        let english = "Without auth the server answers only direct local requests; set auth.jwt_secret to serve others.";
+        Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", "인증이 꺼져 있어 전달된 요청은 받지 않습니다.", english)
+    }
+
+    pub fn too_slow() -> Self {
+        let english = "The request took too long to arrive.";
+        Self::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "요청을 제때 받지 못했습니다.", english)
+    }
+
+    pub fn overloaded() -> Self {
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "OVERLOADED",
+            "요청이 많아 잠시 후 다시 시도해 주세요.",
+            "Too many requests are waiting; try again shortly.",
+        )
+        .with("retryAfterMs", 1_000)
+    }
+
+    pub fn store_unavailable(english: &str) -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "STORE_UNAVAILABLE",
+            "저장소에 연결할 수 없습니다. 잠시 후 다시 시도해 주세요.",
+            english,
+        )
+        .with("retryAfterMs", 1_000)
+    }
+
+    pub fn internal() -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "INTERNAL_SERVER_ERROR",
+            "서버 내부 오류가 발생했습니다.",
+            "Something broke inside; nothing was changed. The log knows more under this requestId.",
+        )
+    }
+
+    /// The members every problem has, and what helps.
+    pub fn to_json(&self, language: Language) -> Map<String, Value> {
+        let detail = match language {
+            Language::Korean => &self.korean,
+            Language::English => &self.english,
+        };
+        let mut members = Map::new();
+        members.insert("type".into(), format!("/docs#{}", self.code).into());
+        members.insert("title".into(), title(self.code).into());
+        members.insert("status".into(), self.status.as_u16().into());
+        members.insert("detail".into(), detail.clone().into());
+        members.insert("code".into(), self.code.into());
+        members.extend(self.extra.clone());
+        members
+    }
+
+    /// The whole answer, for one request.
+    pub fn render(&self, language: Language, request_id: &str) -> Response {
+        let mut members = self.to_json(language);
+        members.insert("requestId".into(), request_id.into());
+        let body = Value::Object(members).to_string();
+        let mut response = (self.status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        let language = if language == Language::Korean { "ko" } else { "en" };
+        headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(language));
+        if let Some(millis) = self.extra.get("retryAfterMs").and_then(Value::as_u64) {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(millis.div_ceil(1_000)));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+/// The edge finds the problem here and renders it.
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Rejected(rejection) => Self::from(&rejection),
+            Refused::Overloaded => Self::overloaded(),
+            Refused::LockTimeout => Self::new(
+                StatusCode::CONFLICT,
+                "LOCK_TIMEOUT",
+                "요청이 몰려 처리하지 못했습니다. 다시 시도해 주세요.",
+                "The command waited too long for its turn; nothing was changed. Try again.",
+            ),
+            Refused::StoreUnavailable(_) => Self::store_unavailable("The store is away; nothing was changed."),
+            Refused::OutcomeUnknown => Self::store_unavailable(
+                "The store did not answer in time; the command may or may not have been carried out. Ask again.",
+            ),
+            Refused::Internal => Self::internal(),
+        }
+    }
+}
+
+impl From<holdfast_engine::StoreError> for Problem {
+    fn from(error: holdfast_engine::StoreError) -> Self {
+        Self::from(Refused::StoreUnavailable(error.to_string()))
+    }
+}
+
+impl From<Rejection> for Problem {
+    fn from(rejection: Rejection) -> Self {
+        Self::from(&rejection)
+    }
+}
+
+impl From<&Rejection> for Problem {
+    fn from(rejection: &Rejection) -> Self {
+        use StatusCode as S;
+        match rejection {
+            Rejection::InvalidInput { field, fault } => Self::invalid(*field, fault),
+            Rejection::Forbidden => Self::forbidden(),
+            Rejection::IdempotencyKeyReused => Self::new(
+                S::UNPROCESSABLE_ENTITY,
+                "IDEMPOTENCY_KEY_REUSED",
+                "같은 멱등 키가 다른 요청에 이미 사용되었습니다.",
+                "This idempotency key was used for another request; take a new one.",
+            ),
+            Rejection::TooManyHolds { max } => Self::new(
+                S::TOO_MANY_REQUESTS,
+                "TOO_MANY_HOLDS",
+                format!("한 사용자는 동시에 최대 {max}개까지 잡아 둘 수 있습니다."),
+                format!("One user may have at most {max} live holds of a kind; confirm or release some first."),
+            )
+            .with("max", *max),
+            Rejection::RoomTypeNotFound => {
+                Self::new(S::NOT_FOUND, "ROOM_TYPE_NOT_FOUND", "객실 타입을 찾을 수 없습니다.", "There is no such room type.")
+            }
+            Rejection::CapacityInUse { date, in_use } => Self::new(
+                S::CONFLICT,
+                "CAPACITY_IN_USE",
+                format!("이미 예약되었거나 잡혀 있는 수량보다 적게 줄일 수 없습니다. ({date}: {in_use})"),
+                format!("On {date} {in_use} are confirmed or held; the quantity cannot go below that."),
+            )
+            .with("date", date.to_string())
+            .with("inUse", *in_use),
+            Rejection::RoomNotAvailable { date, available } => Self::new(
+                S::CONFLICT,
+                "ROOM_NOT_AVAILABLE",
+                format!("예약 가능한 객실이 없습니다. ({date})"),
+                format!("No room is free on {date}."),
+            )
+            .with("date", date.to_string())
+            .with("available", *available),
+            Rejection::StayHoldNotFound => Self::new(
+                S::NOT_FOUND,
+                "RESERVATION_HOLD_NOT_FOUND",
+                "가계약을 찾을 수 없습니다.",
+                "There is no such hold, or it ended more than a day ago.",
+            ),
+            Rejection::StayHoldExpired => Self::new(
+                S::BAD_REQUEST,
+                "RESERVATION_HOLD_EXPIRED",
+                "가계약이 만료되었습니다.",
+                "The hold has run out or was replaced; place a new one.",
+            ),
+            Rejection::StayHoldAlreadyProcessed { reservation } => {
+                let problem = Self::new(
+                    S::CONFLICT,
+                    "RESERVATION_HOLD_ALREADY_PROCESSED",
+                    "이미 처리된 가계약입니다.",
+                    "The hold was confirmed or cancelled before.",
+                );
+                match reservation {
+                    Some(number) => problem.with("reservationId", *number),
+                    None => problem,
+                }
+            }
+            Rejection::StayHoldKeyConflict => Self::new(
+                S::CONFLICT,
+                "RESERVATION_HOLD_KEY_CONFLICT",
+                "clientHoldKey가 이미 다른 가계약에 사용되고 있습니다.",
+                "This clientHoldKey belongs to another live hold on the same dates; take a new key.",
+            ),
+            Rejection::ReservationNotFound => {
+                Self::new(S::NOT_FOUND, "RESERVATION_NOT_FOUND", "예약을 찾을 수 없습니다.", "There is no such reservation.")
+            }
+            Rejection::ReservationAlreadyCancelled => Self::new(
+                S::CONFLICT,
+                "RESERVATION_ALREADY_CANCELLED",
+                "이미 취소된 예약입니다.",
+                "The reservation was cancelled before.",
+            ),
+            Rejection::ReservationNotCancellable => Self::new(
+                S::CONFLICT,
+                "RESERVATION_NOT_CANCELLABLE",
+                "체크인 당일부터는 취소할 수 없습니다.",
+                "From the day of check-in on a reservation cannot be cancelled.",
+            ),
+        }
+    }
+}
+
+/// A code as words: `ROOM_NOT_AVAILABLE` is titled "Room not available".
+fn title(code: &str) -> String {
+    let words = code.replace('_', " ").to_lowercase();
+    let mut chars = words.chars();
+    chars.next().map(|first| first.to_ascii_uppercase().to_string() + chars.as_str()).unwrap_or_default()
+}
+
+fn fault_sentences(fault: &Fault) -> (String, String) {
+    let fixed = |korean: &str, english: &str| (korean.to_string(), english.to_string());
+    match fault {
+        Fault::Missing => fixed("필수 값입니다", "is missing"),
+        Fault::WrongType => fixed("형식이 올바르지 않습니다", "has the wrong type"),
+        Fault::Malformed => fixed("형식이 올바르지 않습니다", "is malformed"),
+        Fault::OutOfRange { min, max } => {
+            (format!("{min} 이상 {max} 이하여야 합니다"), format!("must be from {min} to {max}"))
+        }
+        Fault::Blank => fixed("비어 있을 수 없습니다", "must not be blank"),
+        Fault::TooLong { max } => {
+            (format!("최대 {max}자까지 가능합니다"), format!("may have at most {max} characters"))
+        }
+        Fault::ControlCharacter => fixed("제어 문자를 포함할 수 없습니다", "must not contain control characters"),
+        Fault::NotADate => fixed("YYYY-MM-DD 형식의 날짜여야 합니다", "must be a date like 2026-12-24"),
+        Fault::UnknownTimeZone => fixed("알 수 없는 시간대입니다", "must be an IANA time zone like Asia/Seoul"),
+        Fault::UnknownCurrency => fixed("알 수 없는 통화입니다", "must be a currency code like KRW"),
+        Fault::UnknownValue => fixed("알 수 없는 값입니다", "is not one of the values there are"),
+        Fault::NotUuidOrUlid => fixed("UUID 또는 ULID여야 합니다", "must be a UUID or a ULID"),
+        Fault::EmptyRange => fixed("시작일보다 뒤여야 합니다", "must be after the first date"),
+        Fault::InThePast => fixed("오늘 이후여야 합니다", "must not be in the past"),
+        Fault::TooFarAhead { days_max } => {
+            (format!("오늘부터 {days_max}일 이내여야 합니다"), format!("must be within {days_max} days from today"))
+        }
+        Fault::TooManyNights { max } => {
+            (format!("최대 {max}박까지 가능합니다"), format!("may be at most {max} nights after the first date"))
+        }
+        Fault::TooManyItems { max } => {
+            (format!("최대 {max}건까지 가능합니다"), format!("may have at most {max} entries"))
+        }
+    }
+}
+
+/// For the OpenAPI document.
+pub fn example() -> Value {
+    let problem = Problem::from(&Rejection::RoomNotAvailable { date: jiff::civil::date(2026, 12, 24), available: 0 });
+    let mut members = problem.to_json(Language::English);
+    members.insert("requestId".into(), json!("01f3a5c7e9b2d486"));
+    Value::Object(members)
+}

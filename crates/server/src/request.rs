@@ -1,0 +1,241 @@
+//! Reading what was sent. Whatever is wrong with it becomes one clear problem that names the field.
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use bytes::Bytes;
+use holdfast_core::Fault;
+use holdfast_core::id::UserId;
+use holdfast_core::receipt::ReceiptId;
+use http::HeaderMap;
+use http::request::Parts;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use jiff::civil::Date;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+use crate::app::App;
+use crate::problem::{Language, Problem};
+
+/// The largest body that is read.
+pub const BODY_BYTES_MAX: usize = 8 << 20;
+const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
+/// Lists are cut to this many entries, whatever is asked for.
+pub const LIST_LIMIT_MAX: usize = 500;
+const LIST_LIMIT_DEFAULT: usize = 50;
+
+/// A request that changes something: its body, and under which key it may be repeated.
+#[derive(Debug)]
+pub struct Mutation {
+    pub params: Params,
+    pub language: Language,
+    body: Bytes,
+    key: Option<(String, [u8; 32])>,
+}
+
+impl Mutation {
+    /// The body as `T`.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        parse(&self.body)
+    }
+
+    /// The body as `T`; no body at all is an empty object.
+    pub fn json_or_empty<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        if self.body.iter().all(u8::is_ascii_whitespace) { parse(b"{}") } else { parse(&self.body) }
+    }
+
+    /// The user named in the query, or in the body of a request that needs none.
+    pub fn named_user(&self) -> Result<Option<UserId>, Problem> {
+        if let Some(user) = self.params.user()? {
+            return Ok(Some(user));
+        }
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Named {
+            user_id: Option<u64>,
+        }
+        optional_user(self.json_or_empty::<Named>()?.user_id)
+    }
+
+    /// The caller's idempotency key and what it stands for, if one was sent.
+    pub fn receipt(&self, key_space: String) -> Option<(ReceiptId, [u8; 32])> {
+        let (key, fingerprint) = self.key.clone()?;
+        Some((ReceiptId { caller: key_space, key }, fingerprint))
+    }
+}
+
+impl FromRequest<App> for Mutation {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _app: &App) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let key = idempotency_key(&parts.headers)?;
+        let body = match Limited::new(body, BODY_BYTES_MAX).collect().await {
+            Ok(collected) => collected.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => return Err(Problem::payload_too_large(BODY_BYTES_MAX)),
+            Err(_) => return Err(Problem::invalid("body", &Fault::Malformed)),
+        };
+        let key = key.map(|key| (key, fingerprint(&parts, &body)));
+        Ok(Self { params: Params::of(&parts)?, language: Language::asked_for(&parts.headers), body, key })
+    }
+}
+
+/// The query of a request.
+#[derive(Debug, Default)]
+pub struct Params(Vec<(String, String)>);
+
+impl Params {
+    fn of(parts: &Parts) -> Result<Self, Problem> {
+        let Some(query) = parts.uri.query() else { return Ok(Self::default()) };
+        let pairs = form_urlencoded::parse(query.as_bytes());
+        let pairs: Vec<_> = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+        if pairs.iter().any(|(_, value)| value.contains('\u{fffd}') || value.contains('\0')) {
+            return Err(Problem::invalid("query", &Fault::Malformed));
+        }
+        Ok(Self(pairs))
+    }
+
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn date(&self, name: &'static str) -> Result<Date, Problem> {
+        let text = self.text(name).ok_or_else(|| Problem::invalid(name, &Fault::Missing))?;
+        parse_date(name, text)
+    }
+
+    /// A positive number below 2^53, made an id by `new`.
+    pub fn id<Id>(&self, name: &'static str, new: fn(u64) -> Option<Id>) -> Result<Option<Id>, Problem> {
+        self.text(name).map(|text| parse_id(name, text, new)).transpose()
+    }
+
+    pub fn user(&self) -> Result<Option<UserId>, Problem> {
+        self.id("userId", UserId::new)
+    }
+
+    /// How many entries of a list are asked for.
+    pub fn limit(&self) -> Result<usize, Problem> {
+        let Some(text) = self.text("limit") else { return Ok(LIST_LIMIT_DEFAULT) };
+        let out_of_range = Fault::OutOfRange { min: 1, max: LIST_LIMIT_MAX as i64 };
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(Problem::invalid("limit", &out_of_range));
+        }
+        match text.parse::<usize>() {
+            Ok(0) => Err(Problem::invalid("limit", &out_of_range)),
+            Ok(limit) => Ok(limit.min(LIST_LIMIT_MAX)),
+            Err(_) => Ok(LIST_LIMIT_MAX),
+        }
+    }
+}
+
+impl FromRequestParts<App> for Params {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &App) -> Result<Self, Problem> {
+        Self::of(parts)
+    }
+}
+
+impl Language {
+    /// The first of `ko` and `en` that the caller likes best. Korean without the header, English for other languages.
+    pub fn asked_for(headers: &HeaderMap) -> Self {
+        let Some(header) = headers.get(http::header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()) else {
+            return Self::Korean;
+        };
+        let mut best = (Self::English, 0.0);
+        for choice in header.split(',').take(32) {
+            let (tag, quality) = choice.split_once(";q=").unwrap_or((choice, "1"));
+            let quality = quality.trim().parse().unwrap_or(0.0);
+            let language = match tag.trim().split('-').next().unwrap_or_default() {
+                tag if tag.eq_ignore_ascii_case("ko") => Self::Korean,
+                tag if tag.eq_ignore_ascii_case("en") => Self::English,
+                _ => continue,
+            };
+            if quality > best.1 {
+                best = (language, quality);
+            }
+        }
+        best.0
+    }
+}
+
+/// `YYYY-MM-DD`, and nothing else that could pass for a date.
+pub fn parse_date(field: &'static str, text: &str) -> Result<Date, Problem> {
+    let number = |range: std::ops::Range<usize>| -> Option<i16> {
+        let digits = text.get(range)?;
+        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+    };
+    let shape = text.len() == 10 && text.as_bytes()[4] == b'-' && text.as_bytes()[7] == b'-';
+    shape
+        .then(|| Date::new(number(0..4)?, number(5..7)? as i8, number(8..10)? as i8).ok())
+        .flatten()
+        .ok_or_else(|| Problem::invalid(field, &Fault::NotADate))
+}
+
+/// A number in a path or query.
+pub fn parse_id<Id>(field: &'static str, text: &str, new: fn(u64) -> Option<Id>) -> Result<Id, Problem> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits
+        .then(|| text.parse().ok().and_then(new))
+        .flatten()
+        .ok_or_else(|| Problem::invalid(field, &out_of_id_range()))
+}
+
+/// A number in a body.
+pub fn id<Id>(field: &'static str, number: u64, new: fn(u64) -> Option<Id>) -> Result<Id, Problem> {
+    new(number).ok_or_else(|| Problem::invalid(field, &out_of_id_range()))
+}
+
+/// The `userId` of a body.
+pub fn optional_user(number: Option<u64>) -> Result<Option<UserId>, Problem> {
+    number.map(|number| id("userId", number, UserId::new)).transpose()
+}
+
+fn out_of_id_range() -> Fault {
+    Fault::OutOfRange { min: 1, max: holdfast_core::id::ID_MAX as i64 }
+}
+
+/// Reads JSON fast; if that fails, once more to find out where.
+pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(body).map_err(|first| {
+        let mut reader = serde_json::Deserializer::from_slice(body);
+        let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut reader) else {
+            return malformed(&first);
+        };
+        let path = error.path().to_string();
+        let inner = error.into_inner();
+        if inner.classify() != serde_json::error::Category::Data {
+            return malformed(&inner);
+        }
+        let message = inner.to_string();
+        match message.strip_prefix("missing field `").and_then(|rest| rest.split_once('`')) {
+            Some((name, _)) if path == "." => Problem::invalid(name, &Fault::Missing),
+            Some((name, _)) => Problem::invalid(format!("{path}.{name}"), &Fault::Missing),
+            None if path == "." => Problem::invalid("body", &Fault::WrongType),
+            None => Problem::invalid(path, &Fault::WrongType),
+        }
+    })
+}
+
+fn malformed(error: &serde_json::Error) -> Problem {
+    Problem::invalid("body", &Fault::Malformed).with("line", error.line()).with("column", error.column())
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    let invalid = |fault| Problem::invalid("Idempotency-Key", &fault);
+    let key = value.to_str().map_err(|_| invalid(Fault::Malformed))?.trim();
+    match key.len() {
+        0 => Err(invalid(Fault::Blank)),
+        1..=IDEMPOTENCY_KEY_CHARS_MAX => Ok(Some(key.to_owned())),
+        _ => Err(invalid(Fault::TooLong { max: IDEMPOTENCY_KEY_CHARS_MAX })),
+    }
+}
+
+fn fingerprint(parts: &Parts, body: &[u8]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
+    for piece in [parts.method.as_str().as_bytes(), target.as_bytes(), body] {
+        hash.update((piece.len() as u64).to_le_bytes());
+        hash.update(piece);
+    }
+    hash.finalize().into()
+}

@@ -1,0 +1,43 @@
+//! All routes.
+
+use axum::Router;
+use axum::routing::get;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+use crate::problem::Problem;
+use crate::stays::{holds, reservations, room_types};
+use crate::{docs, ops, stream};
+
+/// The routes, and their description.
+pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
+    let (routes, mut openapi) = OpenApiRouter::with_openapi(docs::Document::openapi())
+        .routes(routes!(room_types::create, room_types::list))
+        .routes(routes!(room_types::get, room_types::change))
+        .routes(routes!(room_types::close_nights))
+        .routes(routes!(room_types::open_nights))
+        .routes(routes!(room_types::get_availability))
+        .routes(routes!(holds::place))
+        .routes(routes!(holds::place_batch))
+        .routes(routes!(holds::get, holds::cancel))
+        .routes(routes!(holds::confirm))
+        .routes(routes!(reservations::list))
+        .routes(routes!(reservations::get))
+        .routes(routes!(reservations::cancel))
+        .routes(routes!(stream::listen))
+        .routes(routes!(ops::healthz))
+        .routes(routes!(ops::readyz))
+        .routes(routes!(ops::metrics))
+        .split_for_parts();
+    docs::add_problems(&mut openapi);
+    let pages = docs::Pages::new(&openapi);
+    let routes = routes
+        .route("/openapi.json", get(docs::openapi_json).with_state(pages.clone()))
+        .route("/docs", get(docs::docs_page).with_state(pages))
+        .fallback(|| async { Problem::not_found() })
+        .method_not_allowed_fallback(|| async { Problem::method_not_allowed() })
+        .with_state(app);
+    (routes, openapi)
+}

@@ -1,0 +1,165 @@
+//! Holding a room.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::id::HoldId;
+use holdfast_core::stay::hold::{self, CancelHold, ConfirmHold, PlaceHold, PlaceHolds};
+use holdfast_core::stay::{ClientHoldKey, HOLD_NIGHTS_MAX, RoomTypeId, StayDates, StayHold};
+use holdfast_core::{Fault, Rejection};
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::{Language, Problem};
+use crate::request::{Mutation, Params, id, optional_user, parse, parse_date};
+use crate::wire::stay::{HoldView, NewHoldBody, ReservationView};
+
+/// The most holds one batch may place.
+pub const BATCH_HOLDS_MAX: usize = 8_192;
+
+/// Hold a room for each night of a stay. One's own live hold on the same dates is replaced.
+#[utoipa::path(post, path = "/v1/holds", tag = "stays", request_body = NewHoldBody,
+    params(("X-User-Id" = Option<u64>, Header), ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = HoldView), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 404, description = "`ROOM_TYPE_NOT_FOUND`"),
+        (status = 409, description = "`ROOM_NOT_AVAILABLE`, `RESERVATION_HOLD_KEY_CONFLICT`, `LOCK_TIMEOUT`"),
+        (status = 429, description = "`TOO_MANY_HOLDS`, `OVERLOADED`")))]
+pub async fn place(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
+    let command = place_command(&app, caller, &request.json()?)?;
+    app.run(caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &HoldView::placed(hold))).await
+}
+
+/// A hold, also after it has ended.
+#[utoipa::path(get, path = "/v1/holds/{holdId}", tag = "stays",
+    params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header), ("userId" = Option<u64>, Query)),
+    responses((status = 200, body = HoldView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`RESERVATION_HOLD_NOT_FOUND`")))]
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let (id, actor) = (hold_id(&id)?, caller.actor(params.user()?)?);
+    let view = app.query(|rows, at| hold::find(rows, id, actor).map(|hold| HoldView::new(&hold, at.now))).await?;
+    Ok(Reply::json(StatusCode::OK, &view).into_response())
+}
+
+/// Turn a live hold into a reservation.
+#[utoipa::path(post, path = "/v1/holds/{holdId}/confirm", tag = "stays",
+    params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header), ("userId" = Option<u64>, Query),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = ReservationView), (status = 400, description = "`RESERVATION_HOLD_EXPIRED`"),
+        (status = 403, description = "`FORBIDDEN`"), (status = 404, description = "`RESERVATION_HOLD_NOT_FOUND`"),
+        (status = 409, description = "`RESERVATION_HOLD_ALREADY_PROCESSED`, with the `reservationId` made before")))]
+pub async fn confirm(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let command = ConfirmHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    app.run(caller, &request, command, |reservation| {
+        Reply::json(StatusCode::CREATED, &ReservationView::new(reservation))
+    })
+    .await
+}
+
+/// Give a live hold back.
+#[utoipa::path(delete, path = "/v1/holds/{holdId}", tag = "stays",
+    params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header), ("userId" = Option<u64>, Query),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 204), (status = 400, description = "`RESERVATION_HOLD_EXPIRED`"),
+        (status = 403, description = "`FORBIDDEN`"), (status = 404, description = "`RESERVATION_HOLD_NOT_FOUND`"),
+        (status = 409, description = "`RESERVATION_HOLD_ALREADY_PROCESSED`")))]
+pub async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let command = CancelHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    app.run(caller, &request, command, |()| Reply::no_content()).await
+}
+
+#[derive(Deserialize, ToSchema)]
+#[schema(as = HoldBatch)]
+pub struct BatchBody {
+    /// At most 8,192.
+    #[schema(value_type = Vec<NewHoldBody>, max_items = 8_192)]
+    holds: Vec<Box<RawValue>>,
+}
+
+#[derive(ToSchema)]
+#[schema(as = HoldBatchResults)]
+#[expect(dead_code, reason = "only its schema is used; the answer is written line by line")]
+pub struct BatchView {
+    /// In the order of the request: a hold, or an object with the `code` of what was wrong with that line.
+    results: Vec<serde_json::Value>,
+}
+
+/// Place many holds at once. One bad line spoils no other.
+#[utoipa::path(post, path = "/v1/holds:batch", tag = "stays", request_body = BatchBody,
+    params(("X-User-Id" = Option<u64>, Header), ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = BatchView), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 413, description = "`PAYLOAD_TOO_LARGE`")))]
+pub async fn place_batch(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
+    let body: BatchBody = request.json()?;
+    if body.holds.len() > BATCH_HOLDS_MAX {
+        return Err(Problem::invalid("holds", &Fault::TooManyItems { max: BATCH_HOLDS_MAX }));
+    }
+    // A line that cannot even be read never reaches the engine; its problem keeps its place.
+    let lines: Vec<_> = body
+        .holds
+        .iter()
+        .map(|line| parse(line.get().as_bytes()).and_then(|line| place_command(&app, caller, &line)))
+        .collect();
+    let (commands, problems): (Vec<_>, Vec<_>) =
+        lines.into_iter().map(|line| line.map_or_else(|problem| (None, Some(problem)), |command| (Some(command), None))).unzip();
+    let language = request.language;
+    let command = PlaceHolds(commands.into_iter().flatten().collect());
+    app.run(caller, &request, command, move |results| write_results(&problems, results, language)).await
+}
+
+fn write_results(
+    problems: &[Option<Problem>],
+    results: &[Result<StayHold, Rejection>],
+    language: Language,
+) -> Reply {
+    let mut results = results.iter();
+    let mut body = b"{\"results\":[".to_vec();
+    for (index, problem) in problems.iter().enumerate() {
+        if index > 0 {
+            body.push(b',');
+        }
+        let written = match problem {
+            Some(problem) => serde_json::to_writer(&mut body, &problem.to_json(language)),
+            None => match results.next().expect("one result for each line that was read") {
+                Ok(hold) => serde_json::to_writer(&mut body, &HoldView::placed(hold)),
+                Err(rejection) => serde_json::to_writer(&mut body, &Problem::from(rejection).to_json(language)),
+            },
+        };
+        written.expect("wire types can be written as JSON");
+    }
+    body.extend_from_slice(b"]}");
+    Reply::written(StatusCode::OK, body)
+}
+
+fn place_command(app: &App, caller: Caller, body: &NewHoldBody) -> Result<PlaceHold, Problem> {
+    let user = caller.acting_for(optional_user(body.user_id)?)?;
+    let room_type = id("roomTypeId", body.room_type_id, RoomTypeId::new)?;
+    let (check_in, check_out) = (parse_date("checkIn", &body.check_in)?, parse_date("checkOut", &body.check_out)?);
+    let dates = StayDates::new(check_in, check_out, HOLD_NIGHTS_MAX, ["checkIn", "checkOut"])?;
+    let client_key = ClientHoldKey::parse(&body.client_hold_key)
+        .ok_or_else(|| Problem::invalid("clientHoldKey", &Fault::NotUuidOrUlid))?;
+    Ok(PlaceHold { id: app.ids().hold_id(app.now()), user, room_type, dates, client_key })
+}
+
+fn hold_id(text: &str) -> Result<HoldId, Problem> {
+    let parsed = if text.len() == 36 { Uuid::try_parse(text).ok() } else { None };
+    parsed.map(HoldId).ok_or_else(|| Problem::invalid("holdId", &Fault::Malformed))
+}

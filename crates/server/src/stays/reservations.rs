@@ -1,0 +1,79 @@
+//! What confirmed holds became.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::Fault;
+use holdfast_core::stay::reservation::{self, CancelReservation};
+use holdfast_core::stay::{ReservationId, RoomTypeId};
+use holdfast_engine::store::ReservationFilter;
+use http::StatusCode;
+
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params, parse_id};
+use crate::wire::list::{List, page};
+use crate::wire::stay::ReservationView;
+
+/// A reservation.
+#[utoipa::path(get, path = "/v1/reservations/{id}", tag = "stays",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header), ("userId" = Option<u64>, Query)),
+    responses((status = 200, body = ReservationView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`RESERVATION_NOT_FOUND`")))]
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let (id, actor) = (reservation_id(&id)?, caller.actor(params.user()?)?);
+    let reservation = app.query(|rows, _| reservation::find(rows, id, actor)).await?;
+    Ok(Reply::json(StatusCode::OK, &ReservationView::new(&reservation)).into_response())
+}
+
+/// Reservations, oldest first. A user sees only their own.
+#[utoipa::path(get, path = "/v1/reservations", tag = "stays",
+    params(("userId" = Option<u64>, Query), ("roomTypeId" = Option<u64>, Query),
+        ("status" = Option<String>, Query, description = "`CONFIRMED` or `CANCELLED`"),
+        ("limit" = Option<u32>, Query, minimum = 1), ("cursor" = Option<String>, Query),
+        ("X-User-Id" = Option<u64>, Header)),
+    responses((status = 200, body = List<ReservationView>), (status = 403, description = "`FORBIDDEN`")))]
+pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    let filter = ReservationFilter {
+        user: caller.listing(params.user()?)?,
+        room_type: params.id("roomTypeId", RoomTypeId::new)?,
+        confirmed: match params.text("status") {
+            None => None,
+            Some("CONFIRMED") => Some(true),
+            Some("CANCELLED") => Some(false),
+            Some(_) => return Err(Problem::invalid("status", &Fault::UnknownValue)),
+        },
+    };
+    let page = page(&params, ReservationId::new)?;
+    let reservations = app.store().reservations(filter, page).await?;
+    Ok(axum::Json(List::new(reservations, page.limit, |it| it.id.get(), ReservationView::new)).into_response())
+}
+
+/// Cancel a reservation; its nights are free again. Possible until the day before check-in.
+#[utoipa::path(post, path = "/v1/reservations/{id}/cancel", tag = "stays",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header), ("userId" = Option<u64>, Query),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = ReservationView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`RESERVATION_NOT_FOUND`"),
+        (status = 409, description = "`RESERVATION_ALREADY_CANCELLED`, `RESERVATION_NOT_CANCELLABLE`")))]
+pub async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let command = CancelReservation { id: reservation_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    app.run(caller, &request, command, |reservation| Reply::json(StatusCode::OK, &ReservationView::new(reservation)))
+        .await
+}
+
+fn reservation_id(text: &str) -> Result<ReservationId, Problem> {
+    parse_id("id", text, ReservationId::new)
+}

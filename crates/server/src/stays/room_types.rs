@@ -1,0 +1,152 @@
+//! What a hotel sells, and what of it is free.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::stay::availability::availability;
+use holdfast_core::stay::room_type::{self, ChangeRoomType, CreateRoomType, RoomTypeDraft, SetNightsClosed};
+use holdfast_core::stay::{RANGE_NIGHTS_MAX, RoomTypeId, StayDates};
+use http::StatusCode;
+
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params, parse_date, parse_id};
+use crate::wire::list::{List, page};
+use crate::wire::stay::{
+    AvailabilityView, NewRoomTypeBody, NightRangeBody, NightsClosedView, RoomTypeChangeBody, RoomTypeView,
+};
+
+/// Put a room type on sale. Admins only.
+#[utoipa::path(post, path = "/v1/room-types", tag = "stays", request_body = NewRoomTypeBody,
+    params(("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = RoomTypeView), (status = 400, description = "`INVALID_INPUT`")))]
+pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let body: NewRoomTypeBody = request.json()?;
+    let draft = RoomTypeDraft {
+        name: Some(body.name),
+        description: body.description.map(Some),
+        total_quantity: Some(body.total_quantity),
+        base_price: Some(body.base_price),
+        currency: body.currency,
+        time_zone: body.time_zone,
+    };
+    app.run(caller, &request, CreateRoomType(draft), |room_type| {
+        Reply::json(StatusCode::CREATED, &RoomTypeView::new(room_type))
+    })
+    .await
+}
+
+/// All room types.
+#[utoipa::path(get, path = "/v1/room-types", tag = "stays",
+    params(("limit" = Option<u32>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+    responses((status = 200, body = List<RoomTypeView>)))]
+pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Result<Response, Problem> {
+    let page = page(&params, RoomTypeId::new)?;
+    let room_types = app.store().room_types(page).await?;
+    Ok(axum::Json(List::new(room_types, page.limit, |it| it.id.get(), RoomTypeView::new)).into_response())
+}
+
+/// One room type.
+#[utoipa::path(get, path = "/v1/room-types/{id}", tag = "stays",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = RoomTypeView), (status = 404, description = "`ROOM_TYPE_NOT_FOUND`")))]
+pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+    let id = room_type_id(&id)?;
+    let room_type = app.query(|rows, _| room_type::find(rows, id)).await?;
+    Ok(axum::Json(RoomTypeView::new(&room_type)).into_response())
+}
+
+/// Change a room type. Admins only.
+#[utoipa::path(patch, path = "/v1/room-types/{id}", tag = "stays", request_body = RoomTypeChangeBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = RoomTypeView), (status = 404, description = "`ROOM_TYPE_NOT_FOUND`"),
+        (status = 409, description = "`CAPACITY_IN_USE`")))]
+pub async fn change(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let body: RoomTypeChangeBody = request.json()?;
+    let draft = RoomTypeDraft {
+        name: body.name,
+        description: body.description,
+        total_quantity: body.total_quantity,
+        base_price: body.base_price,
+        currency: body.currency,
+        time_zone: body.time_zone,
+    };
+    let command = ChangeRoomType { id: room_type_id(&id)?, draft };
+    app.run(caller, &request, command, |room_type| Reply::json(StatusCode::OK, &RoomTypeView::new(room_type))).await
+}
+
+/// Stop selling nights. What is confirmed or held stays. Admins only.
+#[utoipa::path(post, path = "/v1/room-types/{id}/close-nights", tag = "stays", request_body = NightRangeBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = NightsClosedView), (status = 404, description = "`ROOM_TYPE_NOT_FOUND`")))]
+pub async fn close_nights(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    set_nights_closed(app, caller, &id, &request, true).await
+}
+
+/// Sell closed nights again. Admins only.
+#[utoipa::path(post, path = "/v1/room-types/{id}/open-nights", tag = "stays", request_body = NightRangeBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = NightsClosedView), (status = 404, description = "`ROOM_TYPE_NOT_FOUND`")))]
+pub async fn open_nights(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    set_nights_closed(app, caller, &id, &request, false).await
+}
+
+async fn set_nights_closed(
+    app: App,
+    caller: Caller,
+    id: &str,
+    request: &Mutation,
+    closed: bool,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let body: NightRangeBody = request.json()?;
+    let room_type = room_type_id(id)?;
+    let (from, to) = (parse_date("from", &body.from)?, parse_date("to", &body.to)?);
+    let command = SetNightsClosed { room_type, from, to, closed };
+    app.run(caller, request, command, move |dates| {
+        Reply::json(StatusCode::OK, &NightsClosedView::new(room_type.get(), *dates, closed))
+    })
+    .await
+}
+
+/// What is free, night by night.
+#[utoipa::path(get, path = "/v1/room-types/{id}/availability", tag = "stays",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("checkIn" = String, Query, format = Date), ("checkOut" = String, Query, format = Date)),
+    responses((status = 200, body = AvailabilityView), (status = 404, description = "`ROOM_TYPE_NOT_FOUND`")))]
+pub async fn get_availability(
+    State(app): State<App>,
+    _caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let id = room_type_id(&id)?;
+    let (check_in, check_out) = (params.date("checkIn")?, params.date("checkOut")?);
+    let dates = StayDates::new(check_in, check_out, RANGE_NIGHTS_MAX, ["checkIn", "checkOut"])?;
+    let availability = app.query(|rows, at| availability(rows, at, id, dates)).await?;
+    Ok(Reply::json(StatusCode::OK, &AvailabilityView::new(&availability)).into_response())
+}
+
+fn room_type_id(text: &str) -> Result<RoomTypeId, Problem> {
+    parse_id("id", text, RoomTypeId::new)
+}

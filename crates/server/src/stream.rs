@@ -1,0 +1,224 @@
+//! Server-sent events: one CloudEvents 1.0 JSON per change.
+//!
+//! Durable events come from the outbox and are never lost: a client that comes back with `Last-Event-ID`, or falls
+//! behind, is given them from the store. Events of holds are told to whoever listens at the moment.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::{self, Stream as Futures};
+use holdfast_core::id::UserId;
+use holdfast_core::{Event, Fault, Timestamp};
+use holdfast_engine::store::OutboxRecord;
+use holdfast_engine::{EventSink, OutboxEntry, Published};
+use http::HeaderMap;
+use tokio::sync::broadcast;
+
+use crate::app::App;
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::Params;
+use crate::wire::event::{cloud_event, data_of, type_of};
+
+/// Events a slow listener may lag behind before it is sent to the outbox.
+const BACKLOG: usize = 4_096;
+const OUTBOX_PAGE: usize = 500;
+const TYPES_MAX: usize = 50;
+const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
+
+/// Tells listeners what was committed.
+#[derive(Debug)]
+pub struct Stream {
+    told: broadcast::Sender<Arc<Told>>,
+    /// The last durable event committed, and how many others since the process started.
+    last_durable: AtomicU64,
+    fleeting: AtomicU64,
+}
+
+/// An event as listeners get it.
+#[derive(Debug)]
+struct Told {
+    /// `12` is the twelfth durable event; `12.7` a fleeting one that came after it.
+    id: String,
+    durable: Option<u64>,
+    event_type: String,
+    owner: u64,
+    json: String,
+}
+
+impl Stream {
+    pub fn new(last_durable: u64) -> Self {
+        let told = broadcast::Sender::new(BACKLOG);
+        Self { told, last_durable: AtomicU64::new(last_durable), fleeting: AtomicU64::new(0) }
+    }
+
+    fn tell(&self, published: &Published) {
+        let durable = published.outbox_id;
+        let id = match durable {
+            Some(id) => id.to_string(),
+            None => {
+                let number = self.fleeting.fetch_add(1, Ordering::Relaxed) + 1;
+                format!("{}.{number}", self.last_durable.load(Ordering::Relaxed))
+            }
+        };
+        let event_type = type_of(&published.event);
+        let data = data_of(&published.event, published.at);
+        let json = cloud_event(&id, event_type, published.at, &data);
+        let owner = published.event.owner().get();
+        // An error only says that nobody listens.
+        self.told.send(Arc::new(Told { id, durable, event_type: event_type.into(), owner, json })).ok();
+    }
+}
+
+impl EventSink for Stream {
+    fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry {
+        OutboxEntry { event_type: type_of(event), owner: event.owner().get(), at, data: data_of(event, at) }
+    }
+
+    fn publish(&self, events: Vec<Published>) {
+        let listening = self.told.receiver_count() > 0;
+        for published in events {
+            if let Some(id) = published.outbox_id {
+                self.last_durable.store(id, Ordering::Relaxed);
+            }
+            if listening {
+                self.tell(&published);
+            }
+        }
+    }
+}
+
+impl From<OutboxRecord> for Told {
+    fn from(record: OutboxRecord) -> Self {
+        let id = record.id.to_string();
+        let json = cloud_event(&id, &record.event_type, record.at, &record.data);
+        Self { id, durable: Some(record.id), event_type: record.event_type, owner: record.owner, json }
+    }
+}
+
+/// Changes as they happen. A user is told what is theirs, an admin everything.
+#[utoipa::path(get, path = "/v1/stream", tag = "events",
+    params(
+        ("types" = Option<String>, Query, description = "Only these types; prefixes are allowed, separated by commas."),
+        ("userId" = Option<u64>, Query, description = "Only this user's events."),
+        ("Last-Event-ID" = Option<String>, Header, description = "Go on after this event, over the last 24 hours."),
+    ),
+    responses((status = 200, body = String, content_type = "text/event-stream")))]
+pub async fn listen(
+    State(app): State<App>,
+    caller: Caller,
+    params: Params,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let listener = Listener {
+        told: app.stream().told.subscribe(),
+        filter: Filter { owner: caller.listing(params.user()?)?, types: types(&params)? },
+        seen: resume_point(&headers)?.unwrap_or_else(|| app.stream().last_durable.load(Ordering::Relaxed)),
+        waiting: VecDeque::new(),
+        behind: headers.contains_key("last-event-id"),
+        app,
+    };
+    let keep_alive = KeepAlive::new().interval(KEEP_ALIVE_EVERY);
+    let mut response = Sse::new(listener.events()).keep_alive(keep_alive).into_response();
+    response.headers_mut().insert("x-accel-buffering", http::HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+struct Listener {
+    app: App,
+    told: broadcast::Receiver<Arc<Told>>,
+    filter: Filter,
+    /// The last durable event that was passed on or skipped.
+    seen: u64,
+    waiting: VecDeque<Told>,
+    /// Whether the outbox may have events that were missed.
+    behind: bool,
+}
+
+struct Filter {
+    owner: Option<UserId>,
+    types: Vec<String>,
+}
+
+impl Listener {
+    fn events(self) -> impl Futures<Item = Result<SseEvent, std::convert::Infallible>> {
+        stream::unfold(self, |mut listener| async move {
+            let event = listener.next().await?;
+            Some((Ok(event), listener))
+        })
+    }
+
+    /// The next event that is for this listener; `None` when the server stops or the store is gone.
+    async fn next(&mut self) -> Option<SseEvent> {
+        loop {
+            if let Some(told) = self.waiting.pop_front() {
+                return Some(sse(&told));
+            }
+            if self.behind {
+                self.catch_up().await?;
+                continue;
+            }
+            let told = tokio::select! {
+                () = self.app.stopped() => return None,
+                told = self.told.recv() => told,
+            };
+            match told {
+                Ok(told) if told.durable.is_some_and(|id| id <= self.seen) => {}
+                Ok(told) => {
+                    self.seen = told.durable.unwrap_or(self.seen);
+                    if self.filter.passes(&told) {
+                        return Some(sse(&told));
+                    }
+                }
+                Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    async fn catch_up(&mut self) -> Option<()> {
+        let page = self.app.store().outbox_after(self.seen, OUTBOX_PAGE).await.ok()?;
+        self.behind = page.len() == OUTBOX_PAGE;
+        for record in page {
+            self.seen = record.id;
+            let told = Told::from(record);
+            if self.filter.passes(&told) {
+                self.waiting.push_back(told);
+            }
+        }
+        Some(())
+    }
+}
+
+impl Filter {
+    fn passes(&self, told: &Told) -> bool {
+        self.owner.is_none_or(|owner| owner.get() == told.owner)
+            && (self.types.is_empty() || self.types.iter().any(|prefix| told.event_type.starts_with(prefix)))
+    }
+}
+
+fn sse(told: &Told) -> SseEvent {
+    SseEvent::default().id(&told.id).event(&told.event_type).data(&told.json)
+}
+
+fn types(params: &Params) -> Result<Vec<String>, Problem> {
+    let types: Vec<String> =
+        params.text("types").unwrap_or_default().split(',').map(str::trim).map(str::to_owned).collect();
+    if types.len() > TYPES_MAX {
+        return Err(Problem::invalid("types", &Fault::TooManyItems { max: TYPES_MAX }));
+    }
+    Ok(types.into_iter().filter(|prefix| !prefix.is_empty()).collect())
+}
+
+/// `12` and `12.7` both mean: everything durable after the twelfth.
+fn resume_point(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
+    let Some(value) = headers.get("last-event-id") else { return Ok(None) };
+    let text = value.to_str().unwrap_or_default();
+    let durable = text.split('.').next().unwrap_or_default();
+    durable.parse().map(Some).map_err(|_| Problem::invalid("Last-Event-ID", &Fault::Malformed))
+}

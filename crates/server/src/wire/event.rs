@@ -1,0 +1,55 @@
+//! Events as CloudEvents 1.0.
+
+use holdfast_core::{Event, Timestamp};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::stay::{HoldView, ReservationView};
+
+/// The name an event has on the wire.
+pub fn type_of(event: &Event) -> &'static str {
+    match event {
+        Event::StayHoldPlaced(_) => "stay.hold.placed",
+        Event::StayHoldCancelled(_) => "stay.hold.cancelled",
+        Event::StayHoldReplaced(_) => "stay.hold.replaced",
+        Event::StayReservationConfirmed(_) => "stay.reservation.confirmed",
+        Event::StayReservationCancelled(_) => "stay.reservation.cancelled",
+    }
+}
+
+/// The event's own JSON: what a GET of the thing would have shown at that moment.
+pub fn data_of(event: &Event, at: Timestamp) -> String {
+    let json = match event {
+        Event::StayHoldPlaced(hold) | Event::StayHoldCancelled(hold) | Event::StayHoldReplaced(hold) => {
+            serde_json::to_string(&HoldView::new(hold, at))
+        }
+        Event::StayReservationConfirmed(reservation) | Event::StayReservationCancelled(reservation) => {
+            serde_json::to_string(&ReservationView::new(reservation))
+        }
+    };
+    json.expect("wire types can be written as JSON")
+}
+
+pub fn cloud_event(id: &str, event_type: &str, at: Timestamp, data: &str) -> String {
+    #[derive(Serialize)]
+    struct CloudEvent<'a> {
+        specversion: &'a str,
+        id: &'a str,
+        source: &'a str,
+        r#type: &'a str,
+        #[serde(serialize_with = "super::time")]
+        time: Timestamp,
+        datacontenttype: &'a str,
+        data: &'a RawValue,
+    }
+    let event = CloudEvent {
+        specversion: "1.0",
+        id,
+        source: "/holdfast",
+        r#type: event_type,
+        time: at,
+        datacontenttype: "application/json",
+        data: serde_json::from_str(data).expect("event data is JSON"),
+    };
+    serde_json::to_string(&event).expect("wire types can be written as JSON")
+}

@@ -1,0 +1,42 @@
+//! Lists: a part of what there is, and where the next part begins.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use holdfast_core::Fault;
+use holdfast_engine::store::Page;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::problem::Problem;
+use crate::request::Params;
+
+/// A part of a list.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct List<T> {
+    pub items: Vec<T>,
+    /// Pass it as `cursor` to get what follows; `null` at the end.
+    pub next_cursor: Option<String>,
+}
+
+/// What `limit` and `cursor` ask for. One more than that is loaded, to know whether there is more.
+pub fn page<Id>(params: &Params, new: fn(u64) -> Option<Id>) -> Result<Page<Id>, Problem> {
+    let after = params.text("cursor").filter(|cursor| !cursor.is_empty()).map(|cursor| {
+        let number = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| bytes.try_into().ok());
+        number.map(u64::from_be_bytes).and_then(new).ok_or_else(|| Problem::invalid("cursor", &Fault::Malformed))
+    });
+    Ok(Page { after: after.transpose()?, limit: params.limit()? + 1 })
+}
+
+impl<T> List<T> {
+    /// `number` tells by which number an entry is listed.
+    pub fn new<R>(mut records: Vec<R>, limit: usize, number: impl Fn(&R) -> u64, show: impl Fn(&R) -> T) -> Self {
+        let more = records.len() == limit;
+        if more {
+            records.pop();
+        }
+        let last = records.last().filter(|_| more).map(number);
+        let next_cursor = last.map(|number| URL_SAFE_NO_PAD.encode(number.to_be_bytes()));
+        Self { items: records.iter().map(show).collect(), next_cursor }
+    }
+}

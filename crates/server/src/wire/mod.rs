@@ -1,0 +1,20 @@
+//! How things are written in JSON. Domain types are never sent as they are; what is here never decides anything.
+
+pub mod event;
+pub mod list;
+pub mod stay;
+
+use holdfast_core::Timestamp;
+use serde::Serializer;
+
+/// RFC 3339 in UTC, to the millisecond.
+pub fn time<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{:.3}", time.to_jiff()))
+}
+
+pub fn optional_time<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(moment) => self::time(moment, serializer),
+        None => serializer.serialize_none(),
+    }
+}
