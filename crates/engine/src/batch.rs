@@ -58,6 +58,34 @@ impl<T> std::fmt::Debug for Once<T> {
     }
 }
 
+/// Commands that are decided together.
+#[derive(Default)]
+pub struct Batch {
+    tasks: Vec<Box<dyn Task>>,
+}
+
+/// Where the answer to a command arrives.
+pub type Pending<T> = oneshot::Receiver<Result<Answer<T>, Refused>>;
+
+impl Batch {
+    pub fn add<C: Command>(&mut self, command: C, once: Option<Once<C::Outcome>>) -> Pending<C::Outcome> {
+        let (task, pending) = CommandTask::new(command, once, Arc::default());
+        self.tasks.push(Box::new(task));
+        pending
+    }
+
+    /// Runs the batch here and now, without an engine: for simulations, where every step must be repeatable.
+    pub async fn run(self, store: &dyn Store, sink: &dyn EventSink, limits: Limits) {
+        run(store, sink, limits, self.tasks).await;
+    }
+}
+
+impl std::fmt::Debug for Batch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.tasks.iter().map(|task| task.name())).finish()
+    }
+}
+
 /// Runs one batch to its end; every task is answered.
 pub(crate) async fn run(store: &dyn Store, sink: &dyn EventSink, limits: Limits, mut tasks: Vec<Box<dyn Task>>) {
     tasks.retain(|task| task.take_turn());
@@ -203,12 +231,19 @@ impl Turn {
 }
 
 pub(crate) struct CommandTask<C: Command> {
-    pub command: C,
-    pub once: Option<Once<C::Outcome>>,
-    pub turn: Arc<Turn>,
-    pub waiting_since: Instant,
-    pub decided: Option<Result<Answer<C::Outcome>, Refused>>,
-    pub reply: oneshot::Sender<Result<Answer<C::Outcome>, Refused>>,
+    command: C,
+    once: Option<Once<C::Outcome>>,
+    turn: Arc<Turn>,
+    waiting_since: Instant,
+    decided: Option<Result<Answer<C::Outcome>, Refused>>,
+    reply: oneshot::Sender<Result<Answer<C::Outcome>, Refused>>,
+}
+
+impl<C: Command> CommandTask<C> {
+    pub(crate) fn new(command: C, once: Option<Once<C::Outcome>>, turn: Arc<Turn>) -> (Self, Pending<C::Outcome>) {
+        let (reply, pending) = oneshot::channel();
+        (Self { command, once, turn, waiting_since: Instant::now(), decided: None, reply }, pending)
+    }
 }
 
 impl<C: Command> Task for CommandTask<C> {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use holdfast_core::{Command, Context, Decision, Limits, Rows, Stop};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use crate::batch::{self, Answer, CommandTask, Once, Refused, Task, Turn};
 use crate::sink::EventSink;
@@ -80,9 +80,7 @@ impl Engine {
             return Err(Refused::Overloaded);
         }
         let turn = Arc::new(Turn::default());
-        let (reply, mut answer) = oneshot::channel();
-        let task =
-            CommandTask { command, once, turn: turn.clone(), waiting_since: Instant::now(), decided: None, reply };
+        let (task, mut answer) = CommandTask::new(command, once, turn.clone());
         if queue.send(Box::new(task)).is_err() {
             return Err(Refused::StoreUnavailable("the engine has stopped".into()));
         }

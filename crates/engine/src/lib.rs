@@ -17,7 +17,7 @@ pub mod engine;
 pub mod sink;
 pub mod store;
 
-pub use batch::{Answer, Once, Refused};
+pub use batch::{Answer, Batch, Once, Pending, Refused};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{Engine, EngineSettings};
 pub use sink::{EventSink, NoSink, OutboxEntry, Published};

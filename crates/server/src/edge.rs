@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
 use tower::Service;
 
@@ -25,19 +25,19 @@ pub async fn handle(app: App, mut router: axum::Router, request: Request<Body>) 
     let path = request.uri().path_and_query().cloned();
 
     let mut response = if app.auth().is_off() && !is_direct_and_local(request.headers(), request.uri()) {
-        axum::response::IntoResponse::into_response(Problem::forwarded())
+        Problem::forwarded().into_response()
     } else {
         match tokio::time::timeout(ANSWER_WITHIN, router.call(request)).await {
             Ok(Ok(response)) => response,
             Ok(Err(never)) => match never {},
-            Err(_) => axum::response::IntoResponse::into_response(Problem::too_slow()),
+            Err(_) => Problem::too_slow().into_response(),
         }
     };
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         metrics::counter!("holdfast_problems_total", "code" => problem.code).increment(1);
-        let headers = std::mem::take(response.headers_mut());
+        let allow = response.headers_mut().remove(header::ALLOW);
         response = problem.render(language, &request_id);
-        response.headers_mut().extend(headers);
+        response.headers_mut().extend(allow.map(|methods| (header::ALLOW, methods)));
     }
     let status = response.status();
     let elapsed = began.elapsed();
