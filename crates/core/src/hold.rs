@@ -41,9 +41,13 @@ pub struct Hold<C> {
 pub enum HoldState {
     Held,
     /// It became the record of this number.
-    Confirmed { record: u64 },
+    Confirmed {
+        record: u64,
+    },
     Cancelled,
-    Replaced { by: HoldId },
+    Replaced {
+        by: HoldId,
+    },
 }
 
 /// What a hold is at a given moment.
@@ -133,6 +137,10 @@ pub fn uncount<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Dec
     let holder = Holder { kind: C::KIND, user: hold.owner };
     let mut tally = rows.holders.get(&holder)?.cloned().expect("a live hold is counted for its owner");
     tally.remove(hold.expires_at, 1, now);
-    if tally.is_empty() { rows.holders.delete(holder) } else { rows.holders.put(holder, tally) }
+    if tally.is_empty() {
+        rows.holders.delete(holder)
+    } else {
+        rows.holders.put(holder, tally)
+    }
     Ok(())
 }

@@ -146,7 +146,11 @@ mod tests {
             tally.add(at(step * 10 + 600_000), 1, now);
         }
         assert!(tally.lines().count() <= 602);
-        assert_eq!(tally.live(at(999_990)), 60_000 + 99, "ten seconds short of two TTLs: one TTL's worth, to the second");
+        assert_eq!(
+            tally.live(at(999_990)),
+            60_000 + 99,
+            "ten seconds short of two TTLs: one TTL's worth, to the second"
+        );
     }
 
     #[test]

@@ -150,7 +150,9 @@ impl App {
         };
         let mut response = Reply::from_bytes(&bytes).ok_or_else(Problem::internal)?.into_response();
         if replayed {
-            response.headers_mut().insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
+            response
+                .headers_mut()
+                .insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
         }
         Ok(response)
     }

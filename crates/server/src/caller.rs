@@ -132,9 +132,9 @@ impl Verifier {
         };
         match claims.role.as_deref() {
             Some("admin" | "service") => Ok(Caller::Admin(user)),
-            Some("user") | None => user
-                .map(Caller::User)
-                .ok_or_else(|| Problem::unauthenticated("The token's subject is not a user id.")),
+            Some("user") | None => {
+                user.map(Caller::User).ok_or_else(|| Problem::unauthenticated("The token's subject is not a user id."))
+            }
             Some(_) => Err(Problem::unauthenticated("The token's role is none of user, admin, service.")),
         }
     }

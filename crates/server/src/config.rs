@@ -261,7 +261,10 @@ mod tests {
     fn flag_beats_environment_beats_file_beats_default() {
         let file = std::env::temp_dir().join(format!("holdfast-config-{}.toml", std::process::id()));
         std::fs::write(&file, "[stay]\nhold_ttl = \"2s\"\n[engine]\nlock_wait = \"20ms\"\nqueue_max = 7\n").unwrap();
-        let environment = [("HOLDFAST_STAY_HOLD_TTL".to_owned(), "3s".to_owned()), ("HOLDFAST_ENGINE_LOCK_WAIT".to_owned(), "30ms".to_owned())];
+        let environment = [
+            ("HOLDFAST_STAY_HOLD_TTL".to_owned(), "3s".to_owned()),
+            ("HOLDFAST_ENGINE_LOCK_WAIT".to_owned(), "30ms".to_owned()),
+        ];
         let config = Config::load(Some(&file), environment.into_iter(), &[("stay.hold_ttl", "4s".into())]).unwrap();
         std::fs::remove_file(&file).unwrap();
         assert_eq!(config.stay.hold_ttl, Duration::from_secs(4));
@@ -273,7 +276,11 @@ mod tests {
     #[test]
     fn a_bad_or_unknown_setting_is_named_in_one_line() {
         let cases: &[(&str, &str, &str)] = &[
-            ("HOLDFAST_STAY_HOLD_TTL", "ten minutes", "stay.hold_ttl: \"ten minutes\" is not a duration; write it like 500ms, 10s, 30m, 24h or 7d"),
+            (
+                "HOLDFAST_STAY_HOLD_TTL",
+                "ten minutes",
+                "stay.hold_ttl: \"ten minutes\" is not a duration; write it like 500ms, 10s, 30m, 24h or 7d",
+            ),
             ("HOLDFAST_STAY_HOLD_TTL", "0s", "stay.hold_ttl: must be from 1s to 86400s"),
             ("HOLDFAST_STAY_HOLD_TLT", "5s", "stay.hold_tlt: there is no such setting; see holdfast.toml"),
             ("HOLDFAST_HOTEL_STARS", "5", "hotel: there is no such setting; see holdfast.toml"),

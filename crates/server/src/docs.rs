@@ -131,13 +131,19 @@ fn operations(openapi: &Value) -> Vec<Operation<'_>> {
 
 fn write_operation(html: &mut String, operation: &Operation<'_>, openapi: &Value) {
     let Operation { id, method, path, value } = operation;
-    write!(html, "<section id='{id}'><h2><span class='method {method}'>{method}</span> <span class=path>{}</span></h2><p>{}",
-        escape(path), prose(value["summary"].as_str().unwrap_or_default())).expect("writing to a string");
+    write!(
+        html,
+        "<section id='{id}'><h2><span class='method {method}'>{method}</span> <span class=path>{}</span></h2><p>{}",
+        escape(path),
+        prose(value["summary"].as_str().unwrap_or_default())
+    )
+    .expect("writing to a string");
     let parameters = value["parameters"].as_array().into_iter().flatten();
     let rows: String = parameters
         .map(|it| {
             let required = if it["required"] == true { "required" } else { "" };
-            let (name, place, help) = (text(&it["name"]), text(&it["in"]), prose(it["description"].as_str().unwrap_or("")));
+            let (name, place, help) =
+                (text(&it["name"]), text(&it["in"]), prose(it["description"].as_str().unwrap_or("")));
             format!("<tr><th>{name}<td>{place}<td>{required}<td>{help}")
         })
         .collect();

@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use holdfast_core::id::HoldId;
 use holdfast_core::Timestamp;
+use holdfast_core::id::HoldId;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 

@@ -51,7 +51,12 @@ impl Problem {
 
     pub fn method_not_allowed() -> Self {
         let english = "This path does not take this method; see /docs.";
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "이 경로에서 지원하지 않는 메서드입니다.", english)
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "METHOD_NOT_ALLOWED",
+            "이 경로에서 지원하지 않는 메서드입니다.",
+            english,
+        )
     }
 
     pub fn payload_too_large(max_bytes: usize) -> Self {
@@ -65,11 +70,17 @@ impl Problem {
     }
 
     pub fn forbidden() -> Self {
-        Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", "권한이 없습니다.", "This belongs to somebody else, or needs an admin.")
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "FORBIDDEN",
+            "권한이 없습니다.",
+            "This belongs to somebody else, or needs an admin.",
+        )
     }
 
     pub fn forwarded() -> Self {
-        let english = "Without auth the server answers only direct local requests; set auth.jwt_secret to serve others.";
+        let english =
+            "Without auth the server answers only direct local requests; set auth.jwt_secret to serve others.";
         Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", "인증이 꺼져 있어 전달된 요청은 받지 않습니다.", english)
     }
 
@@ -203,9 +214,12 @@ impl From<&Rejection> for Problem {
                 format!("One user may have at most {max} live holds of a kind; confirm or release some first."),
             )
             .with("max", *max),
-            Rejection::RoomTypeNotFound => {
-                Self::new(S::NOT_FOUND, "ROOM_TYPE_NOT_FOUND", "객실 타입을 찾을 수 없습니다.", "There is no such room type.")
-            }
+            Rejection::RoomTypeNotFound => Self::new(
+                S::NOT_FOUND,
+                "ROOM_TYPE_NOT_FOUND",
+                "객실 타입을 찾을 수 없습니다.",
+                "There is no such room type.",
+            ),
             Rejection::CapacityInUse { date, in_use } => Self::new(
                 S::CONFLICT,
                 "CAPACITY_IN_USE",
@@ -252,9 +266,12 @@ impl From<&Rejection> for Problem {
                 "clientHoldKey가 이미 다른 가계약에 사용되고 있습니다.",
                 "This clientHoldKey belongs to another live hold on the same dates; take a new key.",
             ),
-            Rejection::ReservationNotFound => {
-                Self::new(S::NOT_FOUND, "RESERVATION_NOT_FOUND", "예약을 찾을 수 없습니다.", "There is no such reservation.")
-            }
+            Rejection::ReservationNotFound => Self::new(
+                S::NOT_FOUND,
+                "RESERVATION_NOT_FOUND",
+                "예약을 찾을 수 없습니다.",
+                "There is no such reservation.",
+            ),
             Rejection::ReservationAlreadyCancelled => Self::new(
                 S::CONFLICT,
                 "RESERVATION_ALREADY_CANCELLED",

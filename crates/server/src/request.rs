@@ -173,10 +173,7 @@ pub fn parse_date(field: &'static str, text: &str) -> Result<Date, Problem> {
 /// A number in a path or query.
 pub fn parse_id<Id>(field: &'static str, text: &str, new: fn(u64) -> Option<Id>) -> Result<Id, Problem> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits
-        .then(|| text.parse().ok().and_then(new))
-        .flatten()
-        .ok_or_else(|| Problem::invalid(field, &out_of_id_range()))
+    digits.then(|| text.parse().ok().and_then(new)).flatten().ok_or_else(|| Problem::invalid(field, &out_of_id_range()))
 }
 
 /// A number in a body.

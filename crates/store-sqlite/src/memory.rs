@@ -2,9 +2,9 @@
 
 use holdfast_core::hold::{self, HOLD_TTL_MAX};
 use holdfast_core::id::HoldId;
+use holdfast_core::stay::{self, StayHold};
 use holdfast_core::table::TableSet;
 use holdfast_core::time::Span;
-use holdfast_core::stay::{self, StayHold};
 use holdfast_core::{Rows, Timestamp};
 use rusqlite::Connection;
 

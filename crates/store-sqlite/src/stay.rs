@@ -6,8 +6,7 @@ use holdfast_core::id::HoldId;
 use holdfast_core::stay::audit::StayAudit;
 use holdfast_core::stay::room_type::Zone;
 use holdfast_core::stay::{
-    Night, NightId, ReservationId, ReservationState, RoomType, RoomTypeId, StayClaim, StayHold, StayReservation,
-    Tables,
+    Night, NightId, ReservationId, ReservationState, RoomType, RoomTypeId, StayClaim, StayHold, StayReservation, Tables,
 };
 use holdfast_engine::store::{Page, ReservationFilter};
 use rusqlite::types::FromSqlError;
@@ -28,8 +27,7 @@ pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Re
         tables.room_types.supply(id, select.query_row([Col(id)], read_room_type).optional()?);
     }
     for id in tables.nights.take_wanted() {
-        let mut select =
-            connection.prepare_cached(&format!("{NIGHT} WHERE room_type_id = ?1 AND target_date = ?2"))?;
+        let mut select = connection.prepare_cached(&format!("{NIGHT} WHERE room_type_id = ?1 AND target_date = ?2"))?;
         let night = select.query_row(params![Col(id.room_type), date_text(id.date)], read_night).optional()?;
         tables.nights.supply(id, night.map(|(_, night)| night));
     }
@@ -192,13 +190,7 @@ fn write_night(connection: &Connection, id: NightId, night: &Night) -> rusqlite:
                total_quantity = excluded.total_quantity, reserved_count = excluded.reserved_count,
                closed = excluded.closed",
         )?
-        .execute(params![
-            Col(id.room_type),
-            date_text(id.date),
-            night.total_quantity,
-            night.reserved,
-            night.closed
-        ])
+        .execute(params![Col(id.room_type), date_text(id.date), night.total_quantity, night.reserved, night.closed])
         .map(|_| ())
 }
 

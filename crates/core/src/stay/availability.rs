@@ -28,12 +28,7 @@ pub struct NightAvailability {
     pub closed: bool,
 }
 
-pub fn availability(
-    rows: &mut Rows,
-    at: &Context,
-    room_type: RoomTypeId,
-    dates: StayDates,
-) -> Decision<Availability> {
+pub fn availability(rows: &mut Rows, at: &Context, room_type: RoomTypeId, dates: StayDates) -> Decision<Availability> {
     rows.stay.room_types.want(&room_type);
     for date in dates.nights() {
         rows.stay.nights.want(&NightId { room_type, date });

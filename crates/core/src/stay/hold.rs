@@ -307,7 +307,8 @@ impl ClientHoldKey {
                 let mut ulid: [u8; 26] = text.as_bytes().try_into().ok()?;
                 ulid.make_ascii_uppercase();
                 // Crockford's alphabet; the first digit holds only three bits.
-                let is_digit = |byte: &u8| byte.is_ascii_digit() || (byte.is_ascii_uppercase() && !b"ILOU".contains(byte));
+                let is_digit =
+                    |byte: &u8| byte.is_ascii_digit() || (byte.is_ascii_uppercase() && !b"ILOU".contains(byte));
                 (ulid[0] <= b'7' && ulid.iter().all(is_digit)).then_some(Self::Ulid(ulid))
             }
             _ => None,

@@ -1,7 +1,7 @@
 //! What a confirmed hold becomes.
 
-use super::room_type::{self, Night, NightId, RoomTypeId};
 use super::StayDates;
+use super::room_type::{self, Night, NightId, RoomTypeId};
 use crate::actor::Actor;
 use crate::command::{Command, Context, Decision};
 use crate::event::Event;

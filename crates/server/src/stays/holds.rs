@@ -118,18 +118,16 @@ pub async fn place_batch(State(app): State<App>, caller: Caller, request: Mutati
         .iter()
         .map(|line| parse(line.get().as_bytes()).and_then(|line| place_command(&app, caller, &line)))
         .collect();
-    let (commands, problems): (Vec<_>, Vec<_>) =
-        lines.into_iter().map(|line| line.map_or_else(|problem| (None, Some(problem)), |command| (Some(command), None))).unzip();
+    let (commands, problems): (Vec<_>, Vec<_>) = lines
+        .into_iter()
+        .map(|line| line.map_or_else(|problem| (None, Some(problem)), |command| (Some(command), None)))
+        .unzip();
     let language = request.language;
     let command = PlaceHolds(commands.into_iter().flatten().collect());
     app.run(caller, &request, command, move |results| write_results(&problems, results, language)).await
 }
 
-fn write_results(
-    problems: &[Option<Problem>],
-    results: &[Result<StayHold, Rejection>],
-    language: Language,
-) -> Reply {
+fn write_results(problems: &[Option<Problem>], results: &[Result<StayHold, Rejection>], language: Language) -> Reply {
     let mut results = results.iter();
     let mut body = b"{\"results\":[".to_vec();
     for (index, problem) in problems.iter().enumerate() {
