@@ -1,5 +1,6 @@
 //! The binary: a server and its tools. Each subcommand is a module.
 
+mod bench;
 mod serve;
 mod verify;
 
@@ -20,6 +21,8 @@ struct Cli {
 enum Command {
     /// Start the server.
     Serve(serve::Args),
+    /// Measure how fast it is here, beside a baseline in the same run.
+    Bench(bench::Args),
     /// Check a store that no server is using; exit with 1 if anything is wrong.
     Verify(verify::Args),
 }
@@ -27,6 +30,7 @@ enum Command {
 fn main() -> std::process::ExitCode {
     let result = match Cli::parse().command {
         Command::Serve(args) => serve::run(&args),
+        Command::Bench(args) => bench::run(args),
         Command::Verify(args) => verify::run(&args),
     };
     match result {

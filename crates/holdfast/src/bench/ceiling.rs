@@ -1,0 +1,105 @@
+//! The baseline: an axum server that reads and writes the same JSON as ours and does nothing in between.
+
+use std::net::SocketAddr;
+
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[arg(long)]
+    listen: SocketAddr,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NewHold {
+    room_type_id: u64,
+    check_in: String,
+    check_out: String,
+    user_id: u64,
+    client_hold_key: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Hold {
+    hold_id: Uuid,
+    room_type_id: u64,
+    check_in: String,
+    check_out: String,
+    user_id: u64,
+    client_hold_key: String,
+    status: &'static str,
+    created_at: &'static str,
+    expired_at: &'static str,
+    price: i64,
+    currency: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Night {
+    date: &'static str,
+    total_quantity: u32,
+    reserved_count: u32,
+    hold_count: u32,
+    available: u32,
+    closed: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Availability {
+    room_type_id: u64,
+    check_in: &'static str,
+    check_out: &'static str,
+    available: u32,
+    nights: Vec<Night>,
+}
+
+pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
+    let router =
+        Router::new().route("/v1/holds", post(hold)).route("/v1/room-types/{id}/availability", get(availability));
+    let listener = tokio::net::TcpListener::bind(args.listen).await?;
+    println!("ready");
+    Ok(axum::serve(listener, router).await?)
+}
+
+async fn hold(Json(body): Json<NewHold>) -> (StatusCode, Json<Hold>) {
+    let hold = Hold {
+        hold_id: Uuid::nil(),
+        room_type_id: body.room_type_id,
+        check_in: body.check_in,
+        check_out: body.check_out,
+        user_id: body.user_id,
+        client_hold_key: body.client_hold_key,
+        status: "HELD",
+        created_at: "2026-01-01T00:00:00.000Z",
+        expired_at: "2026-01-01T00:10:00.000Z",
+        price: 90_000,
+        currency: "KRW",
+    };
+    (StatusCode::CREATED, Json(hold))
+}
+
+async fn availability() -> Json<Availability> {
+    let night = |date| Night {
+        date,
+        total_quantity: 1_000_000,
+        reserved_count: 1_234,
+        hold_count: 567,
+        available: 998_199,
+        closed: false,
+    };
+    Json(Availability {
+        room_type_id: 1,
+        check_in: "2026-01-01",
+        check_out: "2026-01-03",
+        available: 998_199,
+        nights: vec![night("2026-01-01"), night("2026-01-02")],
+    })
+}

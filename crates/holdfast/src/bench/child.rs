@@ -1,0 +1,59 @@
+//! The servers under test, each a process of its own that ends with the benchmark.
+
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+
+pub(crate) struct Server {
+    pub address: SocketAddr,
+    /// From start to the first word.
+    pub ready_after: Duration,
+    process: Child,
+}
+
+impl Server {
+    pub(crate) fn holdfast(data: &Path) -> anyhow::Result<Self> {
+        let data = data.to_str().context("the temp directory's name is not text")?;
+        Self::start(|listen| ["serve", "--data", data, "--listen", listen].map(str::to_owned).to_vec())
+    }
+
+    pub(crate) fn ceiling() -> anyhow::Result<Self> {
+        Self::start(|listen| ["bench", "ceiling", "--listen", listen].map(str::to_owned).to_vec())
+    }
+
+    fn start(args: impl Fn(&str) -> Vec<String>) -> anyhow::Result<Self> {
+        // A free port: asked for, given back, and taken at once.
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let began = Instant::now();
+        let mut process = Command::new(std::env::current_exe()?)
+            .args(args(&address.to_string()))
+            .env("HOLDFAST_LOG_LEVEL", "warn")
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut first_line = String::new();
+        BufReader::new(process.stdout.take().context("no output")?).read_line(&mut first_line)?;
+        if first_line.is_empty() {
+            bail!("the server did not start: {}", process.wait()?);
+        }
+        Ok(Self { address, ready_after: began.elapsed(), process })
+    }
+
+    /// Memory in use, in bytes.
+    pub(crate) fn resident_bytes(&self) -> anyhow::Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+        let kilobytes: u64 = line.trim().trim_end_matches(" kB").trim().parse()?;
+        Ok(kilobytes * 1_024)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}

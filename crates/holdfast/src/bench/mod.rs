@@ -1,0 +1,58 @@
+//! `holdfast bench`: how fast, beside an honest baseline measured in the same run.
+
+mod ceiling;
+mod child;
+mod load;
+mod report;
+mod stays;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use holdfast_server::config::parse_duration;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Stays on the embedded store, beside an empty handler with the same JSON in and out.
+    Stays(StaysArgs),
+    /// The empty handler itself; started by the others.
+    #[command(hide = true)]
+    Ceiling(ceiling::Args),
+}
+
+#[derive(clap::Args, Clone)]
+pub(crate) struct StaysArgs {
+    /// How many connections send requests at once.
+    #[arg(long, default_value_t = 256)]
+    connections: usize,
+    /// How long each line of the table is measured.
+    #[arg(long, default_value = "6s", value_parser = duration)]
+    time: Duration,
+    /// Also with this many live holds in the store: placing, memory and start-up.
+    #[arg(long, default_value_t = 0)]
+    live_holds: usize,
+    /// Write the results here too.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    match args.what {
+        What::Stays(args) => runtime.block_on(stays::run(&args))?,
+        What::Ceiling(args) => runtime.block_on(ceiling::run(&args))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn duration(text: &str) -> anyhow::Result<Duration> {
+    parse_duration(text).context("write a duration like 500ms, 10s or 1m")
+}

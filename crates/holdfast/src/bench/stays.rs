@@ -1,0 +1,251 @@
+//! `holdfast bench stays`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use indicatif::{ProgressBar, ProgressStyle};
+use jiff::civil::{Date, date};
+
+use super::StaysArgs;
+use super::child::Server;
+use super::load::{Connection, Measured, Scenario, measure};
+use super::report::Report;
+
+const ROOM_TYPES: u64 = 1_000;
+const BATCH_HOLDS: usize = 4_096;
+const BATCH_CONNECTIONS: usize = 2;
+const DAYS: u64 = 60;
+
+const CEILING: &str = "empty handler, POST";
+const CEILING_GET: &str = "empty handler, GET";
+
+pub(crate) async fn run(args: &StaysArgs) -> anyhow::Result<()> {
+    println!("stays on the embedded store, {} connections, {:?} each\n", args.connections, args.time);
+    let mut bench = Bench { args, people: Arc::default(), report: Report::default() };
+    bench.run().await?;
+    if args.live_holds > 0 {
+        bench.with_many_live_holds().await?;
+    }
+    println!();
+    bench.report.print();
+    if let Some(path) = &args.json {
+        std::fs::write(path, serde_json::to_vec_pretty(&bench.report)?)?;
+    }
+    Ok(())
+}
+
+struct Bench<'a> {
+    args: &'a StaysArgs,
+    /// Everybody who ever asked for a room: no two requests come from the same user.
+    people: Arc<AtomicU64>,
+    report: Report,
+}
+
+impl Bench<'_> {
+    async fn run(&mut self) -> anyhow::Result<()> {
+        let data = tempfile::tempdir()?;
+        let (ours, ceiling) = (Server::holdfast(data.path())?, Server::ceiling()?);
+        create_room_types(ours.address).await?;
+
+        // The ceiling before and after, so that a machine that slows down or speeds up shows.
+        let before = self.measure(CEILING, &ceiling, self.place(spread_night)).await?;
+        let spread = self.measure("hold, spread over 1,000 room types", &ours, self.place(spread_night)).await?;
+        let hot = self.measure("hold, all on one hot night", &ours, self.place(hot_night)).await?;
+        let confirm = self.measure("hold, then confirm", &ours, self.place_and_confirm()).await?;
+        let after = self.measure(CEILING, &ceiling, self.place(spread_night)).await?;
+        let ceiling_get = self.measure(CEILING_GET, &ceiling, |_| Availability::new()).await?;
+        let availability = self.measure("availability of two nights", &ours, |_| Availability::new()).await?;
+        let batch = self.measure_batches(&ours).await?;
+
+        let ceiling_post = f64::midpoint(before.per_second, after.per_second);
+        self.line(CEILING, "req", &before, None);
+        self.line(&format!("{CEILING}, again"), "req", &after, None);
+        self.line("hold, spread over 1,000 room types", "holds", &spread, Some((CEILING, ceiling_post)));
+        self.line("hold, all on one hot night", "holds", &hot, Some((CEILING, ceiling_post)));
+        self.line("  the same", "holds", &hot, Some(("spread", spread.per_second)));
+        self.line("hold, then confirm", "stays", &confirm, Some((CEILING, ceiling_post)));
+        self.line(CEILING_GET, "req", &ceiling_get, None);
+        let against_get = Some((CEILING_GET, ceiling_get.per_second));
+        self.line("availability of two nights", "req", &availability, against_get);
+        self.line("holds in batches of 4,096", "holds", &batch, Some((CEILING, ceiling_post)));
+        Ok(())
+    }
+
+    fn line(&mut self, name: &str, unit: &'static str, measured: &Measured, against: Option<(&str, f64)>) {
+        self.report.add(name, unit, measured.per_second, &measured.latency, against);
+    }
+
+    async fn measure<S: Scenario>(
+        &self,
+        name: &str,
+        server: &Server,
+        scenario: impl Fn(usize) -> S,
+    ) -> anyhow::Result<Measured> {
+        measure(name, server.address, self.args.connections, self.args.time, scenario).await
+    }
+
+    async fn measure_batches(&self, server: &Server) -> anyhow::Result<Measured> {
+        let batches = |_| Batches { people: self.people.clone(), body: Vec::new() };
+        let measured = measure("holds in batches", server.address, BATCH_CONNECTIONS, self.args.time, batches).await?;
+        Ok(Measured { per_second: measured.per_second * BATCH_HOLDS as f64, ..measured })
+    }
+
+    fn place(&self, night: fn(u64) -> (u64, Date)) -> impl Fn(usize) -> Place + use<> {
+        let people = self.people.clone();
+        move |_| Place { people: people.clone(), night, confirm: false }
+    }
+
+    fn place_and_confirm(&self) -> impl Fn(usize) -> Place + use<> {
+        let people = self.people.clone();
+        move |_| Place { people: people.clone(), night: spread_night, confirm: true }
+    }
+
+    /// What a large store costs: the same placing, memory, and starting again.
+    async fn with_many_live_holds(&mut self) -> anyhow::Result<()> {
+        let data = tempfile::tempdir()?;
+        let server = Server::holdfast(data.path())?;
+        create_room_types(server.address).await?;
+        let empty = self.measure("hold, empty store", &server, self.place(spread_night)).await?;
+        fill(server.address, &self.people, self.args.live_holds).await?;
+        let full = self.measure("hold, full store", &server, self.place(spread_night)).await?;
+        let resident = server.resident_bytes()?;
+        drop(server);
+        let again = Server::holdfast(data.path())?;
+        self.line("hold, empty store", "holds", &empty, None);
+        let name = format!("hold, {} live holds in store", self.args.live_holds);
+        self.line(&name, "holds", &full, Some(("empty", empty.per_second)));
+        println!(
+            "\n{} live holds: {} MiB resident; started again (after kill -9) in {:.2} s, {} MiB",
+            self.args.live_holds,
+            resident >> 20,
+            again.ready_after.as_secs_f64(),
+            again.resident_bytes()? >> 20
+        );
+        Ok(())
+    }
+}
+
+/// The night everybody wants.
+fn hot_night(_person: u64) -> (u64, Date) {
+    (1, date(2_099, 12, 24))
+}
+
+/// Scattered like a hash, the same in every run.
+fn spread_night(person: u64) -> (u64, Date) {
+    let scattered = person.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+    let day = date(2_099, 1, 1).saturating_add(jiff::Span::new().days((scattered / ROOM_TYPES % DAYS) as i64));
+    (1 + scattered % ROOM_TYPES, day)
+}
+
+fn hold_json(person: u64, (room_type, night): (u64, Date), into: &mut Vec<u8>) {
+    use std::io::Write as _;
+    let (key, morning) = (uuid::Uuid::from_u64_pair(0x4000, (1 << 63) | person), night.tomorrow().expect("a next day"));
+    write!(
+        into,
+        r#"{{"roomTypeId":{room_type},"checkIn":"{night}","checkOut":"{morning}","userId":{person},"clientHoldKey":"{key}"}}"#
+    )
+    .expect("writing to memory");
+}
+
+struct Place {
+    people: Arc<AtomicU64>,
+    night: fn(u64) -> (u64, Date),
+    confirm: bool,
+}
+
+impl Scenario for Place {
+    async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
+        let person = self.people.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut body = Vec::with_capacity(256);
+        hold_json(person, (self.night)(person), &mut body);
+        let status = connection.post("/v1/holds", Some(person), &body).await?;
+        ensure!(status == 201, "a hold was answered with {status}: {}", String::from_utf8_lossy(connection.body()));
+        if self.confirm {
+            // The id is the first member of the answer.
+            let id = connection.body().get(11..47).context("an answer without an id")?;
+            let path = format!("/v1/holds/{}/confirm", std::str::from_utf8(id)?);
+            let status = connection.post(&path, Some(person), b"").await?;
+            ensure!(status == 201, "a confirm was answered with {status}");
+        }
+        Ok(())
+    }
+}
+
+struct Availability {
+    turn: u64,
+}
+
+impl Availability {
+    fn new() -> Self {
+        Self { turn: 0 }
+    }
+}
+
+impl Scenario for Availability {
+    async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
+        self.turn += 1;
+        let (room_type, night) = spread_night(self.turn);
+        let check_out = night.saturating_add(jiff::Span::new().days(2));
+        let path = format!("/v1/room-types/{room_type}/availability?checkIn={night}&checkOut={check_out}");
+        let status = connection.get(&path).await?;
+        ensure!(status == 200, "availability was answered with {status}");
+        Ok(())
+    }
+}
+
+struct Batches {
+    people: Arc<AtomicU64>,
+    body: Vec<u8>,
+}
+
+impl Scenario for Batches {
+    async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
+        let first = self.people.fetch_add(BATCH_HOLDS as u64, Ordering::Relaxed) + 1;
+        post_batch(connection, &mut self.body, first, BATCH_HOLDS).await
+    }
+}
+
+async fn post_batch(connection: &mut Connection, body: &mut Vec<u8>, first: u64, count: usize) -> anyhow::Result<()> {
+    body.clear();
+    body.extend_from_slice(b"{\"holds\":[");
+    for person in first..first + count as u64 {
+        if person > first {
+            body.push(b',');
+        }
+        hold_json(person, spread_night(person), body);
+    }
+    body.extend_from_slice(b"]}");
+    let status = connection.post("/v1/holds:batch", None, body).await?;
+    ensure!(status == 200, "a batch was answered with {status}: {}", String::from_utf8_lossy(connection.body()));
+    let refused = connection.body().windows(8).filter(|window| window == b"\"code\":\"").count();
+    ensure!(refused == 0, "{refused} lines of a batch were refused");
+    Ok(())
+}
+
+async fn create_room_types(address: std::net::SocketAddr) -> anyhow::Result<()> {
+    let mut connection = Connection::open(address).await?;
+    for _ in 0..ROOM_TYPES {
+        let body = br#"{"name":"room","totalQuantity":1000000,"basePrice":90000}"#;
+        let status = connection.post("/v1/room-types", None, body).await?;
+        ensure!(status == 201, "a room type was answered with {status}");
+    }
+    Ok(())
+}
+
+async fn fill(address: std::net::SocketAddr, people: &AtomicU64, holds: usize) -> anyhow::Result<()> {
+    let mut connection = Connection::open(address).await?;
+    let bar = ProgressBar::new(holds as u64).with_message("filling the store");
+    bar.set_style(ProgressStyle::with_template("  {msg:44} {bar:24} {pos} of {len}")?);
+    bar.enable_steady_tick(Duration::from_millis(200));
+    let mut body = Vec::new();
+    for done in (0..holds).step_by(BATCH_HOLDS) {
+        let count = BATCH_HOLDS.min(holds - done);
+        let first = people.fetch_add(count as u64, Ordering::Relaxed) + 1;
+        post_batch(&mut connection, &mut body, first, count).await?;
+        bar.inc(count as u64);
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
