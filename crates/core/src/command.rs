@@ -15,7 +15,7 @@ pub trait Command: Send + 'static {
     /// For metrics and logs.
     const NAME: &'static str;
 
-    fn decide(&self, rows: &mut Rows, at: &Context) -> Decision<Self::Outcome>;
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Self::Outcome>;
 
     /// How much work this is, in units of one ordinary command.
     fn weight(&self) -> usize {
@@ -25,13 +25,13 @@ pub trait Command: Send + 'static {
 
 /// The moment of a decision and the settings that bind it.
 #[derive(Clone, Copy, Debug)]
-pub struct Context {
+pub struct Context<'a> {
     pub now: Timestamp,
-    pub limits: Limits,
+    pub limits: &'a Limits,
 }
 
 /// Settings that rules depend on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     pub holds_per_user_max: u32,
     pub stay: stay::Limits,

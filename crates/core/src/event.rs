@@ -14,12 +14,14 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whose event this is.
-    pub fn owner(&self) -> UserId {
+    /// Whose event this is; nobody's, if it is about what belongs to no customer.
+    pub fn owner(&self) -> Option<UserId> {
         match self {
-            Self::StayHoldPlaced(hold) | Self::StayHoldCancelled(hold) | Self::StayHoldReplaced(hold) => hold.owner,
+            Self::StayHoldPlaced(hold) | Self::StayHoldCancelled(hold) | Self::StayHoldReplaced(hold) => {
+                Some(hold.owner)
+            }
             Self::StayReservationConfirmed(reservation) | Self::StayReservationCancelled(reservation) => {
-                reservation.user
+                Some(reservation.user)
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::command::{Context, Decision};
 use crate::id::{HoldId, UserId};
 use crate::rejection::Rejection;
 use crate::rows::Rows;
-use crate::table::Row;
+use crate::table::{Count, Row};
 use crate::time::{Span, Timestamp};
 use crate::unit::{Holder, Kind, Unit};
 
@@ -98,7 +98,7 @@ pub fn held(rows: &mut Rows, unit: Unit, now: Timestamp) -> Decision<u32> {
 }
 
 /// Refuses one who already has as many live holds of a kind as anybody may have.
-pub fn check_holder(rows: &mut Rows, at: &Context, kind: Kind, user: UserId) -> Decision<()> {
+pub fn check_holder(rows: &mut Rows, at: &Context<'_>, kind: Kind, user: UserId) -> Decision<()> {
     let live = rows.holders.get(&Holder { kind, user })?.map_or(0, |tally| tally.live(at.now));
     let max = at.limits.holds_per_user_max;
     if live < max { Ok(()) } else { Err(Rejection::TooManyHolds { max }.into()) }
@@ -114,33 +114,20 @@ pub fn want_counts<C: Claim>(rows: &mut Rows, owner: UserId, claim: &C) {
 
 /// Counts a new hold on its units and for its owner. The vertical has checked that there is room.
 pub fn count<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Decision<()> {
-    for (unit, quantity) in hold.claim.lines() {
-        let mut tally = rows.held.get(&unit)?.cloned().unwrap_or_default();
-        tally.add(hold.expires_at, quantity, now);
-        rows.held.put(unit, tally);
-    }
-    let holder = Holder { kind: C::KIND, user: hold.owner };
-    let mut tally = rows.holders.get(&holder)?.cloned().unwrap_or_default();
-    tally.add(hold.expires_at, 1, now);
-    rows.holders.put(holder, tally);
-    Ok(())
+    recount(rows, hold, now, 1)
 }
 
 /// Takes a live hold out of all counts: it was confirmed, cancelled or replaced.
 pub fn uncount<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Decision<()> {
     assert!(hold.is_live(now), "only a live hold is counted");
+    recount(rows, hold, now, -1)
+}
+
+fn recount<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp, sign: i64) -> Decision<()> {
     for (unit, quantity) in hold.claim.lines() {
-        let mut tally = rows.held.get(&unit)?.cloned().expect("a live hold is counted on each of its units");
-        tally.remove(hold.expires_at, quantity, now);
-        if tally.is_empty() { rows.held.delete(unit) } else { rows.held.put(unit, tally) }
+        rows.held.count(&unit, Count { quantity: sign * i64::from(quantity), ends_at: hold.expires_at, now })?;
     }
     let holder = Holder { kind: C::KIND, user: hold.owner };
-    let mut tally = rows.holders.get(&holder)?.cloned().expect("a live hold is counted for its owner");
-    tally.remove(hold.expires_at, 1, now);
-    if tally.is_empty() {
-        rows.holders.delete(holder)
-    } else {
-        rows.holders.put(holder, tally)
-    }
+    rows.holders.count(&holder, Count { quantity: sign, ends_at: hold.expires_at, now })?;
     Ok(())
 }

@@ -16,6 +16,7 @@
 //! | [`stay`] | hotel nights: room types, holds, reservations |
 
 pub mod actor;
+pub mod audit;
 pub mod command;
 pub mod event;
 pub mod hold;
@@ -26,6 +27,7 @@ pub mod rejection;
 pub mod rows;
 pub mod stay;
 pub mod table;
+pub mod text;
 pub mod time;
 pub mod unit;
 

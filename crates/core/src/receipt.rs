@@ -27,7 +27,7 @@ pub struct Receipt {
 impl Row for Receipt {}
 
 /// The answer given before under this key, if there is one and the request is the same.
-pub fn find(rows: &mut Rows, at: &Context, id: &ReceiptId, fingerprint: &[u8; 32]) -> Decision<Option<Vec<u8>>> {
+pub fn find(rows: &mut Rows, at: &Context<'_>, id: &ReceiptId, fingerprint: &[u8; 32]) -> Decision<Option<Vec<u8>>> {
     match rows.receipts.get(id)? {
         Some(receipt) if receipt.expires_at > at.now => {
             if receipt.fingerprint == *fingerprint {
@@ -41,6 +41,6 @@ pub fn find(rows: &mut Rows, at: &Context, id: &ReceiptId, fingerprint: &[u8; 32
 }
 
 /// Keeps the answer of a command that succeeded, in the same commit as its effect.
-pub fn keep(rows: &mut Rows, at: &Context, id: ReceiptId, fingerprint: [u8; 32], response: Vec<u8>) {
+pub fn keep(rows: &mut Rows, at: &Context<'_>, id: ReceiptId, fingerprint: [u8; 32], response: Vec<u8>) {
     rows.receipts.put(id, Receipt { fingerprint, response, expires_at: at.now + RECEIPT_TTL });
 }

@@ -14,15 +14,15 @@ pub enum Rejection {
 
     // Stays.
     RoomTypeNotFound,
-    CapacityInUse { date: Date, in_use: u32 },
-    RoomNotAvailable { date: Date, available: u32 },
+    RoomsInUse { date: Date, in_use: u32 },
+    RoomNotAvailable { date: Date },
     StayHoldNotFound,
     StayHoldExpired,
     StayHoldAlreadyProcessed { reservation: Option<u64> },
     StayHoldKeyConflict,
-    ReservationNotFound,
-    ReservationAlreadyCancelled,
-    ReservationNotCancellable,
+    StayReservationNotFound,
+    StayReservationAlreadyCancelled,
+    StayReservationNotCancellable,
 }
 
 /// What is wrong with a field of the input.

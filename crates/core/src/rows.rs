@@ -1,6 +1,8 @@
 //! The working set of a batch: all rows its commands read and write. A store fills it and writes it back; a complete
 //! one ([`Rows::memory`]) is a store's own memory.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use crate::command::{Decision, Missing};
 use crate::event::{Event, EventLog};
 use crate::id::{IdRange, Sequence};
@@ -55,18 +57,18 @@ impl Rows {
         })
     }
 
-    /// Runs `decide`; if it stops, nothing it wrote remains. Attempts may be nested.
+    /// Runs `decide`; if it stops or panics, nothing it wrote remains. Attempts may be nested.
     pub fn attempt<T>(&mut self, decide: impl FnOnce(&mut Self) -> Decision<T>) -> Decision<T> {
         self.stamp += 1;
         let stamp = self.stamp;
-        self.begin(stamp);
+        self.tables.begin(stamp);
         self.events.begin(stamp);
-        let result = decide(self);
-        if result.is_err() {
-            self.roll_back(stamp);
+        let result = catch_unwind(AssertUnwindSafe(|| decide(self)));
+        if !matches!(result, Ok(Ok(_))) {
+            self.tables.roll_back(stamp);
             self.events.roll_back(stamp);
         }
-        result
+        result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// The next number of a sequence.

@@ -19,6 +19,24 @@ pub trait Row: Clone + Debug {
     fn ends_at(&self) -> Option<Timestamp> {
         None
     }
+
+    /// Whether the row says nothing and need not be kept.
+    fn is_void(&self) -> bool {
+        false
+    }
+
+    /// Counts something in the row, or takes it back. Only tallies count.
+    fn recount(&mut self, count: Count) {
+        unreachable!("{count:?} in a row that counts nothing");
+    }
+}
+
+/// A quantity that counts until a moment; taken back if negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    pub quantity: i64,
+    pub ends_at: Timestamp,
+    pub now: Timestamp,
 }
 
 /// What a table is looked up by.
@@ -63,8 +81,6 @@ pub trait TableSet {
     fn absorb(&mut self, committed: &mut Self);
     /// As a store's memory: forget rows that have ended, and cached rows beyond `cached_max` per table.
     fn tidy(&mut self, now: Timestamp, cached_max: usize);
-    /// As a store's memory: forget what is only cached.
-    fn drop_cached(&mut self);
 }
 
 /// Rows of one kind, by key.
@@ -74,10 +90,22 @@ pub struct Table<K, V, S = NoScan> {
     wanted: Vec<K>,
     scans_wanted: Vec<S>,
     scans_known: Vec<S>,
+    /// What a store supplied that its memory did not know.
+    supplied: Vec<K>,
     journal: Vec<Undo<K, V>>,
     stamp: u64,
     /// Present if the table is complete.
     upkeep: Option<Upkeep<K>>,
+}
+
+/// A row that was written.
+#[derive(Debug, PartialEq)]
+pub struct Change<'a, K, V> {
+    /// The store did not have it before.
+    pub is_new: bool,
+    pub key: &'a K,
+    /// `None` if it was deleted.
+    pub row: Option<&'a V>,
 }
 
 type Cells<K, V> = HashMap<K, Cell<V>, foldhash::fast::RandomState>;
@@ -92,7 +120,17 @@ enum Cell<V> {
 struct Undo<K, V> {
     stamp: u64,
     key: K,
-    before: Option<Cell<V>>,
+    before: Before<V>,
+}
+
+/// How to get back to what was.
+#[derive(Debug)]
+enum Before<V> {
+    /// Nothing was known of the row.
+    Unknown,
+    Row(Option<V>),
+    /// The row is large and changed a little: change it back.
+    Count(Count),
 }
 
 /// What a complete table keeps beside its rows.
@@ -110,6 +148,7 @@ impl<K, V, S> Default for Table<K, V, S> {
             wanted: Vec::new(),
             scans_wanted: Vec::new(),
             scans_known: Vec::new(),
+            supplied: Vec::new(),
             journal: Vec::new(),
             stamp: 0,
             upkeep: None,
@@ -125,7 +164,9 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// The row, or that there is none, or that it has to be loaded first.
     pub fn get(&mut self, key: &K) -> Result<Option<&V>, Missing> {
-        self.want(key);
+        if !self.cells.contains_key(key) {
+            self.want(key);
+        }
         match self.cells.get(key) {
             Some(Cell::Known(row)) => Ok(row.as_ref()),
             Some(Cell::Wanted) => Err(Missing),
@@ -171,9 +212,27 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         self.write(key, None);
     }
 
+    /// Counts in the row of `key`, which must be loaded, without copying it.
+    pub fn count(&mut self, key: &K, count: Count) -> Result<(), Missing>
+    where
+        V: Default,
+    {
+        self.get(key)?;
+        let Some(Cell::Known(row)) = self.cells.get_mut(key) else { unreachable!("a row that was got is known") };
+        // Whether the store has the row is told by the first entry of a key, so that one is written in full.
+        let before = if row.is_some() { Before::Count(count) } else { Before::Row(None) };
+        row.get_or_insert_default().recount(count);
+        self.journal.push(Undo { stamp: self.stamp, key: key.clone(), before });
+        Ok(())
+    }
+
     fn write(&mut self, key: K, row: Option<V>) {
         assert!(self.upkeep.is_none(), "memory is written by absorbing a committed working set");
-        let before = self.cells.insert(key.clone(), Cell::Known(row));
+        let before = match self.cells.insert(key.clone(), Cell::Known(row)) {
+            Some(Cell::Known(before)) => Before::Row(before),
+            Some(Cell::Wanted) => panic!("{key:?} is written before it was loaded"),
+            None => Before::Unknown,
+        };
         self.journal.push(Undo { stamp: self.stamp, key, before });
     }
 
@@ -191,9 +250,10 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// A store's answer. What the working set has written itself is newer and stays.
     pub fn supply(&mut self, key: K, row: Option<V>) {
-        let cell = self.cells.entry(key).or_insert(Cell::Wanted);
+        let cell = self.cells.entry(key.clone()).or_insert(Cell::Wanted);
         if matches!(cell, Cell::Wanted) {
             *cell = Cell::Known(row);
+            self.supplied.push(key);
         }
     }
 
@@ -203,11 +263,19 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     }
 
     /// What has to be written: each changed row once, in the order of keys.
-    pub fn changes(&self) -> Vec<(&K, Option<&V>)> {
-        let mut keys: Vec<&K> = self.journal.iter().map(|undo| &undo.key).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        keys.into_iter().map(|key| (key, self.peek(key).flatten())).collect()
+    pub fn changes(&self) -> Vec<Change<'_, K, V>> {
+        // The first entry of a key tells what the store has; the sort is stable, so it stays the first.
+        let mut first: Vec<&Undo<K, V>> = self.journal.iter().collect();
+        first.sort_by(|a, b| a.key.cmp(&b.key));
+        first.dedup_by(|later, earlier| later.key == earlier.key);
+        first
+            .into_iter()
+            .map(|undo| Change {
+                is_new: matches!(undo.before, Before::Unknown | Before::Row(None)),
+                key: &undo.key,
+                row: self.peek(&undo.key).flatten().filter(|row| !row.is_void()),
+            })
+            .collect()
     }
 
     /// All rows there are, in no particular order.
@@ -230,27 +298,29 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     /// Writes into a complete table, where nothing is ever undone.
     fn keep(&mut self, key: K, row: Option<V>) {
         let upkeep = self.upkeep.as_mut().expect("only a complete table keeps rows");
-        if let Some(row) = row {
-            let end = row.ends_at();
-            let is_new = self.cells.insert(key.clone(), Cell::Known(Some(row))).is_none();
-            if is_new {
-                if S::ORDERED {
+        match row.filter(|row| !row.is_void()) {
+            Some(row) => {
+                let end = row.ends_at();
+                let before = self.cells.insert(key.clone(), Cell::Known(Some(row)));
+                if S::ORDERED && !matches!(before, Some(Cell::Known(Some(_)))) {
                     upkeep.ordered.insert(key.clone());
                 }
-                if let Some(end) = end {
+                if before.is_none()
+                    && let Some(end) = end
+                {
                     upkeep.ends.entry(end.second_rounded_up()).or_default().push(key);
                 }
             }
-        } else if self.cells.get(&key).is_some_and(|cell| matches!(cell, Cell::Known(Some(_)))) {
-            // The cell stays as an empty one until its turn in `ends` comes: that keeps each key there exactly once.
-            if let Some(Cell::Known(Some(old))) = self.cells.get(&key)
-                && old.ends_at().is_some()
-            {
-                self.cells.insert(key.clone(), Cell::Known(None));
-            } else {
-                self.cells.remove(&key);
+            None => {
+                upkeep.ordered.remove(&key);
+                let Some(Cell::Known(Some(old))) = self.cells.get(&key) else { return };
+                // An empty cell stays until its turn in `ends` comes: that keeps each key there exactly once.
+                if old.ends_at().is_some() {
+                    self.cells.insert(key, Cell::Known(None));
+                } else {
+                    self.cells.remove(&key);
+                }
             }
-            upkeep.ordered.remove(&key);
         }
     }
 }
@@ -263,9 +333,19 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
     fn roll_back(&mut self, stamp: u64) {
         while let Some(undo) = self.journal.pop_if(|undo| undo.stamp >= stamp) {
             match undo.before {
-                Some(cell) => self.cells.insert(undo.key, cell),
-                None => self.cells.remove(&undo.key),
-            };
+                Before::Unknown => {
+                    self.cells.remove(&undo.key);
+                }
+                Before::Row(row) => {
+                    self.cells.insert(undo.key, Cell::Known(row));
+                }
+                Before::Count(count) => {
+                    let Some(Cell::Known(Some(row))) = self.cells.get_mut(&undo.key) else {
+                        unreachable!("a row that was counted in is there");
+                    };
+                    row.recount(Count { quantity: -count.quantity, ..count });
+                }
+            }
         }
     }
 
@@ -284,34 +364,38 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
 
     fn answer_from(&mut self, memory: &Self) {
         let cells = &mut self.cells;
-        self.wanted.retain(|key| match memory.peek(key) {
-            Some(row) => {
-                cells.insert(key.clone(), Cell::Known(row.cloned()));
+        self.wanted.retain(|key| match (cells.get_mut(key), memory.peek(key)) {
+            (Some(cell @ Cell::Wanted), Some(row)) => {
+                *cell = Cell::Known(row.cloned());
                 false
             }
-            None => true,
+            _ => true,
         });
         let Some(upkeep) = &memory.upkeep else { return };
         for scan in std::mem::take(&mut self.scans_wanted) {
             for key in upkeep.ordered.range(scan.range()) {
-                self.supply(key.clone(), memory.peek(key).flatten().cloned());
+                let cell = self.cells.entry(key.clone()).or_insert(Cell::Wanted);
+                if matches!(cell, Cell::Wanted) {
+                    *cell = Cell::Known(memory.peek(key).flatten().cloned());
+                }
             }
             self.supply_scan(scan);
         }
     }
 
     fn absorb(&mut self, committed: &mut Self) {
-        if self.upkeep.is_some() {
-            for undo in std::mem::take(&mut committed.journal) {
-                // A key that was written twice is in the journal twice; the first visit took its final value.
-                if let Some(Cell::Known(row)) = committed.cells.remove(&undo.key) {
-                    self.keep(undo.key, row);
+        let supplied = std::mem::take(&mut committed.supplied).into_iter();
+        let written = std::mem::take(&mut committed.journal).into_iter().map(|undo| undo.key);
+        for key in supplied.chain(written) {
+            // A key may come twice; the first visit took its final value.
+            if let Some(cell @ Cell::Known(_)) = committed.cells.remove(&key) {
+                match (&self.upkeep, cell) {
+                    (Some(_), Cell::Known(row)) => self.keep(key, row),
+                    (_, cell) => {
+                        self.cells.insert(key, cell);
+                    }
                 }
             }
-        } else {
-            committed.journal.clear();
-            let known = committed.cells.drain().filter(|(_, cell)| matches!(cell, Cell::Known(_)));
-            self.cells.extend(known);
         }
     }
 
@@ -336,12 +420,6 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
                 self.cells.remove(&key);
                 upkeep.ordered.remove(&key);
             }
-        }
-    }
-
-    fn drop_cached(&mut self) {
-        if self.upkeep.is_none() {
-            self.cells.clear();
         }
     }
 }
@@ -382,10 +460,6 @@ macro_rules! table_set {
             fn tidy(&mut self, now: $crate::time::Timestamp, cached_max: usize) {
                 let Self { $($field),+ } = self;
                 $($crate::table::TableSet::tidy($field, now, cached_max);)+
-            }
-            fn drop_cached(&mut self) {
-                let Self { $($field),+ } = self;
-                $($crate::table::TableSet::drop_cached($field);)+
             }
         }
     };
@@ -443,8 +517,20 @@ mod tests {
         table.put(3, lasting("gone"));
         table.roll_back(2);
         assert_eq!(table.get(&1).unwrap(), Some(&lasting("old")));
-        assert_eq!(table.changes(), [(&2, Some(&lasting("kept")))]);
+        assert_eq!(table.changes(), [Change { is_new: true, key: &2, row: Some(&lasting("kept")) }]);
         assert!(table.get(&3).is_err(), "a row that was only written is unknown again");
+    }
+
+    #[test]
+    fn a_change_tells_whether_the_store_had_the_row_before() {
+        let mut table = Texts::default();
+        table.supply(1, Some(lasting("old")));
+        table.supply(2, None);
+        for key in [3, 2, 1, 1] {
+            table.put(key, lasting("new"));
+        }
+        let is_new: Vec<_> = table.changes().iter().map(|change| (*change.key, change.is_new)).collect();
+        assert_eq!(is_new, [(1, false), (2, true), (3, true)]);
     }
 
     #[test]
@@ -473,6 +559,37 @@ mod tests {
         assert_eq!(memory.rows().map(|(key, _)| *key).collect::<Vec<_>>(), [2]);
         memory.tidy(Timestamp::from_millis(20_000), 0);
         assert_eq!((memory.rows().count(), memory.scan(&Upto(9)).unwrap().len()), (0, 0));
+    }
+
+    #[test]
+    fn a_row_that_was_emptied_and_written_again_is_found_by_scans() {
+        let mut memory = Texts::complete();
+        memory.keep(1, Some(Text("first", Some(10))));
+        memory.keep(1, None);
+        assert_eq!(memory.scan(&Upto(9)).unwrap(), [0; 0]);
+        memory.keep(1, Some(Text("second", Some(12))));
+        assert_eq!(memory.scan(&Upto(9)).unwrap(), [1]);
+        memory.tidy(Timestamp::from_millis(10_000), 0);
+        assert_eq!(memory.get(&1).unwrap(), Some(&Text("second", Some(12))), "its end has moved");
+    }
+
+    #[test]
+    fn an_answer_never_overwrites_what_was_written_meanwhile() {
+        let mut memory = Texts::complete();
+        memory.keep(1, Some(lasting("old")));
+        let mut table = Texts::default();
+        assert!(table.scan(&Upto(5)).is_err());
+        table.put(1, lasting("new"));
+        table.answer_from(&memory);
+        assert_eq!(table.get(&1).unwrap(), Some(&lasting("new")));
+    }
+
+    #[test]
+    #[should_panic(expected = "is written before it was loaded")]
+    fn a_row_that_was_asked_for_is_not_written_before_it_is_known() {
+        let mut table = Texts::default();
+        table.want(&1);
+        table.put(1, lasting("blind"));
     }
 
     #[test]

@@ -29,11 +29,6 @@ impl Timestamp {
         self.0.div_euclid(1_000) + i64::from(self.0.rem_euclid(1_000) > 0)
     }
 
-    /// The calendar date at this moment in `zone`.
-    pub fn date_in(self, zone: &TimeZone) -> Date {
-        zone.to_datetime(self.to_jiff()).date()
-    }
-
     pub fn to_jiff(self) -> jiff::Timestamp {
         jiff::Timestamp::from_millisecond(self.0).expect("a Timestamp is always within jiff's range")
     }
@@ -73,6 +68,27 @@ impl Span {
     }
 }
 
+/// A time zone with its IANA name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Zone(TimeZone);
+
+impl Zone {
+    /// Knows the zones of the IANA database by name, and no other spelling.
+    pub fn parse(name: &str) -> Option<Self> {
+        let zone = TimeZone::get(name).ok()?;
+        zone.iana_name().is_some().then_some(Self(zone))
+    }
+
+    pub fn name(&self) -> &str {
+        self.0.iana_name().expect("only named zones are made")
+    }
+
+    /// The date there at that moment.
+    pub fn today(&self, now: Timestamp) -> Date {
+        self.0.to_datetime(now.to_jiff()).date()
+    }
+}
+
 /// A date as one number that sorts like the date.
 pub fn date_ordinal(date: Date) -> u32 {
     (u32::from(date.year().unsigned_abs()) << 9) | ((date.month() as u32) << 5) | date.day() as u32
@@ -108,9 +124,9 @@ mod tests {
 
     #[test]
     fn the_date_depends_on_the_zone() {
-        let zone = |name| TimeZone::get(name).unwrap();
+        let today = |zone, moment| Zone::parse(zone).unwrap().today(moment);
         let evening_in_utc = Timestamp::from_millis(1_767_196_800_000); // 2025-12-31T16:00:00Z
-        assert_eq!(evening_in_utc.date_in(&zone("UTC")), date(2025, 12, 31));
-        assert_eq!(evening_in_utc.date_in(&zone("Asia/Seoul")), date(2026, 1, 1));
+        assert_eq!(today("UTC", evening_in_utc), date(2025, 12, 31));
+        assert_eq!(today("Asia/Seoul", evening_in_utc), date(2026, 1, 1));
     }
 }

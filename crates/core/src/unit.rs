@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
 use crate::id::UserId;
-use crate::table::{Row, Scan};
+use crate::table::{Count, Row, Scan};
 use crate::time::Timestamp;
 
 /// What sort of thing a unit or a hold is. One per vertical.
@@ -114,6 +114,19 @@ impl Tally {
 impl Row for Tally {
     fn ends_at(&self) -> Option<Timestamp> {
         self.lines.back().map(|(second, _)| Timestamp::from_millis(second * 1_000))
+    }
+
+    fn is_void(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn recount(&mut self, count: Count) {
+        let quantity = u32::try_from(count.quantity.unsigned_abs()).expect("claims are bounded by capacity");
+        if count.quantity > 0 {
+            self.add(count.ends_at, quantity, count.now);
+        } else {
+            self.remove(count.ends_at, quantity, count.now);
+        }
     }
 }
 

@@ -3,11 +3,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use holdfast_core::receipt::{self, ReceiptId};
 use holdfast_core::table::TableSet;
 use holdfast_core::{Command, Context, Decision, Limits, Rejection, Rows, Stop, Timestamp};
+use metrics::{Counter, Histogram};
 use tokio::sync::oneshot;
 
 use crate::sink::{EventSink, Published};
@@ -15,6 +17,8 @@ use crate::store::{Store, StoreError};
 
 /// A command that still wants other rows after so many loads is asking in circles.
 const LOADS_MAX: usize = 16;
+/// How often a batch is decided again because another server was first.
+const CONFLICTS_MAX: usize = 16;
 
 /// What a command gets back when it succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,12 +39,23 @@ pub enum Refused {
     Overloaded,
     #[error("the command waited too long for its turn")]
     LockTimeout,
-    #[error("the store failed: {0}")]
+    #[error("{0}")]
     StoreUnavailable(String),
     #[error("no word from the store in time; the command may or may not have been carried out")]
     OutcomeUnknown,
     #[error("a rule was broken inside; the command was not carried out")]
     Internal,
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(_) | StoreError::Damaged(_) => Self::StoreUnavailable(error.to_string()),
+            StoreError::Conflict => Self::LockTimeout,
+            StoreError::Broken(_) => Self::Internal,
+            StoreError::OutcomeUnknown(_) => Self::OutcomeUnknown,
+        }
+    }
 }
 
 /// Makes a command safe to repeat under a key.
@@ -75,8 +90,8 @@ impl Batch {
     }
 
     /// Runs the batch here and now, without an engine: for simulations, where every step must be repeatable.
-    pub async fn run(self, store: &dyn Store, sink: &dyn EventSink, limits: Limits) {
-        run(store, sink, limits, self.tasks).await;
+    pub async fn run(self, store: &dyn Store, sink: &dyn EventSink, limits: &Limits) {
+        Runner { store, sink, limits, meters: Meters::new() }.run(self.tasks).await;
     }
 }
 
@@ -86,116 +101,136 @@ impl std::fmt::Debug for Batch {
     }
 }
 
-/// Runs one batch to its end; every task is answered.
-pub(crate) async fn run(store: &dyn Store, sink: &dyn EventSink, limits: Limits, mut tasks: Vec<Box<dyn Task>>) {
-    tasks.retain(|task| task.take_turn());
-    if tasks.is_empty() {
-        return;
-    }
-    metrics::histogram!("holdfast_batch_commands").record(tasks.len() as f64);
-    match decide_and_commit(store, sink, limits, &mut tasks).await {
-        Ok(()) => tasks.into_iter().for_each(|task| task.answer()),
-        Err(Failure::Store(error)) => {
-            metrics::counter!("holdfast_batch_failures_total").increment(1);
-            tracing::error!(%error, commands = tasks.len(), "a batch failed; nothing of it was kept");
-            let refused = Refused::StoreUnavailable(error.to_string());
-            tasks.into_iter().for_each(|task| task.refuse(refused.clone()));
+/// Runs batches, one after another.
+pub(crate) struct Runner<'a> {
+    pub store: &'a dyn Store,
+    pub sink: &'a dyn EventSink,
+    pub limits: &'a Limits,
+    pub meters: Meters,
+}
+
+/// What is measured of every batch.
+pub(crate) struct Meters {
+    commands: Histogram,
+    wait_seconds: Histogram,
+    decide_seconds: Histogram,
+    commit_seconds: Histogram,
+    failures: Counter,
+}
+
+impl Meters {
+    pub(crate) fn new() -> Self {
+        Self {
+            commands: metrics::histogram!("holdfast_batch_commands"),
+            wait_seconds: metrics::histogram!("holdfast_command_wait_seconds"),
+            decide_seconds: metrics::histogram!("holdfast_batch_decide_seconds"),
+            commit_seconds: metrics::histogram!("holdfast_batch_commit_seconds"),
+            failures: metrics::counter!("holdfast_batch_failures_total"),
         }
-        Err(Failure::Panic) if tasks.len() > 1 => {
-            // Find out whose rule broke, without letting the others pay for it.
-            for task in tasks {
-                Box::pin(run(store, sink, limits, vec![task])).await;
+    }
+}
+
+impl Runner<'_> {
+    /// Runs one batch to its end; every task is answered.
+    pub(crate) async fn run(&self, mut tasks: Vec<Box<dyn Task>>) {
+        tasks.retain(|task| task.take_turn());
+        if tasks.is_empty() {
+            return;
+        }
+        self.meters.commands.record(tasks.len() as f64);
+        for task in &tasks {
+            self.meters.wait_seconds.record(task.waited());
+        }
+        let mut result = Err(StoreError::Conflict);
+        for _ in 0..CONFLICTS_MAX {
+            // Whatever a store or a sink does wrong fails this batch, never the engine.
+            result = AssertUnwindSafe(self.decide_and_commit(&mut tasks))
+                .catch_unwind()
+                .await
+                .unwrap_or_else(|_| Err(StoreError::Broken("a panic inside".into())));
+            if !matches!(result, Err(StoreError::Conflict)) {
+                break;
             }
         }
-        Err(Failure::Panic) => {
-            let task = tasks.pop().expect("one task");
-            tracing::error!(command = task.name(), "a command broke a rule inside and was refused");
-            task.refuse(Refused::Internal);
+        match result {
+            Ok(()) => tasks.into_iter().for_each(|task| task.answer()),
+            Err(error) => {
+                self.meters.failures.increment(1);
+                tracing::error!(%error, commands = tasks.len(), "a batch failed");
+                let refused = Refused::from(error);
+                tasks.into_iter().for_each(|task| task.refuse(refused.clone()));
+            }
         }
     }
-}
 
-enum Failure {
-    Store(StoreError),
-    Panic,
-}
+    async fn decide_and_commit(&self, tasks: &mut [Box<dyn Task>]) -> Result<(), StoreError> {
+        let mut session = self.store.begin().await?;
+        let mut rows = Rows::default();
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-async fn decide_and_commit(
-    store: &dyn Store,
-    sink: &dyn EventSink,
-    limits: Limits,
-    tasks: &mut [Box<dyn Task>],
-) -> Result<(), Failure> {
-    let mut session = store.begin().await?;
-    let mut rows = Rows::default();
-
-    let began = Instant::now();
-    let mut undecided: Vec<&mut Box<dyn Task>> = tasks.iter_mut().collect();
-    name_wanted_rows(&mut rows, limits, &mut undecided)?;
-    let mut now = Timestamp::default();
-    for _ in 0..LOADS_MAX {
-        now = session.load(&mut rows).await?;
-        let at = Context { now, limits };
-        undecided = decide_all(&mut rows, &at, undecided)?;
-        if undecided.is_empty() {
-            break;
+        let began = Instant::now();
+        let mut undecided: Vec<&mut Box<dyn Task>> = tasks.iter_mut().collect();
+        name_wanted_rows(&mut rows, self.limits, &mut undecided);
+        let mut now = Timestamp::default();
+        for _ in 0..LOADS_MAX {
+            now = session.load(&mut rows).await?;
+            undecided = decide_all(&mut rows, &Context { now, limits: self.limits }, undecided);
+            if undecided.is_empty() {
+                break;
+            }
         }
-    }
-    assert!(undecided.is_empty(), "{} asks for rows in circles", undecided[0].name());
-    metrics::histogram!("holdfast_batch_decide_seconds").record(began.elapsed());
+        for task in undecided {
+            tracing::error!(command = task.name(), "a command asks for rows in circles");
+            task.settle(Refused::Internal);
+        }
+        self.meters.decide_seconds.record(began.elapsed());
+        if !rows.has_changes() {
+            return Ok(());
+        }
 
-    let events = rows.events.take();
-    let outbox: Vec<_> =
-        events.iter().filter(|event| event.is_durable()).map(|event| sink.encode(event, now)).collect();
-    if !rows.has_changes() {
-        return Ok(());
+        let began = Instant::now();
+        let events = rows.events.take();
+        let durable = events.iter().filter(|event| event.is_durable());
+        let outbox: Vec<_> = durable.map(|event| self.sink.encode(event, now)).collect();
+        let mut outbox_ids = session.commit(&mut rows, &outbox).await?.into_iter();
+        self.meters.commit_seconds.record(began.elapsed());
+        let published = events.into_iter().map(|event| {
+            let outbox_id = if event.is_durable() { outbox_ids.next() } else { None };
+            Published { event, outbox_id, at: now }
+        });
+        self.sink.publish(published.collect());
+        Ok(())
     }
-    let began = Instant::now();
-    let mut outbox_ids = session.commit(&mut rows, &outbox).await?.into_iter();
-    metrics::histogram!("holdfast_batch_commit_seconds").record(began.elapsed());
-    let published = events.into_iter().map(|event| {
-        let outbox_id = if event.is_durable() { outbox_ids.next() } else { None };
-        Published { event, outbox_id, at: now }
-    });
-    sink.publish(published.collect());
-    Ok(())
 }
 
 /// Lets each command say which rows it wants. Nothing it decides counts: it has seen neither rows nor the time.
-fn name_wanted_rows(rows: &mut Rows, limits: Limits, tasks: &mut [&mut Box<dyn Task>]) -> Result<(), Failure> {
+fn name_wanted_rows(rows: &mut Rows, limits: &Limits, tasks: &mut [&mut Box<dyn Task>]) {
     let at = Context { now: Timestamp::default(), limits };
     for task in tasks {
-        guard(|| rows.attempt(|rows| task.decide(rows, &at).and(Err::<(), _>(Stop::Missing))))?.ok();
+        let named = guarded(|| rows.attempt(|rows| task.decide(rows, &at).and(Err::<(), _>(Stop::Missing))));
+        drop(named);
     }
-    Ok(())
 }
 
 /// Decides in order; gives back those that want more rows.
-fn decide_all<'a>(
-    rows: &mut Rows,
-    at: &Context,
-    tasks: Vec<&'a mut Box<dyn Task>>,
-) -> Result<Vec<&'a mut Box<dyn Task>>, Failure> {
+fn decide_all<'a>(rows: &mut Rows, at: &Context<'_>, tasks: Vec<&'a mut Box<dyn Task>>) -> Vec<&'a mut Box<dyn Task>> {
     let mut undecided = Vec::new();
     for task in tasks {
-        match guard(|| rows.attempt(|rows| task.decide(rows, at)))? {
-            Err(Stop::Missing) => undecided.push(task),
-            Err(Stop::Rejected(rejection)) => task.reject(rejection),
-            Ok(()) => {}
+        match guarded(|| rows.attempt(|rows| task.decide(rows, at))) {
+            Some(Ok(())) => {}
+            Some(Err(Stop::Missing)) => undecided.push(task),
+            Some(Err(Stop::Rejected(rejection))) => task.settle(Refused::Rejected(rejection)),
+            None => {
+                tracing::error!(command = task.name(), "a command broke a rule inside and was refused");
+                task.settle(Refused::Internal);
+            }
         }
     }
-    Ok(undecided)
+    undecided
 }
 
-/// A broken invariant stops the command that broke it, never the engine.
-fn guard<T>(decide: impl FnOnce() -> T) -> Result<T, Failure> {
-    catch_unwind(AssertUnwindSafe(decide)).map_err(|_| Failure::Panic)
+/// A broken invariant stops the command that broke it, never its batch. `None` if it panicked.
+fn guarded<T>(decide: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(decide)).ok()
 }
 
 /// A command on its way through a batch.
@@ -204,9 +239,12 @@ pub(crate) trait Task: Send {
     fn weight(&self) -> usize;
     /// False if whoever sent the command has given up waiting.
     fn take_turn(&self) -> bool;
+    /// How long the command has waited.
+    fn waited(&self) -> Duration;
     /// Decides, and keeps the outcome until the batch is committed.
-    fn decide(&mut self, rows: &mut Rows, at: &Context) -> Decision<()>;
-    fn reject(&mut self, rejection: Rejection);
+    fn decide(&mut self, rows: &mut Rows, at: &Context<'_>) -> Decision<()>;
+    /// Keeps a refusal until the batch is committed: it may rest on what others in the batch did.
+    fn settle(&mut self, refused: Refused);
     /// Sends what was decided.
     fn answer(self: Box<Self>);
     fn refuse(self: Box<Self>, refused: Refused);
@@ -256,19 +294,28 @@ impl<C: Command> Task for CommandTask<C> {
     }
 
     fn take_turn(&self) -> bool {
-        let taken = self.turn.take();
-        if taken {
-            metrics::histogram!("holdfast_command_wait_seconds").record(self.waiting_since.elapsed());
-        }
-        taken
+        self.turn.take()
     }
 
-    fn decide(&mut self, rows: &mut Rows, at: &Context) -> Decision<()> {
-        if let Some(once) = &self.once
-            && let Some(response) = receipt::find(rows, at, &once.id, &once.fingerprint)?
-        {
-            self.decided = Some(Ok(Answer::Replayed(response)));
-            return Ok(());
+    fn waited(&self) -> Duration {
+        self.waiting_since.elapsed()
+    }
+
+    fn decide(&mut self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+        if let Some(once) = &self.once {
+            match receipt::find(rows, at, &once.id, &once.fingerprint) {
+                Ok(None) => {}
+                Ok(Some(response)) => {
+                    self.decided = Some(Ok(Answer::Replayed(response)));
+                    return Ok(());
+                }
+                Err(Stop::Missing) => {
+                    // Name the command's own rows in the same round.
+                    self.command.decide(rows, at).ok();
+                    return Err(Stop::Missing);
+                }
+                Err(refused) => return Err(refused),
+            }
         }
         let outcome = self.command.decide(rows, at)?;
         self.decided = Some(Ok(match &self.once {
@@ -282,8 +329,8 @@ impl<C: Command> Task for CommandTask<C> {
         Ok(())
     }
 
-    fn reject(&mut self, rejection: Rejection) {
-        self.decided = Some(Err(Refused::Rejected(rejection)));
+    fn settle(&mut self, refused: Refused) {
+        self.decided = Some(Err(refused));
     }
 
     fn answer(self: Box<Self>) {

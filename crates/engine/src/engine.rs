@@ -7,7 +7,7 @@ use std::time::Duration;
 use holdfast_core::{Command, Context, Decision, Limits, Rows, Stop};
 use tokio::sync::mpsc;
 
-use crate::batch::{self, Answer, CommandTask, Once, Refused, Task, Turn};
+use crate::batch::{Answer, CommandTask, Meters, Once, Refused, Runner, Task, Turn};
 use crate::sink::EventSink;
 use crate::store::Store;
 
@@ -18,7 +18,7 @@ const COMMIT_WAIT_MAX: Duration = Duration::from_millis(3_500);
 /// A query that still wants other rows after so many reads is asking in circles.
 const READS_MAX: usize = 16;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct EngineSettings {
     /// How long a command may wait for its turn.
     pub lock_wait: Duration,
@@ -59,9 +59,10 @@ impl Engine {
         let waiting = Arc::new(AtomicUsize::new(0));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let thread = {
-            let (store, waiting) = (store.clone(), waiting.clone());
+            let (store, waiting, settings) = (store.clone(), waiting.clone(), settings.clone());
             std::thread::Builder::new().name("engine".into()).spawn(move || {
-                runtime.block_on(run_batches(&*store, &*sink, settings.limits, tasks, &waiting));
+                let runner = Runner { store: &*store, sink: &*sink, limits: &settings.limits, meters: Meters::new() };
+                runtime.block_on(run_batches(&runner, tasks, &waiting));
             })?
         };
         Ok((Self { shared: Arc::new(Shared { queue, waiting, store, settings }) }, thread))
@@ -97,14 +98,14 @@ impl Engine {
     }
 
     /// Answers a question from committed state. `ask` may run several times, until it has all rows it wants.
-    pub async fn query<T>(&self, mut ask: impl FnMut(&mut Rows, &Context) -> Decision<T>) -> Result<T, Refused> {
+    pub async fn query<T>(&self, mut ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Refused> {
         let Shared { store, settings, .. } = &*self.shared;
         let mut rows = Rows::default();
         // The first time only names the rows.
-        let mut at = Context { now: holdfast_core::Timestamp::default(), limits: settings.limits };
+        let mut at = Context { now: holdfast_core::Timestamp::default(), limits: &settings.limits };
         ask(&mut rows, &at).ok();
         for _ in 0..READS_MAX {
-            at.now = store.read(&mut rows).await.map_err(|error| Refused::StoreUnavailable(error.to_string()))?;
+            at.now = store.read(&mut rows).await?;
             match ask(&mut rows, &at) {
                 Ok(answer) => return Ok(answer),
                 Err(Stop::Rejected(rejection)) => return Err(Refused::Rejected(rejection)),
@@ -115,19 +116,18 @@ impl Engine {
         Err(Refused::Internal)
     }
 
+    /// Whether commands can be carried out at all.
+    pub fn is_alive(&self) -> bool {
+        !self.shared.queue.is_closed()
+    }
+
     /// For lists and jobs.
     pub fn store(&self) -> &dyn Store {
         &*self.shared.store
     }
 }
 
-async fn run_batches(
-    store: &dyn Store,
-    sink: &dyn EventSink,
-    limits: Limits,
-    mut queue: mpsc::UnboundedReceiver<Box<dyn Task>>,
-    waiting: &AtomicUsize,
-) {
+async fn run_batches(runner: &Runner<'_>, mut queue: mpsc::UnboundedReceiver<Box<dyn Task>>, waiting: &AtomicUsize) {
     while let Some(first) = queue.recv().await {
         let mut weight = first.weight();
         let mut tasks = vec![first];
@@ -138,6 +138,6 @@ async fn run_batches(
             tasks.push(next);
         }
         waiting.fetch_sub(weight, Ordering::Relaxed);
-        batch::run(store, sink, limits, tasks).await;
+        runner.run(tasks).await;
     }
 }

@@ -1,13 +1,14 @@
 //! Where committed events go. The engine knows neither how an event is written nor who listens.
 
+use holdfast_core::id::UserId;
 use holdfast_core::{Event, Timestamp};
 
 /// A durable event, ready for the outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutboxEntry {
     pub event_type: &'static str,
-    /// Whose event this is.
-    pub owner: u64,
+    /// Whose event this is, if anybody's.
+    pub owner: Option<u64>,
     pub at: Timestamp,
     /// The event's data as it will be told.
     pub data: String,
@@ -36,7 +37,7 @@ pub struct NoSink;
 
 impl EventSink for NoSink {
     fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry {
-        OutboxEntry { event_type: "unnamed", owner: event.owner().get(), at, data: String::new() }
+        OutboxEntry { event_type: "unnamed", owner: event.owner().map(UserId::get), at, data: String::new() }
     }
 
     fn publish(&self, _events: Vec<Published>) {}

@@ -11,9 +11,9 @@
 //! Add its tables to [`Rows`], load and write them in each store, and give its lists a trait beside [`StayLists`].
 
 use async_trait::async_trait;
+use holdfast_core::audit::Audit;
 use holdfast_core::id::UserId;
-use holdfast_core::stay::audit::StayAudit;
-use holdfast_core::stay::{ReservationId, RoomType, RoomTypeId, StayReservation};
+use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
 use holdfast_core::{Rows, Timestamp};
 
 use crate::sink::OutboxEntry;
@@ -25,6 +25,14 @@ pub enum StoreError {
     Unavailable(String),
     #[error("the store is damaged: {0}")]
     Damaged(String),
+    /// Somebody else was first, nothing was written: decide again.
+    #[error("another server changed the same rows")]
+    Conflict,
+    /// What should have been written broke a rule of the store's own; nothing was.
+    #[error("the store refused what was to be written: {0}")]
+    Broken(String),
+    #[error("the commit may or may not have happened: {0}")]
+    OutcomeUnknown(String),
 }
 
 #[async_trait]
@@ -49,10 +57,14 @@ pub trait Store: StayLists + Send + Sync + 'static {
     async fn check(&self) -> Result<(), StoreError>;
 
     /// Shows every record to the auditor.
-    async fn audit(&self, audit: &mut StayAudit) -> Result<(), StoreError>;
+    async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError>;
 }
 
 /// One batch in the making. Dropping it without commit leaves nothing behind.
+///
+/// Rows are loaded in several rounds, and a round names its rows in no particular order between tables. A store that is
+/// shared with other servers therefore does not lock while loading: it remembers the versions it read, locks what
+/// changed at commit in the order of table and key, compares, and answers [`StoreError::Conflict`] if anything moved.
 #[async_trait]
 pub trait Session: Send {
     /// Supplies wanted rows and tells the time, which never runs backwards.
@@ -69,12 +81,12 @@ pub trait StayLists {
 
     async fn reservations(
         &self,
-        filter: ReservationFilter,
-        page: Page<ReservationId>,
+        filter: StayReservationFilter,
+        page: Page<StayReservationId>,
     ) -> Result<Vec<StayReservation>, StoreError>;
 }
 
-/// A part of a list: what follows `after`, at most `limit` of it.
+/// A part of a list: what follows `after`, at most `limit` of it, and one more to know whether there is more.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<Id> {
     pub after: Option<Id>,
@@ -83,7 +95,7 @@ pub struct Page<Id> {
 
 /// Which reservations are asked for; `None` means all.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ReservationFilter {
+pub struct StayReservationFilter {
     pub user: Option<UserId>,
     pub room_type: Option<RoomTypeId>,
     pub confirmed: Option<bool>,
@@ -94,7 +106,7 @@ pub struct ReservationFilter {
 pub struct OutboxRecord {
     pub id: u64,
     pub event_type: String,
-    pub owner: u64,
+    pub owner: Option<u64>,
     pub at: Timestamp,
     pub data: String,
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use holdfast_core::time::Zone;
 use holdfast_engine::{Clock, SystemClock};
 use holdfast_server::config::LogFormat;
 use holdfast_server::ids::IdMaker;
@@ -43,7 +44,9 @@ impl Args {
                 .into_iter()
                 .filter_map(|(name, value)| Some((name, value.clone()?)))
                 .collect();
-        Ok(Config::load(self.config.as_deref(), std::env::vars(), &flags)?)
+        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        let environment = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
+        Ok(Config::load(self.config.as_deref(), environment, &flags)?)
     }
 }
 
@@ -67,12 +70,12 @@ async fn run_server(config: &Config, fill_demo: bool) -> anyhow::Result<()> {
         demo::fill(store.clone(), config.engine_settings()).await?;
     }
     let stop = stop_signal()?;
-    let parts = Parts { store, clock: clock.clone(), ids: IdMaker::new() };
+    let parts = Parts { store, ids: IdMaker::new() };
     let (app, engine) = App::start(config, parts).await?;
     tracing::info!(%address, data = %config.server.data.display(), auth = !config.auth_is_off(), "holdfast is ready");
     println!("Holdfast is ready: http://{address}   (reference: http://{address}/docs)");
     if fill_demo {
-        let today = clock.now().date_in(&jiff::tz::TimeZone::get("Asia/Seoul")?);
+        let today = Zone::parse("Asia/Seoul").context("the default zone")?.today(clock.now());
         println!("\nTry these:\n\n{}", demo::requests(&format!("http://{address}"), today));
     }
     serve::serve(app, listener, config.server.connections_max, stop).await;

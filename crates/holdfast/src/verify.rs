@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use holdfast_core::stay::audit::StayAudit;
+use holdfast_core::audit::Audit;
 use holdfast_engine::{Store, SystemClock};
 use holdfast_store_sqlite::{OpenError, OpenOptions, SqliteStore};
 
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Err(error) = store.check_file() {
         return Ok(complain(&[error.to_string()]));
     }
-    let mut audit = StayAudit::new(store.now());
+    let mut audit = Audit::new(store.now());
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     if let Err(error) = runtime.block_on(store.audit(&mut audit)) {
         return Ok(complain(&[error.to_string()]));

@@ -5,8 +5,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
-use holdfast_core::{Command, Context, Decision, Rows, Timestamp};
-use holdfast_engine::{Answer, Clock, Engine, Once, Store};
+use holdfast_core::{Command, Context, Decision, Rows};
+use holdfast_engine::{Answer, Engine, Once, Store};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
@@ -30,8 +30,8 @@ struct Shared {
     stream: Arc<Stream>,
     auth: Auth,
     ids: IdMaker,
-    clock: Arc<dyn Clock>,
     metrics: PrometheusHandle,
+    request_seconds: metrics::Histogram,
     stopping: watch::Sender<bool>,
 }
 
@@ -44,7 +44,6 @@ impl std::fmt::Debug for Shared {
 /// What an [`App`] is made of.
 pub struct Parts {
     pub store: Arc<dyn Store>,
-    pub clock: Arc<dyn Clock>,
     pub ids: IdMaker,
 }
 
@@ -72,6 +71,7 @@ const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(5);
 impl App {
     /// Starts the engine and the jobs. Join the thread after the last `App` is gone, to know that all is written.
     pub async fn start(config: &Config, parts: Parts) -> Result<(Self, JoinHandle<()>), StartError> {
+        let metrics = ops::metrics_handle();
         let auth = Auth::from_config(&config.auth).map_err(StartError::Setting)?;
         let stream = Arc::new(Stream::new(parts.store.outbox_last().await?));
         let (engine, thread) = Engine::start(parts.store, stream.clone(), config.engine_settings())?;
@@ -80,8 +80,8 @@ impl App {
             stream,
             auth,
             ids: parts.ids,
-            clock: parts.clock,
-            metrics: ops::metrics_handle(),
+            request_seconds: metrics::histogram!("holdfast_http_request_seconds"),
+            metrics,
             stopping: watch::Sender::new(false),
         };
         let app = Self { shared: Arc::new(shared) };
@@ -105,13 +105,16 @@ impl App {
         &self.shared.metrics
     }
 
-    pub fn store(&self) -> &dyn Store {
-        self.shared.engine.store()
+    pub fn request_seconds(&self) -> &metrics::Histogram {
+        &self.shared.request_seconds
     }
 
-    /// The edge's own time, for making ids. It decides nothing.
-    pub fn now(&self) -> Timestamp {
-        self.shared.clock.now()
+    pub fn engine(&self) -> &Engine {
+        &self.shared.engine
+    }
+
+    pub fn store(&self) -> &dyn Store {
+        self.shared.engine.store()
     }
 
     /// Ends jobs and open streams.
@@ -136,7 +139,7 @@ impl App {
         command: C,
         render: impl Fn(&C::Outcome) -> Reply + Send + 'static,
     ) -> Result<Response, Problem> {
-        let Some((id, fingerprint)) = request.receipt(caller.key_space(request.params.user()?)) else {
+        let Some((id, fingerprint)) = request.receipt(caller)? else {
             return match self.shared.engine.run(command, None).await? {
                 Answer::Fresh(outcome) => Ok(render(&outcome).into_response()),
                 Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
@@ -158,7 +161,7 @@ impl App {
     }
 
     /// Answers a question from committed state.
-    pub async fn query<T>(&self, ask: impl FnMut(&mut Rows, &Context) -> Decision<T>) -> Result<T, Problem> {
+    pub async fn query<T>(&self, ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Problem> {
         Ok(self.shared.engine.query(ask).await?)
     }
 

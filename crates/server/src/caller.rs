@@ -71,14 +71,20 @@ impl Auth {
         validation.algorithms = algorithms;
         validation.leeway = 30;
         validation.validate_nbf = true;
-        validation.set_required_spec_claims(&["exp", "sub"]);
+        // A claim that is asked for must be there; the subject is checked with the other claims.
+        let mut required = vec!["exp"];
         match &config.audience {
-            Some(audience) => validation.set_audience(&[audience]),
+            Some(audience) => {
+                validation.set_audience(&[audience]);
+                required.push("aud");
+            }
             None => validation.validate_aud = false,
         }
         if let Some(issuer) = &config.issuer {
             validation.set_issuer(&[issuer]);
+            required.push("iss");
         }
+        validation.set_required_spec_claims(&required);
         Ok(Self::Jwt(Arc::new(Verifier { key, validation })))
     }
 

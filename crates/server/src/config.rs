@@ -173,6 +173,12 @@ impl Config {
         if self.auth.jwt_secret.as_ref().is_some_and(|secret| secret.reveal().chars().count() < 32) {
             return Err(ConfigError("auth.jwt_secret: must have at least 32 characters".into()));
         }
+        if self.auth_is_off() && (self.auth.audience.is_some() || self.auth.issuer.is_some()) {
+            let name = if self.auth.audience.is_some() { "auth.audience" } else { "auth.issuer" };
+            return Err(ConfigError(format!(
+                "{name}: has no effect while auth is off; set auth.jwt_secret or auth.jwt_public_key_file too"
+            )));
+        }
         if self.auth_is_off() && !self.server.listen.ip().is_loopback() {
             return Err(ConfigError(format!(
                 "server.listen: {} is not a loopback address, and auth is off; set auth.jwt_secret or \
@@ -286,6 +292,11 @@ mod tests {
             ("HOLDFAST_HOTEL_STARS", "5", "hotel: there is no such setting; see holdfast.toml"),
             ("HOLDFAST_NONSENSE", "5", "HOLDFAST_NONSENSE: there is no such setting; see holdfast.toml"),
             ("HOLDFAST_ENGINE_HOLDS_PER_USER_MAX", "0", "engine.holds_per_user_max: must be from 1 to 100000"),
+            (
+                "HOLDFAST_AUTH_ISSUER",
+                "me",
+                "auth.issuer: has no effect while auth is off; set auth.jwt_secret or auth.jwt_public_key_file too",
+            ),
             ("HOLDFAST_AUTH_JWT_SECRET", "short", "auth.jwt_secret: must have at least 32 characters"),
         ];
         for (name, value, expected) in cases {

@@ -10,7 +10,7 @@ use holdfast_engine::{Engine, EngineSettings, NoSink, Refused, Store};
 /// Fills an empty store; leaves any other as it is. Says whether it did.
 pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<bool, Refused> {
     let first: Page<RoomTypeId> = Page { after: None, limit: 1 };
-    let taken = store.room_types(first).await.map_err(|error| Refused::StoreUnavailable(error.to_string()))?;
+    let taken = store.room_types(first).await?;
     if !taken.is_empty() {
         return Ok(false);
     }

@@ -1,19 +1,21 @@
-//! What happens to every request, whatever it asks for: it gets an id, is refused if it may not come in, has a bounded
-//! time, and its problems are written in the caller's language.
+//! What happens to every request, whatever it asks for: it gets an id, is refused if it may not come in, and its problems
+//! are written in the caller's language. Waiting has its bounds where it happens: for a body in `request`, for a turn and
+//! a commit in the engine.
 
 use std::net::IpAddr;
-use std::time::{Duration, Instant};
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
+use futures_util::FutureExt as _;
+use holdfast_core::Fault;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, header};
 use tower::Service;
 
 use crate::app::App;
 use crate::problem::{Language, Problem};
 
-/// Everything answers within five seconds; the engine's own bounds are shorter.
-const ANSWER_WITHIN: Duration = Duration::from_millis(4_900);
 const REQUEST_ID_CHARS_MAX: usize = 128;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -27,13 +29,13 @@ pub async fn handle(app: App, mut router: axum::Router, request: Request<Body>) 
     let mut response = if app.auth().is_off() && !is_direct_and_local(request.headers(), request.uri()) {
         Problem::forwarded().into_response()
     } else {
-        match tokio::time::timeout(ANSWER_WITHIN, router.call(request)).await {
+        match AssertUnwindSafe(router.call(request)).catch_unwind().await {
             Ok(Ok(response)) => response,
             Ok(Err(never)) => match never {},
-            Err(_) => Problem::too_slow().into_response(),
+            Err(_) => Problem::internal().into_response(),
         }
     };
-    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+    if let Some(problem) = response.extensions_mut().remove::<Problem>().or_else(|| unnamed_problem(&response)) {
         metrics::counter!("holdfast_problems_total", "code" => problem.code).increment(1);
         let allow = response.headers_mut().remove(header::ALLOW);
         response = problem.render(language, &request_id);
@@ -41,7 +43,7 @@ pub async fn handle(app: App, mut router: axum::Router, request: Request<Body>) 
     }
     let status = response.status();
     let elapsed = began.elapsed();
-    metrics::histogram!("holdfast_http_request_seconds").record(elapsed);
+    app.request_seconds().record(elapsed);
     if status.is_server_error() {
         tracing::warn!(%request_id, %method, path = ?path, status = status.as_u16(), ?elapsed, "request failed");
     } else {
@@ -51,6 +53,13 @@ pub async fn handle(app: App, mut router: axum::Router, request: Request<Body>) 
         response.headers_mut().insert(REQUEST_ID, value);
     }
     response
+}
+
+/// What axum itself refused, before any handler saw it: a path that is not text.
+fn unnamed_problem(response: &Response) -> Option<Problem> {
+    let is_plain =
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|it| it.as_bytes().starts_with(b"text/plain"));
+    (response.status() == StatusCode::BAD_REQUEST && is_plain).then(|| Problem::invalid("path", &Fault::Malformed))
 }
 
 /// The caller's own id if it is a sensible one.
@@ -65,8 +74,8 @@ fn request_id(app: &App, headers: &HeaderMap) -> String {
 /// With auth off, only programs on this machine may call. A proxy gives itself away by its headers; a web page in a
 /// browser on this machine by its origin, or by the name it reached us under.
 fn is_direct_and_local(headers: &HeaderMap, uri: &Uri) -> bool {
-    const FORWARDED: [&str; 5] = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
-    if FORWARDED.iter().any(|name| headers.contains_key(*name)) {
+    let is_proxys = |name: &str| matches!(name, "forwarded" | "x-real-ip" | "via") || name.starts_with("x-forwarded-");
+    if headers.keys().any(|name| is_proxys(name.as_str())) {
         return false;
     }
     let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));

@@ -2,12 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use holdfast_core::Timestamp;
-use holdfast_core::id::HoldId;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// Makes hold ids and request ids.
+/// Makes what ids are made of.
 #[derive(Debug)]
 pub struct IdMaker {
     generator: Mutex<StdRng>,
@@ -27,10 +25,11 @@ impl IdMaker {
         Self { generator: Mutex::new(generator) }
     }
 
-    pub fn hold_id(&self, now: Timestamp) -> HoldId {
+    /// What makes a hold's id its own.
+    pub fn random(&self) -> [u8; 10] {
         let mut random = [0; 10];
         self.generator.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(&mut random);
-        HoldId::new(now, random)
+        random
     }
 
     pub fn request_id(&self) -> String {

@@ -36,7 +36,8 @@ pub async fn healthz() -> Response {
 #[utoipa::path(get, path = "/readyz", tag = "operations",
     responses((status = 200, body = Readiness), (status = 503, body = Readiness)))]
 pub async fn readyz(State(app): State<App>) -> Response {
-    let store = app.store().check().await.err().map(|error| error.to_string());
+    let engine_stopped = (!app.engine().is_alive()).then(|| "the engine has stopped".to_owned());
+    let store = app.store().check().await.err().map(|error| error.to_string()).or(engine_stopped);
     if store.is_none() && !app.is_stopping() {
         axum::Json(Readiness { status: "ready", store }).into_response()
     } else {

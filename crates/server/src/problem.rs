@@ -185,7 +185,7 @@ impl From<Refused> for Problem {
 
 impl From<holdfast_engine::StoreError> for Problem {
     fn from(error: holdfast_engine::StoreError) -> Self {
-        Self::from(Refused::StoreUnavailable(error.to_string()))
+        Self::from(Refused::from(error))
     }
 }
 
@@ -220,7 +220,7 @@ impl From<&Rejection> for Problem {
                 "객실 타입을 찾을 수 없습니다.",
                 "There is no such room type.",
             ),
-            Rejection::CapacityInUse { date, in_use } => Self::new(
+            Rejection::RoomsInUse { date, in_use } => Self::new(
                 S::CONFLICT,
                 "CAPACITY_IN_USE",
                 format!("이미 예약되었거나 잡혀 있는 수량보다 적게 줄일 수 없습니다. ({date}: {in_use})"),
@@ -228,14 +228,14 @@ impl From<&Rejection> for Problem {
             )
             .with("date", date.to_string())
             .with("inUse", *in_use),
-            Rejection::RoomNotAvailable { date, available } => Self::new(
+            Rejection::RoomNotAvailable { date } => Self::new(
                 S::CONFLICT,
                 "ROOM_NOT_AVAILABLE",
                 format!("예약 가능한 객실이 없습니다. ({date})"),
                 format!("No room is free on {date}."),
             )
             .with("date", date.to_string())
-            .with("available", *available),
+            .with("available", 0),
             Rejection::StayHoldNotFound => Self::new(
                 S::NOT_FOUND,
                 "RESERVATION_HOLD_NOT_FOUND",
@@ -266,19 +266,19 @@ impl From<&Rejection> for Problem {
                 "clientHoldKey가 이미 다른 가계약에 사용되고 있습니다.",
                 "This clientHoldKey belongs to another live hold on the same dates; take a new key.",
             ),
-            Rejection::ReservationNotFound => Self::new(
+            Rejection::StayReservationNotFound => Self::new(
                 S::NOT_FOUND,
                 "RESERVATION_NOT_FOUND",
                 "예약을 찾을 수 없습니다.",
                 "There is no such reservation.",
             ),
-            Rejection::ReservationAlreadyCancelled => Self::new(
+            Rejection::StayReservationAlreadyCancelled => Self::new(
                 S::CONFLICT,
                 "RESERVATION_ALREADY_CANCELLED",
                 "이미 취소된 예약입니다.",
                 "The reservation was cancelled before.",
             ),
-            Rejection::ReservationNotCancellable => Self::new(
+            Rejection::StayReservationNotCancellable => Self::new(
                 S::CONFLICT,
                 "RESERVATION_NOT_CANCELLABLE",
                 "체크인 당일부터는 취소할 수 없습니다.",
@@ -330,7 +330,7 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
 
 /// For the OpenAPI document.
 pub fn example() -> Value {
-    let problem = Problem::from(&Rejection::RoomNotAvailable { date: jiff::civil::date(2026, 12, 24), available: 0 });
+    let problem = Problem::from(&Rejection::RoomNotAvailable { date: jiff::civil::date(2026, 12, 24) });
     let mut members = problem.to_json(Language::English);
     members.insert("requestId".into(), json!("01f3a5c7e9b2d486"));
     Value::Object(members)

@@ -1,22 +1,31 @@
 //! Reading what was sent. Whatever is wrong with it becomes one clear problem that names the field.
 
+use std::time::Duration;
+
+use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use holdfast_core::Fault;
 use holdfast_core::id::UserId;
 use holdfast_core::receipt::ReceiptId;
 use http::HeaderMap;
 use http::request::Parts;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt as _;
+use hyper::body::Body as _;
 use jiff::civil::Date;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 use crate::app::App;
+use crate::caller::Caller;
 use crate::problem::{Language, Problem};
 
 /// The largest body that is read.
 pub const BODY_BYTES_MAX: usize = 8 << 20;
+/// How much of a body that is too large is read all the same.
+const THROWN_AWAY_BYTES_MAX: usize = 64 << 20;
+/// How long a body may take to arrive; once it is here, the engine answers within bounds of its own.
+const BODY_WITHIN: Duration = Duration::from_millis(4_500);
 const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 /// Lists are cut to this many entries, whatever is asked for.
 pub const LIST_LIMIT_MAX: usize = 500;
@@ -37,28 +46,23 @@ impl Mutation {
         parse(&self.body)
     }
 
-    /// The body as `T`; no body at all is an empty object.
-    pub fn json_or_empty<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        if self.body.iter().all(u8::is_ascii_whitespace) { parse(b"{}") } else { parse(&self.body) }
-    }
-
-    /// The user named in the query, or in the body of a request that needs none.
+    /// The user named in the query or the body; they must agree.
     pub fn named_user(&self) -> Result<Option<UserId>, Problem> {
-        if let Some(user) = self.params.user()? {
-            return Ok(Some(user));
-        }
-        #[derive(serde::Deserialize)]
+        #[derive(Default, serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Named {
             user_id: Option<u64>,
         }
-        optional_user(self.json_or_empty::<Named>()?.user_id)
+        let has_body = !self.body.iter().all(u8::is_ascii_whitespace);
+        let named = if has_body { self.json()? } else { Named::default() };
+        self.params.user_or(named.user_id)
     }
 
     /// The caller's idempotency key and what it stands for, if one was sent.
-    pub fn receipt(&self, key_space: String) -> Option<(ReceiptId, [u8; 32])> {
-        let (key, fingerprint) = self.key.clone()?;
-        Some((ReceiptId { caller: key_space, key }, fingerprint))
+    pub fn receipt(&self, caller: Caller) -> Result<Option<(ReceiptId, [u8; 32])>, Problem> {
+        let Some((key, fingerprint)) = self.key.clone() else { return Ok(None) };
+        let caller = caller.key_space(self.named_user()?);
+        Ok(Some((ReceiptId { caller, key }, fingerprint)))
     }
 }
 
@@ -68,14 +72,34 @@ impl FromRequest<App> for Mutation {
     async fn from_request(request: Request, _app: &App) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
         let key = idempotency_key(&parts.headers)?;
-        let body = match Limited::new(body, BODY_BYTES_MAX).collect().await {
-            Ok(collected) => collected.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => return Err(Problem::payload_too_large(BODY_BYTES_MAX)),
-            Err(_) => return Err(Problem::invalid("body", &Fault::Malformed)),
-        };
+        let reading = tokio::time::timeout(BODY_WITHIN, read_body(body));
+        let body = reading.await.map_err(|_| Problem::too_slow())??;
         let key = key.map(|key| (key, fingerprint(&parts, &body)));
         Ok(Self { params: Params::of(&parts)?, language: Language::asked_for(&parts.headers), body, key })
     }
+}
+
+/// The whole body. Of one that is too large the rest is read and thrown away, within bounds: whoever is still sending
+/// could not read the answer.
+async fn read_body(mut body: Body) -> Result<Bytes, Problem> {
+    let mut read = BytesMut::new();
+    let mut thrown_away = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Problem::invalid("body", &Fault::Malformed))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if read.is_empty() && thrown_away == 0 && body.is_end_stream() && data.len() <= BODY_BYTES_MAX {
+            return Ok(data);
+        }
+        if thrown_away == 0 && read.len() + data.len() <= BODY_BYTES_MAX {
+            read.extend_from_slice(&data);
+            continue;
+        }
+        thrown_away += data.len();
+        if thrown_away > THROWN_AWAY_BYTES_MAX {
+            break;
+        }
+    }
+    if thrown_away > 0 { Err(Problem::payload_too_large(BODY_BYTES_MAX)) } else { Ok(read.freeze()) }
 }
 
 /// The query of a request.
@@ -111,6 +135,15 @@ impl Params {
         self.id("userId", UserId::new)
     }
 
+    /// The user of the query, or of the body; they must agree.
+    pub fn user_or(&self, in_body: Option<u64>) -> Result<Option<UserId>, Problem> {
+        let in_body = in_body.map(|number| id("userId", number, UserId::new)).transpose()?;
+        match (self.user()?, in_body) {
+            (Some(query), Some(body)) if query != body => Err(Problem::forbidden()),
+            (query, body) => Ok(query.or(body)),
+        }
+    }
+
     /// How many entries of a list are asked for.
     pub fn limit(&self) -> Result<usize, Problem> {
         let Some(text) = self.text("limit") else { return Ok(LIST_LIMIT_DEFAULT) };
@@ -142,8 +175,8 @@ impl Language {
         };
         let mut best = (Self::English, 0.0);
         for choice in header.split(',').take(32) {
-            let (tag, quality) = choice.split_once(";q=").unwrap_or((choice, "1"));
-            let quality = quality.trim().parse().unwrap_or(0.0);
+            let (tag, weight) = choice.split_once(';').unwrap_or((choice, "q=1"));
+            let quality = weight.trim().strip_prefix("q=").and_then(|text| text.parse().ok()).unwrap_or(0.0);
             let language = match tag.trim().split('-').next().unwrap_or_default() {
                 tag if tag.eq_ignore_ascii_case("ko") => Self::Korean,
                 tag if tag.eq_ignore_ascii_case("en") => Self::English,
@@ -179,11 +212,6 @@ pub fn parse_id<Id>(field: &'static str, text: &str, new: fn(u64) -> Option<Id>)
 /// A number in a body.
 pub fn id<Id>(field: &'static str, number: u64, new: fn(u64) -> Option<Id>) -> Result<Id, Problem> {
     new(number).ok_or_else(|| Problem::invalid(field, &out_of_id_range()))
-}
-
-/// The `userId` of a body.
-pub fn optional_user(number: Option<u64>) -> Result<Option<UserId>, Problem> {
-    number.map(|number| id("userId", number, UserId::new)).transpose()
 }
 
 fn out_of_id_range() -> Fault {

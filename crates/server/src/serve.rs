@@ -15,8 +15,8 @@ use crate::{edge, router};
 
 /// What is in flight when the stop signal comes has this long to end.
 const FINISH_WITHIN: Duration = Duration::from_secs(8);
-/// A connection that does not send a whole request head in time is closed.
-const HEAD_WITHIN: Duration = Duration::from_secs(10);
+/// A connection that does not send a whole request head in time is closed, and so is an idle one.
+const HEAD_WITHIN: Duration = Duration::from_secs(75);
 
 /// Serves until `stop` resolves, then takes no new work and finishes what is in flight.
 pub async fn serve(app: App, listener: TcpListener, connections_max: usize, stop: impl Future<Output = ()>) {

@@ -47,7 +47,7 @@ struct Told {
     id: String,
     durable: Option<u64>,
     event_type: String,
-    owner: u64,
+    owner: Option<u64>,
     json: String,
 }
 
@@ -69,7 +69,7 @@ impl Stream {
         let event_type = type_of(&published.event);
         let data = data_of(&published.event, published.at);
         let json = cloud_event(&id, event_type, published.at, &data);
-        let owner = published.event.owner().get();
+        let owner = published.event.owner().map(UserId::get);
         // An error only says that nobody listens.
         self.told.send(Arc::new(Told { id, durable, event_type: event_type.into(), owner, json })).ok();
     }
@@ -77,7 +77,7 @@ impl Stream {
 
 impl EventSink for Stream {
     fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry {
-        OutboxEntry { event_type: type_of(event), owner: event.owner().get(), at, data: data_of(event, at) }
+        OutboxEntry { event_type: type_of(event), owner: event.owner().map(UserId::get), at, data: data_of(event, at) }
     }
 
     fn publish(&self, events: Vec<Published>) {
@@ -118,7 +118,8 @@ pub async fn listen(
     let listener = Listener {
         told: app.stream().told.subscribe(),
         filter: Filter { owner: caller.listing(params.user()?)?, types: types(&params)? },
-        seen: resume_point(&headers)?.unwrap_or_else(|| app.stream().last_durable.load(Ordering::Relaxed)),
+        // One who saw more than there is saw it in another store.
+        seen: resume_point(&headers)?.unwrap_or(u64::MAX).min(app.stream().last_durable.load(Ordering::Relaxed)),
         waiting: VecDeque::new(),
         behind: headers.contains_key("last-event-id"),
         app,
@@ -197,7 +198,7 @@ impl Listener {
 
 impl Filter {
     fn passes(&self, told: &Told) -> bool {
-        self.owner.is_none_or(|owner| owner.get() == told.owner)
+        self.owner.is_none_or(|owner| told.owner == Some(owner.get()))
             && (self.types.is_empty() || self.types.iter().any(|prefix| told.event_type.starts_with(prefix)))
     }
 }

@@ -3,7 +3,7 @@
 use holdfast_core::Timestamp;
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::money::Currency;
-use holdfast_core::stay::{ClientHoldKey, ReservationId, RoomTypeId, StayDates};
+use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayDates, StayReservationId};
 use jiff::civil::Date;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
 use uuid::Uuid;
@@ -31,7 +31,7 @@ macro_rules! number_column {
         }
     )+ };
 }
-number_column!(UserId, RoomTypeId, ReservationId);
+number_column!(UserId, RoomTypeId, StayReservationId);
 
 macro_rules! text_column {
     ($type:ty, $parse:expr) => {

@@ -3,7 +3,7 @@
 use holdfast_core::hold::{self, HOLD_TTL_MAX};
 use holdfast_core::id::HoldId;
 use holdfast_core::stay::{self, StayHold};
-use holdfast_core::table::TableSet;
+use holdfast_core::table::{Table, TableSet};
 use holdfast_core::time::Span;
 use holdfast_core::{Rows, Timestamp};
 use rusqlite::Connection;
@@ -59,6 +59,8 @@ impl Memory {
     /// Takes over a committed batch.
     pub(crate) fn absorb(&mut self, committed: &mut Rows, now: Timestamp) {
         self.rows.absorb(committed);
+        // Receipts can be large and are rarely asked for again.
+        self.rows.receipts = Table::default();
         self.commits += 1;
         if now >= self.tidied_at + Span::from_secs(1) {
             self.rows.tidy(now, CACHED_ROWS_MAX);

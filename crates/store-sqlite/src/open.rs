@@ -14,10 +14,14 @@ const LOCK_NAME: &str = "holdfast.lock";
 const APPLICATION_ID: i32 = 0x486c_6446;
 
 /// Each brings the schema one version further. Never edited once released, only added to.
-const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_stays.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("../migrations/0001_shared.sql"), include_str!("../migrations/0002_stays.sql")];
 
 /// Up to this size the file's structure is checked at every start; larger ones by `holdfast verify`.
 const CHECKED_AT_START_BYTES_MAX: u64 = 256 << 20;
+
+const WRITER_CACHE_KIB: i32 = -65_536;
+const READER_CACHE_KIB: i32 = -4_096;
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -108,7 +112,8 @@ pub(crate) fn open_writer(options: &OpenOptions) -> Result<Connection, OpenError
     let path = options.file();
     let size = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
     let failed = |source| explain(&path, source);
-    let mut connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    let mut connection =
+        connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE, WRITER_CACHE_KIB)?;
     check_identity(&connection, &path, size)?;
     if size > 0 && size <= CHECKED_AT_START_BYTES_MAX {
         check_structure(&connection, &path, "PRAGMA quick_check(1)")?;
@@ -124,7 +129,7 @@ pub(crate) fn open_writer(options: &OpenOptions) -> Result<Connection, OpenError
 
 /// A reader beside the writer.
 pub(crate) fn open_reader(options: &OpenOptions) -> Result<Connection, OpenError> {
-    connect(&options.file(), OpenFlags::SQLITE_OPEN_READ_ONLY)
+    connect(&options.file(), OpenFlags::SQLITE_OPEN_READ_ONLY, READER_CACHE_KIB)
 }
 
 /// Runs one of SQLite's own checks; the first complaint is an error.
@@ -133,12 +138,13 @@ pub(crate) fn check_structure(connection: &Connection, path: &Path, pragma: &str
     if verdict == "ok" { Ok(()) } else { Err(OpenError::Damaged { path: path.into(), detail: verdict }) }
 }
 
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, OpenError> {
+/// `cache_kib` is negative, as SQLite counts it.
+fn connect(path: &Path, flags: OpenFlags, cache_kib: i32) -> Result<Connection, OpenError> {
     let failed = |source| explain(path, source);
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(128);
     connection.busy_timeout(std::time::Duration::from_secs(2)).map_err(failed)?;
-    connection.pragma_update(None, "cache_size", -65_536).map_err(failed)?;
+    connection.pragma_update(None, "cache_size", cache_kib).map_err(failed)?;
     Ok(connection)
 }
 

@@ -34,14 +34,14 @@ pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Re
 }
 
 pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Result<()> {
-    for (sequence, range) in tables.ids.changes() {
-        let range = range.expect("sequences are never deleted");
+    for change in tables.ids.changes() {
+        let range = change.row.expect("sequences are never deleted");
         connection
             .prepare_cached("INSERT INTO sequence VALUES (?1, ?2) ON CONFLICT DO UPDATE SET next = excluded.next")?
-            .execute(params![sequence_name(*sequence), range.next])?;
+            .execute(params![sequence_name(*change.key), range.next])?;
     }
-    for (id, receipt) in tables.receipts.changes() {
-        let receipt = receipt.expect("receipts are cleared away by time, not deleted");
+    for change in tables.receipts.changes() {
+        let (id, receipt) = (change.key, change.row.expect("receipts are cleared away by time, not deleted"));
         connection
             .prepare_cached("INSERT OR REPLACE INTO idempotency_key VALUES (?1, ?2, ?3, ?4, ?5)")?
             .execute(params![id.caller, id.key, receipt.fingerprint, receipt.response, Col(receipt.expires_at)])?;

@@ -4,36 +4,46 @@ use holdfast_core::Timestamp;
 use holdfast_core::hold::HoldState;
 use holdfast_core::id::HoldId;
 use holdfast_core::stay::audit::StayAudit;
-use holdfast_core::stay::room_type::Zone;
 use holdfast_core::stay::{
-    Night, NightId, ReservationId, ReservationState, RoomType, RoomTypeId, StayClaim, StayHold, StayReservation, Tables,
+    Night, NightId, ReservationState, RoomType, RoomTypeId, StayClaim, StayHold, StayReservation, StayReservationId,
+    Tables,
 };
-use holdfast_engine::store::{Page, ReservationFilter};
+use holdfast_core::time::Zone;
+use holdfast_engine::store::{Page, StayReservationFilter};
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use crate::codec::{Col, Text, date_text, stay_dates};
 
-const ROOM_TYPE: &str = "SELECT id, name, description, total_quantity, base_price, currency, time_zone FROM room_type";
-const NIGHT: &str = "SELECT target_date, total_quantity, reserved_count, closed, room_type_id FROM room_type_stock";
-const HOLD: &str = "SELECT id, user_id, room_type_id, check_in, check_out, client_key, price, currency, created_at,
-    expires_at, state, reservation_id, replaced_by FROM stay_hold";
-const RESERVATION: &str = "SELECT id, hold_id, user_id, room_type_id, check_in, check_out, price, currency,
-    confirmed_at, cancelled_at FROM stay_reservation";
+macro_rules! room_type {
+    ($rest:literal) => {
+        concat!("SELECT id, name, description, total_quantity, base_price, currency, time_zone FROM room_type ", $rest)
+    };
+}
+macro_rules! night {
+    ($rest:literal) => {
+        concat!("SELECT target_date, total_quantity, reserved_count, closed, room_type_id FROM room_type_stock ", $rest)
+    };
+}
+macro_rules! hold { ($rest:literal) => { concat!(
+    "SELECT id, user_id, room_type_id, check_in, check_out, client_key, price, currency, created_at, expires_at, ",
+    "state, reservation_id, replaced_by FROM stay_hold ", $rest) } }
+macro_rules! reservation { ($rest:literal) => { concat!(
+    "SELECT id, hold_id, user_id, room_type_id, check_in, check_out, price, currency, confirmed_at, cancelled_at ",
+    "FROM stay_reservation ", $rest) } }
 
 pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Result<()> {
+    let mut select = connection.prepare_cached(room_type!("WHERE id = ?1"))?;
     for id in tables.room_types.take_wanted() {
-        let mut select = connection.prepare_cached(&format!("{ROOM_TYPE} WHERE id = ?1"))?;
         tables.room_types.supply(id, select.query_row([Col(id)], read_room_type).optional()?);
     }
+    let mut select = connection.prepare_cached(night!("WHERE room_type_id = ?1 AND target_date = ?2"))?;
     for id in tables.nights.take_wanted() {
-        let mut select = connection.prepare_cached(&format!("{NIGHT} WHERE room_type_id = ?1 AND target_date = ?2"))?;
         let night = select.query_row(params![Col(id.room_type), date_text(id.date)], read_night).optional()?;
         tables.nights.supply(id, night.map(|(_, night)| night));
     }
+    let mut select = connection.prepare_cached(night!("WHERE room_type_id = ?1 AND target_date >= ?2"))?;
     for scan in tables.nights.take_scans_wanted() {
-        let mut select = connection
-            .prepare_cached(&format!("{NIGHT} WHERE room_type_id = ?1 AND target_date >= ?2 ORDER BY target_date"))?;
         let from = scan.0;
         for night in select.query_map(params![Col(from.room_type), date_text(from.date)], read_night)? {
             let (id, night) = night?;
@@ -41,29 +51,27 @@ pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Re
         }
         tables.nights.supply_scan(scan);
     }
+    let mut select = connection.prepare_cached(hold!("WHERE id = ?1"))?;
     for id in tables.holds.take_wanted() {
-        let mut select = connection.prepare_cached(&format!("{HOLD} WHERE id = ?1"))?;
         tables.holds.supply(id, select.query_row([Col(id)], read_hold).optional()?);
     }
+    let mut select = connection.prepare_cached(reservation!("WHERE id = ?1"))?;
     for id in tables.reservations.take_wanted() {
-        let mut select = connection.prepare_cached(&format!("{RESERVATION} WHERE id = ?1"))?;
         tables.reservations.supply(id, select.query_row([Col(id)], read_reservation).optional()?);
     }
     Ok(())
 }
 
 pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Result<()> {
-    for (_, room_type) in tables.room_types.changes() {
-        write_room_type(connection, room_type.expect("room types are never deleted"))?;
+    for change in tables.room_types.changes() {
+        write_room_type(connection, change.row.expect("room types are never deleted"))?;
     }
-    for (id, night) in tables.nights.changes() {
-        write_night(connection, *id, night.expect("nights are never deleted"))?;
+    for change in tables.nights.changes() {
+        write_night(connection, *change.key, change.row.expect("nights are never deleted"))?;
     }
-    for (_, hold) in tables.holds.changes() {
-        write_hold(connection, hold.expect("holds are cleared away by time, not deleted"))?;
-    }
-    for (_, reservation) in tables.reservations.changes() {
-        write_reservation(connection, reservation.expect("reservations are never deleted"))?;
+    write_holds(connection, tables)?;
+    for change in tables.reservations.changes() {
+        write_reservation(connection, change.row.expect("reservations are never deleted"))?;
     }
     Ok(())
 }
@@ -75,8 +83,7 @@ pub(crate) fn for_each_live_hold(
     now: Timestamp,
     mut each: impl FnMut(StayHold),
 ) -> rusqlite::Result<()> {
-    let mut select =
-        connection.prepare(&format!("{HOLD} WHERE id >= ?1 AND state = 'HELD' AND expires_at > ?2 ORDER BY id"))?;
+    let mut select = connection.prepare(hold!("WHERE id >= ?1 AND state = 'HELD' AND expires_at > ?2 ORDER BY id"))?;
     for hold in select.query_map(params![Col(made_from), Col(now)], read_hold)? {
         each(hold?);
     }
@@ -94,21 +101,21 @@ pub(crate) fn tidy(connection: &Connection, made_before: HoldId, limit: usize) -
 
 pub(crate) fn room_types(connection: &Connection, page: Page<RoomTypeId>) -> rusqlite::Result<Vec<RoomType>> {
     connection
-        .prepare_cached(&format!("{ROOM_TYPE} WHERE id > ?1 ORDER BY id LIMIT ?2"))?
-        .query_map(params![page.after.map_or(0, RoomTypeId::get), page.limit], read_room_type)?
+        .prepare_cached(room_type!("WHERE id > ?1 ORDER BY id LIMIT ?2"))?
+        .query_map(params![page.after.map_or(0, RoomTypeId::get), page.limit + 1], read_room_type)?
         .collect()
 }
 
 pub(crate) fn reservations(
     connection: &Connection,
-    filter: ReservationFilter,
-    page: Page<ReservationId>,
+    filter: StayReservationFilter,
+    page: Page<StayReservationId>,
 ) -> rusqlite::Result<Vec<StayReservation>> {
     // Only the conditions asked for are written, so that each combination uses the index it has.
     let (user, room_type) = (filter.user.map(Col), filter.room_type.map(Col));
-    let after = page.after.map_or(0, ReservationId::get);
-    let mut sql = format!("{RESERVATION} WHERE id > :after");
-    let mut values: Vec<(&str, &dyn ToSql)> = vec![(":after", &after), (":limit", &page.limit)];
+    let (after, limit) = (page.after.map_or(0, StayReservationId::get), page.limit + 1);
+    let mut sql = reservation!("WHERE id > :after").to_owned();
+    let mut values: Vec<(&str, &dyn ToSql)> = vec![(":after", &after), (":limit", &limit)];
     if let Some(user) = &user {
         sql.push_str(" AND user_id = :user");
         values.push((":user", user));
@@ -128,17 +135,17 @@ pub(crate) fn reservations(
 }
 
 pub(crate) fn audit(connection: &Connection, audit: &mut StayAudit) -> rusqlite::Result<()> {
-    for room_type in connection.prepare(ROOM_TYPE)?.query_map([], read_room_type)? {
+    for room_type in connection.prepare(room_type!(""))?.query_map([], read_room_type)? {
         audit.room_type(&room_type?);
     }
-    for night in connection.prepare(NIGHT)?.query_map([], read_night)? {
+    for night in connection.prepare(night!(""))?.query_map([], read_night)? {
         let (id, night) = night?;
         audit.night(id, night);
     }
-    for hold in connection.prepare(HOLD)?.query_map([], read_hold)? {
+    for hold in connection.prepare(hold!(""))?.query_map([], read_hold)? {
         audit.hold(&hold?);
     }
-    for reservation in connection.prepare(RESERVATION)?.query_map([], read_reservation)? {
+    for reservation in connection.prepare(reservation!(""))?.query_map([], read_reservation)? {
         audit.reservation(&reservation?);
     }
     Ok(())
@@ -213,20 +220,25 @@ fn read_hold(row: &Row<'_>) -> rusqlite::Result<StayHold> {
     Ok(StayHold { id, owner, created_at, expires_at, state, claim })
 }
 
-fn write_hold(connection: &Connection, hold: &StayHold) -> rusqlite::Result<()> {
-    let (state, record, by) = match hold.state {
-        HoldState::Held => ("HELD", None, None),
-        HoldState::Confirmed { record } => ("CONFIRMED", Some(record), None),
-        HoldState::Cancelled => ("CANCELLED", None, None),
-        HoldState::Replaced { by } => ("REPLACED", None, Some(Col(by))),
-    };
-    connection
-        .prepare_cached(
-            "INSERT INTO stay_hold VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-             ON CONFLICT DO UPDATE SET
-               state = excluded.state, reservation_id = excluded.reservation_id, replaced_by = excluded.replaced_by",
-        )?
-        .execute(params![
+fn write_holds(connection: &Connection, tables: &Tables) -> rusqlite::Result<()> {
+    let mut insert = connection
+        .prepare_cached("INSERT INTO stay_hold VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)")?;
+    let mut update = connection
+        .prepare_cached("UPDATE stay_hold SET state = ?2, reservation_id = ?3, replaced_by = ?4 WHERE id = ?1")?;
+    for change in tables.holds.changes() {
+        let hold = change.row.expect("holds are cleared away by time, not deleted");
+        let (state, record, by) = match hold.state {
+            HoldState::Held => ("HELD", None, None),
+            HoldState::Confirmed { record } => ("CONFIRMED", Some(record), None),
+            HoldState::Cancelled => ("CANCELLED", None, None),
+            HoldState::Replaced { by } => ("REPLACED", None, Some(Col(by))),
+        };
+        if !change.is_new {
+            let updated = update.execute(params![Col(hold.id), state, record, by])?;
+            assert_eq!(updated, 1, "a hold that was loaded is there to be updated");
+            continue;
+        }
+        insert.execute(params![
             Col(hold.id),
             Col(hold.owner),
             Col(hold.room_type),
@@ -240,8 +252,9 @@ fn write_hold(connection: &Connection, hold: &StayHold) -> rusqlite::Result<()> 
             state,
             record,
             by,
-        ])
-        .map(|_| ())
+        ])?;
+    }
+    Ok(())
 }
 
 fn read_reservation(row: &Row<'_>) -> rusqlite::Result<StayReservation> {

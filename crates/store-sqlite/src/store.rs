@@ -3,16 +3,17 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
+use holdfast_core::audit::Audit;
 use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX};
 use holdfast_core::id::HoldId;
-use holdfast_core::stay::audit::StayAudit;
-use holdfast_core::stay::{ReservationId, RoomType, RoomTypeId, StayReservation};
+use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
 use holdfast_core::table::TableSet;
 use holdfast_core::time::Span;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{OutboxRecord, Page, ReservationFilter, Session, StayLists};
+use holdfast_engine::store::{OutboxRecord, Page, Session, StayLists, StayReservationFilter};
 use holdfast_engine::{Clock, OutboxEntry, Store, StoreError};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::OwnedMutexGuard;
@@ -25,6 +26,10 @@ use crate::{shared, stay};
 const IDLE_READERS_MAX: usize = 8;
 /// Rows deleted at once by tidying: short enough to go unnoticed between two batches.
 const TIDY_ROWS_MAX: usize = 1_000;
+/// How often a read looks again because a batch is in the file but not yet in memory.
+const READ_TRIES_MAX: usize = 1_000;
+/// How long a list may take.
+const LIST_WITHIN: Duration = Duration::from_secs(4);
 /// How long the outbox is kept.
 const OUTBOX_KEPT: Span = Span::from_hours(7 * 24);
 
@@ -89,6 +94,20 @@ impl SqliteStore {
     pub fn now(&self) -> Timestamp {
         self.shared.now()
     }
+
+    /// Runs a query that may be long where it does not keep others waiting.
+    async fn list<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let shared = self.shared.clone();
+        let running = tokio::task::spawn_blocking(move || shared.with_reader(query));
+        match tokio::time::timeout(LIST_WITHIN, running).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => Err(StoreError::Unavailable(error.to_string())),
+            Err(_) => Err(StoreError::Unavailable("the query took too long".into())),
+        }
+    }
 }
 
 impl Shared {
@@ -128,7 +147,7 @@ impl Shared {
 
     /// Supplies wanted rows from memory and file as they stood after one and the same commit.
     fn read(&self, rows: &mut Rows) -> Result<(), StoreError> {
-        loop {
+        for _ in 0..READ_TRIES_MAX {
             let memory = self.memory();
             if rows.is_answered_by(&memory.rows) {
                 rows.answer_from(&memory.rows);
@@ -150,6 +169,7 @@ impl Shared {
             }
             std::thread::yield_now();
         }
+        Err(StoreError::Unavailable("the last commit is still in doubt".into()))
     }
 
     /// After a commit of unknown outcome: the file knows.
@@ -177,13 +197,16 @@ impl Store for SqliteStore {
     }
 
     async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        if self.shared.in_doubt.load(Ordering::Acquire) {
+            self.shared.resolve_doubt(&mut *self.shared.writer.lock().await)?;
+        }
         let now = self.shared.now();
         self.shared.read(rows)?;
         Ok(now)
     }
 
     async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
-        self.shared.with_reader(|reader| shared::outbox_after(reader, id, limit))
+        self.list(move |reader| shared::outbox_after(reader, id, limit)).await
     }
 
     async fn outbox_last(&self) -> Result<u64, StoreError> {
@@ -193,14 +216,13 @@ impl Store for SqliteStore {
     async fn tidy(&self) -> Result<bool, StoreError> {
         let now = self.shared.now();
         let made_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
-        let shared = self.shared.clone();
-        let writer = shared.writer.clone().lock_owned().await;
+        let mut writer = self.shared.writer.clone().lock_owned().await;
+        // What is deleted may still be in the cache, where nothing depends on its being gone.
         let deleted = tokio::task::spawn_blocking(move || {
-            let deleted = stay::tidy(&writer, made_before, TIDY_ROWS_MAX)?
-                + shared::tidy(&writer, now, now - OUTBOX_KEPT, TIDY_ROWS_MAX)?;
-            if deleted > 0 {
-                shared.memory.write().unwrap_or_else(PoisonError::into_inner).rows.drop_cached();
-            }
+            let transaction = writer.transaction()?;
+            let deleted = stay::tidy(&transaction, made_before, TIDY_ROWS_MAX)?
+                + shared::tidy(&transaction, now, now - OUTBOX_KEPT, TIDY_ROWS_MAX)?;
+            transaction.commit()?;
             Ok(deleted)
         });
         let deleted = deleted.await.map_err(|error| StoreError::Unavailable(error.to_string()))?.map_err(explain)?;
@@ -211,10 +233,10 @@ impl Store for SqliteStore {
         self.shared.with_reader(shared::commits).map(|_| ())
     }
 
-    async fn audit(&self, audit: &mut StayAudit) -> Result<(), StoreError> {
+    async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
         self.shared.with_reader(|reader| {
             let snapshot = reader.unchecked_transaction()?;
-            stay::audit(&snapshot, audit)
+            stay::audit(&snapshot, &mut audit.stay)
         })
     }
 }
@@ -222,15 +244,15 @@ impl Store for SqliteStore {
 #[async_trait]
 impl StayLists for SqliteStore {
     async fn room_types(&self, page: Page<RoomTypeId>) -> Result<Vec<RoomType>, StoreError> {
-        self.shared.with_reader(|reader| stay::room_types(reader, page))
+        self.list(move |reader| stay::room_types(reader, page)).await
     }
 
     async fn reservations(
         &self,
-        filter: ReservationFilter,
-        page: Page<ReservationId>,
+        filter: StayReservationFilter,
+        page: Page<StayReservationId>,
     ) -> Result<Vec<StayReservation>, StoreError> {
-        self.shared.with_reader(|reader| stay::reservations(reader, filter, page))
+        self.list(move |reader| stay::reservations(reader, filter, page)).await
     }
 }
 
@@ -256,7 +278,7 @@ impl Session for Batch {
         shared.step(Step::Written)?;
         if let Err(error) = transaction.commit() {
             shared.in_doubt.store(true, Ordering::Release);
-            return Err(explain(error));
+            return Err(StoreError::OutcomeUnknown(error.to_string()));
         }
         shared.step(Step::Committed)?;
         shared.memory.write().unwrap_or_else(PoisonError::into_inner).absorb(rows, shared.now());
@@ -281,9 +303,10 @@ fn write(connection: &Connection, rows: &Rows, outbox: &[OutboxEntry]) -> rusqli
 }
 
 fn explain(error: rusqlite::Error) -> StoreError {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    use rusqlite::ErrorCode::{ConstraintViolation, DatabaseCorrupt, NotADatabase};
     match error.sqlite_error_code() {
         Some(DatabaseCorrupt | NotADatabase) => StoreError::Damaged(error.to_string()),
+        Some(ConstraintViolation) => StoreError::Broken(error.to_string()),
         _ => StoreError::Unavailable(error.to_string()),
     }
 }

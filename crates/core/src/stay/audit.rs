@@ -3,8 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use jiff::civil::Date;
+
+use super::hold::{client_key_of, dates_key_of};
 use super::room_type::{Night, NightId, RoomType, RoomTypeId};
-use super::{ReservationId, ReservationState, StayHold, StayReservation};
+use super::{ClientKey, DatesKey, ReservationState, StayHold, StayReservation, StayReservationId};
 use crate::hold::Status;
 use crate::id::HoldId;
 use crate::time::Timestamp;
@@ -14,9 +17,12 @@ use crate::time::Timestamp;
 pub struct StayAudit {
     now: Timestamp,
     totals: HashMap<RoomTypeId, u32>,
+    todays: HashMap<RoomTypeId, Date>,
     nights: BTreeMap<NightId, Counted>,
     holds_confirmed: HashMap<HoldId, u64>,
-    reservations: HashMap<ReservationId, HoldId>,
+    reservations: HashMap<StayReservationId, HoldId>,
+    live_by_dates: HashMap<DatesKey, HoldId>,
+    live_by_client_key: HashMap<ClientKey, HoldId>,
     findings: Vec<String>,
     records: u64,
 }
@@ -33,9 +39,12 @@ impl StayAudit {
         Self {
             now,
             totals: HashMap::new(),
+            todays: HashMap::new(),
             nights: BTreeMap::new(),
             holds_confirmed: HashMap::new(),
             reservations: HashMap::new(),
+            live_by_dates: HashMap::new(),
+            live_by_client_key: HashMap::new(),
             findings: Vec::new(),
             records: 0,
         }
@@ -44,6 +53,7 @@ impl StayAudit {
     pub fn room_type(&mut self, room_type: &RoomType) {
         self.records += 1;
         self.totals.insert(room_type.id, room_type.total_quantity);
+        self.todays.insert(room_type.id, room_type.zone.today(self.now));
     }
 
     pub fn night(&mut self, id: NightId, night: Night) {
@@ -57,6 +67,14 @@ impl StayAudit {
             Status::Held => {
                 for date in hold.dates.nights() {
                     self.nights.entry(NightId { room_type: hold.room_type, date }).or_default().held += 1;
+                }
+                let others = [
+                    self.live_by_dates.insert(dates_key_of(hold), hold.id),
+                    self.live_by_client_key.insert(client_key_of(hold), hold.id),
+                ];
+                for other in others.into_iter().flatten() {
+                    self.findings
+                        .push(format!("hold {}: live at the same time as {other}, under the same key", hold.id));
                 }
             }
             Status::Confirmed { record } => {
@@ -106,7 +124,8 @@ impl StayAudit {
                 self.findings.push(format!("{place}: {written} counted as reserved, {found} reservations found"));
             }
             // A room type may shrink below what it had in the past; the row remembers the total of its own time.
-            let capacity = counted.row.map_or(total, |night| night.total_quantity.max(total));
+            let is_past = self.todays.get(&id.room_type).is_some_and(|today| id.date < *today);
+            let capacity = counted.row.filter(|_| is_past).map_or(total, |night| night.total_quantity.max(total));
             let used = written + counted.held;
             if used > capacity {
                 let held = counted.held;
@@ -123,7 +142,7 @@ impl StayAudit {
             }
         }
         for (hold, record) in &self.holds_confirmed {
-            let found = ReservationId::new(*record).and_then(|number| self.reservations.get(&number));
+            let found = StayReservationId::new(*record).and_then(|number| self.reservations.get(&number));
             if found != Some(hold) {
                 self.findings.push(format!("hold {hold}: confirmed, but reservation {record} is not its own"));
             }

@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 
 use super::room_type::{self, NightId, RoomTypeId};
-use super::{StayDates, night_unit};
+use super::{RANGE_NIGHTS_MAX, StayDates, night_unit};
 use crate::command::{Context, Decision};
 use crate::hold;
 use crate::rows::Rows;
@@ -28,7 +28,14 @@ pub struct NightAvailability {
     pub closed: bool,
 }
 
-pub fn availability(rows: &mut Rows, at: &Context, room_type: RoomTypeId, dates: StayDates) -> Decision<Availability> {
+pub fn availability(
+    rows: &mut Rows,
+    at: &Context<'_>,
+    room_type: RoomTypeId,
+    check_in: Date,
+    check_out: Date,
+) -> Decision<Availability> {
+    let dates = StayDates::new(check_in, check_out, RANGE_NIGHTS_MAX, ["checkIn", "checkOut"])?;
     rows.stay.room_types.want(&room_type);
     for date in dates.nights() {
         rows.stay.nights.want(&NightId { room_type, date });

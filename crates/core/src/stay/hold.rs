@@ -1,11 +1,12 @@
 //! Holding a room: placing, replacing, confirming and cancelling.
 
+use jiff::civil::Date;
 use uuid::Uuid;
 
 use super::room_type::{self, Night, NightId, RoomTypeId};
 use super::{
-    ClientKey, DAYS_AHEAD_MAX, DatesKey, HOLD_NIGHTS_MAX, LiveHold, ReservationId, ReservationState, StayDates,
-    StayReservation, night_unit,
+    ClientKey, DAYS_AHEAD_MAX, DatesKey, HOLD_NIGHTS_MAX, LiveHold, ReservationState, StayDates, StayReservation,
+    StayReservationId, night_unit,
 };
 use crate::actor::Actor;
 use crate::command::{Command, Context, Decision, Stop};
@@ -16,7 +17,7 @@ use crate::money::Currency;
 use crate::rejection::{Fault, Rejection};
 use crate::rows::Rows;
 use crate::time::Timestamp;
-use crate::unit::{Kind, Unit};
+use crate::unit::{Holder, Kind, Unit};
 
 /// A hold on one room of a type, for each night of a stay.
 pub type StayHold = Hold<StayClaim>;
@@ -40,7 +41,7 @@ impl Claim for StayClaim {
     }
 }
 
-/// The key a client gives to a hold. Remembers how it was written.
+/// The key a client gives to a hold. A UUID and a ULID are never the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientHoldKey {
     Uuid(Uuid),
@@ -50,10 +51,12 @@ pub enum ClientHoldKey {
 /// Places a hold; one's own live hold on the same dates is replaced in the same step.
 #[derive(Clone, Debug)]
 pub struct PlaceHold {
-    pub id: HoldId,
+    /// Makes the hold's id, together with the time of the decision.
+    pub random: [u8; 10],
     pub user: UserId,
     pub room_type: RoomTypeId,
-    pub dates: StayDates,
+    pub check_in: Date,
+    pub check_out: Date,
     pub client_key: ClientHoldKey,
 }
 
@@ -61,34 +64,37 @@ impl Command for PlaceHold {
     type Outcome = StayHold;
     const NAME: &'static str = "stay.hold.place";
 
-    fn decide(&self, rows: &mut Rows, at: &Context) -> Decision<StayHold> {
-        self.want(rows);
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<StayHold> {
+        let dates = StayDates::new(self.check_in, self.check_out, HOLD_NIGHTS_MAX, ["checkIn", "checkOut"])?;
+        self.want(rows, dates);
         let room_type = room_type::find(rows, self.room_type)?;
-        self.check_dates(room_type.zone.today(at))?;
-        self.check_client_key(rows, at.now)?;
-        if let Some(old) = live_hold_on(rows, self.dates_key(), at.now)? {
-            end(rows, &old, HoldState::Replaced { by: self.id }, at.now)?;
-            rows.emit(Event::StayHoldReplaced(Hold { state: HoldState::Replaced { by: self.id }, ..old }));
+        check_begin(dates, room_type.zone.today(at.now))?;
+        self.check_client_key(rows, dates, at.now)?;
+        let id = HoldId::new(at.now, self.random);
+        if let Some(old) = live_hold_on(rows, self.dates_key(dates), at.now)? {
+            let state = HoldState::Replaced { by: id };
+            end(rows, &old, state, at.now)?;
+            rows.emit(Event::StayHoldReplaced(Hold { state, ..old }));
         }
         hold::check_holder(rows, at, Kind::Stay, self.user)?;
-        for date in self.dates.nights() {
+        for date in dates.nights() {
             let night = room_type::night(rows, NightId { room_type: self.room_type, date })?;
             let unit = night_unit(self.room_type, date);
             let free = hold::available(rows, unit, room_type.total_quantity, night.reserved, at.now)?;
             if free == 0 || night.closed {
-                return Err(Rejection::RoomNotAvailable { date, available: 0 }.into());
+                return Err(Rejection::RoomNotAvailable { date }.into());
             }
         }
-        let nights = self.dates.nights().count() as i64;
+        let nights = dates.nights().count() as i64;
         let hold = StayHold {
-            id: self.id,
+            id,
             owner: self.user,
             created_at: at.now,
             expires_at: at.now + at.limits.stay.hold_ttl,
             state: HoldState::Held,
             claim: StayClaim {
                 room_type: self.room_type,
-                dates: self.dates,
+                dates,
                 client_key: self.client_key,
                 price: room_type.base_price * nights,
                 currency: room_type.currency,
@@ -99,48 +105,53 @@ impl Command for PlaceHold {
         rows.emit(Event::StayHoldPlaced(hold.clone()));
         Ok(hold)
     }
+
+    fn weight(&self) -> usize {
+        // A long stay touches more rows than a short one; how many it would be is checked when it is decided.
+        let days = self.check_in.until(self.check_out).map_or(0, |span| span.get_days());
+        1 + days.clamp(0, HOLD_NIGHTS_MAX as i32) as usize / 8
+    }
 }
 
 impl PlaceHold {
-    fn want(&self, rows: &mut Rows) {
+    fn want(&self, rows: &mut Rows, dates: StayDates) {
         rows.stay.room_types.want(&self.room_type);
-        rows.stay.by_dates.want(&self.dates_key());
-        rows.stay.by_client_key.want(&self.client_key());
-        rows.holders.want(&crate::unit::Holder { kind: Kind::Stay, user: self.user });
-        for date in self.dates.nights() {
+        rows.stay.by_dates.want(&self.dates_key(dates));
+        rows.stay.by_client_key.want(&self.client_key(dates));
+        rows.holders.want(&Holder { kind: Kind::Stay, user: self.user });
+        for date in dates.nights() {
             rows.stay.nights.want(&NightId { room_type: self.room_type, date });
             rows.held.want(&night_unit(self.room_type, date));
         }
     }
 
-    fn check_dates(&self, today: jiff::civil::Date) -> Result<(), Rejection> {
-        let StayDates { check_in, check_out } = self.dates;
-        StayDates::new(check_in, check_out, HOLD_NIGHTS_MAX, ["checkIn", "checkOut"])?;
-        if check_in < today {
-            return Err(Rejection::invalid("checkIn", Fault::InThePast));
-        }
-        let last = today.saturating_add(jiff::Span::new().days(DAYS_AHEAD_MAX));
-        if check_in > last {
-            return Err(Rejection::invalid("checkIn", Fault::TooFarAhead { days_max: DAYS_AHEAD_MAX }));
-        }
-        Ok(())
-    }
-
-    fn check_client_key(&self, rows: &mut Rows, now: Timestamp) -> Decision<()> {
-        let Some(pointer) = rows.stay.by_client_key.get(&self.client_key())?.copied() else { return Ok(()) };
+    fn check_client_key(&self, rows: &mut Rows, dates: StayDates, now: Timestamp) -> Decision<()> {
+        let Some(pointer) = rows.stay.by_client_key.get(&self.client_key(dates))?.copied() else { return Ok(()) };
         match live_hold(rows, pointer, now)? {
             Some(hold) if hold.owner != self.user => Err(Rejection::StayHoldKeyConflict.into()),
             Some(_) | None => Ok(()),
         }
     }
 
-    fn dates_key(&self) -> DatesKey {
-        DatesKey { user: self.user, room_type: self.room_type, dates: self.dates }
+    fn dates_key(&self, dates: StayDates) -> DatesKey {
+        DatesKey { user: self.user, room_type: self.room_type, dates }
     }
 
-    fn client_key(&self) -> ClientKey {
-        ClientKey { key: self.client_key, room_type: self.room_type, dates: self.dates }
+    fn client_key(&self, dates: StayDates) -> ClientKey {
+        ClientKey { key: self.client_key, room_type: self.room_type, dates }
     }
+}
+
+/// A stay begins today or later, where the hotel is.
+fn check_begin(dates: StayDates, today: Date) -> Result<(), Rejection> {
+    if dates.check_in < today {
+        return Err(Rejection::invalid("checkIn", Fault::InThePast));
+    }
+    let last = today.saturating_add(jiff::Span::new().days(DAYS_AHEAD_MAX));
+    if dates.check_in > last {
+        return Err(Rejection::invalid("checkIn", Fault::TooFarAhead { days_max: DAYS_AHEAD_MAX }));
+    }
+    Ok(())
 }
 
 /// Places many holds at once. Each line stands for itself: one that is refused spoils no other.
@@ -151,7 +162,7 @@ impl Command for PlaceHolds {
     type Outcome = Vec<Result<StayHold, Rejection>>;
     const NAME: &'static str = "stay.hold.place_batch";
 
-    fn decide(&self, rows: &mut Rows, at: &Context) -> Decision<Self::Outcome> {
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Self::Outcome> {
         let mut results = Vec::with_capacity(self.0.len());
         let mut missing = false;
         for line in &self.0 {
@@ -166,7 +177,7 @@ impl Command for PlaceHolds {
     }
 
     fn weight(&self) -> usize {
-        self.0.len()
+        self.0.iter().map(Command::weight).sum::<usize>().max(1)
     }
 }
 
@@ -181,7 +192,7 @@ impl Command for ConfirmHold {
     type Outcome = StayReservation;
     const NAME: &'static str = "stay.hold.confirm";
 
-    fn decide(&self, rows: &mut Rows, at: &Context) -> Decision<StayReservation> {
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<StayReservation> {
         rows.ids.want(&Sequence::StayReservation);
         let hold = open_hold(rows, self.id, self.actor, at.now)?;
         let number = rows.next_id(Sequence::StayReservation)?;
@@ -195,7 +206,7 @@ impl Command for ConfirmHold {
             rows.stay.nights.put(id, Night { total_quantity: room_type.total_quantity, reserved, ..night });
         }
         let reservation = StayReservation {
-            id: ReservationId::new(number).expect("sequences give ids"),
+            id: StayReservationId::new(number).expect("sequences give ids"),
             hold: hold.id,
             user: hold.owner,
             room_type: hold.room_type,
@@ -222,7 +233,7 @@ impl Command for CancelHold {
     type Outcome = ();
     const NAME: &'static str = "stay.hold.cancel";
 
-    fn decide(&self, rows: &mut Rows, at: &Context) -> Decision<()> {
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
         let hold = open_hold(rows, self.id, self.actor, at.now)?;
         end(rows, &hold, HoldState::Cancelled, at.now)?;
         rows.emit(Event::StayHoldCancelled(Hold { state: HoldState::Cancelled, ..hold }));
@@ -250,8 +261,13 @@ pub fn remember(rows: &mut Rows, hold: &StayHold, now: Timestamp) -> Decision<()
 /// Ends a live hold before its time, and with it everything derived from it.
 fn end(rows: &mut Rows, hold: &StayHold, state: HoldState, now: Timestamp) -> Decision<()> {
     hold::uncount(rows, hold, now)?;
-    rows.stay.by_dates.delete(dates_key_of(hold));
-    rows.stay.by_client_key.delete(client_key_of(hold));
+    let (dates_key, client_key) = (dates_key_of(hold), client_key_of(hold));
+    if rows.stay.by_dates.get(&dates_key)?.is_some_and(|pointer| pointer.hold == hold.id) {
+        rows.stay.by_dates.delete(dates_key);
+    }
+    if rows.stay.by_client_key.get(&client_key)?.is_some_and(|pointer| pointer.hold == hold.id) {
+        rows.stay.by_client_key.delete(client_key);
+    }
     rows.stay.holds.put(hold.id, StayHold { state, ..hold.clone() });
     Ok(())
 }
@@ -271,6 +287,8 @@ fn open_hold(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decis
     for date in hold.dates.nights() {
         rows.stay.nights.want(&NightId { room_type: hold.room_type, date });
     }
+    rows.stay.by_dates.want(&dates_key_of(&hold));
+    rows.stay.by_client_key.want(&client_key_of(&hold));
     hold::want_counts(rows, hold.owner, &hold.claim);
     Ok(hold)
 }
@@ -290,19 +308,19 @@ fn live_hold(rows: &mut Rows, pointer: LiveHold, now: Timestamp) -> Decision<Opt
     Ok(rows.stay.holds.get(&pointer.hold)?.filter(|hold| hold.is_live(now)).cloned())
 }
 
-fn dates_key_of(hold: &StayHold) -> DatesKey {
+pub(crate) fn dates_key_of(hold: &StayHold) -> DatesKey {
     DatesKey { user: hold.owner, room_type: hold.room_type, dates: hold.dates }
 }
 
-fn client_key_of(hold: &StayHold) -> ClientKey {
+pub(crate) fn client_key_of(hold: &StayHold) -> ClientKey {
     ClientKey { key: hold.client_key, room_type: hold.room_type, dates: hold.dates }
 }
 
 impl ClientHoldKey {
-    /// A UUID in its hyphenated form, or a ULID.
+    /// A UUID, with or without hyphens, or a ULID.
     pub fn parse(text: &str) -> Option<Self> {
         match text.len() {
-            36 => Uuid::try_parse(text).ok().map(Self::Uuid),
+            32 | 36 => Uuid::try_parse(text).ok().map(Self::Uuid),
             26 => {
                 let mut ulid: [u8; 26] = text.as_bytes().try_into().ok()?;
                 ulid.make_ascii_uppercase();

@@ -23,7 +23,7 @@ use crate::time::{Span, Timestamp, date_of_ordinal, date_ordinal};
 use crate::unit::{Kind, Unit};
 
 pub use hold::{ClientHoldKey, StayClaim, StayHold};
-pub use reservation::{ReservationId, ReservationState, StayReservation};
+pub use reservation::{ReservationState, StayReservation, StayReservationId};
 pub use room_type::{Night, NightId, NightsFrom, RoomType, RoomTypeId};
 
 /// The most nights one hold may claim.
@@ -34,7 +34,7 @@ pub const RANGE_NIGHTS_MAX: u32 = 366;
 pub const DAYS_AHEAD_MAX: u32 = 36_525;
 
 /// Settings of this vertical.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     pub hold_ttl: Span,
 }
@@ -50,7 +50,7 @@ pub struct Tables {
     pub by_dates: Table<DatesKey, LiveHold>,
     /// Derived: the live hold under a client's key on these dates of a room type.
     pub by_client_key: Table<ClientKey, LiveHold>,
-    pub reservations: Table<ReservationId, StayReservation>,
+    pub reservations: Table<StayReservationId, StayReservation>,
 }
 
 crate::table_set!(Tables { room_types, nights, holds, by_dates, by_client_key, reservations });

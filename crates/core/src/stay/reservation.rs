@@ -14,13 +14,13 @@ use crate::time::Timestamp;
 
 number_id!(
     /// The number of a reservation.
-    ReservationId
+    StayReservationId
 );
 
 /// Nights that are sold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StayReservation {
-    pub id: ReservationId,
+    pub id: StayReservationId,
     pub hold: HoldId,
     pub user: UserId,
     pub room_type: RoomTypeId,
@@ -42,7 +42,7 @@ pub enum ReservationState {
 /// Cancels a reservation and frees its nights; possible until the day before check-in.
 #[derive(Clone, Debug)]
 pub struct CancelReservation {
-    pub id: ReservationId,
+    pub id: StayReservationId,
     pub actor: Actor,
 }
 
@@ -50,23 +50,24 @@ impl Command for CancelReservation {
     type Outcome = StayReservation;
     const NAME: &'static str = "stay.reservation.cancel";
 
-    fn decide(&self, rows: &mut Rows, at: &Context) -> Decision<StayReservation> {
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<StayReservation> {
         let reservation = find(rows, self.id, self.actor)?;
         if reservation.state != ReservationState::Confirmed {
-            return Err(Rejection::ReservationAlreadyCancelled.into());
+            return Err(Rejection::StayReservationAlreadyCancelled.into());
         }
         for date in reservation.dates.nights() {
             rows.stay.nights.want(&NightId { room_type: reservation.room_type, date });
         }
         let room_type = room_type::find(rows, reservation.room_type)?;
-        if room_type.zone.today(at) >= reservation.dates.check_in {
-            return Err(Rejection::ReservationNotCancellable.into());
+        if room_type.zone.today(at.now) >= reservation.dates.check_in {
+            return Err(Rejection::StayReservationNotCancellable.into());
         }
         for date in reservation.dates.nights() {
             let id = NightId { room_type: reservation.room_type, date };
             let night = room_type::night(rows, id)?;
             let reserved = night.reserved.checked_sub(1).expect("a confirmed night is counted");
-            rows.stay.nights.put(id, Night { total_quantity: room_type.total_quantity, reserved, ..night });
+            let total_quantity = room_type.total_quantity.max(reserved);
+            rows.stay.nights.put(id, Night { total_quantity, reserved, ..night });
         }
         let cancelled = StayReservation { state: ReservationState::Cancelled { at: at.now }, ..reservation };
         rows.stay.reservations.put(cancelled.id, cancelled.clone());
@@ -76,8 +77,8 @@ impl Command for CancelReservation {
 }
 
 /// The reservation, for one who may see it.
-pub fn find(rows: &mut Rows, id: ReservationId, actor: Actor) -> Decision<StayReservation> {
-    let reservation = rows.stay.reservations.get(&id)?.cloned().ok_or(Rejection::ReservationNotFound)?;
+pub fn find(rows: &mut Rows, id: StayReservationId, actor: Actor) -> Decision<StayReservation> {
+    let reservation = rows.stay.reservations.get(&id)?.cloned().ok_or(Rejection::StayReservationNotFound)?;
     actor.must_own(reservation.user)?;
     Ok(reservation)
 }

@@ -4,7 +4,6 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
 
 use super::{RANGE_NIGHTS_MAX, StayDates, night_of, night_unit};
 use crate::command::{Command, Context, Decision};
@@ -14,9 +13,10 @@ use crate::money::{Currency, check_price};
 use crate::rejection::{Fault, Rejection};
 use crate::rows::Rows;
 use crate::table::{Row, Scan};
-use crate::unit::UnitsFrom;
+use crate::text::{check_name, check_text};
+use crate::time::Zone;
+use crate::unit::{Unit, UnitsFrom};
 
-pub const NAME_CHARS_MAX: usize = 200;
 pub const DESCRIPTION_CHARS_MAX: usize = 10_000;
 pub const TOTAL_QUANTITY_MAX: u32 = 1_000_000;
 
@@ -38,26 +38,6 @@ pub struct RoomType {
 }
 
 impl Row for RoomType {}
-
-/// A time zone with its IANA name.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Zone(TimeZone);
-
-impl Zone {
-    /// Knows the zones of the IANA database by name, and no other spelling.
-    pub fn parse(name: &str) -> Option<Self> {
-        let zone = TimeZone::get(name).ok()?;
-        zone.iana_name().is_some().then_some(Self(zone))
-    }
-
-    pub fn name(&self) -> &str {
-        self.0.iana_name().expect("only named zones are made")
-    }
-
-    pub fn today(&self, at: &Context) -> Date {
-        at.now.date_in(&self.0)
-    }
-}
 
 /// One night of a room type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,7 +89,7 @@ impl Command for CreateRoomType {
     type Outcome = RoomType;
     const NAME: &'static str = "stay.room_type.create";
 
-    fn decide(&self, rows: &mut Rows, _at: &Context) -> Decision<RoomType> {
+    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<RoomType> {
         let missing = |field| Rejection::invalid(field, Fault::Missing);
         let draft = &self.0;
         draft.name.as_ref().ok_or_else(|| missing("name"))?;
@@ -139,11 +119,11 @@ impl Command for ChangeRoomType {
     type Outcome = RoomType;
     const NAME: &'static str = "stay.room_type.change";
 
-    fn decide(&self, rows: &mut Rows, at: &Context) -> Decision<RoomType> {
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<RoomType> {
         let old = find(rows, self.id)?;
         let new = self.draft.apply_to(&old)?;
         if new.total_quantity < old.total_quantity {
-            check_quantity_covers_coming_nights(rows, at, &new)?;
+            check_quantity_covers_coming_nights(rows, at, &new, old.zone.today(at.now).min(new.zone.today(at.now)))?;
         }
         rows.stay.room_types.put(new.id, new.clone());
         Ok(new)
@@ -161,9 +141,9 @@ pub struct SetNightsClosed {
 
 impl Command for SetNightsClosed {
     type Outcome = StayDates;
-    const NAME: &'static str = "stay.nights.close";
+    const NAME: &'static str = "stay.nights.set_closed";
 
-    fn decide(&self, rows: &mut Rows, _at: &Context) -> Decision<StayDates> {
+    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<StayDates> {
         let dates = StayDates::new(self.from, self.to, RANGE_NIGHTS_MAX, ["from", "to"])?;
         for date in dates.nights() {
             rows.stay.nights.want(&NightId { room_type: self.room_type, date });
@@ -195,19 +175,25 @@ pub fn night(rows: &mut Rows, id: NightId) -> Decision<Night> {
     Ok(rows.stay.nights.get(&id)?.copied().unwrap_or(Night { total_quantity: 0, reserved: 0, closed: false }))
 }
 
-fn check_quantity_covers_coming_nights(rows: &mut Rows, at: &Context, room_type: &RoomType) -> Decision<()> {
-    let today = room_type.zone.today(at);
+fn check_quantity_covers_coming_nights(
+    rows: &mut Rows,
+    at: &Context<'_>,
+    room_type: &RoomType,
+    today: Date,
+) -> Decision<()> {
     let nights = rows.stay.nights.scan(&NightsFrom(NightId { room_type: room_type.id, date: today }));
-    let units = rows.held.scan(&UnitsFrom(night_unit(room_type.id, today)));
+    // What is held on a night just past can still be confirmed, so units count from the first one on.
+    let units = rows.held.scan(&UnitsFrom(Unit { part: 0, ..night_unit(room_type.id, today) }));
     let mut dates: Vec<Date> = nights?.into_iter().map(|id| id.date).collect();
     dates.extend(units?.into_iter().map(|unit| night_of(unit).date));
     dates.sort_unstable();
     dates.dedup();
     for date in dates {
         let reserved = night(rows, NightId { room_type: room_type.id, date })?.reserved;
-        let in_use = reserved + hold::held(rows, night_unit(room_type.id, date), at.now)?;
-        if in_use > room_type.total_quantity {
-            return Err(Rejection::CapacityInUse { date, in_use }.into());
+        let held = hold::held(rows, night_unit(room_type.id, date), at.now)?;
+        let (in_use, is_coming) = (reserved + held, date >= today);
+        if in_use > room_type.total_quantity && (is_coming || held > 0) {
+            return Err(Rejection::RoomsInUse { date, in_use }.into());
         }
     }
     Ok(())
@@ -217,10 +203,7 @@ impl RoomTypeDraft {
     fn apply_to(&self, old: &RoomType) -> Result<RoomType, Rejection> {
         let mut new = old.clone();
         if let Some(name) = &self.name {
-            new.name = check_text("name", name, NAME_CHARS_MAX)?.into();
-            if name.trim().is_empty() {
-                return Err(Rejection::invalid("name", Fault::Blank));
-            }
+            new.name = check_name("name", name)?.into();
         }
         if let Some(description) = &self.description {
             new.description = match description {
@@ -243,15 +226,4 @@ impl RoomTypeDraft {
         }
         Ok(new)
     }
-}
-
-/// Text people read: of bounded length, and without characters that only do harm.
-fn check_text<'a>(field: &'static str, text: &'a str, chars_max: usize) -> Result<&'a str, Rejection> {
-    if text.chars().count() > chars_max {
-        return Err(Rejection::invalid(field, Fault::TooLong { max: chars_max }));
-    }
-    if text.chars().any(|char| char.is_control() && char != '\n' && char != '\t') {
-        return Err(Rejection::invalid(field, Fault::ControlCharacter));
-    }
-    Ok(text)
 }

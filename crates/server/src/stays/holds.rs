@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::id::HoldId;
 use holdfast_core::stay::hold::{self, CancelHold, ConfirmHold, PlaceHold, PlaceHolds};
-use holdfast_core::stay::{ClientHoldKey, HOLD_NIGHTS_MAX, RoomTypeId, StayDates, StayHold};
+use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayHold};
 use holdfast_core::{Fault, Rejection};
 use http::StatusCode;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::{Language, Problem};
-use crate::request::{Mutation, Params, id, optional_user, parse, parse_date};
+use crate::request::{Mutation, Params, id, parse, parse_date};
 use crate::wire::stay::{HoldView, NewHoldBody, ReservationView};
 
 /// The most holds one batch may place.
@@ -29,7 +29,7 @@ pub const BATCH_HOLDS_MAX: usize = 8_192;
         (status = 409, description = "`ROOM_NOT_AVAILABLE`, `RESERVATION_HOLD_KEY_CONFLICT`, `LOCK_TIMEOUT`"),
         (status = 429, description = "`TOO_MANY_HOLDS`, `OVERLOADED`")))]
 pub async fn place(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
-    let command = place_command(&app, caller, &request.json()?)?;
+    let command = place_command(&app, caller, &request, &request.json()?)?;
     app.run(caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &HoldView::placed(hold))).await
 }
 
@@ -116,7 +116,7 @@ pub async fn place_batch(State(app): State<App>, caller: Caller, request: Mutati
     let lines: Vec<_> = body
         .holds
         .iter()
-        .map(|line| parse(line.get().as_bytes()).and_then(|line| place_command(&app, caller, &line)))
+        .map(|line| parse(line.get().as_bytes()).and_then(|line| place_command(&app, caller, &request, &line)))
         .collect();
     let (commands, problems): (Vec<_>, Vec<_>) = lines
         .into_iter()
@@ -147,14 +147,13 @@ fn write_results(problems: &[Option<Problem>], results: &[Result<StayHold, Rejec
     Reply::written(StatusCode::OK, body)
 }
 
-fn place_command(app: &App, caller: Caller, body: &NewHoldBody) -> Result<PlaceHold, Problem> {
-    let user = caller.acting_for(optional_user(body.user_id)?)?;
+fn place_command(app: &App, caller: Caller, request: &Mutation, body: &NewHoldBody) -> Result<PlaceHold, Problem> {
+    let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
     let room_type = id("roomTypeId", body.room_type_id, RoomTypeId::new)?;
     let (check_in, check_out) = (parse_date("checkIn", &body.check_in)?, parse_date("checkOut", &body.check_out)?);
-    let dates = StayDates::new(check_in, check_out, HOLD_NIGHTS_MAX, ["checkIn", "checkOut"])?;
     let client_key = ClientHoldKey::parse(&body.client_hold_key)
         .ok_or_else(|| Problem::invalid("clientHoldKey", &Fault::NotUuidOrUlid))?;
-    Ok(PlaceHold { id: app.ids().hold_id(app.now()), user, room_type, dates, client_key })
+    Ok(PlaceHold { random: app.ids().random(), user, room_type, check_in, check_out, client_key })
 }
 
 fn hold_id(text: &str) -> Result<HoldId, Problem> {

@@ -4,8 +4,8 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::Fault;
 use holdfast_core::stay::reservation::{self, CancelReservation};
-use holdfast_core::stay::{ReservationId, RoomTypeId};
-use holdfast_engine::store::ReservationFilter;
+use holdfast_core::stay::{RoomTypeId, StayReservationId};
+use holdfast_engine::store::StayReservationFilter;
 use http::StatusCode;
 
 use crate::app::{App, Reply};
@@ -40,7 +40,7 @@ pub async fn get(
         ("X-User-Id" = Option<u64>, Header)),
     responses((status = 200, body = List<ReservationView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
-    let filter = ReservationFilter {
+    let filter = StayReservationFilter {
         user: caller.listing(params.user()?)?,
         room_type: params.id("roomTypeId", RoomTypeId::new)?,
         confirmed: match params.text("status") {
@@ -50,7 +50,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
             Some(_) => return Err(Problem::invalid("status", &Fault::UnknownValue)),
         },
     };
-    let page = page(&params, ReservationId::new)?;
+    let page = page(&params, StayReservationId::new)?;
     let reservations = app.store().reservations(filter, page).await?;
     Ok(axum::Json(List::new(reservations, page.limit, |it| it.id.get(), ReservationView::new)).into_response())
 }
@@ -74,6 +74,6 @@ pub async fn cancel(
         .await
 }
 
-fn reservation_id(text: &str) -> Result<ReservationId, Problem> {
-    parse_id("id", text, ReservationId::new)
+fn reservation_id(text: &str) -> Result<StayReservationId, Problem> {
+    parse_id("id", text, StayReservationId::new)
 }

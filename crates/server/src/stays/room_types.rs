@@ -2,9 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_core::stay::RoomTypeId;
 use holdfast_core::stay::availability::availability;
 use holdfast_core::stay::room_type::{self, ChangeRoomType, CreateRoomType, RoomTypeDraft, SetNightsClosed};
-use holdfast_core::stay::{RANGE_NIGHTS_MAX, RoomTypeId, StayDates};
 use http::StatusCode;
 
 use crate::app::{App, Reply};
@@ -142,8 +142,7 @@ pub async fn get_availability(
 ) -> Result<Response, Problem> {
     let id = room_type_id(&id)?;
     let (check_in, check_out) = (params.date("checkIn")?, params.date("checkOut")?);
-    let dates = StayDates::new(check_in, check_out, RANGE_NIGHTS_MAX, ["checkIn", "checkOut"])?;
-    let availability = app.query(|rows, at| availability(rows, at, id, dates)).await?;
+    let availability = app.query(|rows, at| availability(rows, at, id, check_in, check_out)).await?;
     Ok(Reply::json(StatusCode::OK, &AvailabilityView::new(&availability)).into_response())
 }
 

@@ -19,22 +19,20 @@ pub struct List<T> {
     pub next_cursor: Option<String>,
 }
 
-/// What `limit` and `cursor` ask for. One more than that is loaded, to know whether there is more.
+/// What `limit` and `cursor` ask for.
 pub fn page<Id>(params: &Params, new: fn(u64) -> Option<Id>) -> Result<Page<Id>, Problem> {
     let after = params.text("cursor").filter(|cursor| !cursor.is_empty()).map(|cursor| {
         let number = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| bytes.try_into().ok());
         number.map(u64::from_be_bytes).and_then(new).ok_or_else(|| Problem::invalid("cursor", &Fault::Malformed))
     });
-    Ok(Page { after: after.transpose()?, limit: params.limit()? + 1 })
+    Ok(Page { after: after.transpose()?, limit: params.limit()? })
 }
 
 impl<T> List<T> {
-    /// `number` tells by which number an entry is listed.
+    /// `records` are one more than the page's limit, if there are that many. `number` is what they are listed by.
     pub fn new<R>(mut records: Vec<R>, limit: usize, number: impl Fn(&R) -> u64, show: impl Fn(&R) -> T) -> Self {
-        let more = records.len() == limit;
-        if more {
-            records.pop();
-        }
+        let more = records.len() > limit;
+        records.truncate(limit);
         let last = records.last().filter(|_| more).map(number);
         let next_cursor = last.map(|number| URL_SAFE_NO_PAD.encode(number.to_be_bytes()));
         Self { items: records.iter().map(show).collect(), next_cursor }

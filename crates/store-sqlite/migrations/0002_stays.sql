@@ -1,37 +1,4 @@
--- What every vertical shares, and stays. Times are milliseconds since 1970, dates are ISO 8601 text: both sort as they
--- are, and both can be read in a shell.
-
--- How many batches were committed. Readers compare it with the memory they look at beside the file.
-CREATE TABLE commits (
-    only_row INTEGER PRIMARY KEY CONSTRAINT commits_only_row CHECK (only_row = 1),
-    count    INTEGER NOT NULL
-) STRICT;
-INSERT INTO commits VALUES (1, 0);
-
-CREATE TABLE sequence (
-    name TEXT PRIMARY KEY,
-    next INTEGER NOT NULL CONSTRAINT sequence_next_positive CHECK (next > 0)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE idempotency_key (
-    caller      TEXT NOT NULL,
-    key         TEXT NOT NULL,
-    fingerprint BLOB NOT NULL,
-    response    BLOB NOT NULL,
-    expires_at  INTEGER NOT NULL,
-    CONSTRAINT idempotency_key_pk PRIMARY KEY (caller, key)
-) STRICT, WITHOUT ROWID;
--- For clearing away what has expired. Grows at its end only, so it costs little.
-CREATE INDEX idempotency_key_expires_at ON idempotency_key (expires_at);
-
--- Events that must not be lost, written in the commit of what they tell.
-CREATE TABLE outbox (
-    id         INTEGER PRIMARY KEY AUTOINCREMENT,
-    event_type TEXT NOT NULL,
-    user_id    INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    data       TEXT NOT NULL
-) STRICT;
+-- Hotel nights.
 
 CREATE TABLE room_type (
     id             INTEGER PRIMARY KEY,
@@ -91,3 +58,5 @@ CREATE TABLE stay_reservation (
 -- The two lists there are: a customer's own, and a room type's.
 CREATE INDEX stay_reservation_by_user ON stay_reservation (user_id);
 CREATE INDEX stay_reservation_by_room_type ON stay_reservation (room_type_id);
+-- What an operator looks for without naming a customer; few, so it stays small.
+CREATE INDEX stay_reservation_cancelled ON stay_reservation (id) WHERE cancelled_at IS NOT NULL;

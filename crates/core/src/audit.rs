@@ -1,0 +1,26 @@
+//! What must be true of a whole store. Every vertical has its own auditor; a store shows all records to all of them.
+
+use crate::stay::audit::StayAudit;
+use crate::time::Timestamp;
+
+/// Collects the records of a store; [`finish`](Self::finish) says what is wrong.
+#[derive(Debug)]
+pub struct Audit {
+    pub stay: StayAudit,
+}
+
+impl Audit {
+    pub fn new(now: Timestamp) -> Self {
+        Self { stay: StayAudit::new(now) }
+    }
+
+    /// How many records were looked at.
+    pub fn records(&self) -> u64 {
+        self.stay.records()
+    }
+
+    /// What is wrong, one sentence each; empty if all is well.
+    pub fn finish(self) -> Vec<String> {
+        self.stay.finish()
+    }
+}
