@@ -1,1 +1,111 @@
-//! To come.
+//! A typed client for Holdfast.
+//!
+//! ```no_run
+//! # async fn demo() -> Result<(), holdfast_client::Error> {
+//! use holdfast_client::{Client, NewHold};
+//! use jiff::civil::date;
+//!
+//! let guest = Client::new("http://127.0.0.1:8080").as_user(42);
+//! let hold = guest
+//!     .place_hold(&NewHold::new(1, date(2027, 5, 1), date(2027, 5, 3), uuid::Uuid::from_u128(7)))
+//!     .await?;
+//! let reservation = guest.confirm_hold(hold.hold_id).await?;
+//! println!("reserved as number {}", reservation.reservation_id);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Every refusal is an [`Error::Problem`]; match on its `code`.
+
+mod error;
+mod stay;
+
+pub use error::{Error, Problem};
+pub use stay::{
+    Availability, BatchLine, Hold, HoldStatus, NewHold, NewRoomType, Night, Reservation, ReservationStatus, RoomType,
+    RoomTypeChange,
+};
+
+use reqwest::{Method, RequestBuilder};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+/// Talks to one server, in the name of one caller. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Client {
+    http: reqwest::Client,
+    url: String,
+    user: Option<u64>,
+    token: Option<String>,
+    language: Option<String>,
+}
+
+/// A part of a list.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct List<T> {
+    pub items: Vec<T>,
+    /// Pass it on to get what follows; `None` at the end.
+    pub next_cursor: Option<String>,
+}
+
+impl Client {
+    /// `url` is where the server answers, like `http://127.0.0.1:8080`.
+    pub fn new(url: impl Into<String>) -> Self {
+        let url = url.into().trim_end_matches('/').to_owned();
+        Self { http: reqwest::Client::new(), url, user: None, token: None, language: None }
+    }
+
+    /// Names the caller, for servers without auth.
+    #[must_use]
+    pub fn as_user(&self, user: u64) -> Self {
+        Self { user: Some(user), ..self.clone() }
+    }
+
+    /// Sends a bearer token, for servers with auth.
+    #[must_use]
+    pub fn with_token(&self, token: impl Into<String>) -> Self {
+        Self { token: Some(token.into()), ..self.clone() }
+    }
+
+    /// `ko` or `en`: the language of explanations.
+    #[must_use]
+    pub fn in_language(&self, language: impl Into<String>) -> Self {
+        Self { language: Some(language.into()), ..self.clone() }
+    }
+
+    /// A request as this caller, for what has no method of its own.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let mut request = self.http.request(method, format!("{}{path}", self.url));
+        if let Some(user) = self.user {
+            request = request.header("x-user-id", user);
+        }
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
+        }
+        if let Some(language) = &self.language {
+            request = request.header("accept-language", language);
+        }
+        request
+    }
+
+    async fn get<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T, Error> {
+        read(self.request(Method::GET, path).query(query)).await
+    }
+
+    async fn post<T: DeserializeOwned>(&self, path: &str, body: &(impl serde::Serialize + Sync)) -> Result<T, Error> {
+        read(self.request(Method::POST, path).json(body)).await
+    }
+}
+
+/// Sends a request and reads the answer as `T`, or as the problem it is.
+async fn read<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, Error> {
+    let response = request.send().await?;
+    let status = response.status();
+    let body = response.bytes().await?;
+    if !status.is_success() {
+        return Err(Error::problem(status.as_u16(), &body));
+    }
+    let body: &[u8] = if body.is_empty() { b"null" } else { &body };
+    serde_json::from_slice(body).map_err(Error::Unreadable)
+}

@@ -9,7 +9,7 @@ use http::header;
 use serde_json::Value;
 use utoipa::OpenApi;
 
-use crate::problem;
+use crate::problem::{self, Language};
 
 #[derive(OpenApi, Debug)]
 #[openapi(
@@ -108,6 +108,15 @@ fn page(openapi: &Value) -> String {
     for operation in &operations {
         write_operation(&mut html, operation, openapi);
     }
+    html.push_str("<section><h2>Problems</h2><table>");
+    for problem in problem::catalog() {
+        let (code, status) = (problem.code, problem.status.as_u16());
+        let (english, korean) = (problem.detail(Language::English), problem.detail(Language::Korean));
+        let (english, korean) = (escape(english), escape(korean));
+        write!(html, "<tr id='{code}'><th>{code}<td>{status}<td>{english}<br><span lang=ko>{korean}</span>")
+            .expect("writing to a string");
+    }
+    html.push_str("</table></section>");
     html
 }
 

@@ -118,17 +118,21 @@ impl Problem {
         )
     }
 
-    /// The members every problem has, and what helps.
-    pub fn to_json(&self, language: Language) -> Map<String, Value> {
-        let detail = match language {
+    /// The sentence, in one language.
+    pub fn detail(&self, language: Language) -> &str {
+        match language {
             Language::Korean => &self.korean,
             Language::English => &self.english,
-        };
+        }
+    }
+
+    /// The members every problem has, and what helps.
+    pub fn to_json(&self, language: Language) -> Map<String, Value> {
         let mut members = Map::new();
         members.insert("type".into(), format!("/docs#{}", self.code).into());
         members.insert("title".into(), title(self.code).into());
         members.insert("status".into(), self.status.as_u16().into());
-        members.insert("detail".into(), detail.clone().into());
+        members.insert("detail".into(), self.detail(language).into());
         members.insert("code".into(), self.code.into());
         members.extend(self.extra.clone());
         members
@@ -326,6 +330,39 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
             (format!("최대 {max}건까지 가능합니다"), format!("may have at most {max} entries"))
         }
     }
+}
+
+/// One of every problem there is, for the reference.
+pub fn catalog() -> Vec<Problem> {
+    let date = jiff::civil::date(2026, 12, 24);
+    let rejections = [
+        Rejection::invalid("checkIn", Fault::NotADate),
+        Rejection::Forbidden,
+        Rejection::IdempotencyKeyReused,
+        Rejection::TooManyHolds { max: 50 },
+        Rejection::RoomTypeNotFound,
+        Rejection::RoomsInUse { date, in_use: 3 },
+        Rejection::RoomNotAvailable { date },
+        Rejection::StayHoldNotFound,
+        Rejection::StayHoldExpired,
+        Rejection::StayHoldAlreadyProcessed { reservation: Some(1) },
+        Rejection::StayHoldKeyConflict,
+        Rejection::StayReservationNotFound,
+        Rejection::StayReservationAlreadyCancelled,
+        Rejection::StayReservationNotCancellable,
+    ];
+    let refusals = [Refused::Overloaded, Refused::LockTimeout, Refused::OutcomeUnknown, Refused::Internal];
+    let others = [
+        Problem::unauthenticated("Send a bearer token in the Authorization header."),
+        Problem::not_found(),
+        Problem::method_not_allowed(),
+        Problem::payload_too_large(crate::request::BODY_BYTES_MAX),
+        Problem::too_slow(),
+    ];
+    let mut problems: Vec<Problem> = rejections.iter().map(Problem::from).collect();
+    problems.extend(refusals.into_iter().map(Problem::from));
+    problems.extend(others);
+    problems
 }
 
 /// For the OpenAPI document.

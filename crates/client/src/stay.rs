@@ -1,0 +1,226 @@
+//! Stays: room types, holds, reservations.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use reqwest::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::{Client, Error, List, Problem, read};
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewRoomType {
+    pub name: String,
+    pub total_quantity: u32,
+    pub base_price: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+}
+
+impl NewRoomType {
+    pub fn new(name: impl Into<String>, total_quantity: u32, base_price: i64) -> Self {
+        Self { name: name.into(), total_quantity, base_price, description: None, currency: None, time_zone: None }
+    }
+}
+
+/// What is left out stays as it is.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RoomTypeChange {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_quantity: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_price: Option<i64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RoomType {
+    pub id: u64,
+    pub name: String,
+    pub total_quantity: u32,
+    pub base_price: i64,
+    pub description: Option<String>,
+    pub currency: String,
+    pub time_zone: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Availability {
+    pub room_type_id: u64,
+    pub check_in: Date,
+    pub check_out: Date,
+    pub available: u32,
+    pub nights: Vec<Night>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Night {
+    pub date: Date,
+    pub total_quantity: u32,
+    pub reserved_count: u32,
+    pub hold_count: u32,
+    pub available: u32,
+    pub closed: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewHold {
+    pub room_type_id: u64,
+    pub check_in: Date,
+    pub check_out: Date,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<u64>,
+    pub client_hold_key: String,
+}
+
+impl NewHold {
+    pub fn new(room_type_id: u64, check_in: Date, check_out: Date, client_hold_key: Uuid) -> Self {
+        Self { room_type_id, check_in, check_out, user_id: None, client_hold_key: client_hold_key.to_string() }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hold {
+    pub hold_id: Uuid,
+    pub room_type_id: u64,
+    pub check_in: Date,
+    pub check_out: Date,
+    pub user_id: u64,
+    pub client_hold_key: String,
+    pub status: HoldStatus,
+    pub created_at: Timestamp,
+    pub expired_at: Timestamp,
+    pub price: i64,
+    pub currency: String,
+    pub reservation_id: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum HoldStatus {
+    Held,
+    Confirmed,
+    Cancelled,
+    Replaced,
+    Expired,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reservation {
+    pub reservation_id: u64,
+    pub hold_id: Uuid,
+    pub room_type_id: u64,
+    pub check_in: Date,
+    pub check_out: Date,
+    pub user_id: u64,
+    pub status: ReservationStatus,
+    pub price: i64,
+    pub currency: String,
+    pub confirmed_at: Timestamp,
+    pub cancelled_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ReservationStatus {
+    Confirmed,
+    Cancelled,
+}
+
+/// What became of one line of a batch.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum BatchLine {
+    Hold(Box<Hold>),
+    Problem(Box<Problem>),
+}
+
+impl Client {
+    pub async fn create_room_type(&self, room_type: &NewRoomType) -> Result<RoomType, Error> {
+        self.post("/v1/room-types", room_type).await
+    }
+
+    pub async fn change_room_type(&self, id: u64, change: &RoomTypeChange) -> Result<RoomType, Error> {
+        read(self.request(Method::PATCH, &format!("/v1/room-types/{id}")).json(change)).await
+    }
+
+    pub async fn room_type(&self, id: u64) -> Result<RoomType, Error> {
+        self.get(&format!("/v1/room-types/{id}"), &[]).await
+    }
+
+    pub async fn room_types(&self, cursor: Option<String>) -> Result<List<RoomType>, Error> {
+        self.get("/v1/room-types", &cursor.map(|cursor| ("cursor", cursor)).into_iter().collect::<Vec<_>>()).await
+    }
+
+    /// Stops selling the nights `[from, to)`.
+    pub async fn close_nights(&self, id: u64, from: Date, to: Date) -> Result<(), Error> {
+        self.post::<Value>(&format!("/v1/room-types/{id}/close-nights"), &serde_json::json!({"from": from, "to": to}))
+            .await
+            .map(|_| ())
+    }
+
+    /// Sells the nights `[from, to)` again.
+    pub async fn open_nights(&self, id: u64, from: Date, to: Date) -> Result<(), Error> {
+        self.post::<Value>(&format!("/v1/room-types/{id}/open-nights"), &serde_json::json!({"from": from, "to": to}))
+            .await
+            .map(|_| ())
+    }
+
+    pub async fn availability(&self, id: u64, check_in: Date, check_out: Date) -> Result<Availability, Error> {
+        let query = [("checkIn", check_in.to_string()), ("checkOut", check_out.to_string())];
+        self.get(&format!("/v1/room-types/{id}/availability"), &query).await
+    }
+
+    pub async fn place_hold(&self, hold: &NewHold) -> Result<Hold, Error> {
+        self.post("/v1/holds", hold).await
+    }
+
+    /// Each line stands for itself; the answers are in the order of the lines.
+    pub async fn place_holds(&self, holds: &[NewHold]) -> Result<Vec<BatchLine>, Error> {
+        #[derive(Deserialize)]
+        struct Results {
+            results: Vec<BatchLine>,
+        }
+        let answer: Results = self.post("/v1/holds:batch", &serde_json::json!({ "holds": holds })).await?;
+        Ok(answer.results)
+    }
+
+    pub async fn hold(&self, id: Uuid) -> Result<Hold, Error> {
+        self.get(&format!("/v1/holds/{id}"), &[]).await
+    }
+
+    pub async fn confirm_hold(&self, id: Uuid) -> Result<Reservation, Error> {
+        read(self.request(Method::POST, &format!("/v1/holds/{id}/confirm"))).await
+    }
+
+    pub async fn cancel_hold(&self, id: Uuid) -> Result<(), Error> {
+        read(self.request(Method::DELETE, &format!("/v1/holds/{id}"))).await
+    }
+
+    pub async fn reservation(&self, id: u64) -> Result<Reservation, Error> {
+        self.get(&format!("/v1/reservations/{id}"), &[]).await
+    }
+
+    /// `query` may name `userId`, `roomTypeId`, `status`, `limit` and `cursor`.
+    pub async fn reservations(&self, query: &[(&str, String)]) -> Result<List<Reservation>, Error> {
+        self.get("/v1/reservations", query).await
+    }
+
+    pub async fn cancel_reservation(&self, id: u64) -> Result<Reservation, Error> {
+        read(self.request(Method::POST, &format!("/v1/reservations/{id}/cancel"))).await
+    }
+}

@@ -1,0 +1,539 @@
+//! The Stays section of the contract. Every test reads like a sentence of it.
+
+use holdfast_client::{BatchLine, HoldStatus, NewHold, NewRoomType, ReservationStatus, RoomTypeChange};
+use holdfast_core::time::Span;
+use jiff::civil::date;
+use serde_json::json;
+
+use crate::support::{TODAY, code, day, fresh_key, new_hold, placed, problem, refused, with_app, with_settings};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_room_type_is_created_listed_read_and_changed() {
+    with_app(async |app| {
+        let mut draft = NewRoomType::new("온돌", 3, 120_000);
+        draft.description = Some("따뜻한 바닥".into());
+        let created = app.admin().create_room_type(&draft).await.unwrap();
+        assert_eq!((created.currency.as_str(), created.time_zone.as_str()), ("KRW", "Asia/Seoul"));
+        assert_eq!(app.admin().room_type(created.id).await.unwrap(), created);
+        assert_eq!(app.admin().room_types(None).await.unwrap().items, [created.clone()]);
+
+        let change = RoomTypeChange { base_price: Some(0), ..RoomTypeChange::default() };
+        let changed = app.admin().change_room_type(created.id, &change).await.unwrap();
+        assert_eq!((changed.base_price, changed.total_quantity, changed.name.as_str()), (0, 3, "온돌"));
+        let path = format!("/v1/room-types/{}", created.id);
+        let cleared = app.send("PATCH", &path, &[], r#"{"description":null}"#).await;
+        assert_eq!((cleared.status, &cleared.json["description"]), (200, &json!(null)));
+        assert_eq!(code(app.admin().room_type(99).await), refused(404, "ROOM_TYPE_NOT_FOUND"));
+        assert_eq!(code(app.admin().change_room_type(99, &change).await), refused(404, "ROOM_TYPE_NOT_FOUND"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lowering_total_quantity_below_what_is_confirmed_or_held_on_a_coming_night_is_refused() {
+    with_app(async |app| {
+        let room_type = app.room_type(3).await;
+        let confirmed = placed(app, 1, &room_type, day(5), day(6)).await;
+        app.guest(1).confirm_hold(confirmed.hold_id).await.unwrap();
+        placed(app, 2, &room_type, day(5), day(6)).await;
+        let to = |total_quantity| RoomTypeChange { total_quantity: Some(total_quantity), ..RoomTypeChange::default() };
+        let problem = problem(app.admin().change_room_type(room_type.id, &to(1)).await);
+        assert_eq!((problem.status, problem.code.as_str()), (409, "CAPACITY_IN_USE"));
+        app.admin().change_room_type(room_type.id, &to(2)).await.unwrap();
+        app.pass(Span::from_secs(601));
+        app.admin().change_room_type(room_type.id, &to(1)).await.unwrap();
+        app.pass(Span::from_hours(24 * 6));
+        app.admin().change_room_type(room_type.id, &to(0)).await.expect("nights of the past do not count");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_night_that_was_freed_and_held_again_still_counts_when_lowering() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await;
+        let first = placed(app, 1, &room_type, day(5), day(6)).await;
+        app.guest(1).cancel_hold(first.hold_id).await.unwrap();
+        let second = placed(app, 1, &room_type, day(5), day(6)).await;
+        let none = RoomTypeChange { total_quantity: Some(0), ..RoomTypeChange::default() };
+        assert_eq!(code(app.admin().change_room_type(room_type.id, &none).await), refused(409, "CAPACITY_IN_USE"));
+        app.guest(1).confirm_hold(second.hold_id).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_on_tonight_is_honoured_after_midnight_whatever_becomes_of_the_quantity() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await;
+        app.pass(Span::from_secs(12 * 3_600 - 300));
+        let hold = placed(app, 1, &room_type, TODAY, day(1)).await;
+        app.pass(Span::from_secs(400));
+        let none = RoomTypeChange { total_quantity: Some(0), ..RoomTypeChange::default() };
+        assert_eq!(code(app.admin().change_room_type(room_type.id, &none).await), refused(409, "CAPACITY_IN_USE"));
+        app.guest(1).confirm_hold(hold.hold_id).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closed_nights_are_not_sold_and_what_is_confirmed_or_held_on_them_stays() {
+    with_app(async |app| {
+        let room_type = app.room_type(2).await;
+        let hold = placed(app, 1, &room_type, day(3), day(5)).await;
+        app.admin().close_nights(room_type.id, day(4), day(6)).await.unwrap();
+        let problem = problem(app.guest(2).place_hold(&new_hold(&room_type, day(3), day(5))).await);
+        assert_eq!((problem.code.as_str(), &problem.extra["date"]), ("ROOM_NOT_AVAILABLE", &json!(day(4).to_string())));
+        let nights = app.admin().availability(room_type.id, day(3), day(7)).await.unwrap().nights;
+        assert_eq!(nights.iter().map(|night| night.closed).collect::<Vec<_>>(), [false, true, true, false]);
+        assert_eq!(nights.iter().map(|night| night.available).collect::<Vec<_>>(), [1, 0, 0, 2]);
+        app.guest(1).confirm_hold(hold.hold_id).await.expect("a live hold can always be confirmed");
+        app.admin().open_nights(room_type.id, day(4), day(6)).await.unwrap();
+        placed(app, 2, &room_type, day(3), day(5)).await;
+        assert_eq!(code(app.admin().close_nights(99, day(4), day(6)).await), refused(404, "ROOM_TYPE_NOT_FOUND"));
+        assert_eq!(code(app.admin().close_nights(room_type.id, day(6), day(6)).await), refused(400, "INVALID_INPUT"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn availability_counts_reserved_and_held_night_by_night_and_is_that_of_the_least_night() {
+    with_app(async |app| {
+        let room_type = app.room_type(3).await;
+        let hold = placed(app, 1, &room_type, day(1), day(3)).await;
+        app.guest(1).confirm_hold(hold.hold_id).await.unwrap();
+        placed(app, 2, &room_type, day(2), day(4)).await;
+        let shown = app.admin().availability(room_type.id, day(1), day(5)).await.unwrap();
+        let counts: Vec<_> =
+            shown.nights.iter().map(|it| (it.date, it.reserved_count, it.hold_count, it.available)).collect();
+        assert_eq!(counts, [(day(1), 1, 0, 2), (day(2), 1, 1, 1), (day(3), 0, 1, 2), (day(4), 0, 0, 3)]);
+        assert_eq!((shown.available, shown.nights[0].total_quantity, shown.room_type_id), (1, 3, room_type.id));
+        app.admin().availability(room_type.id, day(0), day(366)).await.expect("366 nights are fine");
+        let too_long = app.admin().availability(room_type.id, day(0), day(367)).await;
+        assert_eq!(code(too_long), refused(400, "INVALID_INPUT"));
+        assert_eq!(code(app.admin().availability(99, day(0), day(1)).await), refused(404, "ROOM_TYPE_NOT_FOUND"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_is_placed_for_ten_minutes_at_the_price_of_its_nights_frozen() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await;
+        let wanted = new_hold(&room_type, day(1), day(4));
+        let hold = app.guest(42).place_hold(&wanted).await.unwrap();
+        assert_eq!((hold.status, hold.user_id, hold.room_type_id), (HoldStatus::Held, 42, room_type.id));
+        assert_eq!(
+            (hold.check_in, hold.check_out, hold.price, hold.currency.as_str()),
+            (day(1), day(4), 300_000, "KRW")
+        );
+        assert_eq!(hold.client_hold_key, wanted.client_hold_key);
+        assert_eq!(hold.expired_at.duration_since(hold.created_at).as_secs(), 600);
+        let dearer = RoomTypeChange { base_price: Some(999_999), ..RoomTypeChange::default() };
+        app.admin().change_room_type(room_type.id, &dearer).await.unwrap();
+        assert_eq!(app.guest(42).hold(hold.hold_id).await.unwrap(), hold);
+        assert_eq!(app.guest(42).confirm_hold(hold.hold_id).await.unwrap().price, 300_000);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ulid_will_do_as_client_hold_key_and_anything_else_will_not() {
+    with_app(async |app| {
+        let room_type = app.room_type(9).await;
+        let with_key = |key: &str| NewHold { client_hold_key: key.into(), ..new_hold(&room_type, day(1), day(2)) };
+        let guest = app.guest(1);
+        for key in
+            ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "C0FFEE00-0000-4000-8000-000000000000", "c0ffee00000040008000000000000001"]
+        {
+            guest.place_hold(&with_key(key)).await.unwrap();
+        }
+        for key in [
+            "",
+            "abc",
+            "81ARZ3NDEKTSV4RRFFQ69G5FAV",
+            "01ARZ3NDEKTSV4RRFFQ69G5FAU",
+            "{c0ffee00-0000-4000-8000-00000000000}",
+        ] {
+            let problem = problem(guest.place_hold(&with_key(key)).await);
+            assert_eq!(
+                (problem.code.as_str(), &problem.extra["field"]),
+                ("INVALID_INPUT", &json!("clientHoldKey")),
+                "{key}"
+            );
+        }
+        let body =
+            format!(r#"{{"roomTypeId":{},"checkIn":"{}","checkOut":"{}","userId":1}}"#, room_type.id, day(1), day(2));
+        let missing = app.send("POST", "/v1/holds", &[], &body).await;
+        assert_eq!((missing.refusal(), &missing.json["field"]), ((400, "INVALID_INPUT"), &json!("clientHoldKey")));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stay_is_at_least_one_and_at_most_ninety_nights_and_not_in_the_past() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await;
+        let place =
+            async |check_in, check_out| app.guest(1).place_hold(&new_hold(&room_type, check_in, check_out)).await;
+        for (check_in, check_out, field) in [
+            (day(3), day(3), "checkOut"),
+            (day(3), day(2), "checkOut"),
+            (day(1), day(92), "checkOut"),
+            (day(-1), day(1), "checkIn"),
+            (date(2999, 1, 1), date(2999, 1, 2), "checkIn"),
+        ] {
+            let problem = problem(place(check_in, check_out).await);
+            assert_eq!(
+                (problem.code.as_str(), &problem.extra["field"]),
+                ("INVALID_INPUT", &json!(field)),
+                "{check_in}"
+            );
+        }
+        place(day(0), day(1)).await.expect("tonight is fine");
+        place(day(1), day(91)).await.expect("ninety nights are fine");
+        assert_eq!(
+            code(app.guest(1).place_hold(&NewHold { room_type_id: 99, ..new_hold(&room_type, day(1), day(2)) }).await),
+            refused(404, "ROOM_TYPE_NOT_FOUND")
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn today_is_that_of_the_room_types_own_time_zone() {
+    with_app(async |app| {
+        let mut draft = NewRoomType::new("Honolulu", 1, 1);
+        draft.time_zone = Some("Pacific/Honolulu".into());
+        let honolulu = app.admin().create_room_type(&draft).await.unwrap();
+        placed(app, 1, &honolulu, day(-1), day(0)).await;
+        let seoul = app.room_type(1).await;
+        assert_eq!(
+            code(app.guest(1).place_hold(&new_hold(&seoul, day(-1), day(0))).await),
+            refused(400, "INVALID_INPUT")
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_room_on_some_night_is_refused_with_its_date_and_holds_nothing() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await;
+        placed(app, 1, &room_type, day(3), day(4)).await;
+        let problem = problem(app.guest(2).place_hold(&new_hold(&room_type, day(1), day(6))).await);
+        assert_eq!((problem.status, problem.code.as_str()), (409, "ROOM_NOT_AVAILABLE"));
+        assert_eq!((&problem.extra["date"], &problem.extra["available"]), (&json!(day(3).to_string()), &json!(0)));
+        let shown = app.admin().availability(room_type.id, day(1), day(6)).await.unwrap();
+        assert_eq!(shown.nights.iter().map(|it| it.hold_count).collect::<Vec<_>>(), [0, 0, 1, 0, 0], "all or nothing");
+        let empty = app.room_type(0).await;
+        assert_eq!(
+            code(app.guest(2).place_hold(&new_hold(&empty, day(1), day(2))).await),
+            refused(409, "ROOM_NOT_AVAILABLE")
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_user_on_the_same_dates_replaces_the_old_hold_in_the_same_step() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await;
+        let old = placed(app, 1, &room_type, day(1), day(3)).await;
+        let new = placed(app, 1, &room_type, day(1), day(3)).await;
+        assert_ne!(old.hold_id, new.hold_id);
+        assert_eq!(app.guest(1).hold(old.hold_id).await.unwrap().status, HoldStatus::Replaced);
+        assert_eq!(code(app.guest(1).confirm_hold(old.hold_id).await), refused(400, "RESERVATION_HOLD_EXPIRED"));
+        assert_eq!(code(app.guest(1).cancel_hold(old.hold_id).await), refused(400, "RESERVATION_HOLD_EXPIRED"));
+        assert_eq!(app.admin().availability(room_type.id, day(1), day(3)).await.unwrap().nights[0].hold_count, 1);
+        app.guest(1).confirm_hold(new.hold_id).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replacement_that_is_refused_leaves_the_old_hold_alone() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await;
+        let old = placed(app, 1, &room_type, day(1), day(3)).await;
+        app.admin().close_nights(room_type.id, day(2), day(3)).await.unwrap();
+        let again = app.guest(1).place_hold(&new_hold(&room_type, day(1), day(3))).await;
+        assert_eq!(code(again), refused(409, "ROOM_NOT_AVAILABLE"));
+        assert_eq!(app.guest(1).hold(old.hold_id).await.unwrap().status, HoldStatus::Held);
+        app.guest(1).confirm_hold(old.hold_id).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_hold_key_of_another_users_live_hold_is_a_conflict_said_before_any_shortage() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await;
+        let wanted = new_hold(&room_type, day(1), day(3));
+        let hold = app.guest(1).place_hold(&wanted).await.unwrap();
+        assert_eq!(code(app.guest(2).place_hold(&wanted).await), refused(409, "RESERVATION_HOLD_KEY_CONFLICT"));
+        let other_dates = NewHold { check_in: day(5), check_out: day(6), ..wanted.clone() };
+        app.guest(2).place_hold(&other_dates).await.expect("the key is per room type and dates");
+        let again = app.guest(1).place_hold(&wanted).await.expect("one's own is replaced");
+        assert_eq!(app.guest(1).hold(hold.hold_id).await.unwrap().status, HoldStatus::Replaced);
+        app.guest(1).cancel_hold(again.hold_id).await.unwrap();
+        app.guest(2).place_hold(&wanted).await.expect("a key is free again when its hold has ended");
+        app.pass(Span::from_secs(601));
+        app.guest(3).place_hold(&wanted).await.expect("also when it ran out of time");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn confirming_makes_a_reservation_and_doing_it_again_names_it() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await;
+        let hold = placed(app, 7, &room_type, day(1), day(3)).await;
+        let reservation = app.guest(7).confirm_hold(hold.hold_id).await.unwrap();
+        assert_eq!((reservation.hold_id, reservation.user_id, reservation.price), (hold.hold_id, 7, 200_000));
+        assert_eq!(
+            (reservation.status, reservation.check_in, reservation.check_out),
+            (ReservationStatus::Confirmed, day(1), day(3))
+        );
+        let again = problem(app.guest(7).confirm_hold(hold.hold_id).await);
+        assert_eq!((again.status, again.code.as_str()), (409, "RESERVATION_HOLD_ALREADY_PROCESSED"));
+        assert_eq!(again.extra["reservationId"], json!(reservation.reservation_id));
+        assert_eq!(
+            code(app.guest(7).cancel_hold(hold.hold_id).await),
+            refused(409, "RESERVATION_HOLD_ALREADY_PROCESSED")
+        );
+        let shown = app.guest(7).hold(hold.hold_id).await.unwrap();
+        assert_eq!((shown.status, shown.reservation_id), (HoldStatus::Confirmed, Some(reservation.reservation_id)));
+        assert_eq!(app.guest(7).reservation(reservation.reservation_id).await.unwrap(), reservation);
+        app.pass(Span::from_secs(3_600));
+        assert_eq!(
+            app.guest(7).hold(hold.hold_id).await.unwrap().status,
+            HoldStatus::Confirmed,
+            "time no longer matters"
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelling_a_hold_frees_its_nights_and_can_be_done_once() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await;
+        let hold = placed(app, 1, &room_type, day(1), day(3)).await;
+        app.guest(1).cancel_hold(hold.hold_id).await.unwrap();
+        assert_eq!(app.guest(1).hold(hold.hold_id).await.unwrap().status, HoldStatus::Cancelled);
+        assert_eq!(
+            code(app.guest(1).cancel_hold(hold.hold_id).await),
+            refused(409, "RESERVATION_HOLD_ALREADY_PROCESSED")
+        );
+        assert_eq!(
+            code(app.guest(1).confirm_hold(hold.hold_id).await),
+            refused(409, "RESERVATION_HOLD_ALREADY_PROCESSED")
+        );
+        placed(app, 2, &room_type, day(1), day(3)).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_hold_is_not_found_and_anothers_is_forbidden() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await;
+        let hold = placed(app, 1, &room_type, day(1), day(3)).await;
+        let (stranger, unknown) = (app.guest(2), fresh_key());
+        assert_eq!(code(stranger.hold(hold.hold_id).await), refused(403, "FORBIDDEN"));
+        assert_eq!(code(stranger.confirm_hold(hold.hold_id).await), refused(403, "FORBIDDEN"));
+        assert_eq!(code(stranger.cancel_hold(hold.hold_id).await), refused(403, "FORBIDDEN"));
+        assert_eq!(code(stranger.hold(unknown).await), refused(404, "RESERVATION_HOLD_NOT_FOUND"));
+        assert_eq!(code(stranger.confirm_hold(unknown).await), refused(404, "RESERVATION_HOLD_NOT_FOUND"));
+        assert_eq!(code(stranger.cancel_hold(unknown).await), refused(404, "RESERVATION_HOLD_NOT_FOUND"));
+        assert_eq!(app.guest(1).hold(hold.hold_id).await.unwrap().status, HoldStatus::Held);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_ends_at_its_time_never_earlier_and_its_nights_are_free_at_most_a_second_later() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await;
+        app.pass(Span::from_millis(250));
+        let hold = placed(app, 1, &room_type, day(1), day(3)).await;
+        app.pass(Span::from_millis(599_999));
+        assert_eq!(app.guest(1).hold(hold.hold_id).await.unwrap().status, HoldStatus::Held);
+        let taken = app.guest(2).place_hold(&new_hold(&room_type, day(1), day(3))).await;
+        assert_eq!(code(taken), refused(409, "ROOM_NOT_AVAILABLE"));
+        app.pass(Span::from_millis(1));
+        assert_eq!(app.guest(1).hold(hold.hold_id).await.unwrap().status, HoldStatus::Expired);
+        assert_eq!(code(app.guest(1).confirm_hold(hold.hold_id).await), refused(400, "RESERVATION_HOLD_EXPIRED"));
+        assert_eq!(code(app.guest(1).cancel_hold(hold.hold_id).await), refused(400, "RESERVATION_HOLD_EXPIRED"));
+        app.pass(Span::from_millis(999));
+        placed(app, 2, &room_type, day(1), day(3)).await;
+        app.pass(Span::from_hours(23));
+        assert_eq!(app.guest(1).hold(hold.hold_id).await.unwrap().status, HoldStatus::Expired, "readable for a day");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_frees_its_night_on_time_while_others_keep_arriving_for_longer_than_a_ttl() {
+    with_settings(
+        |config| config.stay.hold_ttl = std::time::Duration::from_secs(10),
+        async |app| {
+            let room_type = app.room_type(10).await;
+            for user in 1..=40 {
+                placed(app, user, &room_type, day(1), day(2)).await;
+                let held = app.admin().availability(room_type.id, day(1), day(2)).await.unwrap().nights[0].hold_count;
+                assert_eq!(held, u32::try_from(user.min(10)).unwrap(), "one comes, one ends, every second");
+                app.pass(Span::from_secs(1));
+            }
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_user_has_at_most_fifty_live_holds() {
+    with_app(async |app| {
+        let room_type = app.room_type(100).await;
+        let mut last = None;
+        for days in 0..50 {
+            last = Some(placed(app, 1, &room_type, day(days), day(days + 1)).await);
+        }
+        let one_more = new_hold(&room_type, day(60), day(61));
+        let problem = problem(app.guest(1).place_hold(&one_more).await);
+        assert_eq!((problem.status, problem.code.as_str()), (429, "TOO_MANY_HOLDS"));
+        placed(app, 1, &room_type, day(49), day(50)).await;
+        placed(app, 2, &room_type, day(60), day(61)).await;
+        let replaced = last.unwrap().hold_id;
+        assert_eq!(app.guest(1).hold(replaced).await.unwrap().status, HoldStatus::Replaced, "replacing needs no place");
+        app.pass(Span::from_secs(601));
+        app.guest(1).place_hold(&one_more).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelling_a_reservation_frees_its_nights_until_the_day_before_check_in() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await;
+        let hold = placed(app, 1, &room_type, day(1), day(3)).await;
+        let number = app.guest(1).confirm_hold(hold.hold_id).await.unwrap().reservation_id;
+        assert_eq!(code(app.guest(2).cancel_reservation(number).await), refused(403, "FORBIDDEN"));
+        assert_eq!(code(app.guest(2).reservation(number).await), refused(403, "FORBIDDEN"));
+        let cancelled = app.guest(1).cancel_reservation(number).await.unwrap();
+        assert_eq!((cancelled.status, cancelled.cancelled_at.is_some()), (ReservationStatus::Cancelled, true));
+        assert_eq!(code(app.guest(1).cancel_reservation(number).await), refused(409, "RESERVATION_ALREADY_CANCELLED"));
+        assert_eq!(code(app.guest(1).cancel_reservation(999).await), refused(404, "RESERVATION_NOT_FOUND"));
+
+        let hold = placed(app, 2, &room_type, day(1), day(3)).await;
+        let number = app.guest(2).confirm_hold(hold.hold_id).await.unwrap().reservation_id;
+        app.pass(Span::from_hours(12));
+        assert_eq!(code(app.guest(2).cancel_reservation(number).await), refused(409, "RESERVATION_NOT_CANCELLABLE"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reservations_are_listed_by_user_room_type_and_status_page_by_page() {
+    with_app(async |app| {
+        let (first, second) = (app.room_type(9).await, app.room_type(9).await);
+        let mut numbers = Vec::new();
+        for (user, room_type) in [(1, &first), (1, &second), (2, &first), (1, &first)] {
+            let offset = i32::try_from(numbers.len()).unwrap();
+            let hold = placed(app, user, room_type, day(offset + 1), day(offset + 2)).await;
+            numbers.push(app.guest(user).confirm_hold(hold.hold_id).await.unwrap().reservation_id);
+        }
+        app.guest(1).cancel_reservation(numbers[3]).await.unwrap();
+        let list = async |user: Option<u64>, query: &[(&str, String)]| -> Vec<u64> {
+            let client = user.map_or(app.admin(), |user| app.guest(user));
+            client.reservations(query).await.unwrap().items.iter().map(|it| it.reservation_id).collect()
+        };
+        let text = |value: u64| value.to_string();
+        assert_eq!(list(Some(1), &[]).await, [numbers[0], numbers[1], numbers[3]], "a user's own");
+        assert_eq!(list(None, &[("userId", text(2))]).await, [numbers[2]]);
+        assert_eq!(list(None, &[("roomTypeId", text(first.id))]).await, [numbers[0], numbers[2], numbers[3]]);
+        assert_eq!(list(None, &[("status", "CANCELLED".into())]).await, [numbers[3]]);
+        let narrow = [("userId", text(1)), ("roomTypeId", text(first.id)), ("status", "CONFIRMED".into())];
+        assert_eq!(list(None, &narrow).await, [numbers[0]]);
+        let theirs = app.guest(1).reservations(&[("userId", text(2))]).await;
+        assert_eq!(code(theirs.map(|_| ())), refused(403, "FORBIDDEN"));
+
+        let (mut seen, mut cursor) = (Vec::new(), None);
+        loop {
+            let mut query = vec![("limit", "3".to_owned())];
+            query.extend(cursor.map(|cursor| ("cursor", cursor)));
+            let page = app.admin().reservations(&query).await.unwrap();
+            seen.extend(page.items.iter().map(|it| it.reservation_id));
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, numbers);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_answers_in_order_and_one_bad_line_spoils_no_other() {
+    with_app(async |app| {
+        let room_type = app.room_type(2).await;
+        let line = |user, days| NewHold { user_id: Some(user), ..new_hold(&room_type, day(days), day(days + 1)) };
+        let lines =
+            [line(1, 1), line(2, 1), line(3, 1), NewHold { client_hold_key: "?".into(), ..line(4, 2) }, line(5, 2)];
+        let results = app.admin().place_holds(&lines).await.unwrap();
+        let shown: Vec<_> = results
+            .iter()
+            .map(|result| match result {
+                BatchLine::Hold(hold) => (hold.user_id, "HELD".to_owned()),
+                BatchLine::Problem(problem) => (0, problem.code.clone()),
+            })
+            .collect();
+        let shown: Vec<_> = shown.iter().map(|(user, code)| (*user, code.as_str())).collect();
+        assert_eq!(shown, [(1, "HELD"), (2, "HELD"), (0, "ROOM_NOT_AVAILABLE"), (0, "INVALID_INPUT"), (5, "HELD")]);
+        let BatchLine::Hold(first) = &results[0] else { panic!("a hold") };
+        app.guest(1).confirm_hold(first.hold_id).await.unwrap();
+
+        let odd = r#"{"holds":[5,null,{"roomTypeId":"1"},{"userId":7}]}"#;
+        let odd = app.send("POST", "/v1/holds:batch", &[], odd).await;
+        let codes: Vec<_> =
+            odd.json["results"].as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap()).collect();
+        assert_eq!((odd.status, codes), (200, vec!["INVALID_INPUT"; 4]));
+        let empty = app.send("POST", "/v1/holds:batch", &[], r#"{"holds":[]}"#).await;
+        assert_eq!((empty.status, empty.json), (200, json!({"results": []})));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_takes_8192_lines_and_not_one_more() {
+    with_app(async |app| {
+        let room_type = app.room_type(10_000).await;
+        let lines: Vec<_> = (0..8_193_u64)
+            .map(|number| NewHold { user_id: Some(1 + number), ..new_hold(&room_type, day(1), day(2)) })
+            .collect();
+        assert_eq!(code(app.admin().place_holds(&lines).await), refused(400, "INVALID_INPUT"));
+        let results = app.admin().place_holds(&lines[1..]).await.unwrap();
+        assert_eq!(results.iter().filter(|line| matches!(line, BatchLine::Hold(_))).count(), 8_192);
+        let night = &app.admin().availability(room_type.id, day(1), day(2)).await.unwrap().nights[0];
+        assert_eq!((night.hold_count, night.available), (8_192, 10_000 - 8_192));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_of_one_batch_see_each_other() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await;
+        let wanted = NewHold { user_id: Some(1), ..new_hold(&room_type, day(1), day(2)) };
+        let other = NewHold { user_id: Some(2), ..wanted.clone() };
+        let results = app.admin().place_holds(&[wanted.clone(), other, wanted]).await.unwrap();
+        let [BatchLine::Hold(first), BatchLine::Problem(conflict), BatchLine::Hold(second)] = &results[..] else {
+            panic!("{results:?}");
+        };
+        assert_eq!(conflict.code, "RESERVATION_HOLD_KEY_CONFLICT");
+        assert_eq!(app.guest(1).hold(first.hold_id).await.unwrap().status, HoldStatus::Replaced);
+        assert_eq!(app.guest(1).hold(second.hold_id).await.unwrap().status, HoldStatus::Held);
+    })
+    .await;
+}

@@ -1,0 +1,154 @@
+//! `/v1/stream`: what happens, as it happens.
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use holdfast_client::Client;
+use serde_json::Value;
+
+use crate::support::{TestApp, day, placed, with_app};
+
+/// An open stream, read event by event.
+struct Listening {
+    bytes: std::pin::Pin<Box<dyn futures_util::Stream<Item = reqwest::Result<bytes::Bytes>> + Send>>,
+    buffer: String,
+}
+
+impl Listening {
+    async fn open(client: &Client, query: &str, last_event_id: Option<&str>) -> Self {
+        let mut request = client.request(reqwest::Method::GET, &format!("/v1/stream{query}"));
+        if let Some(id) = last_event_id {
+            request = request.header("last-event-id", id);
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Self { bytes: Box::pin(response.bytes_stream()), buffer: String::new() }
+    }
+
+    /// The next event: its id and its CloudEvent.
+    async fn next(&mut self) -> (String, Value) {
+        loop {
+            if let Some((event, rest)) = self.buffer.split_once("\n\n") {
+                let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+                let found = field("id:").zip(field("data:"));
+                let found = found.map(|(id, data)| (id.to_owned(), serde_json::from_str(data).unwrap()));
+                self.buffer = rest.to_owned();
+                match found {
+                    Some(event) => return event,
+                    None => continue,
+                }
+            }
+            let read = tokio::time::timeout(Duration::from_secs(5), self.bytes.next());
+            let bytes = read.await.expect("an event arrives").expect("the stream is open").unwrap();
+            self.buffer.push_str(std::str::from_utf8(&bytes).unwrap());
+        }
+    }
+
+    async fn next_types(&mut self, count: usize) -> Vec<String> {
+        let mut types = Vec::new();
+        for _ in 0..count {
+            types.push(self.next().await.1["type"].as_str().unwrap().to_owned());
+        }
+        types
+    }
+}
+
+/// Holds, replaces, cancels, holds, confirms, cancels: one of everything.
+async fn one_of_everything(app: &TestApp, user: u64) {
+    let room_type = app.room_type(5).await;
+    placed(app, user, &room_type, day(1), day(2)).await;
+    let second = placed(app, user, &room_type, day(1), day(2)).await;
+    app.guest(user).cancel_hold(second.hold_id).await.unwrap();
+    let third = placed(app, user, &room_type, day(1), day(2)).await;
+    let reservation = app.guest(user).confirm_hold(third.hold_id).await.unwrap();
+    app.guest(user).cancel_reservation(reservation.reservation_id).await.unwrap();
+}
+
+const EVERYTHING: [&str; 7] = [
+    "stay.hold.placed",
+    "stay.hold.replaced",
+    "stay.hold.placed",
+    "stay.hold.cancelled",
+    "stay.hold.placed",
+    "stay.reservation.confirmed",
+    "stay.reservation.cancelled",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_change_is_told_once_and_in_order_as_a_cloud_event() {
+    with_app(async |app| {
+        let mut listening = Listening::open(&app.admin(), "", None).await;
+        one_of_everything(app, 1).await;
+        let (id, first) = listening.next().await;
+        assert_eq!((&first["specversion"], &first["type"]), (&"1.0".into(), &"stay.hold.placed".into()));
+        assert_eq!(
+            (first["id"].as_str(), &first["data"]["userId"], &first["data"]["status"]),
+            (Some(&*id), &1.into(), &"HELD".into())
+        );
+        assert!(first["time"].as_str().unwrap().ends_with('Z') && first["source"].is_string());
+        assert_eq!(listening.next_types(6).await, EVERYTHING[1..]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_is_told_what_is_theirs_and_filters_are_types_or_prefixes() {
+    with_app(async |app| {
+        let mut theirs = Listening::open(&app.guest(2), "", None).await;
+        let mut reservations = Listening::open(&app.admin(), "?types=stay.reservation.", None).await;
+        let mut two = Listening::open(&app.admin(), "?types=stay.hold.cancelled,stay.hold.replaced", None).await;
+        one_of_everything(app, 1).await;
+        one_of_everything(app, 2).await;
+        for expected in EVERYTHING {
+            let (_, event) = theirs.next().await;
+            assert_eq!((event["type"].as_str(), &event["data"]["userId"]), (Some(expected), &2.into()));
+        }
+        let both = ["stay.reservation.confirmed", "stay.reservation.cancelled"];
+        assert_eq!(reservations.next_types(4).await, [both, both].concat());
+        let holds = ["stay.hold.replaced", "stay.hold.cancelled"];
+        assert_eq!(two.next_types(4).await, [holds, holds].concat());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_who_comes_back_is_told_every_durable_event_that_was_missed() {
+    with_app(async |app| {
+        let mut listening = Listening::open(&app.admin(), "", None).await;
+        one_of_everything(app, 1).await;
+        let mut last_fleeting = String::new();
+        for _ in 0..5 {
+            last_fleeting = listening.next().await.0;
+        }
+        let confirmed = listening.next().await.0;
+        drop(listening);
+        one_of_everything(app, 2).await;
+
+        let mut back = Listening::open(&app.admin(), "", Some(&confirmed)).await;
+        let missed = ["stay.reservation.cancelled", "stay.reservation.confirmed", "stay.reservation.cancelled"];
+        assert_eq!(back.next_types(3).await, missed);
+        let mut back = Listening::open(&app.admin(), "", Some(&last_fleeting)).await;
+        assert_eq!(back.next_types(4).await, [["stay.reservation.confirmed"].as_slice(), &missed].concat());
+        one_of_everything(app, 3).await;
+        assert_eq!(back.next_types(7).await, EVERYTHING, "and goes on live, nothing twice");
+
+        let mut from_elsewhere = Listening::open(&app.admin(), "", Some("999999999")).await;
+        one_of_everything(app, 4).await;
+        assert_eq!(from_elsewhere.next_types(7).await, EVERYTHING, "one from another store starts here");
+        let bad = app.send("GET", "/v1/stream", &[("last-event-id", "abc")], "").await;
+        assert_eq!(bad.refusal(), (400, "INVALID_INPUT"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_stream_does_not_hold_up_a_clean_stop() {
+    let mut listening = None;
+    let began = std::time::Instant::now();
+    with_app(async |app| {
+        listening = Some(Listening::open(&app.admin(), "", None).await);
+    })
+    .await;
+    assert!(began.elapsed() < Duration::from_secs(8), "the server waited for the stream");
+    assert!(listening.unwrap().bytes.next().await.is_none_or(|end| end.is_err()), "the stream was ended");
+}

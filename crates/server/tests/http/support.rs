@@ -1,0 +1,158 @@
+//! A server of its own for each test, with a clock the test sets. When a test ends, the server must stop cleanly and its
+//! store must pass the audit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdfast_client::{Client, Error, Hold, NewHold, NewRoomType, RoomType};
+use holdfast_core::Timestamp;
+use holdfast_core::audit::Audit;
+use holdfast_core::time::Span;
+use holdfast_engine::{Clock as _, ManualClock, Store as _};
+use holdfast_server::ids::IdMaker;
+use holdfast_server::{App, Config, Parts, serve};
+use holdfast_store_sqlite::{OpenOptions, SqliteStore};
+use jiff::civil::{Date, date};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+/// Noon in Seoul.
+const START: &str = "2027-03-01T03:00:00Z";
+/// That day.
+pub(crate) const TODAY: Date = date(2027, 3, 1);
+
+pub(crate) struct TestApp {
+    pub(crate) url: String,
+    clock: Arc<ManualClock>,
+    store: SqliteStore,
+}
+
+/// Runs a test against a server with default settings.
+pub(crate) async fn with_app(test: impl AsyncFnOnce(&TestApp)) {
+    with_settings(|_| {}, test).await;
+}
+
+/// Runs a test against a server with settings of its own.
+pub(crate) async fn with_settings(change: impl FnOnce(&mut Config), test: impl AsyncFnOnce(&TestApp)) {
+    let mut config = Config::defaults();
+    change(&mut config);
+    let directory = tempfile::tempdir().unwrap();
+    let start: jiff::Timestamp = START.parse().unwrap();
+    let clock = Arc::new(ManualClock::at(Timestamp::from_millis(start.as_millisecond())));
+    let options = OpenOptions { durable: false, ..OpenOptions::new(directory.path()) };
+    let store = SqliteStore::open(options, clock.clone()).unwrap();
+    let parts = Parts { store: Arc::new(store.clone()), ids: IdMaker::seeded(1) };
+    let (app, engine) = App::start(&config, parts).await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = tokio::spawn(async move {
+        serve::serve(app, listener, 10_000, async { stopped.await.unwrap_or_default() }).await;
+    });
+
+    let test_app = TestApp { url, clock, store };
+    test(&test_app).await;
+
+    stop.send(()).unwrap();
+    serving.await.unwrap();
+    let ended = tokio::task::spawn_blocking(move || engine.join().unwrap());
+    tokio::time::timeout(Duration::from_secs(5), ended).await.expect("the engine ends with its last handle").unwrap();
+    let mut audit = Audit::new(test_app.clock.now());
+    test_app.store.audit(&mut audit).await.unwrap();
+    assert_eq!(audit.finish(), [""; 0], "the store is sound after the test");
+}
+
+impl TestApp {
+    /// A caller without a name: an operator, as long as auth is off.
+    pub(crate) fn admin(&self) -> Client {
+        Client::new(&self.url)
+    }
+
+    pub(crate) fn guest(&self, user: u64) -> Client {
+        self.admin().as_user(user)
+    }
+
+    /// Lets time pass for the store.
+    pub(crate) fn pass(&self, span: Span) {
+        self.clock.advance(span);
+    }
+
+    pub(crate) async fn room_type(&self, total_quantity: u32) -> RoomType {
+        self.admin().create_room_type(&NewRoomType::new("객실", total_quantity, 100_000)).await.unwrap()
+    }
+
+    /// Sends a body as it is; gives back status, headers and JSON.
+    pub(crate) async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let method = method.parse().unwrap();
+        let mut request = self.admin().request(method, path).body(body.to_owned());
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.unwrap();
+        Answer { status, headers, json: serde_json::from_str(&text).unwrap_or(Value::Null), text }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) json: Value,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// Status and code, for refusals.
+    pub(crate) fn refusal(&self) -> (u16, &str) {
+        (self.status, self.json["code"].as_str().unwrap_or("(no code)"))
+    }
+}
+
+/// So many days after the test's today.
+pub(crate) fn day(days: i32) -> Date {
+    TODAY.saturating_add(jiff::Span::new().days(days))
+}
+
+/// A hold under a key that nobody else uses.
+pub(crate) fn new_hold(room_type: &RoomType, check_in: Date, check_out: Date) -> NewHold {
+    NewHold::new(room_type.id, check_in, check_out, fresh_key())
+}
+
+pub(crate) fn fresh_key() -> Uuid {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    Uuid::from_u64_pair(0x4000, (1 << 63) | NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The nights that a hold of `user` takes, placed and successful.
+pub(crate) async fn placed(app: &TestApp, user: u64, room_type: &RoomType, check_in: Date, check_out: Date) -> Hold {
+    app.guest(user).place_hold(&new_hold(room_type, check_in, check_out)).await.unwrap()
+}
+
+/// The code a call was refused with.
+pub(crate) fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> (u16, String) {
+    match result.expect_err("this call is refused") {
+        Error::Problem(problem) => (problem.status, problem.code),
+        other => panic!("not a refusal: {other}"),
+    }
+}
+
+/// The whole refusal.
+pub(crate) fn problem<T: std::fmt::Debug>(result: Result<T, Error>) -> holdfast_client::Problem {
+    match result.expect_err("this call is refused") {
+        Error::Problem(problem) => *problem,
+        other => panic!("not a refusal: {other}"),
+    }
+}
+
+pub(crate) fn refused(status: u16, code: &str) -> (u16, String) {
+    (status, code.to_owned())
+}
