@@ -44,8 +44,9 @@ struct Shared {
     clock: Arc<dyn Clock>,
     /// The latest time told: it never runs backwards, whatever the clock does.
     latest: AtomicI64,
-    writer: Arc<tokio::sync::Mutex<Connection>>,
+    /// Before the writer, which tidies the file up if it is the last to close it.
     idle_readers: Mutex<Vec<Connection>>,
+    writer: Arc<tokio::sync::Mutex<Connection>>,
     memory: RwLock<Memory>,
     /// A commit ended in a way that leaves open what is on disk: look again before the next batch.
     in_doubt: AtomicBool,

@@ -1,0 +1,148 @@
+//! Starting and stopping.
+
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use holdfast_client::{HoldStatus, NewRoomType};
+
+use crate::support::{NIGHT, Process, holdfast, new_hold, run, verify};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_finishes_what_is_in_flight_and_ends_cleanly_within_ten_seconds() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut process = Process::start(directory.path(), &[]);
+    let room_type = process.client().create_room_type(&NewRoomType::new("객실", 1_000_000, 1)).await.unwrap();
+    let (client, room_type) = (process.client(), &room_type);
+    let calls = join_all((1..=200).map(|user| {
+        let guest = client.as_user(user);
+        async move { guest.place_hold(&new_hold(room_type, NIGHT)).await }
+    }));
+    let (answers, (status, took)) = tokio::join!(calls, async {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        tokio::task::block_in_place(|| process.terminate())
+    });
+    assert!(status.success() && took < Duration::from_secs(10), "{status} after {took:?}");
+    let answered: Vec<_> =
+        answers.into_iter().enumerate().filter_map(|(i, it)| Some((i as u64 + 1, it.ok()?))).collect();
+
+    let again = Process::start(directory.path(), &[]);
+    for (user, hold) in &answered {
+        assert_eq!(again.client().as_user(*user).hold(hold.hold_id).await.unwrap().status, HoldStatus::Held);
+    }
+    assert_eq!(verify_after(again, directory.path()), 0);
+}
+
+fn verify_after(process: Process, data: &std::path::Path) -> i32 {
+    drop(process);
+    verify(data).0
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn live_holds_are_counted_again_after_a_restart_and_end_on_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let process = Process::start(directory.path(), &[]);
+    let room_type = process.client().create_room_type(&NewRoomType::new("객실", 2, 1)).await.unwrap();
+    let first = process.client().as_user(1).place_hold(&new_hold(&room_type, NIGHT)).await.unwrap();
+    let second = process.client().as_user(2).place_hold(&new_hold(&room_type, NIGHT)).await.unwrap();
+    process.kill_9();
+
+    let process = Process::start(directory.path(), &[]);
+    let full = process.client().as_user(3).place_hold(&new_hold(&room_type, NIGHT)).await.unwrap_err();
+    assert_eq!(full.code(), Some("ROOM_NOT_AVAILABLE"), "they still count");
+    let replaced = process.client().as_user(1).place_hold(&new_hold(&room_type, NIGHT)).await.unwrap();
+    assert_eq!(process.client().as_user(1).hold(first.hold_id).await.unwrap().status, HoldStatus::Replaced);
+    process.client().as_user(1).confirm_hold(replaced.hold_id).await.unwrap();
+    process.client().as_user(2).cancel_hold(second.hold_id).await.unwrap();
+    assert_eq!(
+        process.client().availability(room_type.id, NIGHT, NIGHT.tomorrow().unwrap()).await.unwrap().available,
+        1
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_server_on_the_same_directory_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let _first = Process::start(directory.path(), &[]);
+    let data = directory.path().to_str().unwrap();
+    let (code, text) = run(&["serve", "--listen", "127.0.0.1:0", "--data", data]);
+    assert_eq!(code, 2);
+    assert!(text.contains("is in use by another process"), "{text}");
+    let (code, text) = verify(directory.path());
+    assert!(code == 2 && text.contains("is in use by another process"), "{text}");
+}
+
+#[test]
+fn a_bad_setting_stops_the_start_with_one_line_that_names_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("settings.toml");
+    let data = directory.path().to_str().unwrap();
+    let cases = [
+        ("", "HOLDFAST_STAY_HOLD_TTL", "5 minutes", "stay.hold_ttl"),
+        ("", "HOLDFAST_SERVER_PORT", "8080", "server.port"),
+        ("[stay]\nhold_tlt = \"5s\"", "HOLDFAST_LOG_LEVEL", "warn", "stay.hold_tlt"),
+        ("[engine]\nqueue_max = \"many\"", "HOLDFAST_LOG_LEVEL", "warn", "engine.queue_max"),
+        ("[server]\nlisten = \"0.0.0.0:0\"", "HOLDFAST_LOG_LEVEL", "warn", "server.listen"),
+        ("not toml", "HOLDFAST_LOG_LEVEL", "warn", "settings.toml"),
+        ("", "HOLDFAST_LOG_LEVEL", "=5=", "log.level"),
+        ("[auth]\njwt_public_key_file = \"/nowhere.pem\"", "HOLDFAST_LOG_LEVEL", "warn", "auth.jwt_public_key_file"),
+    ];
+    for (text, variable, value, named) in cases {
+        std::fs::write(&file, text).unwrap();
+        let mut command = holdfast();
+        command.args(["serve", "--data", data, "--config", file.to_str().unwrap()]).env(variable, value);
+        let output = command.output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{named}: {error}");
+        assert!(error.contains(named) && error.trim().lines().count() == 1, "{named}: {error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_demo_prints_requests_that_work_as_printed() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut process = Process::start(directory.path(), &["--demo"]);
+    process.terminate();
+    let mut text = String::new();
+    process.output.read_to_string(&mut text).unwrap();
+    let url = process.url.clone();
+    drop(process);
+
+    let process = Process::start(directory.path(), &["--demo"]);
+    let lines: String =
+        text.lines().map(|line| line.strip_prefix("  ").unwrap_or_default().to_owned() + "\n").collect();
+    let script = lines.replace(&url, &process.url);
+    let (requests, _watching) = script.split_once("# watch").expect("the last part watches and never ends");
+    let script = format!("set -e\n{}", requests.replace("curl ", "curl -sS --fail-with-body -w '\\n' "));
+    let output = Command::new("bash").args(["-c", &script]).stderr(Stdio::inherit()).output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{script}\n{printed}");
+    assert!(
+        printed.contains("스탠다드 더블") && printed.contains("\"HELD\"") && printed.contains("\"CONFIRMED\""),
+        "{printed}"
+    );
+}
+
+#[test]
+fn logs_are_text_or_json_with_the_request_id() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = holdfast()
+        .args(["serve", "--listen", "127.0.0.1:0", "--log", "json", "--data"])
+        .arg(directory.path())
+        .env("HOLDFAST_LOG_LEVEL", "debug")
+        .spawn()
+        .unwrap();
+    let mut first = [0; 80];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let line = String::from_utf8_lossy(&first).into_owned();
+    let url = line.split_whitespace().nth(3).unwrap().to_owned();
+    let asked =
+        Command::new("curl").args(["-sS", "-H", "x-request-id: tell-me", &format!("{url}/v1/room-types")]).output();
+    assert!(asked.unwrap().status.success());
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let log = String::from_utf8(output.stderr).unwrap();
+    let entries: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    assert!(entries.iter().any(|entry| entry["request_id"] == "tell-me" && entry["status"] == 200), "{log}");
+}

@@ -1,0 +1,91 @@
+//! A server process of its own for each test.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use holdfast_client::{Client, NewHold, RoomType};
+use jiff::civil::{Date, date};
+use uuid::Uuid;
+
+pub(crate) struct Process {
+    pub(crate) url: String,
+    /// What it printed before it was ready, and after.
+    pub(crate) output: BufReader<std::process::ChildStdout>,
+    child: Child,
+}
+
+pub(crate) fn holdfast() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
+    command.env("HOLDFAST_LOG_LEVEL", "warn").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+impl Process {
+    pub(crate) fn start(data: &Path, args: &[&str]) -> Self {
+        let mut command = holdfast();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(args).stderr(Stdio::inherit());
+        let mut child = command.spawn().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let url = line.strip_prefix("Holdfast is ready: ").and_then(|rest| rest.split_whitespace().next());
+        let url = url.unwrap_or_else(|| panic!("the server did not start: {line}")).to_owned();
+        Self { url, output, child }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::new(&self.url)
+    }
+
+    pub(crate) fn kill_9(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Sends SIGTERM; gives back how it ended and how long that took.
+    pub(crate) fn terminate(&mut self) -> (std::process::ExitStatus, Duration) {
+        let began = Instant::now();
+        let sent = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        (self.child.wait().unwrap(), began.elapsed())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Runs a command that ends by itself, soon.
+pub(crate) fn run(args: &[&str]) -> (i32, String) {
+    let mut child = holdfast().args(args).spawn().unwrap();
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > Duration::from_secs(20) {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    let mut text = String::from_utf8(stdout).unwrap();
+    stderr.as_slice().read_to_string(&mut text).unwrap();
+    (status.code().expect("it ended by itself"), text)
+}
+
+pub(crate) fn verify(data: &Path) -> (i32, String) {
+    run(&["verify", "--data", data.to_str().unwrap()])
+}
+
+/// Far enough ahead for any test.
+pub(crate) const NIGHT: Date = date(2_099, 6, 1);
+
+pub(crate) fn new_hold(room_type: &RoomType, night: Date) -> NewHold {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let key = Uuid::from_u64_pair(0x4000, (1 << 63) | NEXT.fetch_add(1, Ordering::Relaxed));
+    NewHold::new(room_type.id, night, night.tomorrow().unwrap(), key)
+}
