@@ -58,13 +58,16 @@ impl From<StoreError> for Refused {
     }
 }
 
+/// Makes the bytes that are sent and kept.
+pub type Render<T> = Box<dyn Fn(&T) -> Vec<u8> + Send>;
+
 /// Makes a command safe to repeat under a key.
 pub struct Once<T> {
     pub id: ReceiptId,
     /// Tells whether a repeated request is the same request.
     pub fingerprint: [u8; 32],
     /// Writes the answer down, to be given again.
-    pub render: Box<dyn Fn(&T) -> Vec<u8> + Send>,
+    pub render: Render<T>,
 }
 
 impl<T> std::fmt::Debug for Once<T> {
@@ -153,12 +156,14 @@ impl Runner<'_> {
             }
         }
         match result {
-            Ok(()) => tasks.into_iter().for_each(|task| task.answer()),
+            Ok(()) => tasks.into_iter().for_each(Task::answer),
             Err(error) => {
                 self.meters.failures.increment(1);
                 tracing::error!(%error, commands = tasks.len(), "a batch failed");
                 let refused = Refused::from(error);
-                tasks.into_iter().for_each(|task| task.refuse(refused.clone()));
+                for task in tasks {
+                    task.refuse(refused.clone());
+                }
             }
         }
     }
@@ -206,8 +211,8 @@ impl Runner<'_> {
 fn name_wanted_rows(rows: &mut Rows, limits: &Limits, tasks: &mut [&mut Box<dyn Task>]) {
     let at = Context { now: Timestamp::default(), limits };
     for task in tasks {
-        let named = guarded(|| rows.attempt(|rows| task.decide(rows, &at).and(Err::<(), _>(Stop::Missing))));
-        drop(named);
+        // What comes of it is undone, so it is of no interest, not even a panic: it will come again.
+        let _ = guarded(|| rows.attempt(|rows| task.decide(rows, &at).and(Err::<(), _>(Stop::Missing))));
     }
 }
 

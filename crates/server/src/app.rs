@@ -65,7 +65,7 @@ pub enum StartError {
 }
 
 /// How often old rows are cleared away while there is nothing much to clear.
-const TIDY_EVERY: Duration = Duration::from_secs(60);
+const TIDY_EVERY: Duration = Duration::from_mins(1);
 const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
 impl App {

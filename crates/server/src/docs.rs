@@ -39,10 +39,10 @@ pub fn add_problems(openapi: &mut utoipa::openapi::OpenApi) {
         .content("application/problem+json", content)
         .build();
     for item in openapi.paths.paths.values_mut() {
-        for operation in [&mut item.get, &mut item.post, &mut item.patch, &mut item.put, &mut item.delete] {
-            if let Some(operation) = operation {
-                operation.responses.responses.insert("default".into(), response.clone().into());
-            }
+        for operation in
+            [&mut item.get, &mut item.post, &mut item.patch, &mut item.put, &mut item.delete].into_iter().flatten()
+        {
+            operation.responses.responses.insert("default".into(), response.clone().into());
         }
     }
 }
@@ -147,15 +147,13 @@ fn write_operation(html: &mut String, operation: &Operation<'_>, openapi: &Value
         prose(value["summary"].as_str().unwrap_or_default())
     )
     .expect("writing to a string");
-    let parameters = value["parameters"].as_array().into_iter().flatten();
-    let rows: String = parameters
-        .map(|it| {
-            let required = if it["required"] == true { "required" } else { "" };
-            let (name, place, help) =
-                (text(&it["name"]), text(&it["in"]), prose(it["description"].as_str().unwrap_or("")));
-            format!("<tr><th>{name}<td>{place}<td>{required}<td>{help}")
-        })
-        .collect();
+    let mut rows = String::new();
+    for it in value["parameters"].as_array().into_iter().flatten() {
+        let required = if it["required"] == true { "required" } else { "" };
+        let (name, place) = (text(&it["name"]), text(&it["in"]));
+        let help = prose(it["description"].as_str().unwrap_or_default());
+        write!(rows, "<tr><th>{name}<td>{place}<td>{required}<td>{help}").expect("writing to a string");
+    }
     if !rows.is_empty() {
         write!(html, "<h3>Parameters</h3><table>{rows}</table>").expect("writing to a string");
     }

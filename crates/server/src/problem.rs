@@ -365,7 +365,7 @@ pub fn catalog() -> Vec<Problem> {
     problems
 }
 
-/// For the OpenAPI document.
+/// For the `OpenAPI` document.
 pub fn example() -> Value {
     let problem = Problem::from(&Rejection::RoomNotAvailable { date: jiff::civil::date(2026, 12, 24) });
     let mut members = problem.to_json(Language::English);

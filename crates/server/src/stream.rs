@@ -1,4 +1,4 @@
-//! Server-sent events: one CloudEvents 1.0 JSON per change.
+//! Server-sent events: one `CloudEvents` 1.0 JSON per change.
 //!
 //! Durable events come from the outbox and are never lost: a client that comes back with `Last-Event-ID`, or falls
 //! behind, is given them from the store. Events of holds are told to whoever listens at the moment.

@@ -1,4 +1,4 @@
-//! The embedded store: one SQLite file, one writer, readers beside it, derived rows in memory.
+//! The embedded store: one `SQLite` file, one writer, readers beside it, derived rows in memory.
 //!
 //! | module | what is in it |
 //! | --- | --- |

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 pub const FILE_NAME: &str = "holdfast.db";
 const LOCK_NAME: &str = "holdfast.lock";
 
-/// "HldF": tells our files from other SQLite databases.
+/// "HldF": tells our files from other `SQLite` databases.
 const APPLICATION_ID: i32 = 0x486c_6446;
 
 /// Each brings the schema one version further. Never edited once released, only added to.
@@ -132,13 +132,13 @@ pub(crate) fn open_reader(options: &OpenOptions) -> Result<Connection, OpenError
     connect(&options.file(), OpenFlags::SQLITE_OPEN_READ_ONLY, READER_CACHE_KIB)
 }
 
-/// Runs one of SQLite's own checks; the first complaint is an error.
+/// Runs one of `SQLite`'s own checks; the first complaint is an error.
 pub(crate) fn check_structure(connection: &Connection, path: &Path, pragma: &str) -> Result<(), OpenError> {
     let verdict: String = connection.query_row(pragma, [], |row| row.get(0)).map_err(|e| explain(path, e))?;
     if verdict == "ok" { Ok(()) } else { Err(OpenError::Damaged { path: path.into(), detail: verdict }) }
 }
 
-/// `cache_kib` is negative, as SQLite counts it.
+/// `cache_kib` is negative, as `SQLite` counts it.
 fn connect(path: &Path, flags: OpenFlags, cache_kib: i32) -> Result<Connection, OpenError> {
     let failed = |source| explain(path, source);
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;

@@ -82,7 +82,7 @@ impl SqliteStore {
         })
     }
 
-    /// The whole file as SQLite checks it; slow on large ones.
+    /// The whole file as `SQLite` checks it; slow on large ones.
     pub fn check_file(&self) -> Result<(), OpenError> {
         let connection = open::open_reader(&self.shared.options)?;
         open::check_structure(&connection, &self.shared.options.file(), "PRAGMA integrity_check(1)")
@@ -303,6 +303,7 @@ fn write(connection: &Connection, rows: &Rows, outbox: &[OutboxEntry]) -> rusqli
     shared::append_outbox(connection, outbox)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
 fn explain(error: rusqlite::Error) -> StoreError {
     use rusqlite::ErrorCode::{ConstraintViolation, DatabaseCorrupt, NotADatabase};
     match error.sqlite_error_code() {

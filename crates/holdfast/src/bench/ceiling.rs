@@ -24,9 +24,10 @@ struct NewHold {
     client_hold_key: String,
 }
 
+/// The members of our own answer.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Hold {
+struct Answer {
     hold_id: Uuid,
     room_type_id: u64,
     check_in: String,
@@ -69,8 +70,8 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
     Ok(axum::serve(listener, router).await?)
 }
 
-async fn hold(Json(body): Json<NewHold>) -> (StatusCode, Json<Hold>) {
-    let hold = Hold {
+async fn hold(Json(body): Json<NewHold>) -> (StatusCode, Json<Answer>) {
+    let answer = Answer {
         hold_id: Uuid::nil(),
         room_type_id: body.room_type_id,
         check_in: body.check_in,
@@ -83,7 +84,7 @@ async fn hold(Json(body): Json<NewHold>) -> (StatusCode, Json<Hold>) {
         price: 90_000,
         currency: "KRW",
     };
-    (StatusCode::CREATED, Json(hold))
+    (StatusCode::CREATED, Json(answer))
 }
 
 async fn availability() -> Json<Availability> {

@@ -71,7 +71,7 @@ async fn show_progress(name: &str, time: Duration, rounds: &AtomicU64) {
     bar.set_style(ProgressStyle::with_template("  {msg:44} {bar:24} {prefix}").expect("the template is right"));
     let began = Instant::now();
     while began.elapsed() < time {
-        tokio::time::sleep(Duration::from_millis(200).min(time - began.elapsed().min(time))).await;
+        tokio::time::sleep(Duration::from_millis(200).min(time.saturating_sub(began.elapsed()))).await;
         let rate = rounds.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64();
         bar.set_prefix(format!("{rate:.0}/s"));
         bar.set_position(began.elapsed().as_millis() as u64);

@@ -1,4 +1,4 @@
-//! Events as CloudEvents 1.0.
+//! Events as `CloudEvents` 1.0.
 
 use holdfast_core::{Event, Timestamp};
 use serde::Serialize;

@@ -15,7 +15,7 @@ async fn a_room_type_is_created_listed_read_and_changed() {
         let created = app.admin().create_room_type(&draft).await.unwrap();
         assert_eq!((created.currency.as_str(), created.time_zone.as_str()), ("KRW", "Asia/Seoul"));
         assert_eq!(app.admin().room_type(created.id).await.unwrap(), created);
-        assert_eq!(app.admin().room_types(None).await.unwrap().items, [created.clone()]);
+        assert_eq!(app.admin().room_types(None).await.unwrap().items, std::slice::from_ref(&created));
 
         let change = RoomTypeChange { base_price: Some(0), ..RoomTypeChange::default() };
         let changed = app.admin().change_room_type(created.id, &change).await.unwrap();

@@ -25,14 +25,14 @@ impl Listening {
         Self { bytes: Box::pin(response.bytes_stream()), buffer: String::new() }
     }
 
-    /// The next event: its id and its CloudEvent.
+    /// The next event: its id and its `CloudEvent`.
     async fn next(&mut self) -> (String, Value) {
         loop {
             if let Some((event, rest)) = self.buffer.split_once("\n\n") {
                 let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
                 let found = field("id:").zip(field("data:"));
                 let found = found.map(|(id, data)| (id.to_owned(), serde_json::from_str(data).unwrap()));
-                self.buffer = rest.to_owned();
+                self.buffer = String::from(rest);
                 match found {
                     Some(event) => return event,
                     None => continue,

@@ -1,0 +1,143 @@
+//! Bad input of every kind is answered with 400 `INVALID_INPUT` that names the field, and changes nothing.
+
+use crate::support::{TestApp, day, fresh_key, with_app};
+
+/// A JSON object from members; `member` is taken out, and put back with `value` unless that is empty.
+fn with_member(members: &[(&str, String)], member: &str, value: &str) -> String {
+    let mut members: Vec<_> = members.iter().filter(|(name, _)| *name != member).cloned().collect();
+    if !value.is_empty() {
+        members.push((member, value.to_owned()));
+    }
+    let members: Vec<_> = members.iter().map(|(name, value)| format!("{name:?}:{value}")).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+/// `field` is the one that must be named; any will do if it is empty.
+async fn check(app: &TestApp, method: &str, path: &str, body: &str, field: &str) {
+    let answer = app.send(method, path, &[("content-type", "application/json")], body).await;
+    assert_eq!(answer.refusal(), (400, "INVALID_INPUT"), "{method} {path} {body}");
+    let named = answer.json["field"].as_str().unwrap();
+    assert!(field.is_empty() || named == field, "{method} {path} {body}: {named} is named, not {field}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_the_members_of_a_hold() {
+    let cases: [(&str, &[&str]); 5] = [
+        ("roomTypeId", &["", "null", "\"1\"", "1.5", "0", "-1", "9007199254740992", "[1]", "true"]),
+        (
+            "checkIn",
+            &["", "null", "5", r#""""#, r#""2027-3-2""#, r#""2027-02-30""#, r#""2027-13-01""#, r#""20270302""#],
+        ),
+        ("checkOut", &["", r#""2027-03-02 ""#, r#""0000-00-00""#, r#""2027-03-02T00:00""#, r#""+002027-03-02""#, "{}"]),
+        ("userId", &["0", "-5", "\"1\"", "9007199254740992", "1.0", "{}"]),
+        ("clientHoldKey", &["", "null", "7", r#""""#, r#""not-a-key""#]),
+    ];
+    with_app(async |app| {
+        let room_type = app.room_type(5).await;
+        let quoted = |text: String| format!("{text:?}");
+        let members = [
+            ("roomTypeId", room_type.id.to_string()),
+            ("checkIn", quoted(day(1).to_string())),
+            ("checkOut", quoted(day(2).to_string())),
+            ("userId", "1".to_owned()),
+            ("clientHoldKey", quoted(fresh_key().to_string())),
+        ];
+        for (field, value) in cases.iter().flat_map(|(field, values)| values.iter().map(move |value| (field, value))) {
+            check(app, "POST", "/v1/holds", &with_member(&members, field, value), field).await;
+        }
+        let shown = app.admin().availability(room_type.id, day(1), day(2)).await.unwrap();
+        assert_eq!(shown.available, 5, "nothing is held");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_the_members_of_a_room_type() {
+    let long = format!("{:?}", "x".repeat(201));
+    let cases: [(&str, &[&str]); 6] = [
+        ("name", &["", r#""""#, r#""  ""#, &long, r#""a\u0000b""#, "5", "null"]),
+        ("totalQuantity", &["", "-1", "1000001", "1.5", "null", "\"5\""]),
+        ("basePrice", &["", "-1", "1000000000001", "\"5\"", "1e3"]),
+        ("currency", &[r#""krw""#, r#""KRWX""#, r#""원""#, "5"]),
+        ("timeZone", &[r#""Seoul""#, r#""""#, r#""../../etc/passwd""#, r#""+09:00""#]),
+        ("description", &["5", "[]"]),
+    ];
+    with_app(async |app| {
+        let members = [("name", "\"x\"".to_owned()), ("totalQuantity", "1".to_owned()), ("basePrice", "1".to_owned())];
+        for (field, value) in cases.iter().flat_map(|(field, values)| values.iter().map(move |value| (field, value))) {
+            check(app, "POST", "/v1/room-types", &with_member(&members, field, value), field).await;
+        }
+        assert_eq!(app.admin().room_types(None).await.unwrap().items, [], "nothing was created");
+        let room_type = app.room_type(1).await;
+        let path = format!("/v1/room-types/{}", room_type.id);
+        for (field, value) in [("totalQuantity", "-1"), ("name", "\"\""), ("basePrice", "true"), ("timeZone", "\"?\"")]
+        {
+            check(app, "PATCH", &path, &with_member(&[], field, value), field).await;
+        }
+        for (field, value) in [("from", "\"2027-03-00\""), ("to", ""), ("to", "\"2027-03-05\"")] {
+            let members = [("from", "\"2027-03-05\"".to_owned()), ("to", "\"2027-03-06\"".to_owned())];
+            check(app, "POST", &format!("{path}/close-nights"), &with_member(&members, field, value), field).await;
+        }
+        assert_eq!(app.admin().room_type(room_type.id).await.unwrap(), room_type, "nothing was changed");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_the_body_as_a_whole() {
+    with_app(async |app| {
+        for body in [
+            "",
+            "{",
+            "[]",
+            "5",
+            "null",
+            "{\"a\":1}x",
+            "\u{feff}{}",
+            r#"{"name":"\ud800"}"#,
+            r#"{"name":"x","totalQuantity":1e400,"basePrice":1}"#,
+            &"[".repeat(100_000),
+        ] {
+            check(app, "POST", "/v1/room-types", body, "").await;
+            check(app, "POST", "/v1/holds", body, "").await;
+            check(app, "POST", "/v1/holds:batch", body, "").await;
+        }
+        assert_eq!(app.admin().room_types(None).await.unwrap().items, []);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_the_path_and_the_query() {
+    let cases = [
+        ("GET", "/v1/room-types/0", "id"),
+        ("GET", "/v1/room-types/-1", "id"),
+        ("GET", "/v1/room-types/abc", "id"),
+        ("GET", "/v1/room-types/9007199254740992", "id"),
+        ("GET", "/v1/room-types/99999999999999999999", "id"),
+        ("GET", "/v1/room-types?limit=0", "limit"),
+        ("GET", "/v1/room-types?limit=-1", "limit"),
+        ("GET", "/v1/room-types?limit=x", "limit"),
+        ("GET", "/v1/room-types?cursor=%21", "cursor"),
+        ("GET", "/v1/room-types?cursor=AAAA", "cursor"),
+        ("GET", "/v1/room-types/1/availability", "checkIn"),
+        ("GET", "/v1/room-types/1/availability?checkIn=2027-03-01", "checkOut"),
+        ("GET", "/v1/room-types/1/availability?checkIn=2027-03-02&checkOut=2027-03-02", "checkOut"),
+        ("GET", "/v1/room-types/1/availability?checkIn=%ff&checkOut=2027-03-02", "query"),
+        ("GET", "/v1/reservations?status=LOST", "status"),
+        ("GET", "/v1/reservations?userId=0", "userId"),
+        ("GET", "/v1/reservations?roomTypeId=x", "roomTypeId"),
+        ("GET", "/v1/holds/xyz?userId=1", "holdId"),
+        ("DELETE", "/v1/holds/xyz?userId=1", "holdId"),
+        ("POST", "/v1/holds/xyz/confirm?userId=1", "holdId"),
+        ("POST", "/v1/reservations/0/cancel?userId=1", "id"),
+        ("GET", "/v1/holds/%ff?userId=1", "path"),
+        ("GET", "/v1/stream?userId=x", "userId"),
+    ];
+    with_app(async |app| {
+        for (method, path, field) in cases {
+            check(app, method, path, "", field).await;
+        }
+    })
+    .await;
+}
