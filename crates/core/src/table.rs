@@ -128,6 +128,8 @@ struct Undo<K, V> {
 enum Before<V> {
     /// Nothing was known of the row.
     Unknown,
+    /// It had been asked for.
+    Wanted,
     Row(Option<V>),
     /// The row is large and changed a little: change it back.
     Count(Count),
@@ -204,10 +206,23 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         Ok(keys)
     }
 
+    /// Writes a row whose key nobody has used before; it need not have been looked for.
+    pub fn insert(&mut self, key: K, row: V) {
+        let before = match self.cells.insert(key.clone(), Cell::Known(Some(row))) {
+            None => Before::Unknown,
+            Some(Cell::Wanted) => Before::Wanted,
+            Some(Cell::Known(None)) => Before::Row(None),
+            Some(Cell::Known(Some(_))) => panic!("{key:?} is there already"),
+        };
+        self.journal(key, before);
+    }
+
+    /// Writes a row that was looked for, whether it was there or not.
     pub fn put(&mut self, key: K, row: V) {
         self.write(key, Some(row));
     }
 
+    /// Removes a row that was looked for.
     pub fn delete(&mut self, key: K) {
         self.write(key, None);
     }
@@ -222,17 +237,19 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         // Whether the store has the row is told by the first entry of a key, so that one is written in full.
         let before = if row.is_some() { Before::Count(count) } else { Before::Row(None) };
         row.get_or_insert_default().recount(count);
-        self.journal.push(Undo { stamp: self.stamp, key: key.clone(), before });
+        self.journal(key.clone(), before);
         Ok(())
     }
 
     fn write(&mut self, key: K, row: Option<V>) {
-        assert!(self.upkeep.is_none(), "memory is written by absorbing a committed working set");
-        let before = match self.cells.insert(key.clone(), Cell::Known(row)) {
-            Some(Cell::Known(before)) => Before::Row(before),
-            Some(Cell::Wanted) => panic!("{key:?} is written before it was loaded"),
-            None => Before::Unknown,
+        let Some(Cell::Known(before)) = self.cells.insert(key.clone(), Cell::Known(row)) else {
+            panic!("{key:?} is written before it was looked for");
         };
+        self.journal(key, Before::Row(before));
+    }
+
+    fn journal(&mut self, key: K, before: Before<V>) {
+        assert!(self.upkeep.is_none(), "memory is written by absorbing a committed working set");
         self.journal.push(Undo { stamp: self.stamp, key, before });
     }
 
@@ -271,7 +288,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         first
             .into_iter()
             .map(|undo| Change {
-                is_new: matches!(undo.before, Before::Unknown | Before::Row(None)),
+                is_new: matches!(undo.before, Before::Unknown | Before::Wanted | Before::Row(None)),
                 key: &undo.key,
                 row: self.peek(&undo.key).flatten().filter(|row| !row.is_void()),
             })
@@ -335,6 +352,9 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
             match undo.before {
                 Before::Unknown => {
                     self.cells.remove(&undo.key);
+                }
+                Before::Wanted => {
+                    self.cells.insert(undo.key, Cell::Wanted);
                 }
                 Before::Row(row) => {
                     self.cells.insert(undo.key, Cell::Known(row));
@@ -509,13 +529,16 @@ mod tests {
     fn undoing_restores_what_was_there_and_keeps_earlier_writes() {
         let mut table = Texts::default();
         table.supply(1, Some(lasting("old")));
+        table.want(&4);
         table.begin(1);
-        table.put(2, lasting("kept"));
+        table.insert(2, lasting("kept"));
         table.begin(2);
         table.put(1, lasting("new"));
         table.delete(2);
-        table.put(3, lasting("gone"));
+        table.insert(3, lasting("gone"));
+        table.insert(4, lasting("gone"));
         table.roll_back(2);
+        assert!(table.get(&4).is_err(), "a row that was asked for is asked for again");
         assert_eq!(table.get(&1).unwrap(), Some(&lasting("old")));
         assert_eq!(table.changes(), [Change { is_new: true, key: &2, row: Some(&lasting("kept")) }]);
         assert!(table.get(&3).is_err(), "a row that was only written is unknown again");
@@ -526,7 +549,8 @@ mod tests {
         let mut table = Texts::default();
         table.supply(1, Some(lasting("old")));
         table.supply(2, None);
-        for key in [3, 2, 1, 1] {
+        table.insert(3, lasting("new"));
+        for key in [2, 1, 1] {
             table.put(key, lasting("new"));
         }
         let is_new: Vec<_> = table.changes().iter().map(|change| (*change.key, change.is_new)).collect();
@@ -540,7 +564,8 @@ mod tests {
         memory.keep(2, Some(lasting("two")));
         memory.keep(9, Some(lasting("nine")));
         let mut table = Texts::default();
-        table.put(3, lasting("three"));
+        table.insert(3, lasting("three"));
+        table.supply(1, Some(lasting("one")));
         table.delete(1);
         assert!(table.scan(&Upto(5)).is_err());
         table.answer_from(&memory);
@@ -579,14 +604,15 @@ mod tests {
         memory.keep(1, Some(lasting("old")));
         let mut table = Texts::default();
         assert!(table.scan(&Upto(5)).is_err());
-        table.put(1, lasting("new"));
+        table.want(&1);
+        table.insert(1, lasting("new"));
         table.answer_from(&memory);
         assert_eq!(table.get(&1).unwrap(), Some(&lasting("new")));
     }
 
     #[test]
-    #[should_panic(expected = "is written before it was loaded")]
-    fn a_row_that_was_asked_for_is_not_written_before_it_is_known() {
+    #[should_panic(expected = "is written before it was looked for")]
+    fn a_row_that_may_be_there_is_not_written_before_it_is_known() {
         let mut table = Texts::default();
         table.want(&1);
         table.put(1, lasting("blind"));
@@ -607,7 +633,7 @@ mod tests {
     fn memory_takes_over_the_final_value_of_a_row_written_twice() {
         let mut memory = Texts::complete();
         let mut table = Texts::default();
-        table.put(1, lasting("first"));
+        table.insert(1, lasting("first"));
         table.put(1, lasting("second"));
         memory.absorb(&mut table);
         assert_eq!(memory.get(&1).unwrap(), Some(&lasting("second")));

@@ -1,6 +1,6 @@
 //! What the store keeps in memory: all derived rows, and a cache of the others. There is one writer, so it is exact.
 
-use holdfast_core::hold::{self, HOLD_TTL_MAX};
+use holdfast_core::hold::HOLD_TTL_MAX;
 use holdfast_core::id::HoldId;
 use holdfast_core::stay::{self, StayHold};
 use holdfast_core::table::{Table, TableSet};
@@ -47,11 +47,11 @@ impl Memory {
     fn remember(&mut self, holds: &[StayHold], now: Timestamp) {
         let mut rows = Rows::default();
         for hold in holds {
-            hold::want_counts(&mut rows, hold.owner, &hold.claim);
+            stay::hold::want_derived(&mut rows, hold);
         }
         rows.answer_from(&self.rows);
         for hold in holds {
-            stay::hold::remember(&mut rows, hold, now).expect("all counts are in memory");
+            stay::hold::remember(&mut rows, hold, now).expect("all derived rows are in memory");
         }
         self.rows.absorb(&mut rows);
     }

@@ -101,7 +101,7 @@ impl Command for PlaceHold {
             },
         };
         remember(rows, &hold, at.now)?;
-        rows.stay.holds.put(hold.id, hold.clone());
+        rows.stay.holds.insert(hold.id, hold.clone());
         rows.emit(Event::StayHoldPlaced(hold.clone()));
         Ok(hold)
     }
@@ -216,7 +216,7 @@ impl Command for ConfirmHold {
             confirmed_at: at.now,
             state: ReservationState::Confirmed,
         };
-        rows.stay.reservations.put(reservation.id, reservation.clone());
+        rows.stay.reservations.insert(reservation.id, reservation.clone());
         rows.emit(Event::StayReservationConfirmed(reservation.clone()));
         Ok(reservation)
     }
@@ -246,6 +246,13 @@ pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<StayHold> {
     let hold = rows.stay.holds.get(&id)?.cloned().ok_or(Rejection::StayHoldNotFound)?;
     actor.must_own(hold.owner)?;
     Ok(hold)
+}
+
+/// Says which rows [`remember`] will write.
+pub fn want_derived(rows: &mut Rows, hold: &StayHold) {
+    hold::want_counts(rows, hold.owner, &hold.claim);
+    rows.stay.by_dates.want(&dates_key_of(hold));
+    rows.stay.by_client_key.want(&client_key_of(hold));
 }
 
 /// Writes down what is derived from a live hold: its counts and the two pointers to it. Stores that keep derived rows
@@ -287,9 +294,7 @@ fn open_hold(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decis
     for date in hold.dates.nights() {
         rows.stay.nights.want(&NightId { room_type: hold.room_type, date });
     }
-    rows.stay.by_dates.want(&dates_key_of(&hold));
-    rows.stay.by_client_key.want(&client_key_of(&hold));
-    hold::want_counts(rows, hold.owner, &hold.claim);
+    want_derived(rows, &hold);
     Ok(hold)
 }
 

@@ -103,7 +103,7 @@ impl Command for CreateRoomType {
             zone: Zone::parse("Asia/Seoul").expect("the default zone exists"),
         };
         let room_type = draft.apply_to(&blank)?;
-        rows.stay.room_types.put(room_type.id, room_type.clone());
+        rows.stay.room_types.insert(room_type.id, room_type.clone());
         Ok(room_type)
     }
 }

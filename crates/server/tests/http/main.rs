@@ -7,5 +7,6 @@ mod conventions;
 mod documents;
 mod races;
 mod stays;
+mod store_away;
 mod stream;
 mod support;

@@ -79,6 +79,11 @@ impl TestApp {
         self.clock.advance(span);
     }
 
+    /// The file behind the server, for tests that get in its way.
+    pub(crate) fn file(&self) -> std::path::PathBuf {
+        self.store.path().join("holdfast.db")
+    }
+
     pub(crate) async fn room_type(&self, total_quantity: u32) -> RoomType {
         self.admin().create_room_type(&NewRoomType::new("객실", total_quantity, 100_000)).await.unwrap()
     }

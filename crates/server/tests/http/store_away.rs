@@ -1,0 +1,37 @@
+//! A store that does not take what it is given: another process sits on the file.
+
+use std::time::Duration;
+
+use holdfast_client::HoldStatus;
+
+use crate::support::{code, day, new_hold, placed, refused, with_app};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failing_commit_fails_its_batch_cleanly_and_those_behind_it_time_out() {
+    with_app(async |app| {
+        let room_type = app.room_type(3).await;
+        let before = placed(app, 1, &room_type, day(1), day(2)).await;
+        let blocker = rusqlite::Connection::open(app.file()).unwrap();
+        blocker.execute_batch("BEGIN IMMEDIATE").unwrap();
+
+        let first = async { code(app.guest(2).place_hold(&new_hold(&room_type, day(1), day(2))).await) };
+        let second = async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            code(app.guest(3).place_hold(&new_hold(&room_type, day(1), day(2))).await)
+        };
+        let reading = async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            app.guest(1).hold(before.hold_id).await.expect("reading goes on meanwhile").status
+        };
+        let (first, second, status) = tokio::join!(first, second, reading);
+        assert_eq!(first, refused(503, "STORE_UNAVAILABLE"));
+        assert_eq!(second, refused(409, "LOCK_TIMEOUT"), "it never had its turn");
+        assert_eq!(status, HoldStatus::Held);
+
+        blocker.execute_batch("ROLLBACK").unwrap();
+        placed(app, 4, &room_type, day(1), day(2)).await;
+        let night = &app.admin().availability(room_type.id, day(1), day(2)).await.unwrap().nights[0];
+        assert_eq!(night.hold_count, 2, "who was refused holds nothing");
+    })
+    .await;
+}
