@@ -71,6 +71,12 @@ impl Rows {
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
+    /// Forgets everything, to be used for the next batch.
+    pub fn clear(&mut self) {
+        self.tables.clear();
+        self.events.take();
+    }
+
     /// The next number of a sequence.
     pub fn next_id(&mut self, sequence: Sequence) -> Result<u64, Missing> {
         let range = *self.ids.get(&sequence)?.unwrap_or(&IdRange { next: 1, last: crate::id::ID_MAX });

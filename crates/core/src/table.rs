@@ -79,6 +79,8 @@ pub trait TableSet {
     fn answer_from(&mut self, memory: &Self);
     /// As a store's memory: take over what a committed working set learned and changed.
     fn absorb(&mut self, committed: &mut Self);
+    /// Forget everything, and keep the room for the next batch.
+    fn clear(&mut self);
     /// As a store's memory: forget rows that have ended, and cached rows beyond `cached_max` per table.
     fn tidy(&mut self, now: Timestamp, cached_max: usize);
 }
@@ -419,6 +421,18 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
         }
     }
 
+    fn clear(&mut self) {
+        // Room for an ordinary batch; what a huge one needed is given back.
+        const CELLS_KEPT: usize = 4_096;
+        self.cells.clear();
+        self.cells.shrink_to(CELLS_KEPT);
+        self.wanted.clear();
+        self.scans_wanted.clear();
+        self.scans_known.clear();
+        self.supplied.clear();
+        self.journal.clear();
+    }
+
     fn tidy(&mut self, now: Timestamp, cached_max: usize) {
         let Some(upkeep) = &mut self.upkeep else {
             if self.cells.len() > cached_max {
@@ -476,6 +490,10 @@ macro_rules! table_set {
             fn absorb(&mut self, committed: &mut Self) {
                 let Self { $($field),+ } = self;
                 $($crate::table::TableSet::absorb($field, &mut committed.$field);)+
+            }
+            fn clear(&mut self) {
+                let Self { $($field),+ } = self;
+                $($crate::table::TableSet::clear($field);)+
             }
             fn tidy(&mut self, now: $crate::time::Timestamp, cached_max: usize) {
                 let Self { $($field),+ } = self;

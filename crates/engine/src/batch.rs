@@ -94,7 +94,7 @@ impl Batch {
 
     /// Runs the batch here and now, without an engine: for simulations, where every step must be repeatable.
     pub async fn run(self, store: &dyn Store, sink: &dyn EventSink, limits: &Limits) {
-        Runner { store, sink, limits, meters: Meters::new() }.run(self.tasks).await;
+        Runner { store, sink, limits, meters: Meters::new(), rows: Rows::default() }.run(self.tasks).await;
     }
 }
 
@@ -110,6 +110,8 @@ pub(crate) struct Runner<'a> {
     pub sink: &'a dyn EventSink,
     pub limits: &'a Limits,
     pub meters: Meters,
+    /// The working set, empty between batches.
+    pub rows: Rows,
 }
 
 /// What is measured of every batch.
@@ -135,7 +137,7 @@ impl Meters {
 
 impl Runner<'_> {
     /// Runs one batch to its end; every task is answered.
-    pub(crate) async fn run(&self, mut tasks: Vec<Box<dyn Task>>) {
+    pub(crate) async fn run(&mut self, mut tasks: Vec<Box<dyn Task>>) {
         tasks.retain(|task| task.take_turn());
         if tasks.is_empty() {
             return;
@@ -168,17 +170,18 @@ impl Runner<'_> {
         }
     }
 
-    async fn decide_and_commit(&self, tasks: &mut [Box<dyn Task>]) -> Result<(), StoreError> {
+    async fn decide_and_commit(&mut self, tasks: &mut [Box<dyn Task>]) -> Result<(), StoreError> {
         let mut session = self.store.begin().await?;
-        let mut rows = Rows::default();
+        let rows = &mut self.rows;
+        rows.clear();
 
         let began = Instant::now();
         let mut undecided: Vec<&mut Box<dyn Task>> = tasks.iter_mut().collect();
-        name_wanted_rows(&mut rows, self.limits, &mut undecided);
+        name_wanted_rows(rows, self.limits, &mut undecided);
         let mut now = Timestamp::default();
         for _ in 0..LOADS_MAX {
-            now = session.load(&mut rows).await?;
-            undecided = decide_all(&mut rows, &Context { now, limits: self.limits }, undecided);
+            now = session.load(rows).await?;
+            undecided = decide_all(rows, &Context { now, limits: self.limits }, undecided);
             if undecided.is_empty() {
                 break;
             }
@@ -196,7 +199,7 @@ impl Runner<'_> {
         let events = rows.events.take();
         let durable = events.iter().filter(|event| event.is_durable());
         let outbox: Vec<_> = durable.map(|event| self.sink.encode(event, now)).collect();
-        let mut outbox_ids = session.commit(&mut rows, &outbox).await?.into_iter();
+        let mut outbox_ids = session.commit(rows, &outbox).await?.into_iter();
         self.meters.commit_seconds.record(began.elapsed());
         let published = events.into_iter().map(|event| {
             let outbox_id = if event.is_durable() { outbox_ids.next() } else { None };

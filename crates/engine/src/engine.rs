@@ -61,8 +61,14 @@ impl Engine {
         let thread = {
             let (store, waiting, settings) = (store.clone(), waiting.clone(), settings.clone());
             std::thread::Builder::new().name("engine".into()).spawn(move || {
-                let runner = Runner { store: &*store, sink: &*sink, limits: &settings.limits, meters: Meters::new() };
-                runtime.block_on(run_batches(&runner, tasks, &waiting));
+                let mut runner = Runner {
+                    store: &*store,
+                    sink: &*sink,
+                    limits: &settings.limits,
+                    meters: Meters::new(),
+                    rows: Rows::default(),
+                };
+                runtime.block_on(run_batches(&mut runner, tasks, &waiting));
             })?
         };
         Ok((Self { shared: Arc::new(Shared { queue, waiting, store, settings }) }, thread))
@@ -127,7 +133,11 @@ impl Engine {
     }
 }
 
-async fn run_batches(runner: &Runner<'_>, mut queue: mpsc::UnboundedReceiver<Box<dyn Task>>, waiting: &AtomicUsize) {
+async fn run_batches(
+    runner: &mut Runner<'_>,
+    mut queue: mpsc::UnboundedReceiver<Box<dyn Task>>,
+    waiting: &AtomicUsize,
+) {
     while let Some(first) = queue.recv().await {
         let mut weight = first.weight();
         let mut tasks = vec![first];

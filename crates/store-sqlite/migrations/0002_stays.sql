@@ -16,7 +16,7 @@ CREATE TABLE room_type_stock (
     target_date    TEXT NOT NULL,
     total_quantity INTEGER NOT NULL,
     reserved_count INTEGER NOT NULL,
-    closed         INTEGER NOT NULL CONSTRAINT room_type_stock_closed CHECK (closed IN (0, 1)),
+    closed         INTEGER NOT NULL CONSTRAINT room_type_stock_closed CHECK (closed BETWEEN 0 AND 1),
     CONSTRAINT room_type_stock_pk PRIMARY KEY (room_type_id, target_date),
     -- The last line against selling twice, never the first.
     CONSTRAINT room_type_stock_not_oversold CHECK (reserved_count BETWEEN 0 AND total_quantity)
@@ -38,7 +38,9 @@ CREATE TABLE stay_hold (
     state          TEXT NOT NULL,
     reservation_id INTEGER,
     replaced_by    BLOB,
-    CONSTRAINT stay_hold_state CHECK (state IN ('HELD', 'CONFIRMED', 'CANCELLED', 'REPLACED')),
+    -- Spelled out: a list would be made into a temporary table for every row written.
+    CONSTRAINT stay_hold_state
+        CHECK (state = 'HELD' OR state = 'CONFIRMED' OR state = 'CANCELLED' OR state = 'REPLACED'),
     CONSTRAINT stay_hold_confirmed CHECK ((state = 'CONFIRMED') = (reservation_id IS NOT NULL)),
     CONSTRAINT stay_hold_replaced CHECK ((state = 'REPLACED') = (replaced_by IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
