@@ -38,6 +38,7 @@ pub struct Client {
     user: Option<u64>,
     token: Option<String>,
     language: Option<String>,
+    idempotency_key: Option<String>,
 }
 
 /// A part of a list.
@@ -53,7 +54,7 @@ impl Client {
     /// `url` is where the server answers, like `http://127.0.0.1:8080`.
     pub fn new(url: impl Into<String>) -> Self {
         let url = url.into().trim_end_matches('/').to_owned();
-        Self { http: reqwest::Client::new(), url, user: None, token: None, language: None }
+        Self { http: reqwest::Client::new(), url, user: None, token: None, language: None, idempotency_key: None }
     }
 
     /// Names the caller, for servers without auth.
@@ -74,6 +75,12 @@ impl Client {
         Self { language: Some(language.into()), ..self.clone() }
     }
 
+    /// Makes calls safe to repeat: the first success under a key is given again. Take a new key for each new request.
+    #[must_use]
+    pub fn with_idempotency_key(&self, key: impl Into<String>) -> Self {
+        Self { idempotency_key: Some(key.into()), ..self.clone() }
+    }
+
     /// A request as this caller, for what has no method of its own.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let mut request = self.http.request(method, format!("{}{path}", self.url));
@@ -85,6 +92,9 @@ impl Client {
         }
         if let Some(language) = &self.language {
             request = request.header("accept-language", language);
+        }
+        if let Some(key) = &self.idempotency_key {
+            request = request.header("idempotency-key", key);
         }
         request
     }

@@ -39,6 +39,13 @@ pub struct RoomTypeChange {
     pub total_quantity: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_price: Option<i64>,
+    /// `Some(None)` removes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

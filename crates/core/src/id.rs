@@ -38,7 +38,7 @@ number_id!(
     UserId
 );
 
-/// The name of a hold, made by the edge. It is a UUID of version 7: it begins with the time at which it was made, and
+/// The name of a hold. It is a UUID of version 7: it begins with the time at which it was made, and
 /// stores rely on that to keep holds in order of age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HoldId(pub Uuid);

@@ -21,6 +21,7 @@ pub mod command;
 pub mod event;
 pub mod hold;
 pub mod id;
+mod map;
 pub mod money;
 pub mod receipt;
 pub mod rejection;

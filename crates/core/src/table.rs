@@ -5,12 +5,13 @@
 //! The same type serves a store as its memory: there a *complete* table knows everything, and a row it does not have
 //! does not exist.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::RangeInclusive;
 
 use crate::command::Missing;
+use crate::map::Map;
 use crate::time::Timestamp;
 
 /// What a table holds.
@@ -88,7 +89,7 @@ pub trait TableSet {
 /// Rows of one kind, by key.
 #[derive(Debug)]
 pub struct Table<K, V, S = NoScan> {
-    cells: Cells<K, V>,
+    cells: Map<K, Cell<V>>,
     wanted: Vec<K>,
     scans_wanted: Vec<S>,
     scans_known: Vec<S>,
@@ -109,8 +110,6 @@ pub struct Change<'a, K, V> {
     /// `None` if it was deleted.
     pub row: Option<&'a V>,
 }
-
-type Cells<K, V> = HashMap<K, Cell<V>, foldhash::fast::RandomState>;
 
 #[derive(Clone, Debug)]
 enum Cell<V> {
@@ -145,10 +144,10 @@ struct Upkeep<K> {
     ends: BTreeMap<i64, Vec<K>>,
 }
 
-impl<K, V, S> Default for Table<K, V, S> {
+impl<K: Key, V: Row, S: Scan<K>> Default for Table<K, V, S> {
     fn default() -> Self {
         Self {
-            cells: HashMap::default(),
+            cells: Map::small(),
             wanted: Vec::new(),
             scans_wanted: Vec::new(),
             scans_known: Vec::new(),
@@ -163,7 +162,12 @@ impl<K, V, S> Default for Table<K, V, S> {
 impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     /// A table that knows all its rows: what it does not have does not exist.
     pub fn complete() -> Self {
-        Self { upkeep: Some(Upkeep { ordered: BTreeSet::new(), ends: BTreeMap::new() }), ..Self::default() }
+        Self { upkeep: Some(Upkeep { ordered: BTreeSet::new(), ends: BTreeMap::new() }), ..Self::cache() }
+    }
+
+    /// A table that remembers some of a store's rows.
+    pub fn cache() -> Self {
+        Self { cells: Map::large(), ..Self::default() }
     }
 
     /// The row, or that there is none, or that it has to be loaded first.
@@ -269,7 +273,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// A store's answer. What the working set has written itself is newer and stays.
     pub fn supply(&mut self, key: K, row: Option<V>) {
-        let cell = self.cells.entry(key.clone()).or_insert(Cell::Wanted);
+        let cell = self.cells.get_or_insert(key.clone(), Cell::Wanted);
         if matches!(cell, Cell::Wanted) {
             *cell = Cell::Known(row);
             self.supplied.push(key);
@@ -396,7 +400,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
         let Some(upkeep) = &memory.upkeep else { return };
         for scan in std::mem::take(&mut self.scans_wanted) {
             for key in upkeep.ordered.range(scan.range()) {
-                let cell = self.cells.entry(key.clone()).or_insert(Cell::Wanted);
+                let cell = self.cells.get_or_insert(key.clone(), Cell::Wanted);
                 if matches!(cell, Cell::Wanted) {
                     *cell = Cell::Known(memory.peek(key).flatten().cloned());
                 }
@@ -424,8 +428,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
     fn clear(&mut self) {
         // Room for an ordinary batch; what a huge one needed is given back.
         const CELLS_KEPT: usize = 4_096;
-        self.cells.clear();
-        self.cells.shrink_to(CELLS_KEPT);
+        self.cells.clear(CELLS_KEPT);
         self.wanted.clear();
         self.scans_wanted.clear();
         self.scans_known.clear();
@@ -436,7 +439,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
     fn tidy(&mut self, now: Timestamp, cached_max: usize) {
         let Some(upkeep) = &mut self.upkeep else {
             if self.cells.len() > cached_max {
-                self.cells.clear();
+                self.cells.clear(0);
             }
             return;
         };

@@ -4,8 +4,8 @@
 //! decides nothing.
 //!
 //! # Adding a store
-//! Implement [`Store`] (and the per-vertical lists it builds on) and run the conformance suite against it. `load` asks
-//! each table of [`Rows`] what is wanted and supplies it; `commit` asks each table what changed and writes it.
+//! Implement [`Store`] and the per-vertical lists it builds on, and run the simulator and the HTTP tests against it.
+//! `load` asks each table of [`Rows`] what is wanted and supplies it; `commit` asks each table what changed and writes it.
 //!
 //! # Adding a vertical
 //! Add its tables to [`Rows`], load and write them in each store, and give its lists a trait beside [`StayLists`].

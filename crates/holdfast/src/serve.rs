@@ -102,7 +102,8 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
 
 fn start_log(config: &Config) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&config.log.level).context("log.level")?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
     match config.log.format {
         LogFormat::Text => builder.init(),
         LogFormat::Json => builder.json().flatten_event(true).init(),

@@ -43,6 +43,6 @@ fn complain(findings: &[String]) -> ExitCode {
     for finding in findings {
         println!("{finding}");
     }
-    println!("{} things are wrong", findings.len());
+    println!("wrong: {}", findings.len());
     ExitCode::FAILURE
 }

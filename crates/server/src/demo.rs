@@ -53,9 +53,8 @@ pub fn requests(url: &str, today: jiff::civil::Date) -> String {
     -d '{{"roomTypeId":1,"checkIn":"{check_in}","checkOut":"{check_out}","clientHoldKey":"0f0e8f3c-35a4-4c39-8f0a-2f1f5a9d7e11"}}' \
     | grep -o '"holdId":"[^"]*"' | cut -d'"' -f4)/confirm" -H 'X-User-Id: 43'
 
-  # watch what happens (from another shell), and read the reference
+  # watch what happens, from another shell
   curl -N '{url}/v1/stream'
-  open '{url}/docs'
 "#
     )
 }

@@ -80,5 +80,8 @@ fn describe_metrics() {
     describe_histogram!("holdfast_command_wait_seconds", Unit::Seconds, "Time a command waited for its turn.");
     describe_histogram!("holdfast_batch_decide_seconds", Unit::Seconds, "Time to load rows and decide a batch.");
     describe_histogram!("holdfast_batch_commit_seconds", Unit::Seconds, "Time to write a batch to the store.");
-    describe_counter!("holdfast_batch_failures_total", "Batches the store did not take; nothing of them was kept.");
+    describe_counter!(
+        "holdfast_batch_failures_total",
+        "Batches the store did not take, or whose commit it could not vouch for."
+    );
 }

@@ -24,9 +24,10 @@ CREATE TABLE idempotency_key (
 -- For clearing away what has expired. Grows at its end only, so it costs little.
 CREATE INDEX idempotency_key_expires_at ON idempotency_key (expires_at);
 
--- Events that must not be lost, written in the commit of what they tell.
+-- Events that must not be lost, written in the commit of what they tell. Their numbers come from `sequence`: none is ever
+-- given twice, also when all older events have been cleared away.
 CREATE TABLE outbox (
-    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    id         INTEGER PRIMARY KEY,
     event_type TEXT NOT NULL,
     user_id    INTEGER,
     created_at INTEGER NOT NULL,

@@ -20,7 +20,7 @@ const MIGRATIONS: &[&str] =
 /// Up to this size the file's structure is checked at every start; larger ones by `holdfast verify`.
 const CHECKED_AT_START_BYTES_MAX: u64 = 256 << 20;
 
-const WRITER_CACHE_KIB: i32 = -65_536;
+const WRITER_CACHE_KIB: i32 = -16_384;
 const READER_CACHE_KIB: i32 = -4_096;
 
 #[derive(Debug, thiserror::Error)]

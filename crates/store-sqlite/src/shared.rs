@@ -36,9 +36,7 @@ pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Re
 pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Result<()> {
     for change in tables.ids.changes() {
         let range = change.row.expect("sequences are never deleted");
-        connection
-            .prepare_cached("INSERT INTO sequence VALUES (?1, ?2) ON CONFLICT DO UPDATE SET next = excluded.next")?
-            .execute(params![sequence_name(*change.key), range.next])?;
+        write_sequence(connection, sequence_name(*change.key), range.next)?;
     }
     for change in tables.receipts.changes() {
         let (id, receipt) = (change.key, change.row.expect("receipts are cleared away by time, not deleted"));
@@ -51,15 +49,17 @@ pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Resul
 
 /// Appends to the outbox; answers with the numbers given.
 pub(crate) fn append_outbox(connection: &Connection, outbox: &[OutboxEntry]) -> rusqlite::Result<Vec<u64>> {
-    let mut insert = connection
-        .prepare_cached("INSERT INTO outbox (event_type, user_id, created_at, data) VALUES (?1, ?2, ?3, ?4)")?;
-    outbox
-        .iter()
-        .map(|entry| {
-            let id = insert.insert(params![entry.event_type, entry.owner, Col(entry.at), entry.data])?;
-            Ok(id as u64)
-        })
-        .collect()
+    if outbox.is_empty() {
+        return Ok(Vec::new());
+    }
+    let first = outbox_last(connection)? + 1;
+    let next = first + outbox.len() as u64;
+    write_sequence(connection, "outbox", next)?;
+    let mut insert = connection.prepare_cached("INSERT INTO outbox VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    for (id, entry) in (first..).zip(outbox) {
+        insert.execute(params![id, entry.event_type, entry.owner, Col(entry.at), entry.data])?;
+    }
+    Ok((first..next).collect())
 }
 
 pub(crate) fn outbox_after(connection: &Connection, id: u64, limit: usize) -> rusqlite::Result<Vec<OutboxRecord>> {
@@ -76,7 +76,7 @@ pub(crate) fn outbox_after(connection: &Connection, id: u64, limit: usize) -> ru
 
 pub(crate) fn outbox_last(connection: &Connection) -> rusqlite::Result<u64> {
     connection
-        .prepare_cached("SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0)")?
+        .prepare_cached("SELECT COALESCE((SELECT next FROM sequence WHERE name = 'outbox'), 1) - 1")?
         .query_row([], |row| row.get(0))
 }
 
@@ -107,6 +107,13 @@ pub(crate) fn tidy(
         )?
         .execute(params![Col(outbox_before), limit])?;
     Ok(receipts + outbox)
+}
+
+fn write_sequence(connection: &Connection, name: &str, next: u64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT INTO sequence VALUES (?1, ?2) ON CONFLICT DO UPDATE SET next = excluded.next")?
+        .execute(params![name, next])
+        .map(|_| ())
 }
 
 fn sequence_name(sequence: Sequence) -> &'static str {

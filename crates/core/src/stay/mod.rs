@@ -57,7 +57,14 @@ crate::table_set!(Tables { room_types, nights, holds, by_dates, by_client_key, r
 
 impl Tables {
     pub(crate) fn memory() -> Self {
-        Self { by_dates: Table::complete(), by_client_key: Table::complete(), ..Self::default() }
+        Self {
+            room_types: Table::cache(),
+            nights: Table::cache(),
+            holds: Table::cache(),
+            by_dates: Table::complete(),
+            by_client_key: Table::complete(),
+            reservations: Table::cache(),
+        }
     }
 
     pub(crate) fn complete() -> Self {

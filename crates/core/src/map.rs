@@ -1,0 +1,123 @@
+//! A hash map that can be large without ever stopping for long.
+//!
+//! An ordinary hash map moves all its entries when it grows: at a million entries that takes a good part of a second.
+//! A large [`Map`] is many small ones. They hold unequal shares, from one to twice the smallest, so that they grow at
+//! different times: one after another, a fraction of a millisecond each.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, Hash};
+
+use foldhash::fast::RandomState;
+
+/// How many shards a large map has.
+const SHARDS: usize = 256;
+/// How finely the shares of the shards are cut.
+const SLOTS: usize = 4_096;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Map<K, V> {
+    shards: Vec<HashMap<K, V, RandomState>>,
+    /// Which shard each slot of hashes belongs to; empty if there is only one.
+    slots: Vec<u8>,
+    hasher: RandomState,
+}
+
+impl<K: Hash + Eq, V> Map<K, V> {
+    /// For few entries.
+    pub(crate) fn small() -> Self {
+        Self { shards: vec![HashMap::default()], slots: Vec::new(), hasher: RandomState::default() }
+    }
+
+    /// For any number of entries.
+    pub(crate) fn large() -> Self {
+        // Shard i ends at 2^((i+1)/SHARDS) − 1 of the whole, so the shares grow evenly from 1 to 2.
+        let shard = |slot: usize| ((1.0 + slot as f64 / SLOTS as f64).log2() * SHARDS as f64) as u8;
+        Self {
+            shards: (0..SHARDS).map(|_| HashMap::default()).collect(),
+            slots: (0..SLOTS).map(shard).collect(),
+            hasher: RandomState::default(),
+        }
+    }
+
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+        self.shards[self.shard(key)].get(key)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        let shard = self.shard(key);
+        self.shards[shard].get_mut(key)
+    }
+
+    pub(crate) fn contains_key(&self, key: &K) -> bool {
+        self.shards[self.shard(key)].contains_key(key)
+    }
+
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
+        let shard = self.shard(&key);
+        self.shards[shard].insert(key, value)
+    }
+
+    pub(crate) fn get_or_insert(&mut self, key: K, value: V) -> &mut V {
+        let shard = self.shard(&key);
+        self.shards[shard].entry(key).or_insert(value)
+    }
+
+    pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
+        let shard = self.shard(key);
+        self.shards[shard].remove(key)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.shards.iter().flatten()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.shards.iter().map(HashMap::len).sum()
+    }
+
+    /// Forgets everything, and keeps room for about `kept` entries.
+    pub(crate) fn clear(&mut self, kept: usize) {
+        let kept = kept / self.shards.len();
+        for shard in &mut self.shards {
+            shard.clear();
+            shard.shrink_to(kept);
+        }
+    }
+
+    fn shard(&self, key: &K) -> usize {
+        if self.slots.is_empty() {
+            return 0;
+        }
+        let slot = self.hasher.hash_one(key) >> (u64::BITS - SLOTS.ilog2());
+        usize::from(self.slots[slot as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_map_is_a_map() {
+        let mut map = Map::large();
+        for number in 0..10_000 {
+            assert_eq!(map.insert(number, number), None);
+        }
+        assert_eq!((map.len(), map.get(&77)), (10_000, Some(&77)));
+        assert_eq!((map.remove(&77), map.contains_key(&77)), (Some(77), false));
+        assert_eq!(*map.get_or_insert(77, 5), 5);
+        assert_eq!(map.iter().count(), 10_000);
+        map.clear(0);
+        assert_eq!(map.len(), 0);
+    }
+
+    #[test]
+    fn its_shards_hold_shares_from_one_to_two_so_that_they_grow_at_different_times() {
+        let map: Map<u32, u32> = Map::large();
+        let share = |shard: usize| map.slots.iter().filter(|slot| usize::from(**slot) == shard).count();
+        let shares: Vec<usize> = (0..SHARDS).map(share).collect();
+        assert!(shares.iter().all(|share| (10..=23).contains(share)), "{shares:?}");
+        let (first, last): (usize, usize) = (shares[..64].iter().sum(), shares[192..].iter().sum());
+        assert!(last * 10 > first * 16, "the last quarter holds much more than the first: {first}, {last}");
+    }
+}
