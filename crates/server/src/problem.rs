@@ -79,9 +79,10 @@ impl Problem {
     }
 
     pub fn forwarded() -> Self {
-        let english =
-            "Without auth the server answers only direct local requests; set auth.jwt_secret to serve others.";
-        Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", "인증이 꺼져 있어 전달된 요청은 받지 않습니다.", english)
+        let english = "Without auth the server answers only direct requests from this machine, under a local name; \
+            set auth.jwt_secret or auth.jwt_public_key_file to serve others.";
+        let korean = "인증이 꺼져 있으면 이 컴퓨터에서 직접 보낸 요청만 받습니다.";
+        Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", korean, english)
     }
 
     pub fn too_slow() -> Self {

@@ -105,7 +105,7 @@ impl From<OutboxRecord> for Told {
 #[utoipa::path(get, path = "/v1/stream", tag = "events",
     params(
         ("types" = Option<String>, Query, description = "Only these types; prefixes are allowed, separated by commas."),
-        ("userId" = Option<u64>, Query, description = "Only this user's events."),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64, description = "Only this user's events."),
         ("Last-Event-ID" = Option<String>, Header, description = "Go on after this event, over the last 24 hours."),
     ),
     responses((status = 200, body = String, content_type = "text/event-stream")))]

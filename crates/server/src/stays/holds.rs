@@ -23,7 +23,7 @@ pub const BATCH_HOLDS_MAX: usize = 8_192;
 
 /// Hold a room for each night of a stay. One's own live hold on the same dates is replaced.
 #[utoipa::path(post, path = "/v1/holds", tag = "stays", request_body = NewHoldBody,
-    params(("X-User-Id" = Option<u64>, Header), ("Idempotency-Key" = Option<String>, Header)),
+    params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = HoldView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`ROOM_TYPE_NOT_FOUND`"),
         (status = 409, description = "`ROOM_NOT_AVAILABLE`, `RESERVATION_HOLD_KEY_CONFLICT`, `LOCK_TIMEOUT`"),
@@ -35,7 +35,7 @@ pub async fn place(State(app): State<App>, caller: Caller, request: Mutation) ->
 
 /// A hold, also after it has ended.
 #[utoipa::path(get, path = "/v1/holds/{holdId}", tag = "stays",
-    params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header), ("userId" = Option<u64>, Query)),
+    params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = HoldView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`RESERVATION_HOLD_NOT_FOUND`")))]
 pub async fn get(
@@ -51,7 +51,7 @@ pub async fn get(
 
 /// Turn a live hold into a reservation.
 #[utoipa::path(post, path = "/v1/holds/{holdId}/confirm", tag = "stays",
-    params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header), ("userId" = Option<u64>, Query),
+    params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = ReservationView), (status = 400, description = "`RESERVATION_HOLD_EXPIRED`"),
         (status = 403, description = "`FORBIDDEN`"), (status = 404, description = "`RESERVATION_HOLD_NOT_FOUND`"),
@@ -71,7 +71,7 @@ pub async fn confirm(
 
 /// Give a live hold back.
 #[utoipa::path(delete, path = "/v1/holds/{holdId}", tag = "stays",
-    params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header), ("userId" = Option<u64>, Query),
+    params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 204), (status = 400, description = "`RESERVATION_HOLD_EXPIRED`"),
         (status = 403, description = "`FORBIDDEN`"), (status = 404, description = "`RESERVATION_HOLD_NOT_FOUND`"),
@@ -104,7 +104,7 @@ pub struct BatchView {
 
 /// Place many holds at once. One bad line spoils no other.
 #[utoipa::path(post, path = "/v1/holds:batch", tag = "stays", request_body = BatchBody,
-    params(("X-User-Id" = Option<u64>, Header), ("Idempotency-Key" = Option<String>, Header)),
+    params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, body = BatchView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 413, description = "`PAYLOAD_TOO_LARGE`")))]
 pub async fn place_batch(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {

@@ -13,12 +13,12 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::wire::list::{List, page};
-use crate::wire::stay::ReservationView;
+use crate::wire::stay::{ReservationStatus, ReservationView};
 
 /// A reservation.
 #[utoipa::path(get, path = "/v1/reservations/{id}", tag = "stays",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header), ("userId" = Option<u64>, Query)),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = ReservationView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`RESERVATION_NOT_FOUND`")))]
 pub async fn get(
@@ -34,10 +34,10 @@ pub async fn get(
 
 /// Reservations, oldest first. A user sees only their own.
 #[utoipa::path(get, path = "/v1/reservations", tag = "stays",
-    params(("userId" = Option<u64>, Query), ("roomTypeId" = Option<u64>, Query),
-        ("status" = Option<String>, Query, description = "`CONFIRMED` or `CANCELLED`"),
-        ("limit" = Option<u32>, Query, minimum = 1), ("cursor" = Option<String>, Query),
-        ("X-User-Id" = Option<u64>, Header)),
+    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("roomTypeId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("status" = Option<ReservationStatus>, Query),
+        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = List<ReservationView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let filter = StayReservationFilter {
@@ -58,7 +58,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
 /// Cancel a reservation; its nights are free again. Possible until the day before check-in.
 #[utoipa::path(post, path = "/v1/reservations/{id}/cancel", tag = "stays",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header), ("userId" = Option<u64>, Query),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, body = ReservationView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`RESERVATION_NOT_FOUND`"),

@@ -39,7 +39,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
 
 /// All room types.
 #[utoipa::path(get, path = "/v1/room-types", tag = "stays",
-    params(("limit" = Option<u32>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+    params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
     responses((status = 200, body = List<RoomTypeView>)))]
 pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Result<Response, Problem> {
     let page = page(&params, RoomTypeId::new)?;

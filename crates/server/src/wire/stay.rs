@@ -25,6 +25,7 @@ pub struct NewRoomTypeBody {
     #[schema(pattern = "^[A-Z]{3}$")]
     pub currency: Option<String>,
     /// IANA name; `Asia/Seoul` if left out.
+    #[schema(min_length = 1)]
     pub time_zone: Option<String>,
 }
 
@@ -45,6 +46,7 @@ pub struct RoomTypeChangeBody {
     pub description: Option<Option<String>>,
     #[schema(pattern = "^[A-Z]{3}$")]
     pub currency: Option<String>,
+    #[schema(min_length = 1)]
     pub time_zone: Option<String>,
 }
 
