@@ -66,13 +66,9 @@ pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Resul
     for change in tables.room_types.changes() {
         write_room_type(connection, change.row.expect("room types are never deleted"))?;
     }
-    for change in tables.nights.changes() {
-        write_night(connection, *change.key, change.row.expect("nights are never deleted"))?;
-    }
+    write_nights(connection, tables)?;
     write_holds(connection, tables)?;
-    for change in tables.reservations.changes() {
-        write_reservation(connection, change.row.expect("reservations are never deleted"))?;
-    }
+    write_reservations(connection, tables)?;
     Ok(())
 }
 
@@ -190,15 +186,25 @@ fn read_night(row: &Row<'_>) -> rusqlite::Result<(NightId, Night)> {
     Ok((NightId { room_type, date }, night))
 }
 
-fn write_night(connection: &Connection, id: NightId, night: &Night) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO room_type_stock VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET
-               total_quantity = excluded.total_quantity, reserved_count = excluded.reserved_count,
-               closed = excluded.closed",
-        )?
-        .execute(params![Col(id.room_type), date_text(id.date), night.total_quantity, night.reserved, night.closed])
-        .map(|_| ())
+fn write_nights(connection: &Connection, tables: &Tables) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached("INSERT INTO room_type_stock VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    let mut update = connection.prepare_cached(
+        "UPDATE room_type_stock SET total_quantity = ?3, reserved_count = ?4, closed = ?5
+         WHERE room_type_id = ?1 AND target_date = ?2",
+    )?;
+    for change in tables.nights.changes() {
+        let (id, night) = (change.key, change.row.expect("nights are never deleted"));
+        let write = if change.is_new { &mut insert } else { &mut update };
+        let written = write.execute(params![
+            Col(id.room_type),
+            date_text(id.date),
+            night.total_quantity,
+            night.reserved,
+            night.closed,
+        ])?;
+        assert_eq!(written, 1, "a night that was loaded is there to be updated");
+    }
+    Ok(())
 }
 
 fn read_hold(row: &Row<'_>) -> rusqlite::Result<StayHold> {
@@ -269,17 +275,22 @@ fn read_reservation(row: &Row<'_>) -> rusqlite::Result<StayReservation> {
     Ok(StayReservation { id, hold, user, room_type, dates, price: row.get(6)?, currency, confirmed_at, state })
 }
 
-fn write_reservation(connection: &Connection, reservation: &StayReservation) -> rusqlite::Result<()> {
-    let cancelled_at = match reservation.state {
-        ReservationState::Confirmed => None,
-        ReservationState::Cancelled { at } => Some(Col(at)),
-    };
-    connection
-        .prepare_cached(
-            "INSERT INTO stay_reservation VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-             ON CONFLICT DO UPDATE SET cancelled_at = excluded.cancelled_at",
-        )?
-        .execute(params![
+fn write_reservations(connection: &Connection, tables: &Tables) -> rusqlite::Result<()> {
+    let mut insert =
+        connection.prepare_cached("INSERT INTO stay_reservation VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+    let mut update = connection.prepare_cached("UPDATE stay_reservation SET cancelled_at = ?2 WHERE id = ?1")?;
+    for change in tables.reservations.changes() {
+        let reservation = change.row.expect("reservations are never deleted");
+        let cancelled_at = match reservation.state {
+            ReservationState::Confirmed => None,
+            ReservationState::Cancelled { at } => Some(Col(at)),
+        };
+        if !change.is_new {
+            let updated = update.execute(params![Col(reservation.id), cancelled_at])?;
+            assert_eq!(updated, 1, "a reservation that was loaded is there to be updated");
+            continue;
+        }
+        insert.execute(params![
             Col(reservation.id),
             Col(reservation.hold),
             Col(reservation.user),
@@ -290,6 +301,7 @@ fn write_reservation(connection: &Connection, reservation: &StayReservation) -> 
             reservation.currency.as_str(),
             Col(reservation.confirmed_at),
             cancelled_at,
-        ])
-        .map(|_| ())
+        ])?;
+    }
+    Ok(())
 }
