@@ -1,1 +1,46 @@
-//! To come.
+//! Random histories of stays, and what must be true of them.
+//!
+//! A history is planned from a seed, run on a real store that crashes now and then, and watched by two who never look
+//! at the code under test: a naive model that predicts every answer, and an auditor that holds what must be true
+//! whatever was answered. The same seed gives the same history, so every failure can be replayed.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | [`call`] | a command as callers send it, and what they hear back |
+//! | [`workload`] | plans what happens next |
+//! | [`model`] | the rules once more, naive and independent |
+//! | [`explain`] | in which order a batch can have been carried out |
+//! | [`look`] | everything that can be read, from a store, the pure core or the model, to be compared |
+//! | [`auditor`] | what must be true whatever happened |
+//! | [`pure`] | core without engine and store |
+//! | [`disk`] | a store on disk that can crash at any step |
+//! | [`runner`] | runs one history |
+//! | [`report`] | what it came to |
+//!
+//! Nothing here reads the machine's clock or makes a random number that does not come from the seed.
+
+pub mod auditor;
+pub mod call;
+pub mod disk;
+pub mod explain;
+pub mod look;
+pub mod model;
+pub mod pure;
+pub mod report;
+pub mod runner;
+pub mod workload;
+
+/// Something that must not be: one sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding(pub String);
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Fails with a finding unless `held`. The sentence is only made when it is needed.
+pub(crate) fn must(held: bool, finding: impl FnOnce() -> String) -> Result<(), Finding> {
+    if held { Ok(()) } else { Err(Finding(finding())) }
+}

@@ -188,6 +188,11 @@ fn check_quantity_covers_coming_nights(
     dates.extend(units?.into_iter().map(|unit| night_of(unit).date));
     dates.sort_unstable();
     dates.dedup();
+    // Named all at once: asking night by night would need a load for each.
+    for date in &dates {
+        rows.stay.nights.want(&NightId { room_type: room_type.id, date: *date });
+        rows.held.want(&night_unit(room_type.id, *date));
+    }
     for date in dates {
         let reserved = night(rows, NightId { room_type: room_type.id, date })?.reserved;
         let held = hold::held(rows, night_unit(room_type.id, date), at.now)?;

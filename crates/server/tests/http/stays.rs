@@ -49,6 +49,20 @@ async fn lowering_total_quantity_below_what_is_confirmed_or_held_on_a_coming_nig
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn lowering_looks_at_however_many_nights_are_held() {
+    with_app(async |app| {
+        let room_type = app.room_type(2).await;
+        for days in 0..40 {
+            placed(app, 1, &room_type, day(days), day(days + 1)).await;
+        }
+        let to = |total_quantity| RoomTypeChange { total_quantity: Some(total_quantity), ..RoomTypeChange::default() };
+        app.admin().change_room_type(room_type.id, &to(1)).await.unwrap();
+        assert_eq!(code(app.admin().change_room_type(room_type.id, &to(0)).await), refused(409, "CAPACITY_IN_USE"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_night_that_was_freed_and_held_again_still_counts_when_lowering() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;

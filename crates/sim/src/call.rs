@@ -1,0 +1,267 @@
+//! A command as callers send it, and what they hear back. All commands of stays in one type, so that a history is a
+//! list of plain values that the engine, the pure core and the model can each be given.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use holdfast_core::id::HoldId;
+use holdfast_core::receipt::{self, ReceiptId};
+use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold, PlaceHolds};
+use holdfast_core::stay::reservation::CancelReservation;
+use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, SetNightsClosed};
+use holdfast_core::stay::{RoomType, StayDates, StayHold, StayReservation};
+use holdfast_core::{Command, Context, Decision, Rejection, Rows, Timestamp};
+use holdfast_engine::{Answer, Batch, Once, Pending, Refused};
+
+/// A request, perhaps under an idempotency key.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub request: Request,
+    pub key: Option<Key>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Request {
+    CreateRoomType(CreateRoomType),
+    ChangeRoomType(ChangeRoomType),
+    SetNightsClosed(SetNightsClosed),
+    Place(PlaceHold),
+    PlaceMany(PlaceHolds),
+    Confirm(ConfirmHold),
+    Cancel(CancelHold),
+    CancelReservation(CancelReservation),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    pub id: ReceiptId,
+    /// Stands for what the request says: a repeated request has the same number, any other one another.
+    pub request: u64,
+}
+
+/// What a caller is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    Done(Outcome),
+    /// What was answered first under the same key.
+    Replayed(Vec<u8>),
+    Rejected(Rejection),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    RoomType(RoomType),
+    Nights(StayDates),
+    Hold(StayHold),
+    Holds(Vec<Result<StayHold, Rejection>>),
+    Released,
+    Reservation(StayReservation),
+}
+
+/// What was heard of a call when its batch was over.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Heard {
+    Reply(Reply),
+    /// The store failed before there was an answer.
+    Nothing(String),
+    /// Something that no caller should ever see.
+    Broken(Refused),
+}
+
+/// Asks for the answer once the batch has run.
+pub type Waiting = Box<dyn FnOnce() -> Heard>;
+
+impl Call {
+    pub fn plain(request: Request) -> Self {
+        Self { request, key: None }
+    }
+
+    /// Puts the command into a batch of the engine.
+    pub fn join(&self, batch: &mut Batch) -> Waiting {
+        let key = self.key.as_ref();
+        match &self.request {
+            Request::CreateRoomType(command) => join(batch, command, key, Outcome::RoomType),
+            Request::ChangeRoomType(command) => join(batch, command, key, Outcome::RoomType),
+            Request::SetNightsClosed(command) => join(batch, command, key, Outcome::Nights),
+            Request::Place(command) => join(batch, command, key, Outcome::Hold),
+            Request::PlaceMany(command) => join(batch, command, key, Outcome::Holds),
+            Request::Confirm(command) => join(batch, command, key, Outcome::Reservation),
+            Request::Cancel(command) => join(batch, command, key, |()| Outcome::Released),
+            Request::CancelReservation(command) => join(batch, command, key, Outcome::Reservation),
+        }
+    }
+
+    /// Lets core decide, without an engine. What the engine does about idempotency keys is done here as well.
+    pub fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Reply> {
+        if let Some(key) = &self.key
+            && let Some(response) = receipt::find(rows, at, &key.id, &key.fingerprint())?
+        {
+            return Ok(Reply::Replayed(response));
+        }
+        let outcome = match &self.request {
+            Request::CreateRoomType(command) => Outcome::RoomType(command.decide(rows, at)?),
+            Request::ChangeRoomType(command) => Outcome::RoomType(command.decide(rows, at)?),
+            Request::SetNightsClosed(command) => Outcome::Nights(command.decide(rows, at)?),
+            Request::Place(command) => Outcome::Hold(command.decide(rows, at)?),
+            Request::PlaceMany(command) => Outcome::Holds(command.decide(rows, at)?),
+            Request::Confirm(command) => Outcome::Reservation(command.decide(rows, at)?),
+            Request::Cancel(command) => {
+                command.decide(rows, at)?;
+                Outcome::Released
+            }
+            Request::CancelReservation(command) => Outcome::Reservation(command.decide(rows, at)?),
+        };
+        if let Some(key) = &self.key {
+            receipt::keep(rows, at, key.id.clone(), key.fingerprint(), outcome.render());
+        }
+        Ok(Reply::Done(outcome))
+    }
+
+    /// The holds this call would make.
+    pub fn places(&self) -> &[PlaceHold] {
+        match &self.request {
+            Request::Place(place) => std::slice::from_ref(place),
+            Request::PlaceMany(PlaceHolds(places)) => places,
+            _ => &[],
+        }
+    }
+}
+
+impl Key {
+    pub fn fingerprint(&self) -> [u8; 32] {
+        let mut fingerprint = [0; 32];
+        fingerprint[..8].copy_from_slice(&self.request.to_be_bytes());
+        fingerprint
+    }
+}
+
+impl Outcome {
+    /// The answer as it is written down under an idempotency key.
+    pub fn render(&self) -> Vec<u8> {
+        format!("{self:?}").into_bytes()
+    }
+
+    /// The holds that were made.
+    pub fn holds(&self) -> Vec<&StayHold> {
+        match self {
+            Self::Hold(hold) => vec![hold],
+            Self::Holds(lines) => lines.iter().filter_map(|line| line.as_ref().ok()).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn join<C>(batch: &mut Batch, command: &C, key: Option<&Key>, wrap: fn(C::Outcome) -> Outcome) -> Waiting
+where
+    C: Command + Clone,
+    C::Outcome: Clone,
+{
+    // A kept answer comes back as bytes; what they were made from is remembered here.
+    let rendered = Arc::new(Mutex::new(None));
+    let once = key.map(|key| {
+        let rendered = rendered.clone();
+        let render = move |outcome: &C::Outcome| {
+            let outcome = wrap(outcome.clone());
+            let response = outcome.render();
+            *rendered.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            response
+        };
+        Once { id: key.id.clone(), fingerprint: key.fingerprint(), render: Box::new(render) }
+    });
+    let mut pending: Pending<C::Outcome> = batch.add(command.clone(), once);
+    Box::new(move || match pending.try_recv() {
+        Ok(Ok(Answer::Fresh(outcome))) => Heard::Reply(Reply::Done(wrap(outcome))),
+        Ok(Ok(Answer::Kept(response))) => {
+            let outcome = rendered.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let outcome = outcome.filter(|outcome| outcome.render() == response);
+            Heard::Reply(outcome.map_or(Reply::Replayed(response), Reply::Done))
+        }
+        Ok(Ok(Answer::Replayed(response))) => Heard::Reply(Reply::Replayed(response)),
+        Ok(Err(Refused::Rejected(rejection))) => Heard::Reply(Reply::Rejected(rejection)),
+        Ok(Err(refused @ (Refused::StoreUnavailable(_) | Refused::OutcomeUnknown))) => {
+            Heard::Nothing(refused.to_string())
+        }
+        Ok(Err(refused)) => Heard::Broken(refused),
+        Err(_) => Heard::Broken(Refused::Internal),
+    })
+}
+
+/// The id of the hold that is made if this is carried out at that moment.
+pub fn hold_id(place: &PlaceHold, now: Timestamp) -> HoldId {
+    HoldId::new(now, place.random)
+}
+
+/// The last digits of a hold's id: enough to tell the holds of one history apart.
+fn short(id: HoldId) -> String {
+    let text = id.to_string();
+    format!("…{}", &text[text.len() - 4..])
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.request {
+            Request::CreateRoomType(command) => write!(f, "create {:?}", command.0),
+            Request::ChangeRoomType(ChangeRoomType { id, draft }) => {
+                write!(f, "change room type {id} to {:?} at {:?}", draft.total_quantity, draft.base_price)
+            }
+            Request::SetNightsClosed(SetNightsClosed { room_type, from, to, closed }) => {
+                write!(f, "{} {room_type} {from}..{to}", if *closed { "close" } else { "open" })
+            }
+            Request::Place(place) => write_place(f, place),
+            Request::PlaceMany(PlaceHolds(places)) => {
+                write!(f, "place {} at once:", places.len())?;
+                places.iter().try_for_each(|place| {
+                    write!(f, "\n      ")?;
+                    write_place(f, place)
+                })
+            }
+            Request::Confirm(ConfirmHold { id, actor }) => write!(f, "confirm {} by {actor:?}", short(*id)),
+            Request::Cancel(CancelHold { id, actor }) => write!(f, "cancel {} by {actor:?}", short(*id)),
+            Request::CancelReservation(CancelReservation { id, actor }) => {
+                write!(f, "cancel reservation {id} by {actor:?}")
+            }
+        }?;
+        match &self.key {
+            Some(key) => write!(f, " [{} of {}, request {}]", key.id.key, key.id.caller, key.request),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Heard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reply(reply) => reply.fmt(f),
+            Self::Nothing(error) => write!(f, "no answer: {error}"),
+            Self::Broken(refused) => refused.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done(Outcome::RoomType(room_type)) => {
+                write!(f, "{} of room type {} at {}", room_type.total_quantity, room_type.id, room_type.base_price)
+            }
+            Self::Done(Outcome::Nights(dates)) => write!(f, "nights {}..{}", dates.check_in, dates.check_out),
+            Self::Done(Outcome::Hold(hold)) => write!(f, "held until {}", hold.expires_at.as_millis()),
+            Self::Done(Outcome::Holds(lines)) => {
+                let lines = lines.iter().map(|line| line.as_ref().map(|hold| hold.expires_at.as_millis()));
+                f.debug_list().entries(lines).finish()
+            }
+            Self::Done(Outcome::Released) => write!(f, "released"),
+            Self::Done(Outcome::Reservation(reservation)) => {
+                write!(f, "reservation {} {:?}", reservation.id, reservation.state)
+            }
+            Self::Replayed(response) => write!(f, "replayed {}", String::from_utf8_lossy(response)),
+            Self::Rejected(rejection) => write!(f, "rejected: {rejection:?}"),
+        }
+    }
+}
+
+fn write_place(f: &mut fmt::Formatter<'_>, place: &PlaceHold) -> fmt::Result {
+    let PlaceHold { random, user, room_type, check_in, check_out, client_key } = place;
+    let (id, key) = (short(HoldId::new(Timestamp::default(), *random)), client_key.to_string());
+    write!(f, "place {id} of {user}: {room_type} {check_in}..{check_out} key …{}", &key[key.len() - 2..])
+}

@@ -1,0 +1,223 @@
+//! The store under test: a real one in a directory that lives as long as the history, with a clock that only the
+//! history moves, and a process that can seem to be killed at any step of a batch.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use holdfast_core::audit::Audit;
+use holdfast_core::id::UserId;
+use holdfast_core::time::Span;
+use holdfast_core::{Event, Limits, Rows, Timestamp};
+use holdfast_engine::store::OutboxRecord;
+use holdfast_engine::{Batch, Clock, EventSink, ManualClock, OutboxEntry, Published, Store, StoreError};
+use holdfast_store_sqlite::open::{FILE_NAME, Step};
+use holdfast_store_sqlite::{OpenOptions, SqliteStore};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::Finding;
+use crate::call::{Call, Heard, Waiting};
+use crate::look::Source;
+
+/// Where temporary stores lie if it is there: nothing of them should wait for a disk.
+const MEMORY_DIRECTORY: &str = "/dev/shm";
+
+/// More durable events than any history makes.
+const OUTBOX_MAX: usize = 1_000_000;
+
+/// When the process shall seem to be killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crash {
+    pub step: Step,
+    /// So many times the step is survived: a batch may load more than once.
+    pub spared: u32,
+}
+
+pub struct Disk {
+    runtime: Runtime,
+    limits: Limits,
+    clock: Arc<ManualClock>,
+    fuse: Arc<Fuse>,
+    /// `None` only while it is opened anew.
+    store: Option<SqliteStore>,
+    directory: TempDir,
+}
+
+impl Disk {
+    pub fn new(limits: Limits, now: Timestamp) -> Result<Self, Finding> {
+        let failed = |error: std::io::Error| Finding(format!("cannot prepare a store: {error}"));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(failed)?;
+        let parent = Some(PathBuf::from(MEMORY_DIRECTORY)).filter(|path| path.is_dir());
+        let directory = tempfile::Builder::new()
+            .prefix("holdfast-sim-")
+            .tempdir_in(parent.unwrap_or_else(std::env::temp_dir))
+            .map_err(failed)?;
+        let clock = Arc::new(ManualClock::at(now));
+        let fuse = Arc::new(Fuse { directory: directory.path().to_owned(), state: Mutex::new(FuseState::Off) });
+        let mut disk = Self { runtime, limits, clock, fuse, store: None, directory };
+        disk.open()?;
+        Ok(disk)
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub fn pass(&self, span: Span) {
+        self.clock.advance(span);
+    }
+
+    /// Runs the calls as one batch. If the process was killed on the way, says at which step; it has to be started
+    /// again then.
+    pub fn run(&self, calls: &[Call], crash: Option<Crash>) -> (Vec<Heard>, Option<Step>) {
+        self.fuse.set(crash);
+        let mut batch = Batch::default();
+        let waiting: Vec<Waiting> = calls.iter().map(|call| call.join(&mut batch)).collect();
+        self.runtime.block_on(batch.run(self.store(), &Notes, &self.limits));
+        let heard = waiting.into_iter().map(|answer| answer()).collect();
+        (heard, self.fuse.burnt())
+    }
+
+    /// Stops the process and starts it again. If it was killed, it finds the files as they lay at that moment.
+    pub fn restart(&mut self) -> Result<(), Finding> {
+        self.store = None;
+        if self.fuse.burnt().is_some() {
+            let failed = |error| Finding(format!("cannot put the files back: {error}"));
+            self.fuse.put_files_back().map_err(failed)?;
+        }
+        self.fuse.set(None);
+        self.open()
+    }
+
+    pub fn tidy(&self) -> Result<(), Finding> {
+        while self.runtime.block_on(self.store().tidy()).map_err(|error| store_failed(&error))? {}
+        Ok(())
+    }
+
+    /// What the store's own audit has to say.
+    pub fn audit(&self) -> Result<Vec<String>, Finding> {
+        let mut audit = Audit::new(self.now());
+        self.runtime.block_on(self.store().audit(&mut audit)).map_err(|error| store_failed(&error))?;
+        Ok(audit.finish())
+    }
+
+    pub fn check_file(&self) -> Result<(), Finding> {
+        self.store().check_file().map_err(|error| Finding(error.to_string()))
+    }
+
+    pub fn outbox(&self) -> Result<Vec<OutboxRecord>, Finding> {
+        self.runtime.block_on(self.store().outbox_after(0, OUTBOX_MAX)).map_err(|error| store_failed(&error))
+    }
+
+    fn store(&self) -> &SqliteStore {
+        self.store.as_ref().expect("the store is only away while it is opened anew")
+    }
+
+    fn open(&mut self) -> Result<(), Finding> {
+        let fuse = self.fuse.clone();
+        let options = OpenOptions {
+            durable: false,
+            crash_at: Some(Arc::new(move |step| fuse.burns_at(step))),
+            ..OpenOptions::new(self.directory.path())
+        };
+        let store = SqliteStore::open(options, self.clock.clone());
+        self.store = Some(store.map_err(|error| Finding(format!("the store does not open: {error}")))?);
+        Ok(())
+    }
+}
+
+impl Source for Disk {
+    fn read(&self, rows: &mut Rows) -> Result<(), Finding> {
+        let told = self.runtime.block_on(self.store().read(rows)).map_err(|error| store_failed(&error))?;
+        crate::must(told == self.now(), || format!("the store says it is {told:?}, the clock {:?}", self.now()))
+    }
+}
+
+/// Kills the process where it was told to: takes the files as they lie there, and lets the store stop.
+#[derive(Debug)]
+struct Fuse {
+    directory: PathBuf,
+    state: Mutex<FuseState>,
+}
+
+#[derive(Debug)]
+enum FuseState {
+    Off,
+    Set(Crash),
+    Burnt { step: Step, files: Vec<(PathBuf, Vec<u8>)> },
+}
+
+impl Fuse {
+    fn set(&self, crash: Option<Crash>) {
+        *self.state() = crash.map_or(FuseState::Off, FuseState::Set);
+    }
+
+    fn burnt(&self) -> Option<Step> {
+        match *self.state() {
+            FuseState::Burnt { step, .. } => Some(step),
+            FuseState::Off | FuseState::Set(_) => None,
+        }
+    }
+
+    fn burns_at(&self, step: Step) -> bool {
+        let mut state = self.state();
+        let FuseState::Set(crash) = &mut *state else { return false };
+        if crash.step != step {
+            return false;
+        }
+        if crash.spared > 0 {
+            crash.spared -= 1;
+            return false;
+        }
+        let files = database_files(&self.directory).into_iter().filter_map(|path| {
+            let bytes = std::fs::read(&path).ok()?;
+            Some((path, bytes))
+        });
+        *state = FuseState::Burnt { step, files: files.collect() };
+        true
+    }
+
+    /// A store that is dropped closes its files in good order; one that is killed does not.
+    fn put_files_back(&self) -> std::io::Result<()> {
+        let FuseState::Burnt { files, .. } = &*self.state() else { return Ok(()) };
+        for path in database_files(&self.directory).iter().filter(|path| path.exists()) {
+            std::fs::remove_file(path)?;
+        }
+        files.iter().try_for_each(|(path, bytes)| std::fs::write(path, bytes))
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, FuseState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The database and its log. The third file, shared memory, is made anew by whoever opens it first.
+fn database_files(directory: &Path) -> [PathBuf; 2] {
+    [directory.join(FILE_NAME), directory.join(format!("{FILE_NAME}-wal"))]
+}
+
+/// Writes events down in a form that can be compared with records.
+#[derive(Debug)]
+struct Notes;
+
+impl EventSink for Notes {
+    fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry {
+        let (event_type, number) = match event {
+            Event::StayReservationConfirmed(reservation) => (CONFIRMED, reservation.id.get()),
+            Event::StayReservationCancelled(reservation) => (CANCELLED, reservation.id.get()),
+            other => panic!("{other:?} is no durable event"),
+        };
+        OutboxEntry { event_type, owner: event.owner().map(UserId::get), at, data: number.to_string() }
+    }
+
+    fn publish(&self, _events: Vec<Published>) {}
+}
+
+/// What the outbox calls a reservation made.
+pub const CONFIRMED: &str = "confirmed";
+/// What the outbox calls a reservation given back.
+pub const CANCELLED: &str = "cancelled";
+
+fn store_failed(error: &StoreError) -> Finding {
+    Finding(format!("the store failed: {error}"))
+}

@@ -1,0 +1,263 @@
+//! Each command of stays as the contract describes it: refuse, in the contract's order, or change the lists.
+
+use holdfast_core::hold::HoldState;
+use holdfast_core::id::HoldId;
+use holdfast_core::money::{Currency, PRICE_MAX};
+use holdfast_core::stay::hold::PlaceHold;
+use holdfast_core::stay::room_type::{RoomTypeDraft, SetNightsClosed, TOTAL_QUANTITY_MAX};
+use holdfast_core::stay::{
+    DAYS_AHEAD_MAX, ReservationState, RoomType, RoomTypeId, StayClaim, StayDates, StayHold, StayReservation,
+    StayReservationId,
+};
+use holdfast_core::time::Zone;
+use holdfast_core::{Actor, Fault, Rejection, Timestamp};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use super::{Held, Model};
+use crate::call::hold_id;
+
+/// The contract's own numbers. Where it only says "out of range", core's bounds are taken as they are.
+const HOLD_NIGHTS_MAX: u32 = 90;
+const RANGE_NIGHTS_MAX: u32 = 366;
+
+impl Model {
+    pub(super) fn create(&mut self, draft: &RoomTypeDraft) -> RoomType {
+        let number = self.room_types.len() as u64 + 1;
+        let zone = draft.time_zone.as_deref().unwrap_or("Asia/Seoul");
+        let room_type = RoomType {
+            id: RoomTypeId::new(number).expect("histories are short"),
+            name: draft.name.as_deref().expect("the workload names its room types").into(),
+            description: None,
+            total_quantity: draft.total_quantity.expect("the workload says how many there are"),
+            base_price: draft.base_price.expect("the workload says what it costs"),
+            currency: Currency::KRW,
+            zone: Zone::parse(zone).expect("the workload names real zones"),
+        };
+        self.room_types.push(room_type.clone());
+        room_type
+    }
+
+    /// Only quantity and price: the workload changes nothing else.
+    pub(super) fn change(
+        &mut self,
+        id: RoomTypeId,
+        draft: &RoomTypeDraft,
+        now: Timestamp,
+    ) -> Result<RoomType, Rejection> {
+        let old = self.find_room_type(id)?;
+        let total_quantity = draft.total_quantity.unwrap_or(old.total_quantity);
+        let base_price = draft.base_price.unwrap_or(old.base_price);
+        if total_quantity > TOTAL_QUANTITY_MAX {
+            let fault = Fault::OutOfRange { min: 0, max: TOTAL_QUANTITY_MAX.into() };
+            return Err(Rejection::invalid("totalQuantity", fault));
+        }
+        if !(0..=PRICE_MAX).contains(&base_price) {
+            return Err(Rejection::invalid("basePrice", Fault::OutOfRange { min: 0, max: PRICE_MAX }));
+        }
+        if total_quantity < old.total_quantity {
+            let today = today(&old, now);
+            for date in self.dates_in_use(id) {
+                // A night that is over binds nobody, unless somebody can still confirm it.
+                let (reserved, held) = (self.reserved(id, date), self.held(id, date, now, None));
+                let in_use = reserved + held;
+                if in_use > total_quantity && (date >= today || held > 0) {
+                    return Err(Rejection::RoomsInUse { date, in_use });
+                }
+            }
+        }
+        let new = RoomType { total_quantity, base_price, ..old };
+        for room_type in self.room_types.iter_mut().filter(|room_type| room_type.id == id) {
+            *room_type = new.clone();
+        }
+        Ok(new)
+    }
+
+    pub(super) fn set_closed(&mut self, command: &SetNightsClosed) -> Result<StayDates, Rejection> {
+        let dates = StayDates { check_in: command.from, check_out: command.to };
+        check_range(dates, RANGE_NIGHTS_MAX, "to")?;
+        self.find_room_type(command.room_type)?;
+        for date in nights(dates) {
+            self.closed.retain(|night| *night != (command.room_type, date));
+            if command.closed {
+                self.closed.push((command.room_type, date));
+            }
+        }
+        Ok(dates)
+    }
+
+    pub(super) fn place(&mut self, place: &PlaceHold, now: Timestamp) -> Result<StayHold, Rejection> {
+        let PlaceHold { random: _, user, room_type, check_in, check_out, client_key } = *place;
+        let (id, dates) = (hold_id(place, now), StayDates { check_in, check_out });
+        check_range(dates, HOLD_NIGHTS_MAX, "checkOut")?;
+        let room_type = self.find_room_type(room_type)?;
+        check_begin(dates, today(&room_type, now))?;
+        let on_same_dates =
+            |held: &&Held| held.is_live(now) && held.hold.room_type == room_type.id && held.hold.dates == dates;
+        if self
+            .holds
+            .iter()
+            .filter(on_same_dates)
+            .any(|held| held.hold.client_key == client_key && held.hold.owner != user)
+        {
+            return Err(Rejection::StayHoldKeyConflict);
+        }
+        let replaced = self.holds.iter().filter(on_same_dates).find(|held| held.hold.owner == user);
+        let replaced = replaced.map(|held| held.hold.id);
+        let others = self
+            .holds
+            .iter()
+            .filter(|held| held.counts(now) && held.hold.owner == user && Some(held.hold.id) != replaced);
+        let max = self.limits.holds_per_user_max;
+        if others.count() as u32 >= max {
+            return Err(Rejection::TooManyHolds { max });
+        }
+        for date in nights(dates) {
+            let taken = self.reserved(room_type.id, date) + self.held(room_type.id, date, now, replaced);
+            if taken >= room_type.total_quantity || self.is_closed(room_type.id, date) {
+                return Err(Rejection::RoomNotAvailable { date });
+            }
+        }
+        if let Some(replaced) = replaced {
+            self.set_state(replaced, HoldState::Replaced { by: id });
+        }
+        let price = room_type.base_price * nights(dates).len() as i64;
+        let hold = StayHold {
+            id,
+            owner: user,
+            created_at: now,
+            expires_at: now + self.limits.stay.hold_ttl,
+            state: HoldState::Held,
+            claim: StayClaim { room_type: room_type.id, dates, client_key, price, currency: room_type.currency },
+        };
+        self.holds.push(Held::new(hold.clone()));
+        Ok(hold)
+    }
+
+    /// A live hold becomes a reservation, whatever else is the case: that is what a hold is for.
+    pub(super) fn confirm(&mut self, id: HoldId, actor: Actor, now: Timestamp) -> Result<StayReservation, Rejection> {
+        let hold = self.find_open_hold(id, actor, now)?;
+        let record = self.reservations.len() as u64 + 1;
+        self.set_state(id, HoldState::Confirmed { record });
+        let reservation = StayReservation {
+            id: StayReservationId::new(record).expect("histories are short"),
+            hold: id,
+            user: hold.owner,
+            room_type: hold.room_type,
+            dates: hold.dates,
+            price: hold.price,
+            currency: hold.currency,
+            confirmed_at: now,
+            state: ReservationState::Confirmed,
+        };
+        self.reservations.push(reservation.clone());
+        Ok(reservation)
+    }
+
+    pub(super) fn cancel(&mut self, id: HoldId, actor: Actor, now: Timestamp) -> Result<(), Rejection> {
+        self.find_open_hold(id, actor, now)?;
+        self.set_state(id, HoldState::Cancelled);
+        Ok(())
+    }
+
+    pub(super) fn cancel_reservation(
+        &mut self,
+        id: StayReservationId,
+        actor: Actor,
+        now: Timestamp,
+    ) -> Result<StayReservation, Rejection> {
+        let found = self.reservations.iter().position(|reservation| reservation.id == id);
+        let index = found.ok_or(Rejection::StayReservationNotFound)?;
+        let reservation = self.reservations[index].clone();
+        check_owner(actor, reservation.user.get())?;
+        if reservation.state != ReservationState::Confirmed {
+            return Err(Rejection::StayReservationAlreadyCancelled);
+        }
+        let room_type = self.find_room_type(reservation.room_type)?;
+        if today(&room_type, now) >= reservation.dates.check_in {
+            return Err(Rejection::StayReservationNotCancellable);
+        }
+        self.reservations[index].state = ReservationState::Cancelled { at: now };
+        Ok(self.reservations[index].clone())
+    }
+
+    fn find_room_type(&self, id: RoomTypeId) -> Result<RoomType, Rejection> {
+        self.room_types.iter().find(|room_type| room_type.id == id).cloned().ok_or(Rejection::RoomTypeNotFound)
+    }
+
+    fn find_open_hold(&self, id: HoldId, actor: Actor, now: Timestamp) -> Result<StayHold, Rejection> {
+        let held = self.holds.iter().find(|held| held.hold.id == id).ok_or(Rejection::StayHoldNotFound)?;
+        check_owner(actor, held.hold.owner.get())?;
+        match held.hold.state {
+            HoldState::Held if held.is_live(now) => Ok(held.hold.clone()),
+            HoldState::Held | HoldState::Replaced { .. } => Err(Rejection::StayHoldExpired),
+            HoldState::Cancelled => Err(Rejection::StayHoldAlreadyProcessed { reservation: None }),
+            HoldState::Confirmed { record } => Err(Rejection::StayHoldAlreadyProcessed { reservation: Some(record) }),
+        }
+    }
+
+    fn set_state(&mut self, id: HoldId, state: HoldState) {
+        for held in self.holds.iter_mut().filter(|held| held.hold.id == id) {
+            held.hold.state = state;
+        }
+    }
+
+    /// Every date any hold or reservation of a room type was ever about, in order.
+    fn dates_in_use(&self, room_type: RoomTypeId) -> Vec<Date> {
+        let held = self.holds.iter().filter(|held| held.hold.room_type == room_type).map(|held| held.hold.dates);
+        let reserved = self.reservations.iter().filter(|row| row.room_type == room_type).map(|row| row.dates);
+        let mut dates: Vec<Date> = held.chain(reserved).flat_map(nights).collect();
+        dates.sort_unstable();
+        dates.dedup();
+        dates
+    }
+}
+
+/// The date it is where the room type is.
+pub fn today(room_type: &RoomType, now: Timestamp) -> Date {
+    let zone = TimeZone::get(room_type.zone.name()).expect("the workload names real zones");
+    now.to_jiff().to_zoned(zone).date()
+}
+
+/// The nights `[checkIn, checkOut)`.
+pub(super) fn nights(dates: StayDates) -> Vec<Date> {
+    let mut nights = Vec::new();
+    let mut date = dates.check_in;
+    while date < dates.check_out {
+        nights.push(date);
+        date = date.tomorrow().expect("histories end before the year 9999");
+    }
+    nights
+}
+
+pub(super) fn covers(dates: StayDates, date: Date) -> bool {
+    dates.check_in <= date && date < dates.check_out
+}
+
+fn check_range(dates: StayDates, nights_max: u32, field: &'static str) -> Result<(), Rejection> {
+    if dates.check_in >= dates.check_out {
+        return Err(Rejection::invalid(field, Fault::EmptyRange));
+    }
+    if nights(dates).len() > nights_max as usize {
+        return Err(Rejection::invalid(field, Fault::TooManyNights { max: nights_max }));
+    }
+    Ok(())
+}
+
+fn check_begin(dates: StayDates, today: Date) -> Result<(), Rejection> {
+    if dates.check_in < today {
+        return Err(Rejection::invalid("checkIn", Fault::InThePast));
+    }
+    if (dates.check_in - today).get_days() > DAYS_AHEAD_MAX as i32 {
+        return Err(Rejection::invalid("checkIn", Fault::TooFarAhead { days_max: DAYS_AHEAD_MAX }));
+    }
+    Ok(())
+}
+
+fn check_owner(actor: Actor, owner: u64) -> Result<(), Rejection> {
+    match actor {
+        Actor::Admin => Ok(()),
+        Actor::User(user) if user.get() == owner => Ok(()),
+        Actor::User(_) => Err(Rejection::Forbidden),
+    }
+}
