@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash};
+use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 
@@ -14,29 +15,26 @@ const SHARDS: usize = 256;
 /// How finely the shares of the shards are cut.
 const SLOTS: usize = 4_096;
 
+/// Which shard each slot of hashes belongs to. Shard i ends at 2^((i+1)/SHARDS) − 1 of the whole, so the shares grow
+/// evenly from 1 to 2.
+static SHARD_OF_SLOT: LazyLock<[u8; SLOTS]> =
+    LazyLock::new(|| std::array::from_fn(|slot| ((1.0 + slot as f64 / SLOTS as f64).log2() * SHARDS as f64) as u8));
+
 #[derive(Clone, Debug)]
 pub(crate) struct Map<K, V> {
     shards: Vec<HashMap<K, V, RandomState>>,
-    /// Which shard each slot of hashes belongs to; empty if there is only one.
-    slots: Vec<u8>,
     hasher: RandomState,
 }
 
 impl<K: Hash + Eq, V> Map<K, V> {
     /// For few entries.
     pub(crate) fn small() -> Self {
-        Self { shards: vec![HashMap::default()], slots: Vec::new(), hasher: RandomState::default() }
+        Self { shards: vec![HashMap::default()], hasher: RandomState::default() }
     }
 
     /// For any number of entries.
     pub(crate) fn large() -> Self {
-        // Shard i ends at 2^((i+1)/SHARDS) − 1 of the whole, so the shares grow evenly from 1 to 2.
-        let shard = |slot: usize| ((1.0 + slot as f64 / SLOTS as f64).log2() * SHARDS as f64) as u8;
-        Self {
-            shards: (0..SHARDS).map(|_| HashMap::default()).collect(),
-            slots: (0..SLOTS).map(shard).collect(),
-            hasher: RandomState::default(),
-        }
+        Self { shards: (0..SHARDS).map(|_| HashMap::default()).collect(), hasher: RandomState::default() }
     }
 
     pub(crate) fn get(&self, key: &K) -> Option<&V> {
@@ -85,11 +83,11 @@ impl<K: Hash + Eq, V> Map<K, V> {
     }
 
     fn shard(&self, key: &K) -> usize {
-        if self.slots.is_empty() {
+        if self.shards.len() == 1 {
             return 0;
         }
         let slot = self.hasher.hash_one(key) >> (u64::BITS - SLOTS.ilog2());
-        usize::from(self.slots[slot as usize])
+        usize::from(SHARD_OF_SLOT[slot as usize])
     }
 }
 
@@ -113,8 +111,7 @@ mod tests {
 
     #[test]
     fn its_shards_hold_shares_from_one_to_two_so_that_they_grow_at_different_times() {
-        let map: Map<u32, u32> = Map::large();
-        let share = |shard: usize| map.slots.iter().filter(|slot| usize::from(**slot) == shard).count();
+        let share = |shard: usize| SHARD_OF_SLOT.iter().filter(|slot| usize::from(**slot) == shard).count();
         let shares: Vec<usize> = (0..SHARDS).map(share).collect();
         assert!(shares.iter().all(|share| (10..=23).contains(share)), "{shares:?}");
         let (first, last): (usize, usize) = (shares[..64].iter().sum(), shares[192..].iter().sum());

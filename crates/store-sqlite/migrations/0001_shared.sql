@@ -1,12 +1,14 @@
 -- What every vertical shares. Times are milliseconds since 1970, dates are ISO 8601 text: both sort as they
 -- are, and both can be read in a shell.
 
--- How many batches were committed. Readers compare it with the memory they look at beside the file.
+-- How many batches were committed, and the time of the last one. Readers compare the count with the memory they look at
+-- beside the file. Time never runs back behind the last commit, also if the clock was set back while nobody was running.
 CREATE TABLE commits (
     only_row INTEGER PRIMARY KEY CONSTRAINT commits_only_row CHECK (only_row = 1),
-    count    INTEGER NOT NULL
+    count    INTEGER NOT NULL,
+    last_at  INTEGER NOT NULL
 ) STRICT;
-INSERT INTO commits VALUES (1, 0);
+INSERT INTO commits VALUES (1, 0, 0);
 
 CREATE TABLE sequence (
     name TEXT PRIMARY KEY,

@@ -84,8 +84,13 @@ pub(crate) fn commits(connection: &Connection) -> rusqlite::Result<u64> {
     connection.prepare_cached("SELECT count FROM commits")?.query_row([], |row| row.get(0))
 }
 
-pub(crate) fn count_commit(connection: &Connection) -> rusqlite::Result<()> {
-    connection.prepare_cached("UPDATE commits SET count = count + 1")?.execute([]).map(|_| ())
+pub(crate) fn count_commit(connection: &Connection, now: Timestamp) -> rusqlite::Result<()> {
+    connection.prepare_cached("UPDATE commits SET count = count + 1, last_at = ?1")?.execute([Col(now)]).map(|_| ())
+}
+
+/// The time of the last commit.
+pub(crate) fn last_commit_at(connection: &Connection) -> rusqlite::Result<Timestamp> {
+    connection.query_row("SELECT last_at FROM commits", [], |row| row.get(0)).map(|Col(at)| at)
 }
 
 /// Deletes at most `limit` of each; says how many that was.

@@ -64,9 +64,9 @@ impl SqliteStore {
     pub fn open(options: OpenOptions, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         let lock = open::lock_directory(&options)?;
         let writer = open::open_writer(&options)?;
-        let now = clock.now();
-        let memory = Memory::rebuild(&writer, now)
-            .map_err(|error| OpenError::Damaged { path: options.file(), detail: error.to_string() })?;
+        let damaged = |error: rusqlite::Error| OpenError::Damaged { path: options.file(), detail: error.to_string() };
+        let now = clock.now().max(shared::last_commit_at(&writer).map_err(damaged)?);
+        let memory = Memory::rebuild(&writer, now).map_err(damaged)?;
         Ok(Self {
             shared: Arc::new(Shared {
                 options,
@@ -275,7 +275,7 @@ impl Session for Batch {
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Vec<u64>, StoreError> {
         let shared = &self.shared;
         let transaction = self.writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(explain)?;
-        let ids = write(&transaction, rows, outbox).map_err(explain)?;
+        let ids = write(&transaction, rows, outbox, shared.now()).map_err(explain)?;
         shared.step(Step::Written)?;
         if let Err(error) = transaction.commit() {
             shared.in_doubt.store(true, Ordering::Release);
@@ -296,10 +296,10 @@ fn load(connection: &Connection, rows: &mut Rows) -> rusqlite::Result<()> {
     stay::load(connection, &mut rows.stay)
 }
 
-fn write(connection: &Connection, rows: &Rows, outbox: &[OutboxEntry]) -> rusqlite::Result<Vec<u64>> {
+fn write(connection: &Connection, rows: &Rows, outbox: &[OutboxEntry], now: Timestamp) -> rusqlite::Result<Vec<u64>> {
     shared::write(connection, rows)?;
     stay::write(connection, &rows.stay)?;
-    shared::count_commit(connection)?;
+    shared::count_commit(connection, now)?;
     shared::append_outbox(connection, outbox)
 }
 

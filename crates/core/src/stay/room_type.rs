@@ -122,7 +122,8 @@ impl Command for ChangeRoomType {
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<RoomType> {
         let old = find(rows, self.id)?;
         let new = self.draft.apply_to(&old)?;
-        if new.total_quantity < old.total_quantity {
+        // In another zone yesterday may be today again, and what was sold then comes back into view.
+        if new.total_quantity < old.total_quantity || new.zone != old.zone {
             check_quantity_covers_coming_nights(rows, at, &new, old.zone.today(at.now).min(new.zone.today(at.now)))?;
         }
         rows.stay.room_types.put(new.id, new.clone());
