@@ -1,0 +1,153 @@
+//! What a table does, as a working set and as a store's memory.
+
+use super::*;
+
+#[derive(Clone, Debug, PartialEq)]
+struct Text(&'static str, Option<i64>);
+
+impl Row for Text {
+    fn ends_at(&self) -> Option<Timestamp> {
+        self.1.map(|second| Timestamp::from_millis(second * 1_000))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Upto(u32);
+
+impl Scan<u32> for Upto {
+    const ORDERED: bool = true;
+
+    fn range(&self) -> RangeInclusive<u32> {
+        0..=self.0
+    }
+}
+
+type Texts = Table<u32, Text, Upto>;
+
+fn lasting(text: &'static str) -> Text {
+    Text(text, None)
+}
+
+#[test]
+fn an_unknown_row_is_asked_for_once_and_then_known() {
+    let mut table = Texts::default();
+    assert!(table.get(&1).is_err());
+    assert!(table.get(&1).is_err());
+    assert_eq!(table.take_wanted(), [1]);
+    table.supply(1, Some(lasting("one")));
+    assert_eq!(table.get(&1).unwrap(), Some(&lasting("one")));
+}
+
+#[test]
+fn undoing_restores_what_was_there_and_keeps_earlier_writes() {
+    let mut table = Texts::default();
+    table.supply(1, Some(lasting("old")));
+    table.want(&4);
+    table.begin(1);
+    table.insert(2, lasting("kept"));
+    table.begin(2);
+    table.put(1, lasting("new"));
+    table.delete(2);
+    table.insert(3, lasting("gone"));
+    table.insert(4, lasting("gone"));
+    table.roll_back(2);
+    assert!(table.get(&4).is_err(), "a row that was asked for is asked for again");
+    assert_eq!(table.get(&1).unwrap(), Some(&lasting("old")));
+    assert_eq!(table.changes(), [Change { is_new: true, key: &2, row: Some(&lasting("kept")) }]);
+    assert!(table.get(&3).is_err(), "a row that was only written is unknown again");
+}
+
+#[test]
+fn a_change_tells_whether_the_store_had_the_row_before() {
+    let mut table = Texts::default();
+    table.supply(1, Some(lasting("old")));
+    table.supply(2, None);
+    table.insert(3, lasting("new"));
+    for key in [2, 1, 1] {
+        table.put(key, lasting("new"));
+    }
+    let is_new: Vec<_> = table.changes().iter().map(|change| (*change.key, change.is_new)).collect();
+    assert_eq!(is_new, [(1, false), (2, true), (3, true)]);
+}
+
+#[test]
+fn a_scan_sees_what_the_working_set_wrote() {
+    let mut memory = Texts::complete();
+    memory.keep(1, Some(lasting("one")));
+    memory.keep(2, Some(lasting("two")));
+    memory.keep(9, Some(lasting("nine")));
+    let mut table = Texts::default();
+    table.insert(3, lasting("three"));
+    table.supply(1, Some(lasting("one")));
+    table.delete(1);
+    assert!(table.scan(&Upto(5)).is_err());
+    table.answer_from(&memory);
+    assert_eq!(table.scan(&Upto(5)).unwrap(), [2, 3]);
+}
+
+#[test]
+fn a_complete_table_forgets_a_row_when_it_has_ended_and_not_before() {
+    let mut memory = Texts::complete();
+    memory.keep(1, Some(Text("short", Some(10))));
+    memory.keep(2, Some(Text("prolonged", Some(10))));
+    memory.keep(2, Some(Text("prolonged", Some(20))));
+    memory.tidy(Timestamp::from_millis(9_999), 0);
+    assert_eq!(memory.rows().count(), 2);
+    memory.tidy(Timestamp::from_millis(10_000), 0);
+    assert_eq!(memory.rows().map(|(key, _)| *key).collect::<Vec<_>>(), [2]);
+    memory.tidy(Timestamp::from_millis(20_000), 0);
+    assert_eq!((memory.rows().count(), memory.scan(&Upto(9)).unwrap().len()), (0, 0));
+}
+
+#[test]
+fn a_row_that_was_emptied_and_written_again_is_found_by_scans() {
+    let mut memory = Texts::complete();
+    memory.keep(1, Some(Text("first", Some(10))));
+    memory.keep(1, None);
+    assert_eq!(memory.scan(&Upto(9)).unwrap(), [0; 0]);
+    memory.keep(1, Some(Text("second", Some(12))));
+    assert_eq!(memory.scan(&Upto(9)).unwrap(), [1]);
+    memory.tidy(Timestamp::from_millis(10_000), 0);
+    assert_eq!(memory.get(&1).unwrap(), Some(&Text("second", Some(12))), "its end has moved");
+}
+
+#[test]
+fn an_answer_never_overwrites_what_was_written_meanwhile() {
+    let mut memory = Texts::complete();
+    memory.keep(1, Some(lasting("old")));
+    let mut table = Texts::default();
+    assert!(table.scan(&Upto(5)).is_err());
+    table.want(&1);
+    table.insert(1, lasting("new"));
+    table.answer_from(&memory);
+    assert_eq!(table.get(&1).unwrap(), Some(&lasting("new")));
+}
+
+#[test]
+#[should_panic(expected = "is written before it was looked for")]
+fn a_row_that_may_be_there_is_not_written_before_it_is_known() {
+    let mut table = Texts::default();
+    table.want(&1);
+    table.put(1, lasting("blind"));
+}
+
+#[test]
+fn a_key_deleted_and_written_again_is_watched_once() {
+    let mut memory = Texts::complete();
+    for _ in 0..100 {
+        memory.keep(1, Some(Text("again", Some(10))));
+        memory.keep(1, None);
+    }
+    memory.keep(1, Some(Text("again", Some(10))));
+    assert_eq!(memory.upkeep.as_ref().unwrap().ends[&10], [1]);
+}
+
+#[test]
+fn memory_takes_over_the_final_value_of_a_row_written_twice() {
+    let mut memory = Texts::complete();
+    let mut table = Texts::default();
+    table.insert(1, lasting("first"));
+    table.put(1, lasting("second"));
+    memory.absorb(&mut table);
+    assert_eq!(memory.get(&1).unwrap(), Some(&lasting("second")));
+}
