@@ -6,7 +6,7 @@
 //!
 //! | module | what is in it |
 //! | --- | --- |
-//! | [`unit`] | the smallest claimable thing, and the [`Tally`] that counts holds by the second in which they end |
+//! | [`mod@unit`] | the smallest claimable thing, and the [`Tally`] that counts holds by the second in which they end |
 //! | [`hold`] | the life of a claim: claim, replace, confirm, release, run out |
 //! | [`table`], [`rows`] | the working set a decision reads and writes, with rollback |
 //! | [`command`] | what a command is, and how it stops |

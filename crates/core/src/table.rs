@@ -64,7 +64,8 @@ impl<K> Scan<K> for NoScan {
     }
 }
 
-/// What tables, and structs made of tables, can all do. Implement it for such a struct with [`table_set!`].
+/// What tables, and structs made of tables, can all do. Implement it for such a struct with
+/// [`table_set!`](crate::table_set).
 pub trait TableSet {
     /// Journal what follows under `stamp`. Stamps only grow.
     fn begin(&mut self, stamp: u64);
