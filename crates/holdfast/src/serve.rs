@@ -29,6 +29,15 @@ pub(crate) struct Args {
     /// The directory of the embedded store (server.data).
     #[arg(long, value_name = "DIR")]
     data: Option<String>,
+    #[arg(long, value_name = "URL", help = "A database instead of the embedded store (server.database_url)")]
+    database_url: Option<String>,
+    #[arg(long, value_name = "URL", help = "A cache for live holds (server.redis_url)")]
+    redis_url: Option<String>,
+    #[arg(long, value_name = "URL", help = "A bus for messages (server.nats_url)")]
+    nats_url: Option<String>,
+    /// Which parts this process runs (server.roles).
+    #[arg(long, value_name = "ROLES")]
+    roles: Option<String>,
     /// How to write the log: text or json (log.format).
     #[arg(long, value_name = "FORMAT")]
     log: Option<String>,
@@ -39,11 +48,18 @@ pub(crate) struct Args {
 
 impl Args {
     fn config(&self) -> anyhow::Result<Config> {
-        let flags: Vec<(&str, String)> =
-            [("server.listen", &self.listen), ("server.data", &self.data), ("log.format", &self.log)]
-                .into_iter()
-                .filter_map(|(name, value)| Some((name, value.clone()?)))
-                .collect();
+        let flags: Vec<(&str, String)> = [
+            ("server.listen", &self.listen),
+            ("server.data", &self.data),
+            ("server.database_url", &self.database_url),
+            ("server.redis_url", &self.redis_url),
+            ("server.nats_url", &self.nats_url),
+            ("server.roles", &self.roles),
+            ("log.format", &self.log),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value.clone()?)))
+        .collect();
         let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         let environment = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
         Ok(Config::load(self.config.as_deref(), environment, &flags)?)

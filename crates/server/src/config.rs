@@ -29,6 +29,11 @@ pub struct Config {
     pub auth: AuthConfig,
     pub engine: EngineConfig,
     pub stay: StayConfig,
+    pub shop: HoldConfig,
+    pub ticket: HoldConfig,
+    pub queue: QueueConfig,
+    pub calendar: CalendarConfig,
+    pub tee: TeeConfig,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -36,6 +41,10 @@ pub struct Config {
 pub struct ServerConfig {
     pub listen: SocketAddr,
     pub data: PathBuf,
+    pub database_url: Option<Secret>,
+    pub redis_url: Option<Secret>,
+    pub nats_url: Option<Secret>,
+    pub roles: String,
     pub connections_max: usize,
 }
 
@@ -76,6 +85,60 @@ pub struct EngineConfig {
 pub struct StayConfig {
     #[serde(deserialize_with = "duration")]
     pub hold_ttl: Duration,
+}
+
+/// Of a part that is to come.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HoldConfig {
+    #[serde(deserialize_with = "duration")]
+    pub hold_ttl: Duration,
+}
+
+/// Of a part that is to come.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueConfig {
+    #[serde(deserialize_with = "duration")]
+    pub entry_ttl: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub entry_max: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub waiter_ttl: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub ready_ttl: Duration,
+}
+
+/// Of a part that is to come.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalendarConfig {
+    #[serde(deserialize_with = "duration")]
+    pub lock_ttl: Duration,
+    pub days_ahead: usize,
+    pub keep_days: usize,
+}
+
+/// Of a part that is to come.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TeeConfig {
+    #[serde(deserialize_with = "duration")]
+    pub saga_timeout: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub outbox_poll: Duration,
+    pub outbox_batch: usize,
+    pub outbox_retries_max: usize,
+    #[serde(deserialize_with = "duration")]
+    pub bus_timeout: Duration,
+    pub lock_retries_max: usize,
+    #[serde(deserialize_with = "duration")]
+    pub processed_ttl: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub outbox_keep: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub sweep_every: Duration,
+    pub refund_last_day_percent: u8,
 }
 
 /// Text that does not show up in logs.
@@ -166,7 +229,20 @@ impl Config {
         };
         let ttl_max = Duration::from_millis(HOLD_TTL_MAX.as_millis() as u64);
         between("engine.lock_wait", self.engine.lock_wait, Duration::from_millis(10), Duration::from_secs(1))?;
-        between("stay.hold_ttl", self.stay.hold_ttl, Duration::from_secs(1), ttl_max)?;
+        for (name, ttl) in [
+            ("stay.hold_ttl", self.stay.hold_ttl),
+            ("shop.hold_ttl", self.shop.hold_ttl),
+            ("ticket.hold_ttl", self.ticket.hold_ttl),
+            ("calendar.lock_ttl", self.calendar.lock_ttl),
+        ] {
+            between(name, ttl, Duration::from_secs(1), ttl_max)?;
+        }
+        count("calendar.days_ahead", self.calendar.days_ahead, 366)?;
+        count("calendar.keep_days", self.calendar.keep_days, 366)?;
+        if self.tee.refund_last_day_percent > 100 {
+            return Err(ConfigError("tee.refund_last_day_percent: must be from 0 to 100".into()));
+        }
+        self.validate_profile()?;
         count("server.connections_max", self.server.connections_max, 100_000)?;
         count("engine.queue_max", self.engine.queue_max, 1_000_000)?;
         count("engine.holds_per_user_max", self.engine.holds_per_user_max as usize, 100_000)?;
@@ -187,6 +263,30 @@ impl Config {
             )));
         }
         Ok(())
+    }
+}
+
+impl Config {
+    /// Only the embedded profile exists.
+    fn validate_profile(&self) -> Result<(), ConfigError> {
+        let server = &self.server;
+        for (name, url) in [
+            ("server.database_url", &server.database_url),
+            ("server.redis_url", &server.redis_url),
+            ("server.nats_url", &server.nats_url),
+        ] {
+            if url.is_some() {
+                let why = "this version keeps everything in the embedded store (server.data); leave it unset";
+                return Err(ConfigError(format!("{name}: {why}")));
+            }
+        }
+        let known = |role: &str| matches!(role.trim(), "all" | "api" | "booking" | "course" | "notify");
+        match server.roles.split(',').find(|role| !known(role)) {
+            Some(role) => {
+                Err(ConfigError(format!("server.roles: {role:?} is none of api, booking, course, notify, all")))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -293,6 +393,17 @@ mod tests {
             ("HOLDFAST_NONSENSE", "5", "HOLDFAST_NONSENSE: there is no such setting; see holdfast.toml"),
             ("HOLDFAST_ENGINE_HOLDS_PER_USER_MAX", "0", "engine.holds_per_user_max: must be from 1 to 100000"),
             (
+                "HOLDFAST_SERVER_DATABASE_URL",
+                "postgres://x",
+                "server.database_url: this version keeps everything in the embedded store (server.data); leave it unset",
+            ),
+            (
+                "HOLDFAST_SERVER_ROLES",
+                "api,king",
+                "server.roles: \"king\" is none of api, booking, course, notify, all",
+            ),
+            ("HOLDFAST_TEE_REFUND_LAST_DAY_PERCENT", "101", "tee.refund_last_day_percent: must be from 0 to 100"),
+            (
                 "HOLDFAST_AUTH_ISSUER",
                 "me",
                 "auth.issuer: has no effect while auth is off; set auth.jwt_secret or auth.jwt_public_key_file too",
@@ -325,6 +436,7 @@ mod tests {
             .join("\n");
         let table: Table = uncommented.parse().unwrap();
         assert_eq!(table["auth"].as_table().unwrap().len(), 4);
+        assert!(table["server"].as_table().unwrap().contains_key("nats_url"));
         let _: Config = Value::Table(table).try_into().unwrap();
     }
 
