@@ -1,4 +1,4 @@
-//! One batch: load → decide → commit → reply.
+//! One batch: load → decide → commit → reply. Replies wait until the commit is safe; the next batch does not.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use metrics::{Counter, Histogram};
 use tokio::sync::oneshot;
 
 use crate::sink::{EventSink, Published};
-use crate::store::{Store, StoreError};
+use crate::store::{Safe, Store, StoreError};
 
 /// A command that still wants other rows after so many loads is asking in circles.
 const LOADS_MAX: usize = 16;
@@ -94,7 +94,10 @@ impl Batch {
 
     /// Runs the batch here and now, without an engine: for simulations, where every step must be repeatable.
     pub async fn run(self, store: &dyn Store, sink: &dyn EventSink, limits: &Limits) {
-        Runner { store, sink, limits, meters: Meters::new(), rows: Rows::default() }.run(self.tasks).await;
+        let mut runner = Runner { store, sink, limits, meters: Meters::new(), rows: Rows::default() };
+        if let Some(decided) = runner.run(self.tasks).await {
+            decided.answer(sink, &runner.meters);
+        }
     }
 }
 
@@ -115,11 +118,13 @@ pub(crate) struct Runner<'a> {
 }
 
 /// What is measured of every batch.
+#[derive(Clone)]
 pub(crate) struct Meters {
     commands: Histogram,
     wait_seconds: Histogram,
     decide_seconds: Histogram,
     commit_seconds: Histogram,
+    safe_seconds: Histogram,
     failures: Counter,
 }
 
@@ -130,17 +135,59 @@ impl Meters {
             wait_seconds: metrics::histogram!("holdfast_command_wait_seconds"),
             decide_seconds: metrics::histogram!("holdfast_batch_decide_seconds"),
             commit_seconds: metrics::histogram!("holdfast_batch_commit_seconds"),
+            safe_seconds: metrics::histogram!("holdfast_batch_safe_seconds"),
             failures: metrics::counter!("holdfast_batch_failures_total"),
         }
     }
 }
 
+/// A batch that is committed, or that failed: its tasks wait for their answers.
+pub(crate) struct Decided {
+    tasks: Vec<Box<dyn Task>>,
+    result: Result<Outcome, StoreError>,
+}
+
+/// What there is to tell of a batch, once it is safe.
+struct Outcome {
+    published: Vec<Published>,
+    safe: Safe,
+}
+
+impl Decided {
+    /// Waits until the commit is safe, then tells everybody.
+    pub(crate) fn answer(self, sink: &dyn EventSink, meters: &Meters) {
+        let began = Instant::now();
+        let result = self.result.and_then(|Outcome { published, safe }| {
+            guarded(safe).unwrap_or_else(|| Err(StoreError::OutcomeUnknown("a panic inside".into())))?;
+            Ok(published)
+        });
+        meters.safe_seconds.record(began.elapsed());
+        match result {
+            Ok(published) => {
+                // What a sink does wrong changes nothing about what is committed.
+                if guarded(|| sink.publish(published)).is_none() {
+                    tracing::error!("the events of a batch could not be told");
+                }
+                self.tasks.into_iter().for_each(Task::answer);
+            }
+            Err(error) => {
+                meters.failures.increment(1);
+                tracing::error!(%error, commands = self.tasks.len(), "a batch failed");
+                let refused = Refused::from(error);
+                for task in self.tasks {
+                    task.refuse(refused.clone());
+                }
+            }
+        }
+    }
+}
+
 impl Runner<'_> {
-    /// Runs one batch to its end; every task is answered.
-    pub(crate) async fn run(&mut self, mut tasks: Vec<Box<dyn Task>>) {
+    /// Runs one batch until it is committed or has failed. `None` if nobody waits for it any more.
+    pub(crate) async fn run(&mut self, mut tasks: Vec<Box<dyn Task>>) -> Option<Decided> {
         tasks.retain(|task| task.take_turn());
         if tasks.is_empty() {
-            return;
+            return None;
         }
         self.meters.commands.record(tasks.len() as f64);
         for task in &tasks {
@@ -148,7 +195,7 @@ impl Runner<'_> {
         }
         let mut result = Err(StoreError::Conflict);
         for _ in 0..CONFLICTS_MAX {
-            // Whatever a store or a sink does wrong fails this batch, never the engine.
+            // Whatever a store does wrong fails this batch, never the engine.
             result = AssertUnwindSafe(self.decide_and_commit(&mut tasks))
                 .catch_unwind()
                 .await
@@ -157,20 +204,10 @@ impl Runner<'_> {
                 break;
             }
         }
-        match result {
-            Ok(()) => tasks.into_iter().for_each(Task::answer),
-            Err(error) => {
-                self.meters.failures.increment(1);
-                tracing::error!(%error, commands = tasks.len(), "a batch failed");
-                let refused = Refused::from(error);
-                for task in tasks {
-                    task.refuse(refused.clone());
-                }
-            }
-        }
+        Some(Decided { tasks, result })
     }
 
-    async fn decide_and_commit(&mut self, tasks: &mut [Box<dyn Task>]) -> Result<(), StoreError> {
+    async fn decide_and_commit(&mut self, tasks: &mut [Box<dyn Task>]) -> Result<Outcome, StoreError> {
         let mut session = self.store.begin().await?;
         let rows = &mut self.rows;
         rows.clear();
@@ -192,21 +229,22 @@ impl Runner<'_> {
         }
         self.meters.decide_seconds.record(began.elapsed());
         if !rows.has_changes() {
-            return Ok(());
+            // It may rest on what is not safe yet; but it is answered after all batches before it.
+            return Ok(Outcome { published: Vec::new(), safe: Box::new(|| Ok(())) });
         }
 
         let began = Instant::now();
         let events = rows.events.take();
         let durable = events.iter().filter(|event| event.is_durable());
         let outbox: Vec<_> = durable.map(|event| self.sink.encode(event, now)).collect();
-        let mut outbox_ids = session.commit(rows, &outbox).await?.into_iter();
+        let committed = session.commit(rows, &outbox).await?;
+        let mut outbox_ids = committed.outbox_ids.into_iter();
         self.meters.commit_seconds.record(began.elapsed());
         let published = events.into_iter().map(|event| {
             let outbox_id = if event.is_durable() { outbox_ids.next() } else { None };
             Published { event, outbox_id, at: now }
         });
-        self.sink.publish(published.collect());
-        Ok(())
+        Ok(Outcome { published: published.collect(), safe: committed.safe })
     }
 }
 

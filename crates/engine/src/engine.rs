@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc as blocking;
 use std::time::Duration;
 
 use holdfast_core::{Command, Context, Decision, Limits, Rows, Stop};
 use tokio::sync::mpsc;
 
-use crate::batch::{Answer, CommandTask, Meters, Once, Refused, Runner, Task, Turn};
+use crate::batch::{Answer, CommandTask, Decided, Meters, Once, Refused, Runner, Task, Turn};
 use crate::sink::EventSink;
 use crate::store::Store;
 
@@ -15,6 +16,8 @@ use crate::store::Store;
 const BATCH_WEIGHT_MAX: usize = 8_192;
 /// How long a command whose turn has come may take before its sender is told that the outcome is unknown.
 const COMMIT_WAIT_MAX: Duration = Duration::from_millis(3_500);
+/// Batches that may be committed and not yet safe: enough to keep the disk busy, few enough to bound what is in doubt.
+const BATCHES_IN_FLIGHT_MAX: usize = 2;
 /// A query that still wants other rows after so many reads is asking in circles.
 const READS_MAX: usize = 16;
 
@@ -48,8 +51,9 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Starts the batch loop on a thread of its own, where a store may block without stopping anybody else.
-    /// The thread ends when the last handle is dropped; join it to know that all is written.
+    /// Starts the batch loop on a thread of its own, where a store may block without stopping anybody else, and beside
+    /// it one that answers batches as they become safe.
+    /// The thread ends when the last handle is dropped; join it to know that all is written and answered.
     pub fn start(
         store: Arc<dyn Store>,
         sink: Arc<dyn EventSink>,
@@ -58,17 +62,21 @@ impl Engine {
         let (queue, tasks) = mpsc::unbounded_channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (decided, to_answer) = blocking::sync_channel::<Decided>(BATCHES_IN_FLIGHT_MAX);
+        let meters = Meters::new();
+        let answering = {
+            let (sink, meters) = (sink.clone(), meters.clone());
+            let answer = move || to_answer.iter().for_each(|decided| decided.answer(&*sink, &meters));
+            std::thread::Builder::new().name("answers".into()).spawn(answer)?
+        };
         let thread = {
             let (store, waiting, settings) = (store.clone(), waiting.clone(), settings.clone());
             std::thread::Builder::new().name("engine".into()).spawn(move || {
-                let mut runner = Runner {
-                    store: &*store,
-                    sink: &*sink,
-                    limits: &settings.limits,
-                    meters: Meters::new(),
-                    rows: Rows::default(),
-                };
-                runtime.block_on(run_batches(&mut runner, tasks, &waiting));
+                let (store, sink, limits) = (&*store, &*sink, &settings.limits);
+                let mut runner = Runner { store, sink, limits, meters, rows: Rows::default() };
+                runtime.block_on(run_batches(&mut runner, tasks, &waiting, &decided));
+                drop(decided);
+                answering.join().ok();
             })?
         };
         Ok((Self { shared: Arc::new(Shared { queue, waiting, store, settings }) }, thread))
@@ -137,6 +145,7 @@ async fn run_batches(
     runner: &mut Runner<'_>,
     mut queue: mpsc::UnboundedReceiver<Box<dyn Task>>,
     waiting: &AtomicUsize,
+    decided: &blocking::SyncSender<Decided>,
 ) {
     while let Some(first) = queue.recv().await {
         let mut weight = first.weight();
@@ -148,6 +157,9 @@ async fn run_batches(
             tasks.push(next);
         }
         waiting.fetch_sub(weight, Ordering::Relaxed);
-        runner.run(tasks).await;
+        if let Some(batch) = runner.run(tasks).await {
+            // Blocks while too much is in flight; it is this thread's own business.
+            decided.send(batch).ok();
+        }
     }
 }

@@ -70,8 +70,26 @@ pub trait Session: Send {
     /// Supplies wanted rows and tells the time, which never runs backwards.
     async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError>;
 
-    /// Writes all changes and the outbox, all or nothing. Answers with the numbers of the outbox entries.
-    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Vec<u64>, StoreError>;
+    /// Writes all changes and the outbox, all or nothing. From then on the next batch builds on it; nobody may be told
+    /// before [`Committed::safe`] has said yes.
+    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError>;
+}
+
+/// A commit that has been made.
+pub struct Committed {
+    /// The numbers of the outbox entries.
+    pub outbox_ids: Vec<u64>,
+    pub safe: Safe,
+}
+
+/// Waits, blocking its thread, until a commit and all before it can no longer be lost. One wait may serve many commits,
+/// and the next batch is decided meanwhile.
+pub type Safe = Box<dyn FnOnce() -> Result<(), StoreError> + Send>;
+
+impl std::fmt::Debug for Committed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Committed").field("outbox_ids", &self.outbox_ids).finish_non_exhaustive()
+    }
 }
 
 /// Lists of stays, in ascending order of number.

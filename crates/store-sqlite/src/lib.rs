@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`open`] | the directory and its lock, settings of the file, migrations |
 //! | [`store`] | the [`Store`](holdfast_engine::Store) itself: batches, reads, tidying |
+//! | `log` | what is safe on disk |
 //! | `memory` | derived rows, and a cache of the others |
 //! | `shared` | SQL of what all verticals share |
 //! | `stay` | SQL of stays |
@@ -11,6 +12,7 @@
 //! Nothing is decided here. Derived rows are never written to the file; they are rebuilt from live holds at start.
 
 mod codec;
+mod log;
 mod memory;
 pub mod open;
 mod shared;

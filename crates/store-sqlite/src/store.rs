@@ -13,11 +13,12 @@ use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservation
 use holdfast_core::table::TableSet;
 use holdfast_core::time::Span;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{OutboxRecord, Page, Session, StayLists, StayReservationFilter};
+use holdfast_engine::store::{Committed, OutboxRecord, Page, Session, StayLists, StayReservationFilter};
 use holdfast_engine::{Clock, OutboxEntry, Store, StoreError};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::OwnedMutexGuard;
 
+use crate::log::Log;
 use crate::memory::Memory;
 use crate::open::{self, DirectoryLock, OpenError, OpenOptions, Step};
 use crate::{shared, stay};
@@ -48,6 +49,7 @@ struct Shared {
     idle_readers: Mutex<Vec<Connection>>,
     writer: Arc<tokio::sync::Mutex<Connection>>,
     memory: RwLock<Memory>,
+    log: Log,
     /// A commit ended in a way that leaves open what is on disk: look again before the next batch.
     in_doubt: AtomicBool,
     crashed: AtomicBool,
@@ -67,6 +69,7 @@ impl SqliteStore {
         let damaged = |error: rusqlite::Error| OpenError::Damaged { path: options.file(), detail: error.to_string() };
         let now = clock.now().max(shared::last_commit_at(&writer).map_err(damaged)?);
         let memory = Memory::rebuild(&writer, now).map_err(damaged)?;
+        let log = Log::open(&options, memory.commits)?;
         Ok(Self {
             shared: Arc::new(Shared {
                 options,
@@ -75,6 +78,7 @@ impl SqliteStore {
                 writer: Arc::new(tokio::sync::Mutex::new(writer)),
                 idle_readers: Mutex::default(),
                 memory: RwLock::new(memory),
+                log,
                 in_doubt: AtomicBool::new(false),
                 crashed: AtomicBool::new(false),
                 _lock: lock,
@@ -102,12 +106,14 @@ impl SqliteStore {
         query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let shared = self.shared.clone();
-        let running = tokio::task::spawn_blocking(move || shared.with_reader(query));
-        match tokio::time::timeout(LIST_WITHIN, running).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => Err(StoreError::Unavailable(error.to_string())),
-            Err(_) => Err(StoreError::Unavailable("the query took too long".into())),
-        }
+        let both = move |reader: &Connection| Ok((query(reader)?, shared::commits(reader)?));
+        let running = tokio::task::spawn_blocking(move || shared.with_reader(both));
+        let in_time = tokio::time::timeout(LIST_WITHIN, async {
+            let (answer, commits) = running.await.map_err(|error| StoreError::Unavailable(error.to_string()))??;
+            self.shared.log.safe_up_to(commits).await?;
+            Ok(answer)
+        });
+        in_time.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the query took too long".into())))
     }
 }
 
@@ -146,18 +152,19 @@ impl Shared {
         Ok(answer)
     }
 
-    /// Supplies wanted rows from memory and file as they stood after one and the same commit.
-    fn read(&self, rows: &mut Rows) -> Result<(), StoreError> {
+    /// Supplies wanted rows from memory and file as they stood after one and the same commit, and says which.
+    fn read(&self, rows: &mut Rows) -> Result<u64, StoreError> {
         for _ in 0..READ_TRIES_MAX {
             let memory = self.memory();
             if rows.is_answered_by(&memory.rows) {
                 rows.answer_from(&memory.rows);
-                return Ok(());
+                return Ok(memory.commits);
             }
+            let commits = memory.commits;
             let done = self.with_reader(|reader| {
                 let snapshot = reader.unchecked_transaction()?;
                 // A batch that is in the file but not yet in memory: a matter of microseconds, look again.
-                if shared::commits(&snapshot)? != memory.commits {
+                if shared::commits(&snapshot)? != commits {
                     return Ok(false);
                 }
                 rows.answer_from(&memory.rows);
@@ -166,7 +173,7 @@ impl Shared {
                 Ok(true)
             })?;
             if done {
-                return Ok(());
+                return Ok(commits);
             }
             std::thread::yield_now();
         }
@@ -181,6 +188,7 @@ impl Shared {
         let failed = |error: OpenError| StoreError::Unavailable(error.to_string());
         *writer = open::open_writer(&self.options).map_err(failed)?;
         let rebuilt = Memory::rebuild(writer, self.now()).map_err(explain)?;
+        self.log.reopen(&self.options).map_err(failed)?;
         *self.memory.write().unwrap_or_else(PoisonError::into_inner) = rebuilt;
         self.in_doubt.store(false, Ordering::Release);
         tracing::warn!("read the store again after a commit of unknown outcome");
@@ -193,6 +201,7 @@ impl Store for SqliteStore {
     async fn begin(&self) -> Result<Box<dyn Session>, StoreError> {
         let mut writer = self.shared.writer.clone().lock_owned().await;
         self.shared.step(Step::Begun)?;
+        self.shared.log.check()?;
         self.shared.resolve_doubt(&mut writer)?;
         Ok(Box::new(Batch { shared: self.shared.clone(), writer }))
     }
@@ -202,7 +211,8 @@ impl Store for SqliteStore {
             self.shared.resolve_doubt(&mut *self.shared.writer.lock().await)?;
         }
         let now = self.shared.now();
-        self.shared.read(rows)?;
+        let commits = self.shared.read(rows)?;
+        self.shared.log.safe_up_to(commits).await?;
         Ok(now)
     }
 
@@ -231,6 +241,7 @@ impl Store for SqliteStore {
     }
 
     async fn check(&self) -> Result<(), StoreError> {
+        self.shared.log.check()?;
         self.shared.with_reader(shared::commits).map(|_| ())
     }
 
@@ -272,19 +283,25 @@ impl Session for Batch {
         Ok(self.shared.now())
     }
 
-    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Vec<u64>, StoreError> {
+    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         let shared = &self.shared;
         let transaction = self.writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(explain)?;
-        let ids = write(&transaction, rows, outbox, shared.now()).map_err(explain)?;
+        let outbox_ids = write(&transaction, rows, outbox, shared.now()).map_err(explain)?;
         shared.step(Step::Written)?;
         if let Err(error) = transaction.commit() {
             shared.in_doubt.store(true, Ordering::Release);
             return Err(StoreError::OutcomeUnknown(error.to_string()));
         }
         shared.step(Step::Committed)?;
-        shared.memory.write().unwrap_or_else(PoisonError::into_inner).absorb(rows, shared.now());
+        let commits = {
+            let mut memory = shared.memory.write().unwrap_or_else(PoisonError::into_inner);
+            memory.absorb(rows, shared.now());
+            memory.commits
+        };
         shared.step(Step::Absorbed)?;
-        Ok(ids)
+        let shared = shared.clone();
+        let safe = Box::new(move || shared.log.make_safe(commits, || shared.memory().commits));
+        Ok(Committed { outbox_ids, safe })
     }
 }
 
