@@ -71,6 +71,12 @@ impl Rows {
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
+    /// An empty working set that wants the same rows as this one.
+    #[must_use]
+    pub fn copy_wants(&self) -> Self {
+        Self::from(self.tables.copy_wants())
+    }
+
     /// Forgets everything, to be used for the next batch.
     pub fn clear(&mut self) {
         self.tables.clear();

@@ -77,8 +77,11 @@ pub trait TableSet {
     fn has_changes(&self) -> bool;
     /// Whether `memory` knows everything that is wanted here.
     fn is_answered_by(&self, memory: &Self) -> bool;
-    /// Fill in what `memory` knows of what is wanted here.
+    /// Fill in what `memory` knows of what is wanted here. Another working set is a memory too.
     fn answer_from(&mut self, memory: &Self);
+    /// An empty working set that wants the same.
+    #[must_use]
+    fn copy_wants(&self) -> Self;
     /// As a store's memory: take over what a committed working set learned and changed.
     fn absorb(&mut self, committed: &mut Self);
     /// Forget everything, and keep the room for the next batch.
@@ -193,24 +196,28 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// The keys of all rows in the range, in order.
     pub fn scan(&mut self, scan: &S) -> Result<Vec<K>, Missing> {
+        if let Some(keys) = self.known_in(scan) {
+            return Ok(keys);
+        }
+        if !self.scans_wanted.contains(scan) {
+            self.scans_wanted.push(scan.clone());
+        }
+        Err(Missing)
+    }
+
+    /// The keys of all rows in the range, in order; `None` if some may be unknown.
+    fn known_in(&self, scan: &S) -> Option<Vec<K>> {
         let range = scan.range();
         if let Some(upkeep) = &self.upkeep {
-            return Ok(upkeep.ordered.range(range).cloned().collect());
+            return Some(upkeep.ordered.range(range).cloned().collect());
         }
         if !self.scans_known.contains(scan) {
-            if !self.scans_wanted.contains(scan) {
-                self.scans_wanted.push(scan.clone());
-            }
-            return Err(Missing);
+            return None;
         }
-        let mut keys: Vec<K> = self
-            .cells
-            .iter()
-            .filter(|(key, cell)| range.contains(key) && matches!(cell, Cell::Known(Some(_))))
-            .map(|(key, _)| key.clone())
-            .collect();
+        let in_range = |(key, cell): &(&K, &Cell<V>)| range.contains(key) && matches!(cell, Cell::Known(Some(_)));
+        let mut keys: Vec<K> = self.cells.iter().filter(in_range).map(|(key, _)| key.clone()).collect();
         keys.sort_unstable();
-        Ok(keys)
+        Some(keys)
     }
 
     /// Writes a row whose key nobody has used before; it need not have been looked for.
@@ -398,16 +405,29 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
             }
             _ => true,
         });
-        let Some(upkeep) = &memory.upkeep else { return };
         for scan in std::mem::take(&mut self.scans_wanted) {
-            for key in upkeep.ordered.range(scan.range()) {
-                let cell = self.cells.get_or_insert(key.clone(), Cell::Wanted);
+            let Some(keys) = memory.known_in(&scan) else {
+                self.scans_wanted.push(scan);
+                continue;
+            };
+            for key in keys {
+                let row = memory.peek(&key).flatten().cloned();
+                let cell = self.cells.get_or_insert(key, Cell::Wanted);
                 if matches!(cell, Cell::Wanted) {
-                    *cell = Cell::Known(memory.peek(key).flatten().cloned());
+                    *cell = Cell::Known(row);
                 }
             }
             self.supply_scan(scan);
         }
+    }
+
+    fn copy_wants(&self) -> Self {
+        let mut copy = Self::default();
+        for key in &self.wanted {
+            copy.want(key);
+        }
+        copy.scans_wanted.clone_from(&self.scans_wanted);
+        copy
     }
 
     fn absorb(&mut self, committed: &mut Self) {
@@ -490,6 +510,10 @@ macro_rules! table_set {
             fn answer_from(&mut self, memory: &Self) {
                 let Self { $($field),+ } = self;
                 $($crate::table::TableSet::answer_from($field, &memory.$field);)+
+            }
+            fn copy_wants(&self) -> Self {
+                let Self { $($field),+ } = self;
+                Self { $($field: $crate::table::TableSet::copy_wants($field)),+ }
             }
             fn absorb(&mut self, committed: &mut Self) {
                 let Self { $($field),+ } = self;

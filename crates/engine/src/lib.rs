@@ -6,6 +6,7 @@
 //! | [`engine`] | the handle: submit a command, run a query |
 //! | [`batch`] | load → decide → commit → reply, for one batch |
 //! | [`store`] | the port: what a store must do |
+//! | [`memory`] | what a store that is the only writer keeps in memory |
 //! | [`sink`] | where committed events go |
 //! | [`clock`] | who tells a store the time |
 //!
@@ -14,11 +15,13 @@
 pub mod batch;
 pub mod clock;
 pub mod engine;
+pub mod memory;
 pub mod sink;
 pub mod store;
 
 pub use batch::{Answer, Batch, Once, Pending, Refused};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{Engine, EngineSettings};
+pub use memory::Memory;
 pub use sink::{EventSink, NoSink, OutboxEntry, Published};
 pub use store::{Store, StoreError};

@@ -5,7 +5,6 @@
 //! | [`open`] | the directory and its lock, settings of the file, migrations |
 //! | [`store`] | the [`Store`](holdfast_engine::Store) itself: batches, reads, tidying |
 //! | `log` | what is safe on disk |
-//! | `memory` | derived rows, and a cache of the others |
 //! | `shared` | SQL of what all verticals share |
 //! | `stay` | SQL of stays |
 //!
@@ -13,7 +12,6 @@
 
 mod codec;
 mod log;
-mod memory;
 pub mod open;
 mod shared;
 mod stay;

@@ -14,12 +14,11 @@ use holdfast_core::table::TableSet;
 use holdfast_core::time::Span;
 use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::store::{Committed, OutboxRecord, Page, Session, StayLists, StayReservationFilter};
-use holdfast_engine::{Clock, OutboxEntry, Store, StoreError};
+use holdfast_engine::{Clock, Memory, OutboxEntry, Store, StoreError};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::log::Log;
-use crate::memory::Memory;
 use crate::open::{self, DirectoryLock, OpenError, OpenOptions, Step};
 use crate::{shared, stay};
 
@@ -29,6 +28,8 @@ const IDLE_READERS_MAX: usize = 8;
 const TIDY_ROWS_MAX: usize = 1_000;
 /// How often a read looks again because a batch is in the file but not yet in memory.
 const READ_TRIES_MAX: usize = 1_000;
+/// Holds are remembered in slices when a store is opened.
+const REBUILD_SLICE: usize = 10_000;
 /// How long a list may take.
 const LIST_WITHIN: Duration = Duration::from_secs(4);
 /// How long the outbox is kept.
@@ -68,7 +69,7 @@ impl SqliteStore {
         let writer = open::open_writer(&options)?;
         let damaged = |error: rusqlite::Error| OpenError::Damaged { path: options.file(), detail: error.to_string() };
         let now = clock.now().max(shared::last_commit_at(&writer).map_err(damaged)?);
-        let memory = Memory::rebuild(&writer, now).map_err(damaged)?;
+        let memory = rebuild(&writer, now).map_err(damaged)?;
         let log = Log::open(&options, memory.commits)?;
         Ok(Self {
             shared: Arc::new(Shared {
@@ -187,7 +188,7 @@ impl Shared {
         }
         let failed = |error: OpenError| StoreError::Unavailable(error.to_string());
         *writer = open::open_writer(&self.options).map_err(failed)?;
-        let rebuilt = Memory::rebuild(writer, self.now()).map_err(explain)?;
+        let rebuilt = rebuild(writer, self.now()).map_err(explain)?;
         self.log.reopen(&self.options).map_err(failed)?;
         *self.memory.write().unwrap_or_else(PoisonError::into_inner) = rebuilt;
         self.in_doubt.store(false, Ordering::Release);
@@ -303,6 +304,21 @@ impl Session for Batch {
         let safe = Box::new(move || shared.log.make_safe(commits, || shared.memory().commits));
         Ok(Committed { outbox_ids, safe })
     }
+}
+
+/// Memory as the file has it.
+fn rebuild(connection: &Connection, now: Timestamp) -> rusqlite::Result<Memory> {
+    let mut memory = Memory::new(shared::commits(connection)?, now);
+    let mut slice = Vec::with_capacity(REBUILD_SLICE);
+    stay::for_each_live_hold(connection, Memory::live_from(now), now, |hold| {
+        slice.push(hold);
+        if slice.len() == REBUILD_SLICE {
+            memory.remember(&slice, now);
+            slice.clear();
+        }
+    })?;
+    memory.remember(&slice, now);
+    Ok(memory)
 }
 
 fn load(connection: &Connection, rows: &mut Rows) -> rusqlite::Result<()> {

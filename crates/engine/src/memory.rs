@@ -1,0 +1,61 @@
+//! What a store that is the only writer of its database may keep in memory: all derived rows, and a cache of the others.
+//! It is exact, because nothing is written past it.
+
+use holdfast_core::hold::HOLD_TTL_MAX;
+use holdfast_core::id::HoldId;
+use holdfast_core::stay::{self, StayHold};
+use holdfast_core::table::{Table, TableSet};
+use holdfast_core::time::Span;
+use holdfast_core::{Rows, Timestamp};
+
+/// Rows of one table that are kept although the database has them too.
+const CACHED_ROWS_MAX: usize = 100_000;
+
+/// By how much the clock that made hold ids may have been off.
+const CLOCK_SLACK: Span = Span::from_hours(1);
+
+#[derive(Debug)]
+pub struct Memory {
+    pub rows: Rows,
+    /// How many commits it has taken over; compared with the count in the database.
+    pub commits: u64,
+    tidied_at: Timestamp,
+}
+
+impl Memory {
+    /// Knows of no hold yet: a store tells it of all live ones when it starts, see [`remember`](Self::remember).
+    pub fn new(commits: u64, now: Timestamp) -> Self {
+        Self { rows: Rows::memory(), commits, tidied_at: now }
+    }
+
+    /// No hold that is live at `now` has a smaller id.
+    pub fn live_from(now: Timestamp) -> HoldId {
+        HoldId::earliest_at(now - HOLD_TTL_MAX - CLOCK_SLACK)
+    }
+
+    /// Rebuilds what is derived from these live holds. A few thousand at once are best: the working set stays small
+    /// beside the memory it fills.
+    pub fn remember(&mut self, holds: &[StayHold], now: Timestamp) {
+        let mut rows = Rows::default();
+        for hold in holds {
+            stay::hold::want_derived(&mut rows, hold);
+        }
+        rows.answer_from(&self.rows);
+        for hold in holds {
+            stay::hold::remember(&mut rows, hold, now).expect("all derived rows are in memory");
+        }
+        self.rows.absorb(&mut rows);
+    }
+
+    /// Takes over a committed batch.
+    pub fn absorb(&mut self, committed: &mut Rows, now: Timestamp) {
+        self.rows.absorb(committed);
+        // Receipts can be large and are rarely asked for again.
+        self.rows.receipts = Table::default();
+        self.commits += 1;
+        if now >= self.tidied_at + Span::from_secs(1) {
+            self.rows.tidy(now, CACHED_ROWS_MAX);
+            self.tidied_at = now;
+        }
+    }
+}
