@@ -9,19 +9,60 @@ use crate::time::Timestamp;
 ///
 /// `decide` may run several times: first to name the rows it needs, then on those rows. It must depend on nothing but
 /// its arguments. Whatever it wrote before it stopped is undone by the caller ([`Rows::attempt`]).
+///
+/// Where live and durable rows lie in two stores, no commit covers both. A command that writes both is then carried out
+/// in three steps instead, each a commit of its own: [`prepare`](Self::prepare), [`record`](Self::record),
+/// [`finish`](Self::finish). What has been recorded has happened, whatever becomes of the rest.
 pub trait Command: Send + 'static {
     type Outcome: Send + 'static;
 
     /// For metrics and logs.
     const NAME: &'static str;
 
+    /// Which rows it may write. It may read any.
+    const WRITES: Writes;
+
+    /// All of it at once.
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Self::Outcome>;
+
+    /// First of three, live rows only: sees to it that what will be recorded stays possible, whatever time or others do.
+    fn prepare(&self, _rows: &mut Rows, _at: &Context<'_>) -> Decision<Attempt> {
+        unreachable!("{} writes one kind of rows", Self::NAME)
+    }
+
+    /// Second of three, durable rows only. Live rows are as `prepare` left them.
+    fn record(&self, _rows: &mut Rows, _at: &Context<'_>, _attempt: Attempt) -> Decision<Self::Outcome> {
+        unreachable!("{} writes one kind of rows", Self::NAME)
+    }
+
+    /// Last of three, live rows only: takes back what `prepare` did. Without an outcome nothing was recorded.
+    fn finish(
+        &self,
+        _rows: &mut Rows,
+        _at: &Context<'_>,
+        _attempt: Attempt,
+        _outcome: Option<&Self::Outcome>,
+    ) -> Decision<()> {
+        unreachable!("{} writes one kind of rows", Self::NAME)
+    }
 
     /// How much work this is, in units of one ordinary command.
     fn weight(&self) -> usize {
         1
     }
 }
+
+/// Which rows a command may write. Live rows are holds and what follows from them; all others are durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    Live,
+    Durable,
+    Both,
+}
+
+/// Tells one try to carry out a command in three steps from the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Attempt(pub u32);
 
 /// The moment of a decision and the settings that bind it.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +86,8 @@ pub type Decision<T> = Result<T, Stop>;
 pub enum Stop {
     /// Rows are wanted that are not in the working set yet: load them, decide again.
     Missing,
+    /// Somebody is between two steps on the same rows; how that ends decides this too. Decide again in a moment.
+    Busy,
     /// The answer is no.
     Rejected(Rejection),
 }

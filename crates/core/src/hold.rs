@@ -3,13 +3,13 @@
 //! A hold never changes a durable count. Its quantities are counted in `rows.held` by the second in which they end; no
 //! job has to run for them to stop counting. What is claimed, and what confirming writes down, is the vertical's.
 
-use crate::command::{Context, Decision};
+use crate::command::{Attempt, Context, Decision};
 use crate::id::{HoldId, UserId};
 use crate::rejection::Rejection;
 use crate::rows::Rows;
 use crate::table::{Count, Row};
 use crate::time::{Span, Timestamp};
-use crate::unit::{Holder, Kind, Unit};
+use crate::unit::{Holder, Kind, Resource, Unit};
 
 /// Ended holds stay readable this long.
 pub const ENDED_HOLD_KEPT: Span = Span::from_hours(24);
@@ -33,6 +33,8 @@ pub struct Hold<C> {
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
     pub state: HoldState,
+    /// How often confirming it was begun, where that takes several steps.
+    pub attempts: Attempt,
     pub claim: C,
 }
 
@@ -40,6 +42,8 @@ pub struct Hold<C> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldState {
     Held,
+    /// Somebody is between two steps of confirming it. It no longer ends by time, and nobody else can end it.
+    Confirming,
     /// It became the record of this number.
     Confirmed {
         record: u64,
@@ -54,6 +58,7 @@ pub enum HoldState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Held,
+    Confirming,
     Confirmed { record: u64 },
     Cancelled,
     Replaced,
@@ -65,6 +70,7 @@ impl<C: Claim> Hold<C> {
         match self.state {
             HoldState::Held if now < self.expires_at => Status::Held,
             HoldState::Held => Status::Expired,
+            HoldState::Confirming => Status::Confirming,
             HoldState::Confirmed { record } => Status::Confirmed { record },
             HoldState::Cancelled => Status::Cancelled,
             HoldState::Replaced { .. } => Status::Replaced,
@@ -86,10 +92,37 @@ impl<C> std::ops::Deref for Hold<C> {
 
 impl<C: Claim> Row for Hold<C> {}
 
+/// One try to confirm a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TryId {
+    pub hold: HoldId,
+    pub attempt: Attempt,
+}
+
+/// The try succeeded: the hold became the record of this number. Whoever writes first, this or that the try was given
+/// up, has decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decided {
+    pub record: u64,
+}
+
+impl Row for Decided {}
+
 /// `available(unit, now) = capacity − confirmed − held(now)`, the one formula.
 pub fn available(rows: &mut Rows, unit: Unit, capacity: u32, confirmed: u32, now: Timestamp) -> Decision<u32> {
     let held = held(rows, unit, now)?;
     Ok(capacity.saturating_sub(confirmed).saturating_sub(held))
+}
+
+/// Whether some of what is held of a unit may be confirmed already, and so count twice for a moment.
+pub fn is_in_doubt(rows: &mut Rows, unit: Unit) -> Decision<bool> {
+    Ok(rows.held.get(&unit)?.is_some_and(|tally| tally.pinned() > 0))
+}
+
+/// The capacity to go by: the recorded one, or a lower one that is about to be.
+pub fn limited(rows: &mut Rows, resource: Resource, capacity: u32, now: Timestamp) -> Decision<u32> {
+    let limit = rows.limits.get(&resource)?.filter(|limit| limit.ends_at > now);
+    Ok(limit.map_or(capacity, |limit| capacity.min(limit.capacity)))
 }
 
 /// What is held of a unit at `now`.
@@ -117,17 +150,43 @@ pub fn count<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Decis
     recount(rows, hold, now, 1)
 }
 
-/// Takes a live hold out of all counts: it was confirmed, cancelled or replaced.
+/// Takes a hold out of all counts: it was confirmed, cancelled or replaced.
 pub fn uncount<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Decision<()> {
-    assert!(hold.is_live(now), "only a live hold is counted");
+    assert!(matches!(hold.status(now), Status::Held | Status::Confirming), "only a live hold is counted");
     recount(rows, hold, now, -1)
 }
 
-fn recount<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp, sign: i64) -> Decision<()> {
-    for (unit, quantity) in hold.claim.lines() {
-        rows.held.count(&unit, Count { quantity: sign * i64::from(quantity), ends_at: hold.expires_at, now })?;
+/// Begins to confirm a live hold: from now on its units count until it is settled, whatever the time.
+pub fn pin<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Decision<Hold<C>> {
+    assert!(hold.is_live(now), "only a live hold can be confirmed");
+    let pinned = Hold { state: HoldState::Confirming, attempts: Attempt(hold.attempts.0 + 1), ..hold.clone() };
+    count_units(rows, hold, now, -1)?;
+    count_units(rows, &pinned, now, 1)?;
+    Ok(pinned)
+}
+
+/// Takes back what [`pin`] did: the hold ends by time again, or has done so already.
+pub fn unpin<C: Claim>(rows: &mut Rows, pinned: &Hold<C>, now: Timestamp) -> Decision<Hold<C>> {
+    assert_eq!(pinned.state, HoldState::Confirming, "only what is pinned is unpinned");
+    let hold = Hold { state: HoldState::Held, ..pinned.clone() };
+    count_units(rows, pinned, now, -1)?;
+    if hold.is_live(now) {
+        count_units(rows, &hold, now, 1)?;
     }
+    Ok(hold)
+}
+
+fn recount<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp, sign: i64) -> Decision<()> {
+    count_units(rows, hold, now, sign)?;
     let holder = Holder { kind: C::KIND, user: hold.owner };
-    rows.holders.count(&holder, Count { quantity: sign, ends_at: hold.expires_at, now })?;
+    rows.holders.count(&holder, Count { quantity: sign, ends_at: Some(hold.expires_at), now })?;
+    Ok(())
+}
+
+fn count_units<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp, sign: i64) -> Decision<()> {
+    let ends_at = (hold.state != HoldState::Confirming).then_some(hold.expires_at);
+    for (unit, quantity) in hold.claim.lines() {
+        rows.held.count(&unit, Count { quantity: sign * i64::from(quantity), ends_at, now })?;
+    }
     Ok(())
 }

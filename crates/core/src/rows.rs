@@ -5,11 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::command::{Decision, Missing};
 use crate::event::{Event, EventLog};
+use crate::hold::{Decided, TryId};
 use crate::id::{IdRange, Sequence};
 use crate::receipt::{Receipt, ReceiptId};
 use crate::stay;
 use crate::table::{Row, Table, TableSet};
-use crate::unit::{Holder, Tally, Unit, UnitsFrom};
+use crate::unit::{Holder, Limit, Resource, Tally, Unit, UnitsFrom};
 
 /// Everything a decision can see. A new vertical adds a field.
 #[derive(Debug, Default)]
@@ -28,10 +29,14 @@ pub struct Tables {
     pub held: Table<Unit, Tally, UnitsFrom>,
     /// Derived: how many live holds of a kind each user has.
     pub holders: Table<Holder, Tally>,
+    /// Lower capacities on their way. Only there where live and durable rows lie in two stores.
+    pub limits: Table<Resource, Limit>,
+    /// How tries to confirm a hold ended. Only there where live and durable rows lie in two stores.
+    pub decisions: Table<TryId, Decided>,
     pub stay: stay::Tables,
 }
 
-crate::table_set!(Tables { ids, receipts, held, holders, stay });
+crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay });
 
 impl Row for IdRange {}
 
@@ -41,6 +46,8 @@ impl Rows {
         Self::from(Tables {
             held: Table::complete(),
             holders: Table::complete(),
+            limits: Table::complete(),
+            decisions: Table::complete(),
             stay: stay::Tables::memory(),
             ..Tables::default()
         })
@@ -53,6 +60,8 @@ impl Rows {
             receipts: Table::complete(),
             held: Table::complete(),
             holders: Table::complete(),
+            limits: Table::complete(),
+            decisions: Table::complete(),
             stay: stay::Tables::complete(),
         })
     }
@@ -75,6 +84,19 @@ impl Rows {
     #[must_use]
     pub fn copy_wants(&self) -> Self {
         Self::from(self.tables.copy_wants())
+    }
+
+    /// The live rows of this working set, to be looked up by another one.
+    #[must_use]
+    pub fn take_live(&mut self) -> Self {
+        let Tables { held, holders, limits, stay, .. } = &mut self.tables;
+        Self::from(Tables {
+            held: std::mem::take(held),
+            holders: std::mem::take(holders),
+            limits: std::mem::take(limits),
+            stay: stay.take_live(),
+            ..Tables::default()
+        })
     }
 
     /// Forgets everything, to be used for the next batch.

@@ -36,7 +36,8 @@ pub trait Row: Clone + Debug {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     pub quantity: i64,
-    pub ends_at: Timestamp,
+    /// `None`: it is pinned, and does not end by time.
+    pub ends_at: Option<Timestamp>,
     pub now: Timestamp,
 }
 

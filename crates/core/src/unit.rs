@@ -41,15 +41,38 @@ pub struct Holder {
     pub user: UserId,
 }
 
+/// All units of a kind that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Resource {
+    pub kind: Kind,
+    pub id: u64,
+}
+
+/// A lower capacity that is being recorded: until that is done, nobody may claim more than this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    pub capacity: u32,
+    /// Longer than recording can take.
+    pub ends_at: Timestamp,
+}
+
+impl Row for Limit {
+    fn ends_at(&self) -> Option<Timestamp> {
+        Some(self.ends_at)
+    }
+}
+
 /// Quantities counted by the second in which they end.
 ///
 /// However many people hold a unit, this is a table of at most one line per second of the longest time to live.
 /// Nothing has to happen for a quantity to stop counting: it counts while `now` is before its second.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
+    /// What is being confirmed: it counts until that is decided, however long it takes.
+    pinned: u32,
     /// Ascending by second; no line with quantity zero.
     lines: VecDeque<(i64, u32)>,
-    /// The sum of all lines, ended or not.
+    /// The sum of all lines, ended or not, without what is pinned.
     total: u32,
 }
 
@@ -58,7 +81,20 @@ impl Tally {
     pub fn live(&self, now: Timestamp) -> u32 {
         let ended: u32 =
             self.lines.iter().take_while(|(second, _)| has_ended(*second, now)).map(|(_, quantity)| quantity).sum();
-        self.total - ended
+        self.pinned + self.total - ended
+    }
+
+    /// What counts until somebody takes it back.
+    pub fn pinned(&self) -> u32 {
+        self.pinned
+    }
+
+    /// For stores that wrote a tally down: the tally of these lines, earliest first; `None` if they are none.
+    pub fn from_lines(pinned: u32, lines: impl IntoIterator<Item = (i64, u32)>) -> Option<Self> {
+        let lines: VecDeque<(i64, u32)> = lines.into_iter().collect();
+        let ascending = lines.iter().zip(lines.iter().skip(1)).all(|(a, b)| a.0 < b.0);
+        let total = lines.iter().try_fold(0_u32, |sum, (_, quantity)| sum.checked_add(*quantity))?;
+        (ascending && lines.iter().all(|(_, quantity)| *quantity > 0)).then_some(Self { pinned, lines, total })
     }
 
     /// Counts `quantity` until `ends_at`, to the second, and forgets what has ended by `now`.
@@ -92,7 +128,7 @@ impl Tally {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.lines.is_empty() && self.pinned == 0
     }
 
     /// Second and quantity of each line, earliest first; for stores that write tallies down.
@@ -113,6 +149,9 @@ impl Tally {
 
 impl Row for Tally {
     fn ends_at(&self) -> Option<Timestamp> {
+        if self.pinned > 0 {
+            return None;
+        }
         self.lines.back().map(|(second, _)| Timestamp::from_millis(second * 1_000))
     }
 
@@ -122,10 +161,13 @@ impl Row for Tally {
 
     fn recount(&mut self, count: Count) {
         let quantity = u32::try_from(count.quantity.unsigned_abs()).expect("claims are bounded by capacity");
-        if count.quantity > 0 {
-            self.add(count.ends_at, quantity, count.now);
-        } else {
-            self.remove(count.ends_at, quantity, count.now);
+        match count.ends_at {
+            Some(ends_at) if count.quantity > 0 => self.add(ends_at, quantity, count.now),
+            Some(ends_at) => self.remove(ends_at, quantity, count.now),
+            None if count.quantity > 0 => self.pinned += quantity,
+            None => {
+                self.pinned = self.pinned.checked_sub(quantity).expect("no more is taken back than was pinned");
+            }
         }
     }
 }

@@ -2,88 +2,31 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
-use holdfast_core::receipt::{self, ReceiptId};
+use holdfast_core::command::Writes;
 use holdfast_core::table::TableSet;
-use holdfast_core::{Command, Context, Decision, Limits, Rejection, Rows, Stop, Timestamp};
+use holdfast_core::{Command, Context, Limits, Rows, Stop, Timestamp};
 use metrics::{Counter, Histogram};
-use tokio::sync::oneshot;
 
 use crate::sink::{EventSink, Published};
-use crate::store::{Safe, Store, StoreError};
+use crate::store::{Safe, Store, StoreError, Tier};
+use crate::task::{CommandTask, Once, Pending, Refused, Step, Task};
 
 /// A command that still wants other rows after so many loads is asking in circles.
 const LOADS_MAX: usize = 16;
-/// How often a batch is decided again because another server was first.
-const CONFLICTS_MAX: usize = 16;
-
-/// What a command gets back when it succeeded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer<T> {
-    Fresh(T),
-    /// Carried out under an idempotency key: the answer as it was written down.
-    Kept(Vec<u8>),
-    /// The answer first given under the same idempotency key.
-    Replayed(Vec<u8>),
-}
-
-/// Why a command did not succeed. Unless said otherwise, nothing changed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    #[error("refused: {0:?}")]
-    Rejected(Rejection),
-    #[error("too many commands are waiting")]
-    Overloaded,
-    #[error("the command waited too long for its turn")]
-    LockTimeout,
-    #[error("{0}")]
-    StoreUnavailable(String),
-    #[error("no word from the store in time; the command may or may not have been carried out")]
-    OutcomeUnknown,
-    #[error("a rule was broken inside; the command was not carried out")]
-    Internal,
-}
-
-impl From<StoreError> for Refused {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Unavailable(_) | StoreError::Damaged(_) => Self::StoreUnavailable(error.to_string()),
-            StoreError::Conflict => Self::LockTimeout,
-            StoreError::Broken(_) => Self::Internal,
-            StoreError::OutcomeUnknown(_) => Self::OutcomeUnknown,
-        }
-    }
-}
-
-/// Makes the bytes that are sent and kept.
-pub type Render<T> = Box<dyn Fn(&T) -> Vec<u8> + Send>;
-
-/// Makes a command safe to repeat under a key.
-pub struct Once<T> {
-    pub id: ReceiptId,
-    /// Tells whether a repeated request is the same request.
-    pub fingerprint: [u8; 32],
-    /// Writes the answer down, to be given again.
-    pub render: Render<T>,
-}
-
-impl<T> std::fmt::Debug for Once<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Once").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+/// How often a commit is tried again because another server was first, and how much longer it waits each time.
+const CONFLICTS_MAX: u32 = 64;
+const CONFLICT_WAIT: Duration = Duration::from_micros(100);
+/// How often a simulation comes back to commands that others are in the way of.
+const DEFERRED_MAX: usize = 16;
 
 /// Commands that are decided together.
 #[derive(Default)]
 pub struct Batch {
     tasks: Vec<Box<dyn Task>>,
 }
-
-/// Where the answer to a command arrives.
-pub type Pending<T> = oneshot::Receiver<Result<Answer<T>, Refused>>;
 
 impl Batch {
     pub fn add<C: Command>(&mut self, command: C, once: Option<Once<C::Outcome>>) -> Pending<C::Outcome> {
@@ -94,9 +37,18 @@ impl Batch {
 
     /// Runs the batch here and now, without an engine: for simulations, where every step must be repeatable.
     pub async fn run(self, store: &dyn Store, sink: &dyn EventSink, limits: &Limits) {
-        let mut runner = Runner { store, sink, limits, meters: Meters::new(), rows: Rows::default() };
-        if let Some(decided) = runner.run(self.tasks).await {
-            decided.answer(sink, &runner.meters);
+        let mut runner = Runner::new(store, sink, limits, Meters::new());
+        let meters = runner.meters.clone();
+        let mut tasks = self.tasks;
+        for _ in 0..DEFERRED_MAX {
+            runner.run(tasks, &mut |decided| decided.answer(sink, &meters)).await;
+            tasks = std::mem::take(&mut runner.deferred);
+            if tasks.is_empty() {
+                return;
+            }
+        }
+        for task in tasks {
+            task.refuse(Refused::LockTimeout);
         }
     }
 }
@@ -109,12 +61,14 @@ impl std::fmt::Debug for Batch {
 
 /// Runs batches, one after another.
 pub(crate) struct Runner<'a> {
-    pub store: &'a dyn Store,
-    pub sink: &'a dyn EventSink,
-    pub limits: &'a Limits,
-    pub meters: Meters,
+    store: &'a dyn Store,
+    sink: &'a dyn EventSink,
+    limits: &'a Limits,
+    meters: Meters,
     /// The working set, empty between batches.
-    pub rows: Rows,
+    rows: Rows,
+    /// Commands that others were in the way of: to be run again in a moment.
+    pub deferred: Vec<Box<dyn Task>>,
 }
 
 /// What is measured of every batch.
@@ -126,6 +80,7 @@ pub(crate) struct Meters {
     commit_seconds: Histogram,
     safe_seconds: Histogram,
     failures: Counter,
+    conflicts: Counter,
 }
 
 impl Meters {
@@ -137,6 +92,7 @@ impl Meters {
             commit_seconds: metrics::histogram!("holdfast_batch_commit_seconds"),
             safe_seconds: metrics::histogram!("holdfast_batch_safe_seconds"),
             failures: metrics::counter!("holdfast_batch_failures_total"),
+            conflicts: metrics::counter!("holdfast_batch_conflicts_total"),
         }
     }
 }
@@ -153,9 +109,19 @@ struct Outcome {
     safe: Safe,
 }
 
+impl Outcome {
+    /// Nothing was written.
+    fn nothing() -> Self {
+        Self { published: Vec::new(), safe: Box::new(|| Ok(())) }
+    }
+}
+
 impl Decided {
     /// Waits until the commit is safe, then tells everybody.
     pub(crate) fn answer(self, sink: &dyn EventSink, meters: &Meters) {
+        if self.tasks.is_empty() {
+            return;
+        }
         let began = Instant::now();
         let result = self.result.and_then(|Outcome { published, safe }| {
             guarded(safe).unwrap_or_else(|| Err(StoreError::OutcomeUnknown("a panic inside".into())))?;
@@ -182,43 +148,117 @@ impl Decided {
     }
 }
 
-impl Runner<'_> {
-    /// Runs one batch until it is committed or has failed. `None` if nobody waits for it any more.
-    pub(crate) async fn run(&mut self, mut tasks: Vec<Box<dyn Task>>) -> Option<Decided> {
+impl<'a> Runner<'a> {
+    pub(crate) fn new(store: &'a dyn Store, sink: &'a dyn EventSink, limits: &'a Limits, meters: Meters) -> Self {
+        Self { store, sink, limits, meters, rows: Rows::default(), deferred: Vec::new() }
+    }
+
+    /// Runs one batch until it is committed or has failed. Whatever can be answered is given to `answer` at once;
+    /// commands that others are in the way of are `deferred`.
+    pub(crate) async fn run(&mut self, mut tasks: Vec<Box<dyn Task>>, answer: &mut dyn FnMut(Decided)) {
         tasks.retain(|task| task.take_turn());
         if tasks.is_empty() {
-            return None;
+            return;
         }
         self.meters.commands.record(tasks.len() as f64);
         for task in &tasks {
             self.meters.wait_seconds.record(task.waited());
         }
+        if self.store.is_split() {
+            self.run_in_steps(tasks, answer).await;
+        } else {
+            let result = self.commit(Step::Whole, &mut tasks, &Rows::default()).await;
+            answer(Decided { tasks, result });
+        }
+    }
+
+    /// Live and durable rows lie in two stores: first what concerns live rows, then durable ones, then what those who
+    /// write both have to tidy up.
+    async fn run_in_steps(&mut self, tasks: Vec<Box<dyn Task>>, answer: &mut dyn FnMut(Decided)) {
+        let (mut first, mut second): (Vec<_>, Vec<_>) =
+            tasks.into_iter().partition(|task| task.writes() != Writes::Durable);
+        let prepared = match self.commit(Step::Prepare, &mut first, &Rows::default()).await {
+            Ok(outcome) => {
+                self.set_aside_busy(&mut first);
+                let (under_way, done) = first.into_iter().partition(|task| task.is_under_way());
+                answer(Decided { tasks: done, result: Ok(outcome) });
+                second.extend::<Vec<_>>(under_way);
+                self.rows.take_live()
+            }
+            Err(error) => {
+                answer(Decided { tasks: first, result: Err(error) });
+                Rows::default()
+            }
+        };
+        let recorded = self.commit(Step::Record, &mut second, &prepared).await;
+        self.set_aside_busy(&mut second);
+        if !matches!(recorded, Err(StoreError::OutcomeUnknown(_))) {
+            if recorded.is_err() {
+                // What was decided was not recorded.
+                for task in &mut second {
+                    task.forget_outcome();
+                }
+            }
+            // If this fails, it is done later by whoever finds it unfinished. It changes nothing about the answer.
+            if let Err(error) = self.commit(Step::Finish, &mut second, &Rows::default()).await {
+                tracing::warn!(%error, "what was recorded could not be finished; it will be");
+            }
+        }
+        answer(Decided { tasks: second, result: recorded });
+    }
+
+    fn set_aside_busy(&mut self, tasks: &mut Vec<Box<dyn Task>>) {
+        self.deferred.extend(tasks.extract_if(.., |task| task.is_busy()));
+    }
+
+    /// Decides and commits one step of those tasks it is for, again and again while other servers are first.
+    async fn commit(
+        &mut self,
+        step: Step,
+        tasks: &mut [Box<dyn Task>],
+        prepared: &Rows,
+    ) -> Result<Outcome, StoreError> {
+        let mut tasks: Vec<&mut Box<dyn Task>> = tasks.iter_mut().filter(|task| task.takes_part(step)).collect();
+        if tasks.is_empty() {
+            return Ok(Outcome::nothing());
+        }
         let mut result = Err(StoreError::Conflict);
-        for _ in 0..CONFLICTS_MAX {
+        for tries in 1..=CONFLICTS_MAX {
             // Whatever a store does wrong fails this batch, never the engine.
-            result = AssertUnwindSafe(self.decide_and_commit(&mut tasks))
+            result = AssertUnwindSafe(self.decide_and_commit(step, &mut tasks, prepared))
                 .catch_unwind()
                 .await
                 .unwrap_or_else(|_| Err(StoreError::Broken("a panic inside".into())));
             if !matches!(result, Err(StoreError::Conflict)) {
                 break;
             }
+            self.meters.conflicts.increment(1);
+            tokio::time::sleep(CONFLICT_WAIT * tries).await;
         }
-        Some(Decided { tasks, result })
+        result
     }
 
-    async fn decide_and_commit(&mut self, tasks: &mut [Box<dyn Task>]) -> Result<Outcome, StoreError> {
-        let mut session = self.store.begin().await?;
+    async fn decide_and_commit(
+        &mut self,
+        step: Step,
+        tasks: &mut [&mut Box<dyn Task>],
+        prepared: &Rows,
+    ) -> Result<Outcome, StoreError> {
+        let mut session = self.store.begin(step.tier()).await?;
         let rows = &mut self.rows;
         rows.clear();
 
         let began = Instant::now();
-        let mut undecided: Vec<&mut Box<dyn Task>> = tasks.iter_mut().collect();
-        name_wanted_rows(rows, self.limits, &mut undecided);
+        for task in &mut *tasks {
+            task.begin(step);
+        }
+        let mut undecided: Vec<&mut Box<dyn Task>> = tasks.iter_mut().map(|task| &mut **task).collect();
+        name_wanted_rows(rows, self.limits, step, &mut undecided);
         let mut now = Timestamp::default();
         for _ in 0..LOADS_MAX {
+            rows.answer_from(prepared);
             now = session.load(rows).await?;
-            undecided = decide_all(rows, &Context { now, limits: self.limits }, undecided);
+            undecided = decide_all(rows, &Context { now, limits: self.limits }, step, undecided);
             if undecided.is_empty() {
                 break;
             }
@@ -228,9 +268,11 @@ impl Runner<'_> {
             task.settle(Refused::Internal);
         }
         self.meters.decide_seconds.record(began.elapsed());
-        if !rows.has_changes() {
+        // Where rows are read from two stores, what they said together has to be checked, also to say no.
+        let must_check = self.store.is_split() && step.tier() == Tier::Live;
+        if !rows.has_changes() && !must_check {
             // It may rest on what is not safe yet; but it is answered after all batches before it.
-            return Ok(Outcome { published: Vec::new(), safe: Box::new(|| Ok(())) });
+            return Ok(Outcome::nothing());
         }
 
         let began = Instant::now();
@@ -249,20 +291,26 @@ impl Runner<'_> {
 }
 
 /// Lets each command say which rows it wants. Nothing it decides counts: it has seen neither rows nor the time.
-fn name_wanted_rows(rows: &mut Rows, limits: &Limits, tasks: &mut [&mut Box<dyn Task>]) {
+fn name_wanted_rows(rows: &mut Rows, limits: &Limits, step: Step, tasks: &mut [&mut Box<dyn Task>]) {
     let at = Context { now: Timestamp::default(), limits };
     for task in tasks {
         // What comes of it is undone, so it is of no interest, not even a panic: it will come again.
-        let _ = guarded(|| rows.attempt(|rows| task.decide(rows, &at).and(Err::<(), _>(Stop::Missing))));
+        let _ = guarded(|| rows.attempt(|rows| task.decide(rows, &at, step).and(Err::<(), _>(Stop::Missing))));
     }
 }
 
 /// Decides in order; gives back those that want more rows.
-fn decide_all<'a>(rows: &mut Rows, at: &Context<'_>, tasks: Vec<&'a mut Box<dyn Task>>) -> Vec<&'a mut Box<dyn Task>> {
+fn decide_all<'a>(
+    rows: &mut Rows,
+    at: &Context<'_>,
+    step: Step,
+    tasks: Vec<&'a mut Box<dyn Task>>,
+) -> Vec<&'a mut Box<dyn Task>> {
     let mut undecided = Vec::new();
     for task in tasks {
-        match guarded(|| rows.attempt(|rows| task.decide(rows, at))) {
+        match guarded(|| rows.attempt(|rows| task.decide(rows, at, step))) {
             Some(Ok(())) => {}
+            Some(Err(Stop::Busy)) => task.defer(),
             Some(Err(Stop::Missing)) => undecided.push(task),
             Some(Err(Stop::Rejected(rejection))) => task.settle(Refused::Rejected(rejection)),
             None => {
@@ -277,114 +325,4 @@ fn decide_all<'a>(rows: &mut Rows, at: &Context<'_>, tasks: Vec<&'a mut Box<dyn 
 /// A broken invariant stops the command that broke it, never its batch. `None` if it panicked.
 fn guarded<T>(decide: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(decide)).ok()
-}
-
-/// A command on its way through a batch.
-pub(crate) trait Task: Send {
-    fn name(&self) -> &'static str;
-    fn weight(&self) -> usize;
-    /// False if whoever sent the command has given up waiting.
-    fn take_turn(&self) -> bool;
-    /// How long the command has waited.
-    fn waited(&self) -> Duration;
-    /// Decides, and keeps the outcome until the batch is committed.
-    fn decide(&mut self, rows: &mut Rows, at: &Context<'_>) -> Decision<()>;
-    /// Keeps a refusal until the batch is committed: it may rest on what others in the batch did.
-    fn settle(&mut self, refused: Refused);
-    /// Sends what was decided.
-    fn answer(self: Box<Self>);
-    fn refuse(self: Box<Self>, refused: Refused);
-}
-
-/// Who gets to a waiting command first: the engine, or the patience of its sender.
-#[derive(Debug, Default)]
-pub(crate) struct Turn(AtomicU8);
-
-impl Turn {
-    const WAITING: u8 = 0;
-    const TAKEN: u8 = 1;
-    const GIVEN_UP: u8 = 2;
-
-    fn take(&self) -> bool {
-        self.0.compare_exchange(Self::WAITING, Self::TAKEN, Ordering::AcqRel, Ordering::Acquire) != Err(Self::GIVEN_UP)
-    }
-
-    pub(crate) fn give_up(&self) -> bool {
-        self.0.compare_exchange(Self::WAITING, Self::GIVEN_UP, Ordering::AcqRel, Ordering::Acquire).is_ok()
-    }
-}
-
-pub(crate) struct CommandTask<C: Command> {
-    command: C,
-    once: Option<Once<C::Outcome>>,
-    turn: Arc<Turn>,
-    waiting_since: Instant,
-    decided: Option<Result<Answer<C::Outcome>, Refused>>,
-    reply: oneshot::Sender<Result<Answer<C::Outcome>, Refused>>,
-}
-
-impl<C: Command> CommandTask<C> {
-    pub(crate) fn new(command: C, once: Option<Once<C::Outcome>>, turn: Arc<Turn>) -> (Self, Pending<C::Outcome>) {
-        let (reply, pending) = oneshot::channel();
-        (Self { command, once, turn, waiting_since: Instant::now(), decided: None, reply }, pending)
-    }
-}
-
-impl<C: Command> Task for CommandTask<C> {
-    fn name(&self) -> &'static str {
-        C::NAME
-    }
-
-    fn weight(&self) -> usize {
-        self.command.weight()
-    }
-
-    fn take_turn(&self) -> bool {
-        self.turn.take()
-    }
-
-    fn waited(&self) -> Duration {
-        self.waiting_since.elapsed()
-    }
-
-    fn decide(&mut self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
-        if let Some(once) = &self.once {
-            match receipt::find(rows, at, &once.id, &once.fingerprint) {
-                Ok(None) => {}
-                Ok(Some(response)) => {
-                    self.decided = Some(Ok(Answer::Replayed(response)));
-                    return Ok(());
-                }
-                Err(Stop::Missing) => {
-                    // Name the command's own rows in the same round.
-                    self.command.decide(rows, at).ok();
-                    return Err(Stop::Missing);
-                }
-                Err(refused) => return Err(refused),
-            }
-        }
-        let outcome = self.command.decide(rows, at)?;
-        self.decided = Some(Ok(match &self.once {
-            None => Answer::Fresh(outcome),
-            Some(once) => {
-                let response = (once.render)(&outcome);
-                receipt::keep(rows, at, once.id.clone(), once.fingerprint, response.clone());
-                Answer::Kept(response)
-            }
-        }));
-        Ok(())
-    }
-
-    fn settle(&mut self, refused: Refused) {
-        self.decided = Some(Err(refused));
-    }
-
-    fn answer(self: Box<Self>) {
-        // Nobody may be listening any more; what was committed stays committed.
-        self.reply.send(self.decided.unwrap_or(Err(Refused::Internal))).ok();
-    }
-
-    fn refuse(self: Box<Self>, refused: Refused) {
-        self.reply.send(Err(refused)).ok();
-    }
 }

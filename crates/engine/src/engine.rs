@@ -8,9 +8,10 @@ use std::time::Duration;
 use holdfast_core::{Command, Context, Decision, Limits, Rows, Stop};
 use tokio::sync::mpsc;
 
-use crate::batch::{Answer, CommandTask, Decided, Meters, Once, Refused, Runner, Task, Turn};
+use crate::batch::{Decided, Meters, Runner};
 use crate::sink::EventSink;
 use crate::store::Store;
+use crate::task::{Answer, CommandTask, Once, Refused, Task, Turn};
 
 /// The most work one batch takes on, in ordinary commands: keeps one commit short.
 const BATCH_WEIGHT_MAX: usize = 8_192;
@@ -18,6 +19,8 @@ const BATCH_WEIGHT_MAX: usize = 8_192;
 const COMMIT_WAIT_MAX: Duration = Duration::from_millis(3_500);
 /// Batches that may be committed and not yet safe: enough to keep the disk busy, few enough to bound what is in doubt.
 const BATCHES_IN_FLIGHT_MAX: usize = 2;
+/// How long commands stand back that others are in the way of.
+const DEFERRED_WAIT: Duration = Duration::from_millis(2);
 /// A query that still wants other rows after so many reads is asking in circles.
 const READS_MAX: usize = 16;
 
@@ -73,8 +76,8 @@ impl Engine {
             let (store, waiting, settings) = (store.clone(), waiting.clone(), settings.clone());
             std::thread::Builder::new().name("engine".into()).spawn(move || {
                 let (store, sink, limits) = (&*store, &*sink, &settings.limits);
-                let mut runner = Runner { store, sink, limits, meters, rows: Rows::default() };
-                runtime.block_on(run_batches(&mut runner, tasks, &waiting, &decided));
+                let mut runner = Runner::new(store, sink, limits, meters);
+                runtime.block_on(run_batches(&mut runner, tasks, &waiting, &decided, settings.lock_wait));
                 drop(decided);
                 answering.join().ok();
             })?
@@ -124,6 +127,7 @@ impl Engine {
                 Ok(answer) => return Ok(answer),
                 Err(Stop::Rejected(rejection)) => return Err(Refused::Rejected(rejection)),
                 Err(Stop::Missing) => {}
+                Err(Stop::Busy) => return Err(Refused::LockTimeout),
             }
         }
         tracing::error!("a query asks for rows in circles");
@@ -146,20 +150,30 @@ async fn run_batches(
     mut queue: mpsc::UnboundedReceiver<Box<dyn Task>>,
     waiting: &AtomicUsize,
     decided: &blocking::SyncSender<Decided>,
+    lock_wait: Duration,
 ) {
-    while let Some(first) = queue.recv().await {
-        let mut weight = first.weight();
-        let mut tasks = vec![first];
+    loop {
+        let (mut tasks, late): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut runner.deferred).into_iter().partition(|task| task.waited() < lock_wait);
+        for task in late {
+            task.refuse(Refused::LockTimeout);
+        }
+        if tasks.is_empty() {
+            let Some(first) = queue.recv().await else { return };
+            waiting.fetch_sub(first.weight(), Ordering::Relaxed);
+            tasks.push(first);
+        } else {
+            tokio::time::sleep(DEFERRED_WAIT).await;
+        }
+        let mut weight: usize = tasks.iter().map(|task| task.weight()).sum();
         while weight < BATCH_WEIGHT_MAX
             && let Ok(next) = queue.try_recv()
         {
+            waiting.fetch_sub(next.weight(), Ordering::Relaxed);
             weight += next.weight();
             tasks.push(next);
         }
-        waiting.fetch_sub(weight, Ordering::Relaxed);
-        if let Some(batch) = runner.run(tasks).await {
-            // Blocks while too much is in flight; it is this thread's own business.
-            decided.send(batch).ok();
-        }
+        // Blocks while too much is in flight; it is this thread's own business.
+        runner.run(tasks, &mut |batch| decided.send(batch).unwrap_or_default()).await;
     }
 }

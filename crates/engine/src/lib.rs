@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`engine`] | the handle: submit a command, run a query |
 //! | [`batch`] | load → decide → commit → reply, for one batch |
+//! | [`task`] | a command on its way through a batch |
 //! | [`store`] | the port: what a store must do |
 //! | [`memory`] | what a store that is the only writer keeps in memory |
 //! | [`sink`] | where committed events go |
@@ -18,10 +19,12 @@ pub mod engine;
 pub mod memory;
 pub mod sink;
 pub mod store;
+pub mod task;
 
-pub use batch::{Answer, Batch, Once, Pending, Refused};
+pub use batch::Batch;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{Engine, EngineSettings};
 pub use memory::Memory;
 pub use sink::{EventSink, NoSink, OutboxEntry, Published};
 pub use store::{Store, StoreError};
+pub use task::{Answer, Once, Pending, Refused};

@@ -12,8 +12,10 @@
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
+use holdfast_core::hold::TryId;
 use holdfast_core::id::UserId;
 use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
+use holdfast_core::unit::Kind;
 use holdfast_core::{Rows, Timestamp};
 
 use crate::sink::OutboxEntry;
@@ -37,8 +39,14 @@ pub enum StoreError {
 
 #[async_trait]
 pub trait Store: StayLists + Send + Sync + 'static {
-    /// Begins a batch. Only the engine does so, and never two at once.
-    async fn begin(&self) -> Result<Box<dyn Session>, StoreError>;
+    /// Whether live and durable rows lie in two stores, so that no commit can cover both. Then a batch is carried out in
+    /// several commits, each of one tier.
+    fn is_split(&self) -> bool {
+        false
+    }
+
+    /// Begins a commit of rows of this tier. Only the engine does so, and never two at once.
+    async fn begin(&self, tier: Tier) -> Result<Box<dyn Session>, StoreError>;
 
     /// Supplies wanted rows from committed state, whatever the engine is doing, and tells the time. What a caller was
     /// told is committed is seen here.
@@ -53,11 +61,37 @@ pub trait Store: StayLists + Send + Sync + 'static {
     /// Deletes a bounded amount of what nobody can ask for any more. Says whether there may be more to delete.
     async fn tidy(&self) -> Result<bool, StoreError>;
 
+    /// Holds somebody began to confirm so long ago that they must have died, each with how it ends: that is decided here,
+    /// for good. A bounded number at once.
+    async fn resolve(&self) -> Result<Vec<Resolved>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// Whether the store can serve.
     async fn check(&self) -> Result<(), StoreError>;
 
     /// Shows every record to the auditor.
     async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError>;
+}
+
+/// What a commit covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// Everything: the store is one.
+    Whole,
+    /// Holds and what follows from them.
+    Live,
+    /// All the rest.
+    Durable,
+}
+
+/// How a try to confirm ends that nobody finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    pub kind: Kind,
+    pub of: TryId,
+    /// The record it became; `None` if it came to nothing.
+    pub record: Option<u64>,
 }
 
 /// One batch in the making. Dropping it without commit leaves nothing behind.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use holdfast_core::command::Writes;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft, RoomTypeId};
 use holdfast_core::time::Span;
 use holdfast_core::{Command, Context, Decision, Limits, Rejection, Rows, Timestamp, stay};
@@ -43,6 +44,7 @@ struct Breaks;
 impl Command for Breaks {
     type Outcome = ();
     const NAME: &'static str = "test.breaks";
+    const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
         create("must not stay").decide(rows, at)?;
@@ -56,6 +58,7 @@ struct Refuses;
 impl Command for Refuses {
     type Outcome = ();
     const NAME: &'static str = "test.refuses";
+    const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
         create("must not stay").decide(rows, at)?;
@@ -69,6 +72,7 @@ struct AsksInCircles;
 impl Command for AsksInCircles {
     type Outcome = ();
     const NAME: &'static str = "test.asks_in_circles";
+    const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<()> {
         for number in 1.. {

@@ -75,6 +75,7 @@ impl Auditor {
                 match rows.attempt(|rows| confirm.decide(rows, at)) {
                     Ok(_) => {}
                     Err(Stop::Missing) => missing = true,
+                    Err(Stop::Busy) => return Err(Stop::Busy),
                     Err(Stop::Rejected(rejection)) => return Ok(Some((hold.id, rejection))),
                 }
             }

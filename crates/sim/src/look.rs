@@ -170,6 +170,7 @@ pub fn ask<T>(
             Ok(answer) => return Ok(Ok(answer)),
             Err(Stop::Rejected(rejection)) => return Ok(Err(rejection)),
             Err(Stop::Missing) => source.read(&mut rows)?,
+            Err(Stop::Busy) => return Err(Finding("a hold is left between two steps".into())),
         }
     }
     Err(Finding("a question asks for rows in circles".into()))

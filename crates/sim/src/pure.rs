@@ -39,6 +39,7 @@ impl Pure {
                 }
                 Err(Stop::Rejected(rejection)) => return Reply::Rejected(rejection),
                 Err(Stop::Missing) => rows.answer_from(memory),
+                Err(Stop::Busy) => panic!("{call}: nobody else is there"),
             }
         }
         panic!("{call} asks for rows in circles");

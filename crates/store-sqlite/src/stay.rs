@@ -1,6 +1,7 @@
 //! SQL of stays.
 
 use holdfast_core::Timestamp;
+use holdfast_core::command::Attempt;
 use holdfast_core::hold::HoldState;
 use holdfast_core::id::HoldId;
 use holdfast_core::stay::audit::StayAudit;
@@ -223,7 +224,7 @@ fn read_hold(row: &Row<'_>) -> rusqlite::Result<StayHold> {
     };
     let dates = stay_dates(check_in, check_out)?;
     let claim = StayClaim { room_type, dates, client_key, price: row.get(6)?, currency };
-    Ok(StayHold { id, owner, created_at, expires_at, state, claim })
+    Ok(StayHold { id, owner, created_at, expires_at, state, attempts: Attempt::default(), claim })
 }
 
 fn write_holds(connection: &Connection, tables: &Tables) -> rusqlite::Result<()> {
@@ -235,6 +236,7 @@ fn write_holds(connection: &Connection, tables: &Tables) -> rusqlite::Result<()>
         let hold = change.row.expect("holds are cleared away by time, not deleted");
         let (state, record, by) = match hold.state {
             HoldState::Held => ("HELD", None, None),
+            HoldState::Confirming => unreachable!("here a hold is confirmed in one commit"),
             HoldState::Confirmed { record } => ("CONFIRMED", Some(record), None),
             HoldState::Cancelled => ("CANCELLED", None, None),
             HoldState::Replaced { by } => ("REPLACED", None, Some(Col(by))),

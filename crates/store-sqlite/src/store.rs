@@ -13,7 +13,7 @@ use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservation
 use holdfast_core::table::TableSet;
 use holdfast_core::time::Span;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{Committed, OutboxRecord, Page, Session, StayLists, StayReservationFilter};
+use holdfast_engine::store::{Committed, OutboxRecord, Page, Session, StayLists, StayReservationFilter, Tier};
 use holdfast_engine::{Clock, Memory, OutboxEntry, Store, StoreError};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::OwnedMutexGuard;
@@ -199,7 +199,7 @@ impl Shared {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn begin(&self) -> Result<Box<dyn Session>, StoreError> {
+    async fn begin(&self, _tier: Tier) -> Result<Box<dyn Session>, StoreError> {
         let mut writer = self.shared.writer.clone().lock_owned().await;
         self.shared.step(Step::Begun)?;
         self.shared.log.check()?;

@@ -6,12 +6,12 @@ use uuid::Uuid;
 use super::room_type::{self, Night, NightId, RoomTypeId};
 use super::{
     ClientKey, DAYS_AHEAD_MAX, DatesKey, HOLD_NIGHTS_MAX, LiveHold, ReservationState, StayDates, StayReservation,
-    StayReservationId, night_unit,
+    StayReservationId, night_unit, resource,
 };
 use crate::actor::Actor;
-use crate::command::{Command, Context, Decision, Stop};
+use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, Claim, Hold, HoldState, Status};
+use crate::hold::{self, Claim, Decided, Hold, HoldState, Status, TryId};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::money::Currency;
 use crate::rejection::{Fault, Rejection};
@@ -63,6 +63,7 @@ pub struct PlaceHold {
 impl Command for PlaceHold {
     type Outcome = StayHold;
     const NAME: &'static str = "stay.hold.place";
+    const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<StayHold> {
         let dates = StayDates::new(self.check_in, self.check_out, HOLD_NIGHTS_MAX, ["checkIn", "checkOut"])?;
@@ -77,10 +78,14 @@ impl Command for PlaceHold {
             rows.emit(Event::StayHoldReplaced(Hold { state, ..old }));
         }
         hold::check_holder(rows, at, Kind::Stay, self.user)?;
+        let capacity = hold::limited(rows, resource(self.room_type), room_type.total_quantity, at.now)?;
         for date in dates.nights() {
             let night = room_type::night(rows, NightId { room_type: self.room_type, date })?;
             let unit = night_unit(self.room_type, date);
-            let free = hold::available(rows, unit, room_type.total_quantity, night.reserved, at.now)?;
+            let free = hold::available(rows, unit, capacity, night.reserved, at.now)?;
+            if free == 0 && !night.closed && hold::is_in_doubt(rows, unit)? {
+                return Err(Stop::Busy);
+            }
             if free == 0 || night.closed {
                 return Err(Rejection::RoomNotAvailable { date }.into());
             }
@@ -92,6 +97,7 @@ impl Command for PlaceHold {
             created_at: at.now,
             expires_at: at.now + at.limits.stay.hold_ttl,
             state: HoldState::Held,
+            attempts: Attempt::default(),
             claim: StayClaim {
                 room_type: self.room_type,
                 dates,
@@ -118,6 +124,7 @@ impl PlaceHold {
         rows.stay.room_types.want(&self.room_type);
         rows.stay.by_dates.want(&self.dates_key(dates));
         rows.stay.by_client_key.want(&self.client_key(dates));
+        rows.limits.want(&resource(self.room_type));
         rows.holders.want(&Holder { kind: Kind::Stay, user: self.user });
         for date in dates.nights() {
             rows.stay.nights.want(&NightId { room_type: self.room_type, date });
@@ -161,19 +168,25 @@ pub struct PlaceHolds(pub Vec<PlaceHold>);
 impl Command for PlaceHolds {
     type Outcome = Vec<Result<StayHold, Rejection>>;
     const NAME: &'static str = "stay.hold.place_batch";
+    const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Self::Outcome> {
         let mut results = Vec::with_capacity(self.0.len());
-        let mut missing = false;
+        let (mut missing, mut busy) = (false, false);
         for line in &self.0 {
             match rows.attempt(|rows| line.decide(rows, at)) {
                 Ok(hold) => results.push(Ok(hold)),
                 Err(Stop::Rejected(rejection)) => results.push(Err(rejection)),
                 // Go on to the end, so that all lines' rows are loaded in one go.
                 Err(Stop::Missing) => missing = true,
+                Err(Stop::Busy) => busy = true,
             }
         }
-        if missing { Err(Stop::Missing) } else { Ok(results) }
+        match (missing, busy) {
+            (true, _) => Err(Stop::Missing),
+            (false, true) => Err(Stop::Busy),
+            (false, false) => Ok(results),
+        }
     }
 
     fn weight(&self) -> usize {
@@ -191,34 +204,110 @@ pub struct ConfirmHold {
 impl Command for ConfirmHold {
     type Outcome = StayReservation;
     const NAME: &'static str = "stay.hold.confirm";
+    const WRITES: Writes = Writes::Both;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<StayReservation> {
         rows.ids.want(&Sequence::StayReservation);
         let hold = open_hold(rows, self.id, self.actor, at.now)?;
-        let number = rows.next_id(Sequence::StayReservation)?;
-        end(rows, &hold, HoldState::Confirmed { record: number }, at.now)?;
-        let room_type = room_type::find(rows, hold.room_type)?;
-        for date in hold.dates.nights() {
-            let id = NightId { room_type: hold.room_type, date };
-            let night = room_type::night(rows, id)?;
-            let reserved = night.reserved + 1;
-            assert!(reserved <= room_type.total_quantity, "a live hold can always be confirmed");
-            rows.stay.nights.put(id, Night { total_quantity: room_type.total_quantity, reserved, ..night });
-        }
-        let reservation = StayReservation {
-            id: StayReservationId::new(number).expect("sequences give ids"),
-            hold: hold.id,
-            user: hold.owner,
-            room_type: hold.room_type,
-            dates: hold.dates,
-            price: hold.price,
-            currency: hold.currency,
-            confirmed_at: at.now,
-            state: ReservationState::Confirmed,
-        };
-        rows.stay.reservations.insert(reservation.id, reservation.clone());
-        rows.emit(Event::StayReservationConfirmed(reservation.clone()));
+        want_nights(rows, &hold);
+        let reservation = reserve(rows, &hold, at.now)?;
+        end(rows, &hold, HoldState::Confirmed { record: reservation.id.get() }, at.now)?;
         Ok(reservation)
+    }
+
+    fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
+        let hold = open_hold(rows, self.id, self.actor, at.now)?;
+        let pinned = hold::pin(rows, &hold, at.now)?;
+        let attempt = pinned.attempts;
+        rows.stay.holds.put(hold.id, pinned);
+        Ok(attempt)
+    }
+
+    fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<StayReservation> {
+        rows.ids.want(&Sequence::StayReservation);
+        let hold = find(rows, self.id, self.actor)?;
+        assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "it was prepared");
+        want_nights(rows, &hold);
+        let reservation = reserve(rows, &hold, at.now)?;
+        let decided = Decided { record: reservation.id.get() };
+        rows.decisions.insert(TryId { hold: hold.id, attempt }, decided);
+        Ok(reservation)
+    }
+
+    fn finish(
+        &self,
+        rows: &mut Rows,
+        at: &Context<'_>,
+        attempt: Attempt,
+        outcome: Option<&StayReservation>,
+    ) -> Decision<()> {
+        let record = outcome.map(|reservation| reservation.id.get());
+        settle(rows, TryId { hold: self.id, attempt }, record, at.now)
+    }
+}
+
+/// Ends a try to confirm that whoever began it did not finish. How it ends has been decided: as the record of this
+/// number, or not at all.
+#[derive(Clone, Debug)]
+pub struct SettleHold {
+    pub of: TryId,
+    pub record: Option<u64>,
+}
+
+impl Command for SettleHold {
+    type Outcome = ();
+    const NAME: &'static str = "stay.hold.settle";
+    const WRITES: Writes = Writes::Live;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+        settle(rows, self.of, self.record, at.now)
+    }
+}
+
+/// Counts the nights of a hold as reserved, and makes the record of it.
+fn reserve(rows: &mut Rows, hold: &StayHold, now: Timestamp) -> Decision<StayReservation> {
+    let number = rows.next_id(Sequence::StayReservation)?;
+    let room_type = room_type::find(rows, hold.room_type)?;
+    for date in hold.dates.nights() {
+        let id = NightId { room_type: hold.room_type, date };
+        let night = room_type::night(rows, id)?;
+        let reserved = night.reserved + 1;
+        // A live hold can always be confirmed. Only if live rows were lost has the room been given to somebody else.
+        if reserved > room_type.total_quantity {
+            return Err(Rejection::RoomNotAvailable { date }.into());
+        }
+        rows.stay.nights.put(id, Night { total_quantity: room_type.total_quantity, reserved, ..night });
+    }
+    let reservation = StayReservation {
+        id: StayReservationId::new(number).expect("sequences give ids"),
+        hold: hold.id,
+        user: hold.owner,
+        room_type: hold.room_type,
+        dates: hold.dates,
+        price: hold.price,
+        currency: hold.currency,
+        confirmed_at: now,
+        state: ReservationState::Confirmed,
+    };
+    rows.stay.reservations.insert(reservation.id, reservation.clone());
+    rows.emit(Event::StayReservationConfirmed(reservation.clone()));
+    Ok(reservation)
+}
+
+/// Ends a try to confirm. Nothing happens if it has ended already, or was lost.
+fn settle(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
+    let Some(hold) = rows.stay.holds.get(&of.hold)?.cloned() else { return Ok(()) };
+    if hold.state != HoldState::Confirming || hold.attempts != of.attempt {
+        return Ok(());
+    }
+    want_derived(rows, &hold);
+    match record {
+        Some(record) => end(rows, &hold, HoldState::Confirmed { record }, now),
+        None => {
+            let hold = hold::unpin(rows, &hold, now)?;
+            rows.stay.holds.put(hold.id, hold);
+            Ok(())
+        }
     }
 }
 
@@ -232,6 +321,7 @@ pub struct CancelHold {
 impl Command for CancelHold {
     type Outcome = ();
     const NAME: &'static str = "stay.hold.cancel";
+    const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
         let hold = open_hold(rows, self.id, self.actor, at.now)?;
@@ -279,23 +369,27 @@ fn end(rows: &mut Rows, hold: &StayHold, state: HoldState, now: Timestamp) -> De
     Ok(())
 }
 
-/// The hold, if it can still be confirmed or cancelled by `actor`; its nights and counts are loaded with it.
+/// The hold, if it can still be confirmed or cancelled by `actor`; its counts are loaded with it.
 fn open_hold(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decision<StayHold> {
     let hold = find(rows, id, actor)?;
     match hold.status(now) {
         Status::Held => {}
+        Status::Confirming => return Err(Stop::Busy),
         Status::Expired | Status::Replaced => return Err(Rejection::StayHoldExpired.into()),
         Status::Cancelled => return Err(Rejection::StayHoldAlreadyProcessed { reservation: None }.into()),
         Status::Confirmed { record } => {
             return Err(Rejection::StayHoldAlreadyProcessed { reservation: Some(record) }.into());
         }
     }
+    want_derived(rows, &hold);
+    Ok(hold)
+}
+
+fn want_nights(rows: &mut Rows, hold: &StayHold) {
     rows.stay.room_types.want(&hold.room_type);
     for date in hold.dates.nights() {
         rows.stay.nights.want(&NightId { room_type: hold.room_type, date });
     }
-    want_derived(rows, &hold);
-    Ok(hold)
 }
 
 fn live_hold_on(rows: &mut Rows, key: DatesKey, now: Timestamp) -> Decision<Option<StayHold>> {
@@ -310,7 +404,11 @@ fn live_hold(rows: &mut Rows, pointer: LiveHold, now: Timestamp) -> Decision<Opt
     if pointer.expires_at <= now {
         return Ok(None);
     }
-    Ok(rows.stay.holds.get(&pointer.hold)?.filter(|hold| hold.is_live(now)).cloned())
+    match rows.stay.holds.get(&pointer.hold)? {
+        Some(hold) if hold.state == HoldState::Confirming => Err(Stop::Busy),
+        Some(hold) if hold.is_live(now) => Ok(Some(hold.clone())),
+        Some(_) | None => Ok(None),
+    }
 }
 
 pub(crate) fn dates_key_of(hold: &StayHold) -> DatesKey {

@@ -20,7 +20,7 @@ use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection};
 use crate::table::{Row, Table};
 use crate::time::{Span, Timestamp, date_of_ordinal, date_ordinal};
-use crate::unit::{Kind, Unit};
+use crate::unit::{Kind, Resource, Unit};
 
 pub use hold::{ClientHoldKey, StayClaim, StayHold};
 pub use reservation::{ReservationState, StayReservation, StayReservationId};
@@ -64,6 +64,15 @@ impl Tables {
             by_dates: Table::complete(),
             by_client_key: Table::complete(),
             reservations: Table::cache(),
+        }
+    }
+
+    pub(crate) fn take_live(&mut self) -> Self {
+        Self {
+            holds: std::mem::take(&mut self.holds),
+            by_dates: std::mem::take(&mut self.by_dates),
+            by_client_key: std::mem::take(&mut self.by_client_key),
+            ..Self::default()
         }
     }
 
@@ -132,6 +141,11 @@ impl Row for LiveHold {
     fn ends_at(&self) -> Option<Timestamp> {
         Some(self.expires_at)
     }
+}
+
+/// What the nights of a room type belong to.
+pub fn resource(room_type: RoomTypeId) -> Resource {
+    Resource { kind: Kind::Stay, id: room_type.get() }
 }
 
 /// The unit of one night.

@@ -3,7 +3,7 @@
 use super::StayDates;
 use super::room_type::{self, Night, NightId, RoomTypeId};
 use crate::actor::Actor;
-use crate::command::{Command, Context, Decision};
+use crate::command::{Command, Context, Decision, Writes};
 use crate::event::Event;
 use crate::id::{HoldId, UserId, number_id};
 use crate::money::Currency;
@@ -49,6 +49,7 @@ pub struct CancelReservation {
 impl Command for CancelReservation {
     type Outcome = StayReservation;
     const NAME: &'static str = "stay.reservation.cancel";
+    const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<StayReservation> {
         let reservation = find(rows, self.id, self.actor)?;

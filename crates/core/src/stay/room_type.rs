@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
-use super::{RANGE_NIGHTS_MAX, StayDates, night_of, night_unit};
-use crate::command::{Command, Context, Decision};
+use super::{RANGE_NIGHTS_MAX, StayDates, night_of, night_unit, resource};
+use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::hold;
 use crate::id::{Sequence, number_id};
 use crate::money::{Currency, check_price};
@@ -14,11 +14,14 @@ use crate::rejection::{Fault, Rejection};
 use crate::rows::Rows;
 use crate::table::{Row, Scan};
 use crate::text::{check_name, check_text};
-use crate::time::Zone;
-use crate::unit::{Unit, UnitsFrom};
+use crate::time::{Span, Zone};
+use crate::unit::{Limit, Unit, UnitsFrom};
 
 pub const DESCRIPTION_CHARS_MAX: usize = 10_000;
 pub const TOTAL_QUANTITY_MAX: u32 = 1_000_000;
+
+/// How long a lower quantity binds before it is recorded, if whoever began that died. Recording takes no longer.
+const LIMIT_TTL: Span = Span::from_secs(60);
 
 number_id!(
     /// The name of a room type.
@@ -88,6 +91,7 @@ pub struct CreateRoomType(pub RoomTypeDraft);
 impl Command for CreateRoomType {
     type Outcome = RoomType;
     const NAME: &'static str = "stay.room_type.create";
+    const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<RoomType> {
         let missing = |field| Rejection::invalid(field, Fault::Missing);
@@ -118,17 +122,68 @@ pub struct ChangeRoomType {
 impl Command for ChangeRoomType {
     type Outcome = RoomType;
     const NAME: &'static str = "stay.room_type.change";
+    const WRITES: Writes = Writes::Both;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<RoomType> {
-        let old = find(rows, self.id)?;
-        let new = self.draft.apply_to(&old)?;
-        // In another zone yesterday may be today again, and what was sold then comes back into view.
-        if new.total_quantity < old.total_quantity || new.zone != old.zone {
-            check_quantity_covers_coming_nights(rows, at, &new, old.zone.today(at.now).min(new.zone.today(at.now)))?;
+        let (old, new) = self.change(rows)?;
+        if may_shrink(&old, &new) {
+            check_quantity_covers(rows, at, &old, &new, Count::ReservedAndHeld)?;
         }
         rows.stay.room_types.put(new.id, new.clone());
         Ok(new)
     }
+
+    /// Nobody may hold more from now on, also those who still see the old quantity.
+    fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
+        let (old, new) = self.change(rows)?;
+        if may_shrink(&old, &new) {
+            if rows.limits.get(&resource(self.id))?.is_some_and(|limit| limit.ends_at > at.now) {
+                return Err(Stop::Busy);
+            }
+            check_quantity_covers(rows, at, &old, &new, Count::ReservedAndHeld)?;
+            let limit = Limit { capacity: new.total_quantity, ends_at: at.now + LIMIT_TTL };
+            rows.limits.put(resource(self.id), limit);
+        }
+        Ok(Attempt::default())
+    }
+
+    fn record(&self, rows: &mut Rows, at: &Context<'_>, _attempt: Attempt) -> Decision<RoomType> {
+        let (old, new) = self.change(rows)?;
+        if may_shrink(&old, &new) {
+            // What is held was counted when this was prepared; since then it can only have become reserved, or less.
+            check_quantity_covers(rows, at, &old, &new, Count::Reserved)?;
+        }
+        rows.stay.room_types.put(new.id, new.clone());
+        Ok(new)
+    }
+
+    fn finish(
+        &self,
+        rows: &mut Rows,
+        _at: &Context<'_>,
+        _attempt: Attempt,
+        _outcome: Option<&RoomType>,
+    ) -> Decision<()> {
+        if rows.limits.get(&resource(self.id))?.is_some() {
+            rows.limits.delete(resource(self.id));
+        }
+        Ok(())
+    }
+}
+
+impl ChangeRoomType {
+    /// What is, and what shall be.
+    fn change(&self, rows: &mut Rows) -> Decision<(RoomType, RoomType)> {
+        let old = find(rows, self.id)?;
+        let new = self.draft.apply_to(&old)?;
+        Ok((old, new))
+    }
+}
+
+/// Whether some night could end up with less than is in use. In another zone yesterday may be today again, and what
+/// was sold then comes back into view.
+fn may_shrink(old: &RoomType, new: &RoomType) -> bool {
+    new.total_quantity < old.total_quantity || new.zone != old.zone
 }
 
 /// Stops selling nights, or sells them again. What is confirmed or held on them stays.
@@ -143,6 +198,7 @@ pub struct SetNightsClosed {
 impl Command for SetNightsClosed {
     type Outcome = StayDates;
     const NAME: &'static str = "stay.nights.set_closed";
+    const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<StayDates> {
         let dates = StayDates::new(self.from, self.to, RANGE_NIGHTS_MAX, ["from", "to"])?;
@@ -176,29 +232,48 @@ pub fn night(rows: &mut Rows, id: NightId) -> Decision<Night> {
     Ok(rows.stay.nights.get(&id)?.copied().unwrap_or(Night { total_quantity: 0, reserved: 0, closed: false }))
 }
 
-fn check_quantity_covers_coming_nights(
+/// What counts as in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Count {
+    Reserved,
+    ReservedAndHeld,
+}
+
+fn check_quantity_covers(
     rows: &mut Rows,
     at: &Context<'_>,
-    room_type: &RoomType,
-    today: Date,
+    old: &RoomType,
+    new: &RoomType,
+    count: Count,
 ) -> Decision<()> {
-    let nights = rows.stay.nights.scan(&NightsFrom(NightId { room_type: room_type.id, date: today }));
+    let (id, today) = (new.id, old.zone.today(at.now).min(new.zone.today(at.now)));
+    let nights = rows.stay.nights.scan(&NightsFrom(NightId { room_type: id, date: today }));
     // What is held on a night just past can still be confirmed, so units count from the first one on.
-    let units = rows.held.scan(&UnitsFrom(Unit { part: 0, ..night_unit(room_type.id, today) }));
+    let units = match count {
+        Count::Reserved => Ok(Vec::new()),
+        Count::ReservedAndHeld => rows.held.scan(&UnitsFrom(Unit { part: 0, ..night_unit(id, today) })),
+    };
+    let units = units?;
     let mut dates: Vec<Date> = nights?.into_iter().map(|id| id.date).collect();
-    dates.extend(units?.into_iter().map(|unit| night_of(unit).date));
+    dates.extend(units.iter().map(|unit| night_of(*unit).date));
     dates.sort_unstable();
     dates.dedup();
     // Named all at once: asking night by night would need a load for each.
     for date in &dates {
-        rows.stay.nights.want(&NightId { room_type: room_type.id, date: *date });
-        rows.held.want(&night_unit(room_type.id, *date));
+        rows.stay.nights.want(&NightId { room_type: id, date: *date });
+        if count == Count::ReservedAndHeld {
+            rows.held.want(&night_unit(id, *date));
+        }
     }
     for date in dates {
-        let reserved = night(rows, NightId { room_type: room_type.id, date })?.reserved;
-        let held = hold::held(rows, night_unit(room_type.id, date), at.now)?;
+        let unit = night_unit(id, date);
+        let reserved = night(rows, NightId { room_type: id, date })?.reserved;
+        let held = if count == Count::ReservedAndHeld { hold::held(rows, unit, at.now)? } else { 0 };
         let (in_use, is_coming) = (reserved + held, date >= today);
-        if in_use > room_type.total_quantity && (is_coming || held > 0) {
+        if in_use > new.total_quantity && (is_coming || held > 0) {
+            if held > 0 && hold::is_in_doubt(rows, unit)? {
+                return Err(Stop::Busy);
+            }
             return Err(Rejection::RoomsInUse { date, in_use }.into());
         }
     }

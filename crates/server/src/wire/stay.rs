@@ -224,7 +224,8 @@ pub enum HoldStatus {
 impl HoldView {
     pub fn new(hold: &StayHold, now: Timestamp) -> Self {
         let (status, reservation_id) = match hold.status(now) {
-            Status::Held => (HoldStatus::Held, None),
+            // Being confirmed is not told apart: it ends within a moment, one way or the other.
+            Status::Held | Status::Confirming => (HoldStatus::Held, None),
             Status::Confirmed { record } => (HoldStatus::Confirmed, Some(record)),
             Status::Cancelled => (HoldStatus::Cancelled, None),
             Status::Replaced => (HoldStatus::Replaced, None),

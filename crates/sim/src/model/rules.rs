@@ -1,5 +1,6 @@
 //! Each command of stays as the contract describes it: refuse, in the contract's order, or change the lists.
 
+use holdfast_core::command::Attempt;
 use holdfast_core::hold::HoldState;
 use holdfast_core::id::HoldId;
 use holdfast_core::money::{Currency, PRICE_MAX};
@@ -128,6 +129,7 @@ impl Model {
             created_at: now,
             expires_at: now + self.limits.stay.hold_ttl,
             state: HoldState::Held,
+            attempts: Attempt::default(),
             claim: StayClaim { room_type: room_type.id, dates, client_key, price, currency: room_type.currency },
         };
         self.holds.push(Held::new(hold.clone()));
@@ -190,6 +192,7 @@ impl Model {
         check_owner(actor, held.hold.owner.get())?;
         match held.hold.state {
             HoldState::Held if held.is_live(now) => Ok(held.hold.clone()),
+            HoldState::Confirming => unreachable!("the model confirms in one step"),
             HoldState::Held | HoldState::Replaced { .. } => Err(Rejection::StayHoldExpired),
             HoldState::Cancelled => Err(Rejection::StayHoldAlreadyProcessed { reservation: None }),
             HoldState::Confirmed { record } => Err(Rejection::StayHoldAlreadyProcessed { reservation: Some(record) }),

@@ -1,0 +1,317 @@
+//! A command on its way through a batch: which step it is at, what was decided, who waits for the answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use holdfast_core::command::{Attempt, Writes};
+use holdfast_core::receipt::{self, ReceiptId};
+use holdfast_core::{Command, Context, Decision, Rejection, Rows, Stop};
+use tokio::sync::oneshot;
+
+use crate::store::{StoreError, Tier};
+
+/// What a command gets back when it succeeded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer<T> {
+    Fresh(T),
+    /// Carried out under an idempotency key: the answer as it was written down.
+    Kept(Vec<u8>),
+    /// The answer first given under the same idempotency key.
+    Replayed(Vec<u8>),
+}
+
+/// Why a command did not succeed. Unless said otherwise, nothing changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    #[error("refused: {0:?}")]
+    Rejected(Rejection),
+    #[error("too many commands are waiting")]
+    Overloaded,
+    #[error("the command waited too long for its turn")]
+    LockTimeout,
+    #[error("{0}")]
+    StoreUnavailable(String),
+    #[error("no word from the store in time; the command may or may not have been carried out")]
+    OutcomeUnknown,
+    #[error("a rule was broken inside; the command was not carried out")]
+    Internal,
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(_) | StoreError::Damaged(_) => Self::StoreUnavailable(error.to_string()),
+            StoreError::Conflict => Self::LockTimeout,
+            StoreError::Broken(_) => Self::Internal,
+            StoreError::OutcomeUnknown(_) => Self::OutcomeUnknown,
+        }
+    }
+}
+
+/// Makes the bytes that are sent and kept.
+pub type Render<T> = Box<dyn Fn(&T) -> Vec<u8> + Send>;
+
+/// Makes a command safe to repeat under a key.
+pub struct Once<T> {
+    pub id: ReceiptId,
+    /// Tells whether a repeated request is the same request.
+    pub fingerprint: [u8; 32],
+    /// Writes the answer down, to be given again.
+    pub render: Render<T>,
+}
+
+impl<T> std::fmt::Debug for Once<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Once").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// Where the answer to a command arrives.
+pub type Pending<T> = oneshot::Receiver<Result<Answer<T>, Refused>>;
+
+/// Which part of a command is decided. See [`Command`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Whole,
+    /// Also all of a command that writes live rows only.
+    Prepare,
+    /// Also all of a command that writes durable rows only.
+    Record,
+    Finish,
+}
+
+impl Step {
+    pub(crate) fn tier(self) -> Tier {
+        match self {
+            Self::Whole => Tier::Whole,
+            Self::Prepare | Self::Finish => Tier::Live,
+            Self::Record => Tier::Durable,
+        }
+    }
+}
+
+/// A command on its way through a batch.
+pub(crate) trait Task: Send {
+    fn name(&self) -> &'static str;
+    fn weight(&self) -> usize;
+    fn writes(&self) -> Writes;
+    /// False if whoever sent the command has given up waiting.
+    fn take_turn(&self) -> bool;
+    /// How long the command has waited.
+    fn waited(&self) -> Duration;
+    /// Whether there is something to decide in this step.
+    fn takes_part(&self, step: Step) -> bool;
+    /// Forgets what was decided in an earlier try of this step.
+    fn begin(&mut self, step: Step);
+    /// Decides, and keeps the outcome until the batch is committed.
+    fn decide(&mut self, rows: &mut Rows, at: &Context<'_>, step: Step) -> Decision<()>;
+    /// Keeps a refusal until the batch is committed: it may rest on what others in the batch did.
+    fn settle(&mut self, refused: Refused);
+    /// Somebody is in the way: to be tried again.
+    fn defer(&mut self);
+    /// Whether it has to be tried again. Asking takes that back.
+    fn is_busy(&mut self) -> bool;
+    /// Whether it is prepared and not yet recorded.
+    fn is_under_way(&self) -> bool;
+    /// Nothing came of it after all.
+    fn forget_outcome(&mut self);
+    /// Sends what was decided.
+    fn answer(self: Box<Self>);
+    fn refuse(self: Box<Self>, refused: Refused);
+}
+
+/// Who gets to a waiting command first: the engine, or the patience of its sender.
+#[derive(Debug, Default)]
+pub(crate) struct Turn(AtomicU8);
+
+impl Turn {
+    const WAITING: u8 = 0;
+    const TAKEN: u8 = 1;
+    const GIVEN_UP: u8 = 2;
+
+    fn take(&self) -> bool {
+        self.0.compare_exchange(Self::WAITING, Self::TAKEN, Ordering::AcqRel, Ordering::Acquire) != Err(Self::GIVEN_UP)
+    }
+
+    pub(crate) fn give_up(&self) -> bool {
+        self.0.compare_exchange(Self::WAITING, Self::GIVEN_UP, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+}
+
+pub(crate) struct CommandTask<C: Command> {
+    command: C,
+    once: Option<Once<C::Outcome>>,
+    turn: Arc<Turn>,
+    waiting_since: Instant,
+    /// What it was prepared under, if it takes several steps.
+    attempt: Option<Attempt>,
+    progress: Progress<C::Outcome>,
+    reply: oneshot::Sender<Result<Answer<C::Outcome>, Refused>>,
+}
+
+/// How far a command has come.
+enum Progress<T> {
+    Undecided,
+    Busy,
+    Refused(Refused),
+    Done {
+        outcome: T,
+        /// As written down, under an idempotency key.
+        kept: Option<Vec<u8>>,
+    },
+    Replayed(Vec<u8>),
+}
+
+impl<C: Command> CommandTask<C> {
+    pub(crate) fn new(command: C, once: Option<Once<C::Outcome>>, turn: Arc<Turn>) -> (Self, Pending<C::Outcome>) {
+        let (reply, pending) = oneshot::channel();
+        let (attempt, progress) = (None, Progress::Undecided);
+        (Self { command, once, turn, waiting_since: Instant::now(), attempt, progress, reply }, pending)
+    }
+
+    /// Whether the command is decided as a whole in this step.
+    fn is_whole(step: Step) -> bool {
+        step == Step::Whole || C::WRITES != Writes::Both
+    }
+
+    /// The answer first given under the same key. Names the command's own rows too while that has to be looked up.
+    fn replay(&mut self, rows: &mut Rows, at: &Context<'_>, step: Step) -> Decision<bool> {
+        let Some(once) = &self.once else { return Ok(false) };
+        match receipt::find(rows, at, &once.id, &once.fingerprint) {
+            Ok(None) => Ok(false),
+            Ok(Some(response)) => {
+                self.progress = Progress::Replayed(response);
+                Ok(true)
+            }
+            Err(Stop::Missing) => {
+                if Self::is_whole(step) {
+                    self.command.decide(rows, at).ok();
+                } else {
+                    self.command.prepare(rows, at).ok();
+                }
+                Err(Stop::Missing)
+            }
+            Err(refused) => Err(refused),
+        }
+    }
+
+    fn done(&mut self, rows: &mut Rows, at: &Context<'_>, outcome: C::Outcome) {
+        let kept = self.once.as_ref().map(|once| {
+            let response = (once.render)(&outcome);
+            receipt::keep(rows, at, once.id.clone(), once.fingerprint, response.clone());
+            response
+        });
+        self.progress = Progress::Done { outcome, kept };
+    }
+}
+
+impl<C: Command> Task for CommandTask<C> {
+    fn name(&self) -> &'static str {
+        C::NAME
+    }
+
+    fn weight(&self) -> usize {
+        self.command.weight()
+    }
+
+    fn writes(&self) -> Writes {
+        C::WRITES
+    }
+
+    fn take_turn(&self) -> bool {
+        self.turn.take()
+    }
+
+    fn waited(&self) -> Duration {
+        self.waiting_since.elapsed()
+    }
+
+    fn takes_part(&self, step: Step) -> bool {
+        match step {
+            Step::Whole => true,
+            Step::Prepare => C::WRITES != Writes::Durable,
+            Step::Record => C::WRITES == Writes::Durable || self.is_under_way(),
+            Step::Finish => self.attempt.is_some(),
+        }
+    }
+
+    fn begin(&mut self, step: Step) {
+        if step == Step::Prepare {
+            self.attempt = None;
+        }
+        if step != Step::Finish {
+            self.progress = Progress::Undecided;
+        }
+    }
+
+    fn decide(&mut self, rows: &mut Rows, at: &Context<'_>, step: Step) -> Decision<()> {
+        match (step, self.attempt) {
+            (Step::Finish, Some(attempt)) => {
+                let outcome = match &self.progress {
+                    Progress::Done { outcome, .. } => Some(outcome),
+                    _ => None,
+                };
+                self.command.finish(rows, at, attempt, outcome)
+            }
+            (Step::Record, Some(attempt)) => {
+                if let Some(once) = &self.once {
+                    rows.receipts.get(&once.id)?;
+                }
+                let outcome = self.command.record(rows, at, attempt)?;
+                self.done(rows, at, outcome);
+                Ok(())
+            }
+            _ if self.replay(rows, at, step)? => Ok(()),
+            _ if Self::is_whole(step) => {
+                let outcome = self.command.decide(rows, at)?;
+                self.done(rows, at, outcome);
+                Ok(())
+            }
+            _ => {
+                self.attempt = Some(self.command.prepare(rows, at)?);
+                Ok(())
+            }
+        }
+    }
+
+    fn settle(&mut self, refused: Refused) {
+        self.progress = Progress::Refused(refused);
+    }
+
+    fn defer(&mut self) {
+        self.progress = Progress::Busy;
+    }
+
+    fn is_busy(&mut self) -> bool {
+        let is_busy = matches!(self.progress, Progress::Busy);
+        if is_busy {
+            self.progress = Progress::Undecided;
+        }
+        is_busy
+    }
+
+    fn is_under_way(&self) -> bool {
+        self.attempt.is_some() && matches!(self.progress, Progress::Undecided)
+    }
+
+    fn forget_outcome(&mut self) {
+        self.progress = Progress::Undecided;
+    }
+
+    fn answer(self: Box<Self>) {
+        let answer = match self.progress {
+            Progress::Done { kept: Some(response), .. } => Ok(Answer::Kept(response)),
+            Progress::Done { outcome, kept: None } => Ok(Answer::Fresh(outcome)),
+            Progress::Replayed(response) => Ok(Answer::Replayed(response)),
+            Progress::Refused(refused) => Err(refused),
+            Progress::Undecided | Progress::Busy => Err(Refused::Internal),
+        };
+        // Nobody may be listening any more; what was committed stays committed.
+        self.reply.send(answer).ok();
+    }
+
+    fn refuse(self: Box<Self>, refused: Refused) {
+        self.reply.send(Err(refused)).ok();
+    }
+}
