@@ -1,0 +1,111 @@
+//! One connection to Redis that comes back by itself. While Redis is away, calls fail at once.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use holdfast_engine::StoreError;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, Pipeline, RedisError, Value};
+use tokio::runtime::Handle;
+use tokio::sync::Mutex;
+
+const CONNECT_WITHIN: Duration = Duration::from_millis(500);
+const ANSWER_WITHIN: Duration = Duration::from_millis(1_500);
+/// After a failed try to connect, callers are turned away for so long without another one.
+const REST_AFTER_FAILURE: Duration = Duration::from_millis(100);
+
+pub(crate) struct Connection {
+    client: Client,
+    /// Where the connection is driven, whichever thread asks.
+    runtime: Handle,
+    state: Mutex<State>,
+    round_trips: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    open: Option<MultiplexedConnection>,
+    failed: Option<(Instant, StoreError)>,
+}
+
+impl Connection {
+    /// Connects when it is first used. Must be called on the runtime that outlives it.
+    pub(crate) fn new(url: &str) -> Result<Self, RedisError> {
+        let (client, runtime) = (Client::open(url)?, Handle::current());
+        Ok(Self { client, runtime, state: Mutex::default(), round_trips: AtomicU64::new(0) })
+    }
+
+    /// How often Redis was asked and has answered.
+    pub(crate) fn round_trips(&self) -> u64 {
+        self.round_trips.load(Ordering::Relaxed)
+    }
+
+    /// For what may be done twice: tried again on a new connection if the old one turns out to be dead.
+    pub(crate) async fn ask(&self, pipeline: &Pipeline) -> Result<Vec<Value>, StoreError> {
+        match self.send(pipeline).await {
+            Err(error) if error.is_connection_dropped() || error.is_io_error() => {
+                self.send(pipeline).await.map_err(|error| away(&error))
+            }
+            answered => answered.map_err(|error| away(&error)),
+        }
+    }
+
+    /// For what must not be done twice: an error leaves open whether it was done.
+    pub(crate) async fn order(&self, command: &redis::Cmd) -> Result<Value, RedisError> {
+        let mut connection = self.open().await?;
+        self.round_trips.fetch_add(1, Ordering::Relaxed);
+        let answer = command.query_async(&mut connection).await;
+        self.close_if_dead(&answer).await;
+        answer
+    }
+
+    async fn send(&self, pipeline: &Pipeline) -> Result<Vec<Value>, RedisError> {
+        let mut connection = self.open().await?;
+        self.round_trips.fetch_add(1, Ordering::Relaxed);
+        let answer = pipeline.query_async(&mut connection).await;
+        self.close_if_dead(&answer).await;
+        answer
+    }
+
+    async fn close_if_dead<T>(&self, answer: &Result<T, RedisError>) {
+        if answer.as_ref().is_err_and(|error| error.is_connection_dropped() || error.is_io_error() || error.is_timeout())
+        {
+            self.state.lock().await.open = None;
+        }
+    }
+
+    async fn open(&self) -> Result<MultiplexedConnection, RedisError> {
+        let mut state = self.state.lock().await;
+        if let Some(connection) = &state.open {
+            return Ok(connection.clone());
+        }
+        if let Some((at, error)) = &state.failed
+            && at.elapsed() < REST_AFTER_FAILURE
+        {
+            return Err(std::io::Error::new(std::io::ErrorKind::ConnectionRefused, error.to_string()).into());
+        }
+        let client = self.client.clone();
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(CONNECT_WITHIN))
+            .set_response_timeout(Some(ANSWER_WITHIN));
+        let connecting = async move { client.get_multiplexed_async_connection_with_config(&config).await };
+        let connected = match self.runtime.spawn(connecting).await {
+            Ok(connected) => connected,
+            Err(error) => Err(std::io::Error::other(error).into()),
+        };
+        match connected {
+            Ok(connection) => {
+                *state = State { open: Some(connection.clone()), failed: None };
+                Ok(connection)
+            }
+            Err(error) => {
+                state.failed = Some((Instant::now(), away(&error)));
+                Err(error)
+            }
+        }
+    }
+}
+
+pub(crate) fn away(error: &RedisError) -> StoreError {
+    StoreError::Unavailable(format!("Redis: {error}"))
+}

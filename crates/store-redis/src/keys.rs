@@ -1,0 +1,69 @@
+//! What rows are called in Redis. A common prefix may stand before all of them; in a Redis Cluster it must be a hash tag.
+
+use holdfast_core::id::HoldId;
+use holdfast_core::receipt::ReceiptId;
+use holdfast_core::stay::{ClientKey, DatesKey, StayDates, night_of};
+use holdfast_core::unit::{Holder, Kind, Resource, Unit};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Keys {
+    pub prefix: String,
+}
+
+impl Keys {
+    pub(crate) fn incarnation(&self) -> String {
+        format!("{}incarnation", self.prefix)
+    }
+
+    /// Tries to confirm that have begun and not ended, by the second in which they began.
+    pub(crate) fn unfinished(&self) -> String {
+        format!("{}hold:confirming", self.prefix)
+    }
+
+    pub(crate) fn held(&self, unit: &Unit) -> String {
+        match unit.kind {
+            Kind::Stay => {
+                let night = night_of(*unit);
+                format!("{}hold-count:{}:{}", self.prefix, night.room_type, night.date)
+            }
+        }
+    }
+
+    pub(crate) fn holder(&self, holder: &Holder) -> String {
+        format!("{}hold-count:user:{}:{}", self.prefix, kind(holder.kind), holder.user)
+    }
+
+    pub(crate) fn limit(&self, resource: &Resource) -> String {
+        format!("{}hold-limit:{}:{}", self.prefix, kind(resource.kind), resource.id)
+    }
+
+    pub(crate) fn receipt(&self, id: &ReceiptId) -> String {
+        format!("{}idempotency:{}:{}", self.prefix, id.caller, id.key)
+    }
+
+    pub(crate) fn stay_hold(&self, id: &HoldId) -> String {
+        format!("{}hold:{id}", self.prefix)
+    }
+
+    pub(crate) fn stay_by_dates(&self, key: &DatesKey) -> String {
+        let StayDates { check_in, check_out } = key.dates;
+        format!("{}hold:idx:{}:{}:{check_in}:{check_out}", self.prefix, key.user, key.room_type)
+    }
+
+    pub(crate) fn stay_by_client_key(&self, key: &ClientKey) -> String {
+        let StayDates { check_in, check_out } = key.dates;
+        format!("{}hold:snapshot:{}:{}:{check_in}:{check_out}", self.prefix, key.key, key.room_type)
+    }
+}
+
+/// What a kind is called in keys.
+pub(crate) fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Stay => "stay",
+    }
+}
+
+/// The kind of that name.
+pub(crate) fn kind_of(name: &str) -> Option<Kind> {
+    [Kind::Stay].into_iter().find(|known| kind(*known) == name)
+}

@@ -1,0 +1,20 @@
+//! Live rows in Redis beside durable ones in PostgreSQL, for any number of servers.
+//!
+//! | module | what is in it |
+//! | --- | --- |
+//! | [`store`] | the [`Store`](holdfast_engine::Store) of both tiers |
+//! | [`live`] | the live tier: rows with versions, read together and written by compare-and-set |
+//! | `incarnation` | whether Redis still has the data it had |
+//! | `connection` | one connection that comes back by itself |
+//! | `keys` | what rows are called in Redis |
+//! | `codec` | what rows look like in Redis |
+//!
+//! No rule is written in Lua. Redis tells the time, and a server's own clock decides nothing.
+
+mod codec;
+mod connection;
+mod incarnation;
+mod keys;
+pub mod live;
+
+pub use live::{LiveOptions, LiveTier, OnLoss};
