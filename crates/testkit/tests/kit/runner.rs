@@ -1,5 +1,4 @@
 //! The runner: its command finds the servers, and they are gone when it is.
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
@@ -7,6 +6,8 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use holdfast_testkit::VARIABLES;
+
+use crate::support::{children_of, folder_of, is_there};
 
 /// A runner whose command waits until its input ends.
 struct Runner {
@@ -23,10 +24,9 @@ impl Runner {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "up\n");
-        let servers: Vec<u32> = children_of(child.id()).into_iter().filter(|pid| is_server(*pid)).collect();
+        let servers = children_of(child.id(), &["postgres", "redis-server", "nats-server"]);
         assert_eq!(servers.len(), 3, "{servers:?}");
-        let folder = |pid: &u32| std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap();
-        let folders = servers.iter().map(folder).collect();
+        let folders = servers.iter().copied().map(folder_of).collect();
         Self { input: child.stdin.take().unwrap(), servers, folders, child }
     }
 
@@ -38,7 +38,7 @@ impl Runner {
     fn ended(mut self) -> ExitStatus {
         let status = self.child.wait().unwrap();
         let began = Instant::now();
-        while self.servers.iter().any(|pid| is_server(*pid)) || self.folders.iter().any(|folder| folder.exists()) {
+        while self.servers.iter().any(|pid| is_there(*pid)) || self.folders.iter().any(|folder| folder.exists()) {
             let (servers, folders) = (&self.servers, &self.folders);
             assert!(began.elapsed() < Duration::from_secs(10), "still there: some of {servers:?} or of {folders:?}");
             std::thread::sleep(Duration::from_millis(10));
@@ -52,25 +52,6 @@ fn runner(script: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast-testkit"));
     command.args(["run", "sh", "-c", script]);
     command
-}
-
-/// What the kernel says of a process: its name, its state and its parent. Of one that has ended, nothing.
-fn stat(pid: u32) -> Option<(String, u32)> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (name, rest) = text.split_once('(')?.1.rsplit_once(") ")?;
-    let mut fields = rest.split(' ');
-    let ended = fields.next() == Some("Z");
-    if ended { None } else { Some((name.to_owned(), fields.next()?.parse().ok()?)) }
-}
-
-fn is_server(pid: u32) -> bool {
-    stat(pid).is_some_and(|(name, _)| ["postgres", "redis-server", "nats-server"].contains(&name.as_str()))
-}
-
-fn children_of(parent: u32) -> Vec<u32> {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| stat(*pid).is_some_and(|(_, of)| of == parent)).collect()
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! Servers start, are apart from each other, come back where they were, and are gone when they should be.
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
-use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use holdfast_testkit::{NatsOptions, NatsServer, PostgresOptions, PostgresServer, RedisOptions, RedisServer};
 use holdfast_testkit::{nats, postgres, redis};
 use tokio_postgres::{Client, NoTls};
+
+use crate::support::{folder_of, is_there};
 
 async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
@@ -24,10 +24,6 @@ fn tell_redis(url: &str, command: &str) -> String {
     let mut lines = BufReader::new(stream).lines();
     let first = lines.next().unwrap().unwrap();
     if first.starts_with('$') && first != "$-1" { lines.next().unwrap().unwrap() } else { first }
-}
-
-fn is_running(pid: u32) -> bool {
-    Path::new(&format!("/proc/{pid}")).exists()
 }
 
 #[tokio::test]
@@ -141,11 +137,11 @@ fn a_dropped_server_leaves_neither_process_nor_folder() {
     let redis = RedisServer::start(&RedisOptions { appendonly: true }).unwrap();
     let nats = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
     let pids = [postgres.pid(), redis.pid(), nats.pid()].map(Option::unwrap);
-    let folders = pids.map(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap());
-    assert!(pids.iter().all(|pid| is_running(*pid)));
+    let folders = pids.map(folder_of);
+    assert!(pids.iter().all(|pid| is_there(*pid)));
     drop((postgres, redis, nats));
     for (pid, folder) in pids.into_iter().zip(folders) {
-        assert!(!is_running(pid) && !folder.exists(), "{pid} {}", folder.display());
+        assert!(!is_there(pid) && !folder.exists(), "{pid} {}", folder.display());
     }
 }
 
