@@ -12,7 +12,7 @@ use crate::database::Postgres;
 use crate::folder::Folder;
 use crate::port::Port;
 use crate::process::{self, User};
-use crate::server::{Error, Program, Running, Server, find, tail};
+use crate::server::{Error, Program, Running, STARTS_WITHIN, Server, find, tail};
 
 const NAME: &str = "postgres";
 /// Where Debian and its kin put the server's programs, which they keep off PATH.
@@ -109,7 +109,8 @@ fn make_cluster(folder: &Path, user: Option<&User>) -> Result<(), Error> {
         "--no-sync",
     ]);
     command.current_dir(folder).stdin(Stdio::null()).stdout(log.try_clone().map_err(failed)?).stderr(log);
-    let status = process::spawn(command).and_then(|mut child| child.wait()).map_err(failed)?;
+    let ended = process::spawn(command).and_then(|mut child| process::wait_or_kill(&mut child, STARTS_WITHIN));
+    let status = ended.map_err(failed)?;
     if status.success() { Ok(()) } else { Err(Error::Ended { name: "initdb", status, log: tail(&log_path) }) }
 }
 

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::{OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
@@ -56,16 +56,16 @@ pub(crate) fn send(child: &Child, signal: Signal) {
 }
 
 /// Waits for a child to end, and ends it if it does not.
-pub(crate) fn wait_or_kill(child: &mut Child, patience: Duration) {
+pub(crate) fn wait_or_kill(child: &mut Child, patience: Duration) -> io::Result<ExitStatus> {
     let began = Instant::now();
     while began.elapsed() < patience {
-        if child.try_wait().is_ok_and(|status| status.is_some()) {
-            return;
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    child.kill().ok();
-    child.wait().ok();
+    child.kill()?;
+    child.wait()
 }
 
 /// Whom a server runs as.

@@ -15,7 +15,7 @@ use crate::folder::Folder;
 use crate::port::Port;
 use crate::process::{self, User};
 
-const STARTS_WITHIN: Duration = Duration::from_mins(1);
+pub(crate) const STARTS_WITHIN: Duration = Duration::from_mins(1);
 const STOPS_WITHIN: Duration = Duration::from_secs(20);
 /// How much of its log is shown when something went wrong.
 const LOG_TAIL_BYTES: u64 = 4_096;
@@ -87,7 +87,7 @@ impl Server {
     pub(crate) fn stop(&self, signal: Signal) {
         if let Some(mut child) = self.child().take() {
             process::send(&child, signal);
-            process::wait_or_kill(&mut child, STOPS_WITHIN);
+            process::wait_or_kill(&mut child, STOPS_WITHIN).ok();
         }
     }
 
