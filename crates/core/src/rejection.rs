@@ -3,6 +3,8 @@
 
 use jiff::civil::Date;
 
+use crate::time::Timestamp;
+
 /// A refusal. What each one is called on the wire stands in the server's `problem.rs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
@@ -11,6 +13,7 @@ pub enum Rejection {
     Forbidden,
     IdempotencyKeyReused,
     TooManyHolds { max: u32 },
+    HoldsSuspended { until: Timestamp },
 
     // Stays.
     RoomTypeNotFound,

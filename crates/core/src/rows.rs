@@ -10,6 +10,7 @@ use crate::id::{IdRange, Sequence};
 use crate::receipt::{Receipt, ReceiptId};
 use crate::stay;
 use crate::table::{Row, Table, TableSet};
+use crate::time::Timestamp;
 use crate::unit::{Holder, Limit, Resource, Tally, Unit, UnitsFrom};
 
 /// Everything a decision can see. A new vertical adds a field.
@@ -17,6 +18,8 @@ use crate::unit::{Holder, Limit, Resource, Tally, Unit, UnitsFrom};
 pub struct Rows {
     tables: Tables,
     pub events: EventLog,
+    /// Live rows were lost: no new holds before this moment, so that whoever lost one has a chance to hear of it first.
+    pub suspended_until: Option<Timestamp>,
     stamp: u64,
 }
 
@@ -103,6 +106,7 @@ impl Rows {
     pub fn clear(&mut self) {
         self.tables.clear();
         self.events.take();
+        self.suspended_until = None;
     }
 
     /// The next number of a sequence.
@@ -120,7 +124,7 @@ impl Rows {
 
 impl From<Tables> for Rows {
     fn from(tables: Tables) -> Self {
-        Self { tables, events: EventLog::default(), stamp: 0 }
+        Self { tables, events: EventLog::default(), suspended_until: None, stamp: 0 }
     }
 }
 

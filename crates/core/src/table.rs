@@ -275,6 +275,11 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         keys
     }
 
+    /// Keys that were taken to be loaded, and have to be looked for elsewhere.
+    pub fn want_elsewhere(&mut self, keys: impl IntoIterator<Item = K>) {
+        self.wanted.extend(keys);
+    }
+
     /// The ranges a store has to load.
     pub fn take_scans_wanted(&mut self) -> Vec<S> {
         std::mem::take(&mut self.scans_wanted)

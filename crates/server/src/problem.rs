@@ -219,6 +219,13 @@ impl From<&Rejection> for Problem {
                 format!("One user may have at most {max} live holds of a kind; confirm or release some first."),
             )
             .with("max", *max),
+            Rejection::HoldsSuspended { until } => Self::new(
+                S::SERVICE_UNAVAILABLE,
+                "STORE_UNAVAILABLE",
+                "일부 임시 예약 정보가 유실되어 새 예약을 잠시 받지 않습니다.",
+                "Some holds were lost; new ones are taken again from the time in `until`.",
+            )
+            .with("until", until.to_jiff().to_string()),
             Rejection::RoomTypeNotFound => Self::new(
                 S::NOT_FOUND,
                 "ROOM_TYPE_NOT_FOUND",
@@ -341,6 +348,7 @@ pub fn catalog() -> Vec<Problem> {
         Rejection::Forbidden,
         Rejection::IdempotencyKeyReused,
         Rejection::TooManyHolds { max: 50 },
+        Rejection::HoldsSuspended { until: holdfast_core::Timestamp::from_millis(0) },
         Rejection::RoomTypeNotFound,
         Rejection::RoomsInUse { date, in_use: 3 },
         Rejection::RoomNotAvailable { date },

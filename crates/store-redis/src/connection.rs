@@ -50,13 +50,26 @@ impl Connection {
         }
     }
 
-    /// For what must not be done twice: an error leaves open whether it was done.
-    pub(crate) async fn order(&self, command: &redis::Cmd) -> Result<Value, RedisError> {
-        let mut connection = self.open().await?;
-        self.round_trips.fetch_add(1, Ordering::Relaxed);
-        let answer = command.query_async(&mut connection).await;
-        self.close_if_dead(&answer).await;
-        answer
+    /// For what must not be done twice: an error after it was sent leaves open whether it was done.
+    pub(crate) async fn order(&self, order: &Order) -> Result<Value, StoreError> {
+        let mut connection = self.open().await.map_err(|error| away(&error))?;
+        for _ in 0..2 {
+            self.round_trips.fetch_add(1, Ordering::Relaxed);
+            let answer: Result<Value, RedisError> = order.by_hash().query_async(&mut connection).await;
+            self.close_if_dead(&answer).await;
+            match answer {
+                Ok(value) => return Ok(value),
+                // Redis has been restarted and does not know the script: it did nothing.
+                Err(error) if error.code() == Some("NOSCRIPT") => {
+                    let loaded: Result<Value, RedisError> = order.load().query_async(&mut connection).await;
+                    loaded.map_err(|error| away(&error))?;
+                }
+                // Redis said no before it did anything: out of memory, read only, still loading.
+                Err(error) if error.code().is_some() => return Err(away(&error)),
+                Err(error) => return Err(StoreError::OutcomeUnknown(format!("Redis: {error}"))),
+            }
+        }
+        Err(StoreError::Unavailable("Redis forgets its scripts".into()))
     }
 
     async fn send(&self, pipeline: &Pipeline) -> Result<Vec<Value>, RedisError> {
@@ -108,4 +121,43 @@ impl Connection {
 
 pub(crate) fn away(error: &RedisError) -> StoreError {
     StoreError::Unavailable(format!("Redis: {error}"))
+}
+
+/// A script with its keys and arguments.
+pub(crate) struct Order {
+    script: redis::Script,
+    code: &'static str,
+    keys: Vec<Vec<u8>>,
+    args: Vec<Vec<u8>>,
+}
+
+impl Order {
+    pub(crate) fn new(code: &'static str) -> Self {
+        Self { script: redis::Script::new(code), code, keys: Vec::new(), args: Vec::new() }
+    }
+
+    pub(crate) fn key(&mut self, key: &str) -> &mut Self {
+        self.keys.push(key.as_bytes().to_vec());
+        self
+    }
+
+    pub(crate) fn arg(&mut self, arg: impl redis::ToRedisArgs) -> &mut Self {
+        self.args.extend(arg.to_redis_args());
+        self
+    }
+
+    fn by_hash(&self) -> redis::Cmd {
+        let mut command = redis::cmd("EVALSHA");
+        command.arg(self.script.get_hash()).arg(self.keys.len());
+        for bytes in self.keys.iter().chain(&self.args) {
+            command.arg(&bytes[..]);
+        }
+        command
+    }
+
+    fn load(&self) -> redis::Cmd {
+        let mut command = redis::cmd("SCRIPT");
+        command.arg("LOAD").arg(self.code);
+        command
+    }
 }

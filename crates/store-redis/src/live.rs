@@ -1,0 +1,414 @@
+//! The live tier: rows with versions, read together and written by compare-and-set.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use holdfast_core::command::Attempt;
+use holdfast_core::hold::{ENDED_HOLD_KEPT, HoldState, TryId};
+use holdfast_core::id::HoldId;
+use holdfast_core::stay::{DAYS_AHEAD_MAX, HOLD_NIGHTS_MAX, StayHold, night_of, night_unit};
+use holdfast_core::table::{Key, Row, Scan, Table};
+use holdfast_core::time::Span;
+use holdfast_core::unit::{Kind, Unit, UnitsFrom};
+use holdfast_core::{Rows, Timestamp};
+use holdfast_engine::{Clock, StoreError};
+use redis::{Cmd, Pipeline, Value};
+use uuid::Uuid;
+
+use crate::codec::Stored;
+use crate::connection::{Connection, Order};
+use crate::incarnation::{Found, Incarnation, Witness};
+use crate::keys::{self, Keys};
+
+const SCRIPT: &str = include_str!("compare_and_set.lua");
+
+/// How old a read may be when something is written because of it.
+const READ_AGE_MAX: Span = Span::from_secs(10);
+/// Every row stays at least so long, also when it says nothing any more: see the script.
+const ROW_KEPT_MIN: Span = Span::from_secs(30);
+/// Rows that do not end by time are kept so long. Somebody finishes what was begun long before.
+const PINNED_KEPT: Span = Span::from_hours(7 * 24);
+/// A try that is not finished by then has lost its server.
+const TRY_ABANDONED_AFTER: Span = Span::from_secs(5);
+const TRIES_AT_ONCE_MAX: isize = 200;
+/// Rows asked for with one command.
+const ROWS_AT_ONCE_MAX: usize = 4_096;
+/// How often a read begins anew because the incarnation had to be made.
+const READS_MAX: usize = 4;
+
+/// What to do when Redis has lost its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnLoss {
+    /// Go on: what was held is sold again, first come, first served.
+    Resume,
+    /// Take no new holds for so long, the time a hold lives.
+    Quarantine(Span),
+}
+
+pub struct LiveOptions {
+    pub url: String,
+    /// Stands before all keys.
+    pub prefix: String,
+    pub on_loss: OnLoss,
+    /// A number no other server has drawn: versions are counted from it.
+    pub nonce: u64,
+    /// Tells the time instead of Redis; for tests.
+    pub clock: Option<Arc<dyn Clock>>,
+}
+
+impl std::fmt::Debug for LiveOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LiveOptions").field("prefix", &self.prefix).finish_non_exhaustive()
+    }
+}
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct LiveTier {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    connection: Connection,
+    keys: Keys,
+    on_loss: OnLoss,
+    clock: Option<Arc<dyn Clock>>,
+    witness: Witness,
+    /// The latest time told: it never runs backwards, whatever Redis says.
+    latest: AtomicI64,
+    next_version: AtomicU64,
+}
+
+/// What was read, and has to be the same when something is written because of it.
+#[derive(Debug, Default)]
+pub struct Seen {
+    versions: HashMap<String, Option<Version>>,
+    /// When the first row was read, in microseconds by Redis's clock.
+    read_at: Option<i64>,
+    incarnation: Option<Incarnation>,
+}
+
+type Version = [u8; 16];
+
+impl std::fmt::Debug for LiveTier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LiveTier").field("keys", &self.shared.keys).finish_non_exhaustive()
+    }
+}
+
+impl LiveTier {
+    /// Connects when it is first used. Must be called on the runtime that outlives it.
+    pub fn new(options: LiveOptions) -> Result<Self, StoreError> {
+        let connection = Connection::new(&options.url)
+            .map_err(|error| StoreError::Unavailable(format!("server.redis_url: {error}")))?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                connection,
+                keys: Keys { prefix: options.prefix },
+                on_loss: options.on_loss,
+                clock: options.clock,
+                witness: Witness::default(),
+                latest: AtomicI64::new(0),
+                next_version: AtomicU64::new(options.nonce),
+            }),
+        })
+    }
+
+    /// How often Redis was asked.
+    pub fn round_trips(&self) -> u64 {
+        self.shared.connection.round_trips()
+    }
+
+    /// Whether Redis answers.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        self.shared.connection.ask(redis::pipe().cmd("TIME")).await.map(|_| ())
+    }
+
+    /// Supplies wanted live rows and tells the time, in one round trip. Receipts that are not here may be elsewhere, and
+    /// stay wanted.
+    pub async fn load(&self, rows: &mut Rows, seen: &mut Seen) -> Result<Timestamp, StoreError> {
+        let Shared { keys, .. } = &*self.shared;
+        let scans = rows.held.take_scans_wanted();
+        let mut held = rows.held.take_wanted();
+        if !scans.is_empty() && self.shared.latest.load(Ordering::Acquire) == 0 {
+            self.ask(&[]).await?;
+        }
+        held.extend(scans.iter().flat_map(|scan| self.units_of(scan)));
+        let (holders, limits) = (rows.holders.take_wanted(), rows.limits.take_wanted());
+        let receipts = rows.receipts.take_wanted();
+        let (holds, by_dates) = (rows.stay.holds.take_wanted(), rows.stay.by_dates.take_wanted());
+        let by_client_key = rows.stay.by_client_key.take_wanted();
+
+        let mut names = Vec::new();
+        names.extend(held.iter().map(|key| keys.held(key)));
+        names.extend(holders.iter().map(|key| keys.holder(key)));
+        names.extend(limits.iter().map(|key| keys.limit(key)));
+        names.extend(receipts.iter().map(|key| keys.receipt(key)));
+        names.extend(holds.iter().map(|key| keys.stay_hold(key)));
+        names.extend(by_dates.iter().map(|key| keys.stay_by_dates(key)));
+        names.extend(by_client_key.iter().map(|key| keys.stay_by_client_key(key)));
+        let answer = self.ask(&names).await?;
+
+        seen.begin(&answer)?;
+        rows.suspended_until = self.suspended_until(&answer.incarnation);
+        let mut found = names.into_iter().zip(answer.values);
+        supply(&mut rows.held, held, &mut found, seen)?;
+        supply(&mut rows.holders, holders, &mut found, seen)?;
+        supply(&mut rows.limits, limits, &mut found, seen)?;
+        for id in receipts {
+            match seen.note(found.next())? {
+                Some(receipt) => rows.receipts.supply(id, Some(receipt)),
+                None => rows.receipts.want_elsewhere([id]),
+            }
+        }
+        supply(&mut rows.stay.holds, holds, &mut found, seen)?;
+        supply(&mut rows.stay.by_dates, by_dates, &mut found, seen)?;
+        supply(&mut rows.stay.by_client_key, by_client_key, &mut found, seen)?;
+        for scan in scans {
+            rows.held.supply_scan(scan);
+        }
+        Ok(answer.now)
+    }
+
+    /// Writes all changes of live rows, and receipts, if nothing that was seen has changed: all or nothing.
+    pub async fn commit(&self, rows: &Rows, seen: &Seen) -> Result<(), StoreError> {
+        let shared = &*self.shared;
+        let keys = &shared.keys;
+        let mut writes = Writes { shared, now: shared.latest_now(), list: Vec::new() };
+        writes.add(&rows.held, |key| keys.held(key), |row| row.ends_at());
+        writes.add(&rows.holders, |key| keys.holder(key), |row| row.ends_at());
+        writes.add(&rows.limits, |key| keys.limit(key), |row| Some(row.ends_at));
+        writes.add(&rows.receipts, |key| keys.receipt(key), |row| Some(row.expires_at));
+        let now = writes.now;
+        writes.add(&rows.stay.holds, |key| keys.stay_hold(key), |hold| hold_kept_until(hold, now));
+        writes.add(&rows.stay.by_dates, |key| keys.stay_by_dates(key), |row| Some(row.expires_at));
+        writes.add(&rows.stay.by_client_key, |key| keys.stay_by_client_key(key), |row| Some(row.expires_at));
+        let (noted, struck) = tries_of(rows);
+        let Some(incarnation) = &seen.incarnation else { return Ok(()) };
+
+        let mut order = Order::new(SCRIPT);
+        order.key(&keys.incarnation()).key(&keys.unfinished());
+        order.arg(&incarnation.value).arg(seen.read_at.unwrap_or_default()).arg(READ_AGE_MAX.as_millis() * 1_000);
+        order.arg(seen.versions.len()).arg(writes.list.len()).arg(noted.len()).arg(struck.len());
+        for (name, version) in &seen.versions {
+            order.key(name).arg(version.as_ref().map_or(&[][..], |version| &version[..]));
+        }
+        for (name, value, kept) in &writes.list {
+            order.key(name).arg(&value[..]).arg(kept.as_millis());
+        }
+        for member in noted.iter().chain(&struck) {
+            order.arg(member);
+        }
+        match shared.connection.order(&order).await? {
+            Value::Int(1) => Ok(()),
+            Value::Int(0 | -1) => Err(StoreError::Conflict),
+            other => Err(StoreError::Damaged(format!("Redis answered {other:?}"))),
+        }
+    }
+
+    /// Tries to confirm whose server must have died; a bounded number.
+    pub async fn abandoned(&self) -> Result<Vec<(Kind, TryId)>, StoreError> {
+        let unfinished = self.shared.keys.unfinished();
+        let mut pipeline = redis::pipe();
+        pipeline.cmd("TIME").zrange_withscores(unfinished, 0, TRIES_AT_ONCE_MAX);
+        let answer: Vec<Value> = self.shared.connection.ask(&pipeline).await?;
+        let [time, tries] = &answer[..] else { return Err(strange(&answer)) };
+        let now_seconds = micros_of(time)? / 1_000_000;
+        let tries: Vec<(String, f64)> = redis::from_redis_value_ref(tries).map_err(|_| strange(tries))?;
+        let oldest = (now_seconds - TRY_ABANDONED_AFTER.as_millis() / 1_000) as f64;
+        let old = tries.into_iter().filter(|(_, began)| *began <= oldest);
+        Ok(old.filter_map(|(member, _)| parse_try(&member)).collect())
+    }
+
+    /// Reads the rows of these names, the time and the incarnation.
+    async fn ask(&self, names: &[String]) -> Result<Answer, StoreError> {
+        let Shared { connection, keys, witness, .. } = &*self.shared;
+        let mut pipeline = redis::pipe();
+        pipeline.cmd("TIME").get(keys.incarnation());
+        for names in names.chunks(ROWS_AT_ONCE_MAX) {
+            let mut command = Cmd::new();
+            command.arg("MGET");
+            for name in names {
+                command.arg(name);
+            }
+            pipeline.add_command(command);
+        }
+        for _ in 0..READS_MAX {
+            let mut answers = connection.ask(&pipeline).await?.into_iter();
+            let (Some(time), Some(found)) = (answers.next(), answers.next()) else { return Err(strange(&())) };
+            let read_at = micros_of(&time)?;
+            let now = self.shared.tell_time(read_at);
+            let found: Option<String> = redis::from_redis_value(found).map_err(|_| strange(&time))?;
+            match witness.look(found.as_deref(), self.shared.next_version(), now) {
+                Found::Same(incarnation) => {
+                    let mut values = Vec::with_capacity(names.len());
+                    for part in answers {
+                        let part: Vec<Option<Vec<u8>>> = redis::from_redis_value(part).map_err(|_| strange(&time))?;
+                        values.extend(part);
+                    }
+                    return Ok(Answer { now, read_at, incarnation, values });
+                }
+                Found::Missing(incarnation) => self.begin_incarnation(&incarnation).await?,
+            }
+        }
+        Err(StoreError::Unavailable("Redis does not keep what is written to it".into()))
+    }
+
+    async fn begin_incarnation(&self, incarnation: &Incarnation) -> Result<(), StoreError> {
+        let mut pipeline: Pipeline = redis::pipe();
+        pipeline.cmd("SET").arg(self.shared.keys.incarnation()).arg(&incarnation.value).arg("NX");
+        self.shared.connection.ask(&pipeline).await.map(|_| ())
+    }
+
+    fn suspended_until(&self, incarnation: &Incarnation) -> Option<Timestamp> {
+        match self.shared.on_loss {
+            OnLoss::Resume => None,
+            OnLoss::Quarantine(span) => incarnation.lost_at.map(|lost_at| lost_at + span),
+        }
+    }
+
+    /// All units that can be held now. There is no list of those that are, only their names.
+    fn units_of(&self, scan: &UnitsFrom) -> Vec<Unit> {
+        let from = scan.range().start().to_owned();
+        match from.kind {
+            Kind::Stay => {
+                // Wherever the hotel is, its today is within a day of ours, and a hold may outlive its night by one more.
+                let today = self.shared.latest_now().to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
+                let first = today.saturating_sub(jiff::Span::new().days(3));
+                let days = DAYS_AHEAD_MAX + HOLD_NIGHTS_MAX + 6;
+                let room_type = night_of(Unit { part: night_unit_part(first), ..from }).room_type;
+                first.series(jiff::Span::new().days(1)).take(days as usize).map(|date| night_unit(room_type, date)).collect()
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn tell_time(&self, read_at: i64) -> Timestamp {
+        let now = self.clock.as_ref().map_or(read_at / 1_000, |clock| clock.now().as_millis());
+        Timestamp::from_millis(self.latest.fetch_max(now, Ordering::AcqRel).max(now))
+    }
+
+    fn latest_now(&self) -> Timestamp {
+        Timestamp::from_millis(self.latest.load(Ordering::Acquire))
+    }
+
+    fn next_version(&self) -> u64 {
+        self.next_version.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// What Redis said.
+struct Answer {
+    now: Timestamp,
+    read_at: i64,
+    incarnation: Incarnation,
+    values: Vec<Option<Vec<u8>>>,
+}
+
+impl Seen {
+    fn begin(&mut self, answer: &Answer) -> Result<(), StoreError> {
+        self.read_at.get_or_insert(answer.read_at);
+        if self.incarnation.get_or_insert_with(|| answer.incarnation.clone()) != &answer.incarnation {
+            return Err(StoreError::Conflict);
+        }
+        Ok(())
+    }
+
+    /// Notes the version of a row, and reads it.
+    fn note<V: Stored>(&mut self, found: Option<(String, Option<Vec<u8>>)>) -> Result<Option<V>, StoreError> {
+        let (name, value) = found.ok_or_else(|| strange(&"fewer rows than were asked for"))?;
+        let damaged = |name: &str| StoreError::Damaged(format!("Redis: {name} cannot be read"));
+        let Some(value) = value else {
+            self.versions.insert(name, None);
+            return Ok(None);
+        };
+        let (version, payload) = value.split_first_chunk().ok_or_else(|| damaged(&name))?;
+        let row = if payload.is_empty() { None } else { Some(V::decode(payload).ok_or_else(|| damaged(&name))?) };
+        self.versions.insert(name, Some(*version));
+        Ok(row)
+    }
+}
+
+fn supply<K: Key, V: Row + Stored, S: Scan<K>>(
+    table: &mut Table<K, V, S>,
+    keys: Vec<K>,
+    found: &mut impl Iterator<Item = (String, Option<Vec<u8>>)>,
+    seen: &mut Seen,
+) -> Result<(), StoreError> {
+    for key in keys {
+        let row = seen.note(found.next())?;
+        table.supply(key, row);
+    }
+    Ok(())
+}
+
+/// Rows to be written: name, value, and how long it is kept.
+struct Writes<'a> {
+    shared: &'a Shared,
+    now: Timestamp,
+    list: Vec<(String, Vec<u8>, Span)>,
+}
+
+impl Writes<'_> {
+    /// `kept_until` is `None` for rows that do not end by time.
+    fn add<K: Key, V: Row + Stored, S: Scan<K>>(
+        &mut self,
+        table: &Table<K, V, S>,
+        name: impl Fn(&K) -> String,
+        kept_until: impl Fn(&V) -> Option<Timestamp>,
+    ) {
+        for change in table.changes() {
+            let mut value = format!("{:016x}", self.shared.next_version()).into_bytes();
+            let mut kept = ROW_KEPT_MIN;
+            if let Some(row) = change.row {
+                row.encode(&mut value);
+                let rest = kept_until(row).map(|until| Span::from_millis(until.as_millis() - self.now.as_millis()));
+                let rest = rest.map_or(PINNED_KEPT, |rest| rest.max(Span::from_millis(0)));
+                kept = Span::from_millis(kept.as_millis() + rest.as_millis());
+            }
+            self.list.push((name(change.key), value, kept));
+        }
+    }
+}
+
+fn hold_kept_until(hold: &StayHold, now: Timestamp) -> Option<Timestamp> {
+    match hold.state {
+        HoldState::Confirming => None,
+        HoldState::Held => Some(hold.expires_at + ENDED_HOLD_KEPT),
+        HoldState::Confirmed { .. } | HoldState::Cancelled | HoldState::Replaced { .. } => Some(now + ENDED_HOLD_KEPT),
+    }
+}
+
+/// The tries that begin with this commit, and those that end.
+fn tries_of(rows: &Rows) -> (Vec<String>, Vec<String>) {
+    let (mut noted, mut struck) = (Vec::new(), Vec::new());
+    for change in rows.stay.holds.changes() {
+        let Some(hold) = change.row.filter(|hold| hold.attempts > Attempt::default()) else { continue };
+        let member = format!("{} {} {}", keys::kind(Kind::Stay), hold.id, hold.attempts.0);
+        let list = if hold.state == HoldState::Confirming { &mut noted } else { &mut struck };
+        list.push(member);
+    }
+    (noted, struck)
+}
+
+fn parse_try(member: &str) -> Option<(Kind, TryId)> {
+    let mut words = member.split(' ');
+    let kind = keys::kind_of(words.next()?)?;
+    let hold = HoldId(Uuid::try_parse(words.next()?).ok()?);
+    Some((kind, TryId { hold, attempt: Attempt(words.next()?.parse().ok()?) }))
+}
+
+fn night_unit_part(date: jiff::civil::Date) -> u32 {
+    holdfast_core::time::date_ordinal(date)
+}
+
+fn micros_of(time: &Value) -> Result<i64, StoreError> {
+    let (seconds, micros): (i64, i64) = redis::from_redis_value_ref(time).map_err(|_| strange(time))?;
+    Ok(seconds * 1_000_000 + micros)
+}
+
+fn strange(what: &impl std::fmt::Debug) -> StoreError {
+    StoreError::Damaged(format!("Redis gave a strange answer: {what:?}"))
+}
