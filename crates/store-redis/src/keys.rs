@@ -15,6 +15,11 @@ impl Keys {
         format!("{}incarnation", self.prefix)
     }
 
+    /// The latest time that something was written at, in microseconds.
+    pub(crate) fn clock(&self) -> String {
+        format!("{}clock", self.prefix)
+    }
+
     /// Tries to confirm that have begun and not ended, by the second in which they began.
     pub(crate) fn unfinished(&self) -> String {
         format!("{}hold:confirming", self.prefix)

@@ -84,8 +84,9 @@ struct Shared {
 #[derive(Debug, Default)]
 pub struct Seen {
     versions: HashMap<String, Option<Version>>,
-    /// When the first row was read, in microseconds by Redis's clock.
-    read_at: Option<i64>,
+    /// When the first row was read: by Redis's clock in microseconds, and as it was told.
+    read_at: i64,
+    now: Timestamp,
     incarnation: Option<Incarnation>,
 }
 
@@ -188,8 +189,8 @@ impl LiveTier {
         let Some(incarnation) = &seen.incarnation else { return Ok(()) };
 
         let mut order = Order::new(SCRIPT);
-        order.key(&keys.incarnation()).key(&keys.unfinished());
-        order.arg(&incarnation.value).arg(seen.read_at.unwrap_or_default()).arg(READ_AGE_MAX.as_millis() * 1_000);
+        order.key(&keys.incarnation()).key(&keys.clock()).key(&keys.unfinished());
+        order.arg(&incarnation.value).arg(seen.read_at).arg(age_max(rows, seen.now).as_millis() * 1_000);
         order.arg(seen.versions.len()).arg(writes.list.len()).arg(noted.len()).arg(struck.len());
         for (name, version) in &seen.versions {
             order.key(name).arg(version.as_ref().map_or(&[][..], |version| &version[..]));
@@ -225,7 +226,7 @@ impl LiveTier {
     async fn ask(&self, names: &[String]) -> Result<Answer, StoreError> {
         let Shared { connection, keys, witness, .. } = &*self.shared;
         let mut pipeline = redis::pipe();
-        pipeline.cmd("TIME").get(keys.incarnation());
+        pipeline.cmd("TIME").get(keys.clock()).get(keys.incarnation());
         for names in names.chunks(ROWS_AT_ONCE_MAX) {
             let mut command = Cmd::new();
             command.arg("MGET");
@@ -236,8 +237,11 @@ impl LiveTier {
         }
         for _ in 0..READS_MAX {
             let mut answers = connection.ask(&pipeline).await?.into_iter();
-            let (Some(time), Some(found)) = (answers.next(), answers.next()) else { return Err(strange(&())) };
-            let read_at = micros_of(&time)?;
+            let (Some(time), Some(latest), Some(found)) = (answers.next(), answers.next(), answers.next()) else {
+                return Err(strange(&answers));
+            };
+            let latest: Option<i64> = redis::from_redis_value(latest).map_err(|_| strange(&time))?;
+            let read_at = micros_of(&time)?.max(latest.unwrap_or_default());
             let now = self.shared.tell_time(read_at);
             let found: Option<String> = redis::from_redis_value(found).map_err(|_| strange(&time))?;
             match witness.look(found.as_deref(), self.shared.next_version(), now) {
@@ -309,7 +313,9 @@ struct Answer {
 
 impl Seen {
     fn begin(&mut self, answer: &Answer) -> Result<(), StoreError> {
-        self.read_at.get_or_insert(answer.read_at);
+        if self.incarnation.is_none() {
+            (self.read_at, self.now) = (answer.read_at, answer.now);
+        }
         if self.incarnation.get_or_insert_with(|| answer.incarnation.clone()) != &answer.incarnation {
             return Err(StoreError::Conflict);
         }
@@ -371,6 +377,15 @@ impl Writes<'_> {
             self.list.push((name(change.key), value, kept));
         }
     }
+}
+
+/// How old a read may be when this is written. A hold must be pinned before it ends: others may count on its end from then
+/// on, and would not notice.
+fn age_max(rows: &Rows, read_at: Timestamp) -> Span {
+    let changes = rows.stay.holds.changes();
+    let pinned = changes.iter().filter_map(|change| change.row).filter(|hold| hold.state == HoldState::Confirming);
+    let ends = pinned.map(|hold| Span::from_millis(hold.expires_at.as_millis() - read_at.as_millis()));
+    ends.chain([READ_AGE_MAX]).min().unwrap_or(READ_AGE_MAX)
 }
 
 fn hold_kept_until(hold: &StayHold, now: Timestamp) -> Option<Timestamp> {
