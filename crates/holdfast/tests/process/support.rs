@@ -19,6 +19,10 @@ pub(crate) struct Process {
 pub(crate) fn holdfast() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
     command.env("HOLDFAST_LOG_LEVEL", "warn").stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Where the tests' servers are is no setting of the server.
+    for variable in holdfast_testkit::VARIABLES {
+        command.env_remove(variable);
+    }
     command
 }
 

@@ -1,0 +1,45 @@
+//! A temporary folder that is removed however this process ends: a small watcher outlives it just long enough.
+
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::process::User;
+
+/// Waits until its input ends, which it does when we drop it and when we die. A server that is still dying may write
+/// while its folder is removed, so removing is tried again, for at most five seconds.
+const WATCHER: &str = r#"read -r _
+tries=0
+until rm -rf -- "$0" 2>/dev/null || [ "$tries" -ge 50 ]; do tries=$((tries + 1)); sleep 0.1; done"#;
+
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    watcher: Child,
+}
+
+impl Folder {
+    /// `owner` is who must be able to write there, if not we.
+    pub(crate) fn new(name: &str, owner: Option<&User>) -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix(&format!("holdfast-test-{name}-")).tempdir()?;
+        if let Some(owner) = owner {
+            std::os::unix::fs::chown(folder.path(), Some(owner.uid), Some(owner.gid))?;
+        }
+        let mut watcher = Command::new("sh");
+        watcher.args(["-c", WATCHER]).arg(folder.path()).current_dir("/").process_group(0);
+        let watcher = watcher.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        Ok(Self { path: folder.keep(), watcher })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(self.watcher.stdin.take());
+        self.watcher.wait().ok();
+    }
+}

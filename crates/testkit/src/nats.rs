@@ -1,0 +1,106 @@
+//! A NATS server with a folder and a port of its own.
+
+use std::io::Read as _;
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::folder::Folder;
+use crate::port::Port;
+use crate::server::{Error, Program, Running, Server, find};
+
+const NAME: &str = "nats-server";
+
+#[derive(Clone, Debug, Default)]
+pub struct NatsOptions {
+    /// With streams, kept in the server's folder.
+    pub jetstream: bool,
+}
+
+/// A NATS that runs, here or under the runner.
+#[derive(Clone, Debug)]
+pub struct Nats {
+    url: String,
+}
+
+impl Nats {
+    pub(crate) fn at(url: String) -> Self {
+        Self { url }
+    }
+
+    /// `nats://127.0.0.1:PORT`
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Something to put before every subject and stream of a test, different each time.
+    pub fn prefix(&self) -> String {
+        crate::unique_name()
+    }
+}
+
+/// A NATS of one's own, stopped when dropped.
+#[derive(Debug)]
+pub struct NatsServer {
+    server: Server,
+    nats: Nats,
+}
+
+impl NatsServer {
+    pub fn start(options: &NatsOptions) -> Result<Self, Error> {
+        let failed = |source| Error::Io { name: NAME, source };
+        let places = "/usr/sbin";
+        let path = find(NAME, &[PathBuf::from(places)]);
+        let path = path.ok_or(Error::NotInstalled { name: NAME, places, package: "nats-server" })?;
+        let folder = Folder::new("nats", None).map_err(failed)?;
+        let port = Port::reserve().map_err(failed)?;
+        let number = port.number.to_string();
+        let mut args = vec!["--addr", "127.0.0.1", "--port", &number];
+        if options.jetstream {
+            args.extend(["--jetstream", "--store_dir", "data"]);
+        }
+        let args = args.into_iter().map(Into::into).collect();
+        let program = Program { name: NAME, path, args, user: None, death_signal: "KILL", is_ready };
+        let server = Server::start(program, folder, port)?;
+        let nats = Nats::at(format!("nats://127.0.0.1:{}", server.port()));
+        Ok(Self { server, nats })
+    }
+
+    pub fn nats(&self) -> &Nats {
+        &self.nats
+    }
+
+    /// `nats://127.0.0.1:PORT`
+    pub fn url(&self) -> &str {
+        self.nats.url()
+    }
+
+    /// The process, while there is one.
+    pub fn pid(&self) -> Option<u32> {
+        self.server.pid()
+    }
+
+    /// kill -9.
+    pub fn kill(&self) {
+        self.server.stop(Signal::KILL);
+    }
+
+    /// Starts it again, on the same port and folder; one that still runs is killed first.
+    pub fn restart(&self) -> Result<(), Error> {
+        self.server.restart(Signal::KILL)
+    }
+}
+
+/// It introduces itself to whoever connects.
+fn is_ready(running: &Running<'_>) -> bool {
+    let ask = || -> std::io::Result<bool> {
+        let mut stream = TcpStream::connect(("127.0.0.1", running.port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+        let mut answer = [0; 5];
+        stream.read_exact(&mut answer)?;
+        Ok(&answer == b"INFO ")
+    };
+    ask().unwrap_or(false)
+}

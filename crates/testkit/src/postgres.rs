@@ -1,0 +1,140 @@
+//! A PostgreSQL server with a folder and a port of its own. As root it runs as somebody else, since PostgreSQL refuses
+//! to run as root.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+
+use crate::database::Postgres;
+use crate::folder::Folder;
+use crate::port::Port;
+use crate::process::{self, User};
+use crate::server::{Error, Program, Running, Server, find, tail};
+
+const NAME: &str = "postgres";
+/// Where Debian and its kin put the server's programs, which they keep off PATH.
+const PACKAGED: &str = "/usr/lib/postgresql";
+
+#[derive(Clone, Debug, Default)]
+pub struct PostgresOptions {
+    /// Sync as in production. Without, a commit may be lost when the server is stopped immediately; much faster.
+    pub durable: bool,
+}
+
+/// A PostgreSQL of one's own, stopped when dropped.
+#[derive(Debug)]
+pub struct PostgresServer {
+    server: Server,
+    postgres: Postgres,
+}
+
+impl PostgresServer {
+    pub fn start(options: &PostgresOptions) -> Result<Self, Error> {
+        let failed = |source| Error::Io { name: NAME, source };
+        let user = User::unprivileged();
+        let folder = Folder::new(NAME, user.as_ref()).map_err(failed)?;
+        let port = Port::reserve().map_err(failed)?;
+        make_cluster(folder.path(), user.as_ref())?;
+        let program = Program {
+            name: NAME,
+            path: program(NAME)?,
+            args: arguments(options, port.number),
+            user,
+            // Unlike SIGKILL this lets it take its children and its shared memory along.
+            death_signal: "QUIT",
+            is_ready,
+        };
+        let server = Server::start(program, folder, port)?;
+        let postgres = Postgres::on(server.port());
+        Ok(Self { server, postgres })
+    }
+
+    /// For making databases on it.
+    pub fn postgres(&self) -> &Postgres {
+        &self.postgres
+    }
+
+    /// The process, while there is one.
+    pub fn pid(&self) -> Option<u32> {
+        self.server.pid()
+    }
+
+    /// Stops it as a crash would: no checkpoint, every connection cut. What was synced is there after a restart.
+    pub fn stop_immediate(&self) {
+        self.server.stop(Signal::QUIT);
+    }
+
+    /// Starts it again, on the same port and data; one that still runs is stopped immediately first.
+    pub fn restart(&self) -> Result<(), Error> {
+        self.server.restart(Signal::QUIT)
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        self.stop_immediate();
+    }
+}
+
+fn program(name: &'static str) -> Result<PathBuf, Error> {
+    let mut places: Vec<_> = std::fs::read_dir(PACKAGED)
+        .into_iter()
+        .flatten()
+        .filter_map(|version| Some(version.ok()?.path().join("bin")))
+        .collect();
+    // The newest of those installed, and the same one for every program.
+    places.sort_by_key(|place| std::cmp::Reverse(version(place)));
+    find(name, &places).ok_or(Error::NotInstalled { name, places: PACKAGED, package: "postgresql" })
+}
+
+fn version(place: &Path) -> u32 {
+    let name = place.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    name.and_then(|name| name.parse().ok()).unwrap_or_default()
+}
+
+fn make_cluster(folder: &Path, user: Option<&User>) -> Result<(), Error> {
+    let failed = |source| Error::Io { name: "initdb", source };
+    let log_path = folder.join("initdb.log");
+    let log = File::create(&log_path).map_err(failed)?;
+    let mut command: Command = process::dying_with_us(program("initdb")?.as_os_str(), "KILL", user);
+    command.args([
+        "--pgdata=data",
+        "--username=postgres",
+        "--auth=trust",
+        "--encoding=UTF8",
+        "--locale=C",
+        "--no-sync",
+    ]);
+    command.current_dir(folder).stdin(Stdio::null()).stdout(log.try_clone().map_err(failed)?).stderr(log);
+    let status = process::spawn(command).and_then(|mut child| child.wait()).map_err(failed)?;
+    if status.success() { Ok(()) } else { Err(Error::Ended { name: "initdb", status, log: tail(&log_path) }) }
+}
+
+fn arguments(options: &PostgresOptions, port: u16) -> Vec<OsString> {
+    let mut settings = vec![
+        format!("port={port}"),
+        "listen_addresses=127.0.0.1".to_owned(),
+        // A socket's path may be only so long, and a temporary folder may be deep.
+        "unix_socket_directories=".to_owned(),
+        "max_connections=400".to_owned(),
+        "shared_buffers=128MB".to_owned(),
+    ];
+    if !options.durable {
+        settings.extend(["fsync", "synchronous_commit", "full_page_writes"].map(|name| format!("{name}=off")));
+    }
+    let mut arguments = vec!["-D".into(), "data".into()];
+    for setting in settings {
+        arguments.extend(["-c".into(), setting.into()]);
+    }
+    arguments
+}
+
+/// Reads what `pg_ctl` reads: whose lock file it is, and the status on its eighth line.
+fn is_ready(running: &Running<'_>) -> bool {
+    let Ok(text) = std::fs::read_to_string(running.folder.join("data/postmaster.pid")) else { return false };
+    let mut lines = text.lines().map(str::trim);
+    lines.next() == Some(&running.pid.to_string()) && lines.nth(6) == Some("ready")
+}

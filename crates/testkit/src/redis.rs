@@ -1,0 +1,113 @@
+//! A Redis server with a folder and a port of its own.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::folder::Folder;
+use crate::port::Port;
+use crate::server::{Error, Program, Running, Server, find};
+
+const NAME: &str = "redis-server";
+
+#[derive(Clone, Debug, Default)]
+pub struct RedisOptions {
+    /// Write every change to the append-only file, and sync it, before it is answered. Without, nothing is kept.
+    pub appendonly: bool,
+}
+
+/// A Redis that runs, here or under the runner.
+#[derive(Clone, Debug)]
+pub struct Redis {
+    url: String,
+}
+
+impl Redis {
+    pub(crate) fn at(url: String) -> Self {
+        Self { url }
+    }
+
+    /// `redis://127.0.0.1:PORT`
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Something to put before every key of a test, different each time. Redis has sixteen databases, too few to give
+    /// each test one. A test that flushes, or counts all keys, starts a `RedisServer` of its own.
+    pub fn prefix(&self) -> String {
+        format!("{}:", crate::unique_name())
+    }
+}
+
+/// A Redis of one's own, stopped when dropped.
+#[derive(Debug)]
+pub struct RedisServer {
+    server: Server,
+    redis: Redis,
+}
+
+impl RedisServer {
+    pub fn start(options: &RedisOptions) -> Result<Self, Error> {
+        let failed = |source| Error::Io { name: NAME, source };
+        let places = "/usr/bin";
+        let path = find(NAME, &[PathBuf::from(places)]);
+        let path = path.ok_or(Error::NotInstalled { name: NAME, places, package: "redis-server" })?;
+        let folder = Folder::new("redis", None).map_err(failed)?;
+        let port = Port::reserve().map_err(failed)?;
+        let number = port.number.to_string();
+        let appendonly = if options.appendonly { "yes" } else { "no" };
+        let args = ["--port", &number, "--bind", "127.0.0.1", "--save", "", "--daemonize", "no"];
+        let aof = ["--appendonly", appendonly, "--appendfsync", "always"];
+        let program = Program {
+            name: NAME,
+            path,
+            args: args.iter().chain(&aof).map(Into::into).collect(),
+            user: None,
+            death_signal: "KILL",
+            is_ready,
+        };
+        let server = Server::start(program, folder, port)?;
+        let redis = Redis::at(format!("redis://127.0.0.1:{}", server.port()));
+        Ok(Self { server, redis })
+    }
+
+    pub fn redis(&self) -> &Redis {
+        &self.redis
+    }
+
+    /// `redis://127.0.0.1:PORT`
+    pub fn url(&self) -> &str {
+        self.redis.url()
+    }
+
+    /// The process, while there is one.
+    pub fn pid(&self) -> Option<u32> {
+        self.server.pid()
+    }
+
+    /// kill -9.
+    pub fn kill(&self) {
+        self.server.stop(Signal::KILL);
+    }
+
+    /// Starts it again, on the same port and folder; one that still runs is killed first.
+    pub fn restart(&self) -> Result<(), Error> {
+        self.server.restart(Signal::KILL)
+    }
+}
+
+/// While it reads its file it answers, but not with PONG.
+fn is_ready(running: &Running<'_>) -> bool {
+    let ask = || -> std::io::Result<bool> {
+        let mut stream = TcpStream::connect(("127.0.0.1", running.port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+        stream.write_all(b"PING\r\n")?;
+        let mut answer = [0; 5];
+        stream.read_exact(&mut answer)?;
+        Ok(&answer == b"+PONG")
+    };
+    ask().unwrap_or(false)
+}

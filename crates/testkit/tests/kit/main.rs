@@ -1,0 +1,6 @@
+//! Servers for tests, tested.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
+
+mod runner;
+mod servers;
+mod support;
