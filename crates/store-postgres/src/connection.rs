@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio_postgres::{Client, Config, NoTls, Statement};
 
-use crate::error::{explain, sentence};
+use crate::error::sentence;
 
 /// A database that is there takes a connection in milliseconds; one that is not must not keep callers waiting.
 const CONNECT_WITHIN: Duration = Duration::from_secs(1);
@@ -180,16 +180,21 @@ impl Connector {
             Ok(client)
         });
         let stopped = |_| StoreError::Unavailable("the store has been closed".into());
-        let client = connecting.await.map_err(stopped)?.map_err(|error| explain(&error))?;
+        let client = connecting.await.map_err(stopped)?.map_err(|error| unreachable(&error))?;
         let sql = statements.iter().copied().flatten().copied();
         let prepared = sql.map(|sql| {
             let client = &client;
             async move { Ok((sql, client.prepare(sql).await?)) }
         });
-        let prepared = try_join_all(prepared).await.map_err(|error: tokio_postgres::Error| explain(&error))?;
+        let prepared = try_join_all(prepared).await.map_err(|error| unreachable(&error))?;
         let statements = prepared.into_iter().collect();
         Ok(Connection { client, statements, round_trips: self.round_trips.clone() })
     }
+}
+
+/// Whatever the reason, there is no connection.
+fn unreachable(error: &tokio_postgres::Error) -> StoreError {
+    StoreError::Unavailable(sentence(error))
 }
 
 /// Ours come last and win over what the URL says.

@@ -42,7 +42,12 @@ impl From<CommitError> for StoreError {
 /// For whatever changes nothing, or was refused as a whole.
 pub(crate) fn explain(error: &Error) -> StoreError {
     let said = sentence(error);
-    let Some(code) = error.code() else { return StoreError::Unavailable(said) };
+    let Some(code) = error.code() else {
+        let is_network = std::error::Error::source(error).is_some_and(|cause| cause.is::<std::io::Error>());
+        // Else it is a value that the library did not know how to send.
+        let is_lost = error.is_closed() || is_network;
+        return if is_lost { StoreError::Unavailable(said) } else { StoreError::Broken(said) };
+    };
     match code.code() {
         NOT_THE_LAST_COMMIT | VERSION_MOVED | TOO_OLD => StoreError::Conflict,
         // Serialization failure, deadlock, lock timeout: somebody else was first.

@@ -25,6 +25,8 @@ mod readers;
 mod shared;
 mod stay;
 pub mod store;
+pub mod tier;
 
 pub use open::{OpenError, PostgresOptions};
 pub use store::PostgresStore;
+pub use tier::{Decision, DurableSession, DurableTier};

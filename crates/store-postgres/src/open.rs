@@ -9,6 +9,7 @@ use tokio_postgres::{Client, Config};
 use crate::codec::get;
 use crate::connection::{Connection, Connector, Purpose};
 use crate::error::{explain, sentence};
+use crate::pipeline::Transaction;
 
 mod embedded {
     refinery::embed_migrations!("migrations");
@@ -165,6 +166,20 @@ const LOCK_MODES: &str = "SELECT mode FROM pg_locks WHERE locktype = 'advisory' 
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND classid = $1::int::oid AND objid = $2::int::oid AND pid <> pg_backend_pid()";
 const END_BACKEND: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2";
+
+/// So that a server alone, afterwards, does not trust a memory from before.
+const COUNT_CONNECTION: &str = "UPDATE commits SET count = count + 1 WHERE only_row";
+
+pub(crate) const JOINS: &[&str] = &[COUNT_CONNECTION];
+
+/// Makes a connection one of those that share the database.
+pub(crate) async fn join(connection: &Connection) -> Result<(), OpenError> {
+    lock(connection, Tenancy::Shared, None).await?;
+    let mut transaction = Transaction::begin(connection);
+    transaction.pipeline().send(COUNT_CONNECTION, Vec::new());
+    transaction.commit(LOCK_WITHIN).await.map_err(StoreError::from)?;
+    Ok(())
+}
 
 /// Locks the database for this connection, as long as it lives. `previous` is a connection of our own that we have given
 /// up: the database may not know yet, and it is ended.

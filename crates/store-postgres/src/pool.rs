@@ -8,6 +8,7 @@ use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleR
 use holdfast_engine::StoreError;
 
 use crate::connection::{Connection, Connector, Purpose};
+use crate::open::{self, OpenError};
 
 /// How long a reader waits for a connection while all are in use.
 const CONNECTION_WITHIN: Duration = Duration::from_secs(1);
@@ -17,17 +18,23 @@ pub(crate) struct Manager {
     pub(crate) connector: Arc<Connector>,
     pub(crate) purpose: Purpose,
     pub(crate) statements: &'static [&'static [&'static str]],
+    /// Whether each connection joins the servers that share the database.
+    pub(crate) joins: bool,
 }
 
 impl managed::Manager for Manager {
     type Type = Connection;
-    type Error = StoreError;
+    type Error = OpenError;
 
-    async fn create(&self) -> Result<Connection, StoreError> {
-        self.connector.connect(self.purpose, self.statements).await
+    async fn create(&self) -> Result<Connection, OpenError> {
+        let connection = self.connector.connect(self.purpose, self.statements).await?;
+        if self.joins {
+            open::join(&connection).await?;
+        }
+        Ok(connection)
     }
 
-    async fn recycle(&self, connection: &mut Connection, _: &Metrics) -> RecycleResult<StoreError> {
+    async fn recycle(&self, connection: &mut Connection, _: &Metrics) -> RecycleResult<OpenError> {
         if connection.is_closed() { Err(RecycleError::message("the connection is closed")) } else { Ok(()) }
     }
 }
@@ -42,10 +49,10 @@ impl Pool {
         Self(builder.wait_timeout(Some(CONNECTION_WITHIN)).build().expect("the pool is told its runtime"))
     }
 
-    pub(crate) async fn get(&self) -> Result<Object<Manager>, StoreError> {
+    pub(crate) async fn get(&self) -> Result<Object<Manager>, OpenError> {
         self.0.get().await.map_err(|error| match error {
             PoolError::Backend(error) => error,
-            other => StoreError::Unavailable(format!("no connection to PostgreSQL: {other}")),
+            other => OpenError::Unavailable(format!("no connection to PostgreSQL: {other}")),
         })
     }
 }

@@ -56,7 +56,7 @@ pub(crate) struct Readers {
 
 impl Readers {
     pub(crate) fn new(connector: &Arc<Connector>, readers_max: usize) -> Self {
-        let manager = |purpose, statements| Manager { connector: connector.clone(), purpose, statements };
+        let manager = |purpose, statements| Manager { connector: connector.clone(), purpose, statements, joins: false };
         Self {
             by_key: Pool::new(manager(Purpose::ByKey, BY_KEY), readers_max),
             lists: Pool::new(manager(Purpose::Lists, &[]), LISTS_MAX),

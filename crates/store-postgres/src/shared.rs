@@ -40,7 +40,7 @@ const WRITE_RECEIPTS: &str = "WITH written AS (
     SELECT expect_version(count(*), $7) FROM written";
 /// Numbers are drawn under the lock of their row, which is kept until the commit: they become visible in order.
 const APPEND_OUTBOX: &str = "WITH drawn AS (
-        INSERT INTO sequence VALUES ('outbox', 1 + $5) ON CONFLICT (name) DO UPDATE SET next = sequence.next + $5
+        INSERT INTO sequence VALUES ('outbox', 1 + $5::bigint) ON CONFLICT (name) DO UPDATE SET next = sequence.next + $5
         RETURNING next - $5 AS first),
     appended AS (
         INSERT INTO outbox

@@ -23,9 +23,10 @@ const SELECT_NIGHTS: &str = night!(
 const SELECT_NIGHTS_FROM: &str = night!("room_type_stock WHERE room_type_id = $1 AND target_date >= $2");
 const SELECT_HOLDS: &str = hold!("WHERE id = ANY ($1::uuid[])");
 const SELECT_RESERVATIONS: &str = reservation!("WHERE id = ANY ($1::bigint[])");
+const SELECT_CONFIRMED: &str = "SELECT hold_id, id FROM stay_reservation WHERE hold_id = ANY ($1::uuid[])";
 
 pub(super) const STATEMENTS: &[&str] =
-    &[SELECT_ROOM_TYPES, SELECT_NIGHTS, SELECT_NIGHTS_FROM, SELECT_HOLDS, SELECT_RESERVATIONS];
+    &[SELECT_ROOM_TYPES, SELECT_NIGHTS, SELECT_NIGHTS_FROM, SELECT_HOLDS, SELECT_RESERVATIONS, SELECT_CONFIRMED];
 
 /// Rows that were asked for.
 #[derive(Default)]
@@ -139,6 +140,20 @@ impl Asked {
         }
         Ok(())
     }
+}
+
+/// Asks which of these holds became reservations.
+pub(crate) fn ask_confirmed(pipeline: &mut Pipeline<'_>, holds: &[HoldId]) -> Ticket {
+    pipeline.send(SELECT_CONFIRMED, vec![column(holds, Col)])
+}
+
+/// The answer to [`ask_confirmed`]: each with the number of its reservation.
+pub(crate) fn confirmed(answers: &mut Rows, ticket: Ticket) -> Result<Vec<(HoldId, u64)>, StoreError> {
+    let read = |row: &Row| {
+        let (Col(hold), Col(number)) = (get(row, 0)?, get(row, 1)?);
+        Ok((hold, number))
+    };
+    answers.take(ticket).iter().map(read).collect()
 }
 
 pub(super) fn read_room_type(row: &Row) -> Result<RoomType, StoreError> {

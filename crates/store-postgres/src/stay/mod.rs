@@ -13,9 +13,9 @@ mod seen;
 mod write;
 
 pub(crate) use lists::{audit_durable, audit_holds, live_holds, reservations, room_types, tidy};
-pub(crate) use load::Asked;
+pub(crate) use load::{Asked, ask_confirmed, confirmed};
 pub(crate) use seen::Seen;
-pub(crate) use write::{write, write_holds};
+pub(crate) use write::{has_durable_changes, write, write_holds};
 
 pub(crate) const READS: &[&str] = load::STATEMENTS;
 pub(crate) const WRITES: &[&str] = write::STATEMENTS;

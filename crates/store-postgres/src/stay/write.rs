@@ -5,7 +5,7 @@ use holdfast_core::id::HoldId;
 use holdfast_core::stay::{
     Night, NightId, ReservationState, RoomType, StayHold, StayReservation, Tables,
 };
-use holdfast_core::table::Change;
+use holdfast_core::table::{Change, TableSet as _};
 
 use crate::codec::Col;
 use crate::pipeline::{Param, Pipeline, column};
@@ -74,6 +74,11 @@ pub(crate) fn write<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
             column(reservations, |(_, reservation)| cancelled_at(reservation)),
         ]
     });
+}
+
+/// Whether [`write`] would write anything.
+pub(crate) fn has_durable_changes(tables: &Tables) -> bool {
+    tables.room_types.has_changes() || tables.nights.has_changes() || tables.reservations.has_changes()
 }
 
 /// For a server that has the database to itself.

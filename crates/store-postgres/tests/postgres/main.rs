@@ -5,3 +5,4 @@ mod batches;
 mod lost;
 mod open;
 mod support;
+mod tier;

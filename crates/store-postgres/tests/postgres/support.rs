@@ -111,7 +111,7 @@ pub(crate) async fn counts(store: &dyn Store) -> (u32, u32, u32) {
     let mut rows = Rows::default();
     let limits = limits();
     let mut at = Context { now: Timestamp::default(), limits: &limits };
-    let mut ask = |rows: &mut Rows, at: &Context<'_>| {
+    let ask = |rows: &mut Rows, at: &Context<'_>| {
         availability::availability(rows, at, room_type(), NIGHT, NIGHT.tomorrow().unwrap())
     };
     ask(&mut rows, &at).unwrap_err();
