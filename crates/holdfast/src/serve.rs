@@ -29,9 +29,17 @@ pub(crate) struct Args {
     /// The directory of the embedded store (server.data).
     #[arg(long, value_name = "DIR")]
     data: Option<String>,
-    #[arg(long, value_name = "URL", help = "A PostgreSQL database instead of the embedded store (server.database_url)")]
+    #[arg(
+        long,
+        value_name = "URL",
+        help = "A PostgreSQL database instead of the embedded store (server.database_url)"
+    )]
     database_url: Option<String>,
-    #[arg(long, value_name = "URL", help = "Redis for live holds, so that several servers share the database (server.redis_url)")]
+    #[arg(
+        long,
+        value_name = "URL",
+        help = "Redis for live holds, so that several servers share the database (server.redis_url)"
+    )]
     redis_url: Option<String>,
     #[arg(long, value_name = "URL", help = "A bus for messages (server.nats_url)")]
     nats_url: Option<String>,

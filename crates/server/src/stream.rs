@@ -15,7 +15,7 @@ use futures_util::stream::{self, Stream as Futures};
 use holdfast_core::id::UserId;
 use holdfast_core::{Event, Fault, Timestamp};
 use holdfast_engine::store::OutboxRecord;
-use holdfast_engine::{EventSink, OutboxEntry, Published, Store, StoreError};
+use holdfast_engine::{EventSink, OutboxEntry, Published, Refused, Store, StoreError};
 use http::HeaderMap;
 use tokio::sync::{Notify, broadcast};
 
@@ -64,6 +64,11 @@ impl Stream {
     /// Waits until this server has committed a durable event.
     pub async fn something_was_committed(&self) {
         self.committed.notified().await;
+    }
+
+    /// The number of the last durable event there is.
+    async fn last_committed(&self, store: &dyn Store) -> Result<u64, StoreError> {
+        if self.shared { store.outbox_last().await } else { Ok(self.last_durable.load(Ordering::Relaxed)) }
     }
 
     /// Tells what the outbox has that was not told yet. Only one may do so.
@@ -143,11 +148,13 @@ pub async fn listen(
     params: Params,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
+    let told = app.stream().told.subscribe();
+    let last = app.stream().last_committed(app.store()).await.map_err(Refused::from)?;
     let listener = Listener {
-        told: app.stream().told.subscribe(),
+        told,
         filter: Filter { owner: caller.listing(params.user()?)?, types: types(&params)? },
         // One who saw more than there is saw it in another store.
-        seen: resume_point(&headers)?.unwrap_or(u64::MAX).min(app.stream().last_durable.load(Ordering::Relaxed)),
+        seen: resume_point(&headers)?.unwrap_or(u64::MAX).min(last),
         waiting: VecDeque::new(),
         behind: headers.contains_key("last-event-id"),
         app,

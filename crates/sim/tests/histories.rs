@@ -87,7 +87,8 @@ fn histories_reach_every_refusal_every_crash_and_everything_else_there_is() {
 fn the_same_seed_is_the_same_history() {
     let trace = |seed| {
         let mut lines = Vec::new();
-        let ended = History { profile: Profile::Embedded, seed, steps: 40 }.run(&mut |line| lines.push(line.to_owned()));
+        let ended =
+            History { profile: Profile::Embedded, seed, steps: 40 }.run(&mut |line| lines.push(line.to_owned()));
         assert!(ended.is_ok(), "{}", ended.unwrap_err());
         lines
     };

@@ -130,11 +130,6 @@ impl LiveTier {
         self.shared.connection.ask(redis::pipe().cmd("TIME")).await.map(|_| ())
     }
 
-    /// The time.
-    pub async fn now(&self) -> Result<Timestamp, StoreError> {
-        Ok(self.ask(&[]).await?.now)
-    }
-
     /// Supplies wanted live rows and tells the time, in one round trip. Receipts that are not here may be elsewhere, and
     /// stay wanted.
     pub async fn load(&self, rows: &mut Rows, seen: &mut Seen) -> Result<Timestamp, StoreError> {

@@ -98,7 +98,7 @@ impl Store for ClusterStore {
 
     async fn tidy(&self) -> Result<bool, StoreError> {
         // Live rows go by themselves.
-        self.durable.tidy(self.live.now().await?).await
+        self.durable.tidy().await
     }
 
     /// Writing first that a try was given up makes sure that no confirmation of it can come later: it waits for one that

@@ -45,11 +45,9 @@ impl Place {
                 Self::Embedded(directory.expect("a directory can be made"))
             }
             Profile::Postgres => Self::Postgres(database()),
-            Profile::Cluster => Self::Cluster {
-                database: database(),
-                redis_url: redis().url().to_owned(),
-                prefix: redis().prefix(),
-            },
+            Profile::Cluster => {
+                Self::Cluster { database: database(), redis_url: redis().url().to_owned(), prefix: redis().prefix() }
+            }
         }
     }
 

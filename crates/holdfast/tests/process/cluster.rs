@@ -117,7 +117,11 @@ async fn three_servers_whatever_dies_sell_nothing_twice_lose_nothing_and_leak_no
         client.await.unwrap();
     }
     let told = std::mem::take(&mut *told.lock().unwrap());
-    println!("{rounds} rounds, {} people: {} reservations were acknowledged", people.load(Ordering::Relaxed), told.len());
+    println!(
+        "{rounds} rounds, {} people: {} reservations were acknowledged",
+        people.load(Ordering::Relaxed),
+        told.len()
+    );
     assert!(told.len() > 50, "there was load: {} reservations", told.len());
 
     for (number, (user, status)) in &told {
@@ -125,7 +129,8 @@ async fn three_servers_whatever_dies_sell_nothing_twice_lose_nothing_and_leak_no
         assert_eq!((found.status, found.user_id), (*status, *user), "reservation {number}");
     }
     nothing_is_left_over(&cluster.client(), &room_types).await;
-    let (code, findings) = run(&["verify", "--database-url", cluster.database.url(), "--redis-url", cluster.redis.url()]);
+    let (code, findings) =
+        run(&["verify", "--database-url", cluster.database.url(), "--redis-url", cluster.redis.url()]);
     assert_eq!(code, 0, "{findings}");
 }
 

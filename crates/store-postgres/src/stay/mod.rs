@@ -33,10 +33,7 @@ macro_rules! room_type {
 }
 macro_rules! night {
     ($rest:literal) => {
-        concat!(
-            "SELECT room_type_id, target_date, total_quantity, reserved_count, closed, version FROM ",
-            $rest
-        )
+        concat!("SELECT room_type_id, target_date, total_quantity, reserved_count, closed, version FROM ", $rest)
     };
 }
 macro_rules! hold {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use holdfast_core::command::Attempt;
 use holdfast_core::hold::HoldState;
 use holdfast_core::id::HoldId;
 use holdfast_core::receipt::ReceiptId;
@@ -28,6 +29,7 @@ async fn decide<C: Command>(session: &mut DurableSession, rows: &mut Rows, live:
     for _ in 0..8 {
         match rows.attempt(|rows| command.decide(rows, &Context { now, limits: &limits })) {
             Ok(outcome) => return outcome,
+            Err(Stop::Busy) => panic!("nobody else is there"),
             Err(Stop::Missing) => {
                 rows.answer_from(live);
                 now = session.load(rows).await.unwrap();
@@ -49,6 +51,7 @@ fn live_hold(tier: &DurableTier, user: u64) -> (StayHold, Rows) {
         created_at: now,
         expires_at: now + limits().stay.hold_ttl,
         state: HoldState::Held,
+        attempts: Attempt::default(),
         claim: StayClaim {
             room_type: place.room_type,
             dates,

@@ -187,7 +187,8 @@ async fn resolving_and_whatever_goes_wrong() {
         };
         let (room_type, hold) = cluster_hold;
         // A server that dies right after it has pinned the hold, or right after the confirmation was recorded.
-        let trap = |point| Trap { point, harm: Harm::Death, sprung: AtomicBool::new(false), dead: AtomicBool::new(false) };
+        let trap =
+            |point| Trap { point, harm: Harm::Death, sprung: AtomicBool::new(false), dead: AtomicBool::new(false) };
         for point in [Point::LiveCommitted, Point::RecordCommitted] {
             let dying = healthy.store.clone().with_faults(Arc::new(trap(point)));
             Server { store: dying, ..healthy.clone() }.confirm(hold.id).await.unwrap_err();
