@@ -254,6 +254,11 @@ impl<'a> Runner<'a> {
         }
         let mut undecided: Vec<&mut Box<dyn Task>> = tasks.iter_mut().map(|task| &mut **task).collect();
         name_wanted_rows(rows, self.limits, step, &mut undecided);
+        if step == Step::Record {
+            // What is prepared leads to further rows; they are named before anything is loaded.
+            rows.answer_from(prepared);
+            name_wanted_rows(rows, self.limits, step, &mut undecided);
+        }
         let mut now = Timestamp::default();
         for _ in 0..LOADS_MAX {
             rows.answer_from(prepared);

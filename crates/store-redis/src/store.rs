@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
+use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::store::{
     Committed, OutboxRecord, Page, Resolved, Session, StayLists, StayReservationFilter, Tier,
@@ -54,7 +55,10 @@ impl ClusterStore {
     async fn load(&self, rows: &mut Rows, seen: &mut Seen) -> Result<Timestamp, StoreError> {
         let now = self.live.load(rows, seen).await?;
         self.reach(Point::LiveLoaded).await?;
-        self.durable.read(rows).await?;
+        // All that is still wanted is durable.
+        if !rows.is_settled() {
+            self.durable.read(rows).await?;
+        }
         self.reach(Point::DurableRead).await?;
         Ok(now)
     }

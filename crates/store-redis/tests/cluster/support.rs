@@ -1,6 +1,7 @@
 //! Servers without HTTP: a store each, on the same place, with one clock that the test sets.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use holdfast_core::actor::Actor;
 use holdfast_core::id::{HoldId, UserId};
@@ -10,7 +11,7 @@ use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, RoomTypeDra
 use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayHold, StayReservation};
 use holdfast_core::time::Span;
 use holdfast_core::{Command, Context, Limits, Rejection, Rows, Stop, Timestamp, stay};
-use holdfast_engine::{Answer, Batch, Clock as _, ManualClock, NoSink, Refused, Store as _};
+use holdfast_engine::{Answer, Batch, Clock as _, Engine, EngineSettings, ManualClock, NoSink, Refused, Store as _};
 use holdfast_store_redis::ClusterStore;
 use holdfast_testkit::{Place, Profile};
 use jiff::civil::{Date, date};
@@ -63,6 +64,12 @@ impl Server {
             Answer::Fresh(outcome) => Ok(outcome),
             Answer::Kept(_) | Answer::Replayed(_) => panic!("there was no key"),
         }
+    }
+
+    /// An engine of its own, for many at once.
+    pub(crate) fn engine(&self) -> (Engine, std::thread::JoinHandle<()>) {
+        let settings = EngineSettings { lock_wait: Duration::from_secs(1), queue_max: 10_000, limits: limits() };
+        Engine::start(Arc::new(self.store.clone()), Arc::new(NoSink), settings).unwrap()
     }
 
     pub(crate) async fn room_type(&self, total_quantity: u32) -> RoomTypeId {
@@ -121,7 +128,8 @@ pub(crate) fn place(user: u64, room_type: RoomTypeId) -> PlaceHold {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut random = [0; 10];
-    random[..8].copy_from_slice(&number.to_le_bytes());
+    // The first bytes are written over in part, by what makes it a UUID.
+    random[4..].copy_from_slice(&number.to_be_bytes()[2..]);
     PlaceHold {
         random,
         user: UserId::new(user).unwrap(),

@@ -1,10 +1,12 @@
 //! What two servers see of each other.
 
+use holdfast_core::actor::Actor;
 use holdfast_core::rejection::Rejection;
+use holdfast_core::stay::hold::ConfirmHold;
 use holdfast_core::time::Span;
-use holdfast_engine::Refused;
+use holdfast_engine::{Answer, Refused};
 
-use crate::support::{Cluster, TTL, rejected, tomorrow};
+use crate::support::{Cluster, TTL, place, rejected, tomorrow};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_one_does_the_other_sees_at_once() {
@@ -25,14 +27,18 @@ async fn two_hundred_people_at_two_servers_get_exactly_what_there_is() {
     let cluster = Cluster::new();
     let servers = [cluster.server().await, cluster.server().await];
     let room_type = servers[0].room_type(37).await;
+    let engines = servers.each_ref().map(|server| server.engine().0);
     let mut tasks = tokio::task::JoinSet::new();
     for user in 1..=200_u64 {
-        let server = servers[user as usize % 2].clone();
+        let engine = engines[user as usize % 2].clone();
         tasks.spawn(async move {
             // Somebody else may be first many times over; who waits long enough gets an answer.
             loop {
-                match server.place(user, room_type).await {
-                    Ok(hold) if user % 3 == 0 => return server.confirm(hold.id).await.map(|_| ()).is_ok(),
+                match engine.run(place(user, room_type), None).await {
+                    Ok(Answer::Fresh(hold)) if user % 3 == 0 => {
+                        let confirm = ConfirmHold { id: hold.id, actor: Actor::Admin };
+                        return engine.run(confirm, None).await.is_ok();
+                    }
                     Ok(_) => return true,
                     Err(Refused::LockTimeout) => {}
                     Err(Refused::Rejected(_)) => return false,
