@@ -185,11 +185,11 @@ impl<C: Command> CommandTask<C> {
                 Ok(true)
             }
             Err(Stop::Missing) => {
-                if Self::is_whole(step) {
-                    self.command.decide(rows, at).ok();
-                } else {
-                    self.command.prepare(rows, at).ok();
-                }
+                match (step, self.attempt) {
+                    (Step::Record, Some(attempt)) => self.command.record(rows, at, attempt).map(|_| ()).ok(),
+                    _ if Self::is_whole(step) => self.command.decide(rows, at).map(|_| ()).ok(),
+                    _ => self.command.prepare(rows, at).map(|_| ()).ok(),
+                };
                 Err(Stop::Missing)
             }
             Err(refused) => Err(refused),
@@ -254,15 +254,12 @@ impl<C: Command> Task for CommandTask<C> {
                 };
                 self.command.finish(rows, at, attempt, outcome)
             }
+            _ if self.replay(rows, at, step)? => Ok(()),
             (Step::Record, Some(attempt)) => {
-                if let Some(once) = &self.once {
-                    rows.receipts.get(&once.id)?;
-                }
                 let outcome = self.command.record(rows, at, attempt)?;
                 self.done(rows, at, outcome);
                 Ok(())
             }
-            _ if self.replay(rows, at, step)? => Ok(()),
             _ if Self::is_whole(step) => {
                 let outcome = self.command.decide(rows, at)?;
                 self.done(rows, at, outcome);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use holdfast_core::audit::Audit;
-use holdfast_core::id::UserId;
+use holdfast_core::id::{ID_MAX, IdRange, UserId};
 use holdfast_core::time::Span;
 use holdfast_core::{Event, Limits, Rows, Timestamp};
 use holdfast_engine::store::OutboxRecord;
@@ -87,6 +87,11 @@ impl Disk {
         matches!(self.ground, Ground::File { .. })
     }
 
+    /// Whether a process that starts counts live holds anew. Otherwise the counts live outside of it.
+    pub fn recounts_at_start(&self) -> bool {
+        !matches!(self.ground, Ground::Shared(..))
+    }
+
     /// Runs the calls as one batch. If the process was killed on the way, says at which step; it has to be started
     /// again then.
     pub fn run(&self, calls: &[Call], crash: Option<Crash>) -> (Vec<Heard>, Option<Step>) {
@@ -164,6 +169,10 @@ impl Disk {
 impl Source for Disk {
     fn read(&self, rows: &mut Rows) -> Result<(), Finding> {
         let told = self.runtime.block_on(self.store().read(rows)).map_err(|error| store_failed(&error))?;
+        // A store that many share sets no numbers aside for questions.
+        for sequence in rows.ids.take_wanted() {
+            rows.ids.supply(sequence, Some(IdRange { next: 1, last: ID_MAX }));
+        }
         crate::must(told == self.now(), || format!("the store says it is {told:?}, the clock {:?}", self.now()))
     }
 }

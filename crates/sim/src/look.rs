@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use holdfast_core::command::Attempt;
+use holdfast_core::hold::Hold;
 use holdfast_core::id::HoldId;
 use holdfast_core::receipt::{Receipt, ReceiptId};
 use holdfast_core::stay::availability::{Availability, availability};
@@ -127,7 +129,9 @@ impl View {
             view.reservations.extend(rows.stay.reservations.get(&id)?.cloned().map(|row| (id, row)));
         }
         for id in &scope.holds {
-            view.holds.extend(rows.stay.holds.get(id)?.cloned().map(|row| (*id, row)));
+            // In how many steps a hold was confirmed is the store's own business.
+            let found = rows.stay.holds.get(id)?.cloned().map(|hold| Hold { attempts: Attempt::default(), ..hold });
+            view.holds.extend(found.map(|hold| (*id, hold)));
         }
         for id in &scope.receipts {
             let receipt = rows.receipts.get(id)?.filter(|receipt| receipt.expires_at > at.now);

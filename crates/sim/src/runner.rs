@@ -235,8 +235,10 @@ impl Run {
     fn restart(&mut self) -> Result<(), Finding> {
         let now = self.disk.now();
         self.disk.restart()?;
-        self.model.restart(now);
-        self.pure.restart(now);
+        if self.disk.recounts_at_start() {
+            self.model.restart(now);
+            self.pure.restart(now);
+        }
         let seen = self.look()?;
         self.forget_what_is_gone(&seen);
         self.inspect(&seen)

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use holdfast_core::command::Attempt;
 use holdfast_core::hold::{ENDED_HOLD_KEPT, HoldState, TryId};
 use holdfast_core::id::HoldId;
+use holdfast_core::receipt::Receipt;
 use holdfast_core::stay::{DAYS_AHEAD_MAX, HOLD_NIGHTS_MAX, StayHold, night_of, night_unit};
 use holdfast_core::table::{Key, Row, Scan, Table};
 use holdfast_core::time::Span;
@@ -162,7 +163,8 @@ impl LiveTier {
         supply(&mut rows.holders, holders, &mut found, seen)?;
         supply(&mut rows.limits, limits, &mut found, seen)?;
         for id in receipts {
-            match seen.note(found.next())? {
+            // One that has run out may have been followed by another, elsewhere.
+            match seen.note::<Receipt>(found.next())?.filter(|receipt| receipt.expires_at > answer.now) {
                 Some(receipt) => rows.receipts.supply(id, Some(receipt)),
                 None => rows.receipts.want_elsewhere([id]),
             }
@@ -194,7 +196,7 @@ impl LiveTier {
 
         let mut order = Order::new(SCRIPT);
         order.key(&keys.incarnation()).key(&keys.clock()).key(&keys.unfinished());
-        order.arg(&incarnation.value).arg(seen.read_at).arg(age_max(rows, seen.now).as_millis() * 1_000);
+        order.arg(&incarnation.value).arg(seen.read_at).arg(shared.age_max(rows, seen.now).as_millis() * 1_000);
         order.arg(seen.versions.len()).arg(writes.list.len()).arg(noted.len()).arg(struck.len());
         for (name, version) in &seen.versions {
             order.key(name).arg(version.as_ref().map_or(&[][..], |version| &version[..]));
@@ -306,6 +308,19 @@ impl Shared {
         Timestamp::from_millis(self.latest.load(Ordering::Acquire))
     }
 
+    /// How old a read may be when this is written. A hold must be pinned before it ends: others may count on its end from
+    /// then on, and would not notice.
+    fn age_max(&self, rows: &Rows, read_at: Timestamp) -> Span {
+        if self.clock.is_some() {
+            // The test's clock stands still meanwhile.
+            return READ_AGE_MAX;
+        }
+        let changes = rows.stay.holds.changes();
+        let pinned = changes.iter().filter_map(|change| change.row).filter(|hold| hold.state == HoldState::Confirming);
+        let ends = pinned.map(|hold| Span::from_millis(hold.expires_at.as_millis() - read_at.as_millis()));
+        ends.chain([READ_AGE_MAX]).min().unwrap_or(READ_AGE_MAX)
+    }
+
     fn next_version(&self) -> u64 {
         self.next_version.fetch_add(1, Ordering::Relaxed)
     }
@@ -385,15 +400,6 @@ impl Writes<'_> {
             self.list.push((name(change.key), value, kept));
         }
     }
-}
-
-/// How old a read may be when this is written. A hold must be pinned before it ends: others may count on its end from then
-/// on, and would not notice.
-fn age_max(rows: &Rows, read_at: Timestamp) -> Span {
-    let changes = rows.stay.holds.changes();
-    let pinned = changes.iter().filter_map(|change| change.row).filter(|hold| hold.state == HoldState::Confirming);
-    let ends = pinned.map(|hold| Span::from_millis(hold.expires_at.as_millis() - read_at.as_millis()));
-    ends.chain([READ_AGE_MAX]).min().unwrap_or(READ_AGE_MAX)
 }
 
 fn hold_kept_until(hold: &StayHold, now: Timestamp) -> Option<Timestamp> {
