@@ -125,21 +125,12 @@ raw_column!(
     },
     |date, out| out.put_i32(EPOCH.until(*date).expect("dates are a bounded number of days apart").get_days())
 );
-raw_column!(
-    HoldId,
-    UUID,
-    |raw| Some(HoldId(Uuid::from_bytes(raw.try_into().ok()?))),
-    |id, out| out.put_slice(id.0.as_bytes())
-);
-raw_column!(
-    ClientHoldKey,
-    TEXT,
-    |raw| ClientHoldKey::parse(std::str::from_utf8(raw).ok()?),
-    |key, out| {
-        use std::fmt::Write as _;
-        write!(out, "{key}").expect("a buffer takes any text");
-    }
-);
+raw_column!(HoldId, UUID, |raw| Some(HoldId(Uuid::from_bytes(raw.try_into().ok()?))), |id, out| out
+    .put_slice(id.0.as_bytes()));
+raw_column!(ClientHoldKey, TEXT, |raw| ClientHoldKey::parse(std::str::from_utf8(raw).ok()?), |key, out| {
+    use std::fmt::Write as _;
+    write!(out, "{key}").expect("a buffer takes any text");
+});
 
 #[cfg(test)]
 mod tests {

@@ -162,11 +162,7 @@ impl Connector {
         connected
     }
 
-    async fn try_connect(
-        &self,
-        purpose: Purpose,
-        statements: &[&[&'static str]],
-    ) -> Result<Connection, StoreError> {
+    async fn try_connect(&self, purpose: Purpose, statements: &[&[&'static str]]) -> Result<Connection, StoreError> {
         let mut config = self.config.clone();
         config.options(startup_options(config.get_options(), purpose));
         // On the driver's runtime, which will also be told when there is something to read.
@@ -198,7 +194,7 @@ fn unreachable(error: &tokio_postgres::Error) -> StoreError {
 }
 
 /// Ours come last and win over what the URL says.
-fn startup_options(given: Option<&str>, purpose: Purpose) -> String {
+pub(crate) fn startup_options(given: Option<&str>, purpose: Purpose) -> String {
     let own = match purpose {
         Purpose::ByKey => BY_KEY,
         Purpose::Lists => LISTS,

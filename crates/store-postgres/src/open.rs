@@ -37,9 +37,7 @@ pub enum OpenError {
     Unavailable(String),
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
-    #[error(
-        "another server already uses this database; to run several servers on one database set `server.redis_url`"
-    )]
+    #[error("another server already uses this database; to run several servers on one database set `server.redis_url`")]
     InUse,
     #[error("servers with `server.redis_url` use this database; set it here too, or stop them first")]
     InUseByCluster,
@@ -113,10 +111,7 @@ pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
     let mut connection = connector.connect(Purpose::Migrations, &[]).await?;
     let client = connection.client_mut();
     let failed = |error: tokio_postgres::Error| OpenError::from(explain(&error));
-    client
-        .execute("SELECT pg_advisory_lock($1, $2)", &[&LOCK_CLASS, &MIGRATION_LOCK])
-        .await
-        .map_err(failed)?;
+    client.execute("SELECT pg_advisory_lock($1, $2)", &[&LOCK_CLASS, &MIGRATION_LOCK]).await.map_err(failed)?;
     check_identity(client).await?;
     let mut runner = embedded::migrations::runner();
     runner.set_migration_table_name(HISTORY);
@@ -165,7 +160,8 @@ const LOCK_SHARED: &str = "SELECT pg_try_advisory_lock_shared($1, $2)";
 const LOCK_MODES: &str = "SELECT mode FROM pg_locks WHERE locktype = 'advisory' AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND classid = $1::int::oid AND objid = $2::int::oid AND pid <> pg_backend_pid()";
-const END_BACKEND: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2";
+const END_BACKEND: &str =
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2";
 
 /// So that a server alone, afterwards, does not trust a memory from before.
 const COUNT_CONNECTION: &str = "UPDATE commits SET count = count + 1 WHERE only_row";

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::TryStreamExt as _;
+use futures_util::future::{BoxFuture, FutureExt as _};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 

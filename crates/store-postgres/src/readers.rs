@@ -38,8 +38,7 @@ const DECISIONS_KEPT: Span = Span::from_hours(48);
 
 const BY_KEY: &[&[&str]] = &[CONTROL, shared::READS, shared::TIDIES, stay::READS, stay::TIDIES];
 /// Statements that every connection has.
-pub(crate) const CONTROL: &[&str] =
-    &[pipeline::BEGIN, pipeline::BEGIN_SNAPSHOT, pipeline::COMMIT, pipeline::ROLLBACK];
+pub(crate) const CONTROL: &[&str] = &[pipeline::BEGIN, pipeline::BEGIN_SNAPSHOT, pipeline::COMMIT, pipeline::ROLLBACK];
 
 /// Which records an audit is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

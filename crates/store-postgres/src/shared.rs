@@ -197,7 +197,11 @@ pub(crate) fn append_outbox<'a>(pipeline: &mut Pipeline<'a>, outbox: &'a [Outbox
 }
 
 /// The numbers given by [`append_outbox`].
-pub(crate) fn outbox_ids(answers: &Rows, ticket: Option<Ticket>, outbox: &[OutboxEntry]) -> Result<Vec<u64>, StoreError> {
+pub(crate) fn outbox_ids(
+    answers: &Rows,
+    ticket: Option<Ticket>,
+    outbox: &[OutboxEntry],
+) -> Result<Vec<u64>, StoreError> {
     let Some(ticket) = ticket else { return Ok(Vec::new()) };
     let Col(first) = get::<Col<u64>>(answers.one(ticket), 0)?;
     Ok((first..).take(outbox.len()).collect())

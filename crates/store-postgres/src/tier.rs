@@ -39,7 +39,7 @@ const DECIDE_ABORTED: &str = "INSERT INTO hold_decision VALUES ($1, $2, NULL, cl
     ON CONFLICT (hold_id, attempt) DO NOTHING";
 const DECIDED: &str = "SELECT reservation_id FROM hold_decision WHERE hold_id = $1 AND attempt = $2";
 
-const STATEMENTS: &[&[&str]] = &[
+pub(crate) const STATEMENTS: &[&[&str]] = &[
     CONTROL,
     open::JOINS,
     &[DECIDE_ABORTED, DECIDED],

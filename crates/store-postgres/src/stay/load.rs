@@ -63,9 +63,8 @@ impl<K> Keys<K> {
 
 impl Asked {
     pub(crate) fn ask_durable(&mut self, pipeline: &mut Pipeline<'_>, tables: &mut Tables) {
-        self.room_types = Keys::ask(tables.room_types.take_wanted(), |ids| {
-            pipeline.send(SELECT_ROOM_TYPES, vec![column(ids, Col)])
-        });
+        self.room_types =
+            Keys::ask(tables.room_types.take_wanted(), |ids| pipeline.send(SELECT_ROOM_TYPES, vec![column(ids, Col)]));
         self.nights = Keys::ask(tables.nights.take_wanted(), |ids| {
             pipeline.send(SELECT_NIGHTS, vec![column(ids, |id| Col(id.room_type)), column(ids, |id| Col(id.date))])
         });

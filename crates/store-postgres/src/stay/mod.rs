@@ -12,6 +12,8 @@ mod load;
 mod seen;
 mod write;
 
+#[cfg(test)]
+pub(crate) use lists::reservations_sql;
 pub(crate) use lists::{audit_durable, audit_holds, live_holds, reservations, room_types, tidy};
 pub(crate) use load::{Asked, ask_confirmed, confirmed};
 pub(crate) use seen::Seen;
@@ -33,10 +35,7 @@ macro_rules! room_type {
 }
 macro_rules! night {
     ($rest:literal) => {
-        concat!(
-            "SELECT room_type_id, target_date, total_quantity, reserved_count, closed, version FROM ",
-            $rest
-        )
+        concat!("SELECT room_type_id, target_date, total_quantity, reserved_count, closed, version FROM ", $rest)
     };
 }
 macro_rules! hold {

@@ -2,9 +2,7 @@
 
 use holdfast_core::hold::HoldState;
 use holdfast_core::id::HoldId;
-use holdfast_core::stay::{
-    Night, NightId, ReservationState, RoomType, StayHold, StayReservation, Tables,
-};
+use holdfast_core::stay::{Night, NightId, ReservationState, RoomType, StayHold, StayReservation, Tables};
 use holdfast_core::table::{Change, TableSet as _};
 
 use crate::codec::Col;

@@ -30,6 +30,8 @@ async fn connections_cut_between_batches_are_made_again_and_nothing_is_lost() {
     let hold = run(&store, place(1)).await.unwrap();
     for round in 1..10 {
         cut_all(&client).await;
+        // Long enough to notice; else the first batch would be in doubt, and rightly so.
+        tokio::time::sleep(Duration::from_millis(20)).await;
         run_until_back(&store, place(round + 1)).await.unwrap();
         cut_all(&client).await;
         while store.check().await.is_err() {}
