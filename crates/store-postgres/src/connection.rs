@@ -200,11 +200,9 @@ pub(crate) fn startup_options(given: Option<&str>, purpose: Purpose) -> String {
         Purpose::Lists => LISTS,
         Purpose::Migrations => MIGRATIONS,
     };
-    let mut options = given.unwrap_or_default().to_owned();
-    for (name, value) in COMMON.iter().chain(own) {
-        options.push_str(&format!(" -c {name}={value}"));
-    }
-    options
+    let mut options = vec![given.unwrap_or_default().to_owned()];
+    options.extend(COMMON.iter().chain(own).map(|(name, value)| format!("-c {name}={value}")));
+    options.join(" ")
 }
 
 /// Drives all connections, on a thread of its own: callers come from several runtimes, some of which stand still while

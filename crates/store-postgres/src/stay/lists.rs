@@ -44,7 +44,7 @@ pub(crate) async fn reservations(
     rows.map_err(|error| explain(&error))?.iter().map(read_reservation).collect()
 }
 
-/// Only the conditions asked for are written, so that each combination uses the index that gives its rows in order:
+/// Each combination uses the index that gives its rows in order:
 ///
 /// | asked for | index |
 /// | --- | --- |
@@ -53,24 +53,24 @@ pub(crate) async fn reservations(
 /// | cancelled ones | `stay_reservation_cancelled` |
 /// | all, or confirmed ones, of which most are | `stay_reservation_pk` |
 ///
-/// While few are cancelled, the planner may prefer their index to the others when they are asked for, and rightly so.
+/// The key of a page is compared as a whole, and not with `=`: then the primary key does not give that order, and the
+/// planner is not tempted to walk along it in the hope that the few rows asked for come soon. While few are cancelled,
+/// it may prefer their index when they are asked for, and rightly so.
+///
 /// Values come in the order: after, limit, user, room type.
 pub(crate) fn reservations_sql(user: bool, room_type: bool, confirmed: Option<bool>) -> String {
-    let mut sql = reservation!("WHERE id > $1").to_owned();
-    sql.push_str(match (user, room_type) {
-        (false, false) => "",
-        (true, false) => " AND user_id = $3",
-        (false, true) => " AND room_type_id = $3",
-        // The sum keeps the broader index out of the way when the narrower one of the user serves.
-        (true, true) => " AND user_id = $3 AND room_type_id + 0 = $4",
-    });
-    sql.push_str(match confirmed {
+    let (key, order) = match (user, room_type) {
+        (false, false) => ("WHERE id > $1", "id"),
+        (true, false) => ("WHERE (user_id, id) > ($3, $1) AND user_id <= $3", "user_id, id"),
+        (true, true) => ("WHERE (user_id, id) > ($3, $1) AND user_id <= $3 AND room_type_id = $4", "user_id, id"),
+        (false, true) => ("WHERE (room_type_id, id) > ($3, $1) AND room_type_id <= $3", "room_type_id, id"),
+    };
+    let state = match confirmed {
         Some(true) => " AND cancelled_at IS NULL",
         Some(false) => " AND cancelled_at IS NOT NULL",
         None => "",
-    });
-    sql.push_str(" ORDER BY id LIMIT $2");
-    sql
+    };
+    format!("{}{key}{state} ORDER BY {order} LIMIT $2", reservation!(""))
 }
 
 /// Shows every row but holds.

@@ -138,9 +138,9 @@ async fn the_same_commands_have_the_same_outcomes_as_in_the_embedded_store() {
     let (mut dice, mut holds, mut serial) = (Dice(42), Vec::new(), 0);
     for batch in 0..150 {
         let steps = plan(&mut dice, &holds, &mut serial);
-        let (told_here, placed) = run(&here, &steps).await;
-        let (told_there, _) = run(&there, &steps).await;
-        assert_eq!(told_here, told_there, "batch {batch}");
+        let (told, placed) = run(&here, &steps).await;
+        let (expected, _) = run(&there, &steps).await;
+        assert_eq!(told, expected, "batch {batch}");
         holds.extend(placed);
         clock.advance(Span::from_secs(dice.roll(60) as i64));
         if batch % 50 == 49 {
