@@ -40,8 +40,6 @@ const COMMON: &[(&str, &str)] = &[
 
 /// For batches and reads by key.
 const BY_KEY: &[(&str, &str)] = &[
-    // A batch must say that it writes, so a statement that finds itself outside of its transaction changes nothing.
-    ("default_transaction_read_only", "on"),
     ("default_transaction_isolation", "read\\ committed"),
     // Every statement finds its rows by key. The planner does not know: it guesses from statistics that are not there
     // yet on a new table, and from the size of a batch that it has not seen. One plan per statement, always by index.
@@ -58,10 +56,14 @@ const BY_KEY: &[(&str, &str)] = &[
 ];
 
 /// For lists and audits, which the planner knows better.
-const LISTS: &[(&str, &str)] = &[("default_transaction_read_only", "on"), ("statement_timeout", "4000")];
+const LISTS: &[(&str, &str)] = &[("statement_timeout", "4000")];
 
 /// For migrations: they may take their time, but not for ever.
 const MIGRATIONS: &[(&str, &str)] = &[("statement_timeout", "600000"), ("lock_timeout", "60000")];
+
+/// Who writes must say so, and a statement that finds itself outside of its transaction changes nothing. Said after
+/// the start: an address that asks for the server that takes writes (`target_session_attrs`) looks at it there.
+const READ_ONLY: &str = "SET default_transaction_read_only = on";
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +131,7 @@ impl Connector {
         Ok(Self { config, driver: Driver::start()?, round_trips: Arc::default(), failed: Mutex::default() })
     }
 
-    /// How often something was sent and waited for.
+    /// How often batches and reads by key have waited for the database.
     pub(crate) fn round_trips(&self) -> u64 {
         self.round_trips.load(Ordering::Relaxed)
     }
@@ -177,6 +179,9 @@ impl Connector {
         });
         let stopped = |_| StoreError::Unavailable("the store has been closed".into());
         let client = connecting.await.map_err(stopped)?.map_err(|error| unreachable(&error))?;
+        if !matches!(purpose, Purpose::Migrations) {
+            client.batch_execute(READ_ONLY).await.map_err(|error| unreachable(&error))?;
+        }
         let sql = statements.iter().copied().flatten().copied();
         let prepared = sql.map(|sql| {
             let client = &client;
@@ -194,17 +199,15 @@ fn unreachable(error: &tokio_postgres::Error) -> StoreError {
 }
 
 /// Ours come last and win over what the URL says.
-fn startup_options(given: Option<&str>, purpose: Purpose) -> String {
+pub(crate) fn startup_options(given: Option<&str>, purpose: Purpose) -> String {
     let own = match purpose {
         Purpose::ByKey => BY_KEY,
         Purpose::Lists => LISTS,
         Purpose::Migrations => MIGRATIONS,
     };
-    let mut options = given.unwrap_or_default().to_owned();
-    for (name, value) in COMMON.iter().chain(own) {
-        options.push_str(&format!(" -c {name}={value}"));
-    }
-    options
+    let mut options = vec![given.unwrap_or_default().to_owned()];
+    options.extend(COMMON.iter().chain(own).map(|(name, value)| format!("-c {name}={value}")));
+    options.join(" ")
 }
 
 /// Drives all connections, on a thread of its own: callers come from several runtimes, some of which stand still while

@@ -43,15 +43,14 @@ impl From<CommitError> for StoreError {
 pub(crate) fn explain(error: &Error) -> StoreError {
     let said = sentence(error);
     let Some(code) = error.code() else {
-        let is_network = std::error::Error::source(error).is_some_and(|cause| cause.is::<std::io::Error>());
+        let cause = std::error::Error::source(error);
+        let is_lost = error.is_closed() || cause.is_some_and(<dyn std::error::Error>::is::<std::io::Error>);
         // Else it is a value that the library did not know how to send.
-        let is_lost = error.is_closed() || is_network;
         return if is_lost { StoreError::Unavailable(said) } else { StoreError::Broken(said) };
     };
     match code.code() {
-        NOT_THE_LAST_COMMIT | VERSION_MOVED | TOO_OLD => StoreError::Conflict,
-        // Serialization failure, deadlock, lock timeout: somebody else was first.
-        "40001" | "40P01" | "55P03" => StoreError::Conflict,
+        // Among them serialization failure, deadlock, lock timeout: somebody else was first.
+        NOT_THE_LAST_COMMIT | VERSION_MOVED | TOO_OLD | "40001" | "40P01" | "55P03" => StoreError::Conflict,
         UNEXPECTED_ROWS => StoreError::Broken(said),
         "XX001" | "XX002" => StoreError::Damaged(said),
         // Integrity constraints, and values that a column does not take.

@@ -20,6 +20,8 @@ mod connection;
 mod error;
 pub mod open;
 mod pipeline;
+#[cfg(test)]
+mod plans;
 mod pool;
 mod readers;
 mod shared;

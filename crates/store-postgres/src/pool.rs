@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool::Runtime;
 use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleResult};
 use holdfast_engine::StoreError;
 
 use crate::connection::{Connection, Connector, Purpose};
 use crate::open::{self, OpenError};
 
-/// How long a reader waits for a connection while all are in use.
-const CONNECTION_WITHIN: Duration = Duration::from_secs(1);
+/// How long one waits for a connection, while all are in use or a new one is made.
+const CONNECTION_WITHIN: Duration = Duration::from_secs(2);
 
 /// Makes connections for a pool.
 pub(crate) struct Manager {
@@ -45,15 +44,19 @@ pub(crate) struct Pool(managed::Pool<Manager>);
 
 impl Pool {
     pub(crate) fn new(manager: Manager, connections_max: usize) -> Self {
-        let builder = managed::Pool::builder(manager).max_size(connections_max.max(1)).runtime(Runtime::Tokio1);
-        Self(builder.wait_timeout(Some(CONNECTION_WITHIN)).build().expect("the pool is told its runtime"))
+        let builder = managed::Pool::builder(manager).max_size(connections_max.max(1));
+        Self(builder.build().expect("a pool without timeouts of its own needs nothing"))
     }
 
     pub(crate) async fn get(&self) -> Result<Object<Manager>, OpenError> {
-        self.0.get().await.map_err(|error| match error {
-            PoolError::Backend(error) => error,
-            other => OpenError::Unavailable(format!("no connection to PostgreSQL: {other}")),
-        })
+        match tokio::time::timeout(CONNECTION_WITHIN, self.0.get()).await {
+            Ok(Ok(connection)) => Ok(connection),
+            Ok(Err(PoolError::Backend(error))) => Err(error),
+            Ok(Err(other)) => Err(OpenError::Unavailable(other.to_string())),
+            Err(_) => Err(OpenError::Unavailable(format!(
+                "no connection to PostgreSQL was free within {CONNECTION_WITHIN:?}"
+            ))),
+        }
     }
 }
 

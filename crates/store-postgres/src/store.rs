@@ -9,7 +9,7 @@ mod read;
 mod recover;
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
@@ -29,6 +29,9 @@ use batch::Batch;
 
 /// How long one waits for the writer while it is busy or on its way back.
 const WRITER_WITHIN: Duration = Duration::from_secs(2);
+
+/// After a failed attempt to come back nobody tries again for so long: a queue of callers would wait for one attempt each.
+const RECOVER_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -55,6 +58,8 @@ struct Writer {
     backend: Option<Backend>,
     /// Memory was found to be wrong, whatever the count of commits says.
     must_rebuild: bool,
+    /// When the last attempt to come back failed, and why.
+    failed: Option<(Instant, StoreError)>,
 }
 
 /// Memory, and how often it may have forgotten something.
@@ -88,6 +93,7 @@ impl PostgresStore {
                 connection: Some(connection),
                 backend: Some(taken.backend),
                 must_rebuild: false,
+                failed: None,
             })),
             commits: watch::Sender::new(memory.commits),
             memory: RwLock::new(Cache { memory, epoch: 0, forgets_at: clock.now() }),
@@ -100,7 +106,7 @@ impl PostgresStore {
         self.shared.clock.now()
     }
 
-    /// How often something was sent to the database and waited for.
+    /// How often batches and reads by key have waited for the database. Lists do not count.
     pub fn round_trips(&self) -> u64 {
         self.shared.connector.round_trips()
     }
@@ -128,11 +134,17 @@ impl Shared {
             if writer.connection.as_ref().is_some_and(|connection| !connection.is_closed()) {
                 return Ok(writer);
             }
+            if let Some((at, error)) = &writer.failed
+                && at.elapsed() < RECOVER_AGAIN_AFTER
+            {
+                return Err(error.clone());
+            }
             // Done apart: it may take longer than anybody waits, and the next one shall find it done.
             let shared = self.clone();
             let recovering = self.connector.driver().spawn(async move {
-                shared.recover(&mut writer).await?;
-                Ok(writer)
+                let recovered = shared.recover(&mut writer).await;
+                writer.failed = recovered.as_ref().err().map(|error| (Instant::now(), error.clone()));
+                recovered.map(|()| writer)
             });
             recovering.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
         };

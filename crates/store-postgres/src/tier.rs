@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use holdfast_core::audit::Audit;
 use holdfast_core::id::HoldId;
 use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
+use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::StoreError;
 use holdfast_engine::store::{OutboxRecord, Page, StayReservationFilter};
@@ -39,7 +40,7 @@ const DECIDE_ABORTED: &str = "INSERT INTO hold_decision VALUES ($1, $2, NULL, cl
     ON CONFLICT (hold_id, attempt) DO NOTHING";
 const DECIDED: &str = "SELECT reservation_id FROM hold_decision WHERE hold_id = $1 AND attempt = $2";
 
-const STATEMENTS: &[&[&str]] = &[
+pub(crate) const STATEMENTS: &[&[&str]] = &[
     CONTROL,
     open::JOINS,
     &[DECIDE_ABORTED, DECIDED],
@@ -97,6 +98,9 @@ impl DurableTier {
     /// stay wanted.
     pub async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
         let Shared { readers, clock, .. } = &*self.shared;
+        if !wants_durable(rows) {
+            return Ok(clock.now());
+        }
         let asked = Instant::now();
         let load = async |connection: &Connection| load(connection, rows, &mut stay::Seen::default()).await;
         clock.heard(within(&readers.by_key, READ_WITHIN, load).await?, asked);
@@ -143,7 +147,7 @@ impl DurableTier {
         self.shared.clock.now()
     }
 
-    /// How often something was sent to the database and waited for.
+    /// How often batches and reads by key have waited for the database. Lists do not count.
     pub fn round_trips(&self) -> u64 {
         self.shared.connector.round_trips()
     }
@@ -194,6 +198,10 @@ impl DurableTier {
         self.shared.clock.not_before(head.last_at);
         Ok(())
     }
+}
+
+fn wants_durable(rows: &Rows) -> bool {
+    !rows.receipts.is_settled() || stay::wants_durable(&rows.stay)
 }
 
 /// Loads what is wanted of durable tables, as it stood at one moment, in one round trip. Tells the database's time.

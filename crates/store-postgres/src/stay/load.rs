@@ -7,6 +7,7 @@ use holdfast_core::stay::{
     Night, NightId, NightsFrom, ReservationState, RoomType, RoomTypeId, StayClaim, StayHold, StayReservation,
     StayReservationId, Tables,
 };
+use holdfast_core::table::TableSet as _;
 use holdfast_core::time::Zone;
 use holdfast_engine::StoreError;
 use tokio_postgres::Row;
@@ -36,6 +37,12 @@ pub(crate) struct Asked {
     ranges: Vec<(NightsFrom, Ticket)>,
     holds: Keys<HoldId>,
     reservations: Keys<StayReservationId>,
+}
+
+/// Whether [`Asked::ask_durable`] would ask for anything.
+pub(crate) fn wants_durable(tables: &Tables) -> bool {
+    let Tables { room_types, nights, reservations, .. } = tables;
+    !(room_types.is_settled() && nights.is_settled() && reservations.is_settled())
 }
 
 /// Keys, and where their rows will be.

@@ -12,8 +12,10 @@ mod load;
 mod seen;
 mod write;
 
+#[cfg(test)]
+pub(crate) use lists::reservations_sql;
 pub(crate) use lists::{audit_durable, audit_holds, live_holds, reservations, room_types, tidy};
-pub(crate) use load::{Asked, ask_confirmed, confirmed};
+pub(crate) use load::{Asked, ask_confirmed, confirmed, wants_durable};
 pub(crate) use seen::Seen;
 pub(crate) use write::{has_durable_changes, write, write_holds};
 

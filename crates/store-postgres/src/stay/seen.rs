@@ -82,11 +82,10 @@ fn with_writes<K: Key + Copy, V: Row, S: Scan<K>>(
     table: &Table<K, V, S>,
 ) -> Vec<(K, Version, bool)> {
     let mut written = table.changes().into_iter().map(|change| *change.key).peekable();
-    let is_written = |key: &K| {
+    // Both are in the order of keys.
+    let mut is_written = |key: &K| {
         while written.next_if(|change| change < key).is_some() {}
         written.peek() == Some(key)
     };
-    // Both are in the order of keys.
-    let mut is_written = is_written;
     seen.iter().map(|(key, version)| (*key, *version, is_written(key))).collect()
 }

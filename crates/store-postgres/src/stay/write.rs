@@ -58,15 +58,15 @@ pub(super) const STATEMENTS: &[&str] = &[
 
 /// All but holds.
 pub(crate) fn write<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
-    let (new, changed) = split(tables.room_types.changes(), "room types are never deleted");
+    let (new, old) = split(tables.room_types.changes(), "room types are never deleted");
     send(pipeline, INSERT_ROOM_TYPES, &new, room_type_columns);
-    send(pipeline, UPDATE_ROOM_TYPES, &changed, room_type_columns);
-    let (new, changed) = split(tables.nights.changes(), "nights are never deleted");
+    send(pipeline, UPDATE_ROOM_TYPES, &old, room_type_columns);
+    let (new, old) = split(tables.nights.changes(), "nights are never deleted");
     send(pipeline, INSERT_NIGHTS, &new, night_columns);
-    send(pipeline, UPDATE_NIGHTS, &changed, night_columns);
-    let (new, changed) = split(tables.reservations.changes(), "reservations are never deleted");
+    send(pipeline, UPDATE_NIGHTS, &old, night_columns);
+    let (new, old) = split(tables.reservations.changes(), "reservations are never deleted");
     send(pipeline, INSERT_RESERVATIONS, &new, reservation_columns);
-    send(pipeline, UPDATE_RESERVATIONS, &changed, |reservations| {
+    send(pipeline, UPDATE_RESERVATIONS, &old, |reservations| {
         vec![
             column(reservations, |(_, reservation)| Col(reservation.id)),
             column(reservations, |(_, reservation)| cancelled_at(reservation)),
@@ -81,9 +81,9 @@ pub(crate) fn has_durable_changes(tables: &Tables) -> bool {
 
 /// For a server that has the database to itself.
 pub(crate) fn write_holds<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
-    let (new, changed) = split(tables.holds.changes(), "holds are cleared away by time, not deleted");
+    let (new, old) = split(tables.holds.changes(), "holds are cleared away by time, not deleted");
     send(pipeline, INSERT_HOLDS, &new, hold_columns);
-    send(pipeline, UPDATE_HOLDS, &changed, |holds| {
+    send(pipeline, UPDATE_HOLDS, &old, |holds| {
         vec![
             column(holds, |(_, hold)| Col(hold.id)),
             column(holds, |(_, hold)| state(hold).0),
@@ -97,12 +97,12 @@ pub(crate) fn write_holds<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
 type Keyed<'a, K, V> = Vec<(&'a K, &'a V)>;
 
 fn split<'a, K, V>(changes: Vec<Change<'a, K, V>>, never_deleted: &str) -> (Keyed<'a, K, V>, Keyed<'a, K, V>) {
-    let (mut new, mut changed) = (Vec::new(), Vec::new());
+    let (mut new, mut old) = (Vec::new(), Vec::new());
     for change in changes {
         let row = (change.key, change.row.expect(never_deleted));
-        if change.is_new { new.push(row) } else { changed.push(row) }
+        if change.is_new { new.push(row) } else { old.push(row) }
     }
-    (new, changed)
+    (new, old)
 }
 
 fn send<'a, R>(

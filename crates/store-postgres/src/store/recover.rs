@@ -74,7 +74,8 @@ impl Shared {
         }
         let connection = Arc::new(taken.connection);
         *self.connection.write().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&connection);
-        *writer = Writer { connection: Some(connection), backend: Some(taken.backend), must_rebuild: false };
+        *writer =
+            Writer { connection: Some(connection), backend: Some(taken.backend), must_rebuild: false, failed: None };
         tracing::info!("connected to PostgreSQL again");
         Ok(())
     }

@@ -10,7 +10,7 @@ use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::{OutboxEntry, StoreError};
 
-use super::{Asked, COMMIT_WITHIN, Shared, numbers};
+use super::{Asked, COMMIT_WITHIN, Shared, numbers, wants_durable};
 use crate::codec::Col;
 use crate::error::{CommitError, UNEXPECTED_ROWS, explain};
 use crate::pipeline::{Pipeline, Transaction, column, params};
@@ -73,6 +73,9 @@ impl DurableSession {
     /// Supplies wanted rows of durable tables as they stand now, and numbers; tells the database's time. Live rows stay
     /// wanted.
     pub async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        if rows.ids.is_settled() && !wants_durable(rows) {
+            return Ok(self.shared.clock.now());
+        }
         // Put back only when all is answered: whoever is interrupted leaves no half-read connection behind.
         let connection = self.connection.take().ok_or_else(lost)?;
         let asked_at = Instant::now();

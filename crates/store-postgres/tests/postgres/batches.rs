@@ -1,13 +1,15 @@
 //! Batches of a server that has the database to itself.
 
+use holdfast_core::receipt::ReceiptId;
+use holdfast_core::stay::RoomType;
 use holdfast_core::stay::hold::CancelHold;
 use holdfast_core::stay::reservation::CancelReservation;
 use holdfast_core::time::Span;
-use holdfast_core::{Actor, Rejection};
+use holdfast_core::{Actor, Rejection, Rows};
 use holdfast_engine::store::{Page, StayLists as _, StayReservationFilter};
-use holdfast_engine::{Refused, Store as _};
+use holdfast_engine::{Answer, Batch, NoSink, Once, Refused, Store as _, StoreError};
 
-use crate::support::{confirm, connect, counts, create, database, findings, number, open, place, run, run_all};
+use crate::support::{confirm, connect, counts, create, database, findings, limits, number, open, place, run, run_all};
 
 #[tokio::test]
 async fn what_is_placed_confirmed_and_cancelled_is_there_after_a_restart() {
@@ -103,4 +105,63 @@ async fn time_never_runs_back_behind_the_last_commit() {
     let (store, _) = open(database.url()).await;
     assert_eq!(run(&store, confirm(&first)).await, Err(Refused::Rejected(Rejection::StayHoldExpired)));
     run(&store, confirm(&second)).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_nobody_can_ask_for_any_more_is_cleared_away_bit_by_bit() {
+    let database = database();
+    let (store, clock) = open(database.url()).await;
+    let client = connect(database.url()).await;
+    run(&store, create(10_000)).await.unwrap();
+    let holds = run_all(&store, (1..=1_500).map(place)).await;
+    run(&store, confirm(holds[0].as_ref().unwrap())).await.unwrap();
+    client
+        .batch_execute(
+            "INSERT INTO idempotency_key SELECT 'c', n::text, '', '', '2027-01-16' FROM generate_series(1, 1200) n;
+             INSERT INTO hold_decision SELECT id, 1, NULL, created_at FROM stay_hold",
+        )
+        .await
+        .unwrap();
+    assert!(!store.tidy().await.unwrap(), "nothing is old yet");
+    clock.advance(Span::from_hours(8 * 24));
+    assert!(store.tidy().await.unwrap());
+    assert!(!store.tidy().await.unwrap());
+    for table in ["stay_hold", "idempotency_key", "outbox", "hold_decision"] {
+        assert_eq!(number(&client, &format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
+    }
+    assert_eq!(number(&client, "SELECT count(*) FROM stay_reservation").await, 1);
+    assert_eq!(store.outbox_last().await.unwrap(), 1, "no number is given twice");
+}
+
+#[tokio::test]
+async fn a_row_that_no_rule_could_have_written_is_damage() {
+    let database = database();
+    let (store, _) = open(database.url()).await;
+    let client = connect(database.url()).await;
+    let bad = "INSERT INTO room_type VALUES (1, 'n', NULL, 1, 1, 'KRW', 'Middle/Earth')";
+    client.batch_execute(bad).await.unwrap();
+    let mut rows = Rows::default();
+    rows.stay.room_types.want(&crate::support::room_type());
+    let error = store.read(&mut rows).await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged(_)), "{error}");
+    store.check().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_answer_under_a_key_is_given_again_until_it_has_expired() {
+    let database = database();
+    let (store, clock) = open(database.url()).await;
+    let twice = async |rooms| {
+        let mut batch = Batch::default();
+        let id = ReceiptId { caller: "u1".into(), key: "once".into() };
+        let render = Box::new(|room_type: &RoomType| room_type.total_quantity.to_string().into_bytes());
+        let answer = batch.add(create(rooms), Some(Once { id, fingerprint: [1; 32], render }));
+        batch.run(&store, &NoSink, &limits()).await;
+        answer.await.unwrap().unwrap()
+    };
+    assert_eq!(twice(1).await, Answer::Kept(b"1".into()));
+    assert_eq!(twice(2).await, Answer::Replayed(b"1".into()));
+    clock.advance(Span::from_hours(24));
+    assert_eq!(twice(3).await, Answer::Kept(b"3".into()));
+    assert_eq!(twice(4).await, Answer::Replayed(b"3".into()));
 }

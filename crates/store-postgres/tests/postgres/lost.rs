@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use holdfast_core::Command;
+use holdfast_core::{Command, Rows};
 use holdfast_engine::{Refused, Store};
 use holdfast_testkit::{PostgresOptions as ServerOptions, PostgresServer};
 
@@ -30,6 +30,8 @@ async fn connections_cut_between_batches_are_made_again_and_nothing_is_lost() {
     let hold = run(&store, place(1)).await.unwrap();
     for round in 1..10 {
         cut_all(&client).await;
+        // Long enough to notice; else the first batch would be in doubt, and rightly so.
+        tokio::time::sleep(Duration::from_millis(20)).await;
         run_until_back(&store, place(round + 1)).await.unwrap();
         cut_all(&client).await;
         while store.check().await.is_err() {}
@@ -103,4 +105,39 @@ async fn a_database_that_goes_away_is_missed_at_once_and_found_again() {
     }
     run(&store, confirm(&first)).await.unwrap();
     assert_eq!(findings(&store).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn who_loses_the_database_to_another_server_says_so_and_trusts_nothing_afterwards() {
+    let database = database();
+    let (store, _) = open(database.url()).await;
+    run(&store, create(10)).await.unwrap();
+    run(&store, place(1)).await.unwrap();
+    let client = connect(database.url()).await;
+    // Another server that was waiting for its chance.
+    let waiting = "SELECT pg_advisory_lock(classid::bigint::int, objid::bigint::int) FROM pg_locks
+        WHERE locktype = 'advisory' AND classid::bigint = 1215063110
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    let other = connect(database.url()).await;
+    let waiting = tokio::spawn(async move {
+        other.batch_execute(waiting).await.unwrap();
+        other
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let owner = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted
+        AND classid::bigint = 1215063110
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    client.batch_execute(owner).await.unwrap();
+    let other = waiting.await.unwrap();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    for _ in 0..3 {
+        let Err(Refused::StoreUnavailable(why)) = run(&store, place(2)).await else { panic!("it is not ours") };
+        assert!(why.contains("another server already uses this database"), "{why}");
+        assert!(store.read(&mut Rows::default()).await.is_err(), "memory may be old");
+    }
+    let others_work = "BEGIN; UPDATE room_type SET total_quantity = 3; UPDATE commits SET count = count + 1; COMMIT";
+    other.batch_execute(others_work).await.unwrap();
+    drop(other);
+    run_until_back(&store, place(2)).await.unwrap();
+    assert_eq!(counts(&store).await, (3, 0, 2));
 }

@@ -4,5 +4,7 @@
 mod batches;
 mod lost;
 mod open;
+mod reads;
+mod same;
 mod support;
 mod tier;

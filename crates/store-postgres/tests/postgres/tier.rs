@@ -5,18 +5,20 @@ use std::time::Duration;
 use holdfast_core::command::Attempt;
 use holdfast_core::hold::HoldState;
 use holdfast_core::id::HoldId;
+use holdfast_core::money::Currency;
 use holdfast_core::receipt::ReceiptId;
-use holdfast_core::stay::hold::{ConfirmHold, want_derived};
+use holdfast_core::stay::hold::{ConfirmHold, remember, want_derived};
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft};
-use holdfast_core::stay::{StayClaim, StayHold, StayReservation};
+use holdfast_core::stay::{StayClaim, StayDates, StayHold, StayReservation};
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Actor, Command, Context, Rows, Stop, Timestamp};
 use holdfast_engine::store::Page;
 use holdfast_engine::{OutboxEntry, StoreError};
 use holdfast_store_postgres::{Decision, DurableSession, DurableTier, OpenError, PostgresOptions, PostgresStore};
 use holdfast_testkit::TestDatabase;
+use jiff::ToSpan as _;
 
-use crate::support::{connect, create, database, limits, number, open, place};
+use crate::support::{NIGHT, connect, create, database, limits, number, open, place};
 
 async fn join(database: &TestDatabase) -> DurableTier {
     DurableTier::open(PostgresOptions::new(database.url())).await.unwrap()
@@ -40,11 +42,21 @@ async fn decide<C: Command>(session: &mut DurableSession, rows: &mut Rows, live:
     panic!("asks in circles");
 }
 
-/// A live hold of the user on the test's night, and all live rows that there are.
-fn live_hold(tier: &DurableTier, user: u64) -> (StayHold, Rows) {
+/// A live hold, and the rows of another store that has it.
+struct Live {
+    hold: StayHold,
+    rows: Rows,
+}
+
+/// On the test's night.
+fn live_hold(tier: &DurableTier, user: u64) -> Live {
+    live_hold_on(tier, user, 0, 1)
+}
+
+fn live_hold_on(tier: &DurableTier, user: u64, days_later: u64, nights: u64) -> Live {
     let now = tier.now();
     let place = place(user);
-    let dates = holdfast_core::stay::StayDates { check_in: place.check_in, check_out: place.check_out };
+    let check_in = NIGHT + (days_later as i64).days();
     let hold = StayHold {
         id: HoldId::new(now, place.random),
         owner: place.user,
@@ -54,36 +66,25 @@ fn live_hold(tier: &DurableTier, user: u64) -> (StayHold, Rows) {
         attempts: Attempt::default(),
         claim: StayClaim {
             room_type: place.room_type,
-            dates,
+            dates: StayDates { check_in, check_out: check_in + (nights as i64).days() },
             client_key: place.client_key,
             price: 100,
-            currency: holdfast_core::money::Currency::KRW,
+            currency: Currency::KRW,
         },
     };
-    let mut live = Rows::complete();
+    // What is derived it knows completely; of durable tables it knows nothing.
+    let mut live = Rows::memory();
     let mut rows = Rows::default();
     want_derived(&mut rows, &hold);
     rows.answer_from(&live);
-    holdfast_core::stay::hold::remember(&mut rows, &hold, now).unwrap();
+    remember(&mut rows, &hold, now).unwrap();
     rows.stay.holds.insert(hold.id, hold.clone());
     live.absorb(&mut rows);
-    (hold, live)
+    Live { hold, rows: live }
 }
 
-async fn confirm_in(session: &mut DurableSession, rows: &mut Rows, (hold, live): &(StayHold, Rows)) -> StayReservation {
-    // Only live rows: durable ones are the tier's to know.
-    let mut only_live = Rows::memory();
-    only_live.absorb(&mut copy(hold, live));
-    decide(session, rows, &only_live, &ConfirmHold { id: hold.id, actor: Actor::Admin }).await
-}
-
-fn copy(hold: &StayHold, live: &Rows) -> Rows {
-    let mut rows = Rows::default();
-    want_derived(&mut rows, hold);
-    rows.answer_from(live);
-    holdfast_core::stay::hold::remember(&mut rows, hold, hold.created_at).unwrap();
-    rows.stay.holds.insert(hold.id, hold.clone());
-    rows
+async fn confirm_in(session: &mut DurableSession, rows: &mut Rows, live: &Live) -> StayReservation {
+    decide(session, rows, &live.rows, &ConfirmHold { id: live.hold.id, actor: Actor::Admin }).await
 }
 
 fn decision(reservation: &StayReservation, attempt: u32) -> Decision {
@@ -102,7 +103,7 @@ async fn create_room_type(tier: &DurableTier, rooms: u32) {
 }
 
 /// Confirms a hold from beginning to end.
-async fn confirm(tier: &DurableTier, hold: &(StayHold, Rows)) -> Result<Vec<u64>, StoreError> {
+async fn confirm(tier: &DurableTier, hold: &Live) -> Result<Vec<u64>, StoreError> {
     let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
     let reservation = confirm_in(&mut session, &mut rows, hold).await;
     session.commit(&rows, &[event(tier)], &[decision(&reservation, 1)]).await
@@ -147,7 +148,7 @@ async fn of_two_batches_on_the_same_night_the_second_conflicts_and_succeeds_when
     let client = connect(database.url()).await;
     assert_eq!(number(&client, "SELECT reserved_count::bigint FROM room_type_stock").await, 3);
     assert_eq!(number(&client, "SELECT count(*) FROM hold_decision").await, 3);
-    let confirmed = one.confirmed_as(&[first.0.id, second.0.id, HoldId::new(one.now(), [1; 10])]).await.unwrap();
+    let confirmed = one.confirmed_as(&[first.hold.id, second.hold.id, HoldId::new(one.now(), [1; 10])]).await.unwrap();
     assert_eq!(confirmed.len(), 2);
     let mut audit = holdfast_core::audit::Audit::new(one.now());
     one.audit(&mut audit).await.unwrap();
@@ -194,8 +195,8 @@ async fn whoever_decides_first_decides() {
     create_room_type(&tier, 5).await;
 
     let aborted = live_hold(&tier, 1);
-    assert_eq!(tier.decide_aborted(aborted.0.id, 1).await.unwrap(), None);
-    assert_eq!(tier.decide_aborted(aborted.0.id, 1).await.unwrap(), None);
+    assert_eq!(tier.decide_aborted(aborted.hold.id, 1).await.unwrap(), None);
+    assert_eq!(tier.decide_aborted(aborted.hold.id, 1).await.unwrap(), None);
     let late = confirm(&tier, &aborted).await;
     assert!(matches!(late, Err(StoreError::Conflict)), "{late:?}");
     let client = connect(database.url()).await;
@@ -204,9 +205,9 @@ async fn whoever_decides_first_decides() {
 
     let confirmed = live_hold(&tier, 2);
     confirm(&tier, &confirmed).await.unwrap();
-    let number = tier.confirmed_as(&[confirmed.0.id]).await.unwrap()[0].1;
-    assert_eq!(tier.decide_aborted(confirmed.0.id, 1).await.unwrap(), Some(number));
-    assert_eq!(tier.decide_aborted(confirmed.0.id, 2).await.unwrap(), Some(number));
+    let number = tier.confirmed_as(&[confirmed.hold.id]).await.unwrap()[0].1;
+    assert_eq!(tier.decide_aborted(confirmed.hold.id, 1).await.unwrap(), Some(number));
+    assert_eq!(tier.decide_aborted(confirmed.hold.id, 2).await.unwrap(), Some(number));
 }
 
 #[tokio::test]
@@ -264,7 +265,7 @@ async fn numbers_are_drawn_in_blocks_and_never_twice() {
         let tier = if user % 2 == 0 { &one } else { &two };
         let hold = live_hold(tier, user);
         confirm(tier, &hold).await.unwrap();
-        numbers.push(tier.confirmed_as(&[hold.0.id]).await.unwrap()[0].1);
+        numbers.push(tier.confirmed_as(&[hold.hold.id]).await.unwrap()[0].1);
     }
     assert_eq!(numbers, [1, 32_769, 2, 32_770, 3, 32_771]);
     assert_eq!(one.outbox_last().await.unwrap(), 6);
@@ -306,7 +307,7 @@ async fn a_batch_is_one_round_trip_to_load_and_one_to_commit_and_live_rows_stay_
     create_room_type(&tier, 10).await;
     let hold = live_hold(&tier, 1);
     let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
-    rows.stay.holds.want(&hold.0.id);
+    rows.stay.holds.want(&hold.hold.id);
     rows.stay.room_types.want(&crate::support::room_type());
     let before = tier.round_trips();
     session.load(&mut rows).await.unwrap();
@@ -333,4 +334,47 @@ async fn a_server_alone_does_not_trust_its_memory_after_others_were_there() {
     drop(alone);
     join(&database).await;
     assert!(number(&client, "SELECT count FROM commits").await > before);
+}
+
+/// Servers that confirm on the same few nights, in stays that overlap in all ways, while somebody reads their events.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_at_once_sell_each_room_once_and_tell_of_it_in_order() {
+    const CONFIRMS: u64 = 160;
+    let database = database();
+    let tiers = [join(&database).await, join(&database).await, join(&database).await];
+    create_room_type(&tiers[0], 10_000).await;
+    let servers: Vec<_> = (0..6_u64)
+        .map(|server| {
+            let tier = tiers[server as usize % 3].clone();
+            tokio::spawn(async move {
+                let mut conflicts = 0;
+                for user in (1..=CONFIRMS).filter(|user| user % 6 == server) {
+                    let hold = live_hold_on(&tier, user, user % 4, 1 + user % 3);
+                    while let Err(error) = confirm(&tier, &hold).await {
+                        assert!(matches!(error, StoreError::Conflict), "{error}");
+                        conflicts += 1;
+                    }
+                }
+                conflicts
+            })
+        })
+        .collect();
+    let (mut last, mut told) = (0, 0);
+    while told < CONFIRMS {
+        for record in tiers[0].outbox_after(last, 100).await.unwrap() {
+            assert_eq!(record.id, last + 1, "an event became visible after a later one");
+            (last, told) = (record.id, told + 1);
+        }
+    }
+    let mut conflicts = 0;
+    for server in servers {
+        conflicts += server.await.unwrap();
+    }
+    let mut audit = holdfast_core::audit::Audit::new(tiers[0].now());
+    tiers[0].audit(&mut audit).await.unwrap();
+    assert_eq!(audit.finish(), [""; 0]);
+    let client = connect(database.url()).await;
+    assert_eq!(number(&client, "SELECT count(*) FROM stay_reservation").await, CONFIRMS as i64);
+    let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
+    assert_eq!(number(&client, deadlocks).await, 0, "after {conflicts} conflicts");
 }

@@ -1,0 +1,102 @@
+//! How PostgreSQL finds rows for every statement of a batch: by key, on tables it has no statistics of, however many
+//! rows there are and however many are asked for.
+
+use holdfast_testkit::postgres;
+use tokio_postgres::{Client, NoTls};
+
+use crate::connection::{Purpose, startup_options};
+use crate::readers::CONTROL;
+use crate::{PostgresOptions, PostgresStore, shared, stay};
+
+const ROWS: usize = 100_000;
+
+/// What the planner is told on connections of this kind.
+async fn connect(url: &str, purpose: Purpose) -> Client {
+    let mut config: tokio_postgres::Config = url.parse().unwrap();
+    config.options(startup_options(None, purpose));
+    let (client, connection) = config.connect(NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+/// Large tables that were never analysed.
+async fn fill(client: &Client) {
+    client
+        .batch_execute(&format!(
+            "BEGIN READ WRITE;
+             SET LOCAL statement_timeout = 0;
+             INSERT INTO room_type SELECT n, 'twin', NULL, 10, 1, 'KRW', 'UTC' FROM generate_series(1, {ROWS}) n;
+             INSERT INTO room_type_stock SELECT n, '2030-01-01', 10, 0, false FROM generate_series(1, {ROWS}) n;
+             INSERT INTO stay_reservation SELECT n, gen_random_uuid(), n % 1000, 1 + n % 50, '2030-01-01', '2030-01-02',
+                 1, 'KRW', now(), CASE WHEN n % 100 = 0 THEN now() END FROM generate_series(1, {ROWS}) n;
+             INSERT INTO stay_hold SELECT gen_random_uuid(), 1, 1, '2030-01-01', '2030-01-02', 'k', 1, 'KRW', now(),
+                 now(), 'HELD', NULL, NULL FROM generate_series(1, {ROWS}) n;
+             INSERT INTO idempotency_key SELECT 'c', n::text, '', '', now() FROM generate_series(1, {ROWS}) n;
+             INSERT INTO hold_decision SELECT gen_random_uuid(), 1, NULL, now() FROM generate_series(1, {ROWS}) n;
+             INSERT INTO outbox SELECT n, 't', NULL, now(), NULL FROM generate_series(1, {ROWS}) n;
+             COMMIT"
+        ))
+        .await
+        .unwrap();
+}
+
+async fn plan(client: &Client, sql: &str) -> String {
+    let statement = client.prepare(sql).await.unwrap();
+    let types: Vec<_> = statement.params().iter().map(|kind| format!("NULL::{}", sql_name(kind.name()))).collect();
+    client.batch_execute(&format!("PREPARE asked AS {sql}")).await.unwrap();
+    let arguments = if types.is_empty() { String::new() } else { format!("({})", types.join(", ")) };
+    let lines = client.query(&format!("EXPLAIN EXECUTE asked{arguments}"), &[]).await.unwrap();
+    client.batch_execute("DEALLOCATE asked").await.unwrap();
+    lines.iter().map(|line| line.get::<_, String>(0)).collect::<Vec<_>>().join("\n")
+}
+
+/// `_int8` is how PostgreSQL calls an array.
+fn sql_name(name: &str) -> String {
+    name.strip_prefix('_').map_or_else(|| name.to_owned(), |element| format!("{element}[]"))
+}
+
+#[tokio::test]
+async fn every_statement_of_a_batch_finds_its_rows_by_key() {
+    let database = postgres().database();
+    drop(PostgresStore::open(PostgresOptions::new(database.url())).await.unwrap());
+    let client = connect(database.url(), Purpose::ByKey).await;
+    fill(&client).await;
+    let all = crate::tier::STATEMENTS.iter().chain(&[shared::TIDIES, stay::TIDIES]).copied().flatten();
+    for sql in all.filter(|sql| !CONTROL.contains(sql)) {
+        let plan = plan(&client, sql).await;
+        assert!(!plan.contains("Seq Scan"), "{sql}\n{plan}");
+        assert!(!plan.contains("Hash Join") && !plan.contains("Merge Join"), "{sql}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn every_list_has_its_index() {
+    let database = postgres().database();
+    drop(PostgresStore::open(PostgresOptions::new(database.url())).await.unwrap());
+    fill(&connect(database.url(), Purpose::ByKey).await).await;
+    let client = connect(database.url(), Purpose::Lists).await;
+    // Whether or not the planner knows the table.
+    for analysed in [false, true] {
+        if analysed {
+            client.batch_execute("BEGIN READ WRITE; ANALYZE; COMMIT").await.unwrap();
+        }
+        for (user, room_type, confirmed, index) in [
+            (false, false, None, "stay_reservation_pk"),
+            (false, false, Some(true), "stay_reservation_pk"),
+            (false, false, Some(false), "stay_reservation_cancelled"),
+            (true, false, None, "stay_reservation_by_user"),
+            (true, false, Some(true), "stay_reservation_by_user"),
+            (true, true, None, "stay_reservation_by_user"),
+            (true, true, Some(true), "stay_reservation_by_user"),
+            (false, true, None, "stay_reservation_by_room_type"),
+            (false, true, Some(true), "stay_reservation_by_room_type"),
+        ] {
+            let sql = stay::reservations_sql(user, room_type, confirmed);
+            let mut sql = sql.replace("$1", "5000").replace("$2", "51");
+            sql = sql.replace("$3", "7").replace("$4", "7");
+            let lines = client.query(&format!("EXPLAIN {sql}"), &[]).await.unwrap();
+            let plan = lines.iter().map(|line| line.get::<_, String>(0)).collect::<Vec<_>>().join("\n");
+            assert!(plan.contains(index), "analysed: {analysed}, {sql}\n{plan}");
+        }
+    }
+}
