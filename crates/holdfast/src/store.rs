@@ -14,16 +14,46 @@ use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 /// Opens the store: embedded, `PostgreSQL`, or `PostgreSQL` with live rows in Redis.
 pub(crate) async fn open(config: &Config, ids: &IdMaker) -> anyhow::Result<Arc<dyn Store>> {
     let server = &config.server;
-    match (&server.database_url, &server.redis_url) {
-        (None, _) => Ok(Arc::new(SqliteStore::open(OpenOptions::new(&server.data), Arc::new(SystemClock))?)),
-        (Some(database), None) => Ok(Arc::new(PostgresStore::open(PostgresOptions::new(database.reveal())).await?)),
-        (Some(database), Some(redis)) => {
-            let durable = DurableTier::open(PostgresOptions::new(database.reveal())).await?;
-            let live = LiveTier::new(live_options(config, redis, ids))?;
-            live.check().await?;
-            Ok(Arc::new(ClusterStore::new(live, durable)))
-        }
-    }
+    let Some(database) = &server.database_url else {
+        return Ok(Arc::new(SqliteStore::open(OpenOptions::new(&server.data), Arc::new(SystemClock))?));
+    };
+    let on_loss = match config.redis.on_loss {
+        Loss::Resume => OnLoss::Resume,
+        Loss::Quarantine => OnLoss::Quarantine(config.engine_settings().limits.stay.hold_ttl),
+    };
+    let redis = server.redis_url.as_ref().map(Secret::reveal);
+    open_servers(database.reveal(), redis, &config.redis.prefix, on_loss, ids).await
+}
+
+/// Opens a database to look at it.
+pub(crate) async fn open_database(
+    database: &str,
+    redis: Option<&str>,
+    prefix: &str,
+    ids: &IdMaker,
+) -> anyhow::Result<Arc<dyn Store>> {
+    open_servers(database, redis, prefix, OnLoss::Resume, ids).await
+}
+
+async fn open_servers(
+    database: &str,
+    redis: Option<&str>,
+    prefix: &str,
+    on_loss: OnLoss,
+    ids: &IdMaker,
+) -> anyhow::Result<Arc<dyn Store>> {
+    let options = PostgresOptions::new(database);
+    let Some(redis) = redis else { return Ok(Arc::new(PostgresStore::open(options).await?)) };
+    let live = LiveTier::new(LiveOptions {
+        url: redis.to_owned(),
+        prefix: prefix.to_owned(),
+        on_loss,
+        abandoned_after: ABANDONED_AFTER,
+        nonce: ids.number(),
+        clock: None,
+    })?;
+    live.check().await?;
+    Ok(Arc::new(ClusterStore::new(live, DurableTier::open(options).await?)))
 }
 
 /// For the log.
@@ -32,19 +62,5 @@ pub(crate) fn describe(config: &Config) -> String {
         (None, _) => format!("embedded, {}", config.server.data.display()),
         (Some(_), None) => "PostgreSQL".to_owned(),
         (Some(_), Some(_)) => "PostgreSQL and Redis".to_owned(),
-    }
-}
-
-fn live_options(config: &Config, url: &Secret, ids: &IdMaker) -> LiveOptions {
-    LiveOptions {
-        url: url.reveal().to_owned(),
-        prefix: config.redis.prefix.clone(),
-        on_loss: match config.redis.on_loss {
-            Loss::Resume => OnLoss::Resume,
-            Loss::Quarantine => OnLoss::Quarantine(config.engine_settings().limits.stay.hold_ttl),
-        },
-        abandoned_after: ABANDONED_AFTER,
-        nonce: ids.number(),
-        clock: None,
     }
 }

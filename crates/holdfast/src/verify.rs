@@ -4,18 +4,46 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use anyhow::bail;
 use holdfast_core::audit::Audit;
-use holdfast_engine::{Store, SystemClock};
+use holdfast_engine::{Clock as _, Store, StoreError, SystemClock};
+use holdfast_server::ids::IdMaker;
 use holdfast_store_sqlite::{OpenError, OpenOptions, SqliteStore};
+
+use crate::store;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The directory of the embedded store.
     #[arg(long, value_name = "DIR", default_value = "./holdfast-data")]
     data: PathBuf,
+    /// A PostgreSQL database instead.
+    #[arg(long, value_name = "URL")]
+    database_url: Option<String>,
+    /// Redis beside it, if live holds are kept there.
+    #[arg(long, value_name = "URL")]
+    redis_url: Option<String>,
+    /// What stands before all keys in Redis (redis.prefix).
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    redis_prefix: String,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.redis_url.is_some() && args.database_url.is_none() {
+        bail!("--redis-url: give --database-url too");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    match &args.database_url {
+        None => verify_file(args, &runtime),
+        Some(url) => runtime.block_on(async {
+            let store =
+                store::open_database(url, args.redis_url.as_deref(), &args.redis_prefix, &IdMaker::new()).await?;
+            Ok(report("the database", audit(&*store).await))
+        }),
+    }
+}
+
+fn verify_file(args: &Args, runtime: &tokio::runtime::Runtime) -> anyhow::Result<ExitCode> {
     let options = OpenOptions { create: false, ..OpenOptions::new(&args.data) };
     let store = match SqliteStore::open(options, Arc::new(SystemClock)) {
         Ok(store) => store,
@@ -25,18 +53,27 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Err(error) = store.check_file() {
         return Ok(complain(&[error.to_string()]));
     }
-    let mut audit = Audit::new(store.now());
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    if let Err(error) = runtime.block_on(store.audit(&mut audit)) {
-        return Ok(complain(&[error.to_string()]));
+    Ok(report(&args.data.display().to_string(), runtime.block_on(audit(&store))))
+}
+
+/// How many records were looked at, and what is wrong with them.
+async fn audit(store: &dyn Store) -> Result<(u64, Vec<String>), StoreError> {
+    // What has run out is seen by the store's own time.
+    let now = store.read(&mut holdfast_core::Rows::default()).await.unwrap_or_else(|_| SystemClock.now());
+    let mut audit = Audit::new(now);
+    store.audit(&mut audit).await?;
+    Ok((audit.records(), audit.finish()))
+}
+
+fn report(what: &str, audited: Result<(u64, Vec<String>), StoreError>) -> ExitCode {
+    match audited {
+        Ok((records, findings)) if findings.is_empty() => {
+            println!("{what}: all is well, {records} records checked");
+            ExitCode::SUCCESS
+        }
+        Ok((_, findings)) => complain(&findings),
+        Err(error) => complain(&[error.to_string()]),
     }
-    let records = audit.records();
-    let findings = audit.finish();
-    if findings.is_empty() {
-        println!("{}: all is well, {records} records checked", args.data.display());
-        return Ok(ExitCode::SUCCESS);
-    }
-    Ok(complain(&findings))
 }
 
 fn complain(findings: &[String]) -> ExitCode {

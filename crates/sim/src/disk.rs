@@ -49,7 +49,7 @@ enum Ground {
     /// Servers of their own.
     Servers(Place),
     /// Servers of their own, shared with others: numbers are set aside in blocks, and this process keeps its block.
-    Shared(Place, ClusterStore),
+    Shared { store: ClusterStore, _place: Place },
 }
 
 impl Disk {
@@ -65,7 +65,7 @@ impl Disk {
             }
             (Profile::Cluster, place) => {
                 let store = runtime.block_on(place.open_cluster(clock.clone(), ABANDONED_AFTER));
-                Ground::Shared(place, store)
+                Ground::Shared { store, _place: place }
             }
             (_, place) => Ground::Servers(place),
         };
@@ -89,7 +89,7 @@ impl Disk {
 
     /// Whether a process that starts counts live holds anew. Otherwise the counts live outside of it.
     pub fn recounts_at_start(&self) -> bool {
-        !matches!(self.ground, Ground::Shared(..))
+        !matches!(self.ground, Ground::Shared { .. })
     }
 
     /// Runs the calls as one batch. If the process was killed on the way, says at which step; it has to be started
@@ -160,7 +160,7 @@ impl Disk {
                 Arc::new(store.map_err(|error| Finding(format!("the store does not open: {error}")))?)
             }
             Ground::Servers(place) => self.runtime.block_on(place.open(self.clock.clone())),
-            Ground::Shared(_, store) => Arc::new(store.clone()),
+            Ground::Shared { store, .. } => Arc::new(store.clone()),
         });
         Ok(())
     }

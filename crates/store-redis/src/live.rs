@@ -8,12 +8,14 @@ use holdfast_core::command::Attempt;
 use holdfast_core::hold::{ENDED_HOLD_KEPT, HoldState, TryId};
 use holdfast_core::id::HoldId;
 use holdfast_core::receipt::Receipt;
-use holdfast_core::stay::{DAYS_AHEAD_MAX, HOLD_NIGHTS_MAX, StayHold, night_of, night_unit};
+use holdfast_core::stay::audit::StayAudit;
+use holdfast_core::stay::{DAYS_AHEAD_MAX, HOLD_NIGHTS_MAX, RoomTypeId, StayHold, night_of, night_unit};
 use holdfast_core::table::{Key, Row, Scan, Table};
-use holdfast_core::time::Span;
+use holdfast_core::time::{Span, date_ordinal};
 use holdfast_core::unit::{Kind, Unit, UnitsFrom};
 use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::{Clock, StoreError};
+use jiff::civil::Date;
 use redis::{Cmd, Pipeline, Value};
 use uuid::Uuid;
 
@@ -214,6 +216,18 @@ impl LiveTier {
         }
     }
 
+    /// Shows the auditor what is held of a room type.
+    pub(crate) async fn audit_stays(&self, room_type: RoomTypeId, audit: &mut StayAudit) -> Result<(), StoreError> {
+        let mut rows = Rows::default();
+        let all = UnitsFrom(Unit { part: 0, ..night_unit(room_type, Date::MIN) });
+        rows.held.scan(&all).ok();
+        let now = self.load(&mut rows, &mut Seen::default()).await?;
+        for (unit, tally) in rows.held.rows() {
+            audit.held(night_of(*unit), tally.live(now));
+        }
+        Ok(())
+    }
+
     /// Tries to confirm whose server must have died; a bounded number.
     pub async fn abandoned(&self) -> Result<Vec<(Kind, TryId)>, StoreError> {
         let unfinished = self.shared.keys.unfinished();
@@ -287,12 +301,8 @@ impl LiveTier {
                 let today = self.shared.latest_now().to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
                 let first = today.saturating_sub(jiff::Span::new().days(3));
                 let days = DAYS_AHEAD_MAX + HOLD_NIGHTS_MAX + 6;
-                let room_type = night_of(Unit { part: night_unit_part(first), ..from }).room_type;
-                first
-                    .series(jiff::Span::new().days(1))
-                    .take(days as usize)
-                    .map(|date| night_unit(room_type, date))
-                    .collect()
+                let dates = first.series(jiff::Span::new().days(1)).take(days as usize);
+                dates.map(|date| Unit { part: date_ordinal(date), ..from }).collect()
             }
         }
     }
@@ -427,10 +437,6 @@ fn parse_try(member: &str) -> Option<(Kind, TryId)> {
     let kind = keys::kind_of(words.next()?)?;
     let hold = HoldId(Uuid::try_parse(words.next()?).ok()?);
     Some((kind, TryId { hold, attempt: Attempt(words.next()?.parse().ok()?) }))
-}
-
-fn night_unit_part(date: jiff::civil::Date) -> u32 {
-    holdfast_core::time::date_ordinal(date)
 }
 
 fn micros_of(time: &Value) -> Result<i64, StoreError> {

@@ -124,8 +124,21 @@ impl Store for ClusterStore {
         self.live.check().await
     }
 
+    /// Durable records first, then what is held: while servers work, something may be missed, but nothing is counted
+    /// twice.
     async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
-        self.durable.audit(audit).await
+        self.durable.audit(audit).await?;
+        let mut page = Page { after: None, limit: 100 };
+        loop {
+            let room_types = self.durable.room_types(page).await?;
+            for room_type in room_types.iter().take(page.limit) {
+                self.live.audit_stays(room_type.id, &mut audit.stay).await?;
+            }
+            if room_types.len() <= page.limit {
+                return Ok(());
+            }
+            page.after = Some(room_types[page.limit - 1].id);
+        }
     }
 }
 

@@ -87,6 +87,12 @@ impl StayAudit {
         }
     }
 
+    /// What is counted as held on a night, where holds themselves cannot be listed.
+    pub fn held(&mut self, id: NightId, quantity: u32) {
+        self.records += 1;
+        self.nights.entry(id).or_default().held += quantity;
+    }
+
     pub fn reservation(&mut self, reservation: &StayReservation) {
         self.records += 1;
         if self.reservations.insert(reservation.id, reservation.hold).is_some() {
