@@ -17,7 +17,7 @@ const ROUNDS: u32 = 21;
 const SERVERS: usize = 3;
 const CLIENTS: u64 = 64;
 const ROOM_TYPES: u32 = 2;
-const ROOMS: u32 = 30;
+const ROOMS: u32 = 150;
 const NIGHTS: u64 = 6;
 /// How long a hold lives, so that what is left over can be told from what is held.
 const HOLD_TTL: &str = "4s";
