@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use holdfast_client::{Client, HoldStatus, NewHold, NewRoomType, ReservationStatus, RoomType};
-use holdfast_testkit::{PostgresOptions, PostgresServer, RedisOptions, RedisServer, TestDatabase};
+use holdfast_testkit::{PostgresOptions, PostgresServer, RedisOptions, RedisServer, TestDatabase, postgres, redis};
 use jiff::civil::Date;
 
 use crate::support::{NIGHT, Process, new_hold, run};
@@ -230,4 +230,21 @@ async fn two_servers_whose_clocks_are_an_hour_apart_agree_on_what_has_expired() 
     right.as_user(3).place_hold(&new_hold(&room_type, NIGHT)).await.unwrap();
     let (ended, _) = cluster.servers[0].as_mut().unwrap().terminate();
     assert!(ended.success());
+}
+
+#[test]
+fn a_second_server_on_a_database_without_redis_is_told_what_to_set() {
+    let database = postgres().database();
+    let first = Process::start_with(&["--database-url", database.url()], &[]);
+    let second = ["serve", "--listen", "127.0.0.1:0", "--database-url", database.url()];
+    let (code, words) = run(&second);
+    assert_eq!(code, 2, "{words}");
+    assert!(
+        words.contains("another server already uses this database") && words.contains("server.redis_url"),
+        "{words}"
+    );
+    let (code, words) = run(&[&second[..], &["--redis-url", redis().url()]].concat());
+    assert_eq!(code, 2, "{words}");
+    assert!(words.contains("a server without `server.redis_url` uses this database"), "{words}");
+    first.kill_9();
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 mod faults;
+mod keys;
 mod loss;
 mod support;
 mod trips;
