@@ -80,7 +80,7 @@ impl From<OpenError> for StoreError {
 pub struct PostgresOptions {
     /// `postgres://user:password@host:port/database`. Connections are not encrypted: an address that demands it
     /// (`sslmode=require`) is refused. Keep the database on the same machine or in a network of its own, or put a
-    /// tunnel in between.
+    /// tunnel in between. Not through a pooler that hands connections around: locks and prepared statements belong to one.
     pub url: String,
     /// Tells the time instead of the database; for tests.
     pub clock: Option<Arc<dyn Clock>>,

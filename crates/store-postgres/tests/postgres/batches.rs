@@ -165,3 +165,43 @@ async fn an_answer_under_a_key_is_given_again_until_it_has_expired() {
     assert_eq!(twice(3).await, Answer::Kept(b"3".into()));
     assert_eq!(twice(4).await, Answer::Replayed(b"3".into()));
 }
+
+/// What the planner would do is shown in `plans.rs`; this is what was done.
+#[tokio::test]
+async fn no_batch_small_or_large_ever_goes_through_a_whole_table() {
+    const TABLES: &str = "('room_type', 'room_type_stock', 'stay_hold', 'stay_reservation', 'idempotency_key')";
+    let database = database();
+    let client = connect(database.url()).await;
+    client
+        .batch_execute(
+            "INSERT INTO room_type SELECT n, 'twin', NULL, 1000, 1, 'KRW', 'UTC' FROM generate_series(1, 100000) n;
+             INSERT INTO room_type_stock SELECT n, '2030-01-01', 1000, 0, false FROM generate_series(1, 100000) n;
+             INSERT INTO stay_hold SELECT gen_random_uuid(), 1, 1, '2030-01-01', '2030-01-02', 'k', 1, 'KRW', now(),
+                 now(), 'CANCELLED', NULL, NULL FROM generate_series(1, 100000) n;
+             INSERT INTO sequence VALUES ('room_type', 100001);
+             SELECT pg_stat_force_next_flush()",
+        )
+        .await
+        .unwrap();
+    let scans = async |column: &str| {
+        client.batch_execute("SELECT pg_stat_clear_snapshot(), pg_stat_force_next_flush()").await.unwrap();
+        let sum = format!("SELECT sum({column})::bigint FROM pg_stat_user_tables WHERE relname IN {TABLES}");
+        number(&client, &sum).await
+    };
+    let (whole_tables, by_key) = (scans("seq_scan").await, scans("idx_scan").await);
+    for batch in [1..2, 2..502] {
+        let (store, _) = open(database.url()).await;
+        let holds: Vec<_> = run_all(&store, batch.map(place)).await.into_iter().flatten().collect();
+        let confirmed = run_all(&store, holds.iter().map(confirm)).await;
+        assert!(confirmed.iter().all(Result::is_ok) && !confirmed.is_empty());
+        let cancel = |id| CancelReservation { id, actor: Actor::Admin };
+        run(&store, cancel(confirmed[0].as_ref().unwrap().id)).await.unwrap();
+    }
+    // Told when the connections have ended.
+    let began = std::time::Instant::now();
+    while scans("idx_scan").await < by_key + 1_000 && began.elapsed().as_secs() < 5 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert!(scans("idx_scan").await > by_key);
+    assert_eq!(scans("seq_scan").await, whole_tables);
+}

@@ -31,7 +31,7 @@ async fn connections_cut_between_batches_are_made_again_and_nothing_is_lost() {
     for round in 1..10 {
         cut_all(&client).await;
         // Long enough to notice; else the first batch would be in doubt, and rightly so.
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
         run_until_back(&store, place(round + 1)).await.unwrap();
         cut_all(&client).await;
         while store.check().await.is_err() {}
@@ -129,7 +129,7 @@ async fn who_loses_the_database_to_another_server_says_so_and_trusts_nothing_aft
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
     client.batch_execute(owner).await.unwrap();
     let other = waiting.await.unwrap();
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
     for _ in 0..3 {
         let Err(Refused::StoreUnavailable(why)) = run(&store, place(2)).await else { panic!("it is not ours") };
         assert!(why.contains("another server already uses this database"), "{why}");

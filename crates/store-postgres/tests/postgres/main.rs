@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 mod batches;
+mod cluster;
 mod lost;
 mod open;
 mod reads;

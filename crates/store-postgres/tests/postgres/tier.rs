@@ -2,112 +2,20 @@
 
 use std::time::Duration;
 
-use holdfast_core::command::Attempt;
-use holdfast_core::hold::HoldState;
+use holdfast_core::audit::Audit;
 use holdfast_core::id::HoldId;
-use holdfast_core::money::Currency;
-use holdfast_core::receipt::ReceiptId;
-use holdfast_core::stay::hold::{ConfirmHold, remember, want_derived};
-use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft};
-use holdfast_core::stay::{StayClaim, StayDates, StayHold, StayReservation};
+use holdfast_core::receipt::{self, ReceiptId};
 use holdfast_core::table::TableSet as _;
-use holdfast_core::{Actor, Command, Context, Rows, Stop, Timestamp};
+use holdfast_core::{Context, Rows};
 use holdfast_engine::store::Page;
-use holdfast_engine::{OutboxEntry, StoreError};
-use holdfast_store_postgres::{Decision, DurableSession, DurableTier, OpenError, PostgresOptions, PostgresStore};
-use holdfast_testkit::TestDatabase;
-use jiff::ToSpan as _;
+use holdfast_engine::{Refused, Store as _, StoreError};
+use holdfast_store_postgres::{DurableTier, OpenError, PostgresOptions, PostgresStore};
 
-use crate::support::{NIGHT, connect, create, database, limits, number, open, place};
-
-async fn join(database: &TestDatabase) -> DurableTier {
-    DurableTier::open(PostgresOptions::new(database.url())).await.unwrap()
-}
-
-/// Decides a command on what the tier has and on live rows that are given, as if they were in another store.
-async fn decide<C: Command>(session: &mut DurableSession, rows: &mut Rows, live: &Rows, command: &C) -> C::Outcome {
-    let limits = limits();
-    let mut now = Timestamp::default();
-    for _ in 0..8 {
-        match rows.attempt(|rows| command.decide(rows, &Context { now, limits: &limits })) {
-            Ok(outcome) => return outcome,
-            Err(Stop::Busy) => panic!("nobody else is there"),
-            Err(Stop::Missing) => {
-                rows.answer_from(live);
-                now = session.load(rows).await.unwrap();
-            }
-            Err(Stop::Rejected(rejection)) => panic!("{rejection:?}"),
-        }
-    }
-    panic!("asks in circles");
-}
-
-/// A live hold, and the rows of another store that has it.
-struct Live {
-    hold: StayHold,
-    rows: Rows,
-}
-
-/// On the test's night.
-fn live_hold(tier: &DurableTier, user: u64) -> Live {
-    live_hold_on(tier, user, 0, 1)
-}
-
-fn live_hold_on(tier: &DurableTier, user: u64, days_later: u64, nights: u64) -> Live {
-    let now = tier.now();
-    let place = place(user);
-    let check_in = NIGHT + (days_later as i64).days();
-    let hold = StayHold {
-        id: HoldId::new(now, place.random),
-        owner: place.user,
-        created_at: now,
-        expires_at: now + limits().stay.hold_ttl,
-        state: HoldState::Held,
-        attempts: Attempt::default(),
-        claim: StayClaim {
-            room_type: place.room_type,
-            dates: StayDates { check_in, check_out: check_in + (nights as i64).days() },
-            client_key: place.client_key,
-            price: 100,
-            currency: Currency::KRW,
-        },
-    };
-    // What is derived it knows completely; of durable tables it knows nothing.
-    let mut live = Rows::memory();
-    let mut rows = Rows::default();
-    want_derived(&mut rows, &hold);
-    rows.answer_from(&live);
-    remember(&mut rows, &hold, now).unwrap();
-    rows.stay.holds.insert(hold.id, hold.clone());
-    live.absorb(&mut rows);
-    Live { hold, rows: live }
-}
-
-async fn confirm_in(session: &mut DurableSession, rows: &mut Rows, live: &Live) -> StayReservation {
-    decide(session, rows, &live.rows, &ConfirmHold { id: live.hold.id, actor: Actor::Admin }).await
-}
-
-fn decision(reservation: &StayReservation, attempt: u32) -> Decision {
-    Decision { hold: reservation.hold, attempt, reservation: reservation.id.get() }
-}
-
-fn event(tier: &DurableTier) -> OutboxEntry {
-    OutboxEntry { event_type: "test", owner: None, at: tier.now(), data: "{\"a\": 1}".into() }
-}
-
-/// Makes room type 1.
-async fn create_room_type(tier: &DurableTier, rooms: u32) {
-    let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
-    decide(&mut session, &mut rows, &Rows::memory(), &create(rooms)).await;
-    session.commit(&rows, &[], &[]).await.unwrap();
-}
-
-/// Confirms a hold from beginning to end.
-async fn confirm(tier: &DurableTier, hold: &Live) -> Result<Vec<u64>, StoreError> {
-    let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
-    let reservation = confirm_in(&mut session, &mut rows, hold).await;
-    session.commit(&rows, &[event(tier)], &[decision(&reservation, 1)]).await
-}
+use crate::cluster::{
+    change_rooms, confirm, confirm_in, create_room_type, decide, decision, event, join, live_hold, live_hold_on,
+    to_rooms,
+};
+use crate::support::{connect, counts, create, cut_all, database, limits, number, open, place, room_type, run};
 
 #[tokio::test]
 async fn servers_alone_and_servers_that_share_keep_each_other_out() {
@@ -150,7 +58,7 @@ async fn of_two_batches_on_the_same_night_the_second_conflicts_and_succeeds_when
     assert_eq!(number(&client, "SELECT count(*) FROM hold_decision").await, 3);
     let confirmed = one.confirmed_as(&[first.hold.id, second.hold.id, HoldId::new(one.now(), [1; 10])]).await.unwrap();
     assert_eq!(confirmed.len(), 2);
-    let mut audit = holdfast_core::audit::Audit::new(one.now());
+    let mut audit = Audit::new(one.now());
     one.audit(&mut audit).await.unwrap();
     assert_eq!(audit.finish(), [""; 0]);
 }
@@ -164,11 +72,7 @@ async fn a_room_type_that_was_only_read_must_not_move_either() {
     let (mut confirming, mut rows) = (tier.begin().await.unwrap(), Rows::default());
     let reservation = confirm_in(&mut confirming, &mut rows, &hold).await;
 
-    let (mut changing, mut changed) = (tier.begin().await.unwrap(), Rows::default());
-    let draft = RoomTypeDraft { total_quantity: Some(0), ..RoomTypeDraft::default() };
-    let change = ChangeRoomType { id: crate::support::room_type(), draft };
-    decide(&mut changing, &mut changed, &Rows::memory(), &change).await;
-    changing.commit(&changed, &[], &[]).await.unwrap();
+    change_rooms(&tier, 0).await.unwrap();
 
     let lost = confirming.commit(&rows, &[], &[decision(&reservation, 1)]).await;
     assert!(matches!(lost, Err(StoreError::Conflict)), "{lost:?}");
@@ -180,9 +84,7 @@ async fn a_night_that_appears_in_a_range_that_was_read_is_a_conflict() {
     let tier = join(&database).await;
     create_room_type(&tier, 2).await;
     let (mut changing, mut changed) = (tier.begin().await.unwrap(), Rows::default());
-    let draft = RoomTypeDraft { total_quantity: Some(0), ..RoomTypeDraft::default() };
-    let change = ChangeRoomType { id: crate::support::room_type(), draft };
-    decide(&mut changing, &mut changed, &Rows::memory(), &change).await;
+    decide(&mut changing, &mut changed, &Rows::memory(), &to_rooms(0)).await;
     confirm(&tier, &live_hold(&tier, 1)).await.unwrap();
     let lost = changing.commit(&changed, &[], &[]).await;
     assert!(matches!(lost, Err(StoreError::Conflict)), "{lost:?}");
@@ -286,7 +188,7 @@ async fn of_two_servers_with_the_same_request_one_is_refused() {
         assert!(rows.receipts.get(&id).unwrap().is_none());
         let limits = limits();
         let at = Context { now, limits: &limits };
-        holdfast_core::receipt::keep(&mut rows, &at, id.clone(), [1; 32], response.into());
+        receipt::keep(&mut rows, &at, id.clone(), [1; 32], response.into());
         (session, rows)
     };
     let (mut a, rows_a) = write(&one, "first").await;
@@ -308,12 +210,12 @@ async fn a_batch_is_one_round_trip_to_load_and_one_to_commit_and_live_rows_stay_
     let hold = live_hold(&tier, 1);
     let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
     rows.stay.holds.want(&hold.hold.id);
-    rows.stay.room_types.want(&crate::support::room_type());
+    rows.stay.room_types.want(&room_type());
     let before = tier.round_trips();
     session.load(&mut rows).await.unwrap();
     assert_eq!(tier.round_trips() - before, 1);
     assert!(!rows.is_settled(), "the hold is not the tier's to know");
-    assert!(rows.stay.room_types.get(&crate::support::room_type()).unwrap().is_some());
+    assert!(rows.stay.room_types.get(&room_type()).unwrap().is_some());
 
     let reservation = confirm_in(&mut session, &mut rows, &hold).await;
     let before = tier.round_trips();
@@ -328,12 +230,30 @@ async fn a_batch_is_one_round_trip_to_load_and_one_to_commit_and_live_rows_stay_
 async fn a_server_alone_does_not_trust_its_memory_after_others_were_there() {
     let database = database();
     let (alone, _) = open(database.url()).await;
-    crate::support::run(&alone, create(5)).await.unwrap();
+    run(&alone, create(5)).await.unwrap();
+    run(&alone, place(1)).await.unwrap();
+    cut_all(&connect(database.url()).await).await;
+    let tier = join(&database).await;
+    let Err(Refused::StoreUnavailable(why)) = run(&alone, place(2)).await else { panic!("it is not alone") };
+    assert!(why.contains("servers with `server.redis_url` use this database"), "{why}");
+    change_rooms(&tier, 7).await.unwrap();
+    drop(tier);
+    while alone.check().await.is_err() {}
+    assert_eq!(counts(&alone).await, (7, 0, 1));
+}
+
+#[tokio::test]
+async fn connections_that_are_cut_are_made_again() {
+    let database = database();
+    let tier = join(&database).await;
+    create_room_type(&tier, 10).await;
     let client = connect(database.url()).await;
-    let before = number(&client, "SELECT count FROM commits").await;
-    drop(alone);
-    join(&database).await;
-    assert!(number(&client, "SELECT count FROM commits").await > before);
+    for user in 1..5 {
+        cut_all(&client).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        confirm(&tier, &live_hold(&tier, user)).await.unwrap();
+    }
+    assert_eq!(number(&client, "SELECT count(*) FROM stay_reservation").await, 4);
 }
 
 /// Servers that confirm on the same few nights, in stays that overlap in all ways, while somebody reads their events.
@@ -370,7 +290,7 @@ async fn many_at_once_sell_each_room_once_and_tell_of_it_in_order() {
     for server in servers {
         conflicts += server.await.unwrap();
     }
-    let mut audit = holdfast_core::audit::Audit::new(tiers[0].now());
+    let mut audit = Audit::new(tiers[0].now());
     tiers[0].audit(&mut audit).await.unwrap();
     assert_eq!(audit.finish(), [""; 0]);
     let client = connect(database.url()).await;

@@ -1,0 +1,123 @@
+//! What the tests of the durable tier share: live rows that are kept elsewhere, and batches on both.
+
+use holdfast_core::command::Attempt;
+use holdfast_core::hold::HoldState;
+use holdfast_core::id::HoldId;
+use holdfast_core::money::Currency;
+use holdfast_core::stay::hold::{ConfirmHold, remember, want_derived};
+use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft};
+use holdfast_core::stay::{StayClaim, StayDates, StayHold, StayReservation};
+use holdfast_core::table::TableSet as _;
+use holdfast_core::{Actor, Command, Context, Rows, Stop, Timestamp};
+use holdfast_engine::{OutboxEntry, StoreError};
+use holdfast_store_postgres::{Decision, DurableSession, DurableTier, PostgresOptions};
+use holdfast_testkit::TestDatabase;
+use jiff::ToSpan as _;
+
+use crate::support::{NIGHT, create, limits, place, room_type};
+
+pub(crate) async fn join(database: &TestDatabase) -> DurableTier {
+    DurableTier::open(PostgresOptions::new(database.url())).await.unwrap()
+}
+
+/// Decides a command on what the tier has and on live rows that are given, as if they were in another store.
+pub(crate) async fn decide<C: Command>(
+    session: &mut DurableSession,
+    rows: &mut Rows,
+    live: &Rows,
+    command: &C,
+) -> C::Outcome {
+    let limits = limits();
+    let mut now = Timestamp::default();
+    for _ in 0..8 {
+        match rows.attempt(|rows| command.decide(rows, &Context { now, limits: &limits })) {
+            Ok(outcome) => return outcome,
+            Err(Stop::Busy) => panic!("nobody else is there"),
+            Err(Stop::Missing) => {
+                rows.answer_from(live);
+                now = session.load(rows).await.unwrap();
+            }
+            Err(Stop::Rejected(rejection)) => panic!("{rejection:?}"),
+        }
+    }
+    panic!("asks in circles");
+}
+
+/// A live hold, and the rows of another store that has it.
+pub(crate) struct Live {
+    pub(crate) hold: StayHold,
+    rows: Rows,
+}
+
+/// On the test's night.
+pub(crate) fn live_hold(tier: &DurableTier, user: u64) -> Live {
+    live_hold_on(tier, user, 0, 1)
+}
+
+pub(crate) fn live_hold_on(tier: &DurableTier, user: u64, days_later: u64, nights: u64) -> Live {
+    let now = tier.now();
+    let place = place(user);
+    let check_in = NIGHT + (days_later as i64).days();
+    let hold = StayHold {
+        id: HoldId::new(now, place.random),
+        owner: place.user,
+        created_at: now,
+        expires_at: now + limits().stay.hold_ttl,
+        state: HoldState::Held,
+        attempts: Attempt::default(),
+        claim: StayClaim {
+            room_type: place.room_type,
+            dates: StayDates { check_in, check_out: check_in + (nights as i64).days() },
+            client_key: place.client_key,
+            price: 100,
+            currency: Currency::KRW,
+        },
+    };
+    // What is derived it knows completely; of durable tables it knows nothing.
+    let mut live = Rows::memory();
+    let mut rows = Rows::default();
+    want_derived(&mut rows, &hold);
+    rows.answer_from(&live);
+    remember(&mut rows, &hold, now).unwrap();
+    rows.stay.holds.insert(hold.id, hold.clone());
+    live.absorb(&mut rows);
+    Live { hold, rows: live }
+}
+
+pub(crate) async fn confirm_in(session: &mut DurableSession, rows: &mut Rows, live: &Live) -> StayReservation {
+    decide(session, rows, &live.rows, &ConfirmHold { id: live.hold.id, actor: Actor::Admin }).await
+}
+
+pub(crate) fn decision(reservation: &StayReservation, attempt: u32) -> Decision {
+    Decision { hold: reservation.hold, attempt, reservation: reservation.id.get() }
+}
+
+pub(crate) fn event(tier: &DurableTier) -> OutboxEntry {
+    OutboxEntry { event_type: "test", owner: None, at: tier.now(), data: "{\"a\": 1}".into() }
+}
+
+/// Makes room type 1.
+pub(crate) async fn create_room_type(tier: &DurableTier, rooms: u32) {
+    let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
+    decide(&mut session, &mut rows, &Rows::memory(), &create(rooms)).await;
+    session.commit(&rows, &[], &[]).await.unwrap();
+}
+
+/// Confirms a hold from beginning to end.
+pub(crate) async fn confirm(tier: &DurableTier, hold: &Live) -> Result<Vec<u64>, StoreError> {
+    let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
+    let reservation = confirm_in(&mut session, &mut rows, hold).await;
+    session.commit(&rows, &[event(tier)], &[decision(&reservation, 1)]).await
+}
+
+/// Changes the number of rooms from beginning to end.
+pub(crate) async fn change_rooms(tier: &DurableTier, total: u32) -> Result<Vec<u64>, StoreError> {
+    let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
+    decide(&mut session, &mut rows, &Rows::memory(), &to_rooms(total)).await;
+    session.commit(&rows, &[], &[]).await
+}
+
+pub(crate) fn to_rooms(total: u32) -> ChangeRoomType {
+    let draft = RoomTypeDraft { total_quantity: Some(total), ..RoomTypeDraft::default() };
+    ChangeRoomType { id: room_type(), draft }
+}
