@@ -2,6 +2,8 @@
 
 mod ceiling;
 mod child;
+mod holds;
+mod http;
 mod load;
 mod report;
 mod stays;
