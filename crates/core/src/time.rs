@@ -50,6 +50,14 @@ impl std::ops::Sub<Span> for Timestamp {
     }
 }
 
+impl std::ops::Add for Span {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
 impl Span {
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)

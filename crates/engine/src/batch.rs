@@ -155,7 +155,7 @@ impl<'a> Runner<'a> {
 
     /// Runs one batch until it is committed or has failed. Whatever can be answered is given to `answer` at once;
     /// commands that others are in the way of are `deferred`.
-    pub(crate) async fn run(&mut self, mut tasks: Vec<Box<dyn Task>>, answer: &mut dyn FnMut(Decided)) {
+    pub(crate) async fn run(&mut self, mut tasks: Vec<Box<dyn Task>>, answer: &mut (dyn FnMut(Decided) + Send)) {
         tasks.retain(|task| task.take_turn());
         if tasks.is_empty() {
             return;
@@ -174,7 +174,7 @@ impl<'a> Runner<'a> {
 
     /// Live and durable rows lie in two stores: first what concerns live rows, then durable ones, then what those who
     /// write both have to tidy up.
-    async fn run_in_steps(&mut self, tasks: Vec<Box<dyn Task>>, answer: &mut dyn FnMut(Decided)) {
+    async fn run_in_steps(&mut self, tasks: Vec<Box<dyn Task>>, answer: &mut (dyn FnMut(Decided) + Send)) {
         let (mut first, mut second): (Vec<_>, Vec<_>) =
             tasks.into_iter().partition(|task| task.writes() != Writes::Durable);
         let prepared = match self.commit(Step::Prepare, &mut first, &Rows::default()).await {

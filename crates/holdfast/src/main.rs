@@ -2,6 +2,7 @@
 
 mod bench;
 mod serve;
+mod store;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -28,6 +29,8 @@ enum Command {
 }
 
 fn main() -> std::process::ExitCode {
+    // The allocator would take huge pages, and the kernel would zero 2 MiB for every little that a batch needs and gives back.
+    rustix::thread::disable_transparent_huge_pages(true).ok();
     let result = match Cli::parse().command {
         Command::Serve(args) => serve::run(&args),
         Command::Bench(args) => bench::run(args),

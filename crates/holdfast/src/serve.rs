@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -11,9 +10,10 @@ use holdfast_engine::{Clock, SystemClock};
 use holdfast_server::config::LogFormat;
 use holdfast_server::ids::IdMaker;
 use holdfast_server::{App, Config, Parts, demo, serve};
-use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
+
+use crate::store;
 
 /// After the last answer, so long may the engine take to end.
 const ENGINE_ENDS_WITHIN: Duration = Duration::from_secs(1);
@@ -29,9 +29,17 @@ pub(crate) struct Args {
     /// The directory of the embedded store (server.data).
     #[arg(long, value_name = "DIR")]
     data: Option<String>,
-    #[arg(long, value_name = "URL", help = "A database instead of the embedded store (server.database_url)")]
+    #[arg(
+        long,
+        value_name = "URL",
+        help = "A PostgreSQL database instead of the embedded store (server.database_url)"
+    )]
     database_url: Option<String>,
-    #[arg(long, value_name = "URL", help = "A cache for live holds (server.redis_url)")]
+    #[arg(
+        long,
+        value_name = "URL",
+        help = "Redis for live holds, so that several servers share the database (server.redis_url)"
+    )]
     redis_url: Option<String>,
     #[arg(long, value_name = "URL", help = "A bus for messages (server.nats_url)")]
     nats_url: Option<String>,
@@ -76,8 +84,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 async fn run_server(config: &Config, fill_demo: bool) -> anyhow::Result<()> {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let store = Arc::new(SqliteStore::open(OpenOptions::new(&config.server.data), clock.clone())?);
+    let ids = IdMaker::new();
+    let store = store::open(config, &ids).await?;
     let listener = TcpListener::bind(config.server.listen)
         .await
         .with_context(|| format!("cannot listen on {}", config.server.listen))?;
@@ -86,12 +94,12 @@ async fn run_server(config: &Config, fill_demo: bool) -> anyhow::Result<()> {
         demo::fill(store.clone(), config.engine_settings()).await?;
     }
     let stop = stop_signal()?;
-    let parts = Parts { store, ids: IdMaker::new() };
+    let parts = Parts { store, ids };
     let (app, engine) = App::start(config, parts).await?;
-    tracing::info!(%address, data = %config.server.data.display(), auth = !config.auth_is_off(), "holdfast is ready");
+    tracing::info!(%address, store = %store::describe(config), auth = !config.auth_is_off(), "holdfast is ready");
     println!("Holdfast is ready: http://{address}   (reference: http://{address}/docs)");
     if fill_demo {
-        let today = Zone::parse("Asia/Seoul").context("the default zone")?.today(clock.now());
+        let today = Zone::parse("Asia/Seoul").context("the default zone")?.today(SystemClock.now());
         println!("\nTry these:\n\n{}", demo::requests(&format!("http://{address}"), today));
     }
     serve::serve(app, listener, config.server.connections_max, stop).await;

@@ -5,7 +5,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
+use holdfast_core::stay::hold::SettleHold;
+use holdfast_core::unit::Kind;
 use holdfast_core::{Command, Context, Decision, Rows};
+use holdfast_engine::store::Resolved;
 use holdfast_engine::{Answer, Engine, Once, Store};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -66,6 +69,10 @@ pub enum StartError {
 
 /// How often old rows are cleared away while there is nothing much to clear.
 const TIDY_EVERY: Duration = Duration::from_mins(1);
+/// How often to look for holds whose confirmation was begun and not finished.
+const RESOLVE_EVERY: Duration = Duration::from_secs(1);
+/// How often to look for what other servers have committed.
+const FOLLOW_EVERY: Duration = Duration::from_millis(200);
 const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
 impl App {
@@ -73,7 +80,7 @@ impl App {
     pub async fn start(config: &Config, parts: Parts) -> Result<(Self, JoinHandle<()>), StartError> {
         let metrics = ops::metrics_handle();
         let auth = Auth::from_config(&config.auth).map_err(StartError::Setting)?;
-        let stream = Arc::new(Stream::new(parts.store.outbox_last().await?));
+        let stream = Arc::new(Stream::new(parts.store.outbox_last().await?, parts.store.is_split()));
         let (engine, thread) = Engine::start(parts.store, stream.clone(), config.engine_settings())?;
         let shared = Shared {
             engine,
@@ -86,6 +93,10 @@ impl App {
         };
         let app = Self { shared: Arc::new(shared) };
         tokio::spawn(app.clone().tidy_now_and_then());
+        if app.store().is_split() {
+            tokio::spawn(app.clone().resolve_now_and_then());
+            tokio::spawn(app.clone().follow_outbox());
+        }
         Ok((app, thread))
     }
 
@@ -163,6 +174,48 @@ impl App {
     /// Answers a question from committed state.
     pub async fn query<T>(&self, ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Problem> {
         Ok(self.shared.engine.query(ask).await?)
+    }
+
+    /// Ends what a server that died left between two steps.
+    async fn resolve_now_and_then(self) {
+        let mut due = tokio::time::interval(RESOLVE_EVERY);
+        loop {
+            tokio::select! {
+                () = self.stopped() => return,
+                _ = due.tick() => {}
+            }
+            let resolved = match self.store().resolve().await {
+                Ok(resolved) => resolved,
+                Err(error) => {
+                    tracing::warn!(%error, "could not look for unfinished holds; trying again");
+                    continue;
+                }
+            };
+            for Resolved { kind, of, record } in resolved {
+                tracing::warn!(hold = %of.hold, ?record, "finishing what a server left between two steps");
+                metrics::counter!("holdfast_holds_resolved_total").increment(1);
+                let settled = match kind {
+                    Kind::Stay => self.engine().run(SettleHold { of, record }, None).await,
+                };
+                if let Err(error) = settled {
+                    tracing::warn!(hold = %of.hold, %error, "could not finish it; trying again");
+                }
+            }
+        }
+    }
+
+    /// Tells listeners what any server committed, in the order of the outbox.
+    async fn follow_outbox(self) {
+        loop {
+            tokio::select! {
+                () = self.stopped() => return,
+                () = self.stream().something_was_committed() => {}
+                () = tokio::time::sleep(FOLLOW_EVERY) => {}
+            }
+            if let Err(error) = self.stream().follow(self.store()).await {
+                tracing::warn!(%error, "could not read the outbox; trying again");
+            }
+        }
     }
 
     async fn tidy_now_and_then(self) {

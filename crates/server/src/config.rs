@@ -25,6 +25,7 @@ const ENVIRONMENT_PREFIX: &str = "HOLDFAST_";
 #[serde(deny_unknown_fields)]
 pub struct Config {
     pub server: ServerConfig,
+    pub redis: RedisConfig,
     pub log: LogConfig,
     pub auth: AuthConfig,
     pub engine: EngineConfig,
@@ -46,6 +47,21 @@ pub struct ServerConfig {
     pub nats_url: Option<Secret>,
     pub roles: String,
     pub connections_max: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RedisConfig {
+    pub prefix: String,
+    pub on_loss: OnLoss,
+}
+
+/// What to do when Redis has lost its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnLoss {
+    Resume,
+    Quarantine,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -267,18 +283,28 @@ impl Config {
 }
 
 impl Config {
-    /// Only the embedded profile exists.
+    /// Embedded, PostgreSQL, or PostgreSQL with live holds in Redis.
     fn validate_profile(&self) -> Result<(), ConfigError> {
         let server = &self.server;
-        for (name, url) in [
-            ("server.database_url", &server.database_url),
-            ("server.redis_url", &server.redis_url),
-            ("server.nats_url", &server.nats_url),
-        ] {
-            if url.is_some() {
-                let why = "this version keeps everything in the embedded store (server.data); leave it unset";
-                return Err(ConfigError(format!("{name}: {why}")));
+        let schemes: [(&str, &Option<Secret>, &[&str]); 2] = [
+            ("server.database_url", &server.database_url, &["postgres://", "postgresql://"]),
+            ("server.redis_url", &server.redis_url, &["redis://"]),
+        ];
+        for (name, url, schemes) in schemes {
+            if url.as_ref().is_some_and(|url| !schemes.iter().any(|scheme| url.reveal().starts_with(scheme))) {
+                return Err(ConfigError(format!("{name}: must begin with {}", schemes[0])));
             }
+        }
+        if server.redis_url.is_some() && server.database_url.is_none() {
+            let why = "Redis keeps live holds only; set server.database_url too, for everything else";
+            return Err(ConfigError(format!("server.redis_url: {why}")));
+        }
+        if server.nats_url.is_some() {
+            return Err(ConfigError("server.nats_url: this version sends no messages; leave it unset".into()));
+        }
+        let prefix = &self.redis.prefix;
+        if prefix.len() > 100 || prefix.contains(char::is_whitespace) {
+            return Err(ConfigError("redis.prefix: must have at most 100 bytes and no space".into()));
         }
         let known = |role: &str| matches!(role.trim(), "all" | "api" | "booking" | "course" | "notify");
         match server.roles.split(',').find(|role| !known(role)) {
@@ -393,10 +419,12 @@ mod tests {
             ("HOLDFAST_NONSENSE", "5", "HOLDFAST_NONSENSE: there is no such setting; see holdfast.toml"),
             ("HOLDFAST_ENGINE_HOLDS_PER_USER_MAX", "0", "engine.holds_per_user_max: must be from 1 to 100000"),
             (
-                "HOLDFAST_SERVER_DATABASE_URL",
-                "postgres://x",
-                "server.database_url: this version keeps everything in the embedded store (server.data); leave it unset",
+                "HOLDFAST_SERVER_REDIS_URL",
+                "redis://x",
+                "server.redis_url: Redis keeps live holds only; set server.database_url too, for everything else",
             ),
+            ("HOLDFAST_SERVER_DATABASE_URL", "mysql://x", "server.database_url: must begin with postgres://"),
+            ("HOLDFAST_SERVER_NATS_URL", "nats://x", "server.nats_url: this version sends no messages; leave it unset"),
             (
                 "HOLDFAST_SERVER_ROLES",
                 "api,king",

@@ -32,9 +32,12 @@ impl IdMaker {
         random
     }
 
+    pub fn number(&self) -> u64 {
+        self.generator.lock().unwrap_or_else(PoisonError::into_inner).next_u64()
+    }
+
     pub fn request_id(&self) -> String {
-        let number = self.generator.lock().unwrap_or_else(PoisonError::into_inner).next_u64();
-        format!("{number:016x}")
+        format!("{:016x}", self.number())
     }
 }
 

@@ -80,6 +80,13 @@ fn describe_metrics() {
     describe_histogram!("holdfast_command_wait_seconds", Unit::Seconds, "Time a command waited for its turn.");
     describe_histogram!("holdfast_batch_decide_seconds", Unit::Seconds, "Time to load rows and decide a batch.");
     describe_histogram!("holdfast_batch_commit_seconds", Unit::Seconds, "Time to write a batch to the store.");
+    describe_histogram!("holdfast_batch_safe_seconds", Unit::Seconds, "Time until a batch could not be lost any more.");
+    describe_counter!(
+        "holdfast_batch_conflicts_total",
+        "Commits that were tried again because another server was first."
+    );
+    describe_counter!("holdfast_holds_resolved_total", "Holds finished for a server that died while confirming them.");
+    describe_counter!("holdfast_live_lost_total", "How often Redis was found to have lost its data.");
     describe_counter!(
         "holdfast_batch_failures_total",
         "Batches the store did not take, or whose commit it could not vouch for."

@@ -15,9 +15,9 @@ use futures_util::stream::{self, Stream as Futures};
 use holdfast_core::id::UserId;
 use holdfast_core::{Event, Fault, Timestamp};
 use holdfast_engine::store::OutboxRecord;
-use holdfast_engine::{EventSink, OutboxEntry, Published};
+use holdfast_engine::{EventSink, OutboxEntry, Published, Refused, Store, StoreError};
 use http::HeaderMap;
-use tokio::sync::broadcast;
+use tokio::sync::{Notify, broadcast};
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -38,6 +38,9 @@ pub struct Stream {
     /// The last durable event committed, and how many others since the process started.
     last_durable: AtomicU64,
     fleeting: AtomicU64,
+    /// Other servers commit too: durable events are then told as they are found in the outbox.
+    shared: bool,
+    committed: Notify,
 }
 
 /// An event as listeners get it.
@@ -52,9 +55,35 @@ struct Told {
 }
 
 impl Stream {
-    pub fn new(last_durable: u64) -> Self {
+    pub fn new(last_durable: u64, shared: bool) -> Self {
         let told = broadcast::Sender::new(BACKLOG);
-        Self { told, last_durable: AtomicU64::new(last_durable), fleeting: AtomicU64::new(0) }
+        let last_durable = AtomicU64::new(last_durable);
+        Self { told, last_durable, fleeting: AtomicU64::new(0), shared, committed: Notify::new() }
+    }
+
+    /// Waits until this server has committed a durable event.
+    pub async fn something_was_committed(&self) {
+        self.committed.notified().await;
+    }
+
+    /// The number of the last durable event there is.
+    async fn last_committed(&self, store: &dyn Store) -> Result<u64, StoreError> {
+        if self.shared { store.outbox_last().await } else { Ok(self.last_durable.load(Ordering::Relaxed)) }
+    }
+
+    /// Tells what the outbox has that was not told yet. Only one may do so.
+    pub async fn follow(&self, store: &dyn Store) -> Result<(), StoreError> {
+        loop {
+            let page = store.outbox_after(self.last_durable.load(Ordering::Relaxed), OUTBOX_PAGE).await?;
+            let is_last = page.len() < OUTBOX_PAGE;
+            for record in page {
+                self.last_durable.store(record.id, Ordering::Relaxed);
+                self.told.send(Arc::new(Told::from(record))).ok();
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
     }
 
     fn tell(&self, published: &Published) {
@@ -83,6 +112,10 @@ impl EventSink for Stream {
     fn publish(&self, events: Vec<Published>) {
         let listening = self.told.receiver_count() > 0;
         for published in events {
+            if self.shared && published.outbox_id.is_some() {
+                self.committed.notify_one();
+                continue;
+            }
             if let Some(id) = published.outbox_id {
                 self.last_durable.store(id, Ordering::Relaxed);
             }
@@ -115,11 +148,13 @@ pub async fn listen(
     params: Params,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
+    let told = app.stream().told.subscribe();
+    let last = app.stream().last_committed(app.store()).await.map_err(Refused::from)?;
     let listener = Listener {
-        told: app.stream().told.subscribe(),
+        told,
         filter: Filter { owner: caller.listing(params.user()?)?, types: types(&params)? },
         // One who saw more than there is saw it in another store.
-        seen: resume_point(&headers)?.unwrap_or(u64::MAX).min(app.stream().last_durable.load(Ordering::Relaxed)),
+        seen: resume_point(&headers)?.unwrap_or(u64::MAX).min(last),
         waiting: VecDeque::new(),
         behind: headers.contains_key("last-event-id"),
         app,

@@ -1,5 +1,5 @@
-//! The store under test: a real one in a directory that lives as long as the history, with a clock that only the
-//! history moves, and a process that can seem to be killed at any step of a batch.
+//! The store under test: a real one of any profile that lives as long as the history, with a clock that only the history
+//! moves. The process of an embedded one can seem to be killed at any step of a batch.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,17 +10,17 @@ use holdfast_core::time::Span;
 use holdfast_core::{Event, Limits, Rows, Timestamp};
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{Batch, Clock, EventSink, ManualClock, OutboxEntry, Published, Store, StoreError};
+use holdfast_store_redis::ClusterStore;
+use holdfast_store_redis::live::ABANDONED_AFTER;
 use holdfast_store_sqlite::open::{FILE_NAME, Step};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
+use holdfast_testkit::{Place, Profile};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::Finding;
 use crate::call::{Call, Heard, Waiting};
 use crate::look::Source;
-
-/// Where temporary stores lie if it is there: nothing of them should wait for a disk.
-const MEMORY_DIRECTORY: &str = "/dev/shm";
 
 /// More durable events than any history makes.
 const OUTBOX_MAX: usize = 1_000_000;
@@ -37,24 +37,39 @@ pub struct Disk {
     runtime: Runtime,
     limits: Limits,
     clock: Arc<ManualClock>,
-    fuse: Arc<Fuse>,
+    ground: Ground,
     /// `None` only while it is opened anew.
-    store: Option<SqliteStore>,
-    directory: TempDir,
+    store: Option<Arc<dyn Store>>,
+}
+
+/// What the store lies on.
+enum Ground {
+    /// A file, whose process can be killed at any step.
+    File { directory: TempDir, fuse: Arc<Fuse> },
+    /// Servers of their own.
+    Servers(Place),
+    /// Servers of their own, shared with others: numbers are set aside in blocks, and this process keeps its block.
+    Shared(Place, ClusterStore),
 }
 
 impl Disk {
-    pub fn new(limits: Limits, now: Timestamp) -> Result<Self, Finding> {
+    pub fn new(profile: Profile, limits: Limits, now: Timestamp) -> Result<Self, Finding> {
         let failed = |error: std::io::Error| Finding(format!("cannot prepare a store: {error}"));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(failed)?;
-        let parent = Some(PathBuf::from(MEMORY_DIRECTORY)).filter(|path| path.is_dir());
-        let directory = tempfile::Builder::new()
-            .prefix("holdfast-sim-")
-            .tempdir_in(parent.unwrap_or_else(std::env::temp_dir))
-            .map_err(failed)?;
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_all().build().map_err(failed)?;
         let clock = Arc::new(ManualClock::at(now));
-        let fuse = Arc::new(Fuse { directory: directory.path().to_owned(), state: Mutex::new(FuseState::Off) });
-        let mut disk = Self { runtime, limits, clock, fuse, store: None, directory };
+        let ground = match (profile, Place::new(profile)) {
+            (Profile::Embedded, Place::Embedded(directory)) => {
+                let fuse = Fuse { directory: directory.path().to_owned(), state: Mutex::new(FuseState::Off) };
+                Ground::File { directory, fuse: Arc::new(fuse) }
+            }
+            (Profile::Cluster, place) => {
+                let store = runtime.block_on(place.open_cluster(clock.clone(), ABANDONED_AFTER));
+                Ground::Shared(place, store)
+            }
+            (_, place) => Ground::Servers(place),
+        };
+        let mut disk = Self { runtime, limits, clock, ground, store: None };
         disk.open()?;
         Ok(disk)
     }
@@ -67,25 +82,35 @@ impl Disk {
         self.clock.advance(span);
     }
 
+    /// Whether its process can be killed. Where it cannot, it is never planned.
+    pub fn can_crash(&self) -> bool {
+        matches!(self.ground, Ground::File { .. })
+    }
+
     /// Runs the calls as one batch. If the process was killed on the way, says at which step; it has to be started
     /// again then.
     pub fn run(&self, calls: &[Call], crash: Option<Crash>) -> (Vec<Heard>, Option<Step>) {
-        self.fuse.set(crash);
+        if let Ground::File { fuse, .. } = &self.ground {
+            fuse.set(crash);
+        }
         let mut batch = Batch::default();
         let waiting: Vec<Waiting> = calls.iter().map(|call| call.join(&mut batch)).collect();
         self.runtime.block_on(batch.run(self.store(), &Notes, &self.limits));
         let heard = waiting.into_iter().map(|answer| answer()).collect();
-        (heard, self.fuse.burnt())
+        let burnt = if let Ground::File { fuse, .. } = &self.ground { fuse.burnt() } else { None };
+        (heard, burnt)
     }
 
     /// Stops the process and starts it again. If it was killed, it finds the files as they lay at that moment.
     pub fn restart(&mut self) -> Result<(), Finding> {
         self.store = None;
-        if self.fuse.burnt().is_some() {
-            let failed = |error| Finding(format!("cannot put the files back: {error}"));
-            self.fuse.put_files_back().map_err(failed)?;
+        if let Ground::File { fuse, .. } = &self.ground {
+            if fuse.burnt().is_some() {
+                let failed = |error| Finding(format!("cannot put the files back: {error}"));
+                fuse.put_files_back().map_err(failed)?;
+            }
+            fuse.set(None);
         }
-        self.fuse.set(None);
         self.open()
     }
 
@@ -101,27 +126,37 @@ impl Disk {
         Ok(audit.finish())
     }
 
-    pub fn check_file(&self) -> Result<(), Finding> {
-        self.store().check_file().map_err(|error| Finding(error.to_string()))
+    /// Looks at the file itself, if there is one.
+    pub fn check_file(&mut self) -> Result<(), Finding> {
+        let Ground::File { directory, .. } = &self.ground else { return Ok(()) };
+        self.store = None;
+        let opened = SqliteStore::open(OpenOptions::new(directory.path()), self.clock.clone());
+        opened.and_then(|store| store.check_file()).map_err(|error| Finding(error.to_string()))
     }
 
     pub fn outbox(&self) -> Result<Vec<OutboxRecord>, Finding> {
         self.runtime.block_on(self.store().outbox_after(0, OUTBOX_MAX)).map_err(|error| store_failed(&error))
     }
 
-    fn store(&self) -> &SqliteStore {
-        self.store.as_ref().expect("the store is only away while it is opened anew")
+    fn store(&self) -> &dyn Store {
+        &**self.store.as_ref().expect("the store is only away while it is opened anew")
     }
 
     fn open(&mut self) -> Result<(), Finding> {
-        let fuse = self.fuse.clone();
-        let options = OpenOptions {
-            durable: false,
-            crash_at: Some(Arc::new(move |step| fuse.burns_at(step))),
-            ..OpenOptions::new(self.directory.path())
-        };
-        let store = SqliteStore::open(options, self.clock.clone());
-        self.store = Some(store.map_err(|error| Finding(format!("the store does not open: {error}")))?);
+        self.store = Some(match &self.ground {
+            Ground::File { directory, fuse } => {
+                let fuse = fuse.clone();
+                let options = OpenOptions {
+                    durable: false,
+                    crash_at: Some(Arc::new(move |step| fuse.burns_at(step))),
+                    ..OpenOptions::new(directory.path())
+                };
+                let store = SqliteStore::open(options, self.clock.clone());
+                Arc::new(store.map_err(|error| Finding(format!("the store does not open: {error}")))?)
+            }
+            Ground::Servers(place) => self.runtime.block_on(place.open(self.clock.clone())),
+            Ground::Shared(_, store) => Arc::new(store.clone()),
+        });
         Ok(())
     }
 }

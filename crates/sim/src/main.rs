@@ -5,12 +5,15 @@ use std::process::ExitCode;
 use clap::Parser;
 use holdfast_sim::report::Summary;
 use holdfast_sim::runner::History;
+use holdfast_testkit::Profile;
 
-/// Runs random histories of holds, crashes and passing time against the embedded store, and checks everything after
-/// every step.
+/// Runs random histories of holds, crashes and passing time against a store, and checks everything after every step.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Args {
+    /// Which store: embedded, postgres or cluster.
+    #[arg(long, default_value = "embedded", value_parser = profile)]
+    profile: Profile,
     /// The seed of the first history; each further one has the next.
     #[arg(long)]
     seed: u64,
@@ -23,7 +26,7 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    let Args { seed, steps, histories } = Args::parse();
+    let Args { profile, seed, steps, histories } = Args::parse();
     println!("{histories} histories of {steps} steps, from seed {seed} on");
     let mut all = Summary::default();
     for seed in (seed..).take(usize::try_from(histories).unwrap_or(usize::MAX)) {
@@ -32,7 +35,7 @@ fn main() -> ExitCode {
                 println!("{line}");
             }
         };
-        match (History { seed, steps }).run(&mut watch) {
+        match (History { profile, seed, steps }).run(&mut watch) {
             Ok(summary) => all.add(&summary),
             Err(failure) => {
                 println!("{failure}");
@@ -43,4 +46,9 @@ fn main() -> ExitCode {
     print!("{all}");
     println!("all was as it must be");
     ExitCode::SUCCESS
+}
+
+fn profile(name: &str) -> Result<Profile, String> {
+    let is_named = |profile: &Profile| format!("{profile:?}").eq_ignore_ascii_case(name);
+    Profile::ALL.into_iter().find(is_named).ok_or_else(|| "must be embedded, postgres or cluster".into())
 }

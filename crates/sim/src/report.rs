@@ -58,11 +58,12 @@ impl fmt::Display for Summary {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let History { seed, steps } = self.history;
-        writeln!(f, "seed {seed}: {}", self.finding)?;
+        let History { profile, seed, steps } = self.history;
+        writeln!(f, "{profile:?}, seed {seed}: {}", self.finding)?;
         writeln!(f, "before that:")?;
         let first = self.trace.len().saturating_sub(TRACE_SHOWN);
         self.trace[first..].iter().try_for_each(|line| writeln!(f, "{line}"))?;
-        write!(f, "replay it with: cargo run -p holdfast-sim -- --seed {seed} --steps {steps}")
+        let profile = format!("{profile:?}").to_lowercase();
+        write!(f, "replay it with: cargo run -p holdfast-sim -- --profile {profile} --seed {seed} --steps {steps}")
     }
 }

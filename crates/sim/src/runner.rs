@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use holdfast_core::time::Span;
 use holdfast_core::{Context, Limits, Timestamp};
 use holdfast_store_sqlite::open::Step;
+use holdfast_testkit::Profile;
 use jiff::tz::TimeZone;
 
 use crate::auditor::Auditor;
@@ -22,6 +23,7 @@ use crate::{Finding, must};
 /// Which history to run. The same one is always the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct History {
+    pub profile: Profile,
     pub seed: u64,
     pub steps: u32,
 }
@@ -50,7 +52,7 @@ impl History {
 
     fn run_steps(self, tell: &mut dyn FnMut(String)) -> Result<Summary, Finding> {
         let mut workload = Workload::new(self.seed);
-        let mut run = Run::new(&workload)?;
+        let mut run = Run::new(self.profile, &workload)?;
         tell(format!("{:?} at {:?}", workload.limits(), workload.starts_at()));
         let opening = Plan::Batch { calls: workload.opening(), crash: None };
         run.carry_out(opening, &mut workload, tell)?;
@@ -75,11 +77,11 @@ struct Run {
 }
 
 impl Run {
-    fn new(workload: &Workload) -> Result<Self, Finding> {
+    fn new(profile: Profile, workload: &Workload) -> Result<Self, Finding> {
         let limits = workload.limits();
         Ok(Self {
             limits: limits.clone(),
-            disk: Disk::new(limits.clone(), workload.starts_at())?,
+            disk: Disk::new(profile, limits.clone(), workload.starts_at())?,
             pure: Pure::new(limits.clone()),
             model: Model::new(limits.clone()),
             auditor: Auditor::default(),
@@ -90,7 +92,10 @@ impl Run {
 
     fn carry_out(&mut self, plan: Plan, workload: &mut Workload, tell: &mut dyn FnMut(String)) -> Result<(), Finding> {
         match plan {
-            Plan::Batch { calls, crash } => self.run_batch(&calls, crash, workload, tell),
+            Plan::Batch { calls, crash } => {
+                let crash = crash.filter(|_| self.disk.can_crash());
+                self.run_batch(&calls, crash, workload, tell)
+            }
             Plan::Pass(span) => {
                 tell(format!("{} ms pass", span.as_millis()));
                 self.summary.count("time passes");

@@ -3,12 +3,13 @@
 
 use holdfast_sim::report::Summary;
 use holdfast_sim::runner::History;
+use holdfast_testkit::Profile;
 
 /// Runs histories of consecutive seeds; fails with all there is to know about the first bad one.
-fn check(seeds: std::ops::Range<u64>, steps: u32) -> Summary {
+fn check(profile: Profile, seeds: std::ops::Range<u64>, steps: u32) -> Summary {
     let mut all = Summary::default();
     for seed in seeds {
-        match (History { seed, steps }).run(&mut |_| {}) {
+        match (History { profile, seed, steps }).run(&mut |_| {}) {
             Ok(summary) => all.add(&summary),
             Err(failure) => panic!("{failure}"),
         }
@@ -18,28 +19,38 @@ fn check(seeds: std::ops::Range<u64>, steps: u32) -> Summary {
 
 #[test]
 fn a_thousand_short_histories_are_as_they_must_be() {
-    check(0..1_000, 10);
+    check(Profile::Embedded, 0..1_000, 10);
 }
 
 #[test]
 fn another_thousand_short_histories_are_as_they_must_be() {
-    check(1_000..2_000, 10);
+    check(Profile::Embedded, 1_000..2_000, 10);
 }
 
 #[test]
 fn eighty_long_histories_are_as_they_must_be() {
-    check(10_000..10_080, 50);
+    check(Profile::Embedded, 10_000..10_080, 50);
 }
 
 #[test]
 fn another_eighty_long_histories_are_as_they_must_be() {
-    check(10_080..10_160, 50);
+    check(Profile::Embedded, 10_080..10_160, 50);
+}
+
+#[test]
+fn histories_on_postgresql_are_as_they_must_be() {
+    check(Profile::Postgres, 40_000..40_060, 30);
+}
+
+#[test]
+fn histories_on_postgresql_and_redis_are_as_they_must_be() {
+    check(Profile::Cluster, 50_000..50_060, 30);
 }
 
 /// A simulator that plans only what is allowed would find nothing and look well.
 #[test]
 fn histories_reach_every_refusal_every_crash_and_everything_else_there_is() {
-    let reached = check(20_000..20_060, 40);
+    let reached = check(Profile::Embedded, 20_000..20_060, 40);
     for what in [
         "done",
         "replayed",
@@ -76,7 +87,8 @@ fn histories_reach_every_refusal_every_crash_and_everything_else_there_is() {
 fn the_same_seed_is_the_same_history() {
     let trace = |seed| {
         let mut lines = Vec::new();
-        let ended = History { seed, steps: 40 }.run(&mut |line| lines.push(line.to_owned()));
+        let ended =
+            History { profile: Profile::Embedded, seed, steps: 40 }.run(&mut |line| lines.push(line.to_owned()));
         assert!(ended.is_ok(), "{}", ended.unwrap_err());
         lines
     };

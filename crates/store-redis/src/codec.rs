@@ -107,8 +107,7 @@ impl Stored for StayHold {
         let client_key = ClientHoldKey::parse(words.next()?)?;
         let (price, currency) = (words.parse()?, Currency::parse(words.next()?)?);
         let claim = StayClaim { room_type, dates, client_key, price, currency };
-        (dates.check_in < dates.check_out)
-            .then_some(Self { id, owner, created_at, expires_at, state, attempts, claim })
+        (dates.check_in < dates.check_out).then_some(Self { id, owner, created_at, expires_at, state, attempts, claim })
     }
 }
 

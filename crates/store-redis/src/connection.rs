@@ -81,7 +81,9 @@ impl Connection {
     }
 
     async fn close_if_dead<T>(&self, answer: &Result<T, RedisError>) {
-        if answer.as_ref().is_err_and(|error| error.is_connection_dropped() || error.is_io_error() || error.is_timeout())
+        if answer
+            .as_ref()
+            .is_err_and(|error| error.is_connection_dropped() || error.is_io_error() || error.is_timeout())
         {
             self.state.lock().await.open = None;
         }

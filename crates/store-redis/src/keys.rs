@@ -34,11 +34,11 @@ impl Keys {
         }
     }
 
-    pub(crate) fn holder(&self, holder: &Holder) -> String {
+    pub(crate) fn holder(&self, holder: Holder) -> String {
         format!("{}hold-count:user:{}:{}", self.prefix, kind(holder.kind), holder.user)
     }
 
-    pub(crate) fn limit(&self, resource: &Resource) -> String {
+    pub(crate) fn limit(&self, resource: Resource) -> String {
         format!("{}hold-limit:{}:{}", self.prefix, kind(resource.kind), resource.id)
     }
 

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`store`] | the [`Store`](holdfast_engine::Store) of both tiers |
 //! | [`live`] | the live tier: rows with versions, read together and written by compare-and-set |
+//! | [`fault`] | where a test can make something go wrong |
 //! | `incarnation` | whether Redis still has the data it had |
 //! | `connection` | one connection that comes back by itself |
 //! | `keys` | what rows are called in Redis |
@@ -13,8 +14,11 @@
 
 mod codec;
 mod connection;
+pub mod fault;
 mod incarnation;
 mod keys;
 pub mod live;
+pub mod store;
 
 pub use live::{LiveOptions, LiveTier, OnLoss};
+pub use store::ClusterStore;

@@ -29,8 +29,8 @@ const READ_AGE_MAX: Span = Span::from_secs(10);
 const ROW_KEPT_MIN: Span = Span::from_secs(30);
 /// Rows that do not end by time are kept so long. Somebody finishes what was begun long before.
 const PINNED_KEPT: Span = Span::from_hours(7 * 24);
-/// A try that is not finished by then has lost its server.
-const TRY_ABANDONED_AFTER: Span = Span::from_secs(5);
+/// A try to confirm that is not finished by then has lost its server. It is longer than any answer may take.
+pub const ABANDONED_AFTER: Span = Span::from_secs(6);
 const TRIES_AT_ONCE_MAX: isize = 200;
 /// Rows asked for with one command.
 const ROWS_AT_ONCE_MAX: usize = 4_096;
@@ -51,6 +51,8 @@ pub struct LiveOptions {
     /// Stands before all keys.
     pub prefix: String,
     pub on_loss: OnLoss,
+    /// A try to confirm that is not finished by then has lost its server.
+    pub abandoned_after: Span,
     /// A number no other server has drawn: versions are counted from it.
     pub nonce: u64,
     /// Tells the time instead of Redis; for tests.
@@ -73,6 +75,7 @@ struct Shared {
     connection: Connection,
     keys: Keys,
     on_loss: OnLoss,
+    abandoned_after: Span,
     clock: Option<Arc<dyn Clock>>,
     witness: Witness,
     /// The latest time told: it never runs backwards, whatever Redis says.
@@ -108,6 +111,7 @@ impl LiveTier {
                 connection,
                 keys: Keys { prefix: options.prefix },
                 on_loss: options.on_loss,
+                abandoned_after: options.abandoned_after,
                 clock: options.clock,
                 witness: Witness::default(),
                 latest: AtomicI64::new(0),
@@ -143,8 +147,8 @@ impl LiveTier {
 
         let mut names = Vec::new();
         names.extend(held.iter().map(|key| keys.held(key)));
-        names.extend(holders.iter().map(|key| keys.holder(key)));
-        names.extend(limits.iter().map(|key| keys.limit(key)));
+        names.extend(holders.iter().map(|key| keys.holder(*key)));
+        names.extend(limits.iter().map(|key| keys.limit(*key)));
         names.extend(receipts.iter().map(|key| keys.receipt(key)));
         names.extend(holds.iter().map(|key| keys.stay_hold(key)));
         names.extend(by_dates.iter().map(|key| keys.stay_by_dates(key)));
@@ -177,9 +181,9 @@ impl LiveTier {
         let shared = &*self.shared;
         let keys = &shared.keys;
         let mut writes = Writes { shared, now: shared.latest_now(), list: Vec::new() };
-        writes.add(&rows.held, |key| keys.held(key), |row| row.ends_at());
-        writes.add(&rows.holders, |key| keys.holder(key), |row| row.ends_at());
-        writes.add(&rows.limits, |key| keys.limit(key), |row| Some(row.ends_at));
+        writes.add(&rows.held, |key| keys.held(key), Row::ends_at);
+        writes.add(&rows.holders, |key| keys.holder(*key), Row::ends_at);
+        writes.add(&rows.limits, |key| keys.limit(*key), |row| Some(row.ends_at));
         writes.add(&rows.receipts, |key| keys.receipt(key), |row| Some(row.expires_at));
         let now = writes.now;
         writes.add(&rows.stay.holds, |key| keys.stay_hold(key), |hold| hold_kept_until(hold, now));
@@ -217,7 +221,7 @@ impl LiveTier {
         let [time, tries] = &answer[..] else { return Err(strange(&answer)) };
         let now_seconds = micros_of(time)? / 1_000_000;
         let tries: Vec<(String, f64)> = redis::from_redis_value_ref(tries).map_err(|_| strange(tries))?;
-        let oldest = (now_seconds - TRY_ABANDONED_AFTER.as_millis() / 1_000) as f64;
+        let oldest = (now_seconds - self.shared.abandoned_after.as_millis() / 1_000) as f64;
         let old = tries.into_iter().filter(|(_, began)| *began <= oldest);
         Ok(old.filter_map(|(member, _)| parse_try(&member)).collect())
     }
@@ -282,7 +286,11 @@ impl LiveTier {
                 let first = today.saturating_sub(jiff::Span::new().days(3));
                 let days = DAYS_AHEAD_MAX + HOLD_NIGHTS_MAX + 6;
                 let room_type = night_of(Unit { part: night_unit_part(first), ..from }).room_type;
-                first.series(jiff::Span::new().days(1)).take(days as usize).map(|date| night_unit(room_type, date)).collect()
+                first
+                    .series(jiff::Span::new().days(1))
+                    .take(days as usize)
+                    .map(|date| night_unit(room_type, date))
+                    .collect()
             }
         }
     }

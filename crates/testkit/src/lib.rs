@@ -47,6 +47,7 @@ mod postgres;
 mod process;
 mod redis;
 mod server;
+mod stores;
 
 use std::sync::OnceLock;
 
@@ -55,6 +56,7 @@ pub use nats::{Nats, NatsOptions, NatsServer};
 pub use postgres::{PostgresOptions, PostgresServer};
 pub use redis::{Redis, RedisOptions, RedisServer};
 pub use server::Error;
+pub use stores::{Place, Profile};
 
 /// Where the runner's servers are; set for the command it runs.
 pub const POSTGRES_VARIABLE: &str = "HOLDFAST_TEST_POSTGRES_URL";

@@ -28,8 +28,14 @@ pub(crate) fn holdfast() -> Command {
 
 impl Process {
     pub(crate) fn start(data: &Path, args: &[&str]) -> Self {
+        let data = ["--data", data.to_str().unwrap()];
+        Self::start_with(&[&data, args].concat(), &[])
+    }
+
+    pub(crate) fn start_with(args: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut command = holdfast();
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(args).stderr(Stdio::inherit());
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(args).stderr(Stdio::inherit());
+        command.envs(environment.iter().copied());
         let mut child = command.spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();

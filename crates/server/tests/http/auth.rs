@@ -19,7 +19,7 @@ fn caller(app: &TestApp, sub: &str, role: &str) -> Client {
     app.admin().with_token(token(&json!({"sub": sub, "role": role, "exp": LATER})))
 }
 
-async fn with_auth(test: impl AsyncFnOnce(&TestApp)) {
+async fn with_auth(test: impl AsyncFn(&TestApp)) {
     with_settings(|config| config.auth.jwt_secret = Some(Secret::new(SECRET)), test).await;
 }
 
@@ -198,7 +198,7 @@ async fn a_public_key_file_verifies_tokens_signed_with_its_private_key() {
     std::fs::write(file.path(), ED25519_PUBLIC).unwrap();
     let path = file.path().to_owned();
     with_settings(
-        |config| config.auth.jwt_public_key_file = Some(path),
+        |config| config.auth.jwt_public_key_file = Some(path.clone()),
         async |app| {
             let claims = json!({"sub": "1", "exp": LATER});
             let signed = encode(&Header::new(Algorithm::EdDSA), &claims, &key).unwrap();

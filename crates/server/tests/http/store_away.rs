@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use holdfast_client::HoldStatus;
+use holdfast_testkit::Profile;
 
-use crate::support::{code, day, new_hold, placed, refused, with_app};
+use crate::support::{TestApp, code, day, new_hold, placed, refused, with_profile};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failing_commit_fails_its_batch_cleanly_and_those_behind_it_time_out() {
-    with_app(async |app| {
+    with_profile(Profile::Embedded, &|_| {}, &async |app: &TestApp| {
         let room_type = app.room_type(3).await;
         let before = placed(app, 1, &room_type, day(1), day(2)).await;
         let blocker = rusqlite::Connection::open(app.file()).unwrap();

@@ -1,17 +1,19 @@
 //! A server of its own for each test, with a clock the test sets. When a test ends, the server must stop cleanly and its
 //! store must pass the audit.
 
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use holdfast_client::{Client, Error, Hold, NewHold, NewRoomType, RoomType};
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
 use holdfast_core::time::Span;
-use holdfast_engine::{Clock as _, ManualClock, Store as _};
+use holdfast_engine::{Clock as _, ManualClock, Store};
 use holdfast_server::ids::IdMaker;
 use holdfast_server::{App, Config, Parts, serve};
-use holdfast_store_sqlite::{OpenOptions, SqliteStore};
+use holdfast_testkit::{Place, Profile};
 use jiff::civil::{Date, date};
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -25,25 +27,33 @@ pub(crate) const TODAY: Date = date(2027, 3, 1);
 
 pub(crate) struct TestApp {
     pub(crate) url: String,
+    pub(crate) profile: Profile,
+    place: Place,
     clock: Arc<ManualClock>,
-    store: SqliteStore,
+    store: Arc<dyn Store>,
 }
 
-/// Runs a test against a server with default settings.
-pub(crate) async fn with_app(test: impl AsyncFnOnce(&TestApp)) {
+/// Runs a test against servers with default settings, one of each profile.
+pub(crate) async fn with_app(test: impl AsyncFn(&TestApp)) {
     with_settings(|_| {}, test).await;
 }
 
-/// Runs a test against a server with settings of its own.
-pub(crate) async fn with_settings(change: impl FnOnce(&mut Config), test: impl AsyncFnOnce(&TestApp)) {
+/// Runs a test against servers with settings of its own, one of each profile.
+pub(crate) async fn with_settings(change: impl Fn(&mut Config), test: impl AsyncFn(&TestApp)) {
+    for profile in Profile::ALL {
+        with_profile(profile, &change, &test).await;
+    }
+}
+
+/// Runs a test against one server.
+pub(crate) async fn with_profile(profile: Profile, change: &impl Fn(&mut Config), test: &impl AsyncFn(&TestApp)) {
     let mut config = Config::defaults();
     change(&mut config);
-    let directory = tempfile::tempdir().unwrap();
     let start: jiff::Timestamp = START.parse().unwrap();
     let clock = Arc::new(ManualClock::at(Timestamp::from_millis(start.as_millisecond())));
-    let options = OpenOptions { durable: false, ..OpenOptions::new(directory.path()) };
-    let store = SqliteStore::open(options, clock.clone()).unwrap();
-    let parts = Parts { store: Arc::new(store.clone()), ids: IdMaker::seeded(1) };
+    let place = Place::new(profile);
+    let store = place.open(clock.clone()).await;
+    let parts = Parts { store: store.clone(), ids: IdMaker::seeded(1) };
     let (app, engine) = App::start(&config, parts).await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -52,8 +62,11 @@ pub(crate) async fn with_settings(change: impl FnOnce(&mut Config), test: impl A
         serve::serve(app, listener, 10_000, async { stopped.await.unwrap_or_default() }).await;
     });
 
-    let test_app = TestApp { url, clock, store };
-    test(&test_app).await;
+    let test_app = TestApp { url, profile, place, clock, store };
+    if let Err(panic) = AssertUnwindSafe(test(&test_app)).catch_unwind().await {
+        eprintln!("this was on {profile:?}");
+        resume_unwind(panic);
+    }
 
     stop.send(()).unwrap();
     serving.await.unwrap();
@@ -61,7 +74,7 @@ pub(crate) async fn with_settings(change: impl FnOnce(&mut Config), test: impl A
     tokio::time::timeout(Duration::from_secs(5), ended).await.expect("the engine ends with its last handle").unwrap();
     let mut audit = Audit::new(test_app.clock.now());
     test_app.store.audit(&mut audit).await.unwrap();
-    assert_eq!(audit.finish(), [""; 0], "the store is sound after the test");
+    assert_eq!(audit.finish(), [""; 0], "the store is sound after the test, on {profile:?}");
 }
 
 impl TestApp {
@@ -79,9 +92,10 @@ impl TestApp {
         self.clock.advance(span);
     }
 
-    /// The file behind the server, for tests that get in its way.
+    /// The file behind an embedded server, for tests that get in its way.
     pub(crate) fn file(&self) -> std::path::PathBuf {
-        self.store.path().join("holdfast.db")
+        let Place::Embedded(directory) = &self.place else { panic!("{:?} has no file", self.profile) };
+        directory.path().join("holdfast.db")
     }
 
     pub(crate) async fn room_type(&self, total_quantity: u32) -> RoomType {

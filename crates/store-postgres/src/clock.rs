@@ -1,0 +1,70 @@
+//! The database tells the time. Between two answers it is told by how much time has passed since; it never runs
+//! backwards, nor behind the last commit.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use holdfast_core::Timestamp;
+use holdfast_core::time::Span;
+use holdfast_engine::Clock;
+
+pub(crate) struct StoreClock {
+    /// Tells the time instead of the database, for tests.
+    given: Option<Arc<dyn Clock>>,
+    anchor: Mutex<Option<Anchor>>,
+    /// The latest time told.
+    latest: AtomicI64,
+}
+
+/// What the database's clock showed at a moment of ours.
+#[derive(Clone, Copy)]
+struct Anchor {
+    shown: Timestamp,
+    at: Instant,
+}
+
+impl Anchor {
+    fn shows(self, at: Instant) -> Timestamp {
+        self.shown + span(at.saturating_duration_since(self.at))
+    }
+}
+
+impl StoreClock {
+    pub(crate) fn new(given: Option<Arc<dyn Clock>>) -> Self {
+        Self { given, anchor: Mutex::default(), latest: AtomicI64::new(0) }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        let now = match &self.given {
+            Some(clock) => clock.now(),
+            None => {
+                let anchor = *self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
+                anchor.map_or(Timestamp::default(), |anchor| anchor.shows(Instant::now()))
+            }
+        };
+        let now = now.as_millis();
+        Timestamp::from_millis(self.latest.fetch_max(now, Ordering::AcqRel).max(now))
+    }
+
+    /// Time has come at least this far.
+    pub(crate) fn not_before(&self, moment: Timestamp) {
+        self.latest.fetch_max(moment.as_millis(), Ordering::AcqRel);
+    }
+
+    /// The database's clock showed `shown` at some moment between `asked` and now. Our own idea of it is moved only as
+    /// far as that proves it wrong: an answer that took long says little about the time.
+    pub(crate) fn heard(&self, shown: Timestamp, asked: Instant) {
+        let at = Instant::now();
+        let latest = shown + span(at.saturating_duration_since(asked));
+        let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
+        let ours = anchor.map_or(shown, |anchor| anchor.shows(at));
+        if anchor.is_none() || ours < shown || ours > latest {
+            *anchor = Some(Anchor { shown: ours.clamp(shown, latest), at });
+        }
+    }
+}
+
+fn span(duration: std::time::Duration) -> Span {
+    Span::from_millis(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,168 @@
+//! Between columns and core types. What the database says is checked here: a value no rule could have written is damage.
+
+use std::error::Error;
+
+use bytes::{BufMut as _, BytesMut};
+use holdfast_core::Timestamp;
+use holdfast_core::id::{HoldId, UserId};
+use holdfast_core::money::Currency;
+use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayDates, StayReservationId};
+use holdfast_engine::StoreError;
+use jiff::civil::{Date, date};
+use tokio_postgres::Row;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use uuid::Uuid;
+
+use crate::error::sentence;
+
+type Unfit = Box<dyn Error + Sync + Send>;
+
+/// PostgreSQL counts days and microseconds from here.
+const EPOCH: Date = date(2000, 1, 1);
+const EPOCH_MILLIS: i64 = 946_684_800_000;
+
+/// A core value as a column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Col<T>(pub T);
+
+/// A column of a row.
+pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, index: usize) -> Result<T, StoreError> {
+    row.try_get(index).map_err(|error| StoreError::Damaged(sentence(&error)))
+}
+
+pub(crate) fn stay_dates(check_in: Date, check_out: Date) -> Result<StayDates, StoreError> {
+    if check_in < check_out {
+        Ok(StayDates { check_in, check_out })
+    } else {
+        Err(StoreError::Damaged("a stay without a night".into()))
+    }
+}
+
+fn damaged(what: &str) -> Unfit {
+    format!("not a {what}").into()
+}
+
+/// A column of a type that PostgreSQL knows, through a type that the library knows.
+macro_rules! column {
+    ($type:ty, $as:ty, $read:expr, $write:expr) => {
+        impl<'a> FromSql<'a> for Col<$type> {
+            fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Self, Unfit> {
+                let read: fn($as) -> Option<$type> = $read;
+                read(<$as>::from_sql(kind, raw)?).map(Col).ok_or_else(|| damaged(stringify!($type)))
+            }
+
+            fn accepts(kind: &Type) -> bool {
+                <$as as FromSql>::accepts(kind)
+            }
+        }
+
+        impl ToSql for Col<$type> {
+            fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Unfit> {
+                let write: fn(&$type) -> $as = $write;
+                write(&self.0).to_sql(kind, out)
+            }
+
+            fn accepts(kind: &Type) -> bool {
+                <$as as ToSql>::accepts(kind)
+            }
+
+            to_sql_checked!();
+        }
+    };
+}
+column!(u32, i32, |number| number.try_into().ok(), |number| *number as i32);
+column!(u64, i64, |number| number.try_into().ok(), |number| *number as i64);
+column!(UserId, i64, |number| number.try_into().ok().and_then(UserId::new), |id| id.get() as i64);
+column!(RoomTypeId, i64, |number| number.try_into().ok().and_then(RoomTypeId::new), |id| id.get() as i64);
+column!(StayReservationId, i64, |number| number.try_into().ok().and_then(StayReservationId::new), |id| id.get() as i64);
+column!(Currency, &str, Currency::parse, |currency| currency.as_str());
+
+/// A column whose bytes we read and write ourselves.
+macro_rules! raw_column {
+    ($type:ty, $kind:ident, $read:expr, $write:expr) => {
+        impl<'a> FromSql<'a> for Col<$type> {
+            fn from_sql(_kind: &Type, raw: &'a [u8]) -> Result<Self, Unfit> {
+                let read: fn(&[u8]) -> Option<$type> = $read;
+                read(raw).map(Col).ok_or_else(|| damaged(stringify!($type)))
+            }
+
+            fn accepts(kind: &Type) -> bool {
+                *kind == Type::$kind
+            }
+        }
+
+        impl ToSql for Col<$type> {
+            fn to_sql(&self, _kind: &Type, out: &mut BytesMut) -> Result<IsNull, Unfit> {
+                let write: fn(&$type, &mut BytesMut) = $write;
+                write(&self.0, out);
+                Ok(IsNull::No)
+            }
+
+            fn accepts(kind: &Type) -> bool {
+                *kind == Type::$kind
+            }
+
+            to_sql_checked!();
+        }
+    };
+}
+raw_column!(
+    Timestamp,
+    TIMESTAMPTZ,
+    |raw| {
+        // The infinities are among what is refused: they are farther away than any moment of ours.
+        let millis = i64::from_be_bytes(raw.try_into().ok()?).div_euclid(1_000).checked_add(EPOCH_MILLIS)?;
+        Some(Timestamp::from_millis(millis)).filter(|moment| moment.as_millis() == millis)
+    },
+    |moment, out| out.put_i64((moment.as_millis() - EPOCH_MILLIS) * 1_000)
+);
+raw_column!(
+    Date,
+    DATE,
+    |raw| {
+        let days = i32::from_be_bytes(raw.try_into().ok()?);
+        EPOCH.checked_add(jiff::Span::new().try_days(days).ok()?).ok()
+    },
+    |date, out| out.put_i32(EPOCH.until(*date).expect("dates are a bounded number of days apart").get_days())
+);
+raw_column!(HoldId, UUID, |raw| Some(HoldId(Uuid::from_bytes(raw.try_into().ok()?))), |id, out| out
+    .put_slice(id.0.as_bytes()));
+raw_column!(ClientHoldKey, TEXT, |raw| ClientHoldKey::parse(std::str::from_utf8(raw).ok()?), |key, out| {
+    use std::fmt::Write as _;
+    write!(out, "{key}").expect("a buffer takes any text");
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn there_and_back<T: PartialEq + std::fmt::Debug + Copy>(value: T, kind: &Type)
+    where
+        Col<T>: ToSql + for<'a> FromSql<'a>,
+    {
+        let mut out = BytesMut::new();
+        Col(value).to_sql(kind, &mut out).unwrap();
+        let Col(back) = Col::<T>::from_sql(kind, &out).unwrap();
+        assert_eq!(back, value);
+    }
+
+    #[test]
+    fn moments_and_dates_are_kept_to_the_last_digit() {
+        for millis in [0, 1, 946_684_799_999, 946_684_800_000, 1_800_000_000_123, 253_402_207_200_000] {
+            there_and_back(Timestamp::from_millis(millis), &Type::TIMESTAMPTZ);
+        }
+        for date in [date(1970, 1, 1), date(1999, 12, 31), date(2000, 2, 29), date(2030, 1, 1), date(9999, 12, 31)] {
+            there_and_back(date, &Type::DATE);
+        }
+    }
+
+    #[test]
+    fn what_no_rule_could_have_written_is_damage() {
+        let infinity = i64::MAX.to_be_bytes();
+        assert!(Col::<Timestamp>::from_sql(&Type::TIMESTAMPTZ, &infinity).is_err());
+        assert!(Col::<UserId>::from_sql(&Type::INT8, &0_i64.to_be_bytes()).is_err());
+        assert!(Col::<u32>::from_sql(&Type::INT4, &(-1_i32).to_be_bytes()).is_err());
+        assert!(Col::<Currency>::from_sql(&Type::TEXT, b"krw").is_err());
+        assert!(Col::<Date>::from_sql(&Type::DATE, &i32::MAX.to_be_bytes()).is_err());
+    }
+}

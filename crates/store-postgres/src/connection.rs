@@ -1,0 +1,226 @@
+//! Connections: how they are made, what they are told at the start, and who drives them.
+//!
+//! Everything answers within a bound, also when the database hangs or the network swallows what is sent. Statements are
+//! prepared once per connection.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::future::try_join_all;
+use holdfast_engine::StoreError;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio_postgres::{Client, Config, NoTls, Statement};
+
+use crate::error::sentence;
+
+/// A database that is there takes a connection in milliseconds; one that is not must not keep callers waiting.
+const CONNECT_WITHIN: Duration = Duration::from_secs(1);
+/// After a failed attempt nobody tries again for so long: a queue of callers would wait for one attempt each.
+const CONNECT_AGAIN_AFTER: Duration = Duration::from_millis(100);
+/// How long an idle connection may be dead before we know, and how often it is asked then. Together with the number of
+/// answers missed this is 8 s; a connection on which something was sent is noticed by `tcp_user_timeout`.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(5);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
+const KEEPALIVE_RETRIES: u32 = 3;
+/// How long what was sent may remain unacknowledged by the other machine.
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Said at the start of every connection. The database must notice that a server is gone, or its locks would outlive it.
+const COMMON: &[(&str, &str)] = &[
+    ("tcp_keepalives_idle", "5"),
+    ("tcp_keepalives_interval", "1"),
+    ("tcp_keepalives_count", "3"),
+    ("tcp_user_timeout", "8000"),
+    // A transaction is sent as a whole. One that is idle has lost its other end.
+    ("idle_in_transaction_session_timeout", "5000"),
+];
+
+/// For batches and reads by key.
+const BY_KEY: &[(&str, &str)] = &[
+    // A batch must say that it writes, so a statement that finds itself outside of its transaction changes nothing.
+    ("default_transaction_read_only", "on"),
+    ("default_transaction_isolation", "read\\ committed"),
+    // Every statement finds its rows by key. The planner does not know: it guesses from statistics that are not there
+    // yet on a new table, and from the size of a batch that it has not seen. One plan per statement, always by index.
+    ("plan_cache_mode", "force_generic_plan"),
+    ("enable_seqscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    // Compiling takes longer than any of these statements.
+    ("jit", "off"),
+    // A commit, with all its statements, is given up after `COMMIT_WITHIN`; no single one may come near to that.
+    ("statement_timeout", "2000"),
+    // Shorter, so that who waits for another server hears of a conflict, not of a timeout.
+    ("lock_timeout", "1000"),
+];
+
+/// For lists and audits, which the planner knows better.
+const LISTS: &[(&str, &str)] = &[("default_transaction_read_only", "on"), ("statement_timeout", "4000")];
+
+/// For migrations: they may take their time, but not for ever.
+const MIGRATIONS: &[(&str, &str)] = &[("statement_timeout", "600000"), ("lock_timeout", "60000")];
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Purpose {
+    ByKey,
+    Lists,
+    Migrations,
+}
+
+/// A connection with its prepared statements.
+pub(crate) struct Connection {
+    client: Client,
+    statements: HashMap<&'static str, Statement>,
+    round_trips: Arc<AtomicU64>,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").field("is_closed", &self.is_closed()).finish_non_exhaustive()
+    }
+}
+
+impl Connection {
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) fn client_mut(&mut self) -> &mut Client {
+        &mut self.client
+    }
+
+    pub(crate) fn statement(&self, sql: &'static str) -> &Statement {
+        self.statements.get(sql).unwrap_or_else(|| panic!("not prepared on this connection: {sql}"))
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    pub(crate) fn count_round_trip(&self) {
+        self.round_trips.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Makes connections.
+pub(crate) struct Connector {
+    config: Config,
+    driver: Driver,
+    round_trips: Arc<AtomicU64>,
+    /// When the last attempt failed, and why.
+    failed: Mutex<Option<(Instant, String)>>,
+}
+
+impl Connector {
+    pub(crate) fn new(mut config: Config) -> std::io::Result<Self> {
+        config
+            .connect_timeout(CONNECT_WITHIN)
+            .keepalives_idle(KEEPALIVE_IDLE)
+            .keepalives_interval(KEEPALIVE_INTERVAL)
+            .keepalives_retries(KEEPALIVE_RETRIES)
+            .tcp_user_timeout(TCP_USER_TIMEOUT);
+        if config.get_application_name().is_none() {
+            config.application_name("holdfast");
+        }
+        Ok(Self { config, driver: Driver::start()?, round_trips: Arc::default(), failed: Mutex::default() })
+    }
+
+    /// How often something was sent and waited for.
+    pub(crate) fn round_trips(&self) -> u64 {
+        self.round_trips.load(Ordering::Relaxed)
+    }
+
+    /// Where work goes on when the one who asked for it has gone.
+    pub(crate) fn driver(&self) -> &Handle {
+        &self.driver.handle
+    }
+
+    /// Connects and prepares statements, unless that has just failed.
+    pub(crate) async fn connect(
+        &self,
+        purpose: Purpose,
+        statements: &[&[&'static str]],
+    ) -> Result<Connection, StoreError> {
+        if let Some((at, why)) = &*self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+            && at.elapsed() < CONNECT_AGAIN_AFTER
+        {
+            return Err(StoreError::Unavailable(why.clone()));
+        }
+        let connected = tokio::time::timeout(CONNECT_WITHIN, self.try_connect(purpose, statements)).await;
+        let connected = connected.unwrap_or_else(|_| {
+            Err(StoreError::Unavailable(format!("PostgreSQL did not take a connection within {CONNECT_WITHIN:?}")))
+        });
+        let failed = connected.as_ref().err().map(|error| match error {
+            StoreError::Unavailable(why) => (Instant::now(), why.clone()),
+            other => (Instant::now(), other.to_string()),
+        });
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+        connected
+    }
+
+    async fn try_connect(&self, purpose: Purpose, statements: &[&[&'static str]]) -> Result<Connection, StoreError> {
+        let mut config = self.config.clone();
+        config.options(startup_options(config.get_options(), purpose));
+        // On the driver's runtime, which will also be told when there is something to read.
+        let connecting = self.driver.handle.spawn(async move {
+            let (client, connection) = config.connect(NoTls).await?;
+            tokio::spawn(async move {
+                if let Err(error) = connection.await {
+                    tracing::debug!(error = sentence(&error), "a connection to PostgreSQL ended");
+                }
+            });
+            Ok(client)
+        });
+        let stopped = |_| StoreError::Unavailable("the store has been closed".into());
+        let client = connecting.await.map_err(stopped)?.map_err(|error| unreachable(&error))?;
+        let sql = statements.iter().copied().flatten().copied();
+        let prepared = sql.map(|sql| {
+            let client = &client;
+            async move { Ok((sql, client.prepare(sql).await?)) }
+        });
+        let prepared = try_join_all(prepared).await.map_err(|error| unreachable(&error))?;
+        let statements = prepared.into_iter().collect();
+        Ok(Connection { client, statements, round_trips: self.round_trips.clone() })
+    }
+}
+
+/// Whatever the reason, there is no connection.
+fn unreachable(error: &tokio_postgres::Error) -> StoreError {
+    StoreError::Unavailable(sentence(error))
+}
+
+/// Ours come last and win over what the URL says.
+fn startup_options(given: Option<&str>, purpose: Purpose) -> String {
+    let own = match purpose {
+        Purpose::ByKey => BY_KEY,
+        Purpose::Lists => LISTS,
+        Purpose::Migrations => MIGRATIONS,
+    };
+    let mut options = given.unwrap_or_default().to_owned();
+    for (name, value) in COMMON.iter().chain(own) {
+        options.push_str(&format!(" -c {name}={value}"));
+    }
+    options
+}
+
+/// Drives all connections, on a thread of its own: callers come from several runtimes, some of which stand still while
+/// their thread waits for something else. Ends with the store, and all connections with it.
+struct Driver {
+    handle: Handle,
+    _stop: oneshot::Sender<()>,
+}
+
+impl Driver {
+    fn start() -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel();
+        let drive = move || drop(runtime.block_on(stopped));
+        std::thread::Builder::new().name("postgres".into()).spawn(drive)?;
+        Ok(Self { handle, _stop: stop })
+    }
+}

@@ -1,0 +1,147 @@
+//! Statements that go to the database together: one round trip, however many they are.
+//!
+//! A statement is sent when it is added, in that order, without waiting for those before it. A transaction is sent with
+//! its COMMIT, so whatever must stop it is checked by the database itself.
+
+use std::time::Duration;
+
+use futures_util::TryStreamExt as _;
+use futures_util::future::{BoxFuture, FutureExt as _};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Row};
+
+use crate::connection::Connection;
+use crate::error::{CommitError, is_refusal_of_commit, sentence};
+
+pub(crate) const BEGIN: &str = "BEGIN READ WRITE";
+pub(crate) const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+pub(crate) const COMMIT: &str = "COMMIT";
+pub(crate) const ROLLBACK: &str = "ROLLBACK";
+
+pub(crate) type Param<'a> = Box<dyn ToSql + Sync + Send + 'a>;
+
+/// Values of a statement, in order.
+macro_rules! params {
+    ($($value:expr),* $(,)?) => { vec![$(Box::new($value) as $crate::pipeline::Param<'_>),*] };
+}
+pub(crate) use params;
+
+/// One value of each row, as an array.
+pub(crate) fn column<'a, R: Copy, C: ToSql + Sync + Send + 'a>(rows: &[R], value: impl FnMut(R) -> C) -> Param<'a> {
+    Box::new(rows.iter().copied().map(value).collect::<Vec<C>>())
+}
+
+/// Where the answer to a statement is found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticket(usize);
+
+pub(crate) struct Pipeline<'a> {
+    connection: &'a Connection,
+    sent: Vec<Sent<'a>>,
+}
+
+enum Sent<'a> {
+    Waiting(BoxFuture<'a, Result<Vec<Row>, Error>>),
+    Answered(Result<Vec<Row>, Error>),
+}
+
+impl<'a> Pipeline<'a> {
+    pub(crate) fn new(connection: &'a Connection) -> Self {
+        Self { connection, sent: Vec::new() }
+    }
+
+    pub(crate) fn send(&mut self, sql: &'static str, params: Vec<Param<'a>>) -> Ticket {
+        let connection = self.connection;
+        let mut answer = async move {
+            let statement = connection.statement(sql);
+            connection.client().query_raw(statement, params).await?.try_collect().await
+        }
+        .boxed();
+        // Sends it; the library does so when it is first asked.
+        let sent = match (&mut answer).now_or_never() {
+            Some(answered) => Sent::Answered(answered),
+            None => Sent::Waiting(answer),
+        };
+        self.sent.push(sent);
+        Ticket(self.sent.len() - 1)
+    }
+
+    /// Waits for all answers.
+    pub(crate) async fn answers(self) -> Answers {
+        self.connection.count_round_trip();
+        let mut answers = Vec::with_capacity(self.sent.len());
+        for sent in self.sent {
+            answers.push(match sent {
+                Sent::Waiting(answer) => answer.await,
+                Sent::Answered(answer) => answer,
+            });
+        }
+        Answers(answers)
+    }
+
+    /// What the library refused to send, if anything.
+    fn refused(&self) -> bool {
+        self.sent.iter().any(|sent| matches!(sent, Sent::Answered(Err(_))))
+    }
+}
+
+/// In the order of the statements.
+pub(crate) struct Answers(Vec<Result<Vec<Row>, Error>>);
+
+impl Answers {
+    /// The first error tells why; those after it only follow from it.
+    pub(crate) fn check(self) -> Result<Rows, Error> {
+        self.0.into_iter().collect::<Result<_, _>>().map(Rows)
+    }
+}
+
+/// The answers of statements that all went well.
+#[derive(Debug)]
+pub(crate) struct Rows(Vec<Vec<Row>>);
+
+impl Rows {
+    pub(crate) fn take(&mut self, ticket: Ticket) -> Vec<Row> {
+        std::mem::take(&mut self.0[ticket.0])
+    }
+
+    /// The only row of a statement that always answers with one.
+    pub(crate) fn one(&self, ticket: Ticket) -> &Row {
+        self.0[ticket.0].first().expect("a statement that always answers with one row")
+    }
+}
+
+/// A transaction in one round trip.
+pub(crate) struct Transaction<'a>(Pipeline<'a>);
+
+impl<'a> Transaction<'a> {
+    pub(crate) fn begin(connection: &'a Connection) -> Self {
+        let mut pipeline = Pipeline::new(connection);
+        pipeline.send(BEGIN, Vec::new());
+        Self(pipeline)
+    }
+
+    /// The statements of the transaction.
+    pub(crate) fn pipeline(&mut self) -> &mut Pipeline<'a> {
+        &mut self.0
+    }
+
+    /// Commits, and says how it ended. If that is not known, the connection is good for nothing any more.
+    pub(crate) async fn commit(mut self, within: Duration) -> Result<Rows, CommitError> {
+        let may_commit = !self.0.refused() && !self.0.connection.is_closed();
+        self.0.send(if may_commit { COMMIT } else { ROLLBACK }, Vec::new());
+        let Ok(Answers(mut answers)) = tokio::time::timeout(within, self.0.answers()).await else {
+            return Err(CommitError::Unknown(format!("no answer within {within:?}")));
+        };
+        let last = answers.pop().expect("the COMMIT was sent");
+        match answers.into_iter().collect::<Result<_, _>>() {
+            // In order: a statement that the server refused was refused before it came to the COMMIT.
+            Err(error) if !may_commit || error.as_db_error().is_some() => Err(CommitError::Refused(error)),
+            Err(error) => Err(CommitError::Unknown(sentence(&error))),
+            Ok(answers) => match last {
+                Ok(_) => Ok(Rows(answers)),
+                Err(error) if !may_commit || is_refusal_of_commit(&error) => Err(CommitError::Refused(error)),
+                Err(error) => Err(CommitError::Unknown(sentence(&error))),
+            },
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Connections kept for those who read beside the batches.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool::Runtime;
+use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleResult};
+use holdfast_engine::StoreError;
+
+use crate::connection::{Connection, Connector, Purpose};
+use crate::open::{self, OpenError};
+
+/// How long a reader waits for a connection while all are in use.
+const CONNECTION_WITHIN: Duration = Duration::from_secs(1);
+
+/// Makes connections for a pool.
+pub(crate) struct Manager {
+    pub(crate) connector: Arc<Connector>,
+    pub(crate) purpose: Purpose,
+    pub(crate) statements: &'static [&'static [&'static str]],
+    /// Whether each connection joins the servers that share the database.
+    pub(crate) joins: bool,
+}
+
+impl managed::Manager for Manager {
+    type Type = Connection;
+    type Error = OpenError;
+
+    async fn create(&self) -> Result<Connection, OpenError> {
+        let connection = self.connector.connect(self.purpose, self.statements).await?;
+        if self.joins {
+            open::join(&connection).await?;
+        }
+        Ok(connection)
+    }
+
+    async fn recycle(&self, connection: &mut Connection, _: &Metrics) -> RecycleResult<OpenError> {
+        if connection.is_closed() { Err(RecycleError::message("the connection is closed")) } else { Ok(()) }
+    }
+}
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Pool(managed::Pool<Manager>);
+
+impl Pool {
+    pub(crate) fn new(manager: Manager, connections_max: usize) -> Self {
+        let builder = managed::Pool::builder(manager).max_size(connections_max.max(1)).runtime(Runtime::Tokio1);
+        Self(builder.wait_timeout(Some(CONNECTION_WITHIN)).build().expect("the pool is told its runtime"))
+    }
+
+    pub(crate) async fn get(&self) -> Result<Object<Manager>, OpenError> {
+        self.0.get().await.map_err(|error| match error {
+            PoolError::Backend(error) => error,
+            other => OpenError::Unavailable(format!("no connection to PostgreSQL: {other}")),
+        })
+    }
+}
+
+/// Runs `work` on a connection of the pool. One that does not answer in time is given up with whatever is still under
+/// way on it; it would keep the next one waiting.
+pub(crate) async fn within<T>(
+    pool: &Pool,
+    limit: Duration,
+    work: impl AsyncFnOnce(&Connection) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let connection = pool.get().await?;
+    match tokio::time::timeout(limit, work(&connection)).await {
+        Ok(answer) => answer,
+        Err(_) => {
+            drop(Object::take(connection));
+            Err(StoreError::Unavailable("PostgreSQL took too long".into()))
+        }
+    }
+}

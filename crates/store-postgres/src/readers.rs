@@ -1,0 +1,134 @@
+//! What is read beside the batches, by servers of either kind: lists, the outbox, the audit; and tidying.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool::managed::Object;
+use holdfast_core::Timestamp;
+use holdfast_core::audit::Audit;
+use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX};
+use holdfast_core::id::HoldId;
+use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
+use holdfast_core::time::Span;
+use holdfast_engine::StoreError;
+use holdfast_engine::store::{OutboxRecord, Page, StayReservationFilter};
+
+use crate::codec::{Col, get};
+use crate::connection::{Connector, Purpose};
+use crate::error::explain;
+use crate::pipeline::{self, Pipeline, Transaction};
+use crate::pool::{Manager, Pool, within};
+use crate::shared::{self, Head, Tidying};
+use crate::stay;
+
+/// How long a read by key may take.
+pub(crate) const READ_WITHIN: Duration = Duration::from_secs(2);
+/// How long a list may take.
+const LIST_WITHIN: Duration = Duration::from_secs(4);
+/// How long tidying may take.
+const TIDY_WITHIN: Duration = Duration::from_secs(4);
+/// Connections for lists and audits.
+const LISTS_MAX: usize = 4;
+/// Rows deleted at once by tidying: short enough to go unnoticed between two batches.
+const TIDY_ROWS_MAX: usize = 1_000;
+/// How long the outbox is kept.
+const OUTBOX_KEPT: Span = Span::from_hours(7 * 24);
+/// How long decisions on holds are kept after the hold has ended: until nobody can be in doubt about it any more.
+const DECISIONS_KEPT: Span = Span::from_hours(48);
+
+const BY_KEY: &[&[&str]] = &[CONTROL, shared::READS, shared::TIDIES, stay::READS, stay::TIDIES];
+/// Statements that every connection has.
+pub(crate) const CONTROL: &[&str] = &[pipeline::BEGIN, pipeline::BEGIN_SNAPSHOT, pipeline::COMMIT, pipeline::ROLLBACK];
+
+/// Which records an audit is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AuditOf {
+    Everything,
+    /// Holds are kept elsewhere.
+    AllButHolds,
+}
+
+pub(crate) struct Readers {
+    pub(crate) by_key: Pool,
+    lists: Pool,
+}
+
+impl Readers {
+    pub(crate) fn new(connector: &Arc<Connector>, readers_max: usize) -> Self {
+        let manager = |purpose, statements| Manager { connector: connector.clone(), purpose, statements, joins: false };
+        Self {
+            by_key: Pool::new(manager(Purpose::ByKey, BY_KEY), readers_max),
+            lists: Pool::new(manager(Purpose::Lists, &[]), LISTS_MAX),
+        }
+    }
+
+    pub(crate) async fn room_types(&self, page: Page<RoomTypeId>) -> Result<Vec<RoomType>, StoreError> {
+        within(&self.lists, LIST_WITHIN, async |lists| stay::room_types(lists.client(), page).await).await
+    }
+
+    pub(crate) async fn reservations(
+        &self,
+        filter: StayReservationFilter,
+        page: Page<StayReservationId>,
+    ) -> Result<Vec<StayReservation>, StoreError> {
+        within(&self.lists, LIST_WITHIN, async |lists| stay::reservations(lists.client(), filter, page).await).await
+    }
+
+    pub(crate) async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+        within(&self.lists, LIST_WITHIN, async |lists| shared::outbox_after(lists, id, limit).await).await
+    }
+
+    pub(crate) async fn outbox_last(&self) -> Result<u64, StoreError> {
+        within(&self.by_key, READ_WITHIN, async |connection| {
+            let mut pipeline = Pipeline::new(connection);
+            let last = shared::ask_outbox_last(&mut pipeline);
+            let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
+            let Col(last) = get(answers.one(last), 0)?;
+            Ok(last)
+        })
+        .await
+    }
+
+    pub(crate) async fn head(&self) -> Result<Head, StoreError> {
+        within(&self.by_key, READ_WITHIN, async |connection| {
+            let mut pipeline = Pipeline::new(connection);
+            let head = pipeline.send(shared::HEAD, Vec::new());
+            let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
+            Head::read(answers.one(head))
+        })
+        .await
+    }
+
+    /// What is deleted may still be in a cache, where nothing depends on its being gone.
+    pub(crate) async fn tidy(&self, now: Timestamp) -> Result<bool, StoreError> {
+        let made_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
+        let tidying = Tidying {
+            now,
+            outbox_before: now - OUTBOX_KEPT,
+            decisions_on_holds_before: HoldId::earliest_at(now - DECISIONS_KEPT - HOLD_TTL_MAX),
+            limit: TIDY_ROWS_MAX,
+        };
+        within(&self.by_key, TIDY_WITHIN, async |connection| {
+            let mut transaction = Transaction::begin(connection);
+            let mut tickets = vec![stay::tidy(transaction.pipeline(), made_before, TIDY_ROWS_MAX)];
+            tickets.extend(shared::tidy(transaction.pipeline(), tidying));
+            let mut answers = transaction.commit(TIDY_WITHIN).await?;
+            Ok(tickets.into_iter().any(|ticket| answers.take(ticket).len() >= TIDY_ROWS_MAX))
+        })
+        .await
+    }
+
+    /// Everything as it stood at one moment. Takes as long as it takes.
+    pub(crate) async fn audit(&self, audit: &mut Audit, of: AuditOf) -> Result<(), StoreError> {
+        // Not given back: if this is dropped half-way, the next one would find itself in the middle of a transaction.
+        let connection = Object::take(self.lists.get().await?);
+        let client = connection.client();
+        let begin = format!("{}; SET LOCAL statement_timeout = 0", pipeline::BEGIN_SNAPSHOT);
+        client.batch_execute(&begin).await.map_err(|error| explain(&error))?;
+        stay::audit_durable(client, &mut audit.stay).await?;
+        if of == AuditOf::Everything {
+            stay::audit_holds(client, &mut audit.stay).await?;
+        }
+        Ok(())
+    }
+}

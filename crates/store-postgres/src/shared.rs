@@ -1,0 +1,249 @@
+//! SQL of what all verticals share: numbers, idempotency keys, the outbox, the count of commits.
+
+use holdfast_core::Timestamp;
+use holdfast_core::id::{HoldId, ID_MAX, IdRange, Sequence};
+use holdfast_core::receipt::{RECEIPT_TTL, Receipt, ReceiptId};
+use holdfast_core::rows::Tables;
+use holdfast_engine::store::OutboxRecord;
+use holdfast_engine::{OutboxEntry, StoreError};
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+use crate::codec::{Col, get};
+use crate::connection::Connection;
+use crate::error::explain;
+use crate::pipeline::{Pipeline, Rows, Ticket, column, params};
+
+/// How many commits there were, when the last one was, and what time it is.
+pub(crate) const HEAD: &str = "SELECT count, last_at, clock_timestamp() FROM commits WHERE only_row";
+pub(crate) const NOW: &str = "SELECT clock_timestamp()";
+const SELECT_SEQUENCES: &str = "SELECT name, next FROM sequence WHERE name = ANY ($1::text[])";
+const SELECT_RECEIPTS: &str = "SELECT caller, key, fingerprint, response, expires_at
+    FROM unnest($1::text[], $2::text[]) AS wanted (caller, key) JOIN idempotency_key USING (caller, key)";
+
+/// Answers with the database's time.
+const COUNT_COMMIT: &str = "SELECT count_commit($1, $2)";
+const WRITE_SEQUENCES: &str = "INSERT INTO sequence SELECT * FROM unnest($1::text[], $2::bigint[])
+    ON CONFLICT (name) DO UPDATE SET next = excluded.next";
+/// A receipt gives way only to one that was made when it had expired, so of two servers that carry out the same request
+/// one is refused.
+const WRITE_RECEIPTS: &str = "WITH written AS (
+        INSERT INTO idempotency_key
+        SELECT caller, key, fingerprint, response, expires_at
+        FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[], $5::timestamptz[])
+            AS receipt (caller, key, fingerprint, response, expires_at)
+        ORDER BY caller, key
+        ON CONFLICT (caller, key) DO UPDATE SET
+            fingerprint = excluded.fingerprint, response = excluded.response, expires_at = excluded.expires_at
+        WHERE idempotency_key.expires_at <= excluded.expires_at - $6 * interval '1 millisecond'
+        RETURNING 1)
+    SELECT expect_version(count(*), $7) FROM written";
+/// Numbers are drawn under the lock of their row, which is kept until the commit: they become visible in order.
+const APPEND_OUTBOX: &str = "WITH drawn AS (
+        INSERT INTO sequence VALUES ('outbox', 1 + $5::bigint) ON CONFLICT (name) DO UPDATE SET next = sequence.next + $5
+        RETURNING next - $5 AS first),
+    appended AS (
+        INSERT INTO outbox
+        SELECT first + position - 1, event_type, user_id, created_at, NULLIF(data, '')::json
+        FROM drawn, unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::text[])
+            WITH ORDINALITY AS entry (event_type, user_id, created_at, data, position))
+    SELECT first FROM drawn";
+
+const OUTBOX_AFTER: &str = "SELECT id, event_type, user_id, created_at, COALESCE(data::text, '') FROM outbox
+    WHERE id > $1 ORDER BY id LIMIT $2";
+const OUTBOX_LAST: &str = "SELECT COALESCE((SELECT next FROM sequence WHERE name = 'outbox'), 1) - 1";
+
+const TIDY_RECEIPTS: &str = "DELETE FROM idempotency_key WHERE (caller, key) IN
+    (SELECT caller, key FROM idempotency_key WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2) RETURNING 1";
+const TIDY_OUTBOX: &str = "DELETE FROM outbox WHERE id IN
+    (SELECT id FROM outbox ORDER BY id LIMIT $2) AND created_at < $1 RETURNING 1";
+const TIDY_DECISIONS: &str = "DELETE FROM hold_decision WHERE (hold_id, attempt) IN
+    (SELECT hold_id, attempt FROM hold_decision WHERE hold_id < $1 ORDER BY hold_id LIMIT $2) RETURNING 1";
+
+pub(crate) const READS: &[&str] = &[HEAD, NOW, SELECT_SEQUENCES, SELECT_RECEIPTS, OUTBOX_LAST];
+pub(crate) const WRITES: &[&str] = &[COUNT_COMMIT, WRITE_SEQUENCES, WRITE_RECEIPTS, APPEND_OUTBOX];
+pub(crate) const TIDIES: &[&str] = &[TIDY_RECEIPTS, TIDY_OUTBOX, TIDY_DECISIONS];
+
+/// Where the database stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    pub(crate) commits: u64,
+    pub(crate) last_at: Timestamp,
+    pub(crate) now: Timestamp,
+}
+
+impl Head {
+    pub(crate) fn read(row: &Row) -> Result<Self, StoreError> {
+        let (Col(commits), Col(last_at), Col(now)) = (get(row, 0)?, get(row, 1)?, get(row, 2)?);
+        Ok(Self { commits, last_at, now })
+    }
+}
+
+/// Rows that were asked for.
+#[derive(Default)]
+pub(crate) struct Asked {
+    sequences: Vec<Sequence>,
+    receipts: Vec<ReceiptId>,
+    sequences_at: Option<Ticket>,
+    receipts_at: Option<Ticket>,
+}
+
+impl Asked {
+    /// Sequences belong to a server that has the database to itself; those that share it draw blocks of numbers.
+    pub(crate) fn ask_sequences(&mut self, pipeline: &mut Pipeline<'_>, tables: &mut Tables) {
+        self.sequences = tables.ids.take_wanted();
+        if !self.sequences.is_empty() {
+            let names = column(&self.sequences, sequence_name);
+            self.sequences_at = Some(pipeline.send(SELECT_SEQUENCES, vec![names]));
+        }
+    }
+
+    pub(crate) fn ask_receipts(&mut self, pipeline: &mut Pipeline<'_>, tables: &mut Tables) {
+        self.receipts = tables.receipts.take_wanted();
+        if !self.receipts.is_empty() {
+            let callers: Vec<_> = self.receipts.iter().map(|id| id.caller.clone()).collect();
+            let keys: Vec<_> = self.receipts.iter().map(|id| id.key.clone()).collect();
+            self.receipts_at = Some(pipeline.send(SELECT_RECEIPTS, params![callers, keys]));
+        }
+    }
+
+    /// Whether rows were asked for that memory does not keep.
+    pub(crate) fn is_beside_memory(&self) -> bool {
+        !self.receipts.is_empty()
+    }
+
+    pub(crate) fn supply(self, answers: &mut Rows, tables: &mut Tables) -> Result<(), StoreError> {
+        if let Some(ticket) = self.sequences_at {
+            let rows = answers.take(ticket);
+            for sequence in self.sequences {
+                let mut next = 1;
+                for row in &rows {
+                    if get::<&str>(row, 0)? == sequence_name(sequence) {
+                        Col(next) = get(row, 1)?;
+                    }
+                }
+                tables.ids.supply(sequence, Some(IdRange { next, last: ID_MAX }));
+            }
+        }
+        if let Some(ticket) = self.receipts_at {
+            for row in answers.take(ticket) {
+                let id = ReceiptId { caller: get(&row, 0)?, key: get(&row, 1)? };
+                let fingerprint = get::<&[u8]>(&row, 2)?.try_into();
+                let fingerprint = fingerprint.map_err(|_| StoreError::Damaged("not a fingerprint".into()))?;
+                let Col(expires_at) = get(&row, 4)?;
+                tables.receipts.supply(id, Some(Receipt { fingerprint, response: get(&row, 3)?, expires_at }));
+            }
+            for id in self.receipts {
+                tables.receipts.supply(id, None);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses the batch unless it builds on commit `expected`. Answers with the database's time.
+pub(crate) fn count_commit(pipeline: &mut Pipeline<'_>, expected: u64, now: Timestamp) -> Ticket {
+    pipeline.send(COUNT_COMMIT, params![Col(expected), Col(now)])
+}
+
+pub(crate) fn write_sequences(pipeline: &mut Pipeline<'_>, tables: &Tables) {
+    let changes = tables.ids.changes();
+    if changes.is_empty() {
+        return;
+    }
+    let names: Vec<_> = changes.iter().map(|change| sequence_name(*change.key)).collect();
+    let next: Vec<_> =
+        changes.iter().map(|change| Col(change.row.expect("sequences are never deleted").next)).collect();
+    pipeline.send(WRITE_SEQUENCES, params![names, next]);
+}
+
+pub(crate) fn write_receipts<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
+    let changes = tables.receipts.changes();
+    if changes.is_empty() {
+        return;
+    }
+    let receipts: Vec<(&'a ReceiptId, &'a Receipt)> = changes
+        .iter()
+        .map(|change| (change.key, change.row.expect("receipts are cleared away by time, not deleted")))
+        .collect();
+    pipeline.send(
+        WRITE_RECEIPTS,
+        vec![
+            column(&receipts, |(id, _)| &*id.caller),
+            column(&receipts, |(id, _)| &*id.key),
+            column(&receipts, |(_, receipt)| &receipt.fingerprint[..]),
+            column(&receipts, |(_, receipt)| &*receipt.response),
+            column(&receipts, |(_, receipt)| Col(receipt.expires_at)),
+            Box::new(RECEIPT_TTL.as_millis() as f64),
+            Box::new(receipts.len() as i64),
+        ],
+    );
+}
+
+/// Appends to the outbox; `None` if there is nothing to append.
+pub(crate) fn append_outbox<'a>(pipeline: &mut Pipeline<'a>, outbox: &'a [OutboxEntry]) -> Option<Ticket> {
+    if outbox.is_empty() {
+        return None;
+    }
+    let entries: Vec<&'a OutboxEntry> = outbox.iter().collect();
+    let values = vec![
+        column(&entries, |entry| entry.event_type),
+        column(&entries, |entry| entry.owner.map(Col)),
+        column(&entries, |entry| Col(entry.at)),
+        column(&entries, |entry| &*entry.data),
+        Box::new(entries.len() as i64),
+    ];
+    Some(pipeline.send(APPEND_OUTBOX, values))
+}
+
+/// The numbers given by [`append_outbox`].
+pub(crate) fn outbox_ids(
+    answers: &Rows,
+    ticket: Option<Ticket>,
+    outbox: &[OutboxEntry],
+) -> Result<Vec<u64>, StoreError> {
+    let Some(ticket) = ticket else { return Ok(Vec::new()) };
+    let Col(first) = get::<Col<u64>>(answers.one(ticket), 0)?;
+    Ok((first..).take(outbox.len()).collect())
+}
+
+pub(crate) async fn outbox_after(lists: &Connection, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+    let limit = limit as i64;
+    let rows = lists.client().query_typed(OUTBOX_AFTER, &[(&Col(id), Type::INT8), (&limit, Type::INT8)]).await;
+    let read = |row: &Row| {
+        let (Col(id), Col(at)) = (get(row, 0)?, get(row, 3)?);
+        let owner = get::<Option<Col<u64>>>(row, 2)?.map(|Col(owner)| owner);
+        Ok(OutboxRecord { id, event_type: get(row, 1)?, owner, at, data: get(row, 4)? })
+    };
+    rows.map_err(|error| explain(&error))?.iter().map(read).collect()
+}
+
+pub(crate) fn ask_outbox_last(pipeline: &mut Pipeline<'_>) -> Ticket {
+    pipeline.send(OUTBOX_LAST, Vec::new())
+}
+
+/// What may be cleared away.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tidying {
+    pub(crate) now: Timestamp,
+    pub(crate) outbox_before: Timestamp,
+    pub(crate) decisions_on_holds_before: HoldId,
+    /// The most to delete of each.
+    pub(crate) limit: usize,
+}
+
+pub(crate) fn tidy(pipeline: &mut Pipeline<'_>, tidying: Tidying) -> [Ticket; 3] {
+    let limit = tidying.limit as i64;
+    [
+        pipeline.send(TIDY_RECEIPTS, params![Col(tidying.now), limit]),
+        pipeline.send(TIDY_OUTBOX, params![Col(tidying.outbox_before), limit]),
+        pipeline.send(TIDY_DECISIONS, params![Col(tidying.decisions_on_holds_before), limit]),
+    ]
+}
+
+pub(crate) fn sequence_name(sequence: Sequence) -> &'static str {
+    match sequence {
+        Sequence::RoomType => "room_type",
+        Sequence::StayReservation => "stay_reservation",
+    }
+}

@@ -1,0 +1,211 @@
+//! The store of a server that has the database to itself: batches through one writer, reads beside it.
+//!
+//! The writer's connection holds the lock that keeps other servers out, so whoever can write is the only one who can.
+//! Memory is trusted only while that connection lives; whatever leaves memory in doubt gives the connection up, and the
+//! next one to come connects anew and compares.
+
+mod batch;
+mod read;
+mod recover;
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use holdfast_core::audit::Audit;
+use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
+use holdfast_core::time::Span;
+use holdfast_core::{Rows, Timestamp};
+use holdfast_engine::store::{OutboxRecord, Page, Session, StayLists, StayReservationFilter, Tier};
+use holdfast_engine::{Memory, Store, StoreError};
+use tokio::sync::{Mutex, OwnedMutexGuard, watch};
+
+use crate::clock::StoreClock;
+use crate::connection::{Connection, Connector};
+use crate::open::{self, Backend, OpenError, PostgresOptions};
+use crate::readers::{AuditOf, Readers};
+
+use batch::Batch;
+
+/// How long one waits for the writer while it is busy or on its way back.
+const WRITER_WITHIN: Duration = Duration::from_secs(2);
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct PostgresStore {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    connector: Arc<Connector>,
+    clock: StoreClock,
+    readers: Readers,
+    writer: Arc<Mutex<Writer>>,
+    /// The writer's connection, for those who only want to know whether it lives.
+    connection: RwLock<Weak<Connection>>,
+    memory: RwLock<Cache>,
+    /// The number of the last commit that memory has taken over.
+    commits: watch::Sender<u64>,
+}
+
+/// Whoever has this may write.
+struct Writer {
+    /// `None` if memory is in doubt: connect anew and compare.
+    connection: Option<Arc<Connection>>,
+    backend: Option<Backend>,
+    /// Memory was found to be wrong, whatever the count of commits says.
+    must_rebuild: bool,
+}
+
+/// Memory, and how often it may have forgotten something.
+struct Cache {
+    memory: Memory,
+    /// Changes whenever cached rows may have been dropped.
+    epoch: u64,
+    forgets_at: Timestamp,
+}
+
+impl std::fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PostgresStore").finish_non_exhaustive()
+    }
+}
+
+impl PostgresStore {
+    /// Takes the database for this server alone, and brings its schema up to date.
+    pub async fn open(options: PostgresOptions) -> Result<Self, OpenError> {
+        let connector = Arc::new(options.connector()?);
+        open::migrate(&connector).await?;
+        let clock = StoreClock::new(options.clock);
+        let taken = recover::take(&connector, &clock, None).await?;
+        let memory = recover::rebuild(&taken.connection, clock.now()).await?;
+        let connection = Arc::new(taken.connection);
+        let shared = Shared {
+            readers: Readers::new(&connector, options.readers_max),
+            connector,
+            connection: RwLock::new(Arc::downgrade(&connection)),
+            writer: Arc::new(Mutex::new(Writer {
+                connection: Some(connection),
+                backend: Some(taken.backend),
+                must_rebuild: false,
+            })),
+            commits: watch::Sender::new(memory.commits),
+            memory: RwLock::new(Cache { memory, epoch: 0, forgets_at: clock.now() }),
+            clock,
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.shared.clock.now()
+    }
+
+    /// How often something was sent to the database and waited for.
+    pub fn round_trips(&self) -> u64 {
+        self.shared.connector.round_trips()
+    }
+}
+
+impl Shared {
+    fn memory(&self) -> RwLockReadGuard<'_, Cache> {
+        self.memory.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn memory_mut(&self) -> RwLockWriteGuard<'_, Cache> {
+        self.memory.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether memory can be trusted: nobody else can have written as long as this connection lives.
+    fn is_fit(&self) -> bool {
+        let connection = self.connection.read().unwrap_or_else(PoisonError::into_inner);
+        connection.upgrade().is_some_and(|connection| !connection.is_closed())
+    }
+
+    /// The writer, fit to write.
+    async fn writer(self: &Arc<Self>) -> Result<OwnedMutexGuard<Writer>, StoreError> {
+        let fit = async {
+            let mut writer = self.writer.clone().lock_owned().await;
+            if writer.connection.as_ref().is_some_and(|connection| !connection.is_closed()) {
+                return Ok(writer);
+            }
+            // Done apart: it may take longer than anybody waits, and the next one shall find it done.
+            let shared = self.clone();
+            let recovering = self.connector.driver().spawn(async move {
+                shared.recover(&mut writer).await?;
+                Ok(writer)
+            });
+            recovering.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+        };
+        let busy = || StoreError::Unavailable("the store is busy or being read again".into());
+        tokio::time::timeout(WRITER_WITHIN, fit).await.unwrap_or_else(|_| Err(busy()))
+    }
+}
+
+impl Cache {
+    /// Takes over a committed batch. Memory forgets only when it is told that time has gone on, so it is told once a
+    /// second, and that is counted.
+    fn absorb(&mut self, committed: &mut Rows, now: Timestamp) {
+        if now < self.forgets_at {
+            self.memory.absorb(committed, Timestamp::default());
+        } else {
+            self.memory.absorb(committed, now);
+            self.forgets_at = now + Span::from_secs(1);
+            self.epoch += 1;
+        }
+    }
+
+    fn replace(&mut self, memory: Memory) {
+        self.memory = memory;
+        self.epoch += 1;
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn begin(&self, _tier: Tier) -> Result<Box<dyn Session>, StoreError> {
+        let writer = self.shared.writer().await?;
+        Ok(Box::new(Batch { shared: self.shared.clone(), writer }))
+    }
+
+    async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        self.shared.read(rows).await
+    }
+
+    async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+        self.shared.readers.outbox_after(id, limit).await
+    }
+
+    async fn outbox_last(&self) -> Result<u64, StoreError> {
+        self.shared.readers.outbox_last().await
+    }
+
+    async fn tidy(&self) -> Result<bool, StoreError> {
+        self.shared.readers.tidy(self.shared.clock.now()).await
+    }
+
+    async fn check(&self) -> Result<(), StoreError> {
+        if !self.shared.is_fit() {
+            drop(self.shared.writer().await?);
+        }
+        self.shared.readers.head().await.map(|_| ())
+    }
+
+    async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
+        self.shared.readers.audit(audit, AuditOf::Everything).await
+    }
+}
+
+#[async_trait]
+impl StayLists for PostgresStore {
+    async fn room_types(&self, page: Page<RoomTypeId>) -> Result<Vec<RoomType>, StoreError> {
+        self.shared.readers.room_types(page).await
+    }
+
+    async fn reservations(
+        &self,
+        filter: StayReservationFilter,
+        page: Page<StayReservationId>,
+    ) -> Result<Vec<StayReservation>, StoreError> {
+        self.shared.readers.reservations(filter, page).await
+    }
+}

@@ -1,0 +1,106 @@
+//! One batch: rows from memory or in one round trip, the commit in one more.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use holdfast_core::table::TableSet as _;
+use holdfast_core::{Rows, Timestamp};
+use holdfast_engine::store::{Committed, Session};
+use holdfast_engine::{OutboxEntry, StoreError};
+use tokio::sync::OwnedMutexGuard;
+
+use super::{Shared, Writer};
+use crate::codec::{Col, get};
+use crate::connection::Connection;
+use crate::error::{NOT_THE_LAST_COMMIT, UNEXPECTED_ROWS, explain};
+use crate::pipeline::{Pipeline, Transaction};
+use crate::readers::READ_WITHIN;
+use crate::{shared, stay};
+
+/// How long a commit may take before its outcome is unknown; less than those who wait for the answer wait.
+const COMMIT_WITHIN: Duration = Duration::from_secs(3);
+
+pub(super) struct Batch {
+    pub(super) shared: Arc<Shared>,
+    pub(super) writer: OwnedMutexGuard<Writer>,
+}
+
+#[async_trait]
+impl Session for Batch {
+    async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        rows.answer_from(&self.shared.memory().memory.rows);
+        if !rows.is_settled() {
+            // Put back only when all is answered: whoever is interrupted leaves no half-read connection behind.
+            let connection = self.take_connection()?;
+            let loaded = tokio::time::timeout(READ_WITHIN, load(&connection, rows)).await;
+            let loaded = loaded.unwrap_or_else(|_| Err(StoreError::Unavailable("PostgreSQL took too long".into())));
+            loaded?;
+            self.writer.connection = Some(connection);
+        }
+        Ok(self.shared.clock.now())
+    }
+
+    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
+        let shared = &self.shared;
+        let (expected, now, asked) = (shared.memory().memory.commits, shared.clock.now(), Instant::now());
+        // From here on memory is in doubt, until we know how it ended.
+        let connection = self.writer.connection.take().ok_or_else(lost)?;
+        let mut transaction = Transaction::begin(&connection);
+        let counted = shared::count_commit(transaction.pipeline(), expected, now);
+        shared::write_sequences(transaction.pipeline(), rows);
+        shared::write_receipts(transaction.pipeline(), rows);
+        stay::write(transaction.pipeline(), &rows.stay);
+        stay::write_holds(transaction.pipeline(), &rows.stay);
+        let appended = shared::append_outbox(transaction.pipeline(), outbox);
+        let answers = match transaction.commit(COMMIT_WITHIN).await {
+            Ok(answers) => answers,
+            Err(error) => {
+                match error.code() {
+                    // The database is not what memory says.
+                    Some(NOT_THE_LAST_COMMIT | UNEXPECTED_ROWS) => self.writer.must_rebuild = true,
+                    // It refused the batch, and all is as it was.
+                    Some(_) => self.writer.connection = Some(connection),
+                    None => drop(connection),
+                }
+                // Those who wait for this commit look again whether it is worth waiting.
+                shared.commits.send_modify(|_| {});
+                return Err(error.into());
+            }
+        };
+        let Col(shown) = get(answers.one(counted), 0)?;
+        let outbox_ids = shared::outbox_ids(&answers, appended, outbox)?;
+        shared.clock.heard(shown, asked);
+        let commits = {
+            let mut cache = shared.memory_mut();
+            cache.absorb(rows, shared.clock.now());
+            cache.memory.commits
+        };
+        shared.commits.send_replace(commits);
+        self.writer.connection = Some(connection);
+        Ok(Committed { outbox_ids, safe: Box::new(|| Ok(())) })
+    }
+}
+
+impl Batch {
+    fn take_connection(&mut self) -> Result<Arc<Connection>, StoreError> {
+        self.writer.connection.take().ok_or_else(lost)
+    }
+}
+
+fn lost() -> StoreError {
+    StoreError::Unavailable("the connection to PostgreSQL was lost".into())
+}
+
+/// Loads what is wanted, in one round trip. Nobody else writes, so it need not be one snapshot.
+pub(super) async fn load(connection: &Connection, rows: &mut Rows) -> Result<(), StoreError> {
+    let mut pipeline = Pipeline::new(connection);
+    let mut asked = (shared::Asked::default(), stay::Asked::default());
+    asked.0.ask_sequences(&mut pipeline, rows);
+    asked.0.ask_receipts(&mut pipeline, rows);
+    asked.1.ask_durable(&mut pipeline, &mut rows.stay);
+    asked.1.ask_holds(&mut pipeline, &mut rows.stay);
+    let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
+    asked.0.supply(&mut answers, rows)?;
+    asked.1.supply(&mut answers, &mut rows.stay, &mut stay::Seen::default())
+}

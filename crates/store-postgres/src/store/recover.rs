@@ -1,0 +1,81 @@
+//! Taking the database, at the start and after the connection was lost, and making memory anew from it.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+use holdfast_core::Timestamp;
+use holdfast_engine::{Memory, StoreError};
+
+use super::{Shared, Writer};
+use crate::clock::StoreClock;
+use crate::connection::{Connection, Connector, Purpose};
+use crate::error::explain;
+use crate::open::{self, Backend, OpenError, Tenancy};
+use crate::pipeline::{self, Pipeline};
+use crate::readers::CONTROL;
+use crate::shared::{self, Head};
+use crate::stay;
+
+/// Holds are remembered in slices.
+const REBUILD_SLICE: usize = 10_000;
+
+const STATEMENTS: &[&[&str]] = &[CONTROL, shared::READS, shared::WRITES, stay::READS, stay::WRITES];
+
+/// A connection that has the database to itself.
+pub(super) struct Taken {
+    pub(super) connection: Connection,
+    pub(super) backend: Backend,
+    pub(super) commits: u64,
+}
+
+pub(super) async fn take(
+    connector: &Connector,
+    clock: &StoreClock,
+    previous: Option<&Backend>,
+) -> Result<Taken, OpenError> {
+    let connection = connector.connect(Purpose::ByKey, STATEMENTS).await?;
+    let backend = open::lock(&connection, Tenancy::Alone, previous).await?;
+    // Only now: before it had the lock, somebody else may have been writing.
+    let asked = Instant::now();
+    let mut pipeline = Pipeline::new(&connection);
+    let head = pipeline.send(shared::HEAD, Vec::new());
+    let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
+    let head = Head::read(answers.one(head))?;
+    clock.heard(head.now, asked);
+    clock.not_before(head.last_at);
+    Ok(Taken { connection, backend, commits: head.commits })
+}
+
+/// Memory as the database has it. Nobody writes meanwhile.
+pub(super) async fn rebuild(connection: &Connection, now: Timestamp) -> Result<Memory, StoreError> {
+    let client = connection.client();
+    let begin = format!("{}; SET LOCAL statement_timeout = 0", pipeline::BEGIN_SNAPSHOT);
+    client.batch_execute(&begin).await.map_err(|error| explain(&error))?;
+    let mut pipeline = Pipeline::new(connection);
+    let head = pipeline.send(shared::HEAD, Vec::new());
+    let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
+    let mut memory = Memory::new(Head::read(answers.one(head))?.commits, now);
+    stay::live_holds(client, Memory::live_from(now), now, REBUILD_SLICE, |holds| memory.remember(holds, now)).await?;
+    client.batch_execute(pipeline::COMMIT).await.map_err(|error| explain(&error))?;
+    Ok(memory)
+}
+
+impl Shared {
+    /// After the connection was lost or given up: takes the database again and compares. The database knows.
+    pub(super) async fn recover(&self, writer: &mut Writer) -> Result<(), StoreError> {
+        writer.connection = None;
+        let taken = take(&self.connector, &self.clock, writer.backend.as_ref()).await?;
+        if writer.must_rebuild || taken.commits != self.memory().memory.commits {
+            let memory = rebuild(&taken.connection, self.clock.now()).await?;
+            let commits = memory.commits;
+            self.memory_mut().replace(memory);
+            self.commits.send_replace(commits);
+            tracing::warn!("read the store again: it was not as it was left");
+        }
+        let connection = Arc::new(taken.connection);
+        *self.connection.write().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&connection);
+        *writer = Writer { connection: Some(connection), backend: Some(taken.backend), must_rebuild: false };
+        tracing::info!("connected to PostgreSQL again");
+        Ok(())
+    }
+}

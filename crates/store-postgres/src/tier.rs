@@ -1,0 +1,236 @@
+//! The durable tier of servers that share a database and keep live rows elsewhere: no memory, nothing locked while a
+//! batch is decided, versions compared at the commit.
+//!
+//! Every connection that writes holds the lock that keeps out a server that wants the database to itself.
+
+mod numbers;
+mod session;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use holdfast_core::audit::Audit;
+use holdfast_core::id::HoldId;
+use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
+use holdfast_core::{Rows, Timestamp};
+use holdfast_engine::StoreError;
+use holdfast_engine::store::{OutboxRecord, Page, StayReservationFilter};
+
+use crate::clock::StoreClock;
+use crate::codec::{Col, get};
+use crate::connection::{Connection, Connector, Purpose};
+use crate::error::explain;
+use crate::open::{self, OpenError, PostgresOptions};
+use crate::pipeline::{self, Pipeline, Transaction, params};
+use crate::pool::{Manager, Pool, within};
+use crate::readers::{AuditOf, CONTROL, READ_WITHIN, Readers};
+use crate::{shared, stay};
+
+use numbers::Numbers;
+pub use session::{Decision, DurableSession};
+
+/// Batches in the making at once: the engine has one, and what is resolved beside it needs few.
+const BATCHES_MAX: usize = 4;
+/// How long a transaction may take before its outcome is unknown; less than those who wait for the answer wait.
+const COMMIT_WITHIN: Duration = Duration::from_secs(3);
+
+/// Does nothing if there is a decision already, and waits for one that is about to be committed.
+const DECIDE_ABORTED: &str = "INSERT INTO hold_decision VALUES ($1, $2, NULL, clock_timestamp())
+    ON CONFLICT (hold_id, attempt) DO NOTHING";
+const DECIDED: &str = "SELECT reservation_id FROM hold_decision WHERE hold_id = $1 AND attempt = $2";
+
+const STATEMENTS: &[&[&str]] = &[
+    CONTROL,
+    open::JOINS,
+    &[DECIDE_ABORTED, DECIDED],
+    numbers::STATEMENTS,
+    session::STATEMENTS,
+    shared::READS,
+    shared::WRITES,
+    stay::READS,
+    stay::WRITES,
+    stay::LOCKS,
+];
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct DurableTier {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    connector: Arc<Connector>,
+    clock: StoreClock,
+    readers: Readers,
+    batches: Pool,
+    numbers: Numbers,
+}
+
+impl std::fmt::Debug for DurableTier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DurableTier").finish_non_exhaustive()
+    }
+}
+
+impl DurableTier {
+    /// Joins the servers that share the database, and brings its schema up to date.
+    pub async fn open(options: PostgresOptions) -> Result<Self, OpenError> {
+        let connector = Arc::new(options.connector()?);
+        open::migrate(&connector).await?;
+        let manager =
+            Manager { connector: connector.clone(), purpose: Purpose::ByKey, statements: STATEMENTS, joins: true };
+        let shared = Shared {
+            readers: Readers::new(&connector, options.readers_max),
+            batches: Pool::new(manager, BATCHES_MAX),
+            connector,
+            clock: StoreClock::new(options.clock),
+            numbers: Numbers::default(),
+        };
+        // Joins now, so that a refusal is heard at the start.
+        drop(shared.batches.get().await?);
+        let tier = Self { shared: Arc::new(shared) };
+        tier.tell_time().await?;
+        Ok(tier)
+    }
+
+    /// Supplies wanted rows of durable tables as they stand now, and tells the database's time. Live rows and numbers
+    /// stay wanted.
+    pub async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        let Shared { readers, clock, .. } = &*self.shared;
+        let asked = Instant::now();
+        let load = async |connection: &Connection| load(connection, rows, &mut stay::Seen::default()).await;
+        clock.heard(within(&readers.by_key, READ_WITHIN, load).await?, asked);
+        Ok(clock.now())
+    }
+
+    /// Begins a batch.
+    pub async fn begin(&self) -> Result<DurableSession, StoreError> {
+        let connection = self.shared.batches.get().await?;
+        Ok(DurableSession::new(self.shared.clone(), connection))
+    }
+
+    /// Settles what became of an attempt to confirm a hold: nothing, unless it was confirmed. From then on it cannot be.
+    /// Says as which reservation it was confirmed.
+    pub async fn decide_aborted(&self, hold: HoldId, attempt: u32) -> Result<Option<u64>, StoreError> {
+        let decide = async |connection: &Connection| {
+            let mut transaction = Transaction::begin(connection);
+            let pipeline = transaction.pipeline();
+            pipeline.send(DECIDE_ABORTED, params![Col(hold), Col(attempt)]);
+            let decided = pipeline.send(DECIDED, params![Col(hold), Col(attempt)]);
+            // A reservation counts also when it was another attempt that made it, or its decision was cleared away.
+            let confirmed = stay::ask_confirmed(pipeline, &[hold]);
+            let mut answers = transaction.commit(COMMIT_WITHIN).await?;
+            let reservation = get::<Option<Col<u64>>>(answers.one(decided), 0)?;
+            let confirmed = stay::confirmed(&mut answers, confirmed)?;
+            Ok(reservation.map(|Col(number)| number).or(confirmed.first().map(|(_, number)| *number)))
+        };
+        within(&self.shared.batches, COMMIT_WITHIN + READ_WITHIN, decide).await
+    }
+
+    /// Which of these holds became reservations, and which ones.
+    pub async fn confirmed_as(&self, holds: &[HoldId]) -> Result<Vec<(HoldId, u64)>, StoreError> {
+        let ask = async |connection: &Connection| {
+            let mut pipeline = Pipeline::new(connection);
+            let confirmed = stay::ask_confirmed(&mut pipeline, holds);
+            let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
+            stay::confirmed(&mut answers, confirmed)
+        };
+        within(&self.shared.readers.by_key, READ_WITHIN, ask).await
+    }
+
+    /// The database's time.
+    pub fn now(&self) -> Timestamp {
+        self.shared.clock.now()
+    }
+
+    /// How often something was sent to the database and waited for.
+    pub fn round_trips(&self) -> u64 {
+        self.shared.connector.round_trips()
+    }
+
+    /// Durable events after a number, in order.
+    pub async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+        self.shared.readers.outbox_after(id, limit).await
+    }
+
+    /// The number of the last durable event; 0 if there is none.
+    pub async fn outbox_last(&self) -> Result<u64, StoreError> {
+        self.shared.readers.outbox_last().await
+    }
+
+    /// Deletes a bounded amount of what nobody can ask for any more. Says whether there may be more to delete.
+    pub async fn tidy(&self) -> Result<bool, StoreError> {
+        self.tell_time().await?;
+        self.shared.readers.tidy(self.now()).await
+    }
+
+    /// Whether batches can be committed.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        drop(self.shared.batches.get().await?);
+        self.tell_time().await
+    }
+
+    /// Shows every durable record to the auditor: all but holds.
+    pub async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
+        self.shared.readers.audit(audit, AuditOf::AllButHolds).await
+    }
+
+    pub async fn room_types(&self, page: Page<RoomTypeId>) -> Result<Vec<RoomType>, StoreError> {
+        self.shared.readers.room_types(page).await
+    }
+
+    pub async fn reservations(
+        &self,
+        filter: StayReservationFilter,
+        page: Page<StayReservationId>,
+    ) -> Result<Vec<StayReservation>, StoreError> {
+        self.shared.readers.reservations(filter, page).await
+    }
+
+    async fn tell_time(&self) -> Result<(), StoreError> {
+        let asked = Instant::now();
+        let head = self.shared.readers.head().await?;
+        self.shared.clock.heard(head.now, asked);
+        self.shared.clock.not_before(head.last_at);
+        Ok(())
+    }
+}
+
+/// Loads what is wanted of durable tables, as it stood at one moment, in one round trip. Tells the database's time.
+async fn load(connection: &Connection, rows: &mut Rows, seen: &mut stay::Seen) -> Result<Timestamp, StoreError> {
+    let mut pipeline = Pipeline::new(connection);
+    let asked = Asked::ask(&mut pipeline, rows);
+    let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
+    asked.supply(&mut answers, rows, seen)
+}
+
+/// A snapshot that was asked for.
+struct Asked {
+    now: pipeline::Ticket,
+    shared: shared::Asked,
+    stay: stay::Asked,
+}
+
+impl Asked {
+    fn ask(pipeline: &mut Pipeline<'_>, rows: &mut Rows) -> Self {
+        pipeline.send(pipeline::BEGIN_SNAPSHOT, Vec::new());
+        let now = pipeline.send(shared::NOW, Vec::new());
+        let mut asked = Self { now, shared: shared::Asked::default(), stay: stay::Asked::default() };
+        asked.shared.ask_receipts(pipeline, rows);
+        asked.stay.ask_durable(pipeline, &mut rows.stay);
+        pipeline.send(pipeline::COMMIT, Vec::new());
+        asked
+    }
+
+    fn supply(
+        self,
+        answers: &mut pipeline::Rows,
+        rows: &mut Rows,
+        seen: &mut stay::Seen,
+    ) -> Result<Timestamp, StoreError> {
+        self.shared.supply(answers, rows)?;
+        self.stay.supply(answers, &mut rows.stay, seen)?;
+        let Col(now) = get(answers.one(self.now), 0)?;
+        Ok(now)
+    }
+}

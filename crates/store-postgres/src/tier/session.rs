@@ -1,0 +1,177 @@
+//! One batch of a server among several: loads without locking, and commits only if nothing that it rests on has moved.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use deadpool::managed::Object;
+use holdfast_core::id::{HoldId, IdRange, Sequence};
+use holdfast_core::table::TableSet as _;
+use holdfast_core::{Rows, Timestamp};
+use holdfast_engine::{OutboxEntry, StoreError};
+
+use super::{Asked, COMMIT_WITHIN, Shared, numbers};
+use crate::codec::Col;
+use crate::error::{CommitError, UNEXPECTED_ROWS, explain};
+use crate::pipeline::{Pipeline, Transaction, column, params};
+use crate::pool::Manager;
+use crate::readers::READ_WITHIN;
+use crate::{shared, stay};
+
+/// A batch that was decided on rows older than this is not committed: its server was stopped in between, and what it
+/// knows of live rows may have been decided upon by others.
+const LOADED_BEFORE_MAX: Duration = Duration::from_secs(10);
+
+const EXPECT_FRESH: &str = "SELECT expect_fresh($1, $2 * interval '1 millisecond')";
+const INSERT_DECISIONS: &str = "INSERT INTO hold_decision
+    SELECT hold_id, attempt, reservation_id, clock_timestamp()
+    FROM unnest($1::uuid[], $2::integer[], $3::bigint[]) AS decision (hold_id, attempt, reservation_id)
+    ORDER BY hold_id, attempt";
+
+pub(super) const STATEMENTS: &[&str] = &[EXPECT_FRESH, INSERT_DECISIONS];
+
+/// What a row that is there twice is called.
+const UNIQUE_VIOLATION: &str = "23505";
+
+/// An attempt to confirm a hold has led to a reservation. It counts only if nobody has decided otherwise before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    pub hold: HoldId,
+    pub attempt: u32,
+    pub reservation: u64,
+}
+
+/// One batch in the making. Dropping it without commit leaves nothing behind.
+pub struct DurableSession {
+    shared: Arc<Shared>,
+    /// `None` once it is good for nothing any more.
+    connection: Option<Object<Manager>>,
+    seen: stay::Seen,
+    /// When the first rows were loaded, by the database's clock.
+    loaded_at: Option<Timestamp>,
+    /// Numbers in the hands of this batch.
+    drawn: BTreeMap<Sequence, IdRange>,
+}
+
+impl std::fmt::Debug for DurableSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DurableSession").field("seen", &self.seen).finish_non_exhaustive()
+    }
+}
+
+impl DurableSession {
+    pub(super) fn new(shared: Arc<Shared>, connection: Object<Manager>) -> Self {
+        Self {
+            shared,
+            connection: Some(connection),
+            seen: stay::Seen::default(),
+            loaded_at: None,
+            drawn: BTreeMap::new(),
+        }
+    }
+
+    /// Supplies wanted rows of durable tables as they stand now, and numbers; tells the database's time. Live rows stay
+    /// wanted.
+    pub async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        // Put back only when all is answered: whoever is interrupted leaves no half-read connection behind.
+        let connection = self.connection.take().ok_or_else(lost)?;
+        let asked_at = Instant::now();
+        let mut pipeline = Pipeline::new(&connection);
+        let mut drawings = Vec::new();
+        for sequence in rows.ids.take_wanted() {
+            match self.shared.numbers.take(sequence) {
+                Some(range) => {
+                    self.drawn.insert(sequence, range);
+                    rows.ids.supply(sequence, Some(range));
+                }
+                None => drawings.push(numbers::draw(&mut pipeline, sequence)),
+            }
+        }
+        let asked = Asked::ask(&mut pipeline, rows);
+        let Ok(answers) = tokio::time::timeout(READ_WITHIN, pipeline.answers()).await else {
+            drop(Object::take(connection));
+            return Err(StoreError::Unavailable("PostgreSQL took too long".into()));
+        };
+        self.connection = Some(connection);
+        let mut answers = answers.check().map_err(|error| explain(&error))?;
+        for drawing in drawings {
+            let (sequence, range) = drawing.drawn(&answers)?;
+            self.drawn.insert(sequence, range);
+            rows.ids.supply(sequence, Some(range));
+        }
+        let now = asked.supply(&mut answers, rows, &mut self.seen)?;
+        self.loaded_at.get_or_insert(now);
+        self.shared.clock.heard(now, asked_at);
+        Ok(self.shared.clock.now())
+    }
+
+    /// Writes all changes of durable tables, the decisions and the outbox, all or nothing; answers with the numbers of
+    /// the outbox entries. [`StoreError::Conflict`] if anything that was read has moved, or if one of the attempts was
+    /// decided to be aborted: decide again on fresh rows.
+    pub async fn commit(
+        &mut self,
+        rows: &Rows,
+        outbox: &[OutboxEntry],
+        decisions: &[Decision],
+    ) -> Result<Vec<u64>, StoreError> {
+        // What it has drawn is not drawn again, however this ends.
+        for change in rows.ids.changes() {
+            self.drawn.insert(*change.key, *change.row.expect("sequences are never deleted"));
+        }
+        let is_empty = outbox.is_empty() && decisions.is_empty();
+        if is_empty && !rows.receipts.has_changes() && !stay::has_durable_changes(&rows.stay) {
+            return Ok(Vec::new());
+        }
+        let connection = self.connection.take().ok_or_else(lost)?;
+        let mut transaction = Transaction::begin(&connection);
+        let pipeline = transaction.pipeline();
+        if let Some(loaded_at) = self.loaded_at {
+            pipeline.send(EXPECT_FRESH, params![Col(loaded_at), LOADED_BEFORE_MAX.as_millis() as f64]);
+        }
+        self.seen.lock(pipeline, &rows.stay);
+        insert_decisions(pipeline, decisions);
+        shared::write_receipts(pipeline, rows);
+        stay::write(pipeline, &rows.stay);
+        // Last: from here to the commit all other servers' events wait.
+        let appended = shared::append_outbox(pipeline, outbox);
+        let committed = transaction.commit(COMMIT_WITHIN).await;
+        if let Err(CommitError::Unknown(_)) = committed {
+            drop(Object::take(connection));
+        } else {
+            self.connection = Some(connection);
+        }
+        let answers = committed.map_err(explain_commit)?;
+        shared::outbox_ids(&answers, appended, outbox)
+    }
+}
+
+impl Drop for DurableSession {
+    fn drop(&mut self) {
+        for (sequence, range) in std::mem::take(&mut self.drawn) {
+            self.shared.numbers.give_back(sequence, range);
+        }
+    }
+}
+
+fn insert_decisions<'a>(pipeline: &mut Pipeline<'a>, decisions: &'a [Decision]) {
+    if !decisions.is_empty() {
+        let values = vec![
+            column(decisions, |decision| Col(decision.hold)),
+            column(decisions, |decision| Col(decision.attempt)),
+            column(decisions, |decision| Col(decision.reservation)),
+        ];
+        pipeline.send(INSERT_DECISIONS, values);
+    }
+}
+
+/// A row that was not there when it was looked for is there now, or the other way round: somebody else was first.
+fn explain_commit(error: CommitError) -> StoreError {
+    match error.code() {
+        Some(UNIQUE_VIOLATION | UNEXPECTED_ROWS) => StoreError::Conflict,
+        _ => error.into(),
+    }
+}
+
+fn lost() -> StoreError {
+    StoreError::Unavailable("the connection to PostgreSQL was lost".into())
+}

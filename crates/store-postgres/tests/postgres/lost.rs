@@ -1,0 +1,106 @@
+//! Connections that are cut, and a database that goes away and comes back.
+
+use std::time::{Duration, Instant};
+
+use holdfast_core::Command;
+use holdfast_engine::{Refused, Store};
+use holdfast_testkit::{PostgresOptions as ServerOptions, PostgresServer};
+
+use crate::support::{confirm, connect, counts, create, cut_all, database, findings, number, open, place, run};
+
+/// Tries again as long as it is certain that nothing happened.
+async fn run_until_back<C: Command + Clone>(store: &dyn Store, command: C) -> Result<C::Outcome, Refused> {
+    let began = Instant::now();
+    loop {
+        match run(store, command.clone()).await {
+            Err(Refused::StoreUnavailable(_)) if began.elapsed() < Duration::from_secs(10) => {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            done => return done,
+        }
+    }
+}
+
+#[tokio::test]
+async fn connections_cut_between_batches_are_made_again_and_nothing_is_lost() {
+    let database = database();
+    let (store, _) = open(database.url()).await;
+    let client = connect(database.url()).await;
+    run(&store, create(20)).await.unwrap();
+    let hold = run(&store, place(1)).await.unwrap();
+    for round in 1..10 {
+        cut_all(&client).await;
+        run_until_back(&store, place(round + 1)).await.unwrap();
+        cut_all(&client).await;
+        while store.check().await.is_err() {}
+        assert_eq!(counts(&store).await, (20, 0, round as u32 + 1));
+    }
+    run(&store, confirm(&hold)).await.unwrap();
+    assert_eq!(number(&client, "SELECT count(*) FROM stay_hold").await, 10);
+    assert_eq!(findings(&store).await, [""; 0]);
+}
+
+/// Cut at random moments, a command may fail with certainty, or in doubt. What the database has afterwards must agree
+/// with what was said: all that was answered, none that was refused, each at most once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_cut_during_batches_leave_nothing_done_twice_or_half() {
+    let database = database();
+    let (store, _) = open(database.url()).await;
+    run(&store, create(100_000)).await.unwrap();
+    let url = database.url().to_owned();
+    let cutter = tokio::spawn(async move {
+        let client = connect(&url).await;
+        for round in 0..40_u64 {
+            tokio::time::sleep(Duration::from_micros(20_000 + round * 731 % 30_000)).await;
+            cut_all(&client).await;
+        }
+    });
+    let (mut placed, mut unsure, mut user) = (Vec::new(), Vec::new(), 0);
+    while !cutter.is_finished() {
+        user += 1;
+        match run(&store, place(user)).await {
+            Ok(hold) => placed.push(hold.id),
+            Err(Refused::StoreUnavailable(_)) => tokio::time::sleep(Duration::from_millis(1)).await,
+            Err(Refused::OutcomeUnknown) => unsure.push(user),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    cutter.await.unwrap();
+    while store.check().await.is_err() {}
+    let client = connect(database.url()).await;
+    let rows = client.query("SELECT id::text, user_id FROM stay_hold", &[]).await.unwrap();
+    let found: std::collections::HashMap<String, i64> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+    for id in &placed {
+        assert!(found.contains_key(&id.to_string()), "{id} was answered and is gone");
+    }
+    let unsure_and_done = found.values().filter(|user| unsure.contains(&(**user as u64))).count();
+    assert_eq!(found.len(), placed.len() + unsure_and_done);
+    assert_eq!(counts(&store).await, (100_000, 0, found.len() as u32), "memory is what the database has");
+    assert_eq!(number(&client, "SELECT count FROM commits").await, 1 + found.len() as i64);
+    assert_eq!(findings(&store).await, [""; 0]);
+    assert!(placed.len() > 10, "{} placed", placed.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_goes_away_is_missed_at_once_and_found_again() {
+    let server = PostgresServer::start(&ServerOptions { durable: true }).unwrap();
+    let database = server.postgres().database();
+    let (store, _) = open(database.url()).await;
+    run(&store, create(10)).await.unwrap();
+    let first = run(&store, place(1)).await.unwrap();
+    for round in 2..4 {
+        server.stop_immediate();
+        let began = Instant::now();
+        for _ in 0..20 {
+            let refused = run(&store, place(round)).await.unwrap_err();
+            assert!(matches!(refused, Refused::StoreUnavailable(_)), "{refused:?}");
+            assert!(store.check().await.is_err());
+        }
+        assert!(began.elapsed() < Duration::from_secs(2), "{:?} for 40 calls", began.elapsed());
+        server.restart().unwrap();
+        run_until_back(&store, place(round)).await.unwrap();
+        assert_eq!(counts(&store).await, (10, 0, round as u32));
+    }
+    run(&store, confirm(&first)).await.unwrap();
+    assert_eq!(findings(&store).await, [""; 0]);
+}

@@ -1,0 +1,190 @@
+//! The store of both tiers: live rows in Redis, durable ones in PostgreSQL. No commit covers both; what has to be true of
+//! them together is seen to by the steps of a command and the order of reads.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use holdfast_core::audit::Audit;
+use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
+use holdfast_core::{Rows, Timestamp};
+use holdfast_engine::store::{
+    Committed, OutboxRecord, Page, Resolved, Session, StayLists, StayReservationFilter, Tier,
+};
+use holdfast_engine::{OutboxEntry, Store, StoreError};
+use holdfast_store_postgres::{Decision, DurableSession, DurableTier};
+
+use crate::fault::{Faults, Point};
+use crate::live::{LiveTier, Seen};
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct ClusterStore {
+    live: LiveTier,
+    durable: DurableTier,
+    faults: Option<Arc<dyn Faults>>,
+}
+
+impl std::fmt::Debug for ClusterStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClusterStore").field("live", &self.live).finish_non_exhaustive()
+    }
+}
+
+impl ClusterStore {
+    pub fn new(live: LiveTier, durable: DurableTier) -> Self {
+        Self { live, durable, faults: None }
+    }
+
+    /// For tests.
+    #[must_use]
+    pub fn with_faults(self, faults: Arc<dyn Faults>) -> Self {
+        Self { faults: Some(faults), ..self }
+    }
+
+    pub fn live(&self) -> &LiveTier {
+        &self.live
+    }
+
+    pub fn durable(&self) -> &DurableTier {
+        &self.durable
+    }
+
+    /// Live rows first, durable ones second: the other way round, a hold that is confirmed in between would be counted
+    /// neither as held nor as reserved.
+    async fn load(&self, rows: &mut Rows, seen: &mut Seen) -> Result<Timestamp, StoreError> {
+        let now = self.live.load(rows, seen).await?;
+        self.reach(Point::LiveLoaded).await?;
+        self.durable.read(rows).await?;
+        self.reach(Point::DurableRead).await?;
+        Ok(now)
+    }
+
+    async fn reach(&self, point: Point) -> Result<(), StoreError> {
+        match &self.faults {
+            Some(faults) => faults.at(point).await,
+            None => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl Store for ClusterStore {
+    fn is_split(&self) -> bool {
+        true
+    }
+
+    async fn begin(&self, tier: Tier) -> Result<Box<dyn Session>, StoreError> {
+        match tier {
+            Tier::Whole => unreachable!("no commit covers both tiers"),
+            Tier::Live => Ok(Box::new(LiveSession { store: self.clone(), seen: Seen::default() })),
+            Tier::Durable => {
+                let session = self.durable.begin().await?;
+                Ok(Box::new(RecordSession { store: self.clone(), session }))
+            }
+        }
+    }
+
+    async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        self.load(rows, &mut Seen::default()).await
+    }
+
+    async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+        self.durable.outbox_after(id, limit).await
+    }
+
+    async fn outbox_last(&self) -> Result<u64, StoreError> {
+        self.durable.outbox_last().await
+    }
+
+    async fn tidy(&self) -> Result<bool, StoreError> {
+        // Live rows go by themselves.
+        self.durable.tidy().await
+    }
+
+    /// Writing first that a try was given up makes sure that no confirmation of it can come later: it waits for one that
+    /// is on its way, and loses to it. Finding nothing would prove nothing.
+    async fn resolve(&self) -> Result<Vec<Resolved>, StoreError> {
+        let mut resolved = Vec::new();
+        let abandoned = self.live.abandoned().await?;
+        self.reach(Point::AbandonedListed).await?;
+        for (kind, of) in abandoned {
+            let record = self.durable.decide_aborted(of.hold, of.attempt.0).await?;
+            self.reach(Point::AbandonedDecided).await?;
+            resolved.push(Resolved { kind, of, record });
+        }
+        Ok(resolved)
+    }
+
+    async fn check(&self) -> Result<(), StoreError> {
+        self.durable.check().await?;
+        self.live.check().await
+    }
+
+    async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
+        self.durable.audit(audit).await
+    }
+}
+
+#[async_trait]
+impl StayLists for ClusterStore {
+    async fn room_types(&self, page: Page<RoomTypeId>) -> Result<Vec<RoomType>, StoreError> {
+        self.durable.room_types(page).await
+    }
+
+    async fn reservations(
+        &self,
+        filter: StayReservationFilter,
+        page: Page<StayReservationId>,
+    ) -> Result<Vec<StayReservation>, StoreError> {
+        self.durable.reservations(filter, page).await
+    }
+}
+
+/// A commit of live rows.
+struct LiveSession {
+    store: ClusterStore,
+    seen: Seen,
+}
+
+#[async_trait]
+impl Session for LiveSession {
+    async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        self.store.load(rows, &mut self.seen).await
+    }
+
+    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
+        assert!(outbox.is_empty(), "durable events come with durable rows");
+        self.store.reach(Point::LiveDecided).await?;
+        self.store.live.commit(rows, &self.seen).await?;
+        self.store.reach(Point::LiveCommitted).await?;
+        Ok(Committed { outbox_ids: Vec::new(), safe: Box::new(|| Ok(())) })
+    }
+}
+
+/// A commit of durable rows. Live rows are only looked at.
+struct RecordSession {
+    store: ClusterStore,
+    session: DurableSession,
+}
+
+#[async_trait]
+impl Session for RecordSession {
+    async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        let now = self.store.live.load(rows, &mut Seen::default()).await?;
+        self.session.load(rows).await?;
+        self.store.reach(Point::RecordLoaded).await?;
+        Ok(now)
+    }
+
+    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
+        let changes = rows.decisions.changes();
+        let decided = changes.iter().filter_map(|change| Some((change.key, change.row?)));
+        let decisions: Vec<Decision> = decided
+            .map(|(of, decided)| Decision { hold: of.hold, attempt: of.attempt.0, reservation: decided.record })
+            .collect();
+        self.store.reach(Point::RecordDecided).await?;
+        let outbox_ids = self.session.commit(rows, outbox, &decisions).await?;
+        self.store.reach(Point::RecordCommitted).await?;
+        Ok(Committed { outbox_ids, safe: Box::new(|| Ok(())) })
+    }
+}

@@ -1,0 +1,208 @@
+//! Something goes wrong at every wait between the stores: an error, a delay during which everything else goes on, the death
+//! of the server. Whatever it was: nothing is sold twice, no confirmation is lost, and nothing is left over.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use holdfast_core::audit::Audit;
+use holdfast_core::hold::Status;
+use holdfast_core::rejection::Rejection;
+use holdfast_core::time::Span;
+use holdfast_engine::{Clock as _, Refused, Store as _, StoreError};
+use holdfast_store_redis::fault::{Faults, Point};
+
+use crate::support::{Cluster, Server, TTL, rejected};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Harm {
+    Error,
+    Delay,
+    Death,
+}
+
+/// Does harm once, at one point. The dead stay dead.
+struct Trap {
+    point: Point,
+    harm: Harm,
+    sprung: AtomicBool,
+    dead: AtomicBool,
+}
+
+#[async_trait]
+impl Faults for Trap {
+    async fn at(&self, point: Point) -> Result<(), StoreError> {
+        // What was sent may have been done; whoever sent it cannot know.
+        let gone = |what: &str| match point {
+            Point::LiveCommitted | Point::RecordCommitted => Err(StoreError::OutcomeUnknown(what.into())),
+            _ => Err(StoreError::Unavailable(what.into())),
+        };
+        if self.dead.load(Ordering::SeqCst) {
+            return gone("dead");
+        }
+        if point != self.point || self.sprung.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        match self.harm {
+            Harm::Error => gone("a fault"),
+            Harm::Delay => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                Ok(())
+            }
+            Harm::Death => {
+                self.dead.store(true, Ordering::SeqCst);
+                gone("killed")
+            }
+        }
+    }
+}
+
+async fn broken_server(cluster: &Cluster, point: Point, harm: Harm) -> (Server, Arc<Trap>) {
+    let trap = Arc::new(Trap { point, harm, sprung: AtomicBool::new(false), dead: AtomicBool::new(false) });
+    let server = cluster.server().await;
+    (Server { store: server.store.with_faults(trap.clone()), ..server }, trap)
+}
+
+/// Ends whatever is unfinished, and checks that what is there is what must be.
+async fn check(server: &Server, what: &str) {
+    server.resolve().await;
+    assert_eq!(server.resolve().await, 0, "{what}: something is still unfinished");
+    let mut audit = Audit::new(server.clock.now());
+    server.store.audit(&mut audit).await.unwrap();
+    assert_eq!(audit.finish(), [""; 0], "{what}");
+}
+
+async fn for_each_fault(mut test: impl AsyncFnMut(&Cluster, &Server, &Server, &str)) {
+    let mut sprung = Vec::new();
+    for point in Point::ALL {
+        for harm in [Harm::Error, Harm::Delay, Harm::Death] {
+            let cluster = Cluster::new();
+            let healthy = cluster.server().await;
+            let (broken, trap) = broken_server(&cluster, point, harm).await;
+            let what = format!("{harm:?} at {point:?}");
+            test(&cluster, &broken, &healthy, &what).await;
+            check(&healthy, &what).await;
+            if trap.sprung.load(Ordering::SeqCst) {
+                sprung.push(point);
+            }
+        }
+    }
+    assert!(!sprung.is_empty(), "a test in which nothing goes wrong shows nothing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn placing_and_whatever_goes_wrong() {
+    for_each_fault(async |cluster, broken, healthy, what| {
+        let room_type = healthy.room_type(2).await;
+        healthy.place(1, room_type).await.unwrap();
+        let placed = broken.place(2, room_type).await;
+        let night = healthy.night(room_type).await;
+        match &placed {
+            Ok(_) => assert_eq!(night.held, 2, "{what}: told, so it is there"),
+            Err(Refused::StoreUnavailable(_)) => assert_eq!(night.held, 1, "{what}: nothing changed"),
+            Err(Refused::OutcomeUnknown) => assert!((1..=2).contains(&night.held), "{what}"),
+            Err(other) => panic!("{what}: {other}"),
+        }
+        assert!(night.held + night.reserved <= 2, "{what}: {night:?}");
+        cluster.clock.advance(TTL + Span::from_secs(1));
+        assert_eq!(healthy.night(room_type).await.available, 2, "{what}: time frees everything");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn confirming_and_whatever_goes_wrong() {
+    for_each_fault(async |cluster, broken, healthy, what| {
+        let room_type = healthy.room_type(1).await;
+        let hold = healthy.place(1, room_type).await.unwrap();
+        let confirmed = broken.confirm(hold.id).await;
+        // Nobody else gets the room, in whatever state the hold is left.
+        assert!(healthy.place(2, room_type).await.is_err(), "{what}");
+        healthy.resolve().await;
+        match confirmed {
+            Ok(reservation) => {
+                let again = rejected(healthy.confirm(hold.id).await);
+                let reservation = Some(reservation.id.get());
+                assert_eq!(again, Rejection::StayHoldAlreadyProcessed { reservation }, "{what}");
+            }
+            // Its sender asks again, and hears what happened, or makes it happen.
+            Err(Refused::StoreUnavailable(_) | Refused::OutcomeUnknown) => match healthy.confirm(hold.id).await {
+                Ok(_) | Err(Refused::Rejected(Rejection::StayHoldAlreadyProcessed { reservation: Some(_) })) => {}
+                other => panic!("{what}: {other:?}"),
+            },
+            Err(other) => panic!("{what}: {other}"),
+        }
+        cluster.clock.advance(TTL + Span::from_secs(1));
+        let night = healthy.night(room_type).await;
+        assert_eq!((night.reserved, night.held), (1, 0), "{what}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelling_and_whatever_goes_wrong() {
+    for_each_fault(async |_, broken, healthy, what| {
+        let room_type = healthy.room_type(1).await;
+        let hold = healthy.place(1, room_type).await.unwrap();
+        let cancelled = broken.cancel(hold.id).await;
+        let night = healthy.night(room_type).await;
+        match cancelled {
+            Ok(()) => assert_eq!(night.held, 0, "{what}"),
+            Err(Refused::StoreUnavailable(_)) => assert_eq!(night.held, 1, "{what}"),
+            Err(Refused::OutcomeUnknown) => {}
+            Err(other) => panic!("{what}: {other}"),
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lowering_and_whatever_goes_wrong() {
+    for_each_fault(async |cluster, broken, healthy, what| {
+        let room_type = healthy.room_type(3).await;
+        healthy.place(1, room_type).await.unwrap();
+        broken.lower(room_type, 1).await.ok();
+        let night = healthy.night(room_type).await;
+        assert!(night.held <= night.total_quantity, "{what}: {night:?}");
+        let more = healthy.place(2, room_type).await;
+        assert!(more.is_err() || night.total_quantity == 3, "{what}: {more:?}");
+        // A limit that nobody took back ends by time.
+        cluster.clock.advance(TTL + Span::from_secs(1));
+        let night = healthy.night(room_type).await;
+        for user in 0..u64::from(night.total_quantity) {
+            healthy.place(10 + user, room_type).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn resolving_and_whatever_goes_wrong() {
+    for_each_fault(async |_, broken, healthy, what| {
+        let cluster_hold = {
+            let room_type = healthy.room_type(1).await;
+            let hold = healthy.place(1, room_type).await.unwrap();
+            (room_type, hold)
+        };
+        let (room_type, hold) = cluster_hold;
+        // A server that dies right after it has pinned the hold, or right after the confirmation was recorded.
+        let trap =
+            |point| Trap { point, harm: Harm::Death, sprung: AtomicBool::new(false), dead: AtomicBool::new(false) };
+        for point in [Point::LiveCommitted, Point::RecordCommitted] {
+            let dying = healthy.store.clone().with_faults(Arc::new(trap(point)));
+            Server { store: dying, ..healthy.clone() }.confirm(hold.id).await.unwrap_err();
+            if let Ok(resolved) = broken.store.resolve().await {
+                for one in resolved {
+                    let settle = holdfast_core::stay::hold::SettleHold { of: one.of, record: one.record };
+                    broken.run(settle).await.ok();
+                }
+            }
+            healthy.resolve().await;
+        }
+        let night = healthy.night(room_type).await;
+        assert_eq!((night.reserved, night.held), (1, 0), "{what}: recorded once");
+        assert_eq!(hold.status(hold.created_at), Status::Held);
+    })
+    .await;
+}

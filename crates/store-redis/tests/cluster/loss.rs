@@ -1,0 +1,90 @@
+//! When Redis is away, comes back, or comes back with nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdfast_core::rejection::Rejection;
+use holdfast_core::time::Span;
+use holdfast_engine::{Refused, Store as _};
+use holdfast_store_postgres::{DurableTier, PostgresOptions};
+use holdfast_store_redis::{ClusterStore, LiveOptions, LiveTier, OnLoss};
+use holdfast_testkit::{Place, Profile, RedisOptions, RedisServer};
+
+use crate::support::{Cluster, Server, TTL, rejected, tomorrow};
+
+/// A cluster whose Redis is its own, to be killed.
+fn cluster_on(redis: &RedisServer) -> Cluster {
+    let Place::Cluster { database, .. } = Place::new(Profile::Cluster) else { unreachable!("it is a cluster") };
+    let place = Place::Cluster { database, redis_url: redis.url().to_owned(), prefix: String::new() };
+    Cluster::at(place)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_redis_is_away_calls_fail_fast_and_say_so_and_afterwards_all_is_as_it_was() {
+    let redis = RedisServer::start(&RedisOptions { appendonly: true }).unwrap();
+    let cluster = cluster_on(&redis);
+    let server = cluster.server().await;
+    let room_type = server.room_type(2).await;
+    let hold = server.place(1, room_type).await.unwrap();
+
+    redis.kill();
+    let began = std::time::Instant::now();
+    let refused = server.place(2, room_type).await.unwrap_err();
+    assert!(matches!(&refused, Refused::StoreUnavailable(why) if why.contains("Redis")), "{refused}");
+    assert!(server.store.check().await.unwrap_err().to_string().contains("Redis"));
+    assert!(began.elapsed() < Duration::from_secs(5), "every wait has a bound");
+
+    redis.restart().unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    server.confirm(hold.id).await.unwrap();
+    assert_eq!(server.night(room_type).await.available, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_holds_are_sold_again_and_confirmed_stock_stays_exact() {
+    let redis = RedisServer::start(&RedisOptions { appendonly: false }).unwrap();
+    let cluster = cluster_on(&redis);
+    let (a, b) = (cluster.server().await, cluster.server().await);
+    let room_type = a.room_type(2).await;
+    let confirmed = a.place(1, room_type).await.unwrap();
+    a.confirm(confirmed.id).await.unwrap();
+    let lost = b.place(2, room_type).await.unwrap();
+
+    redis.kill();
+    redis.restart().unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let winner = a.place(3, room_type).await.unwrap();
+    assert_eq!(rejected(b.place(4, room_type).await), Rejection::RoomNotAvailable { date: tomorrow() });
+    assert_eq!(rejected(b.confirm(lost.id).await), Rejection::StayHoldNotFound, "the loser gets a clear answer");
+    b.confirm(winner.id).await.unwrap();
+    let night = b.night(room_type).await;
+    assert_eq!((night.reserved, night.held), (2, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_quarantine_no_new_holds_are_taken_for_one_ttl() {
+    let redis = RedisServer::start(&RedisOptions { appendonly: false }).unwrap();
+    let cluster = cluster_on(&redis);
+    let Place::Cluster { database, redis_url, .. } = &cluster.place else { unreachable!("it is a cluster") };
+    let options = PostgresOptions { clock: Some(cluster.clock.clone()), ..PostgresOptions::new(database.url()) };
+    let durable = DurableTier::open(options).await.unwrap();
+    let live = LiveTier::new(LiveOptions {
+        url: redis_url.clone(),
+        prefix: String::new(),
+        on_loss: OnLoss::Quarantine(TTL),
+        abandoned_after: Span::from_millis(0),
+        nonce: 7,
+        clock: Some(cluster.clock.clone()),
+    });
+    let server = Server { store: ClusterStore::new(live.unwrap(), durable), clock: Arc::clone(&cluster.clock) };
+    let room_type = server.room_type(2).await;
+    server.place(1, room_type).await.unwrap();
+
+    redis.kill();
+    redis.restart().unwrap();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let refused = rejected(server.place(2, room_type).await);
+    assert!(matches!(refused, Rejection::HoldsSuspended { .. }), "{refused:?}");
+    cluster.clock.advance(TTL);
+    server.place(2, room_type).await.unwrap();
+}

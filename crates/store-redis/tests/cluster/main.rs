@@ -1,0 +1,9 @@
+//! Two servers on one PostgreSQL and one Redis: what each sees of the other, what happens when one dies between two
+//! steps, when Redis forgets, and how often the servers are asked.
+#![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+mod faults;
+mod loss;
+mod support;
+mod trips;
+mod two_servers;

@@ -1,0 +1,148 @@
+//! Servers without HTTP: a store each, on the same place, with one clock that the test sets.
+
+use std::sync::Arc;
+
+use holdfast_core::actor::Actor;
+use holdfast_core::id::{HoldId, UserId};
+use holdfast_core::stay::availability::{NightAvailability, availability};
+use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold, SettleHold};
+use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, RoomTypeDraft};
+use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayHold, StayReservation};
+use holdfast_core::time::Span;
+use holdfast_core::{Command, Context, Limits, Rejection, Rows, Stop, Timestamp, stay};
+use holdfast_engine::{Answer, Batch, Clock as _, ManualClock, NoSink, Refused, Store as _};
+use holdfast_store_redis::ClusterStore;
+use holdfast_testkit::{Place, Profile};
+use jiff::civil::{Date, date};
+use uuid::Uuid;
+
+pub(crate) const TODAY: Date = date(2027, 3, 1);
+pub(crate) const TTL: Span = Span::from_secs(600);
+
+/// What several servers share.
+pub(crate) struct Cluster {
+    pub(crate) place: Place,
+    pub(crate) clock: Arc<ManualClock>,
+}
+
+impl Cluster {
+    pub(crate) fn new() -> Self {
+        Self::at(Place::new(Profile::Cluster))
+    }
+
+    pub(crate) fn at(place: Place) -> Self {
+        let noon: jiff::Timestamp = "2027-03-01T03:00:00Z".parse().unwrap();
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(noon.as_millisecond())));
+        Self { place, clock }
+    }
+
+    /// Starts a server. Whatever is unfinished has lost its server at once, when it is asked.
+    pub(crate) async fn server(&self) -> Server {
+        let store = self.place.open_cluster(self.clock.clone(), Span::from_millis(0)).await;
+        Server { store, clock: self.clock.clone() }
+    }
+}
+
+/// One server.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) store: ClusterStore,
+    pub(crate) clock: Arc<ManualClock>,
+}
+
+fn limits() -> Limits {
+    Limits { holds_per_user_max: 1_000, stay: stay::Limits { hold_ttl: TTL } }
+}
+
+impl Server {
+    pub(crate) async fn run<C: Command>(&self, command: C) -> Result<C::Outcome, Refused> {
+        let mut batch = Batch::default();
+        let pending = batch.add(command, None);
+        batch.run(&self.store, &NoSink, &limits()).await;
+        match pending.await.unwrap()? {
+            Answer::Fresh(outcome) => Ok(outcome),
+            Answer::Kept(_) | Answer::Replayed(_) => panic!("there was no key"),
+        }
+    }
+
+    pub(crate) async fn room_type(&self, total_quantity: u32) -> RoomTypeId {
+        let draft = RoomTypeDraft {
+            name: Some("객실".into()),
+            total_quantity: Some(total_quantity),
+            base_price: Some(100),
+            ..RoomTypeDraft::default()
+        };
+        self.run(CreateRoomType(draft)).await.unwrap().id
+    }
+
+    pub(crate) async fn lower(&self, id: RoomTypeId, total_quantity: u32) -> Result<(), Refused> {
+        let draft = RoomTypeDraft { total_quantity: Some(total_quantity), ..RoomTypeDraft::default() };
+        self.run(ChangeRoomType { id, draft }).await.map(|_| ())
+    }
+
+    pub(crate) async fn place(&self, user: u64, room_type: RoomTypeId) -> Result<StayHold, Refused> {
+        self.run(place(user, room_type)).await
+    }
+
+    pub(crate) async fn confirm(&self, id: HoldId) -> Result<StayReservation, Refused> {
+        self.run(ConfirmHold { id, actor: Actor::Admin }).await
+    }
+
+    pub(crate) async fn cancel(&self, id: HoldId) -> Result<(), Refused> {
+        self.run(CancelHold { id, actor: Actor::Admin }).await
+    }
+
+    /// Ends what a dead server left, as the server's job does.
+    pub(crate) async fn resolve(&self) -> usize {
+        let resolved = self.store.resolve().await.unwrap();
+        for one in &resolved {
+            self.run(SettleHold { of: one.of, record: one.record }).await.unwrap();
+        }
+        resolved.len()
+    }
+
+    /// The one night there is.
+    pub(crate) async fn night(&self, room_type: RoomTypeId) -> NightAvailability {
+        let mut rows = Rows::default();
+        let limits = limits();
+        loop {
+            let at = Context { now: self.clock.now(), limits: &limits };
+            match availability(&mut rows, &at, room_type, tomorrow(), next_day(tomorrow())) {
+                Ok(found) => return found.nights[0],
+                Err(Stop::Missing) => self.store.read(&mut rows).await.unwrap(),
+                Err(other) => panic!("{other:?}"),
+            };
+        }
+    }
+}
+
+pub(crate) fn place(user: u64, room_type: RoomTypeId) -> PlaceHold {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let mut random = [0; 10];
+    random[..8].copy_from_slice(&number.to_le_bytes());
+    PlaceHold {
+        random,
+        user: UserId::new(user).unwrap(),
+        room_type,
+        check_in: tomorrow(),
+        check_out: next_day(tomorrow()),
+        client_key: ClientHoldKey::Uuid(Uuid::from_u64_pair(number, 0)),
+    }
+}
+
+pub(crate) fn tomorrow() -> Date {
+    next_day(TODAY)
+}
+
+fn next_day(date: Date) -> Date {
+    date.tomorrow().unwrap()
+}
+
+pub(crate) fn rejected<T: std::fmt::Debug>(result: Result<T, Refused>) -> Rejection {
+    match result {
+        Err(Refused::Rejected(rejection)) => rejection,
+        other => panic!("not refused by a rule: {other:?}"),
+    }
+}

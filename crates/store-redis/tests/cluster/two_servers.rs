@@ -1,0 +1,98 @@
+//! What two servers see of each other.
+
+use holdfast_core::rejection::Rejection;
+use holdfast_core::time::Span;
+use holdfast_engine::Refused;
+
+use crate::support::{Cluster, TTL, rejected, tomorrow};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_does_the_other_sees_at_once() {
+    let cluster = Cluster::new();
+    let (a, b) = (cluster.server().await, cluster.server().await);
+    let room_type = a.room_type(1).await;
+    let hold = a.place(1, room_type).await.unwrap();
+    assert_eq!(rejected(b.place(2, room_type).await), Rejection::RoomNotAvailable { date: tomorrow() });
+    let reservation = b.confirm(hold.id).await.unwrap();
+    let night = a.night(room_type).await;
+    assert_eq!((night.reserved, night.held, night.available), (1, 0, 0));
+    let again = rejected(a.confirm(hold.id).await);
+    assert_eq!(again, Rejection::StayHoldAlreadyProcessed { reservation: Some(reservation.id.get()) });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hundred_people_at_two_servers_get_exactly_what_there_is() {
+    let cluster = Cluster::new();
+    let servers = [cluster.server().await, cluster.server().await];
+    let room_type = servers[0].room_type(37).await;
+    let mut tasks = tokio::task::JoinSet::new();
+    for user in 1..=200_u64 {
+        let server = servers[user as usize % 2].clone();
+        tasks.spawn(async move {
+            // Somebody else may be first many times over; who waits long enough gets an answer.
+            loop {
+                match server.place(user, room_type).await {
+                    Ok(hold) if user % 3 == 0 => return server.confirm(hold.id).await.map(|_| ()).is_ok(),
+                    Ok(_) => return true,
+                    Err(Refused::LockTimeout) => {}
+                    Err(Refused::Rejected(_)) => return false,
+                    Err(other) => panic!("{other}"),
+                }
+            }
+        });
+    }
+    let got = tasks.join_all().await.into_iter().filter(|got| *got).count();
+    let night = servers[0].night(room_type).await;
+    assert_eq!((got, night.reserved + night.held, night.available), (37, 37, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_ends_by_time_alone_and_cannot_be_confirmed_after() {
+    let cluster = Cluster::new();
+    let (a, b) = (cluster.server().await, cluster.server().await);
+    let room_type = a.room_type(1).await;
+    let hold = a.place(1, room_type).await.unwrap();
+    cluster.clock.advance(TTL);
+    assert_eq!(rejected(b.confirm(hold.id).await), Rejection::StayHoldExpired);
+    cluster.clock.advance(Span::from_secs(1));
+    b.place(2, room_type).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fewer_rooms_than_are_held_or_reserved_are_refused_wherever_they_are_held() {
+    let cluster = Cluster::new();
+    let (a, b) = (cluster.server().await, cluster.server().await);
+    let room_type = a.room_type(5).await;
+    a.place(1, room_type).await.unwrap();
+    let hold = b.place(2, room_type).await.unwrap();
+    a.confirm(hold.id).await.unwrap();
+    assert_eq!(rejected(b.lower(room_type, 1).await), Rejection::RoomsInUse { date: tomorrow(), in_use: 2 });
+    a.lower(room_type, 2).await.unwrap();
+    assert_eq!(rejected(b.place(3, room_type).await), Rejection::RoomNotAvailable { date: tomorrow() });
+    b.lower(room_type, 4).await.unwrap();
+    a.place(3, room_type).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lowering_and_placing_at_once_never_leave_a_hold_without_a_room() {
+    for round in 0..10 {
+        let cluster = Cluster::new();
+        let (a, b) = (cluster.server().await, cluster.server().await);
+        let room_type = a.room_type(6).await;
+        let placing = async {
+            let mut holds = Vec::new();
+            for user in 1..=6 {
+                if let Ok(hold) = a.place(user, room_type).await {
+                    holds.push(hold.id);
+                }
+            }
+            holds
+        };
+        let (holds, lowered) = tokio::join!(placing, b.lower(room_type, 3));
+        let night = a.night(room_type).await;
+        assert!(night.held <= night.total_quantity, "round {round}: {night:?}, lowered: {lowered:?}");
+        for hold in holds {
+            a.confirm(hold).await.unwrap_or_else(|error| panic!("round {round}: a live hold is refused: {error}"));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! A store of each profile, empty and private, with a clock that the test sets.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use holdfast_core::time::Span;
+use holdfast_engine::{Clock, Store};
+use holdfast_store_postgres::{DurableTier, PostgresOptions, PostgresStore};
+use holdfast_store_redis::live::ABANDONED_AFTER;
+use holdfast_store_redis::{ClusterStore, LiveOptions, LiveTier, OnLoss};
+use holdfast_store_sqlite::{OpenOptions, SqliteStore};
+use tempfile::TempDir;
+
+use crate::{TestDatabase, postgres, random, redis};
+
+/// What Holdfast keeps its rows in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    Embedded,
+    Postgres,
+    Cluster,
+}
+
+impl Profile {
+    pub const ALL: [Self; 3] = [Self::Embedded, Self::Postgres, Self::Cluster];
+}
+
+/// Where the rows of a test lie. Gone when dropped.
+#[derive(Debug)]
+pub enum Place {
+    Embedded(TempDir),
+    Postgres(TestDatabase),
+    Cluster { database: TestDatabase, redis_url: String, prefix: String },
+}
+
+/// Temporary files need not wait for a disk.
+const MEMORY_DIRECTORY: &str = "/dev/shm";
+
+impl Place {
+    pub fn new(profile: Profile) -> Self {
+        match profile {
+            Profile::Embedded => {
+                let parent = Some(PathBuf::from(MEMORY_DIRECTORY)).filter(|path| path.is_dir());
+                let directory = tempfile::tempdir_in(parent.unwrap_or_else(std::env::temp_dir));
+                Self::Embedded(directory.expect("a directory can be made"))
+            }
+            Profile::Postgres => Self::Postgres(database()),
+            Profile::Cluster => {
+                Self::Cluster { database: database(), redis_url: redis().url().to_owned(), prefix: redis().prefix() }
+            }
+        }
+    }
+
+    /// Opens the store that lies here, as a server does when it starts.
+    pub async fn open(&self, clock: Arc<dyn Clock>) -> Arc<dyn Store> {
+        match self {
+            Self::Embedded(directory) => {
+                let options = OpenOptions { durable: false, ..OpenOptions::new(directory.path()) };
+                Arc::new(SqliteStore::open(options, clock).expect("the store opens"))
+            }
+            Self::Postgres(database) => {
+                let options = PostgresOptions { clock: Some(clock), ..PostgresOptions::new(database.url()) };
+                Arc::new(PostgresStore::open(options).await.expect("the store opens"))
+            }
+            Self::Cluster { .. } => Arc::new(self.open_cluster(clock, ABANDONED_AFTER).await),
+        }
+    }
+
+    /// Opens the store of two tiers that lies here. What is unfinished for `abandoned_after` has lost its server.
+    pub async fn open_cluster(&self, clock: Arc<dyn Clock>, abandoned_after: Span) -> ClusterStore {
+        let Self::Cluster { database, redis_url, prefix } = self else { panic!("{self:?} is no cluster") };
+        let options = PostgresOptions { clock: Some(clock.clone()), ..PostgresOptions::new(database.url()) };
+        let durable = DurableTier::open(options).await.expect("the database opens");
+        let live = LiveTier::new(LiveOptions {
+            url: redis_url.clone(),
+            prefix: prefix.clone(),
+            on_loss: OnLoss::Resume,
+            abandoned_after,
+            nonce: random(),
+            clock: Some(clock),
+        });
+        ClusterStore::new(live.expect("the address of Redis"), durable)
+    }
+}
+
+/// An empty database with all tables.
+fn database() -> TestDatabase {
+    postgres().database_from("holdfast", async |url| {
+        let opened = DurableTier::open(PostgresOptions::new(url)).await;
+        opened.expect("the tables are made");
+    })
+}
