@@ -81,7 +81,7 @@ impl Databases {
     }
 }
 
-async fn connect(url: &str) -> anyhow::Result<Client> {
+pub(crate) async fn connect(url: &str) -> anyhow::Result<Client> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.context("connecting to PostgreSQL")?;
     tokio::spawn(connection);
     Ok(client)

@@ -4,6 +4,7 @@
 mod databases;
 mod locking;
 mod ours;
+mod postgres;
 mod redis;
 mod script;
 mod servers;

@@ -1,16 +1,17 @@
 //! The PostgreSQL and the Redis that everything is measured on: private ones that end with the benchmark, or those given.
 
-use holdfast_testkit::{PostgresOptions, PostgresServer, RedisOptions, RedisServer};
+use holdfast_testkit::{RedisOptions, RedisServer};
 
 use super::Args;
 use super::databases::Databases;
+use super::postgres::Postgres;
 use super::redis::Redis;
 
 pub(crate) struct Servers {
     pub databases: Databases,
     pub redis: Redis,
     /// Stopped and removed with this value.
-    private_postgres: Option<PostgresServer>,
+    private_postgres: Option<Postgres>,
     private_redis: Option<RedisServer>,
 }
 
@@ -18,13 +19,13 @@ impl Servers {
     pub(crate) async fn start(args: &Args) -> anyhow::Result<Self> {
         let private_postgres = match args.database_url {
             Some(_) => None,
-            None => Some(PostgresServer::start(&PostgresOptions { durable: true })?),
+            None => Some(Postgres::start().await?),
         };
         let private_redis = match args.redis_url {
             Some(_) => None,
             None => Some(RedisServer::start(&RedisOptions { appendonly: true })?),
         };
-        let database_url = private_postgres.as_ref().map(|server| server.postgres().url());
+        let database_url = private_postgres.as_ref().map(|server| server.url.clone());
         let databases = Databases::at(database_url.or(args.database_url.clone()).unwrap_or_default()).await?;
         let redis_url = private_redis.as_ref().map(RedisServer::url).or(args.redis_url.as_deref());
         let redis = Redis::at(redis_url.unwrap_or_default()).await?;
