@@ -1,5 +1,5 @@
 //! `holdfast bench stores`: ours on PostgreSQL, and on PostgreSQL with Redis, beside what one would write by hand on the
-//! same servers. First with nothing stored, then with many old reservations.
+//! same servers; with nothing stored, and with many old reservations.
 
 mod databases;
 mod locking;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// How long each line of the table is measured [default: 6s].
     #[arg(long, value_parser = super::duration)]
     time: Option<Duration>,
-    /// How many old reservations pile up for the second half [default: 1000000].
+    /// How many old reservations pile up [default: 1000000].
     #[arg(long)]
     reservations: Option<u32>,
     /// For trying it: half a second per line, 50,000 reservations.
@@ -98,17 +98,13 @@ async fn measure_all(args: &Args, servers: &Servers) -> anyhow::Result<Results> 
     println!("{:?} per line, {} connections to ours, all on this machine\n", args.time(), args.connections);
     let bench = Bench { args, servers, people: Arc::default() };
 
-    let busy = busy("preparing");
+    let busy = busy("reservations pile up");
     let locking = locking::create(&servers.databases).await?;
     let ours = if args.baselines_only { None } else { Some(ours::create(&servers.databases).await?) };
     let empty = Stored { locking, ours };
+    let full = bench.pile_up(&empty).await?;
     busy.finish_and_clear();
-    let start = bench.phase(&empty).await?;
-
-    let busy = self::busy("reservations pile up");
-    let piled = bench.pile_up(&empty).await?;
-    busy.finish_and_clear();
-    let after = bench.phase(&piled).await?;
+    let (start, after) = bench.measure_in_turn(&empty, &full).await?;
     Ok(Results::new(settings, args.reservations(), &start, &after))
 }
 
@@ -126,21 +122,20 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Baselines, ours, and the baselines again, so that a machine that slows down or speeds up shows.
-    async fn phase(&self, stored: &Stored) -> anyhow::Result<Phase> {
+    /// Baselines, ours, and the baselines again, so that a machine that slows down or speeds up shows; and each first
+    /// with nothing stored and at once with all, so that it cannot slow down much in between.
+    async fn measure_in_turn(&self, empty: &Stored, full: &Stored) -> anyhow::Result<(Phase, Phase)> {
         let baselines = [Contender::Locking, Contender::Script];
         let ours = [Contender::Postgres, Contender::PostgresRedis];
-        let mut phase = Phase::default();
-        for contender in baselines.into_iter().chain(ours).chain(baselines.into_iter().rev()) {
-            if stored.ours.is_none() && ours.contains(&contender) {
-                continue;
-            }
+        let ours = if empty.ours.is_some() { ours.as_slice() } else { &[] };
+        let (mut start, mut after) = (Phase::default(), Phase::default());
+        for contender in baselines.iter().chain(ours).chain(baselines.iter().rev()) {
             for work in contender.works() {
-                let measured = self.measure(contender, *work, stored).await?;
-                phase.add(contender, *work, measured);
+                start.add(*contender, *work, self.measure(*contender, *work, empty).await?);
+                after.add(*contender, *work, self.measure(*contender, *work, full).await?);
             }
         }
-        Ok(phase)
+        Ok((start, after))
     }
 
     async fn measure(&self, contender: Contender, work: Work, stored: &Stored) -> anyhow::Result<Measured> {
