@@ -21,6 +21,15 @@ impl Server {
         Self::start(|listen| ["serve", "--data", data, "--listen", listen].map(str::to_owned).to_vec())
     }
 
+    /// On a database, with live holds in Redis if one is given.
+    pub(crate) fn holdfast_on(database_url: &str, redis_url: Option<&str>) -> anyhow::Result<Self> {
+        Self::start(|listen| {
+            let redis = redis_url.map(|url| ["--redis-url", url]).into_iter().flatten();
+            let args = ["serve", "--database-url", database_url, "--listen", listen].into_iter().chain(redis);
+            args.map(str::to_owned).collect()
+        })
+    }
+
     pub(crate) fn ceiling() -> anyhow::Result<Self> {
         Self::start(|listen| ["bench", "ceiling", "--listen", listen].map(str::to_owned).to_vec())
     }

@@ -1,57 +1,49 @@
-//! The load: connections that each send a request, wait for the answer, and send the next.
-//!
-//! It speaks just enough HTTP/1.1 for our own servers, to take as little of the machine as it can from them.
+//! The measurement: clients that each do a round, and the next when it is done, for a given time.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
 use hdrhistogram::Histogram;
 use indicatif::{ProgressBar, ProgressStyle};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 
 /// What one measurement gave.
 pub(crate) struct Measured {
-    /// Rounds of the scenario per second.
+    /// Rounds per second, of all clients together.
     pub per_second: f64,
     /// Of single requests, in microseconds.
     pub latency: Histogram<u64>,
 }
 
-/// One connection's part: does one round each time it is called.
-pub(crate) trait Scenario: Send + 'static {
-    fn round(&mut self, connection: &mut Connection) -> impl Future<Output = anyhow::Result<()>> + Send;
+/// Somebody with a connection.
+pub(crate) trait Client: Send + 'static {
+    /// Sends what makes one round, and waits for the answers.
+    fn round(&mut self) -> impl Future<Output = anyhow::Result<()>> + Send;
+
+    /// Where rounds write down how long their requests took.
+    fn latency(&mut self) -> &mut Histogram<u64>;
 }
 
-/// Runs `connections` scenarios at once, first unmeasured for a fifth of `time`.
-pub(crate) async fn measure<S: Scenario>(
-    name: &str,
-    address: SocketAddr,
-    connections: usize,
-    time: Duration,
-    scenario: impl Fn(usize) -> S,
-) -> anyhow::Result<Measured> {
+/// Lets all clients work at once, first unmeasured for a fifth of `time`.
+pub(crate) async fn measure<C: Client>(name: &str, time: Duration, clients: Vec<C>) -> anyhow::Result<Measured> {
     let (measuring, stop, rounds) =
         (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-    let mut tasks = Vec::new();
-    for index in 0..connections {
-        let mut connection = Connection::open(address).await?;
-        let mut scenario = scenario(index);
+    // If the measurement is given up, so are they.
+    let mut tasks = JoinSet::new();
+    for mut client in clients {
         let (measuring, stop, rounds) = (measuring.clone(), stop.clone(), rounds.clone());
-        tasks.push(tokio::spawn(async move {
+        tasks.spawn(async move {
             while !stop.load(Ordering::Relaxed) {
-                scenario.round(&mut connection).await?;
+                client.round().await?;
                 if measuring.load(Ordering::Relaxed) {
                     rounds.fetch_add(1, Ordering::Relaxed);
                 } else {
-                    connection.latency.reset();
+                    client.latency().reset();
                 }
             }
-            anyhow::Ok(connection.latency)
-        }));
+            anyhow::Ok(client.latency().clone())
+        });
     }
     tokio::time::sleep(time / 5).await;
     measuring.store(true, Ordering::Relaxed);
@@ -60,8 +52,8 @@ pub(crate) async fn measure<S: Scenario>(
     let (done, elapsed) = (rounds.load(Ordering::Relaxed), began.elapsed());
     stop.store(true, Ordering::Relaxed);
     let mut latency = Histogram::new(3)?;
-    for task in tasks {
-        latency.add(task.await??)?;
+    while let Some(ended) = tasks.join_next().await {
+        latency.add(ended??)?;
     }
     Ok(Measured { per_second: done as f64 / elapsed.as_secs_f64(), latency })
 }
@@ -77,91 +69,4 @@ async fn show_progress(name: &str, time: Duration, rounds: &AtomicU64) {
         bar.set_position(began.elapsed().as_millis() as u64);
     }
     bar.finish_and_clear();
-}
-
-pub(crate) struct Connection {
-    socket: TcpStream,
-    /// What was received; the last answer's body is the part `body`.
-    received: Vec<u8>,
-    body: std::ops::Range<usize>,
-    request: Vec<u8>,
-    latency: Histogram<u64>,
-}
-
-impl Connection {
-    pub(crate) async fn open(address: SocketAddr) -> anyhow::Result<Self> {
-        let socket = TcpStream::connect(address).await?;
-        socket.set_nodelay(true)?;
-        Ok(Self {
-            socket,
-            received: Vec::with_capacity(16 << 10),
-            body: 0..0,
-            request: Vec::with_capacity(4 << 10),
-            latency: Histogram::new(3)?,
-        })
-    }
-
-    /// `user` is named in a header, if anyone is.
-    pub(crate) async fn post(&mut self, path: &str, user: Option<u64>, body: &[u8]) -> anyhow::Result<u16> {
-        use std::io::Write as _;
-        self.request.clear();
-        write!(self.request, "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n")?;
-        if let Some(user) = user {
-            write!(self.request, "x-user-id: {user}\r\n")?;
-        }
-        write!(self.request, "content-length: {}\r\n\r\n", body.len())?;
-        self.request.extend_from_slice(body);
-        self.exchange().await
-    }
-
-    pub(crate) async fn get(&mut self, path: &str) -> anyhow::Result<u16> {
-        use std::io::Write as _;
-        self.request.clear();
-        write!(self.request, "GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n")?;
-        self.exchange().await
-    }
-
-    /// The body of the last answer.
-    pub(crate) fn body(&self) -> &[u8] {
-        &self.received[self.body.clone()]
-    }
-
-    async fn exchange(&mut self) -> anyhow::Result<u16> {
-        let began = Instant::now();
-        self.socket.write_all(&self.request).await?;
-        self.received.clear();
-        let (status, head) = loop {
-            if self.socket.read_buf(&mut self.received).await? == 0 {
-                bail!("the server closed the connection");
-            }
-            if let Some(end) = find(&self.received, b"\r\n\r\n") {
-                break (status(&self.received)?, end + 4);
-            }
-        };
-        let length = content_length(&self.received[..head]).unwrap_or(0);
-        while self.received.len() < head + length {
-            if self.socket.read_buf(&mut self.received).await? == 0 {
-                bail!("the server closed the connection");
-            }
-        }
-        self.body = head..head + length;
-        self.latency.record(began.elapsed().as_micros() as u64)?;
-        Ok(status)
-    }
-}
-
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
-}
-
-fn status(head: &[u8]) -> anyhow::Result<u16> {
-    let digits = head.get(9..12).context("not an HTTP answer")?;
-    Ok(std::str::from_utf8(digits)?.parse()?)
-}
-
-fn content_length(head: &[u8]) -> Option<usize> {
-    let name = b"content-length: ";
-    let start = find(head, name)? + name.len();
-    let end = start + find(&head[start..], b"\r\n")?;
-    std::str::from_utf8(&head[start..end]).ok()?.parse().ok()
 }

@@ -2,9 +2,12 @@
 
 mod ceiling;
 mod child;
+mod holds;
+mod http;
 mod load;
 mod report;
 mod stays;
+mod stores;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,6 +26,8 @@ pub(crate) struct Args {
 enum What {
     /// Stays on the embedded store, beside an empty handler with the same JSON in and out.
     Stays(StaysArgs),
+    /// Holds on PostgreSQL and Redis, beside a transaction and a script written by hand on the same servers.
+    Stores(stores::Args),
     /// The empty handler itself; started by the others.
     #[command(hide = true)]
     Ceiling(ceiling::Args),
@@ -48,6 +53,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     match args.what {
         What::Stays(args) => runtime.block_on(stays::run(&args))?,
+        What::Stores(args) => runtime.block_on(stores::run(&args))?,
         What::Ceiling(args) => runtime.block_on(ceiling::run(&args))?,
     }
     Ok(ExitCode::SUCCESS)

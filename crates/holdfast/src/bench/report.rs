@@ -19,6 +19,9 @@ pub(crate) struct Line {
     /// Against which line, and how much of it was reached.
     pub against: Option<String>,
     pub ratio: Option<f64>,
+    /// What the ratio should be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<f64>,
 }
 
 impl Report {
@@ -29,7 +32,7 @@ impl Report {
         per_second: f64,
         latency: &Histogram<u64>,
         against: Option<(&str, f64)>,
-    ) {
+    ) -> &mut Line {
         self.lines.push(Line {
             name: name.into(),
             unit,
@@ -38,7 +41,9 @@ impl Report {
             p99_ms: latency.value_at_quantile(0.99) as f64 / 1_000.0,
             against: against.map(|(name, _)| name.into()),
             ratio: against.map(|(_, baseline)| per_second / baseline),
+            target: None,
         });
+        self.lines.last_mut().expect("it was just added")
     }
 
     pub(crate) fn print(&self) {
@@ -48,8 +53,9 @@ impl Report {
                 (Some(against), Some(ratio)) => format!("{ratio:.2} of {against}"),
                 _ => String::new(),
             };
+            let target = line.target.map(|target| format!(" (target {target})")).unwrap_or_default();
             let rate = format!("{:.0} {}", line.per_second, line.unit);
-            println!("{:44} {rate:>12} {:>9.2} {:>9.2}   {ratio}", line.name, line.p50_ms, line.p99_ms);
+            println!("{:44} {rate:>12} {:>9.2} {:>9.2}   {ratio}{target}", line.name, line.p50_ms, line.p99_ms);
         }
     }
 }

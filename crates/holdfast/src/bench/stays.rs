@@ -4,19 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use indicatif::{ProgressBar, ProgressStyle};
-use jiff::civil::{Date, date};
 
 use super::StaysArgs;
 use super::child::Server;
-use super::load::{Connection, Measured, Scenario, measure};
+use super::holds::{Night, Place, create_room_types, hold_json, hot_night, spread_night};
+use super::http::{Connection, Scenario, measure};
+use super::load::Measured;
 use super::report::Report;
 
-const ROOM_TYPES: u64 = 1_000;
 const BATCH_HOLDS: usize = 4_096;
 const BATCH_CONNECTIONS: usize = 2;
-const DAYS: u64 = 60;
 
 const CEILING: &str = "empty handler, POST";
 const CEILING_GET: &str = "empty handler, GET";
@@ -95,7 +94,7 @@ impl Bench<'_> {
         Ok(Measured { per_second: measured.per_second * BATCH_HOLDS as f64, ..measured })
     }
 
-    fn place(&self, night: fn(u64) -> (u64, Date)) -> impl Fn(usize) -> Place + use<> {
+    fn place(&self, night: fn(u64) -> Night) -> impl Fn(usize) -> Place + use<> {
         let people = self.people.clone();
         move |_| Place { people: people.clone(), night, confirm: false }
     }
@@ -143,52 +142,6 @@ impl Store {
         let server = Server::holdfast(data.path())?;
         create_room_types(server.address).await?;
         Ok(Self { server, data })
-    }
-}
-
-/// The night everybody wants.
-fn hot_night(_person: u64) -> (u64, Date) {
-    (1, date(2_099, 12, 24))
-}
-
-/// Scattered like a hash, the same in every run.
-fn spread_night(person: u64) -> (u64, Date) {
-    let scattered = person.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-    let day = date(2_099, 1, 1).saturating_add(jiff::Span::new().days((scattered / ROOM_TYPES % DAYS) as i64));
-    (1 + scattered % ROOM_TYPES, day)
-}
-
-fn hold_json(person: u64, (room_type, night): (u64, Date), into: &mut Vec<u8>) {
-    use std::io::Write as _;
-    let (key, morning) = (uuid::Uuid::from_u64_pair(0x4000, (1 << 63) | person), night.tomorrow().expect("a next day"));
-    write!(
-        into,
-        r#"{{"roomTypeId":{room_type},"checkIn":"{night}","checkOut":"{morning}","userId":{person},"clientHoldKey":"{key}"}}"#
-    )
-    .expect("writing to memory");
-}
-
-struct Place {
-    people: Arc<AtomicU64>,
-    night: fn(u64) -> (u64, Date),
-    confirm: bool,
-}
-
-impl Scenario for Place {
-    async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
-        let person = self.people.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut body = Vec::with_capacity(256);
-        hold_json(person, (self.night)(person), &mut body);
-        let status = connection.post("/v1/holds", Some(person), &body).await?;
-        ensure!(status == 201, "a hold was answered with {status}: {}", String::from_utf8_lossy(connection.body()));
-        if self.confirm {
-            // The id is the first member of the answer.
-            let id = connection.body().get(11..47).context("an answer without an id")?;
-            let path = format!("/v1/holds/{}/confirm", std::str::from_utf8(id)?);
-            let status = connection.post(&path, Some(person), b"").await?;
-            ensure!(status == 201, "a confirm was answered with {status}");
-        }
-        Ok(())
     }
 }
 
@@ -240,16 +193,6 @@ async fn post_batch(connection: &mut Connection, body: &mut Vec<u8>, first: u64,
     ensure!(status == 200, "a batch was answered with {status}: {}", String::from_utf8_lossy(connection.body()));
     let refused = connection.body().windows(8).filter(|window| window == b"\"code\":\"").count();
     ensure!(refused == 0, "{refused} lines of a batch were refused");
-    Ok(())
-}
-
-async fn create_room_types(address: std::net::SocketAddr) -> anyhow::Result<()> {
-    let mut connection = Connection::open(address).await?;
-    for _ in 0..ROOM_TYPES {
-        let body = br#"{"name":"room","totalQuantity":1000000,"basePrice":90000}"#;
-        let status = connection.post("/v1/room-types", None, body).await?;
-        ensure!(status == 201, "a room type was answered with {status}");
-    }
     Ok(())
 }
 
