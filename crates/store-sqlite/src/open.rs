@@ -122,8 +122,8 @@ pub(crate) fn open_writer(options: &OpenOptions) -> Result<Connection, OpenError
     // NORMAL keeps the file whole whatever happens; that a commit is safe is seen to by `Log`, for many at once.
     connection.pragma_update(None, "synchronous", if options.durable { "NORMAL" } else { "OFF" }).map_err(failed)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
-    connection.pragma_update(None, "wal_autocheckpoint", 4_000).map_err(failed)?;
-    connection.pragma_update(None, "journal_size_limit", 64 << 20).map_err(failed)?;
+    connection.pragma_update(None, "wal_autocheckpoint", 16_000).map_err(failed)?;
+    connection.pragma_update(None, "journal_size_limit", 128 << 20).map_err(failed)?;
     migrate(&mut connection).map_err(failed)?;
     Ok(connection)
 }
