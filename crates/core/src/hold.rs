@@ -99,11 +99,10 @@ pub struct TryId {
     pub attempt: Attempt,
 }
 
-/// The try succeeded: the hold became the record of this number. Whoever writes first, this or that the try was given
-/// up, has decided.
+/// How a try ended: the hold became the record of this number, or the try was given up. Whoever writes first has decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decided {
-    pub record: u64,
+    pub record: Option<u64>,
 }
 
 impl Row for Decided {}

@@ -165,9 +165,8 @@ impl Row for Tally {
             Some(ends_at) if count.quantity > 0 => self.add(ends_at, quantity, count.now),
             Some(ends_at) => self.remove(ends_at, quantity, count.now),
             None if count.quantity > 0 => self.pinned += quantity,
-            None => {
-                self.pinned = self.pinned.checked_sub(quantity).expect("no more is taken back than was pinned");
-            }
+            // A tally that was lost has nothing to take back; the hold must be settled all the same.
+            None => self.pinned = self.pinned.saturating_sub(quantity),
         }
     }
 }

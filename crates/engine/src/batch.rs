@@ -19,6 +19,8 @@ const LOADS_MAX: usize = 16;
 /// How often a commit is tried again because another server was first, and how much longer it waits each time.
 const CONFLICTS_MAX: u32 = 64;
 const CONFLICT_WAIT: Duration = Duration::from_micros(100);
+/// After so long it is not tried again: those who wait are told that nothing happened.
+const CONFLICTS_WITHIN: Duration = Duration::from_secs(1);
 /// How often a simulation comes back to commands that others are in the way of.
 const DEFERRED_MAX: usize = 16;
 
@@ -67,6 +69,8 @@ pub(crate) struct Runner<'a> {
     meters: Meters,
     /// The working set, empty between batches.
     rows: Rows,
+    /// Whether the store has been asked to commit, so that a panic leaves open what it did.
+    committing: bool,
     /// Commands that others were in the way of: to be run again in a moment.
     pub deferred: Vec<Box<dyn Task>>,
 }
@@ -150,7 +154,7 @@ impl Decided {
 
 impl<'a> Runner<'a> {
     pub(crate) fn new(store: &'a dyn Store, sink: &'a dyn EventSink, limits: &'a Limits, meters: Meters) -> Self {
-        Self { store, sink, limits, meters, rows: Rows::default(), deferred: Vec::new() }
+        Self { store, sink, limits, meters, rows: Rows::default(), committing: false, deferred: Vec::new() }
     }
 
     /// Runs one batch until it is committed or has failed. Whatever can be answered is given to `answer` at once;
@@ -191,7 +195,6 @@ impl<'a> Runner<'a> {
             }
         };
         let recorded = self.commit(Step::Record, &mut second, &prepared).await;
-        self.set_aside_busy(&mut second);
         if !matches!(recorded, Err(StoreError::OutcomeUnknown(_))) {
             if recorded.is_err() {
                 // What was decided was not recorded.
@@ -204,6 +207,8 @@ impl<'a> Runner<'a> {
                 tracing::warn!(%error, "what was recorded could not be finished; it will be");
             }
         }
+        // What stands back is finished first: it begins anew.
+        self.set_aside_busy(&mut second);
         answer(Decided { tasks: second, result: recorded });
     }
 
@@ -220,16 +225,19 @@ impl<'a> Runner<'a> {
     ) -> Result<Outcome, StoreError> {
         let mut tasks: Vec<&mut Box<dyn Task>> = tasks.iter_mut().filter(|task| task.takes_part(step)).collect();
         if tasks.is_empty() {
+            self.rows.clear();
             return Ok(Outcome::nothing());
         }
+        let began = Instant::now();
         let mut result = Err(StoreError::Conflict);
         for tries in 1..=CONFLICTS_MAX {
             // Whatever a store does wrong fails this batch, never the engine.
+            self.committing = false;
             result = AssertUnwindSafe(self.decide_and_commit(step, &mut tasks, prepared))
                 .catch_unwind()
                 .await
-                .unwrap_or_else(|_| Err(StoreError::Broken("a panic inside".into())));
-            if !matches!(result, Err(StoreError::Conflict)) {
+                .unwrap_or_else(|_| Err(panicked(self.committing)));
+            if !matches!(result, Err(StoreError::Conflict)) || began.elapsed() > CONFLICTS_WITHIN {
                 break;
             }
             self.meters.conflicts.increment(1);
@@ -270,20 +278,23 @@ impl<'a> Runner<'a> {
         }
         for task in undecided {
             tracing::error!(command = task.name(), "a command asks for rows in circles");
-            task.settle(Refused::Internal);
+            if step != Step::Finish {
+                task.settle(Refused::Internal);
+            }
         }
         self.meters.decide_seconds.record(began.elapsed());
         // Where rows are read from two stores, what they said together has to be checked, also to say no.
         let must_check = self.store.is_split() && step.tier() == Tier::Live;
         if !rows.has_changes() && !must_check {
-            // It may rest on what is not safe yet; but it is answered after all batches before it.
-            return Ok(Outcome::nothing());
+            // It may rest on what is not safe yet.
+            return Ok(Outcome { published: Vec::new(), safe: session.safe() });
         }
 
         let began = Instant::now();
         let events = rows.events.take();
         let durable = events.iter().filter(|event| event.is_durable());
         let outbox: Vec<_> = durable.map(|event| self.sink.encode(event, now)).collect();
+        self.committing = true;
         let committed = session.commit(rows, &outbox).await?;
         let mut outbox_ids = committed.outbox_ids.into_iter();
         self.meters.commit_seconds.record(began.elapsed());
@@ -315,8 +326,12 @@ fn decide_all<'a>(
     for task in tasks {
         match guarded(|| rows.attempt(|rows| task.decide(rows, at, step))) {
             Some(Ok(())) => {}
-            Some(Err(Stop::Busy)) => task.defer(),
             Some(Err(Stop::Missing)) => undecided.push(task),
+            // What was recorded has happened, whatever becomes of finishing it.
+            stopped if step == Step::Finish => {
+                tracing::error!(command = task.name(), ?stopped, "what was recorded could not be finished");
+            }
+            Some(Err(Stop::Busy)) => task.defer(),
             Some(Err(Stop::Rejected(rejection))) => task.settle(Refused::Rejected(rejection)),
             None => {
                 tracing::error!(command = task.name(), "a command broke a rule inside and was refused");
@@ -325,6 +340,14 @@ fn decide_all<'a>(
         }
     }
     undecided
+}
+
+fn panicked(committing: bool) -> StoreError {
+    if committing {
+        StoreError::OutcomeUnknown("a panic inside".into())
+    } else {
+        StoreError::Broken("a panic inside".into())
+    }
 }
 
 /// A broken invariant stops the command that broke it, never its batch. `None` if it panicked.

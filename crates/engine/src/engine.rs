@@ -21,6 +21,8 @@ const COMMIT_WAIT_MAX: Duration = Duration::from_millis(3_500);
 const BATCHES_IN_FLIGHT_MAX: usize = 2;
 /// How long commands stand back that others are in the way of.
 const DEFERRED_WAIT: Duration = Duration::from_millis(2);
+/// How long a query may take.
+const QUERY_WITHIN: Duration = Duration::from_millis(4_500);
 /// A query that still wants other rows after so many reads is asking in circles.
 const READS_MAX: usize = 16;
 
@@ -115,7 +117,12 @@ impl Engine {
     }
 
     /// Answers a question from committed state. `ask` may run several times, until it has all rows it wants.
-    pub async fn query<T>(&self, mut ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Refused> {
+    pub async fn query<T>(&self, ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Refused> {
+        let answer = tokio::time::timeout(QUERY_WITHIN, self.answer(ask)).await;
+        answer.unwrap_or_else(|_| Err(Refused::StoreUnavailable("the store took too long".into())))
+    }
+
+    async fn answer<T>(&self, mut ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Refused> {
         let Shared { store, settings, .. } = &*self.shared;
         let mut rows = Rows::default();
         // The first time only names the rows.

@@ -107,6 +107,11 @@ pub trait Session: Send {
     /// Writes all changes and the outbox, all or nothing. From then on the next batch builds on it; nobody may be told
     /// before [`Committed::safe`] has said yes.
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError>;
+
+    /// For a batch that writes nothing: what it was decided on may not be safe yet.
+    fn safe(&self) -> Safe {
+        Box::new(|| Ok(()))
+    }
 }
 
 /// A commit that has been made.

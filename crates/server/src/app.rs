@@ -191,16 +191,19 @@ impl App {
                     continue;
                 }
             };
-            for Resolved { kind, of, record } in resolved {
-                tracing::warn!(hold = %of.hold, ?record, "finishing what a server left between two steps");
-                metrics::counter!("holdfast_holds_resolved_total").increment(1);
-                let settled = match kind {
-                    Kind::Stay => self.engine().run(SettleHold { of, record }, None).await,
-                };
-                if let Err(error) = settled {
-                    tracing::warn!(hold = %of.hold, %error, "could not finish it; trying again");
-                }
-            }
+            // All at once, so that the engine can make one batch of them.
+            futures_util::future::join_all(resolved.into_iter().map(|one| self.settle(one))).await;
+        }
+    }
+
+    async fn settle(&self, Resolved { kind, of, record }: Resolved) {
+        tracing::warn!(hold = %of.hold, ?record, "finishing what a server left between two steps");
+        metrics::counter!("holdfast_holds_resolved_total").increment(1);
+        let settled = match kind {
+            Kind::Stay => self.engine().run(SettleHold { of, record }, None).await,
+        };
+        if let Err(error) = settled {
+            tracing::warn!(hold = %of.hold, %error, "could not finish it; trying again");
         }
     }
 

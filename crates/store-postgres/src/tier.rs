@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use holdfast_core::audit::Audit;
+use holdfast_core::hold::TryId;
 use holdfast_core::id::HoldId;
 use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
 use holdfast_core::table::TableSet as _;
@@ -129,6 +130,31 @@ impl DurableTier {
             Ok(reservation.map(|Col(number)| number).or(confirmed.first().map(|(_, number)| *number)))
         };
         within(&self.shared.batches, COMMIT_WITHIN + READ_WITHIN, decide).await
+    }
+
+    /// How these tries ended that have ended: as a reservation, or not at all.
+    pub async fn decided(&self, tries: &[TryId]) -> Result<Vec<(TryId, Option<u64>)>, StoreError> {
+        let ask = async |connection: &Connection| {
+            let mut pipeline = Pipeline::new(connection);
+            let asked: Vec<_> = tries
+                .iter()
+                .map(|of| (*of, pipeline.send(DECIDED, params![Col(of.hold), Col(of.attempt.0)])))
+                .collect();
+            let holds: Vec<HoldId> = tries.iter().map(|of| of.hold).collect();
+            let confirmed = stay::ask_confirmed(&mut pipeline, &holds);
+            let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
+            let confirmed = stay::confirmed(&mut answers, confirmed)?;
+            let mut decided = Vec::new();
+            for (of, ticket) in asked {
+                // A reservation counts whichever try made it.
+                let number = confirmed.iter().find(|(hold, _)| *hold == of.hold).map(|(_, number)| *number);
+                if number.is_some() || !answers.take(ticket).is_empty() {
+                    decided.push((of, number));
+                }
+            }
+            Ok(decided)
+        };
+        within(&self.shared.batches, READ_WITHIN, ask).await
     }
 
     /// Which of these holds became reservations, and which ones.

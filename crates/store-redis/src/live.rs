@@ -238,8 +238,33 @@ impl LiveTier {
         let now_seconds = micros_of(time)? / 1_000_000;
         let tries: Vec<(String, f64)> = redis::from_redis_value_ref(tries).map_err(|_| strange(tries))?;
         let oldest = (now_seconds - self.shared.abandoned_after.as_millis() / 1_000) as f64;
-        let old = tries.into_iter().filter(|(_, began)| *began <= oldest);
-        Ok(old.filter_map(|(member, _)| parse_try(&member)).collect())
+        let old = tries.into_iter().filter(|(_, began)| *began <= oldest).map(|(member, _)| member);
+        let (mut abandoned, mut left_over) = (Vec::new(), Vec::new());
+        let mut rows = Rows::default();
+        let tries: Vec<_> = old.map(|member| (parse_try(&member), member)).collect();
+        for (_, of) in tries.iter().filter_map(|(parsed, _)| *parsed) {
+            rows.stay.holds.want(&of.hold);
+        }
+        if !tries.is_empty() {
+            self.load(&mut rows, &mut Seen::default()).await?;
+        }
+        for (parsed, member) in tries {
+            let mut is_open = |of: &TryId| {
+                let hold = rows.stay.holds.get(&of.hold).ok().flatten();
+                hold.is_some_and(|hold| hold.state == HoldState::Confirming && hold.attempts == of.attempt)
+            };
+            match parsed {
+                Some((kind, of)) if is_open(&of) => abandoned.push((kind, of)),
+                // Its hold was lost, or the note outlived it: nothing is left to end.
+                _ => left_over.push(member),
+            }
+        }
+        if !left_over.is_empty() {
+            let mut pipeline = redis::pipe();
+            pipeline.zrem(self.shared.keys.unfinished(), left_over);
+            self.shared.connection.ask(&pipeline).await?;
+        }
+        Ok(abandoned)
     }
 
     /// Reads the rows of these names, the time and the incarnation.

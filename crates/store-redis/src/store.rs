@@ -1,10 +1,13 @@
 //! The store of both tiers: live rows in Redis, durable ones in PostgreSQL. No commit covers both; what has to be true of
 //! them together is seen to by the steps of a command and the order of reads.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
+use holdfast_core::hold::Decided;
 use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
@@ -22,6 +25,8 @@ use crate::live::{LiveTier, Seen};
 pub struct ClusterStore {
     live: LiveTier,
     durable: DurableTier,
+    /// The last try to record something was in somebody's way: a try to confirm may have been given up meanwhile.
+    recheck: Arc<AtomicBool>,
     faults: Option<Arc<dyn Faults>>,
 }
 
@@ -33,7 +38,7 @@ impl std::fmt::Debug for ClusterStore {
 
 impl ClusterStore {
     pub fn new(live: LiveTier, durable: DurableTier) -> Self {
-        Self { live, durable, faults: None }
+        Self { live, durable, recheck: Arc::default(), faults: None }
     }
 
     /// For tests.
@@ -61,6 +66,20 @@ impl ClusterStore {
         }
         self.reach(Point::DurableRead).await?;
         Ok(now)
+    }
+
+    /// How tries to confirm ended. That somebody else has decided is so rare that it is only asked after a conflict; the
+    /// commit notices it in any case.
+    async fn load_decisions(&self, rows: &mut Rows) -> Result<(), StoreError> {
+        let wanted = rows.decisions.take_wanted();
+        let mut decided = HashMap::new();
+        if !wanted.is_empty() && self.recheck.swap(false, Ordering::AcqRel) {
+            decided.extend(self.durable.decided(&wanted).await?);
+        }
+        for of in wanted {
+            rows.decisions.supply(of, decided.get(&of).map(|record| Decided { record: *record }));
+        }
+        Ok(())
     }
 
     async fn reach(&self, point: Point) -> Result<(), StoreError> {
@@ -112,9 +131,12 @@ impl Store for ClusterStore {
         let abandoned = self.live.abandoned().await?;
         self.reach(Point::AbandonedListed).await?;
         for (kind, of) in abandoned {
-            let record = self.durable.decide_aborted(of.hold, of.attempt.0).await?;
+            match self.durable.decide_aborted(of.hold, of.attempt.0).await {
+                Ok(record) => resolved.push(Resolved { kind, of, record }),
+                // One that has to wait for somebody keeps nobody else waiting.
+                Err(error) => tracing::warn!(hold = %of.hold, %error, "could not decide how a try ends; trying again"),
+            }
             self.reach(Point::AbandonedDecided).await?;
-            resolved.push(Resolved { kind, of, record });
         }
         Ok(resolved)
     }
@@ -188,6 +210,7 @@ struct RecordSession {
 impl Session for RecordSession {
     async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
         let now = self.store.live.load(rows, &mut Seen::default()).await?;
+        self.store.load_decisions(rows).await?;
         self.session.load(rows).await?;
         self.store.reach(Point::RecordLoaded).await?;
         Ok(now)
@@ -195,12 +218,13 @@ impl Session for RecordSession {
 
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         let changes = rows.decisions.changes();
-        let decided = changes.iter().filter_map(|change| Some((change.key, change.row?)));
-        let decisions: Vec<Decision> = decided
-            .map(|(of, decided)| Decision { hold: of.hold, attempt: of.attempt.0, reservation: decided.record })
-            .collect();
+        let decided = changes.iter().filter_map(|change| Some((change.key, change.row?.record?)));
+        let decisions: Vec<Decision> =
+            decided.map(|(of, reservation)| Decision { hold: of.hold, attempt: of.attempt.0, reservation }).collect();
         self.store.reach(Point::RecordDecided).await?;
-        let outbox_ids = self.session.commit(rows, outbox, &decisions).await?;
+        let committed = self.session.commit(rows, outbox, &decisions).await;
+        self.store.recheck.store(matches!(committed, Err(StoreError::Conflict)), Ordering::Release);
+        let outbox_ids = committed?;
         self.store.reach(Point::RecordCommitted).await?;
         Ok(Committed { outbox_ids, safe: Box::new(|| Ok(())) })
     }

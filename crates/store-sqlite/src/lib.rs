@@ -4,12 +4,13 @@
 //! | --- | --- |
 //! | [`open`] | the directory and its lock, settings of the file, migrations |
 //! | [`store`] | the [`Store`](holdfast_engine::Store) itself: batches, reads, tidying |
-//! | `log` | what is safe on disk |
+//! | `log`, `checkpoint` | what is safe on disk; how the log is emptied |
 //! | `shared` | SQL of what all verticals share |
 //! | `stay` | SQL of stays |
 //!
 //! Nothing is decided here. Derived rows are never written to the file; they are rebuilt from live holds at start.
 
+mod checkpoint;
 mod codec;
 mod log;
 pub mod open;

@@ -30,12 +30,13 @@ impl Log {
     /// Everything up to `commits` was there when the store was opened.
     pub(crate) fn open(options: &OpenOptions, commits: u64) -> Result<Self, OpenError> {
         let log = Self { file: Mutex::default(), safe: watch::Sender::new(commits), failed: AtomicBool::new(false) };
-        log.reopen(options)?;
+        log.reopen(options, commits)?;
         Ok(log)
     }
 
-    /// After the writer was opened anew: its log may be another file. Begins by making safe what is there.
-    pub(crate) fn reopen(&self, options: &OpenOptions) -> Result<(), OpenError> {
+    /// After the writer was opened anew: its log may be another file. Begins by making safe what is there: all up to
+    /// `commits`.
+    pub(crate) fn reopen(&self, options: &OpenOptions, commits: u64) -> Result<(), OpenError> {
         let mut path = options.file().into_os_string();
         path.push("-wal");
         let failed = |source| OpenError::Directory { path: options.directory.clone(), source };
@@ -44,6 +45,7 @@ impl Log {
             file.sync_data().map_err(failed)?;
         }
         *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file;
+        self.safe.send_replace(commits);
         Ok(())
     }
 

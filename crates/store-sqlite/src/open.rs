@@ -62,7 +62,7 @@ pub enum Step {
     Loaded,
     /// All rows are written, the transaction is still open.
     Written,
-    /// The transaction is on disk, nobody has been told yet.
+    /// The transaction is in the log, nobody has been told yet.
     Committed,
     /// Memory has taken over what was committed.
     Absorbed,
@@ -122,9 +122,18 @@ pub(crate) fn open_writer(options: &OpenOptions) -> Result<Connection, OpenError
     // NORMAL keeps the file whole whatever happens; that a commit is safe is seen to by `Log`, for many at once.
     connection.pragma_update(None, "synchronous", if options.durable { "NORMAL" } else { "OFF" }).map_err(failed)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
-    connection.pragma_update(None, "wal_autocheckpoint", 16_000).map_err(failed)?;
-    connection.pragma_update(None, "journal_size_limit", 128 << 20).map_err(failed)?;
+    // Where durable, the log is emptied beside the writer: see `checkpoint`.
+    connection.pragma_update(None, "wal_autocheckpoint", if options.durable { 0 } else { 4_000 }).map_err(failed)?;
+    connection.pragma_update(None, "journal_size_limit", 64 << 20).map_err(failed)?;
     migrate(&mut connection).map_err(failed)?;
+    Ok(connection)
+}
+
+/// Empties the log beside the writer.
+pub(crate) fn open_checkpointer(options: &OpenOptions) -> Result<Connection, OpenError> {
+    let path = options.file();
+    let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, READER_CACHE_KIB)?;
+    connection.pragma_update(None, "synchronous", "NORMAL").map_err(|source| explain(&path, source))?;
     Ok(connection)
 }
 

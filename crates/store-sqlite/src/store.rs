@@ -13,11 +13,12 @@ use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservation
 use holdfast_core::table::TableSet;
 use holdfast_core::time::Span;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{Committed, OutboxRecord, Page, Session, StayLists, StayReservationFilter, Tier};
+use holdfast_engine::store::{Committed, OutboxRecord, Page, Safe, Session, StayLists, StayReservationFilter, Tier};
 use holdfast_engine::{Clock, Memory, OutboxEntry, Store, StoreError};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::OwnedMutexGuard;
 
+use crate::checkpoint::Checkpointer;
 use crate::log::Log;
 use crate::open::{self, DirectoryLock, OpenError, OpenOptions, Step};
 use crate::{shared, stay};
@@ -48,11 +49,15 @@ struct Shared {
     latest: AtomicI64,
     /// Before the writer, which tidies the file up if it is the last to close it.
     idle_readers: Mutex<Vec<Connection>>,
+    checkpointer: Checkpointer,
     writer: Arc<tokio::sync::Mutex<Connection>>,
     memory: RwLock<Memory>,
     log: Log,
     /// A commit ended in a way that leaves open what is on disk: look again before the next batch.
     in_doubt: AtomicBool,
+    /// Between a commit and the moment memory has taken it over. If it is still so when the next batch begins, something
+    /// broke on the way.
+    half_done: AtomicBool,
     crashed: AtomicBool,
     _lock: DirectoryLock,
 }
@@ -71,6 +76,7 @@ impl SqliteStore {
         let now = clock.now().max(shared::last_commit_at(&writer).map_err(damaged)?);
         let memory = rebuild(&writer, now).map_err(damaged)?;
         let log = Log::open(&options, memory.commits)?;
+        let checkpointer = Checkpointer::start(&options)?;
         Ok(Self {
             shared: Arc::new(Shared {
                 options,
@@ -78,9 +84,11 @@ impl SqliteStore {
                 latest: AtomicI64::new(now.as_millis()),
                 writer: Arc::new(tokio::sync::Mutex::new(writer)),
                 idle_readers: Mutex::default(),
+                checkpointer,
                 memory: RwLock::new(memory),
                 log,
                 in_doubt: AtomicBool::new(false),
+                half_done: AtomicBool::new(false),
                 crashed: AtomicBool::new(false),
                 _lock: lock,
             }),
@@ -138,6 +146,11 @@ impl Shared {
         self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits until this commit is safe, and with it all that have been made by then.
+    fn safe(self: Arc<Self>, commit: u64) -> Safe {
+        Box::new(move || self.log.make_safe(commit, || self.memory().commits))
+    }
+
     /// Runs a query on a reader of its own.
     fn with_reader<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let idle = self.idle_readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -189,7 +202,7 @@ impl Shared {
         let failed = |error: OpenError| StoreError::Unavailable(error.to_string());
         *writer = open::open_writer(&self.options).map_err(failed)?;
         let rebuilt = rebuild(writer, self.now()).map_err(explain)?;
-        self.log.reopen(&self.options).map_err(failed)?;
+        self.log.reopen(&self.options, rebuilt.commits).map_err(failed)?;
         *self.memory.write().unwrap_or_else(PoisonError::into_inner) = rebuilt;
         self.in_doubt.store(false, Ordering::Release);
         tracing::warn!("read the store again after a commit of unknown outcome");
@@ -203,6 +216,9 @@ impl Store for SqliteStore {
         let mut writer = self.shared.writer.clone().lock_owned().await;
         self.shared.step(Step::Begun)?;
         self.shared.log.check()?;
+        if self.shared.half_done.swap(false, Ordering::AcqRel) {
+            self.shared.in_doubt.store(true, Ordering::Release);
+        }
         self.shared.resolve_doubt(&mut writer)?;
         Ok(Box::new(Batch { shared: self.shared.clone(), writer }))
     }
@@ -289,6 +305,7 @@ impl Session for Batch {
         let transaction = self.writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(explain)?;
         let outbox_ids = write(&transaction, rows, outbox, shared.now()).map_err(explain)?;
         shared.step(Step::Written)?;
+        shared.half_done.store(true, Ordering::Release);
         if let Err(error) = transaction.commit() {
             shared.in_doubt.store(true, Ordering::Release);
             return Err(StoreError::OutcomeUnknown(error.to_string()));
@@ -299,10 +316,15 @@ impl Session for Batch {
             memory.absorb(rows, shared.now());
             memory.commits
         };
+        shared.half_done.store(false, Ordering::Release);
         shared.step(Step::Absorbed)?;
-        let shared = shared.clone();
-        let safe = Box::new(move || shared.log.make_safe(commits, || shared.memory().commits));
-        Ok(Committed { outbox_ids, safe })
+        shared.checkpointer.after_commit(&self.writer);
+        Ok(Committed { outbox_ids, safe: shared.clone().safe(commits) })
+    }
+
+    fn safe(&self) -> Safe {
+        let commits = self.shared.memory().commits;
+        self.shared.clone().safe(commits)
     }
 }
 

@@ -228,9 +228,16 @@ impl Command for ConfirmHold {
         let hold = find(rows, self.id, self.actor)?;
         assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "it was prepared");
         want_nights(rows, &hold);
+        let of = TryId { hold: hold.id, attempt };
+        match rows.decisions.get(&of)? {
+            None => {}
+            Some(Decided { record: None }) => return Err(Stop::Busy),
+            Some(Decided { record }) => {
+                return Err(Rejection::StayHoldAlreadyProcessed { reservation: *record }.into());
+            }
+        }
         let reservation = reserve(rows, &hold, at.now)?;
-        let decided = Decided { record: reservation.id.get() };
-        rows.decisions.insert(TryId { hold: hold.id, attempt }, decided);
+        rows.decisions.put(of, Decided { record: Some(reservation.id.get()) });
         Ok(reservation)
     }
 

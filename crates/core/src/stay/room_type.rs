@@ -20,8 +20,18 @@ use crate::unit::{Limit, Unit, UnitsFrom};
 pub const DESCRIPTION_CHARS_MAX: usize = 10_000;
 pub const TOTAL_QUANTITY_MAX: u32 = 1_000_000;
 
-/// How long a lower quantity binds before it is recorded, if whoever began that died. Recording takes no longer.
+/// How long a lower quantity binds before it is recorded, if whoever began that died.
 const LIMIT_TTL: Span = Span::from_secs(60);
+/// Recording takes no longer: stores refuse to commit what was loaded longer ago.
+const RECORD_WITHIN: Span = Span::from_secs(20);
+
+/// What was prepared without a limit.
+const NO_LIMIT: Attempt = Attempt(0);
+
+/// Tells one limit from another.
+fn attempt_of(limit: Limit) -> Attempt {
+    Attempt(limit.ends_at.as_millis() as u32 | 1)
+}
 
 number_id!(
     /// The name of a room type.
@@ -143,13 +153,21 @@ impl Command for ChangeRoomType {
             check_quantity_covers(rows, at, &old, &new, Count::ReservedAndHeld)?;
             let limit = Limit { capacity: new.total_quantity, ends_at: at.now + LIMIT_TTL };
             rows.limits.put(resource(self.id), limit);
+            return Ok(attempt_of(limit));
         }
-        Ok(Attempt::default())
+        Ok(NO_LIMIT)
     }
 
-    fn record(&self, rows: &mut Rows, at: &Context<'_>, _attempt: Attempt) -> Decision<RoomType> {
+    fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<RoomType> {
         let (old, new) = self.change(rows)?;
         if may_shrink(&old, &new) {
+            // Only under a limit of its own that outlasts the commit. Somebody may have changed the room type since this was
+            // prepared, or it took too long: prepare again.
+            let limit = rows.limits.get(&resource(self.id))?.copied();
+            let binds = |limit: &Limit| attempt_of(*limit) == attempt && limit.ends_at > at.now + RECORD_WITHIN;
+            if attempt == NO_LIMIT || !limit.as_ref().is_some_and(binds) {
+                return Err(Stop::Busy);
+            }
             // What is held was counted when this was prepared; since then it can only have become reserved, or less.
             check_quantity_covers(rows, at, &old, &new, Count::Reserved)?;
         }
@@ -161,10 +179,13 @@ impl Command for ChangeRoomType {
         &self,
         rows: &mut Rows,
         _at: &Context<'_>,
-        _attempt: Attempt,
+        attempt: Attempt,
         _outcome: Option<&RoomType>,
     ) -> Decision<()> {
-        if rows.limits.get(&resource(self.id))?.is_some() {
+        // Its own limit and no other.
+        if attempt != NO_LIMIT
+            && rows.limits.get(&resource(self.id))?.is_some_and(|limit| attempt_of(*limit) == attempt)
+        {
             rows.limits.delete(resource(self.id));
         }
         Ok(())
