@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::rejection::Rejection;
+use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft};
 use holdfast_core::time::Span;
 use holdfast_engine::{Clock as _, Refused, Store as _, StoreError};
 use holdfast_store_redis::fault::{Faults, Point};
@@ -46,7 +47,7 @@ impl Faults for Trap {
         match self.harm {
             Harm::Error => gone("a fault"),
             Harm::Delay => {
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                tokio::time::sleep(Duration::from_millis(150)).await;
                 Ok(())
             }
             Harm::Death => {
@@ -207,4 +208,40 @@ async fn resolving_and_whatever_goes_wrong() {
         },
     )
     .await;
+}
+
+/// The limit that a server left behind binds until its time is over, whatever else is changed meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn changing_something_else_leaves_a_limit_alone() {
+    let cluster = Cluster::new();
+    let healthy = cluster.server().await;
+    let room_type = healthy.room_type(3).await;
+    let (dying, _) = broken_server(&cluster, Point::RecordLoaded, Harm::Death).await;
+    dying.lower(room_type, 1).await.unwrap_err();
+    let draft = RoomTypeDraft { name: Some("다른 이름".into()), ..RoomTypeDraft::default() };
+    healthy.run(ChangeRoomType { id: room_type, draft }).await.unwrap();
+    healthy.place(1, room_type).await.unwrap();
+    let refused = rejected(healthy.place(2, room_type).await);
+    assert!(matches!(refused, Rejection::RoomNotAvailable { .. }), "{refused:?}");
+    cluster.clock.advance(Span::from_secs(61));
+    healthy.place(2, room_type).await.unwrap();
+}
+
+/// A server that was only slow finds its try given up, and tries again: nobody else in its batch has to suffer.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_try_that_was_given_up_meanwhile_is_followed_by_another() {
+    let cluster = Cluster::new();
+    let healthy = cluster.server().await;
+    let room_type = healthy.room_type(1).await;
+    let hold = healthy.place(1, room_type).await.unwrap();
+    let (slow, _) = broken_server(&cluster, Point::RecordLoaded, Harm::Delay).await;
+    let resolving = async {
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        healthy.resolve().await
+    };
+    let (confirmed, resolved) = tokio::join!(slow.confirm(hold.id), resolving);
+    confirmed.unwrap();
+    assert_eq!(resolved, 1, "the try was given up in between");
+    let night = healthy.night(room_type).await;
+    assert_eq!((night.reserved, night.held), (1, 0));
 }
