@@ -1,5 +1,6 @@
 //! One connection to Redis that comes back by itself. While Redis is away, calls fail at once.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use holdfast_engine::StoreError;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Pipeline, RedisError, Value};
 use tokio::runtime::Handle;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 
 const CONNECT_WITHIN: Duration = Duration::from_millis(500);
 const ANSWER_WITHIN: Duration = Duration::from_millis(1_500);
@@ -16,8 +17,8 @@ const REST_AFTER_FAILURE: Duration = Duration::from_millis(100);
 
 pub(crate) struct Connection {
     client: Client,
-    /// Where the connection is driven, whichever thread asks.
-    runtime: Handle,
+    /// Where the connection is driven: on a thread of its own, so that a busy server keeps no batch waiting.
+    driver: Driver,
     state: Mutex<State>,
     round_trips: AtomicU64,
 }
@@ -29,10 +30,10 @@ struct State {
 }
 
 impl Connection {
-    /// Connects when it is first used. Must be called on the runtime that outlives it.
+    /// Connects when it is first used.
     pub(crate) fn new(url: &str) -> Result<Self, RedisError> {
-        let (client, runtime) = (Client::open(url)?, Handle::current());
-        Ok(Self { client, runtime, state: Mutex::default(), round_trips: AtomicU64::new(0) })
+        let (client, driver) = (Client::open(url)?, Driver::start()?);
+        Ok(Self { client, driver, state: Mutex::default(), round_trips: AtomicU64::new(0) })
     }
 
     /// How often Redis was asked and has answered.
@@ -104,7 +105,7 @@ impl Connection {
             .set_connection_timeout(Some(CONNECT_WITHIN))
             .set_response_timeout(Some(ANSWER_WITHIN));
         let connecting = async move { client.get_multiplexed_async_connection_with_config(&config).await };
-        let connected = match self.runtime.spawn(connecting).await {
+        let connected = match self.driver.handle.spawn(connecting).await {
             Ok(connected) => connected,
             Err(error) => Err(std::io::Error::other(error).into()),
         };
@@ -118,6 +119,29 @@ impl Connection {
                 Err(error)
             }
         }
+    }
+}
+
+/// A thread that does nothing but move bytes.
+struct Driver {
+    handle: Handle,
+    stop: Arc<Notify>,
+}
+
+impl Driver {
+    fn start() -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (handle, stop) = (runtime.handle().clone(), Arc::new(Notify::new()));
+        let stopped = stop.clone();
+        let drive = move || runtime.block_on(stopped.notified());
+        std::thread::Builder::new().name("redis".into()).spawn(drive)?;
+        Ok(Self { handle, stop })
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.stop.notify_one();
     }
 }
 

@@ -105,7 +105,7 @@ impl std::fmt::Debug for LiveTier {
 }
 
 impl LiveTier {
-    /// Connects when it is first used. Must be called on the runtime that outlives it.
+    /// Connects when it is first used.
     pub fn new(options: LiveOptions) -> Result<Self, StoreError> {
         let connection = Connection::new(&options.url)
             .map_err(|error| StoreError::Unavailable(format!("server.redis_url: {error}")))?;
