@@ -46,6 +46,12 @@ pub trait Command: Send + 'static {
         unreachable!("{} writes one kind of rows", Self::NAME)
     }
 
+    /// Commands of the same lane touch the same rows and belong into one batch; those of others may be decided at the same
+    /// time, where a store allows it. It is a hint: whatever gets in each other's way is noticed at the commit.
+    fn lane(&self) -> u64 {
+        0
+    }
+
     /// How much work this is, in units of one ordinary command.
     fn weight(&self) -> usize {
         1

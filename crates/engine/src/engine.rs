@@ -17,6 +17,8 @@ use crate::task::{Answer, CommandTask, Once, Refused, Task, Turn};
 const BATCH_WEIGHT_MAX: usize = 8_192;
 /// How long a command whose turn has come may take before its sender is told that the outcome is unknown.
 const COMMIT_WAIT_MAX: Duration = Duration::from_millis(3_500);
+/// Batches decided at the same time where rows lie in two stores: while one waits for the one, another uses the other.
+const SPLIT_LANES: usize = 2;
 /// Batches that may be committed and not yet safe: enough to keep the disk busy, few enough to bound what is in doubt.
 const BATCHES_IN_FLIGHT_MAX: usize = 2;
 /// How long commands stand back that others are in the way of.
@@ -42,7 +44,8 @@ pub struct Engine {
 }
 
 struct Shared {
-    queue: mpsc::UnboundedSender<Box<dyn Task>>,
+    /// One per lane.
+    queues: Vec<mpsc::UnboundedSender<Box<dyn Task>>>,
     /// How much work waits in the queue.
     waiting: Arc<AtomicUsize>,
     store: Arc<dyn Store>,
@@ -64,7 +67,8 @@ impl Engine {
         sink: Arc<dyn EventSink>,
         settings: EngineSettings,
     ) -> std::io::Result<(Self, std::thread::JoinHandle<()>)> {
-        let (queue, tasks) = mpsc::unbounded_channel();
+        let lanes = if store.is_split() { SPLIT_LANES } else { 1 };
+        let (queues, tasks): (Vec<_>, Vec<_>) = (0..lanes).map(|_| mpsc::unbounded_channel()).unzip();
         let waiting = Arc::new(AtomicUsize::new(0));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (decided, to_answer) = blocking::sync_channel::<Decided>(BATCHES_IN_FLIGHT_MAX);
@@ -78,13 +82,16 @@ impl Engine {
             let (store, waiting, settings) = (store.clone(), waiting.clone(), settings.clone());
             std::thread::Builder::new().name("engine".into()).spawn(move || {
                 let (store, sink, limits) = (&*store, &*sink, &settings.limits);
-                let mut runner = Runner::new(store, sink, limits, meters);
-                runtime.block_on(run_batches(&mut runner, tasks, &waiting, &decided, settings.lock_wait));
+                let lane = |tasks| {
+                    let runner = Runner::new(store, sink, limits, meters.clone());
+                    run_batches(runner, tasks, &waiting, &decided, settings.lock_wait)
+                };
+                runtime.block_on(futures_util::future::join_all(tasks.into_iter().map(lane)));
                 drop(decided);
                 answering.join().ok();
             })?
         };
-        Ok((Self { shared: Arc::new(Shared { queue, waiting, store, settings }) }, thread))
+        Ok((Self { shared: Arc::new(Shared { queues, waiting, store, settings }) }, thread))
     }
 
     /// Carries out a command. The answer comes after the commit.
@@ -93,8 +100,9 @@ impl Engine {
         command: C,
         once: Option<Once<C::Outcome>>,
     ) -> Result<Answer<C::Outcome>, Refused> {
-        let Shared { queue, waiting, settings, .. } = &*self.shared;
+        let Shared { queues, waiting, settings, .. } = &*self.shared;
         let weight = command.weight();
+        let queue = &queues[(command.lane() % queues.len() as u64) as usize];
         if waiting.fetch_add(weight, Ordering::Relaxed) + weight > settings.queue_max.max(weight) {
             waiting.fetch_sub(weight, Ordering::Relaxed);
             return Err(Refused::Overloaded);
@@ -143,7 +151,7 @@ impl Engine {
 
     /// Whether commands can be carried out at all.
     pub fn is_alive(&self) -> bool {
-        !self.shared.queue.is_closed()
+        self.shared.queues.iter().all(|queue| !queue.is_closed())
     }
 
     /// For lists and jobs.
@@ -153,7 +161,7 @@ impl Engine {
 }
 
 async fn run_batches(
-    runner: &mut Runner<'_>,
+    mut runner: Runner<'_>,
     mut queue: mpsc::UnboundedReceiver<Box<dyn Task>>,
     waiting: &AtomicUsize,
     decided: &blocking::SyncSender<Decided>,

@@ -112,6 +112,10 @@ impl Command for PlaceHold {
         Ok(hold)
     }
 
+    fn lane(&self) -> u64 {
+        self.room_type.get()
+    }
+
     fn weight(&self) -> usize {
         // A long stay touches more rows than a short one; how many it would be is checked when it is decided.
         let days = self.check_in.until(self.check_out).map_or(0, |span| span.get_days());
