@@ -12,6 +12,7 @@ use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft};
 use holdfast_core::time::Span;
 use holdfast_engine::{Clock as _, Refused, Store as _, StoreError};
 use holdfast_store_redis::fault::{Faults, Point};
+use tokio::sync::Notify;
 
 use crate::support::{Cluster, Server, TTL, rejected};
 
@@ -47,7 +48,7 @@ impl Faults for Trap {
         match self.harm {
             Harm::Error => gone("a fault"),
             Harm::Delay => {
-                tokio::time::sleep(Duration::from_millis(150)).await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
                 Ok(())
             }
             Harm::Death => {
@@ -227,6 +228,25 @@ async fn changing_something_else_leaves_a_limit_alone() {
     healthy.place(2, room_type).await.unwrap();
 }
 
+/// Stops its server once, between loading and recording, until it is told to go on.
+#[derive(Default)]
+struct Gate {
+    reached: Notify,
+    go_on: Notify,
+    passed: AtomicBool,
+}
+
+#[async_trait]
+impl Faults for Gate {
+    async fn at(&self, point: Point) -> Result<(), StoreError> {
+        if point == Point::RecordLoaded && !self.passed.swap(true, Ordering::SeqCst) {
+            self.reached.notify_one();
+            self.go_on.notified().await;
+        }
+        Ok(())
+    }
+}
+
 /// A server that was only slow finds its try given up, and tries again: nobody else in its batch has to suffer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_try_that_was_given_up_meanwhile_is_followed_by_another() {
@@ -234,10 +254,13 @@ async fn a_try_that_was_given_up_meanwhile_is_followed_by_another() {
     let healthy = cluster.server().await;
     let room_type = healthy.room_type(1).await;
     let hold = healthy.place(1, room_type).await.unwrap();
-    let (slow, _) = broken_server(&cluster, Point::RecordLoaded, Harm::Delay).await;
+    let gate = Arc::new(Gate::default());
+    let slow = Server { store: healthy.store.clone().with_faults(gate.clone()), ..healthy.clone() };
     let resolving = async {
-        tokio::time::sleep(Duration::from_millis(60)).await;
-        healthy.resolve().await
+        gate.reached.notified().await;
+        let resolved = healthy.resolve().await;
+        gate.go_on.notify_one();
+        resolved
     };
     let (confirmed, resolved) = tokio::join!(slow.confirm(hold.id), resolving);
     confirmed.unwrap();
