@@ -56,6 +56,11 @@ pub trait Command: Send + 'static {
     fn weight(&self) -> usize {
         1
     }
+
+    /// How much more it is where live and durable rows lie in two stores.
+    fn weight_in_steps(&self) -> usize {
+        0
+    }
 }
 
 /// Which rows a command may write. Live rows are holds and what follows from them; all others are durable.

@@ -10,6 +10,12 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::RangeInclusive;
 
+mod set;
+#[cfg(test)]
+mod tests;
+
+pub use set::TableSet;
+
 use crate::command::Missing;
 use crate::map::Map;
 use crate::time::Timestamp;
@@ -63,32 +69,6 @@ impl<K> Scan<K> for NoScan {
     fn range(&self) -> RangeInclusive<K> {
         match *self {}
     }
-}
-
-/// What tables, and structs made of tables, can all do. Implement it for such a struct with
-/// [`table_set!`](crate::table_set).
-pub trait TableSet {
-    /// Journal what follows under `stamp`. Stamps only grow.
-    fn begin(&mut self, stamp: u64);
-    /// Undo everything written under `stamp` or a later one.
-    fn roll_back(&mut self, stamp: u64);
-    /// Whether nothing is wanted.
-    fn is_settled(&self) -> bool;
-    /// Whether anything was written.
-    fn has_changes(&self) -> bool;
-    /// Whether `memory` knows everything that is wanted here.
-    fn is_answered_by(&self, memory: &Self) -> bool;
-    /// Fill in what `memory` knows of what is wanted here. Another working set is a memory too.
-    fn answer_from(&mut self, memory: &Self);
-    /// An empty working set that wants the same.
-    #[must_use]
-    fn copy_wants(&self) -> Self;
-    /// As a store's memory: take over what a committed working set learned and changed.
-    fn absorb(&mut self, committed: &mut Self);
-    /// Forget everything, and keep the room for the next batch.
-    fn clear(&mut self);
-    /// As a store's memory: forget rows that have ended, and cached rows beyond `cached_max` per table.
-    fn tidy(&mut self, now: Timestamp, cached_max: usize);
 }
 
 /// Rows of one kind, by key.
@@ -487,55 +467,3 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
         }
     }
 }
-
-/// Implements [`TableSet`] for a struct by doing the same to each of its fields. A field left out does not compile.
-#[macro_export]
-macro_rules! table_set {
-    ($set:ty { $($field:ident),+ $(,)? }) => {
-        impl $crate::table::TableSet for $set {
-            fn begin(&mut self, stamp: u64) {
-                let Self { $($field),+ } = self;
-                $($crate::table::TableSet::begin($field, stamp);)+
-            }
-            fn roll_back(&mut self, stamp: u64) {
-                let Self { $($field),+ } = self;
-                $($crate::table::TableSet::roll_back($field, stamp);)+
-            }
-            fn is_settled(&self) -> bool {
-                let Self { $($field),+ } = self;
-                true $(&& $crate::table::TableSet::is_settled($field))+
-            }
-            fn has_changes(&self) -> bool {
-                let Self { $($field),+ } = self;
-                false $(|| $crate::table::TableSet::has_changes($field))+
-            }
-            fn is_answered_by(&self, memory: &Self) -> bool {
-                let Self { $($field),+ } = self;
-                true $(&& $crate::table::TableSet::is_answered_by($field, &memory.$field))+
-            }
-            fn answer_from(&mut self, memory: &Self) {
-                let Self { $($field),+ } = self;
-                $($crate::table::TableSet::answer_from($field, &memory.$field);)+
-            }
-            fn copy_wants(&self) -> Self {
-                let Self { $($field),+ } = self;
-                Self { $($field: $crate::table::TableSet::copy_wants($field)),+ }
-            }
-            fn absorb(&mut self, committed: &mut Self) {
-                let Self { $($field),+ } = self;
-                $($crate::table::TableSet::absorb($field, &mut committed.$field);)+
-            }
-            fn clear(&mut self) {
-                let Self { $($field),+ } = self;
-                $($crate::table::TableSet::clear($field);)+
-            }
-            fn tidy(&mut self, now: $crate::time::Timestamp, cached_max: usize) {
-                let Self { $($field),+ } = self;
-                $($crate::table::TableSet::tidy($field, now, cached_max);)+
-            }
-        }
-    };
-}
-
-#[cfg(test)]
-mod tests;

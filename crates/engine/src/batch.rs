@@ -32,7 +32,7 @@ pub struct Batch {
 
 impl Batch {
     pub fn add<C: Command>(&mut self, command: C, once: Option<Once<C::Outcome>>) -> Pending<C::Outcome> {
-        let (task, pending) = CommandTask::new(command, once, Arc::default());
+        let (task, pending) = CommandTask::new(command, once, 1, Arc::default());
         self.tasks.push(Box::new(task));
         pending
     }

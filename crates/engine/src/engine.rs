@@ -101,14 +101,15 @@ impl Engine {
         once: Option<Once<C::Outcome>>,
     ) -> Result<Answer<C::Outcome>, Refused> {
         let Shared { queues, waiting, settings, .. } = &*self.shared;
-        let weight = command.weight();
+        let in_steps = if self.shared.store.is_split() { command.weight_in_steps() } else { 0 };
+        let weight = command.weight() + in_steps;
         let queue = &queues[(command.lane() % queues.len() as u64) as usize];
         if waiting.fetch_add(weight, Ordering::Relaxed) + weight > settings.queue_max.max(weight) {
             waiting.fetch_sub(weight, Ordering::Relaxed);
             return Err(Refused::Overloaded);
         }
         let turn = Arc::new(Turn::default());
-        let (task, mut answer) = CommandTask::new(command, once, turn.clone());
+        let (task, mut answer) = CommandTask::new(command, once, weight, turn.clone());
         if queue.send(Box::new(task)).is_err() {
             return Err(Refused::StoreUnavailable("the engine has stopped".into()));
         }

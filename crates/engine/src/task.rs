@@ -142,6 +142,7 @@ impl Turn {
 pub(crate) struct CommandTask<C: Command> {
     command: C,
     once: Option<Once<C::Outcome>>,
+    weight: usize,
     turn: Arc<Turn>,
     waiting_since: Instant,
     /// What it was prepared under, if it takes several steps.
@@ -164,10 +165,15 @@ enum Progress<T> {
 }
 
 impl<C: Command> CommandTask<C> {
-    pub(crate) fn new(command: C, once: Option<Once<C::Outcome>>, turn: Arc<Turn>) -> (Self, Pending<C::Outcome>) {
+    pub(crate) fn new(
+        command: C,
+        once: Option<Once<C::Outcome>>,
+        weight: usize,
+        turn: Arc<Turn>,
+    ) -> (Self, Pending<C::Outcome>) {
         let (reply, pending) = oneshot::channel();
         let (attempt, progress) = (None, Progress::Undecided);
-        (Self { command, once, turn, waiting_since: Instant::now(), attempt, progress, reply }, pending)
+        (Self { command, once, weight, turn, waiting_since: Instant::now(), attempt, progress, reply }, pending)
     }
 
     /// Whether the command is decided as a whole in this step.
@@ -212,7 +218,7 @@ impl<C: Command> Task for CommandTask<C> {
     }
 
     fn weight(&self) -> usize {
-        self.command.weight()
+        self.weight
     }
 
     fn writes(&self) -> Writes {

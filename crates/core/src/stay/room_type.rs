@@ -191,9 +191,9 @@ impl Command for ChangeRoomType {
         Ok(())
     }
 
-    fn weight(&self) -> usize {
-        // To have fewer rooms, all coming nights are looked at.
-        if self.draft.total_quantity.is_some() || self.draft.time_zone.is_some() { 2_048 } else { 1 }
+    fn weight_in_steps(&self) -> usize {
+        // To have fewer rooms, all nights that can be held are looked at, one by one.
+        if self.draft.total_quantity.is_some() || self.draft.time_zone.is_some() { 2_048 } else { 0 }
     }
 }
 

@@ -5,6 +5,12 @@ use redis::Commands as _;
 
 use crate::support::{Cluster, TTL, tomorrow};
 
+/// Redis itself, and what stands before all keys.
+fn look_into(cluster: &Cluster) -> (redis::Connection, &str) {
+    let Place::Cluster { redis_url, prefix, .. } = &cluster.place else { unreachable!("it is a cluster") };
+    (redis::Client::open(redis_url.as_str()).unwrap().get_connection().unwrap(), prefix)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hold_lies_under_its_documented_names_and_each_has_a_time_to_live() {
     let cluster = Cluster::new();
@@ -12,8 +18,7 @@ async fn a_hold_lies_under_its_documented_names_and_each_has_a_time_to_live() {
     let room_type = server.room_type(2).await;
     let hold = server.place(5, room_type).await.unwrap();
 
-    let Place::Cluster { redis_url, prefix, .. } = &cluster.place else { unreachable!("it is a cluster") };
-    let mut redis = redis::Client::open(redis_url.as_str()).unwrap().get_connection().unwrap();
+    let (mut redis, prefix) = look_into(&cluster);
     let (from, to) = (tomorrow(), tomorrow().tomorrow().unwrap());
     let kept = TTL.as_millis() / 1_000;
     let day = 24 * 3_600;
@@ -38,8 +43,7 @@ async fn pointers_to_a_hold_that_is_gone_are_written_over() {
     let server = cluster.server().await;
     let room_type = server.room_type(2).await;
     let hold = server.place(5, room_type).await.unwrap();
-    let Place::Cluster { redis_url, prefix, .. } = &cluster.place else { unreachable!("it is a cluster") };
-    let mut redis = redis::Client::open(redis_url.as_str()).unwrap().get_connection().unwrap();
+    let (mut redis, prefix) = look_into(&cluster);
     let gone: i64 = redis.del(format!("{prefix}hold:{}", hold.id)).unwrap();
     assert_eq!(gone, 1);
     server.place(5, room_type).await.unwrap();
