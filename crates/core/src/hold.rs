@@ -92,6 +92,19 @@ impl<C> std::ops::Deref for Hold<C> {
 
 impl<C: Claim> Row for Hold<C> {}
 
+/// Holds of one kind, and what is derived from them.
+pub trait Remembered: Sized {
+    /// For how long after its end a hold still leaves something behind.
+    const AFTER_END: Span = Span::from_millis(0);
+
+    /// Says which rows [`remember`](Self::remember) will write.
+    fn want_derived(rows: &mut Rows, hold: &Self);
+
+    /// Writes down what is derived from a hold. Stores that keep derived rows in memory call this when they start, for every
+    /// hold that has not ended, or has ended by time less than [`AFTER_END`](Self::AFTER_END) ago.
+    fn remember(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()>;
+}
+
 /// One try to confirm a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TryId {

@@ -52,7 +52,7 @@ pub trait Key: Clone + Ord + Hash + Debug {}
 impl<T: Clone + Ord + Hash + Debug> Key for T {}
 
 /// A request for all rows in a range of keys.
-pub trait Scan<K>: Clone + PartialEq + Debug {
+pub trait Scan<K>: Clone + PartialEq + Debug + Send + 'static {
     /// Whether a complete table keeps its keys in order for this.
     const ORDERED: bool;
 

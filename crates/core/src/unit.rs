@@ -13,6 +13,10 @@ pub enum Kind {
     Stay,
 }
 
+impl Kind {
+    pub const ALL: [Self; 1] = [Self::Stay];
+}
+
 /// A claimable thing: part `part` of resource `resource`. A room type's night is part *date* of that room type.
 /// The order is that of kind, resource, part, so that the parts of one resource lie together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

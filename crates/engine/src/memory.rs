@@ -1,9 +1,8 @@
 //! What a store that is the only writer of its database may keep in memory: all derived rows, and a cache of the others.
 //! It is exact, because nothing is written past it.
 
-use holdfast_core::hold::HOLD_TTL_MAX;
+use holdfast_core::hold::{HOLD_TTL_MAX, Remembered};
 use holdfast_core::id::HoldId;
-use holdfast_core::stay::{self, StayHold};
 use holdfast_core::table::{Table, TableSet};
 use holdfast_core::time::Span;
 use holdfast_core::{Rows, Timestamp};
@@ -28,21 +27,22 @@ impl Memory {
         Self { rows: Rows::memory(), commits, tidied_at: now }
     }
 
-    /// No hold that is live at `now` has a smaller id.
-    pub fn live_from(now: Timestamp) -> HoldId {
-        HoldId::earliest_at(now - HOLD_TTL_MAX - CLOCK_SLACK)
+    /// No hold that has to be remembered at `now` has a smaller id, if holds of its kind leave something behind for so long
+    /// after their end.
+    pub fn remembered_from(now: Timestamp, after_end: Span) -> HoldId {
+        HoldId::earliest_at(now - HOLD_TTL_MAX - after_end - CLOCK_SLACK)
     }
 
-    /// Rebuilds what is derived from these live holds. A few thousand at once are best: the working set stays small
+    /// Rebuilds what is derived from these holds. A few thousand at once are best: the working set stays small
     /// beside the memory it fills.
-    pub fn remember(&mut self, holds: &[StayHold], now: Timestamp) {
+    pub fn remember<H: Remembered>(&mut self, holds: &[H], now: Timestamp) {
         let mut rows = Rows::default();
         for hold in holds {
-            stay::hold::want_derived(&mut rows, hold);
+            H::want_derived(&mut rows, hold);
         }
         rows.answer_from(&self.rows);
         for hold in holds {
-            stay::hold::remember(&mut rows, hold, now).expect("all derived rows are in memory");
+            H::remember(&mut rows, hold, now).expect("all derived rows are in memory");
         }
         self.rows.absorb(&mut rows);
     }

@@ -4,21 +4,28 @@
 //! decides nothing.
 //!
 //! # Adding a store
-//! Implement [`Store`] and the per-vertical lists it builds on, and run the simulator and the HTTP tests against it.
-//! `load` asks each table of [`Rows`] what is wanted and supplies it; `commit` asks each table what changed and writes it.
-//!
-//! # Adding a vertical
-//! Add its tables to [`Rows`], load and write them in each store, and give its lists a trait beside [`StayLists`].
+//! Implement [`Store`] and [`Session`], and run the simulator and the HTTP tests against it. `load` asks each table of
+//! [`Rows`] what is wanted and supplies it; `commit` asks each table what changed and writes it. Which tables there are, and how
+//! their rows look as columns, is said by `holdfast_records`.
+
+use std::time::Duration;
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::TryId;
-use holdfast_core::id::UserId;
-use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
+use holdfast_core::time::Span;
 use holdfast_core::unit::Kind;
 use holdfast_core::{Rows, Timestamp};
+use holdfast_records::{List, Listed, Record};
 
 use crate::sink::OutboxEntry;
+
+/// How long the outbox is kept.
+pub const OUTBOX_KEPT: Span = Span::from_hours(7 * 24);
+/// Rows deleted at once by tidying: short enough to go unnoticed between two batches.
+pub const TIDY_ROWS_MAX: usize = 1_000;
+/// How long a list may take.
+pub const LIST_WITHIN: Duration = Duration::from_secs(4);
 
 /// A store did not do what it was asked.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -38,7 +45,7 @@ pub enum StoreError {
 }
 
 #[async_trait]
-pub trait Store: StayLists + Send + Sync + 'static {
+pub trait Store: Send + Sync + 'static {
     /// Whether live and durable rows lie in two stores, so that no commit can cover both. Then a batch is carried out in
     /// several commits, each of one tier.
     fn is_split(&self) -> bool {
@@ -51,6 +58,9 @@ pub trait Store: StayLists + Send + Sync + 'static {
     /// Supplies wanted rows from committed state, whatever the engine is doing, and tells the time. What a caller was
     /// told is committed is seen here.
     async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError>;
+
+    /// A part of a list, in ascending order of key. See [`list`].
+    async fn list(&self, list: List) -> Result<Vec<Listed>, StoreError>;
 
     /// Durable events after a number, in order.
     async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError>;
@@ -131,31 +141,11 @@ impl std::fmt::Debug for Committed {
     }
 }
 
-/// Lists of stays, in ascending order of number.
-#[async_trait]
-pub trait StayLists {
-    async fn room_types(&self, page: Page<RoomTypeId>) -> Result<Vec<RoomType>, StoreError>;
-
-    async fn reservations(
-        &self,
-        filter: StayReservationFilter,
-        page: Page<StayReservationId>,
-    ) -> Result<Vec<StayReservation>, StoreError>;
-}
-
-/// A part of a list: what follows `after`, at most `limit` of it, and one more to know whether there is more.
-#[derive(Clone, Copy, Debug)]
-pub struct Page<Id> {
-    pub after: Option<Id>,
-    pub limit: usize,
-}
-
-/// Which reservations are asked for; `None` means all.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StayReservationFilter {
-    pub user: Option<UserId>,
-    pub room_type: Option<RoomTypeId>,
-    pub confirmed: Option<bool>,
+/// The records of a list.
+pub async fn list<R: Record>(store: &dyn Store, list: List) -> Result<Vec<R>, StoreError> {
+    let damaged = || StoreError::Damaged(format!("{}: a row that cannot be read", R::LAYOUT.table));
+    let listed = store.list(list).await?;
+    listed.into_iter().map(|row| Ok(row.read::<R>().ok_or_else(damaged)?.1)).collect()
 }
 
 /// A durable event as it was committed.

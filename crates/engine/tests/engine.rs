@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_core::command::Writes;
+use holdfast_core::stay::RoomType;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft, RoomTypeId};
 use holdfast_core::time::Span;
 use holdfast_core::{Command, Context, Decision, Limits, Rejection, Rows, Timestamp, stay};
-use holdfast_engine::store::{Page, StayLists as _};
+use holdfast_engine::store;
 use holdfast_engine::{Answer, Batch, Engine, EngineSettings, ManualClock, NoSink, Refused};
+use holdfast_records::List;
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 
 fn limits() -> Limits {
@@ -34,8 +36,8 @@ fn create(name: &str) -> CreateRoomType {
 }
 
 async fn names(store: &SqliteStore) -> Vec<String> {
-    let page = Page { after: None, limit: 100 };
-    store.room_types(page).await.unwrap().iter().map(|room_type| room_type.name.to_string()).collect()
+    let list = List::of::<RoomType>(None, 100);
+    store::list::<RoomType>(store, list).await.unwrap().iter().map(|room_type| room_type.name.to_string()).collect()
 }
 
 /// Writes something, then breaks a rule.

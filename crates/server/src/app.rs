@@ -10,6 +10,7 @@ use holdfast_core::unit::Kind;
 use holdfast_core::{Command, Context, Decision, Rows};
 use holdfast_engine::store::Resolved;
 use holdfast_engine::{Answer, Engine, Once, Store};
+use holdfast_records::{List, Record};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
@@ -126,6 +127,11 @@ impl App {
 
     pub fn store(&self) -> &dyn Store {
         self.shared.engine.store()
+    }
+
+    /// The records of a list.
+    pub async fn list<R: Record>(&self, list: List) -> Result<Vec<R>, Problem> {
+        Ok(holdfast_engine::store::list(self.store(), list).await?)
     }
 
     /// Ends jobs and open streams.

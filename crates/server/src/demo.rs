@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use holdfast_core::stay::RoomTypeId;
+use holdfast_core::stay::RoomType;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft};
-use holdfast_engine::store::Page;
-use holdfast_engine::{Engine, EngineSettings, NoSink, Refused, Store};
+use holdfast_engine::store::{self, Store};
+use holdfast_engine::{Engine, EngineSettings, NoSink, Refused};
+use holdfast_records::List;
 
 /// Fills an empty store; leaves any other as it is. Says whether it did.
 pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<bool, Refused> {
-    let first: Page<RoomTypeId> = Page { after: None, limit: 1 };
-    let taken = store.room_types(first).await?;
+    let taken: Vec<RoomType> = store::list(&*store, List::of::<RoomType>(None, 1)).await?;
     if !taken.is_empty() {
         return Ok(false);
     }

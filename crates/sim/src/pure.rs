@@ -1,8 +1,9 @@
 //! Core without engine and store: each call decided alone, on rows that are all in memory. What a batch on a store did
 //! must be the same as its calls done here, one after another.
 
+use holdfast_core::hold::Remembered as _;
 use holdfast_core::id::HoldId;
-use holdfast_core::stay::hold::{remember, want_derived};
+use holdfast_core::stay::StayHold;
 use holdfast_core::table::TableSet;
 use holdfast_core::{Context, Limits, Rows, Stop, Timestamp};
 
@@ -68,9 +69,9 @@ impl Pure {
         memory.absorb(&mut rows);
         for (_, hold) in old.stay.holds.rows().filter(|(_, hold)| hold.is_live(now)) {
             let mut rows = Rows::default();
-            want_derived(&mut rows, hold);
+            StayHold::want_derived(&mut rows, hold);
             rows.answer_from(&memory);
-            remember(&mut rows, hold, now).expect("all derived rows are in memory");
+            StayHold::remember(&mut rows, hold, now).expect("all derived rows are in memory");
             memory.absorb(&mut rows);
         }
         self.memory = memory;

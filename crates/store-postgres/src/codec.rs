@@ -5,9 +5,8 @@ use std::error::Error;
 use bytes::{BufMut as _, BytesMut};
 use holdfast_core::Timestamp;
 use holdfast_core::id::{HoldId, UserId};
-use holdfast_core::money::Currency;
-use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayDates, StayReservationId};
 use holdfast_engine::StoreError;
+use holdfast_records::{Type as Kind, Value};
 use jiff::civil::{Date, date};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
@@ -30,12 +29,39 @@ pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, index: usize) -> Result<T, S
     row.try_get(index).map_err(|error| StoreError::Damaged(sentence(&error)))
 }
 
-pub(crate) fn stay_dates(check_in: Date, check_out: Date) -> Result<StayDates, StoreError> {
-    if check_in < check_out {
-        Ok(StayDates { check_in, check_out })
-    } else {
-        Err(StoreError::Damaged("a stay without a night".into()))
+/// What is in a column of this kind.
+pub(crate) fn value_of(kind: Kind, row: &Row, index: usize) -> Result<Value<'_>, StoreError> {
+    Ok(match kind {
+        Kind::Bool => get::<Option<bool>>(row, index)?.map_or(Value::Null, Value::Bool),
+        Kind::Int => get::<Option<i32>>(row, index)?.map_or(Value::Null, |number| Value::Int(number.into())),
+        Kind::Big => get::<Option<i64>>(row, index)?.map_or(Value::Null, Value::Int),
+        Kind::Text => get::<Option<&str>>(row, index)?.map_or(Value::Null, |text| Value::Text(text.into())),
+        Kind::Date => get::<Option<Col<Date>>>(row, index)?.map_or(Value::Null, |Col(date)| Value::Date(date)),
+        Kind::Moment => get::<Option<Col<Timestamp>>>(row, index)?.map_or(Value::Null, |Col(at)| Value::Moment(at)),
+        Kind::Uuid => get::<Option<Col<HoldId>>>(row, index)?.map_or(Value::Null, |Col(id)| Value::Uuid(id.0)),
+    })
+}
+
+/// As the column it goes into wants it.
+impl ToSql for Col<Value<'_>> {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Unfit> {
+        match &self.0 {
+            Value::Null => Ok(IsNull::Yes),
+            Value::Bool(value) => value.to_sql(kind, out),
+            Value::Int(number) if *kind == Type::INT4 => i32::try_from(*number)?.to_sql(kind, out),
+            Value::Int(number) => number.to_sql(kind, out),
+            Value::Text(text) => text.to_sql(kind, out),
+            Value::Date(date) => Col(*date).to_sql(kind, out),
+            Value::Moment(moment) => Col(*moment).to_sql(kind, out),
+            Value::Uuid(uuid) => Col(HoldId(*uuid)).to_sql(kind, out),
+        }
     }
+
+    fn accepts(_kind: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
 }
 
 fn damaged(what: &str) -> Unfit {
@@ -73,9 +99,6 @@ macro_rules! column {
 column!(u32, i32, |number| number.try_into().ok(), |number| *number as i32);
 column!(u64, i64, |number| number.try_into().ok(), |number| *number as i64);
 column!(UserId, i64, |number| number.try_into().ok().and_then(UserId::new), |id| id.get() as i64);
-column!(RoomTypeId, i64, |number| number.try_into().ok().and_then(RoomTypeId::new), |id| id.get() as i64);
-column!(StayReservationId, i64, |number| number.try_into().ok().and_then(StayReservationId::new), |id| id.get() as i64);
-column!(Currency, &str, Currency::parse, |currency| currency.as_str());
 
 /// A column whose bytes we read and write ourselves.
 macro_rules! raw_column {
@@ -127,10 +150,6 @@ raw_column!(
 );
 raw_column!(HoldId, UUID, |raw| Some(HoldId(Uuid::from_bytes(raw.try_into().ok()?))), |id, out| out
     .put_slice(id.0.as_bytes()));
-raw_column!(ClientHoldKey, TEXT, |raw| ClientHoldKey::parse(std::str::from_utf8(raw).ok()?), |key, out| {
-    use std::fmt::Write as _;
-    write!(out, "{key}").expect("a buffer takes any text");
-});
 
 #[cfg(test)]
 mod tests {
@@ -162,7 +181,6 @@ mod tests {
         assert!(Col::<Timestamp>::from_sql(&Type::TIMESTAMPTZ, &infinity).is_err());
         assert!(Col::<UserId>::from_sql(&Type::INT8, &0_i64.to_be_bytes()).is_err());
         assert!(Col::<u32>::from_sql(&Type::INT4, &(-1_i32).to_be_bytes()).is_err());
-        assert!(Col::<Currency>::from_sql(&Type::TEXT, b"krw").is_err());
         assert!(Col::<Date>::from_sql(&Type::DATE, &i32::MAX.to_be_bytes()).is_err());
     }
 }

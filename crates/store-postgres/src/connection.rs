@@ -145,7 +145,7 @@ impl Connector {
     pub(crate) async fn connect(
         &self,
         purpose: Purpose,
-        statements: &[&[&'static str]],
+        statements: &[&'static str],
     ) -> Result<Connection, StoreError> {
         if let Some((at, why)) = &*self.failed.lock().unwrap_or_else(PoisonError::into_inner)
             && at.elapsed() < CONNECT_AGAIN_AFTER
@@ -164,7 +164,7 @@ impl Connector {
         connected
     }
 
-    async fn try_connect(&self, purpose: Purpose, statements: &[&[&'static str]]) -> Result<Connection, StoreError> {
+    async fn try_connect(&self, purpose: Purpose, statements: &[&'static str]) -> Result<Connection, StoreError> {
         let mut config = self.config.clone();
         config.options(startup_options(config.get_options(), purpose));
         // On the driver's runtime, which will also be told when there is something to read.
@@ -182,10 +182,9 @@ impl Connector {
         if !matches!(purpose, Purpose::Migrations) {
             client.batch_execute(READ_ONLY).await.map_err(|error| unreachable(&error))?;
         }
-        let sql = statements.iter().copied().flatten().copied();
-        let prepared = sql.map(|sql| {
+        let prepared = statements.iter().map(|sql| {
             let client = &client;
-            async move { Ok((sql, client.prepare(sql).await?)) }
+            async move { Ok((*sql, client.prepare(sql).await?)) }
         });
         let prepared = try_join_all(prepared).await.map_err(|error| unreachable(&error))?;
         let statements = prepared.into_iter().collect();

@@ -9,7 +9,7 @@
 //! | `connection`, `pool`, `pipeline` | connections, and many statements in one round trip |
 //! | `readers` | lists, outbox, audit, tidying: the same for both |
 //! | `shared` | SQL of what all verticals share |
-//! | `stay` | SQL of stays |
+//! | `records` | SQL of records, made from their layouts |
 //! | `clock`, `codec`, `error` | the database's time, values and errors, in our terms |
 //!
 //! Nothing is decided here.
@@ -24,11 +24,11 @@ mod pipeline;
 mod plans;
 mod pool;
 mod readers;
+mod records;
 mod shared;
-mod stay;
 pub mod store;
 pub mod tier;
 
 pub use open::{OpenError, PostgresOptions};
 pub use store::PostgresStore;
-pub use tier::{Decision, DurableSession, DurableTier};
+pub use tier::{Decision, Drawn, DurableSession, DurableTier};

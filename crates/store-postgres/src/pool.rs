@@ -16,7 +16,7 @@ const CONNECTION_WITHIN: Duration = Duration::from_secs(2);
 pub(crate) struct Manager {
     pub(crate) connector: Arc<Connector>,
     pub(crate) purpose: Purpose,
-    pub(crate) statements: &'static [&'static [&'static str]],
+    pub(crate) statements: Vec<&'static str>,
     /// Whether each connection joins the servers that share the database.
     pub(crate) joins: bool,
 }
@@ -26,7 +26,7 @@ impl managed::Manager for Manager {
     type Error = OpenError;
 
     async fn create(&self) -> Result<Connection, OpenError> {
-        let connection = self.connector.connect(self.purpose, self.statements).await?;
+        let connection = self.connector.connect(self.purpose, &self.statements).await?;
         if self.joins {
             open::join(&connection).await?;
         }

@@ -8,35 +8,28 @@ use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX};
 use holdfast_core::id::HoldId;
-use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
 use holdfast_core::time::Span;
 use holdfast_engine::StoreError;
-use holdfast_engine::store::{OutboxRecord, Page, StayReservationFilter};
+use holdfast_engine::store::{LIST_WITHIN, OUTBOX_KEPT, OutboxRecord, TIDY_ROWS_MAX};
+use holdfast_records::{List, Listed};
 
 use crate::codec::{Col, get};
 use crate::connection::{Connector, Purpose};
 use crate::error::explain;
 use crate::pipeline::{self, Pipeline, Transaction};
 use crate::pool::{Manager, Pool, within};
+use crate::records;
 use crate::shared::{self, Head, Tidying};
-use crate::stay;
 
 /// How long a read by key may take.
 pub(crate) const READ_WITHIN: Duration = Duration::from_secs(2);
-/// How long a list may take.
-const LIST_WITHIN: Duration = Duration::from_secs(4);
 /// How long tidying may take.
 const TIDY_WITHIN: Duration = Duration::from_secs(4);
 /// Connections for lists and audits.
 const LISTS_MAX: usize = 4;
-/// Rows deleted at once by tidying: short enough to go unnoticed between two batches.
-const TIDY_ROWS_MAX: usize = 1_000;
-/// How long the outbox is kept.
-const OUTBOX_KEPT: Span = Span::from_hours(7 * 24);
 /// How long decisions on holds are kept after the hold has ended: until nobody can be in doubt about it any more.
 const DECISIONS_KEPT: Span = Span::from_hours(48);
 
-const BY_KEY: &[&[&str]] = &[CONTROL, shared::READS, shared::TIDIES, stay::READS, stay::TIDIES];
 /// Statements that every connection has.
 pub(crate) const CONTROL: &[&str] = &[pipeline::BEGIN, pipeline::BEGIN_SNAPSHOT, pipeline::COMMIT, pipeline::ROLLBACK];
 
@@ -55,23 +48,16 @@ pub(crate) struct Readers {
 
 impl Readers {
     pub(crate) fn new(connector: &Arc<Connector>, readers_max: usize) -> Self {
+        let by_key = [CONTROL, shared::READS, shared::TIDIES, &records::reads(), &records::tidies()].concat();
         let manager = |purpose, statements| Manager { connector: connector.clone(), purpose, statements, joins: false };
         Self {
-            by_key: Pool::new(manager(Purpose::ByKey, BY_KEY), readers_max),
-            lists: Pool::new(manager(Purpose::Lists, &[]), LISTS_MAX),
+            by_key: Pool::new(manager(Purpose::ByKey, by_key), readers_max),
+            lists: Pool::new(manager(Purpose::Lists, Vec::new()), LISTS_MAX),
         }
     }
 
-    pub(crate) async fn room_types(&self, page: Page<RoomTypeId>) -> Result<Vec<RoomType>, StoreError> {
-        within(&self.lists, LIST_WITHIN, async |lists| stay::room_types(lists.client(), page).await).await
-    }
-
-    pub(crate) async fn reservations(
-        &self,
-        filter: StayReservationFilter,
-        page: Page<StayReservationId>,
-    ) -> Result<Vec<StayReservation>, StoreError> {
-        within(&self.lists, LIST_WITHIN, async |lists| stay::reservations(lists.client(), filter, page).await).await
+    pub(crate) async fn list(&self, list: &List) -> Result<Vec<Listed>, StoreError> {
+        within(&self.lists, LIST_WITHIN, async |lists| records::list(lists.client(), list).await).await
     }
 
     pub(crate) async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
@@ -110,7 +96,7 @@ impl Readers {
         };
         within(&self.by_key, TIDY_WITHIN, async |connection| {
             let mut transaction = Transaction::begin(connection);
-            let mut tickets = vec![stay::tidy(transaction.pipeline(), made_before, TIDY_ROWS_MAX)];
+            let mut tickets = records::tidy_holds(transaction.pipeline(), made_before, TIDY_ROWS_MAX);
             tickets.extend(shared::tidy(transaction.pipeline(), tidying));
             let mut answers = transaction.commit(TIDY_WITHIN).await?;
             Ok(tickets.into_iter().any(|ticket| answers.take(ticket).len() >= TIDY_ROWS_MAX))
@@ -125,9 +111,9 @@ impl Readers {
         let client = connection.client();
         let begin = format!("{}; SET LOCAL statement_timeout = 0", pipeline::BEGIN_SNAPSHOT);
         client.batch_execute(&begin).await.map_err(|error| explain(&error))?;
-        stay::audit_durable(client, &mut audit.stay).await?;
+        records::audit_durable(client, audit).await?;
         if of == AuditOf::Everything {
-            stay::audit_holds(client, &mut audit.stay).await?;
+            records::audit_holds(client, audit).await?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use holdfast_core::receipt::{RECEIPT_TTL, Receipt, ReceiptId};
 use holdfast_core::rows::Tables;
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{OutboxEntry, StoreError};
+use holdfast_records::sequence;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
@@ -93,7 +94,7 @@ impl Asked {
     pub(crate) fn ask_sequences(&mut self, pipeline: &mut Pipeline<'_>, tables: &mut Tables) {
         self.sequences = tables.ids.take_wanted();
         if !self.sequences.is_empty() {
-            let names = column(&self.sequences, sequence_name);
+            let names = column(&self.sequences, sequence::name);
             self.sequences_at = Some(pipeline.send(SELECT_SEQUENCES, vec![names]));
         }
     }
@@ -118,7 +119,7 @@ impl Asked {
             for sequence in self.sequences {
                 let mut next = 1;
                 for row in &rows {
-                    if get::<&str>(row, 0)? == sequence_name(sequence) {
+                    if get::<&str>(row, 0)? == sequence::name(sequence) {
                         Col(next) = get(row, 1)?;
                     }
                 }
@@ -151,7 +152,7 @@ pub(crate) fn write_sequences(pipeline: &mut Pipeline<'_>, tables: &Tables) {
     if changes.is_empty() {
         return;
     }
-    let names: Vec<_> = changes.iter().map(|change| sequence_name(*change.key)).collect();
+    let names: Vec<_> = changes.iter().map(|change| sequence::name(*change.key)).collect();
     let next: Vec<_> =
         changes.iter().map(|change| Col(change.row.expect("sequences are never deleted").next)).collect();
     pipeline.send(WRITE_SEQUENCES, params![names, next]);
@@ -239,11 +240,4 @@ pub(crate) fn tidy(pipeline: &mut Pipeline<'_>, tidying: Tidying) -> [Ticket; 3]
         pipeline.send(TIDY_OUTBOX, params![Col(tidying.outbox_before), limit]),
         pipeline.send(TIDY_DECISIONS, params![Col(tidying.decisions_on_holds_before), limit]),
     ]
-}
-
-pub(crate) fn sequence_name(sequence: Sequence) -> &'static str {
-    match sequence {
-        Sequence::RoomType => "room_type",
-        Sequence::StayReservation => "stay_reservation",
-    }
 }

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
-use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
 use holdfast_core::time::Span;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{OutboxRecord, Page, Session, StayLists, StayReservationFilter, Tier};
+use holdfast_engine::store::{OutboxRecord, Session, Tier};
 use holdfast_engine::{Memory, Store, StoreError};
+use holdfast_records::{List, Listed};
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
 use crate::clock::StoreClock;
@@ -183,6 +183,10 @@ impl Store for PostgresStore {
         self.shared.read(rows).await
     }
 
+    async fn list(&self, list: List) -> Result<Vec<Listed>, StoreError> {
+        self.shared.readers.list(&list).await
+    }
+
     async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
         self.shared.readers.outbox_after(id, limit).await
     }
@@ -204,20 +208,5 @@ impl Store for PostgresStore {
 
     async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
         self.shared.readers.audit(audit, AuditOf::Everything).await
-    }
-}
-
-#[async_trait]
-impl StayLists for PostgresStore {
-    async fn room_types(&self, page: Page<RoomTypeId>) -> Result<Vec<RoomType>, StoreError> {
-        self.shared.readers.room_types(page).await
-    }
-
-    async fn reservations(
-        &self,
-        filter: StayReservationFilter,
-        page: Page<StayReservationId>,
-    ) -> Result<Vec<StayReservation>, StoreError> {
-        self.shared.readers.reservations(filter, page).await
     }
 }

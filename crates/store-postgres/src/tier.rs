@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::TryId;
 use holdfast_core::id::HoldId;
-use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::StoreError;
-use holdfast_engine::store::{OutboxRecord, Page, StayReservationFilter};
+use holdfast_engine::store::OutboxRecord;
+use holdfast_records::{List, Listed};
 
 use crate::clock::StoreClock;
 use crate::codec::{Col, get};
@@ -26,8 +26,10 @@ use crate::open::{self, OpenError, PostgresOptions};
 use crate::pipeline::{self, Pipeline, Transaction, params};
 use crate::pool::{Manager, Pool, within};
 use crate::readers::{AuditOf, CONTROL, READ_WITHIN, Readers};
-use crate::{shared, stay};
+use crate::records::{self, Of, Seen};
+use crate::shared;
 
+pub use numbers::Drawn;
 use numbers::Numbers;
 pub use session::{Decision, DurableSession};
 
@@ -41,18 +43,11 @@ const DECIDE_ABORTED: &str = "INSERT INTO hold_decision VALUES ($1, $2, NULL, cl
     ON CONFLICT (hold_id, attempt) DO NOTHING";
 const DECIDED: &str = "SELECT reservation_id FROM hold_decision WHERE hold_id = $1 AND attempt = $2";
 
-pub(crate) const STATEMENTS: &[&[&str]] = &[
-    CONTROL,
-    open::JOINS,
-    &[DECIDE_ABORTED, DECIDED],
-    numbers::STATEMENTS,
-    session::STATEMENTS,
-    shared::READS,
-    shared::WRITES,
-    stay::READS,
-    stay::WRITES,
-    stay::LOCKS,
-];
+pub(crate) fn statements() -> Vec<&'static str> {
+    let own = [CONTROL, open::JOINS, &[DECIDE_ABORTED, DECIDED], numbers::STATEMENTS, session::STATEMENTS];
+    let shared = [shared::READS, shared::WRITES];
+    [&own.concat()[..], &shared.concat(), &records::reads(), &records::writes(), &records::locks()].concat()
+}
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -65,7 +60,7 @@ struct Shared {
     clock: StoreClock,
     readers: Readers,
     batches: Pool,
-    numbers: Numbers,
+    numbers: Arc<Numbers>,
 }
 
 impl std::fmt::Debug for DurableTier {
@@ -80,13 +75,13 @@ impl DurableTier {
         let connector = Arc::new(options.connector()?);
         open::migrate(&connector).await?;
         let manager =
-            Manager { connector: connector.clone(), purpose: Purpose::ByKey, statements: STATEMENTS, joins: true };
+            Manager { connector: connector.clone(), purpose: Purpose::ByKey, statements: statements(), joins: true };
         let shared = Shared {
             readers: Readers::new(&connector, options.readers_max),
             batches: Pool::new(manager, BATCHES_MAX),
             connector,
             clock: StoreClock::new(options.clock),
-            numbers: Numbers::default(),
+            numbers: Arc::default(),
         };
         // Joins now, so that a refusal is heard at the start.
         drop(shared.batches.get().await?);
@@ -103,7 +98,7 @@ impl DurableTier {
             return Ok(clock.now());
         }
         let asked = Instant::now();
-        let load = async |connection: &Connection| load(connection, rows, &mut stay::Seen::default()).await;
+        let load = async |connection: &Connection| load(connection, rows, &mut Seen::default()).await;
         clock.heard(within(&readers.by_key, READ_WITHIN, load).await?, asked);
         Ok(clock.now())
     }
@@ -112,6 +107,29 @@ impl DurableTier {
     pub async fn begin(&self) -> Result<DurableSession, StoreError> {
         let connection = self.shared.batches.get().await?;
         Ok(DurableSession::new(self.shared.clone(), connection))
+    }
+
+    /// Numbers for a batch whose rows are written elsewhere; none yet.
+    pub fn numbers(&self) -> Drawn {
+        Drawn::new(&self.shared.numbers)
+    }
+
+    /// Supplies wanted numbers.
+    pub async fn draw(&self, rows: &mut Rows, drawn: &mut Drawn) -> Result<(), StoreError> {
+        let lacking = drawn.take(rows);
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        let draw = async |connection: &Connection| {
+            let mut pipeline = Pipeline::new(connection);
+            let drawings: Vec<_> = lacking.iter().map(|of| numbers::draw(&mut pipeline, *of)).collect();
+            let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
+            drawings.into_iter().map(|drawing| drawing.drawn(&answers)).collect::<Result<Vec<_>, _>>()
+        };
+        for (sequence, range) in within(&self.shared.batches, READ_WITHIN, draw).await? {
+            drawn.supply(rows, sequence, range);
+        }
+        Ok(())
     }
 
     /// Settles what became of an attempt to confirm a hold: nothing, unless it was confirmed. From then on it cannot be.
@@ -123,10 +141,10 @@ impl DurableTier {
             pipeline.send(DECIDE_ABORTED, params![Col(hold), Col(attempt)]);
             let decided = pipeline.send(DECIDED, params![Col(hold), Col(attempt)]);
             // A reservation counts also when it was another attempt that made it, or its decision was cleared away.
-            let confirmed = stay::ask_confirmed(pipeline, &[hold]);
+            let confirmed = records::ask_confirmed(pipeline, &[hold]);
             let mut answers = transaction.commit(COMMIT_WITHIN).await?;
             let reservation = get::<Option<Col<u64>>>(answers.one(decided), 0)?;
-            let confirmed = stay::confirmed(&mut answers, confirmed)?;
+            let confirmed = records::confirmed(&mut answers, confirmed)?;
             Ok(reservation.map(|Col(number)| number).or(confirmed.first().map(|(_, number)| *number)))
         };
         within(&self.shared.batches, COMMIT_WITHIN + READ_WITHIN, decide).await
@@ -141,9 +159,9 @@ impl DurableTier {
                 .map(|of| (*of, pipeline.send(DECIDED, params![Col(of.hold), Col(of.attempt.0)])))
                 .collect();
             let holds: Vec<HoldId> = tries.iter().map(|of| of.hold).collect();
-            let confirmed = stay::ask_confirmed(&mut pipeline, &holds);
+            let confirmed = records::ask_confirmed(&mut pipeline, &holds);
             let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
-            let confirmed = stay::confirmed(&mut answers, confirmed)?;
+            let confirmed = records::confirmed(&mut answers, confirmed)?;
             let mut decided = Vec::new();
             for (of, ticket) in asked {
                 // A reservation counts whichever try made it.
@@ -161,9 +179,9 @@ impl DurableTier {
     pub async fn confirmed_as(&self, holds: &[HoldId]) -> Result<Vec<(HoldId, u64)>, StoreError> {
         let ask = async |connection: &Connection| {
             let mut pipeline = Pipeline::new(connection);
-            let confirmed = stay::ask_confirmed(&mut pipeline, holds);
+            let confirmed = records::ask_confirmed(&mut pipeline, holds);
             let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
-            stay::confirmed(&mut answers, confirmed)
+            records::confirmed(&mut answers, confirmed)
         };
         within(&self.shared.readers.by_key, READ_WITHIN, ask).await
     }
@@ -205,16 +223,9 @@ impl DurableTier {
         self.shared.readers.audit(audit, AuditOf::AllButHolds).await
     }
 
-    pub async fn room_types(&self, page: Page<RoomTypeId>) -> Result<Vec<RoomType>, StoreError> {
-        self.shared.readers.room_types(page).await
-    }
-
-    pub async fn reservations(
-        &self,
-        filter: StayReservationFilter,
-        page: Page<StayReservationId>,
-    ) -> Result<Vec<StayReservation>, StoreError> {
-        self.shared.readers.reservations(filter, page).await
+    /// A part of a list.
+    pub async fn list(&self, list: &List) -> Result<Vec<Listed>, StoreError> {
+        self.shared.readers.list(list).await
     }
 
     async fn tell_time(&self) -> Result<(), StoreError> {
@@ -227,11 +238,11 @@ impl DurableTier {
 }
 
 fn wants_durable(rows: &Rows) -> bool {
-    !rows.receipts.is_settled() || stay::wants_durable(&rows.stay)
+    !rows.receipts.is_settled() || records::wants_durable(rows)
 }
 
 /// Loads what is wanted of durable tables, as it stood at one moment, in one round trip. Tells the database's time.
-async fn load(connection: &Connection, rows: &mut Rows, seen: &mut stay::Seen) -> Result<Timestamp, StoreError> {
+async fn load(connection: &Connection, rows: &mut Rows, seen: &mut Seen) -> Result<Timestamp, StoreError> {
     let mut pipeline = Pipeline::new(connection);
     let asked = Asked::ask(&mut pipeline, rows);
     let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
@@ -242,28 +253,23 @@ async fn load(connection: &Connection, rows: &mut Rows, seen: &mut stay::Seen) -
 struct Asked {
     now: pipeline::Ticket,
     shared: shared::Asked,
-    stay: stay::Asked,
+    records: records::Asked,
 }
 
 impl Asked {
     fn ask(pipeline: &mut Pipeline<'_>, rows: &mut Rows) -> Self {
         pipeline.send(pipeline::BEGIN_SNAPSHOT, Vec::new());
         let now = pipeline.send(shared::NOW, Vec::new());
-        let mut asked = Self { now, shared: shared::Asked::default(), stay: stay::Asked::default() };
-        asked.shared.ask_receipts(pipeline, rows);
-        asked.stay.ask_durable(pipeline, &mut rows.stay);
+        let mut shared = shared::Asked::default();
+        shared.ask_receipts(pipeline, rows);
+        let records = records::Asked::ask(pipeline, rows, Of::Durable);
         pipeline.send(pipeline::COMMIT, Vec::new());
-        asked
+        Self { now, shared, records }
     }
 
-    fn supply(
-        self,
-        answers: &mut pipeline::Rows,
-        rows: &mut Rows,
-        seen: &mut stay::Seen,
-    ) -> Result<Timestamp, StoreError> {
+    fn supply(self, answers: &mut pipeline::Rows, rows: &mut Rows, seen: &mut Seen) -> Result<Timestamp, StoreError> {
         self.shared.supply(answers, rows)?;
-        self.stay.supply(answers, &mut rows.stay, seen)?;
+        self.records.supply(answers, rows, Of::Durable, seen)?;
         let Col(now) = get(answers.one(self.now), 0)?;
         Ok(now)
     }

@@ -6,12 +6,12 @@ use std::str::FromStr;
 
 use holdfast_core::Timestamp;
 use holdfast_core::command::Attempt;
-use holdfast_core::hold::HoldState;
-use holdfast_core::id::{HoldId, UserId};
-use holdfast_core::money::Currency;
+use holdfast_core::hold::{Claim, Hold};
+use holdfast_core::id::HoldId;
 use holdfast_core::receipt::Receipt;
-use holdfast_core::stay::{ClientHoldKey, LiveHold, RoomTypeId, StayClaim, StayDates, StayHold};
+use holdfast_core::stay::LiveHold;
 use holdfast_core::unit::{Limit, Tally};
+use holdfast_records::{Cells, Column, Record, Taken, Type, Value};
 use uuid::Uuid;
 
 /// A row as it lies in Redis.
@@ -65,50 +65,105 @@ impl Stored for LiveHold {
     }
 }
 
-impl Stored for StayHold {
+/// A hold is written as its cells are, one word each: first how often confirming it was begun, then its columns; each of its
+/// lines follows on a line of its own.
+impl<C: Claim> Stored for Hold<C>
+where
+    Self: Record<Key = HoldId>,
+{
     fn encode(&self, out: &mut Vec<u8>) {
-        let state = match self.state {
-            HoldState::Held => "HELD -".to_owned(),
-            HoldState::Confirming => "CONFIRMING -".to_owned(),
-            HoldState::Confirmed { record } => format!("CONFIRMED {record}"),
-            HoldState::Cancelled => "CANCELLED -".to_owned(),
-            HoldState::Replaced { by } => format!("REPLACED {by}"),
-        };
-        let Self { id, owner, created_at, expires_at, attempts, claim, .. } = self;
-        let StayDates { check_in, check_out } = claim.dates;
-        let text = format!(
-            "{id} {owner} {} {} {state} {} {} {check_in} {check_out} {} {} {}",
-            created_at.as_millis(),
-            expires_at.as_millis(),
-            attempts.0,
-            claim.room_type,
-            claim.client_key,
-            claim.price,
-            claim.currency.as_str(),
-        );
+        let (mut cells, mut lines) = (Cells::default(), Vec::new());
+        Self::put_key(&self.id, &mut cells);
+        self.put(&self.id, &mut cells);
+        self.put_parts(&mut lines);
+        let mut text = self.attempts.0.to_string();
+        for cell in &cells.0 {
+            text.push(' ');
+            write_cell(cell, &mut text);
+        }
+        for line in &lines {
+            text.push('\n');
+            for (number, cell) in line.0.iter().enumerate() {
+                if number > 0 {
+                    text.push(' ');
+                }
+                write_cell(cell, &mut text);
+            }
+        }
         out.extend_from_slice(text.as_bytes());
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut words = Words::of(bytes)?;
-        let (id, owner) = (words.hold()?, UserId::new(words.parse()?)?);
-        let (created_at, expires_at) = (words.time()?, words.time()?);
-        let (state, detail) = (words.next()?, words.next()?);
-        let state = match state {
-            "HELD" => HoldState::Held,
-            "CONFIRMING" => HoldState::Confirming,
-            "CONFIRMED" => HoldState::Confirmed { record: detail.parse().ok()? },
-            "CANCELLED" => HoldState::Cancelled,
-            "REPLACED" => HoldState::Replaced { by: HoldId(Uuid::try_parse(detail).ok()?) },
-            _ => return None,
-        };
-        let (attempts, room_type) = (Attempt(words.parse()?), RoomTypeId::new(words.parse()?)?);
-        let dates = StayDates { check_in: words.parse()?, check_out: words.parse()? };
-        let client_key = ClientHoldKey::parse(words.next()?)?;
-        let (price, currency) = (words.parse()?, Currency::parse(words.next()?)?);
-        let claim = StayClaim { room_type, dates, client_key, price, currency };
-        (dates.check_in < dates.check_out).then_some(Self { id, owner, created_at, expires_at, state, attempts, claim })
+        let mut lines = std::str::from_utf8(bytes).ok()?.split('\n');
+        let (attempts, cells) = lines.next()?.split_once(' ')?;
+        let cells = read_cells(Self::LAYOUT.columns(), cells)?;
+        let columns = Self::LAYOUT.parts.as_ref().map_or(&[][..], |parts| parts.columns);
+        let lines: Option<Vec<_>> =
+            lines.map(|line| read_cells(columns.iter().copied(), line).map(Taken::new)).collect();
+        let (_, hold) = Self::take(&mut Taken::new(cells), lines?)?;
+        Some(Self { attempts: Attempt(attempts.parse().ok()?), ..hold })
     }
+}
+
+fn write_cell(cell: &Value<'_>, out: &mut String) {
+    match cell {
+        Value::Null => out.push('-'),
+        Value::Bool(value) => write!(out, "{value}").expect("text takes text"),
+        Value::Int(number) => write!(out, "{number}").expect("text takes text"),
+        Value::Date(date) => write!(out, "{date}").expect("text takes text"),
+        Value::Moment(moment) => write!(out, "{}", moment.as_millis()).expect("text takes text"),
+        Value::Uuid(uuid) => write!(out, "{uuid}").expect("text takes text"),
+        Value::Text(text) => {
+            // Quoted, so that no text is taken for nothing, and without what separates words.
+            out.push('"');
+            for char in text.chars() {
+                match char {
+                    ' ' => out.push_str("\\s"),
+                    '\n' => out.push_str("\\n"),
+                    '\\' => out.push_str("\\\\"),
+                    other => out.push(other),
+                }
+            }
+        }
+    }
+}
+
+fn read_cells(columns: impl Iterator<Item = Column>, text: &str) -> Option<Vec<Value<'_>>> {
+    let mut words = text.split(' ');
+    let cells: Option<Vec<_>> = columns.map(|column| read_cell(column.kind, words.next()?)).collect();
+    if words.next().is_none() { cells } else { None }
+}
+
+fn read_cell(kind: Type, word: &str) -> Option<Value<'_>> {
+    if word == "-" {
+        return Some(Value::Null);
+    }
+    Some(match kind {
+        Type::Bool => Value::Bool(word.parse().ok()?),
+        Type::Int | Type::Big => Value::Int(word.parse().ok()?),
+        Type::Date => Value::Date(word.parse().ok()?),
+        Type::Moment => Value::Moment(Timestamp::from_millis(word.parse().ok()?)),
+        Type::Uuid => Value::Uuid(Uuid::try_parse(word).ok()?),
+        Type::Text => {
+            let text = word.strip_prefix('"')?;
+            if !text.contains('\\') {
+                return Some(Value::Text(text.into()));
+            }
+            let (mut plain, mut chars) = (String::with_capacity(text.len()), text.chars());
+            while let Some(char) = chars.next() {
+                plain.push(match char {
+                    '\\' => match chars.next()? {
+                        's' => ' ',
+                        'n' => '\n',
+                        '\\' => '\\',
+                        _ => return None,
+                    },
+                    other => other,
+                });
+            }
+            Value::Text(plain.into())
+        }
+    })
 }
 
 impl Stored for Receipt {
@@ -152,6 +207,11 @@ impl<'a> Words<'a> {
 
 #[cfg(test)]
 mod tests {
+    use holdfast_core::hold::HoldState;
+    use holdfast_core::id::UserId;
+    use holdfast_core::money::Currency;
+    use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayClaim, StayDates, StayHold};
+
     use super::*;
 
     fn comes_back<T: Stored + PartialEq + std::fmt::Debug>(row: &T) {
@@ -196,6 +256,16 @@ mod tests {
             expires_at: Timestamp::from_millis(1),
         };
         comes_back(&receipt);
+    }
+
+    #[test]
+    fn any_text_comes_back() {
+        for text in ["", "-", "two words", "a\\b\\s", "line\nline", "\"quoted\"", "에티오피아 예가체프"] {
+            let mut word = String::new();
+            write_cell(&Value::Text(text.into()), &mut word);
+            assert!(!word.contains([' ', '\n']), "{word}");
+            assert_eq!(read_cell(Type::Text, &word), Some(Value::Text(text.into())));
+        }
     }
 
     #[test]

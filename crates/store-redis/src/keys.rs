@@ -46,8 +46,10 @@ impl Keys {
         format!("{}idempotency:{}:{}", self.prefix, id.caller, id.key)
     }
 
-    pub(crate) fn stay_hold(&self, id: &HoldId) -> String {
-        format!("{}hold:{id}", self.prefix)
+    pub(crate) fn hold(&self, of: Kind, id: &HoldId) -> String {
+        match of {
+            Kind::Stay => format!("{}hold:{id}", self.prefix),
+        }
     }
 
     pub(crate) fn stay_by_dates(&self, key: &DatesKey) -> String {
@@ -70,5 +72,5 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
 
 /// The kind of that name.
 pub(crate) fn kind_of(name: &str) -> Option<Kind> {
-    [Kind::Stay].into_iter().find(|known| kind(*known) == name)
+    Kind::ALL.into_iter().find(|known| kind(*known) == name)
 }

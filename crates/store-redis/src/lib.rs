@@ -19,6 +19,7 @@ mod incarnation;
 mod keys;
 pub mod live;
 pub mod store;
+mod tables;
 
 pub use live::{LiveOptions, LiveTier, OnLoss};
 pub use store::ClusterStore;

@@ -1,20 +1,23 @@
 //! The live tier: rows with versions, read together and written by compare-and-set.
 
-use std::collections::HashMap;
+use std::any::Any;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use holdfast_core::command::Attempt;
-use holdfast_core::hold::{ENDED_HOLD_KEPT, HoldState, TryId};
+use holdfast_core::hold::{Claim, Hold, HoldState, Remembered, TryId};
 use holdfast_core::id::HoldId;
 use holdfast_core::receipt::Receipt;
 use holdfast_core::stay::audit::StayAudit;
-use holdfast_core::stay::{DAYS_AHEAD_MAX, HOLD_NIGHTS_MAX, RoomTypeId, StayHold, night_of, night_unit};
-use holdfast_core::table::{Key, Row, Scan, Table};
+use holdfast_core::stay::{DAYS_AHEAD_MAX, HOLD_NIGHTS_MAX, RoomTypeId, night_of, night_unit};
+use holdfast_core::table::{Key, Scan, Table};
 use holdfast_core::time::{Span, date_ordinal};
 use holdfast_core::unit::{Kind, Unit, UnitsFrom};
 use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::{Clock, StoreError};
+use holdfast_records::Record;
+use holdfast_records::walk::{self, HoldVisitor, HoldVisitorMut};
 use jiff::civil::Date;
 use redis::{Cmd, Pipeline, Value};
 use uuid::Uuid;
@@ -23,6 +26,7 @@ use crate::codec::Stored;
 use crate::connection::{Connection, Order};
 use crate::incarnation::{Found, Incarnation, Witness};
 use crate::keys::{self, Keys};
+use crate::tables::{self, Live, Visitor, VisitorMut};
 
 const SCRIPT: &str = include_str!("compare_and_set.lua");
 
@@ -143,27 +147,20 @@ impl LiveTier {
             self.ask(&[]).await?;
         }
         held.extend(scans.iter().flat_map(|scan| self.units_of(scan)));
-        let (holders, limits) = (rows.holders.take_wanted(), rows.limits.take_wanted());
+        rows.held.want_elsewhere(held);
         let receipts = rows.receipts.take_wanted();
-        let (holds, by_dates) = (rows.stay.holds.take_wanted(), rows.stay.by_dates.take_wanted());
-        let by_client_key = rows.stay.by_client_key.take_wanted();
-
-        let mut names = Vec::new();
-        names.extend(held.iter().map(|key| keys.held(key)));
-        names.extend(holders.iter().map(|key| keys.holder(*key)));
-        names.extend(limits.iter().map(|key| keys.limit(*key)));
+        let mut asking = Asking { keys, names: Vec::new(), tables: Vec::new() };
+        tables::walk_mut(rows, &mut asking);
+        let Asking { mut names, tables, .. } = asking;
         names.extend(receipts.iter().map(|key| keys.receipt(key)));
-        names.extend(holds.iter().map(|key| keys.stay_hold(key)));
-        names.extend(by_dates.iter().map(|key| keys.stay_by_dates(key)));
-        names.extend(by_client_key.iter().map(|key| keys.stay_by_client_key(key)));
         let answer = self.ask(&names).await?;
 
         seen.begin(&answer)?;
         rows.suspended_until = self.suspended_until(&answer.incarnation);
         let mut found = names.into_iter().zip(answer.values);
-        supply(&mut rows.held, held, &mut found, seen)?;
-        supply(&mut rows.holders, holders, &mut found, seen)?;
-        supply(&mut rows.limits, limits, &mut found, seen)?;
+        let mut supplying = Supplying { tables: tables.into_iter(), found: &mut found, seen, result: Ok(()) };
+        tables::walk_mut(rows, &mut supplying);
+        supplying.result?;
         for id in receipts {
             // One that has run out may have been followed by another, elsewhere.
             match seen.note::<Receipt>(found.next())?.filter(|receipt| receipt.expires_at > answer.now) {
@@ -171,9 +168,6 @@ impl LiveTier {
                 None => rows.receipts.want_elsewhere([id]),
             }
         }
-        supply(&mut rows.stay.holds, holds, &mut found, seen)?;
-        supply(&mut rows.stay.by_dates, by_dates, &mut found, seen)?;
-        supply(&mut rows.stay.by_client_key, by_client_key, &mut found, seen)?;
         for scan in scans {
             rows.held.supply_scan(scan);
         }
@@ -185,20 +179,18 @@ impl LiveTier {
         let shared = &*self.shared;
         let keys = &shared.keys;
         let mut writes = Writes { shared, now: shared.latest_now(), list: Vec::new() };
-        writes.add(&rows.held, |key| keys.held(key), Row::ends_at);
-        writes.add(&rows.holders, |key| keys.holder(*key), Row::ends_at);
-        writes.add(&rows.limits, |key| keys.limit(*key), |row| Some(row.ends_at));
-        writes.add(&rows.receipts, |key| keys.receipt(key), |row| Some(row.expires_at));
-        let now = writes.now;
-        writes.add(&rows.stay.holds, |key| keys.stay_hold(key), |hold| hold_kept_until(hold, now));
-        writes.add(&rows.stay.by_dates, |key| keys.stay_by_dates(key), |row| Some(row.expires_at));
-        writes.add(&rows.stay.by_client_key, |key| keys.stay_by_client_key(key), |row| Some(row.expires_at));
-        let (noted, struck) = tries_of(rows);
+        tables::walk(rows, &mut writes);
+        Visitor::visit(&mut writes, &rows.receipts);
+        let Tries { noted, struck, mut age_max, .. } = Tries::of(rows, seen.now);
+        if shared.clock.is_some() {
+            // The test's clock stands still meanwhile.
+            age_max = READ_AGE_MAX;
+        }
         let Some(incarnation) = &seen.incarnation else { return Ok(()) };
 
         let mut order = Order::new(SCRIPT);
         order.key(&keys.incarnation()).key(&keys.clock()).key(&keys.unfinished());
-        order.arg(&incarnation.value).arg(seen.read_at).arg(shared.age_max(rows, seen.now).as_millis() * 1_000);
+        order.arg(&incarnation.value).arg(seen.read_at).arg(age_max.as_millis() * 1_000);
         order.arg(seen.versions.len()).arg(writes.list.len()).arg(noted.len()).arg(struck.len());
         for (name, version) in &seen.versions {
             order.key(name).arg(version.as_ref().map_or(&[][..], |version| &version[..]));
@@ -240,21 +232,18 @@ impl LiveTier {
         let oldest = (now_seconds - self.shared.abandoned_after.as_millis() / 1_000) as f64;
         let old = tries.into_iter().filter(|(_, began)| *began <= oldest).map(|(member, _)| member);
         let (mut abandoned, mut left_over) = (Vec::new(), Vec::new());
+        let mut open = Open { tries: Vec::new(), open: HashSet::new() };
         let mut rows = Rows::default();
         let tries: Vec<_> = old.map(|member| (parse_try(&member), member)).collect();
-        for (_, of) in tries.iter().filter_map(|(parsed, _)| *parsed) {
-            rows.stay.holds.want(&of.hold);
-        }
+        open.tries.extend(tries.iter().filter_map(|(parsed, _)| *parsed));
         if !tries.is_empty() {
+            walk::holds_mut(&mut rows, &mut open);
             self.load(&mut rows, &mut Seen::default()).await?;
+            walk::holds(&rows, &mut open);
         }
         for (parsed, member) in tries {
-            let mut is_open = |of: &TryId| {
-                let hold = rows.stay.holds.get(&of.hold).ok().flatten();
-                hold.is_some_and(|hold| hold.state == HoldState::Confirming && hold.attempts == of.attempt)
-            };
             match parsed {
-                Some((kind, of)) if is_open(&of) => abandoned.push((kind, of)),
+                Some((kind, of)) if open.open.contains(&of) => abandoned.push((kind, of)),
                 // Its hold was lost, or the note outlived it: nothing is left to end.
                 _ => left_over.push(member),
             }
@@ -343,19 +332,6 @@ impl Shared {
         Timestamp::from_millis(self.latest.load(Ordering::Acquire))
     }
 
-    /// How old a read may be when this is written. A hold must be pinned before it ends: others may count on its end from
-    /// then on, and would not notice.
-    fn age_max(&self, rows: &Rows, read_at: Timestamp) -> Span {
-        if self.clock.is_some() {
-            // The test's clock stands still meanwhile.
-            return READ_AGE_MAX;
-        }
-        let changes = rows.stay.holds.changes();
-        let pinned = changes.iter().filter_map(|change| change.row).filter(|hold| hold.state == HoldState::Confirming);
-        let ends = pinned.map(|hold| Span::from_millis(hold.expires_at.as_millis() - read_at.as_millis()));
-        ends.chain([READ_AGE_MAX]).min().unwrap_or(READ_AGE_MAX)
-    }
-
     fn next_version(&self) -> u64 {
         self.next_version.fetch_add(1, Ordering::Relaxed)
     }
@@ -395,17 +371,42 @@ impl Seen {
     }
 }
 
-fn supply<K: Key, V: Row + Stored, S: Scan<K>>(
-    table: &mut Table<K, V, S>,
-    keys: Vec<K>,
-    found: &mut impl Iterator<Item = (String, Option<Vec<u8>>)>,
-    seen: &mut Seen,
-) -> Result<(), StoreError> {
-    for key in keys {
-        let row = seen.note(found.next())?;
-        table.supply(key, row);
+type Lookup = (String, Option<Vec<u8>>);
+
+/// Takes the keys of what is wanted, and says what it is called.
+struct Asking<'a> {
+    keys: &'a Keys,
+    names: Vec<String>,
+    /// The keys of each table, in the order of the walk.
+    tables: Vec<Box<dyn Any + Send>>,
+}
+
+impl VisitorMut for Asking<'_> {
+    fn visit<K: Key + Send + 'static, V: Live<K>, S: Scan<K>>(&mut self, table: &mut Table<K, V, S>) {
+        let wanted = table.take_wanted();
+        self.names.extend(wanted.iter().map(|key| V::name(self.keys, key)));
+        self.tables.push(Box::new(wanted));
     }
-    Ok(())
+}
+
+/// Supplies what was found under these names.
+struct Supplying<'a, F> {
+    tables: std::vec::IntoIter<Box<dyn Any + Send>>,
+    found: &'a mut F,
+    seen: &'a mut Seen,
+    result: Result<(), StoreError>,
+}
+
+impl<F: Iterator<Item = Lookup>> VisitorMut for Supplying<'_, F> {
+    fn visit<K: Key + Send + 'static, V: Live<K>, S: Scan<K>>(&mut self, table: &mut Table<K, V, S>) {
+        let wanted = self.tables.next().and_then(|keys| keys.downcast::<Vec<K>>().ok());
+        for key in *wanted.expect("tables are walked in the same order") {
+            match self.seen.note(self.found.next()) {
+                Ok(row) => table.supply(key, row),
+                Err(error) => self.result = Err(error),
+            }
+        }
+    }
 }
 
 /// Rows to be written: name, value, and how long it is kept.
@@ -415,46 +416,87 @@ struct Writes<'a> {
     list: Vec<(String, Vec<u8>, Span)>,
 }
 
-impl Writes<'_> {
-    /// `kept_until` is `None` for rows that do not end by time.
-    fn add<K: Key, V: Row + Stored, S: Scan<K>>(
-        &mut self,
-        table: &Table<K, V, S>,
-        name: impl Fn(&K) -> String,
-        kept_until: impl Fn(&V) -> Option<Timestamp>,
-    ) {
+impl Visitor for Writes<'_> {
+    fn visit<K: Key + Send + 'static, V: Live<K>, S: Scan<K>>(&mut self, table: &Table<K, V, S>) {
         for change in table.changes() {
             let mut value = format!("{:016x}", self.shared.next_version()).into_bytes();
             let mut kept = ROW_KEPT_MIN;
             if let Some(row) = change.row {
                 row.encode(&mut value);
-                let rest = kept_until(row).map(|until| Span::from_millis(until.as_millis() - self.now.as_millis()));
+                let until = row.kept_until(self.now);
+                let rest = until.map(|until| Span::from_millis(until.as_millis() - self.now.as_millis()));
                 let rest = rest.map_or(PINNED_KEPT, |rest| rest.max(Span::from_millis(0)));
                 kept = Span::from_millis(kept.as_millis() + rest.as_millis());
             }
-            self.list.push((name(change.key), value, kept));
+            self.list.push((V::name(&self.shared.keys, change.key), value, kept));
         }
     }
 }
 
-fn hold_kept_until(hold: &StayHold, now: Timestamp) -> Option<Timestamp> {
-    match hold.state {
-        HoldState::Confirming => None,
-        HoldState::Held => Some(hold.expires_at + ENDED_HOLD_KEPT),
-        HoldState::Confirmed { .. } | HoldState::Cancelled | HoldState::Replaced { .. } => Some(now + ENDED_HOLD_KEPT),
+/// The tries that begin with a commit, and those that end.
+struct Tries {
+    noted: Vec<String>,
+    struck: Vec<String>,
+    read_at: Timestamp,
+    /// How old the read may be that they rest on.
+    age_max: Span,
+}
+
+impl Tries {
+    fn of(rows: &Rows, read_at: Timestamp) -> Self {
+        let mut tries = Self { noted: Vec::new(), struck: Vec::new(), read_at, age_max: READ_AGE_MAX };
+        walk::holds(rows, &mut tries);
+        tries
     }
 }
 
-/// The tries that begin with this commit, and those that end.
-fn tries_of(rows: &Rows) -> (Vec<String>, Vec<String>) {
-    let (mut noted, mut struck) = (Vec::new(), Vec::new());
-    for change in rows.stay.holds.changes() {
-        let Some(hold) = change.row.filter(|hold| hold.attempts > Attempt::default()) else { continue };
-        let member = format!("{} {} {}", keys::kind(Kind::Stay), hold.id, hold.attempts.0);
-        let list = if hold.state == HoldState::Confirming { &mut noted } else { &mut struck };
-        list.push(member);
+impl<'a> HoldVisitor<'a> for Tries {
+    fn visit<C: Claim>(&mut self, table: &'a Table<HoldId, Hold<C>>)
+    where
+        Hold<C>: Record<Key = HoldId> + Remembered,
+    {
+        for change in table.changes() {
+            let Some(hold) = change.row.filter(|hold| hold.attempts > Attempt::default()) else { continue };
+            let member = format!("{} {} {}", keys::kind(C::KIND), hold.id, hold.attempts.0);
+            if hold.state != HoldState::Confirming {
+                self.struck.push(member);
+                continue;
+            }
+            self.noted.push(member);
+            // A hold must be pinned before it ends: others may count on its end from then on, and would not notice.
+            let left = Span::from_millis(hold.expires_at.as_millis() - self.read_at.as_millis());
+            self.age_max = self.age_max.min(left);
+        }
     }
-    (noted, struck)
+}
+
+/// Which of these tries have not ended.
+struct Open {
+    tries: Vec<(Kind, TryId)>,
+    open: HashSet<TryId>,
+}
+
+/// Wants their holds.
+impl HoldVisitorMut for Open {
+    fn visit<C: Claim>(&mut self, table: &mut Table<HoldId, Hold<C>>)
+    where
+        Hold<C>: Record<Key = HoldId> + Remembered,
+    {
+        for (_, of) in self.tries.iter().filter(|(kind, _)| *kind == C::KIND) {
+            table.want(&of.hold);
+        }
+    }
+}
+
+/// Looks at what became of them.
+impl<'a> HoldVisitor<'a> for Open {
+    fn visit<C: Claim>(&mut self, table: &'a Table<HoldId, Hold<C>>)
+    where
+        Hold<C>: Record<Key = HoldId> + Remembered,
+    {
+        let confirming = table.rows().filter(|(_, hold)| hold.state == HoldState::Confirming);
+        self.open.extend(confirming.map(|(id, hold)| TryId { hold: *id, attempt: hold.attempts }));
+    }
 }
 
 fn parse_try(member: &str) -> Option<(Kind, TryId)> {

@@ -8,17 +8,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::Decided;
-use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
+use holdfast_core::stay::{RoomType, RoomTypeId};
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{
-    Committed, OutboxRecord, Page, Resolved, Session, StayLists, StayReservationFilter, Tier,
-};
+use holdfast_engine::store::{self, Committed, OutboxRecord, Resolved, Session, Tier};
 use holdfast_engine::{OutboxEntry, Store, StoreError};
-use holdfast_store_postgres::{Decision, DurableSession, DurableTier};
+use holdfast_records::{List, Listed};
+use holdfast_store_postgres::{Decision, Drawn, DurableSession, DurableTier};
 
 use crate::fault::{Faults, Point};
 use crate::live::{LiveTier, Seen};
+
+/// Resources whose held units are looked up together.
+const AUDIT_PAGE: usize = 100;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -99,7 +101,10 @@ impl Store for ClusterStore {
     async fn begin(&self, tier: Tier) -> Result<Box<dyn Session>, StoreError> {
         match tier {
             Tier::Whole => unreachable!("no commit covers both tiers"),
-            Tier::Live => Ok(Box::new(LiveSession { store: self.clone(), seen: Seen::default() })),
+            Tier::Live => {
+                let (seen, drawn) = (Seen::default(), self.durable.numbers());
+                Ok(Box::new(LiveSession { store: self.clone(), seen, drawn }))
+            }
             Tier::Durable => {
                 let session = self.durable.begin().await?;
                 Ok(Box::new(RecordSession { store: self.clone(), session }))
@@ -109,6 +114,10 @@ impl Store for ClusterStore {
 
     async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
         self.load(rows, &mut Seen::default()).await
+    }
+
+    async fn list(&self, list: List) -> Result<Vec<Listed>, StoreError> {
+        self.durable.list(&list).await
     }
 
     async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
@@ -150,48 +159,37 @@ impl Store for ClusterStore {
     /// twice.
     async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
         self.durable.audit(audit).await?;
-        let mut page = Page { after: None, limit: 100 };
+        let mut after: Option<RoomTypeId> = None;
         loop {
-            let room_types = self.durable.room_types(page).await?;
-            for room_type in room_types.iter().take(page.limit) {
+            let page = List::of::<RoomType>(after.as_ref(), AUDIT_PAGE);
+            let room_types: Vec<RoomType> = store::list(self, page).await?;
+            for room_type in &room_types {
                 self.live.audit_stays(room_type.id, &mut audit.stay).await?;
             }
-            if room_types.len() <= page.limit {
-                return Ok(());
+            match room_types.last() {
+                Some(last) => after = Some(last.id),
+                None => return Ok(()),
             }
-            page.after = Some(room_types[page.limit - 1].id);
         }
     }
 }
 
-#[async_trait]
-impl StayLists for ClusterStore {
-    async fn room_types(&self, page: Page<RoomTypeId>) -> Result<Vec<RoomType>, StoreError> {
-        self.durable.room_types(page).await
-    }
-
-    async fn reservations(
-        &self,
-        filter: StayReservationFilter,
-        page: Page<StayReservationId>,
-    ) -> Result<Vec<StayReservation>, StoreError> {
-        self.durable.reservations(filter, page).await
-    }
-}
-
-/// A commit of live rows.
+/// A commit of live rows. Durable ones are only looked at, but for numbers that are drawn.
 struct LiveSession {
     store: ClusterStore,
     seen: Seen,
+    drawn: Drawn,
 }
 
 #[async_trait]
 impl Session for LiveSession {
     async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        self.store.durable.draw(rows, &mut self.drawn).await?;
         self.store.load(rows, &mut self.seen).await
     }
 
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
+        self.drawn.used_by(rows);
         assert!(outbox.is_empty(), "durable events come with durable rows");
         self.store.reach(Point::LiveDecided).await?;
         self.store.live.commit(rows, &self.seen).await?;

@@ -6,7 +6,7 @@
 //! | [`store`] | the [`Store`](holdfast_engine::Store) itself: batches, reads, tidying |
 //! | `log`, `checkpoint` | what is safe on disk; how the log is emptied |
 //! | `shared` | SQL of what all verticals share |
-//! | `stay` | SQL of stays |
+//! | `records` | SQL of records, made from their layouts |
 //!
 //! Nothing is decided here. Derived rows are never written to the file; they are rebuilt from live holds at start.
 
@@ -14,8 +14,8 @@ mod checkpoint;
 mod codec;
 mod log;
 pub mod open;
+mod records;
 mod shared;
-mod stay;
 pub mod store;
 
 pub use open::{OpenError, OpenOptions};

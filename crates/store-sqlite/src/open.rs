@@ -14,8 +14,11 @@ const LOCK_NAME: &str = "holdfast.lock";
 const APPLICATION_ID: i32 = 0x486c_6446;
 
 /// Each brings the schema one version further. Never edited once released, only added to.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/0001_shared.sql"), include_str!("../migrations/0002_stays.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_shared.sql"),
+    include_str!("../migrations/0002_stays.sql"),
+    include_str!("../migrations/0003_records.sql"),
+];
 
 /// Up to this size the file's structure is checked at every start; larger ones by `holdfast verify`.
 const CHECKED_AT_START_BYTES_MAX: u64 = 256 << 20;
@@ -152,7 +155,7 @@ pub(crate) fn check_structure(connection: &Connection, path: &Path, pragma: &str
 fn connect(path: &Path, flags: OpenFlags, cache_kib: i32) -> Result<Connection, OpenError> {
     let failed = |source| explain(path, source);
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
-    connection.set_prepared_statement_cache_capacity(128);
+    connection.set_prepared_statement_cache_capacity(256);
     connection.busy_timeout(std::time::Duration::from_secs(2)).map_err(failed)?;
     connection.pragma_update(None, "cache_size", cache_kib).map_err(failed)?;
     Ok(connection)

@@ -1,20 +1,21 @@
 //! SQL of what all verticals share: numbers, idempotency keys, the outbox, the count of commits.
 
 use holdfast_core::Timestamp;
-use holdfast_core::id::{ID_MAX, IdRange, Sequence};
+use holdfast_core::id::{ID_MAX, IdRange};
 use holdfast_core::receipt::Receipt;
 use holdfast_core::rows::Tables;
 use holdfast_engine::OutboxEntry;
 use holdfast_engine::store::OutboxRecord;
+use holdfast_records::sequence;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::codec::Col;
+use crate::codec::Moment;
 
 pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Result<()> {
     for sequence in tables.ids.take_wanted() {
         let next = connection
             .prepare_cached("SELECT next FROM sequence WHERE name = ?1")?
-            .query_row([sequence_name(sequence)], |row| row.get(0))
+            .query_row([sequence::name(sequence)], |row| row.get(0))
             .optional()?;
         tables.ids.supply(sequence, Some(IdRange { next: next.unwrap_or(1), last: ID_MAX }));
     }
@@ -24,7 +25,7 @@ pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Re
                 "SELECT fingerprint, response, expires_at FROM idempotency_key WHERE caller = ?1 AND key = ?2",
             )?
             .query_row([&id.caller, &id.key], |row| {
-                let Col(expires_at) = row.get(2)?;
+                let Moment(expires_at) = row.get(2)?;
                 Ok(Receipt { fingerprint: row.get(0)?, response: row.get(1)?, expires_at })
             })
             .optional()?;
@@ -36,13 +37,13 @@ pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Re
 pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Result<()> {
     for change in tables.ids.changes() {
         let range = change.row.expect("sequences are never deleted");
-        write_sequence(connection, sequence_name(*change.key), range.next)?;
+        write_sequence(connection, sequence::name(*change.key), range.next)?;
     }
     for change in tables.receipts.changes() {
         let (id, receipt) = (change.key, change.row.expect("receipts are cleared away by time, not deleted"));
         connection
             .prepare_cached("INSERT OR REPLACE INTO idempotency_key VALUES (?1, ?2, ?3, ?4, ?5)")?
-            .execute(params![id.caller, id.key, receipt.fingerprint, receipt.response, Col(receipt.expires_at)])?;
+            .execute(params![id.caller, id.key, receipt.fingerprint, receipt.response, Moment(receipt.expires_at)])?;
     }
     Ok(())
 }
@@ -57,7 +58,7 @@ pub(crate) fn append_outbox(connection: &Connection, outbox: &[OutboxEntry]) -> 
     write_sequence(connection, "outbox", next)?;
     let mut insert = connection.prepare_cached("INSERT INTO outbox VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for (id, entry) in (first..).zip(outbox) {
-        insert.execute(params![id, entry.event_type, entry.owner, Col(entry.at), entry.data])?;
+        insert.execute(params![id, entry.event_type, entry.owner, Moment(entry.at), entry.data])?;
     }
     Ok((first..next).collect())
 }
@@ -68,7 +69,7 @@ pub(crate) fn outbox_after(connection: &Connection, id: u64, limit: usize) -> ru
             "SELECT id, event_type, user_id, created_at, data FROM outbox WHERE id > ?1 ORDER BY id LIMIT ?2",
         )?
         .query_map(params![id, limit], |row| {
-            let Col(at) = row.get(3)?;
+            let Moment(at) = row.get(3)?;
             Ok(OutboxRecord { id: row.get(0)?, event_type: row.get(1)?, owner: row.get(2)?, at, data: row.get(4)? })
         })?
         .collect()
@@ -85,12 +86,12 @@ pub(crate) fn commits(connection: &Connection) -> rusqlite::Result<u64> {
 }
 
 pub(crate) fn count_commit(connection: &Connection, now: Timestamp) -> rusqlite::Result<()> {
-    connection.prepare_cached("UPDATE commits SET count = count + 1, last_at = ?1")?.execute([Col(now)]).map(|_| ())
+    connection.prepare_cached("UPDATE commits SET count = count + 1, last_at = ?1")?.execute([Moment(now)]).map(|_| ())
 }
 
 /// The time of the last commit.
 pub(crate) fn last_commit_at(connection: &Connection) -> rusqlite::Result<Timestamp> {
-    connection.query_row("SELECT last_at FROM commits", [], |row| row.get(0)).map(|Col(at)| at)
+    connection.query_row("SELECT last_at FROM commits", [], |row| row.get(0)).map(|Moment(at)| at)
 }
 
 /// Deletes at most `limit` of each; says how many that was.
@@ -105,12 +106,12 @@ pub(crate) fn tidy(
             "DELETE FROM idempotency_key WHERE (caller, key) IN
                (SELECT caller, key FROM idempotency_key WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)",
         )?
-        .execute(params![Col(now), limit])?;
+        .execute(params![Moment(now), limit])?;
     let outbox = connection
         .prepare_cached(
             "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox ORDER BY id LIMIT ?2) AND created_at < ?1",
         )?
-        .execute(params![Col(outbox_before), limit])?;
+        .execute(params![Moment(outbox_before), limit])?;
     Ok(receipts + outbox)
 }
 
@@ -119,11 +120,4 @@ fn write_sequence(connection: &Connection, name: &str, next: u64) -> rusqlite::R
         .prepare_cached("INSERT INTO sequence VALUES (?1, ?2) ON CONFLICT DO UPDATE SET next = excluded.next")?
         .execute(params![name, next])
         .map(|_| ())
-}
-
-fn sequence_name(sequence: Sequence) -> &'static str {
-    match sequence {
-        Sequence::RoomType => "room_type",
-        Sequence::StayReservation => "stay_reservation",
-    }
 }

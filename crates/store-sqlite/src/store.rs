@@ -3,38 +3,28 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX};
 use holdfast_core::id::HoldId;
-use holdfast_core::stay::{RoomType, RoomTypeId, StayReservation, StayReservationId};
 use holdfast_core::table::TableSet;
-use holdfast_core::time::Span;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{Committed, OutboxRecord, Page, Safe, Session, StayLists, StayReservationFilter, Tier};
+use holdfast_engine::store::{Committed, LIST_WITHIN, OUTBOX_KEPT, OutboxRecord, Safe, Session, TIDY_ROWS_MAX, Tier};
 use holdfast_engine::{Clock, Memory, OutboxEntry, Store, StoreError};
+use holdfast_records::{List, Listed};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::checkpoint::Checkpointer;
 use crate::log::Log;
 use crate::open::{self, DirectoryLock, OpenError, OpenOptions, Step};
-use crate::{shared, stay};
+use crate::{records, shared};
 
 /// Readers kept open for the next query.
 const IDLE_READERS_MAX: usize = 8;
-/// Rows deleted at once by tidying: short enough to go unnoticed between two batches.
-const TIDY_ROWS_MAX: usize = 1_000;
 /// How often a read looks again because a batch is in the file but not yet in memory.
 const READ_TRIES_MAX: usize = 1_000;
-/// Holds are remembered in slices when a store is opened.
-const REBUILD_SLICE: usize = 10_000;
-/// How long a list may take.
-const LIST_WITHIN: Duration = Duration::from_secs(4);
-/// How long the outbox is kept.
-const OUTBOX_KEPT: Span = Span::from_hours(7 * 24);
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -110,7 +100,7 @@ impl SqliteStore {
     }
 
     /// Runs a query that may be long where it does not keep others waiting.
-    async fn list<T: Send + 'static>(
+    async fn query<T: Send + 'static>(
         &self,
         query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -233,8 +223,12 @@ impl Store for SqliteStore {
         Ok(now)
     }
 
+    async fn list(&self, list: List) -> Result<Vec<Listed>, StoreError> {
+        self.query(move |reader| records::list(reader, &list)).await
+    }
+
     async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
-        self.list(move |reader| shared::outbox_after(reader, id, limit)).await
+        self.query(move |reader| shared::outbox_after(reader, id, limit)).await
     }
 
     async fn outbox_last(&self) -> Result<u64, StoreError> {
@@ -248,7 +242,7 @@ impl Store for SqliteStore {
         // What is deleted may still be in the cache, where nothing depends on its being gone.
         let deleted = tokio::task::spawn_blocking(move || {
             let transaction = writer.transaction()?;
-            let deleted = stay::tidy(&transaction, made_before, TIDY_ROWS_MAX)?
+            let deleted = records::tidy_holds(&transaction, made_before, TIDY_ROWS_MAX)?
                 + shared::tidy(&transaction, now, now - OUTBOX_KEPT, TIDY_ROWS_MAX)?;
             transaction.commit()?;
             Ok(deleted)
@@ -265,23 +259,8 @@ impl Store for SqliteStore {
     async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
         self.shared.with_reader(|reader| {
             let snapshot = reader.unchecked_transaction()?;
-            stay::audit(&snapshot, &mut audit.stay)
+            records::audit(&snapshot, audit)
         })
-    }
-}
-
-#[async_trait]
-impl StayLists for SqliteStore {
-    async fn room_types(&self, page: Page<RoomTypeId>) -> Result<Vec<RoomType>, StoreError> {
-        self.list(move |reader| stay::room_types(reader, page)).await
-    }
-
-    async fn reservations(
-        &self,
-        filter: StayReservationFilter,
-        page: Page<StayReservationId>,
-    ) -> Result<Vec<StayReservation>, StoreError> {
-        self.list(move |reader| stay::reservations(reader, filter, page)).await
     }
 }
 
@@ -331,15 +310,7 @@ impl Session for Batch {
 /// Memory as the file has it.
 fn rebuild(connection: &Connection, now: Timestamp) -> rusqlite::Result<Memory> {
     let mut memory = Memory::new(shared::commits(connection)?, now);
-    let mut slice = Vec::with_capacity(REBUILD_SLICE);
-    stay::for_each_live_hold(connection, Memory::live_from(now), now, |hold| {
-        slice.push(hold);
-        if slice.len() == REBUILD_SLICE {
-            memory.remember(&slice, now);
-            slice.clear();
-        }
-    })?;
-    memory.remember(&slice, now);
+    records::remember_holds(connection, &mut memory, now)?;
     Ok(memory)
 }
 
@@ -348,12 +319,12 @@ fn load(connection: &Connection, rows: &mut Rows) -> rusqlite::Result<()> {
         return Ok(());
     }
     shared::load(connection, rows)?;
-    stay::load(connection, &mut rows.stay)
+    records::load(connection, rows)
 }
 
 fn write(connection: &Connection, rows: &Rows, outbox: &[OutboxEntry], now: Timestamp) -> rusqlite::Result<Vec<u64>> {
     shared::write(connection, rows)?;
-    stay::write(connection, &rows.stay)?;
+    records::write(connection, rows)?;
     shared::count_commit(connection, now)?;
     shared::append_outbox(connection, outbox)
 }

@@ -11,7 +11,7 @@ use super::{
 use crate::actor::Actor;
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, Claim, Decided, Hold, HoldState, Status, TryId};
+use crate::hold::{self, Claim, Decided, Hold, HoldState, Remembered, Status, TryId};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::money::Currency;
 use crate::rejection::{Fault, Rejection};
@@ -106,7 +106,7 @@ impl Command for PlaceHold {
                 currency: room_type.currency,
             },
         };
-        remember(rows, &hold, at.now)?;
+        StayHold::remember(rows, &hold, at.now)?;
         rows.stay.holds.insert(hold.id, hold.clone());
         rows.emit(Event::StayHoldPlaced(hold.clone()));
         Ok(hold)
@@ -311,7 +311,7 @@ fn settle(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> De
     if hold.state != HoldState::Confirming || hold.attempts != of.attempt {
         return Ok(());
     }
-    want_derived(rows, &hold);
+    StayHold::want_derived(rows, &hold);
     match record {
         Some(record) => end(rows, &hold, HoldState::Confirmed { record }, now),
         None => {
@@ -349,21 +349,21 @@ pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<StayHold> {
     Ok(hold)
 }
 
-/// Says which rows [`remember`] will write.
-pub fn want_derived(rows: &mut Rows, hold: &StayHold) {
-    hold::want_counts(rows, hold.owner, &hold.claim);
-    rows.stay.by_dates.want(&dates_key_of(hold));
-    rows.stay.by_client_key.want(&client_key_of(hold));
-}
+/// Its counts, and the two pointers to it.
+impl Remembered for StayHold {
+    fn want_derived(rows: &mut Rows, hold: &Self) {
+        hold::want_counts(rows, hold.owner, &hold.claim);
+        rows.stay.by_dates.want(&dates_key_of(hold));
+        rows.stay.by_client_key.want(&client_key_of(hold));
+    }
 
-/// Writes down what is derived from a live hold: its counts and the two pointers to it. Stores that keep derived rows
-/// in memory call this for every live hold when they start.
-pub fn remember(rows: &mut Rows, hold: &StayHold, now: Timestamp) -> Decision<()> {
-    hold::count(rows, hold, now)?;
-    let pointer = LiveHold { hold: hold.id, expires_at: hold.expires_at };
-    rows.stay.by_dates.put(dates_key_of(hold), pointer);
-    rows.stay.by_client_key.put(client_key_of(hold), pointer);
-    Ok(())
+    fn remember(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()> {
+        hold::count(rows, hold, now)?;
+        let pointer = LiveHold { hold: hold.id, expires_at: hold.expires_at };
+        rows.stay.by_dates.put(dates_key_of(hold), pointer);
+        rows.stay.by_client_key.put(client_key_of(hold), pointer);
+        Ok(())
+    }
 }
 
 /// Ends a live hold before its time, and with it everything derived from it.
@@ -392,7 +392,7 @@ fn open_hold(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decis
             return Err(Rejection::StayHoldAlreadyProcessed { reservation: Some(record) }.into());
         }
     }
-    want_derived(rows, &hold);
+    StayHold::want_derived(rows, &hold);
     Ok(hold)
 }
 

@@ -4,8 +4,8 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::Fault;
 use holdfast_core::stay::reservation::{self, CancelReservation};
-use holdfast_core::stay::{RoomTypeId, StayReservationId};
-use holdfast_engine::store::StayReservationFilter;
+use holdfast_core::stay::{RoomTypeId, StayReservation, StayReservationId};
+use holdfast_records::stay::StayReservationFilter;
 use http::StatusCode;
 
 use crate::app::{App, Reply};
@@ -51,7 +51,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
         },
     };
     let page = page(&params, StayReservationId::new)?;
-    let reservations = app.store().reservations(filter, page).await?;
+    let reservations = app.list::<StayReservation>(filter.list(page.after, page.limit + 1)).await?;
     Ok(axum::Json(List::new(reservations, page.limit, |it| it.id.get(), ReservationView::new)).into_response())
 }
 

@@ -2,9 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use holdfast_core::stay::RoomTypeId;
 use holdfast_core::stay::availability::availability;
 use holdfast_core::stay::room_type::{self, ChangeRoomType, CreateRoomType, RoomTypeDraft, SetNightsClosed};
+use holdfast_core::stay::{RoomType, RoomTypeId};
 use http::StatusCode;
 
 use crate::app::{App, Reply};
@@ -43,7 +43,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     responses((status = 200, body = List<RoomTypeView>)))]
 pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Result<Response, Problem> {
     let page = page(&params, RoomTypeId::new)?;
-    let room_types = app.store().room_types(page).await?;
+    let room_types = app.list::<RoomType>(page.of::<RoomType>()).await?;
     Ok(axum::Json(List::new(room_types, page.limit, |it| it.id.get(), RoomTypeView::new)).into_response())
 }
 

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use holdfast_core::Fault;
-use holdfast_engine::store::Page;
+use holdfast_records::Record;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -17,6 +17,20 @@ pub struct List<T> {
     pub items: Vec<T>,
     /// Pass it as `cursor` to get what follows; `null` at the end.
     pub next_cursor: Option<String>,
+}
+
+/// What follows `after`, at most `limit` of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<Id> {
+    pub after: Option<Id>,
+    pub limit: usize,
+}
+
+impl<Id> Page<Id> {
+    /// One more than is asked for, to know whether there is more.
+    pub fn of<R: Record<Key = Id>>(&self) -> holdfast_records::List {
+        holdfast_records::List::of::<R>(self.after.as_ref(), self.limit + 1)
+    }
 }
 
 /// What `limit` and `cursor` ask for.

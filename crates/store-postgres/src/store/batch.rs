@@ -16,7 +16,8 @@ use crate::connection::Connection;
 use crate::error::{NOT_THE_LAST_COMMIT, UNEXPECTED_ROWS, explain};
 use crate::pipeline::{Pipeline, Transaction};
 use crate::readers::READ_WITHIN;
-use crate::{shared, stay};
+use crate::records::{self, Of, Seen};
+use crate::shared;
 
 /// How long a commit may take before its outcome is unknown; less than those who wait for the answer wait.
 const COMMIT_WITHIN: Duration = Duration::from_secs(3);
@@ -50,8 +51,8 @@ impl Session for Batch {
         let counted = shared::count_commit(transaction.pipeline(), expected, now);
         shared::write_sequences(transaction.pipeline(), rows);
         shared::write_receipts(transaction.pipeline(), rows);
-        stay::write(transaction.pipeline(), &rows.stay);
-        stay::write_holds(transaction.pipeline(), &rows.stay);
+        records::write_durable(transaction.pipeline(), rows);
+        records::write_holds(transaction.pipeline(), rows);
         let appended = shared::append_outbox(transaction.pipeline(), outbox);
         let answers = match transaction.commit(COMMIT_WITHIN).await {
             Ok(answers) => answers,
@@ -95,12 +96,11 @@ fn lost() -> StoreError {
 /// Loads what is wanted, in one round trip. Nobody else writes, so it need not be one snapshot.
 pub(super) async fn load(connection: &Connection, rows: &mut Rows) -> Result<(), StoreError> {
     let mut pipeline = Pipeline::new(connection);
-    let mut asked = (shared::Asked::default(), stay::Asked::default());
-    asked.0.ask_sequences(&mut pipeline, rows);
-    asked.0.ask_receipts(&mut pipeline, rows);
-    asked.1.ask_durable(&mut pipeline, &mut rows.stay);
-    asked.1.ask_holds(&mut pipeline, &mut rows.stay);
+    let mut shared = shared::Asked::default();
+    shared.ask_sequences(&mut pipeline, rows);
+    shared.ask_receipts(&mut pipeline, rows);
+    let asked = records::Asked::ask(&mut pipeline, rows, Of::Everything);
     let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
-    asked.0.supply(&mut answers, rows)?;
-    asked.1.supply(&mut answers, &mut rows.stay, &mut stay::Seen::default())
+    shared.supply(&mut answers, rows)?;
+    asked.supply(&mut answers, rows, Of::Everything, &mut Seen::default())
 }

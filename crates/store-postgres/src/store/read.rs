@@ -13,8 +13,8 @@ use crate::error::explain;
 use crate::pipeline::{self, Pipeline};
 use crate::pool::within;
 use crate::readers::READ_WITHIN;
+use crate::records::{self, Of, Seen};
 use crate::shared::{self, Head};
-use crate::stay;
 
 /// How often a read looks again before it asks for silence.
 const READ_TRIES_MAX: usize = 4;
@@ -100,16 +100,15 @@ async fn snapshot(connection: &Connection, wants: &mut Rows) -> Result<Snapshot,
     let mut pipeline = Pipeline::new(connection);
     pipeline.send(pipeline::BEGIN_SNAPSHOT, Vec::new());
     let head = pipeline.send(shared::HEAD, Vec::new());
-    let mut asked = (shared::Asked::default(), stay::Asked::default());
-    asked.0.ask_sequences(&mut pipeline, wants);
-    asked.0.ask_receipts(&mut pipeline, wants);
-    asked.1.ask_durable(&mut pipeline, &mut wants.stay);
-    asked.1.ask_holds(&mut pipeline, &mut wants.stay);
+    let mut shared = shared::Asked::default();
+    shared.ask_sequences(&mut pipeline, wants);
+    shared.ask_receipts(&mut pipeline, wants);
+    let asked = records::Asked::ask(&mut pipeline, wants, Of::Everything);
     pipeline.send(pipeline::COMMIT, Vec::new());
-    let is_beside_memory = asked.0.is_beside_memory() || asked.1.is_beside_memory();
+    let is_beside_memory = shared.is_beside_memory() || asked.is_beside_memory();
     let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
     let commits = Head::read(answers.one(head))?.commits;
-    asked.0.supply(&mut answers, wants)?;
-    asked.1.supply(&mut answers, &mut wants.stay, &mut stay::Seen::default())?;
+    shared.supply(&mut answers, wants)?;
+    asked.supply(&mut answers, wants, Of::Everything, &mut Seen::default())?;
     Ok(Snapshot { commits, is_beside_memory })
 }

@@ -13,13 +13,12 @@ use crate::error::explain;
 use crate::open::{self, Backend, OpenError, Tenancy};
 use crate::pipeline::{self, Pipeline};
 use crate::readers::CONTROL;
+use crate::records;
 use crate::shared::{self, Head};
-use crate::stay;
 
-/// Holds are remembered in slices.
-const REBUILD_SLICE: usize = 10_000;
-
-const STATEMENTS: &[&[&str]] = &[CONTROL, shared::READS, shared::WRITES, stay::READS, stay::WRITES];
+fn statements() -> Vec<&'static str> {
+    [CONTROL, shared::READS, shared::WRITES, &records::reads(), &records::writes()].concat()
+}
 
 /// A connection that has the database to itself.
 pub(super) struct Taken {
@@ -33,7 +32,7 @@ pub(super) async fn take(
     clock: &StoreClock,
     previous: Option<&Backend>,
 ) -> Result<Taken, OpenError> {
-    let connection = connector.connect(Purpose::ByKey, STATEMENTS).await?;
+    let connection = connector.connect(Purpose::ByKey, &statements()).await?;
     let backend = open::lock(&connection, Tenancy::Alone, previous).await?;
     // Only now: before it had the lock, somebody else may have been writing.
     let asked = Instant::now();
@@ -55,7 +54,7 @@ pub(super) async fn rebuild(connection: &Connection, now: Timestamp) -> Result<M
     let head = pipeline.send(shared::HEAD, Vec::new());
     let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
     let mut memory = Memory::new(Head::read(answers.one(head))?.commits, now);
-    stay::live_holds(client, Memory::live_from(now), now, REBUILD_SLICE, |holds| memory.remember(holds, now)).await?;
+    records::remember_holds(client, &mut memory, now).await?;
     client.batch_execute(pipeline::COMMIT).await.map_err(|error| explain(&error))?;
     Ok(memory)
 }

@@ -2,19 +2,25 @@
 //! what it does not use is never used.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use holdfast_core::Rows as WorkingSet;
 use holdfast_core::id::{IdRange, Sequence};
 use holdfast_engine::StoreError;
+use holdfast_records::sequence;
 
 use crate::codec::{Col, get};
 use crate::pipeline::{self, Pipeline, Rows, Ticket, params};
-use crate::shared::sequence_name;
 
-/// More than one batch can draw.
-const BATCH_MAX: u64 = 16_384;
-/// Enough for many batches, and little enough that a restart does not make numbers jump far.
-const BLOCK: u64 = 2 * BATCH_MAX;
+/// More than one batch can draw: most commands draw one, none more than its lines.
+fn batch_max(_sequence: Sequence) -> u64 {
+    16_384
+}
+
+/// Enough for some batches, and little enough that a restart does not make numbers jump far.
+fn block(sequence: Sequence) -> u64 {
+    2 * batch_max(sequence)
+}
 
 const DRAW: &str = "INSERT INTO sequence VALUES ($1, 1 + $2::bigint)
     ON CONFLICT (name) DO UPDATE SET next = sequence.next + $2 RETURNING next - $2";
@@ -24,6 +30,51 @@ pub(super) const STATEMENTS: &[&str] = &[DRAW];
 /// What is set aside and in nobody's hands.
 #[derive(Debug, Default)]
 pub(super) struct Numbers(Mutex<BTreeMap<Sequence, IdRange>>);
+
+/// Numbers in the hands of a batch; what it has not used goes back when it ends.
+#[derive(Debug, Default)]
+pub struct Drawn {
+    numbers: Arc<Numbers>,
+    ranges: BTreeMap<Sequence, IdRange>,
+}
+
+impl Drawn {
+    pub(super) fn new(numbers: &Arc<Numbers>) -> Self {
+        Self { numbers: numbers.clone(), ranges: BTreeMap::new() }
+    }
+
+    /// Supplies wanted numbers from what is set aside; says of which sequences there are too few.
+    pub(super) fn take(&mut self, rows: &mut WorkingSet) -> Vec<Sequence> {
+        let mut lacking = Vec::new();
+        for sequence in rows.ids.take_wanted() {
+            match self.numbers.take(sequence) {
+                Some(range) => self.supply(rows, sequence, range),
+                None => lacking.push(sequence),
+            }
+        }
+        lacking
+    }
+
+    pub(super) fn supply(&mut self, rows: &mut WorkingSet, sequence: Sequence, range: IdRange) {
+        self.ranges.insert(sequence, range);
+        rows.ids.supply(sequence, Some(range));
+    }
+
+    /// What a batch has drawn is not drawn again, however it ends.
+    pub fn used_by(&mut self, rows: &WorkingSet) {
+        for change in rows.ids.changes() {
+            self.ranges.insert(*change.key, *change.row.expect("sequences are never deleted"));
+        }
+    }
+}
+
+impl Drop for Drawn {
+    fn drop(&mut self) {
+        for (sequence, range) in std::mem::take(&mut self.ranges) {
+            self.numbers.give_back(sequence, range);
+        }
+    }
+}
 
 /// A block that was asked for.
 pub(super) struct Drawing {
@@ -35,7 +86,7 @@ impl Numbers {
     /// Enough for a batch, if there is as much.
     pub(super) fn take(&self, sequence: Sequence) -> Option<IdRange> {
         let mut ranges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        ranges.remove(&sequence).filter(|range| range.last + 1 - range.next >= BATCH_MAX)
+        ranges.remove(&sequence).filter(|range| range.last + 1 - range.next >= batch_max(sequence))
     }
 
     /// For the next batch. Of two blocks the larger one is kept.
@@ -52,7 +103,7 @@ impl Numbers {
 /// Sets a block aside, in a transaction of its own: whatever becomes of the batch, nobody else gets it.
 pub(super) fn draw(pipeline: &mut Pipeline<'_>, sequence: Sequence) -> Drawing {
     pipeline.send(pipeline::BEGIN, Vec::new());
-    let ticket = pipeline.send(DRAW, params![sequence_name(sequence), Col(BLOCK)]);
+    let ticket = pipeline.send(DRAW, params![sequence::name(sequence), Col(block(sequence))]);
     pipeline.send(pipeline::COMMIT, Vec::new());
     Drawing { sequence, ticket }
 }
@@ -60,6 +111,6 @@ pub(super) fn draw(pipeline: &mut Pipeline<'_>, sequence: Sequence) -> Drawing {
 impl Drawing {
     pub(super) fn drawn(self, answers: &Rows) -> Result<(Sequence, IdRange), StoreError> {
         let Col(next) = get::<Col<u64>>(answers.one(self.ticket), 0)?;
-        Ok((self.sequence, IdRange { next, last: next + BLOCK - 1 }))
+        Ok((self.sequence, IdRange { next, last: next + block(self.sequence) - 1 }))
     }
 }

@@ -1,22 +1,22 @@
 //! One batch of a server among several: loads without locking, and commits only if nothing that it rests on has moved.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deadpool::managed::Object;
-use holdfast_core::id::{HoldId, IdRange, Sequence};
+use holdfast_core::id::HoldId;
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::{OutboxEntry, StoreError};
 
-use super::{Asked, COMMIT_WITHIN, Shared, numbers, wants_durable};
+use super::{Asked, COMMIT_WITHIN, Drawn, Shared, numbers, wants_durable};
 use crate::codec::Col;
 use crate::error::{CommitError, UNEXPECTED_ROWS, explain};
 use crate::pipeline::{Pipeline, Transaction, column, params};
 use crate::pool::Manager;
 use crate::readers::READ_WITHIN;
-use crate::{shared, stay};
+use crate::records::{self, Seen};
+use crate::shared;
 
 /// A batch that was decided on rows older than this is not committed: its server was stopped in between, and what it
 /// knows of live rows may have been decided upon by others.
@@ -46,11 +46,10 @@ pub struct DurableSession {
     shared: Arc<Shared>,
     /// `None` once it is good for nothing any more.
     connection: Option<Object<Manager>>,
-    seen: stay::Seen,
+    seen: Seen,
     /// When the first rows were loaded, by the database's clock.
     loaded_at: Option<Timestamp>,
-    /// Numbers in the hands of this batch.
-    drawn: BTreeMap<Sequence, IdRange>,
+    drawn: Drawn,
 }
 
 impl std::fmt::Debug for DurableSession {
@@ -61,13 +60,8 @@ impl std::fmt::Debug for DurableSession {
 
 impl DurableSession {
     pub(super) fn new(shared: Arc<Shared>, connection: Object<Manager>) -> Self {
-        Self {
-            shared,
-            connection: Some(connection),
-            seen: stay::Seen::default(),
-            loaded_at: None,
-            drawn: BTreeMap::new(),
-        }
+        let drawn = Drawn::new(&shared.numbers);
+        Self { shared, connection: Some(connection), seen: Seen::default(), loaded_at: None, drawn }
     }
 
     /// Supplies wanted rows of durable tables as they stand now, and numbers; tells the database's time. Live rows stay
@@ -80,16 +74,8 @@ impl DurableSession {
         let connection = self.connection.take().ok_or_else(lost)?;
         let asked_at = Instant::now();
         let mut pipeline = Pipeline::new(&connection);
-        let mut drawings = Vec::new();
-        for sequence in rows.ids.take_wanted() {
-            match self.shared.numbers.take(sequence) {
-                Some(range) => {
-                    self.drawn.insert(sequence, range);
-                    rows.ids.supply(sequence, Some(range));
-                }
-                None => drawings.push(numbers::draw(&mut pipeline, sequence)),
-            }
-        }
+        let lacking = self.drawn.take(rows).into_iter();
+        let drawings: Vec<_> = lacking.map(|sequence| numbers::draw(&mut pipeline, sequence)).collect();
         let asked = Asked::ask(&mut pipeline, rows);
         let Ok(answers) = tokio::time::timeout(READ_WITHIN, pipeline.answers()).await else {
             drop(Object::take(connection));
@@ -99,8 +85,7 @@ impl DurableSession {
         let mut answers = answers.check().map_err(|error| explain(&error))?;
         for drawing in drawings {
             let (sequence, range) = drawing.drawn(&answers)?;
-            self.drawn.insert(sequence, range);
-            rows.ids.supply(sequence, Some(range));
+            self.drawn.supply(rows, sequence, range);
         }
         let now = asked.supply(&mut answers, rows, &mut self.seen)?;
         self.loaded_at.get_or_insert(now);
@@ -117,12 +102,9 @@ impl DurableSession {
         outbox: &[OutboxEntry],
         decisions: &[Decision],
     ) -> Result<Vec<u64>, StoreError> {
-        // What it has drawn is not drawn again, however this ends.
-        for change in rows.ids.changes() {
-            self.drawn.insert(*change.key, *change.row.expect("sequences are never deleted"));
-        }
+        self.drawn.used_by(rows);
         let is_empty = outbox.is_empty() && decisions.is_empty();
-        if is_empty && !rows.receipts.has_changes() && !stay::has_durable_changes(&rows.stay) {
+        if is_empty && !rows.receipts.has_changes() && !records::has_durable_changes(rows) {
             return Ok(Vec::new());
         }
         let connection = self.connection.take().ok_or_else(lost)?;
@@ -131,10 +113,10 @@ impl DurableSession {
         if let Some(loaded_at) = self.loaded_at {
             pipeline.send(EXPECT_FRESH, params![Col(loaded_at), LOADED_BEFORE_MAX.as_millis() as f64]);
         }
-        self.seen.lock(pipeline, &rows.stay);
+        self.seen.lock(pipeline, rows);
         insert_decisions(pipeline, decisions);
         shared::write_receipts(pipeline, rows);
-        stay::write(pipeline, &rows.stay);
+        records::write_durable(pipeline, rows);
         // Last: from here to the commit all other servers' events wait.
         let appended = shared::append_outbox(pipeline, outbox);
         let committed = transaction.commit(COMMIT_WITHIN).await;
@@ -145,14 +127,6 @@ impl DurableSession {
         }
         let answers = committed.map_err(explain_commit)?;
         shared::outbox_ids(&answers, appended, outbox)
-    }
-}
-
-impl Drop for DurableSession {
-    fn drop(&mut self) {
-        for (sequence, range) in std::mem::take(&mut self.drawn) {
-            self.shared.numbers.give_back(sequence, range);
-        }
     }
 }
 

@@ -1,13 +1,15 @@
 //! Batches of a server that has the database to itself.
 
 use holdfast_core::receipt::ReceiptId;
-use holdfast_core::stay::RoomType;
 use holdfast_core::stay::hold::CancelHold;
 use holdfast_core::stay::reservation::CancelReservation;
+use holdfast_core::stay::{RoomType, StayReservation};
 use holdfast_core::time::Span;
 use holdfast_core::{Actor, Rejection, Rows};
-use holdfast_engine::store::{Page, StayLists as _, StayReservationFilter};
+use holdfast_engine::store;
 use holdfast_engine::{Answer, Batch, NoSink, Once, Refused, Store as _, StoreError};
+use holdfast_records::List;
+use holdfast_records::stay::StayReservationFilter;
 
 use crate::support::{confirm, connect, counts, create, database, findings, limits, number, open, place, run, run_all};
 
@@ -36,10 +38,9 @@ async fn what_is_placed_confirmed_and_cancelled_is_there_after_a_restart() {
     run(&store, confirm(&fifth)).await.unwrap();
     assert_eq!(counts(&store).await, (3, 2, 0));
     let filter = StayReservationFilter { confirmed: Some(true), ..StayReservationFilter::default() };
-    let page = Page { after: None, limit: 10 };
-    let listed = store.reservations(filter, page).await.unwrap();
+    let listed: Vec<StayReservation> = store::list(&store, filter.list(None, 10)).await.unwrap();
     assert_eq!(listed.iter().map(|reservation| reservation.id.get()).collect::<Vec<_>>(), [2, 3]);
-    assert_eq!(store.room_types(Page { after: None, limit: 10 }).await.unwrap().len(), 1);
+    assert_eq!(store::list::<RoomType>(&store, List::of::<RoomType>(None, 10)).await.unwrap().len(), 1);
     clock.advance(Span::from_secs(1));
 }
 

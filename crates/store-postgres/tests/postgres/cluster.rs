@@ -2,9 +2,10 @@
 
 use holdfast_core::command::Attempt;
 use holdfast_core::hold::HoldState;
+use holdfast_core::hold::Remembered as _;
 use holdfast_core::id::HoldId;
 use holdfast_core::money::Currency;
-use holdfast_core::stay::hold::{ConfirmHold, remember, want_derived};
+use holdfast_core::stay::hold::ConfirmHold;
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft};
 use holdfast_core::stay::{StayClaim, StayDates, StayHold, StayReservation};
 use holdfast_core::table::TableSet as _;
@@ -76,9 +77,9 @@ pub(crate) fn live_hold_on(tier: &DurableTier, user: u64, days_later: u64, night
     // What is derived it knows completely; of durable tables it knows nothing.
     let mut live = Rows::memory();
     let mut rows = Rows::default();
-    want_derived(&mut rows, &hold);
+    StayHold::want_derived(&mut rows, &hold);
     rows.answer_from(&live);
-    remember(&mut rows, &hold, now).unwrap();
+    StayHold::remember(&mut rows, &hold, now).unwrap();
     rows.stay.holds.insert(hold.id, hold.clone());
     live.absorb(&mut rows);
     Live { hold, rows: live }

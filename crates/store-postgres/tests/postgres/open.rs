@@ -35,7 +35,8 @@ async fn several_that_start_together_migrate_once_and_one_of_them_stays() {
     assert_eq!(opened.len(), 1);
     opened[0].check().await.unwrap();
     let client = connect(database.url()).await;
-    assert_eq!(number(&client, "SELECT count(*) FROM holdfast_schema_history").await, 2);
+    let once = "SELECT count(*) - max(version) FROM holdfast_schema_history";
+    assert_eq!(number(&client, once).await, 0, "each migration once");
 }
 
 #[tokio::test]
@@ -52,7 +53,7 @@ async fn a_database_of_a_newer_version_is_refused() {
     let newer = "INSERT INTO holdfast_schema_history VALUES (99, 'later', '2030-01-01T00:00:00Z', '1')";
     connect(database.url()).await.batch_execute(newer).await.unwrap();
     let error = PostgresStore::open(PostgresOptions::new(database.url())).await.unwrap_err();
-    assert!(matches!(error, OpenError::Newer { found: 99, known: 2 }), "{error}");
+    assert!(matches!(error, OpenError::Newer { found: 99, .. }), "{error}");
 }
 
 #[tokio::test]

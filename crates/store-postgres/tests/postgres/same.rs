@@ -7,10 +7,13 @@ use holdfast_core::id::HoldId;
 use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold};
 use holdfast_core::stay::reservation::{CancelReservation, StayReservationId};
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft, RoomTypeId, SetNightsClosed};
+use holdfast_core::stay::{RoomType, StayReservation};
 use holdfast_core::time::Span;
 use holdfast_core::{Actor, Command, Timestamp};
-use holdfast_engine::store::{Page, StayReservationFilter};
+use holdfast_engine::store;
 use holdfast_engine::{Answer, Batch, ManualClock, NoSink, Store};
+use holdfast_records::List;
+use holdfast_records::stay::StayReservationFilter;
 use holdfast_store_postgres::{PostgresOptions, PostgresStore};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 use jiff::ToSpan as _;
@@ -112,9 +115,9 @@ fn add(batch: &mut Batch, step: &Step) -> Told {
 }
 
 async fn all(store: &dyn Store) -> String {
-    let page = Page { after: None, limit: 10_000 };
-    let reservations = store.reservations(StayReservationFilter::default(), page).await.unwrap();
-    let room_types = store.room_types(Page { after: None, limit: 100 }).await.unwrap();
+    let all = StayReservationFilter::default().list(None, 10_000);
+    let reservations: Vec<StayReservation> = store::list(store, all).await.unwrap();
+    let room_types: Vec<RoomType> = store::list(store, List::of::<RoomType>(None, 100)).await.unwrap();
     let outbox = store.outbox_after(0, 10_000).await.unwrap();
     format!("{room_types:?}\n{reservations:?}\n{outbox:?}")
 }

@@ -5,10 +5,11 @@ use std::time::Duration;
 use holdfast_core::audit::Audit;
 use holdfast_core::id::HoldId;
 use holdfast_core::receipt::{self, ReceiptId};
+use holdfast_core::stay::RoomType;
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Context, Rows};
-use holdfast_engine::store::Page;
 use holdfast_engine::{Refused, Store as _, StoreError};
+use holdfast_records::List;
 use holdfast_store_postgres::{DurableTier, OpenError, PostgresOptions, PostgresStore};
 
 use crate::cluster::{
@@ -223,7 +224,7 @@ async fn a_batch_is_one_round_trip_to_load_and_one_to_commit_and_live_rows_stay_
     assert_eq!(tier.round_trips() - before, 1);
     tier.check().await.unwrap();
     assert!(!tier.tidy().await.unwrap());
-    assert_eq!(tier.room_types(Page { after: None, limit: 10 }).await.unwrap().len(), 1);
+    assert_eq!(tier.list(&List::of::<RoomType>(None, 10)).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -1,0 +1,10 @@
+//! What sources of numbers are called.
+
+use holdfast_core::id::Sequence;
+
+pub fn name(sequence: Sequence) -> &'static str {
+    match sequence {
+        Sequence::RoomType => "room_type",
+        Sequence::StayReservation => "stay_reservation",
+    }
+}

@@ -1,0 +1,117 @@
+//! All tables there are, in one order: what is referred to comes before what refers to it, and servers that share a
+//! database lock in this order.
+
+use holdfast_core::hold::{Claim, Hold, Remembered};
+use holdfast_core::id::HoldId;
+use holdfast_core::rows::Tables;
+use holdfast_core::stay;
+use holdfast_core::table::{Scan, Table};
+use holdfast_core::unit::Kind;
+
+use crate::layout::Layout;
+use crate::record::Record;
+
+/// Looks at tables of records.
+pub trait Visitor<'a> {
+    fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &'a Table<R::Key, R, S>);
+}
+
+/// Changes tables of records.
+pub trait VisitorMut {
+    fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &mut Table<R::Key, R, S>);
+}
+
+/// Looks at tables of holds.
+pub trait HoldVisitor<'a> {
+    fn visit<C: Claim>(&mut self, table: &'a Table<HoldId, Hold<C>>)
+    where
+        Hold<C>: Record<Key = HoldId> + Remembered;
+}
+
+/// Changes tables of holds.
+pub trait HoldVisitorMut {
+    fn visit<C: Claim>(&mut self, table: &mut Table<HoldId, Hold<C>>)
+    where
+        Hold<C>: Record<Key = HoldId> + Remembered;
+}
+
+macro_rules! walk {
+    (durable: $($set:ident.$table:ident),+; holds: $($hold_set:ident.$holds:ident),+ $(;)?) => {
+        /// What is not live.
+        pub fn durable<'a>(tables: &'a Tables, visitor: &mut impl Visitor<'a>) {
+            $(visitor.visit(&tables.$set.$table);)+
+        }
+
+        pub fn durable_mut(tables: &mut Tables, visitor: &mut impl VisitorMut) {
+            $(visitor.visit(&mut tables.$set.$table);)+
+        }
+
+        /// Holds of all kinds.
+        pub fn holds<'a>(tables: &'a Tables, visitor: &mut impl HoldVisitor<'a>) {
+            $(visitor.visit(&tables.$hold_set.$holds);)+
+        }
+
+        pub fn holds_mut(tables: &mut Tables, visitor: &mut impl HoldVisitorMut) {
+            $(visitor.visit(&mut tables.$hold_set.$holds);)+
+        }
+
+        /// Holds of all kinds, as records.
+        pub fn hold_records<'a>(tables: &'a Tables, visitor: &mut impl Visitor<'a>) {
+            $(visitor.visit(&tables.$hold_set.$holds);)+
+        }
+
+        pub fn hold_records_mut(tables: &mut Tables, visitor: &mut impl VisitorMut) {
+            $(visitor.visit(&mut tables.$hold_set.$holds);)+
+        }
+    };
+}
+
+walk!(
+    durable: stay.room_types, stay.nights, stay.reservations;
+    holds: stay.holds;
+);
+
+/// A new table does not compile until it stands here: decide what it is, and add it to `walk!` above.
+#[expect(dead_code, reason = "it is there to be compiled")]
+fn nothing_is_forgotten(tables: Tables) {
+    // Numbers and receipts are no records; the others are derived from holds, or are there only between two stores.
+    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay } = tables;
+    let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
+}
+
+/// What the holds of a kind become. It has a column `hold_id`.
+pub fn record_of(kind: Kind) -> &'static Layout {
+    match kind {
+        Kind::Stay => stay::StayReservation::LAYOUT,
+    }
+}
+
+/// The layouts of what is not live.
+pub fn durable_layouts() -> Vec<&'static Layout> {
+    layouts(durable)
+}
+
+/// The layouts of holds.
+pub fn hold_layouts() -> Vec<&'static Layout> {
+    layouts(hold_records)
+}
+
+/// Tables without rows, for those who want to know which there are.
+pub fn empty() -> &'static Tables {
+    static EMPTY: std::sync::LazyLock<Tables> = std::sync::LazyLock::new(Tables::default);
+    &EMPTY
+}
+
+fn layouts(walk: fn(&'static Tables, &mut Collect)) -> Vec<&'static Layout> {
+    let mut collect = Collect(Vec::new());
+    walk(empty(), &mut collect);
+    collect.0
+}
+
+struct Collect(Vec<&'static Layout>);
+
+impl Visitor<'static> for Collect {
+    fn visit<R: Record, S: Scan<R::Key>>(&mut self, _table: &'static Table<R::Key, R, S>) {
+        self.0.push(R::LAYOUT);
+    }
+}

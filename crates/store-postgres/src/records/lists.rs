@@ -1,0 +1,240 @@
+//! Lists, and everything that goes through whole tables, page by page in the order of keys.
+
+use holdfast_core::Timestamp;
+use holdfast_core::audit::Audit;
+use holdfast_core::hold::{Claim, Hold, Remembered};
+use holdfast_core::id::HoldId;
+use holdfast_core::rows::Tables;
+use holdfast_core::table::{Scan, Table};
+use holdfast_core::time::Span;
+use holdfast_engine::{Memory, StoreError};
+use holdfast_records::walk::{self, HoldVisitor, Visitor};
+use holdfast_records::{Filter, Layout, List, Listed, Record, Taken, ToCell as _, Type as Kind, Value};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
+
+use super::load::{by_owner, cells, damaged};
+use super::sql::{self, names};
+use crate::codec::{Col, value_of};
+use crate::error::explain;
+use crate::pipeline::{Pipeline, Ticket, params};
+
+/// Rows that are looked at together.
+const PAGE: usize = 10_000;
+
+pub(crate) async fn list(client: &Client, list: &List) -> Result<Vec<Listed>, StoreError> {
+    let (sql, values) = list_sql(list);
+    let rows = query(client, &sql, &values).await?;
+    let owners = if list.layout.parts.is_some() { first_cells(list.layout, &rows)? } else { Vec::new() };
+    let lines = match &sql::of(list.layout).select_lines {
+        Some(sql) if !owners.is_empty() => {
+            let kind = array_of(list.layout.key[0].kind);
+            client.query_typed(sql, &[(&owners, kind)]).await.map_err(|error| explain(&error))?
+        }
+        _ => Vec::new(),
+    };
+    let mut lines = lines_of(list.layout, &lines)?;
+    let listed = rows.iter().map(|row| {
+        let cells: Vec<_> = cells(list.layout, row)?.into_iter().map(Value::into_owned).collect();
+        let lines = lines.remove(&cells[0]).unwrap_or_default();
+        Ok(Listed { cells, lines })
+    });
+    listed.collect()
+}
+
+fn first_cells<'a>(layout: &Layout, rows: &'a [Row]) -> Result<Vec<Col<Value<'a>>>, StoreError> {
+    rows.iter().map(|row| value_of(layout.key[0].kind, row, 0).map(Col)).collect()
+}
+
+type OwnedLines = std::collections::HashMap<Value<'static>, Vec<Vec<Value<'static>>>>;
+
+fn lines_of(layout: &Layout, rows: &[Row]) -> Result<OwnedLines, StoreError> {
+    let lines = by_owner(layout, rows)?;
+    let owned = |(owner, lines): (Value<'_>, Vec<Taken<'_>>)| {
+        (owner.into_owned(), lines.into_iter().map(Taken::into_owned).collect())
+    };
+    Ok(lines.into_iter().map(owned).collect())
+}
+
+/// A value with the type of its column.
+type Typed = (Col<Value<'static>>, Type);
+
+/// A condition with an index of its own is written so that only this index gives the rows in their order: as a range, and
+/// not with `=`. Else the planner is tempted to walk along the primary key in the hope that the few rows asked for come soon.
+pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
+    let List { layout, by, filters, after, until, limit } = list;
+    let columns: Vec<_> = layout.columns().collect();
+    let mut values: Vec<Typed> = Vec::new();
+    let mut mark = |column: &str, value: &Value<'static>| {
+        let kind = columns.iter().find(|known| known.name == column).map(|known| known.kind);
+        values.push((Col(value.clone()), type_of(kind.expect("lists are by columns of their table"))));
+        format!("${}", values.len())
+    };
+    let key_names = names(layout.key);
+    let mut conditions = Vec::new();
+    if let Some((column, value)) = by {
+        let mark = mark(column, value);
+        conditions.push(format!("{column} <= {mark}"));
+        if after.is_none() {
+            conditions.push(format!("{column} >= {mark}"));
+        }
+    }
+    if let Some(after) = after {
+        let marks: Vec<_> = layout.key.iter().zip(after).map(|(column, value)| mark(column.name, value)).collect();
+        conditions.push(match by {
+            Some((column, _)) => format!("({column}, {key_names}) > ($1, {})", marks.join(", ")),
+            None => format!("({key_names}) > ({})", marks.join(", ")),
+        });
+    }
+    if let Some(until) = until {
+        let marks: Vec<_> = layout.key.iter().zip(until).map(|(column, value)| mark(column.name, value)).collect();
+        conditions.push(format!("({key_names}) <= ({})", marks.join(", ")));
+    }
+    for filter in filters {
+        conditions.push(match filter {
+            Filter::Is(column, value) => format!("{column} = {}", mark(column, value)),
+            Filter::Above(column, value) => format!("{column} > {}", mark(column, value)),
+            Filter::IsNull(column) => format!("{column} IS NULL"),
+            Filter::IsNotNull(column) => format!("{column} IS NOT NULL"),
+        });
+    }
+    if conditions.is_empty() {
+        conditions.push("true".into());
+    }
+    let order = by.as_ref().map_or_else(String::new, |(column, _)| format!("{column}, ")) + &key_names;
+    let (columns, conditions) = (names(&columns), conditions.join(" AND "));
+    let sql = format!("SELECT {columns} FROM {} WHERE {conditions} ORDER BY {order} LIMIT {limit}", layout.table);
+    (sql, values)
+}
+
+async fn query(client: &Client, sql: &str, values: &[Typed]) -> Result<Vec<Row>, StoreError> {
+    let values: Vec<(&(dyn ToSql + Sync), Type)> =
+        values.iter().map(|(value, kind)| (value as &(dyn ToSql + Sync), kind.clone())).collect();
+    client.query_typed(sql, &values).await.map_err(|error| explain(&error))
+}
+
+/// Every row of a list, page by page.
+async fn pages(
+    client: &Client,
+    mut list: List,
+    mut each: impl FnMut(Vec<Listed>) -> Option<()> + Send,
+) -> Result<(), StoreError> {
+    list.limit = PAGE;
+    loop {
+        let page = self::list(client, &list).await?;
+        let is_last = page.len() < PAGE;
+        list.after = page.last().map(|last| last.cells[..list.layout.key.len()].to_vec());
+        each(page).ok_or_else(|| damaged(list.layout))?;
+        if is_last {
+            return Ok(());
+        }
+    }
+}
+
+fn all(layout: &'static Layout) -> List {
+    List { layout, by: None, filters: Vec::new(), after: None, until: None, limit: PAGE }
+}
+
+/// How the rows of a table are shown to the auditor; `None` if one cannot be read.
+struct Shown {
+    layout: &'static Layout,
+    show: fn(Listed, &mut Audit) -> Option<()>,
+}
+
+struct Shows(Vec<Shown>);
+
+impl Visitor<'static> for Shows {
+    fn visit<R: Record, S: Scan<R::Key>>(&mut self, _table: &'static Table<R::Key, R, S>) {
+        fn show<R: Record>(listed: Listed, audit: &mut Audit) -> Option<()> {
+            let (key, row) = listed.read::<R>()?;
+            R::show(&key, &row, audit);
+            Some(())
+        }
+        self.0.push(Shown { layout: R::LAYOUT, show: show::<R> });
+    }
+}
+
+/// Shows every row but holds.
+pub(crate) async fn audit_durable(client: &Client, audit: &mut Audit) -> Result<(), StoreError> {
+    show_all(client, walk::durable, audit).await
+}
+
+pub(crate) async fn audit_holds(client: &Client, audit: &mut Audit) -> Result<(), StoreError> {
+    show_all(client, walk::hold_records, audit).await
+}
+
+async fn show_all(client: &Client, walk: fn(&'static Tables, &mut Shows), audit: &mut Audit) -> Result<(), StoreError> {
+    let mut shows = Shows(Vec::new());
+    walk(walk::empty(), &mut shows);
+    for Shown { layout, show } in shows.0 {
+        pages(client, all(layout), |page| page.into_iter().try_for_each(|row| show(row, audit))).await?;
+    }
+    Ok(())
+}
+
+/// How the holds of a kind are remembered; `None` if one cannot be read.
+struct Kept {
+    layout: &'static Layout,
+    after_end: Span,
+    remember: fn(Vec<Listed>, &mut Memory, Timestamp) -> Option<()>,
+}
+
+struct Keeps(Vec<Kept>);
+
+impl HoldVisitor<'static> for Keeps {
+    fn visit<C: Claim>(&mut self, _table: &'static Table<HoldId, Hold<C>>)
+    where
+        Hold<C>: Record<Key = HoldId> + Remembered,
+    {
+        fn remember<H: Record + Remembered>(page: Vec<Listed>, memory: &mut Memory, now: Timestamp) -> Option<()> {
+            let holds: Option<Vec<H>> = page.into_iter().map(|row| Some(row.read::<H>()?.1)).collect();
+            memory.remember(&holds?, now);
+            Some(())
+        }
+        let (layout, after_end) = (Hold::<C>::LAYOUT, Hold::<C>::AFTER_END);
+        self.0.push(Kept { layout, after_end, remember: remember::<Hold<C>> });
+    }
+}
+
+/// Makes memory anew from the holds that have not ended.
+pub(crate) async fn remember_holds(client: &Client, memory: &mut Memory, now: Timestamp) -> Result<(), StoreError> {
+    let mut keeps = Keeps(Vec::new());
+    walk::holds(walk::empty(), &mut keeps);
+    for Kept { layout, after_end, remember } in keeps.0 {
+        let from = Memory::remembered_from(now, after_end).to_cell().into_owned();
+        let live = List { after: Some(vec![from]), ..all(layout) }
+            .filter(Filter::Is("state", "HELD".into()))
+            .filter(Filter::Above("expires_at", Value::Moment(now - after_end)));
+        pages(client, live, |page| remember(page, memory, now)).await?;
+    }
+    Ok(())
+}
+
+/// Deletes at most `limit` holds of each kind made before `made_before`.
+pub(crate) fn tidy_holds(pipeline: &mut Pipeline<'_>, made_before: HoldId, limit: usize) -> Vec<Ticket> {
+    sql::tidies().into_iter().map(|sql| pipeline.send(sql, params![Col(made_before), limit as i64])).collect()
+}
+
+fn type_of(kind: Kind) -> Type {
+    match kind {
+        Kind::Bool => Type::BOOL,
+        Kind::Int => Type::INT4,
+        Kind::Big => Type::INT8,
+        Kind::Text => Type::TEXT,
+        Kind::Date => Type::DATE,
+        Kind::Moment => Type::TIMESTAMPTZ,
+        Kind::Uuid => Type::UUID,
+    }
+}
+
+fn array_of(kind: Kind) -> Type {
+    match kind {
+        Kind::Bool => Type::BOOL_ARRAY,
+        Kind::Int => Type::INT4_ARRAY,
+        Kind::Big => Type::INT8_ARRAY,
+        Kind::Text => Type::TEXT_ARRAY,
+        Kind::Date => Type::DATE_ARRAY,
+        Kind::Moment => Type::TIMESTAMPTZ_ARRAY,
+        Kind::Uuid => Type::UUID_ARRAY,
+    }
+}

@@ -1,0 +1,218 @@
+//! Loading rows by key and by range.
+
+use std::any::Any;
+use std::collections::HashMap;
+
+use holdfast_core::id::HoldId;
+use holdfast_core::rows::Tables;
+use holdfast_core::table::{Scan, Table, TableSet as _};
+use holdfast_engine::StoreError;
+use holdfast_records::walk::{self, Visitor, VisitorMut};
+use holdfast_records::{Column, Layout, Record, Taken, Value};
+use tokio_postgres::Row;
+
+use super::{Seen, owned_key, sql};
+use crate::codec::{Col, get, value_of};
+use crate::pipeline::{Param, Pipeline, Rows, Ticket, column};
+
+/// Rows that were asked for: an [`AskedTable`] per table, in the order of the walk.
+#[derive(Default)]
+pub(crate) struct Asked {
+    tables: Vec<Box<dyn Any + Send>>,
+    has_ranges: bool,
+}
+
+struct AskedTable<K, S> {
+    keys: Vec<K>,
+    rows: Option<Ticket>,
+    lines: Option<Ticket>,
+    ranges: Vec<(S, Ticket)>,
+}
+
+/// Which tables are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    Durable,
+    /// For a server that has the database to itself.
+    Everything,
+}
+
+/// Whether any durable row is wanted.
+pub(crate) fn wants_durable(tables: &Tables) -> bool {
+    struct Wants(bool);
+    impl<'a> Visitor<'a> for Wants {
+        fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &'a Table<R::Key, R, S>) {
+            self.0 |= !table.is_settled();
+        }
+    }
+    let mut wants = Wants(false);
+    walk::durable(tables, &mut wants);
+    wants.0
+}
+
+impl Asked {
+    pub(crate) fn ask(pipeline: &mut Pipeline<'_>, tables: &mut Tables, of: Of) -> Self {
+        let mut ask = Ask { pipeline, asked: Self::default() };
+        walk::durable_mut(tables, &mut ask);
+        if of == Of::Everything {
+            walk::hold_records_mut(tables, &mut ask);
+        }
+        ask.asked
+    }
+
+    /// Whether ranges were asked for: memory knows rows, not which rows there are.
+    pub(crate) fn is_beside_memory(&self) -> bool {
+        self.has_ranges
+    }
+
+    /// Supplies what was found, and writes down which version of it. What was not found is not there.
+    pub(crate) fn supply(
+        self,
+        answers: &mut Rows,
+        tables: &mut Tables,
+        of: Of,
+        seen: &mut Seen,
+    ) -> Result<(), StoreError> {
+        let mut supply = Supply { asked: self.tables.into_iter(), answers, seen, result: Ok(()) };
+        walk::durable_mut(tables, &mut supply);
+        if of == Of::Everything {
+            walk::hold_records_mut(tables, &mut supply);
+        }
+        supply.result
+    }
+}
+
+struct Ask<'p, 'a> {
+    pipeline: &'p mut Pipeline<'a>,
+    asked: Asked,
+}
+
+impl VisitorMut for Ask<'_, '_> {
+    fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &mut Table<R::Key, R, S>) {
+        let sql = sql::of(R::LAYOUT);
+        let keys = table.take_wanted();
+        let (mut rows, mut lines) = (None, None);
+        if !keys.is_empty() {
+            let cells: Vec<_> = keys.iter().map(owned_key::<R>).collect();
+            rows = Some(self.pipeline.send(&sql.select, by_column(cells.clone(), R::LAYOUT.key.len())));
+            lines = sql.select_lines.as_ref().map(|sql| self.pipeline.send(sql, by_column(cells, 1)));
+        }
+        let mut ranges = Vec::new();
+        for scan in table.take_scans_wanted() {
+            let range = scan.range();
+            let ends = owned_key::<R>(range.start()).into_iter().chain(owned_key::<R>(range.end()));
+            let ends = ends.map(|end| Box::new(Col(end)) as Param<'_>).collect();
+            ranges.push((scan, self.pipeline.send(&sql.select_range, ends)));
+            self.asked.has_ranges = true;
+        }
+        self.asked.tables.push(Box::new(AskedTable { keys, rows, lines, ranges }));
+    }
+}
+
+/// Rows of cells as columns of values.
+pub(super) fn by_column<'a>(rows: Vec<Vec<Value<'a>>>, width: usize) -> Vec<Param<'a>> {
+    let mut columns: Vec<Vec<Col<Value<'a>>>> = (0..width).map(|_| Vec::with_capacity(rows.len())).collect();
+    for row in rows {
+        assert_eq!(row.len(), width, "a row has a cell for each column");
+        for (column, cell) in columns.iter_mut().zip(row) {
+            column.push(Col(cell));
+        }
+    }
+    columns.into_iter().map(|column| Box::new(column) as Param<'a>).collect()
+}
+
+struct Supply<'a> {
+    asked: std::vec::IntoIter<Box<dyn Any + Send>>,
+    answers: &'a mut Rows,
+    seen: &'a mut Seen,
+    result: Result<(), StoreError>,
+}
+
+impl VisitorMut for Supply<'_> {
+    fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &mut Table<R::Key, R, S>) {
+        let asked = self.asked.next().and_then(|asked| asked.downcast::<AskedTable<R::Key, S>>().ok());
+        let asked = asked.expect("tables are walked in the same order");
+        if self.result.is_ok() {
+            self.result = self.supply::<R, S>(*asked, table);
+        }
+    }
+}
+
+impl Supply<'_> {
+    fn supply<R: Record, S: Scan<R::Key>>(
+        &mut self,
+        asked: AskedTable<R::Key, S>,
+        table: &mut Table<R::Key, R, S>,
+    ) -> Result<(), StoreError> {
+        let version_at = R::LAYOUT.columns().count();
+        let rows = asked.rows.map(|ticket| self.answers.take(ticket)).unwrap_or_default();
+        let lines = asked.lines.map(|ticket| self.answers.take(ticket)).unwrap_or_default();
+        let mut lines = by_owner(R::LAYOUT, &lines)?;
+        for row in &rows {
+            let (key, record) = read::<R>(row, &mut lines)?;
+            self.seen.row::<R>(key.clone(), Some(get(row, version_at)?));
+            table.supply(key, Some(record));
+        }
+        for key in asked.keys {
+            self.seen.row::<R>(key.clone(), None);
+            table.supply(key, None);
+        }
+        for (scan, ticket) in asked.ranges {
+            let rows = self.answers.take(ticket);
+            for row in &rows {
+                let (key, record) = read::<R>(row, &mut HashMap::new())?;
+                self.seen.row::<R>(key.clone(), Some(get(row, version_at)?));
+                table.supply(key, Some(record));
+            }
+            let range = scan.range();
+            self.seen.range::<R>(owned_key::<R>(range.start()), owned_key::<R>(range.end()), rows.len());
+            table.supply_scan(scan);
+        }
+        Ok(())
+    }
+}
+
+/// The lines of several rows.
+pub(super) type Lines<'a> = HashMap<Value<'a>, Vec<Taken<'a>>>;
+
+/// Lines by the row they belong to.
+pub(super) fn by_owner<'a>(layout: &Layout, rows: &'a [Row]) -> Result<Lines<'a>, StoreError> {
+    let mut lines = Lines::new();
+    let Some(parts) = &layout.parts else { return Ok(lines) };
+    for row in rows {
+        let owner = value_of(layout.key[0].kind, row, 0)?;
+        let cells: Result<_, _> =
+            parts.columns.iter().zip(1..).map(|(column, index)| value_of(column.kind, row, index)).collect();
+        lines.entry(owner).or_default().push(Taken::new(cells?));
+    }
+    Ok(lines)
+}
+
+pub(super) fn cells<'a>(layout: &Layout, row: &'a Row) -> Result<Vec<Value<'a>>, StoreError> {
+    let cell = |(index, column): (usize, Column)| value_of(column.kind, row, index);
+    layout.columns().enumerate().map(cell).collect()
+}
+
+fn read<'a, R: Record>(row: &'a Row, lines: &mut Lines<'a>) -> Result<(R::Key, R), StoreError> {
+    let cells = cells(R::LAYOUT, row)?;
+    let lines = lines.remove(&cells[0]).unwrap_or_default();
+    R::take(&mut Taken::new(cells), lines).ok_or_else(|| damaged(R::LAYOUT))
+}
+
+pub(super) fn damaged(layout: &Layout) -> StoreError {
+    StoreError::Damaged(format!("{}: a row that cannot be read", layout.table))
+}
+
+/// Asks which of these holds became records, of whatever kind.
+pub(crate) fn ask_confirmed(pipeline: &mut Pipeline<'_>, holds: &[HoldId]) -> Vec<Ticket> {
+    sql::confirmed().iter().map(|sql| pipeline.send(sql, vec![column(holds, Col)])).collect()
+}
+
+/// The answer to [`ask_confirmed`]: each with the number of its record.
+pub(crate) fn confirmed(answers: &mut Rows, tickets: Vec<Ticket>) -> Result<Vec<(HoldId, u64)>, StoreError> {
+    let read = |row: &Row| {
+        let (Col(hold), Col(number)) = (get(row, 0)?, get(row, 1)?);
+        Ok((hold, number))
+    };
+    tickets.into_iter().flat_map(|ticket| answers.take(ticket)).map(|row| read(&row)).collect()
+}

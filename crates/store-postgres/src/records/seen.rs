@@ -1,0 +1,108 @@
+//! Which versions of rows a batch rests on, for servers that share the database.
+//!
+//! Nothing is locked while a batch is decided. At the commit everything that was read is locked, in the order of tables
+//! and keys, and compared: the batch stands only if nothing has moved.
+
+use std::any::Any;
+use std::collections::{BTreeMap, HashMap};
+
+use holdfast_core::rows::Tables;
+use holdfast_core::table::{Key, Scan, Table};
+use holdfast_records::walk::{self, Visitor};
+use holdfast_records::{Record, Value};
+
+use super::load::by_column;
+use super::{owned_key, sql};
+use crate::codec::Col;
+use crate::pipeline::{Param, Pipeline};
+
+/// The version of a row; `None` if it was not there.
+type Version = Option<i64>;
+
+/// What a batch has read: a [`SeenTable`] per table.
+#[derive(Default)]
+pub(crate) struct Seen(HashMap<&'static str, Box<dyn Any + Send + Sync>>);
+
+/// In the order in which it will be locked.
+struct SeenTable<K> {
+    rows: BTreeMap<K, Version>,
+    /// First key, last key, and how many rows there were.
+    ranges: Vec<(Vec<Value<'static>>, Vec<Value<'static>>, usize)>,
+}
+
+impl<K> Default for SeenTable<K> {
+    fn default() -> Self {
+        Self { rows: BTreeMap::new(), ranges: Vec::new() }
+    }
+}
+
+impl std::fmt::Debug for Seen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl Seen {
+    /// The first version counts: it is what the working set has kept, whatever was read later.
+    pub(super) fn row<R: Record>(&mut self, key: R::Key, version: Version) {
+        self.table::<R>().rows.entry(key).or_insert(version);
+    }
+
+    pub(super) fn range<R: Record>(&mut self, first: Vec<Value<'static>>, last: Vec<Value<'static>>, rows: usize) {
+        self.table::<R>().ranges.push((first, last, rows));
+    }
+
+    fn table<R: Record>(&mut self) -> &mut SeenTable<R::Key> {
+        let table = self.0.entry(R::LAYOUT.table).or_insert_with(|| Box::<SeenTable<R::Key>>::default());
+        table.downcast_mut().expect("a table has one kind of key")
+    }
+
+    /// Locks all of it until the end of the transaction, and refuses if anything has moved.
+    pub(crate) fn lock(&self, pipeline: &mut Pipeline<'_>, tables: &Tables) {
+        let mut lock = Lock { seen: self, pipeline, ranges: Vec::new() };
+        walk::durable(tables, &mut lock);
+        // Last: whoever adds a row to a range that another counts has locked a row that the other one writes.
+        for (sql, ends) in lock.ranges {
+            pipeline.send(sql, ends);
+        }
+    }
+}
+
+struct Lock<'p, 'a> {
+    seen: &'p Seen,
+    pipeline: &'p mut Pipeline<'a>,
+    ranges: Vec<(&'static str, Vec<Param<'a>>)>,
+}
+
+impl<'t> Visitor<'t> for Lock<'_, '_> {
+    fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &'t Table<R::Key, R, S>) {
+        let Some(seen) = self.seen.0.get(R::LAYOUT.table) else { return };
+        let seen: &SeenTable<R::Key> = seen.downcast_ref().expect("a table has one kind of key");
+        let sql = sql::of(R::LAYOUT);
+        if !seen.rows.is_empty() {
+            let rows = with_writes(&seen.rows, table).into_iter().map(|(key, version, written)| {
+                let version = version.map_or(Value::Null, Value::Int);
+                owned_key::<R>(key).into_iter().chain([version, Value::Bool(written)]).collect()
+            });
+            self.pipeline.send(&sql.lock, by_column(rows.collect(), R::LAYOUT.key.len() + 2));
+        }
+        for (first, last, rows) in &seen.ranges {
+            let ends = first.iter().chain(last).cloned().chain([Value::Int(*rows as i64)]);
+            self.ranges.push((&sql.expect_range, ends.map(|value| Box::new(Col(value)) as Param<'_>).collect()));
+        }
+    }
+}
+
+/// Each row with its version, and whether the batch writes it.
+fn with_writes<'a, K: Key, R: Record<Key = K>, S: Scan<K>>(
+    seen: &'a BTreeMap<K, Version>,
+    table: &Table<K, R, S>,
+) -> Vec<(&'a K, Version, bool)> {
+    let mut written = table.changes().into_iter().map(|change| change.key).peekable();
+    // Both are in the order of keys.
+    let mut is_written = |key: &K| {
+        while written.next_if(|change| *change < key).is_some() {}
+        written.peek() == Some(&key)
+    };
+    seen.iter().map(|(key, version)| (key, *version, is_written(key))).collect()
+}

@@ -1,0 +1,162 @@
+//! The statements of each table.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use holdfast_core::unit::Kind;
+use holdfast_records::layout::LINE_NO;
+use holdfast_records::{Column, Layout, Parts, Type, walk};
+
+pub(super) struct Sql {
+    /// Ends with the version.
+    pub(super) select: String,
+    pub(super) select_range: String,
+    /// Begins with the name of the row that a line belongs to.
+    pub(super) select_lines: Option<String>,
+    pub(super) insert: String,
+    pub(super) insert_lines: Option<String>,
+    /// `None` if nothing ever changes.
+    pub(super) update: Option<String>,
+    pub(super) delete: String,
+    pub(super) lock: String,
+    pub(super) expect_range: String,
+    pub(super) tidy: String,
+}
+
+static DURABLE: LazyLock<Vec<(&'static str, Sql)>> = LazyLock::new(|| all(&walk::durable_layouts()));
+static HOLDS: LazyLock<Vec<(&'static str, Sql)>> = LazyLock::new(|| all(&walk::hold_layouts()));
+static BY_TABLE: LazyLock<HashMap<&'static str, &'static Sql>> =
+    LazyLock::new(|| DURABLE.iter().chain(&*HOLDS).map(|(table, sql)| (*table, sql)).collect());
+static CONFIRMED: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let each = Kind::ALL.iter().map(|kind| walk::record_of(*kind).table);
+    each.map(|table| format!("SELECT hold_id, id FROM {table} WHERE hold_id = ANY ($1::uuid[])")).collect()
+});
+
+fn all(layouts: &[&'static Layout]) -> Vec<(&'static str, Sql)> {
+    layouts.iter().map(|layout| (layout.table, Sql::of(layout))).collect()
+}
+
+pub(super) fn of(layout: &Layout) -> &'static Sql {
+    BY_TABLE[layout.table]
+}
+
+/// Which holds of each kind became records.
+pub(super) fn confirmed() -> &'static [String] {
+    &CONFIRMED
+}
+
+/// For connections that read.
+pub(crate) fn reads() -> Vec<&'static str> {
+    let of_table = |sql: &'static Sql| {
+        [Some(&*sql.select), Some(&*sql.select_range), sql.select_lines.as_deref()].into_iter().flatten()
+    };
+    let confirmed = CONFIRMED.iter().map(|sql| &**sql);
+    BY_TABLE.values().copied().flat_map(of_table).chain(confirmed).collect()
+}
+
+/// For connections that write.
+pub(crate) fn writes() -> Vec<&'static str> {
+    let of_table = |sql: &'static Sql| {
+        let always = [Some(&*sql.insert), Some(&*sql.delete)];
+        always.into_iter().chain([sql.update.as_deref(), sql.insert_lines.as_deref()]).flatten()
+    };
+    BY_TABLE.values().copied().flat_map(of_table).collect()
+}
+
+/// For connections of servers that share the database.
+pub(crate) fn locks() -> Vec<&'static str> {
+    DURABLE.iter().flat_map(|(_, sql)| [&*sql.lock, &*sql.expect_range]).collect()
+}
+
+/// For clearing away old holds.
+pub(crate) fn tidies() -> Vec<&'static str> {
+    HOLDS.iter().map(|(_, sql)| &*sql.tidy).collect()
+}
+
+impl Sql {
+    fn of(layout: &Layout) -> Self {
+        let Layout { table, key, fixed: _, changing, parts } = layout;
+        let all: Vec<Column> = layout.columns().collect();
+        let (keys, columns) = (names(key), names(&all));
+        let changed: Vec<Column> = key.iter().chain(*changing).copied().collect();
+        let same = each(key, " AND ", |name| format!("old.{name} = new.{name}"));
+        let found = if key.len() == 1 {
+            format!("{table} WHERE {keys} = ANY ($1::{}[])", sql_type(key[0].kind))
+        } else {
+            format!("unnest({}) AS wanted ({keys}) JOIN {table} USING ({keys})", arrays(key, 1))
+        };
+        let range = format!("({keys}) >= ({}) AND ({keys}) <= ({})", marks(key, 1), marks(key, key.len() + 1));
+        let expected = "SELECT expect_rows(count(*), cardinality($1)) FROM written";
+        let update = format!(
+            "WITH written AS (UPDATE {table} AS old SET {}, version = old.version + 1
+                FROM unnest({}) AS new ({}) WHERE {same} RETURNING 1) {expected}",
+            each(changing, ", ", |name| format!("{name} = new.{name}")),
+            arrays(&changed, 1),
+            names(&changed),
+        );
+        let owned = |Parts { table, owner, columns }: &Parts| {
+            let head = [Column { name: owner, kind: key[0].kind }, Column { name: LINE_NO, kind: Type::Int }];
+            let all: Vec<Column> = head.into_iter().chain(columns.iter().copied()).collect();
+            format!("INSERT INTO {table} ({}) SELECT * FROM unnest({})", names(&all), arrays(&all, 1))
+        };
+        let lines = |Parts { table, owner, columns }: &Parts| {
+            let (columns, kind) = (names(columns), sql_type(key[0].kind));
+            format!(
+                "SELECT {owner}, {columns} FROM {table} WHERE {owner} = ANY ($1::{kind}[]) ORDER BY {owner}, {LINE_NO}"
+            )
+        };
+        Self {
+            select: format!("SELECT {columns}, version FROM {found}"),
+            select_range: format!("SELECT {columns}, version FROM {table} WHERE {range}"),
+            select_lines: parts.as_ref().map(lines),
+            insert: format!("INSERT INTO {table} ({columns}) SELECT * FROM unnest({})", arrays(&all, 1)),
+            insert_lines: parts.as_ref().map(owned),
+            update: (!changing.is_empty()).then_some(update),
+            delete: format!(
+                "WITH written AS (DELETE FROM {table} AS old USING unnest({}) AS new ({keys}) WHERE {same} RETURNING 1)
+                {expected}",
+                arrays(key, 1)
+            ),
+            lock: format!("SELECT lock_{table}({}, ${}, ${})", marks(key, 1), key.len() + 1, key.len() + 2),
+            expect_range: format!(
+                "SELECT expect_version(count(*), ${}) FROM {table} WHERE {range}",
+                2 * key.len() + 1
+            ),
+            tidy: format!(
+                "DELETE FROM {table} WHERE {keys} IN (SELECT {keys} FROM {table} WHERE {keys} < $1 ORDER BY {keys} LIMIT $2)
+                 RETURNING 1"
+            ),
+        }
+    }
+}
+
+pub(super) fn names(columns: &[Column]) -> String {
+    each(columns, ", ", str::to_owned)
+}
+
+fn each(columns: &[Column], glue: &str, write: impl Fn(&str) -> String) -> String {
+    columns.iter().map(|column| write(column.name)).collect::<Vec<_>>().join(glue)
+}
+
+/// `$1, $2, …`
+pub(super) fn marks(columns: &[Column], from: usize) -> String {
+    (from..).take(columns.len()).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")
+}
+
+/// `$1::bigint[], $2::text[], …`
+fn arrays(columns: &[Column], from: usize) -> String {
+    let array = |(column, number): (&Column, usize)| format!("${number}::{}[]", sql_type(column.kind));
+    columns.iter().zip(from..).map(array).collect::<Vec<_>>().join(", ")
+}
+
+fn sql_type(kind: Type) -> &'static str {
+    match kind {
+        Type::Bool => "boolean",
+        Type::Int => "integer",
+        Type::Big => "bigint",
+        Type::Text => "text",
+        Type::Date => "date",
+        Type::Moment => "timestamptz",
+        Type::Uuid => "uuid",
+    }
+}

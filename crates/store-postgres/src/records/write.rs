@@ -1,0 +1,90 @@
+//! Writing what a batch changed: one statement per table for new rows, one for changed ones, one for those that are gone.
+
+use holdfast_core::rows::Tables;
+use holdfast_core::table::{Scan, Table, TableSet as _};
+use holdfast_records::walk::{self, Visitor};
+use holdfast_records::{Cells, Record, Value};
+
+use super::load::by_column;
+use super::sql;
+use crate::pipeline::Pipeline;
+
+/// All but holds.
+pub(crate) fn write_durable<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
+    walk::durable(tables, &mut Write { pipeline });
+}
+
+/// For a server that has the database to itself.
+pub(crate) fn write_holds<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
+    walk::hold_records(tables, &mut Write { pipeline });
+}
+
+/// Whether [`write_durable`] would write anything.
+pub(crate) fn has_durable_changes(tables: &Tables) -> bool {
+    struct Changes(bool);
+    impl<'a> Visitor<'a> for Changes {
+        fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &'a Table<R::Key, R, S>) {
+            self.0 |= table.has_changes();
+        }
+    }
+    let mut changes = Changes(false);
+    walk::durable(tables, &mut changes);
+    changes.0
+}
+
+struct Write<'p, 'a> {
+    pipeline: &'p mut Pipeline<'a>,
+}
+
+impl<'a> Visitor<'a> for Write<'_, 'a> {
+    fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &'a Table<R::Key, R, S>) {
+        let changes = table.changes();
+        if changes.is_empty() {
+            return;
+        }
+        let (sql, layout) = (sql::of(R::LAYOUT), R::LAYOUT);
+        let (keys, fixed, width) = (layout.key.len(), layout.fixed.len(), layout.columns().count());
+        let (mut new, mut lines, mut old, mut gone) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for change in changes {
+            let mut cells = Cells::default();
+            R::put_key(change.key, &mut cells);
+            match (change.is_new, change.row) {
+                (true, Some(row)) => {
+                    row.put(change.key, &mut cells);
+                    add_lines(row, &cells.0[0], &mut lines);
+                    new.push(cells.0);
+                }
+                (false, Some(row)) => {
+                    row.put(change.key, &mut cells);
+                    cells.0.drain(keys..keys + fixed);
+                    old.push(cells.0);
+                }
+                (false, None) => gone.push(cells.0),
+                // Made and taken away in the same batch.
+                (true, None) => {}
+            }
+        }
+        // What is gone first: its place may be taken by what is new.
+        if !gone.is_empty() {
+            self.pipeline.send(&sql.delete, by_column(gone, keys));
+        }
+        if !new.is_empty() {
+            self.pipeline.send(&sql.insert, by_column(new, width));
+        }
+        if let Some(sql) = sql.insert_lines.as_ref().filter(|_| !lines.is_empty()) {
+            let width = layout.parts.as_ref().map_or(0, |parts| parts.columns.len());
+            self.pipeline.send(sql, by_column(lines, 2 + width));
+        }
+        if let Some(sql) = sql.update.as_ref().filter(|_| !old.is_empty()) {
+            self.pipeline.send(sql, by_column(old, width - fixed));
+        }
+    }
+}
+
+fn add_lines<'a, R: Record>(row: &'a R, owner: &Value<'a>, all: &mut Vec<Vec<Value<'a>>>) {
+    let mut lines = Vec::new();
+    row.put_parts(&mut lines);
+    for (number, line) in lines.into_iter().enumerate() {
+        all.push([owner.clone(), Value::Int(number as i64)].into_iter().chain(line.0).collect());
+    }
+}

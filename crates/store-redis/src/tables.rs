@@ -1,0 +1,115 @@
+//! All tables of live rows, in one order: what their rows are called, and how long they are kept.
+
+use holdfast_core::Timestamp;
+use holdfast_core::hold::{Claim, ENDED_HOLD_KEPT, Hold, HoldState};
+use holdfast_core::id::HoldId;
+use holdfast_core::receipt::{Receipt, ReceiptId};
+use holdfast_core::rows::Tables;
+use holdfast_core::stay::{self, ClientKey, DatesKey};
+use holdfast_core::table::{Key, Row, Scan, Table};
+use holdfast_core::unit::{Holder, Limit, Resource, Tally, Unit};
+
+use crate::codec::Stored;
+use crate::keys::Keys;
+
+/// A row of a live table.
+pub(crate) trait Live<K>: Row + Stored + 'static {
+    fn name(keys: &Keys, key: &K) -> String;
+
+    /// How long it is of use; `None` if it does not end by time.
+    fn kept_until(&self, _now: Timestamp) -> Option<Timestamp> {
+        self.ends_at()
+    }
+}
+
+/// Looks at live tables.
+pub(crate) trait Visitor {
+    fn visit<K: Key + Send + 'static, V: Live<K>, S: Scan<K>>(&mut self, table: &Table<K, V, S>);
+}
+
+/// Changes live tables.
+pub(crate) trait VisitorMut {
+    fn visit<K: Key + Send + 'static, V: Live<K>, S: Scan<K>>(&mut self, table: &mut Table<K, V, S>);
+}
+
+/// Receipts are apart: those that are not here may be elsewhere.
+macro_rules! walk {
+    ($($table:ident),+; $($set:ident.$of_set:ident),+ $(;)?) => {
+        pub(crate) fn walk(tables: &Tables, visitor: &mut impl Visitor) {
+            $(visitor.visit(&tables.$table);)+
+            $(visitor.visit(&tables.$set.$of_set);)+
+        }
+
+        pub(crate) fn walk_mut(tables: &mut Tables, visitor: &mut impl VisitorMut) {
+            $(visitor.visit(&mut tables.$table);)+
+            $(visitor.visit(&mut tables.$set.$of_set);)+
+        }
+    };
+}
+walk!(held, holders, limits; stay.holds, stay.by_dates, stay.by_client_key);
+
+/// A new table does not compile until it stands here: if it is live, add it to `walk!` above.
+#[expect(dead_code, reason = "it is there to be compiled")]
+fn nothing_is_forgotten(tables: Tables) {
+    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay } = tables;
+    let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
+}
+
+impl Live<Unit> for Tally {
+    fn name(keys: &Keys, key: &Unit) -> String {
+        keys.held(key)
+    }
+}
+
+impl Live<Holder> for Tally {
+    fn name(keys: &Keys, key: &Holder) -> String {
+        keys.holder(*key)
+    }
+}
+
+impl Live<Resource> for Limit {
+    fn name(keys: &Keys, key: &Resource) -> String {
+        keys.limit(*key)
+    }
+}
+
+impl Live<ReceiptId> for Receipt {
+    fn name(keys: &Keys, key: &ReceiptId) -> String {
+        keys.receipt(key)
+    }
+
+    fn kept_until(&self, _now: Timestamp) -> Option<Timestamp> {
+        Some(self.expires_at)
+    }
+}
+
+impl<C: Claim + 'static> Live<HoldId> for Hold<C>
+where
+    Self: Stored,
+{
+    fn name(keys: &Keys, key: &HoldId) -> String {
+        keys.hold(C::KIND, key)
+    }
+
+    fn kept_until(&self, now: Timestamp) -> Option<Timestamp> {
+        match self.state {
+            HoldState::Confirming => None,
+            HoldState::Held => Some(self.expires_at + ENDED_HOLD_KEPT),
+            HoldState::Confirmed { .. } | HoldState::Cancelled | HoldState::Replaced { .. } => {
+                Some(now + ENDED_HOLD_KEPT)
+            }
+        }
+    }
+}
+
+impl Live<DatesKey> for stay::LiveHold {
+    fn name(keys: &Keys, key: &DatesKey) -> String {
+        keys.stay_by_dates(key)
+    }
+}
+
+impl Live<ClientKey> for stay::LiveHold {
+    fn name(keys: &Keys, key: &ClientKey) -> String {
+        keys.stay_by_client_key(key)
+    }
+}
