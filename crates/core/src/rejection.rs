@@ -3,29 +3,79 @@
 
 use jiff::civil::Date;
 
+use crate::money::Currency;
+use crate::shop::ProductOptionId;
 use crate::time::Timestamp;
 
 /// A refusal. What each one is called on the wire stands in the server's `problem.rs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
     // Any vertical.
-    InvalidInput { field: &'static str, fault: Fault },
+    InvalidInput {
+        field: &'static str,
+        fault: Fault,
+    },
     Forbidden,
     IdempotencyKeyReused,
-    TooManyHolds { max: u32 },
-    HoldsSuspended { until: Timestamp },
+    TooManyHolds {
+        max: u32,
+    },
+    HoldsSuspended {
+        until: Timestamp,
+    },
 
     // Stays.
     RoomTypeNotFound,
-    RoomsInUse { date: Date, in_use: u32 },
-    RoomNotAvailable { date: Date },
+    RoomsInUse {
+        date: Date,
+        in_use: u32,
+    },
+    RoomNotAvailable {
+        date: Date,
+    },
     StayHoldNotFound,
     StayHoldExpired,
-    StayHoldAlreadyProcessed { reservation: Option<u64> },
+    StayHoldAlreadyProcessed {
+        reservation: Option<u64>,
+    },
     StayHoldKeyConflict,
     StayReservationNotFound,
     StayReservationAlreadyCancelled,
     StayReservationNotCancellable,
+
+    // Shop.
+    UserNotFound,
+    ProductNotFound,
+    ProductOptionNotFound,
+    /// `in_use` is what is reserved of the stock.
+    StockInUse {
+        in_use: u32,
+    },
+    CartEmpty,
+    ProductOptionInactive {
+        option: ProductOptionId,
+    },
+    DuplicateReservation,
+    InsufficientAvailableStock {
+        option: ProductOptionId,
+        available: u32,
+    },
+    OrderReservationNotFound,
+    OrderReservationExpired,
+    CouponNotFound,
+    CouponAlreadyExists,
+    CouponAlreadyIssued,
+    CouponSoldOut,
+    CouponNotUsable,
+    AmountChanged {
+        amount: i64,
+    },
+    InsufficientBalance {
+        balance: i64,
+        needed: i64,
+    },
+    OrderNotFound,
+    OrderAlreadyCancelled,
 }
 
 /// What is wrong with a field of the input.
@@ -41,6 +91,7 @@ pub enum Fault {
     NotADate,
     UnknownTimeZone,
     UnknownCurrency,
+    OtherCurrency { expected: Currency },
     UnknownValue,
     NotUuidOrUlid,
     EmptyRange,

@@ -11,6 +11,7 @@ use crate::time::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     Stay,
+    Shop,
 }
 
 /// A claimable thing: part `part` of resource `resource`. A room type's night is part *date* of that room type.
