@@ -152,3 +152,29 @@ impl std::ops::DerefMut for Rows {
         &mut self.tables
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_numbers(next: u64, last: u64) -> Rows {
+        let mut rows = Rows::default();
+        rows.ids.supply(Sequence::Order, Some(IdRange { next, last }));
+        rows
+    }
+
+    #[test]
+    fn numbers_drawn_together_follow_one_another() {
+        let mut rows = with_numbers(5, 10);
+        assert_eq!(rows.next_ids(Sequence::Order, 4), Ok(5));
+        assert_eq!(rows.next_id(Sequence::Order), Ok(9));
+        assert_eq!(rows.next_ids(Sequence::Order, 1), Ok(10));
+    }
+
+    #[test]
+    #[should_panic(expected = "sets aside enough numbers")]
+    fn no_more_numbers_are_drawn_than_were_set_aside() {
+        let mut rows = with_numbers(5, 10);
+        rows.next_ids(Sequence::Order, 7).ok();
+    }
+}

@@ -30,10 +30,9 @@ impl World {
         Self { memory: Rows::complete(), now, limits, events: Vec::new() }
     }
 
-    /// Lets time pass.
+    /// Lets time pass. Nothing is tidied: no rule may depend on that.
     pub(crate) fn wait(&mut self, span: Span) {
         self.now = self.now + span;
-        self.memory.tidy(self.now, usize::MAX);
     }
 
     /// A command decided as a whole. It writes only what it says it writes.
@@ -109,7 +108,6 @@ impl World {
         self.memory.ids.absorb(&mut ids);
         self.memory.absorb(&mut live);
         self.memory.absorb(&mut rows);
-        self.memory.tidy(self.now, usize::MAX);
     }
 }
 

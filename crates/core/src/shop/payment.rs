@@ -39,7 +39,7 @@ impl Command for PayOrder {
     const WRITES: Writes = Writes::Both;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<PaidOrder> {
-        self.want(rows);
+        self.want(rows, at.now);
         let hold = self.open_hold(rows, at.now)?;
         let paid = self.pay(rows, &hold, at.now)?;
         reservation::end(rows, &hold, HoldState::Confirmed { record: paid.order.id.get() }, at.now)?;
@@ -56,8 +56,8 @@ impl Command for PayOrder {
     }
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<PaidOrder> {
-        self.want(rows);
-        let hold = reservation::last_hold(rows, self.user)?.expect("it was prepared");
+        self.want(rows, at.now);
+        let hold = reservation::last_hold(rows, self.user, at.now)?.expect("it was prepared");
         assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "it was prepared");
         let of = TryId { hold: hold.id, attempt };
         match rows.decisions.get(&of)?.copied() {
@@ -109,7 +109,7 @@ impl Command for SettleOrder {
 
 impl PayOrder {
     /// Which rows a payment needs, as far as that can be known before the hold is seen.
-    fn want(&self, rows: &mut Rows) {
+    fn want(&self, rows: &mut Rows, now: Timestamp) {
         rows.ids.want(&Sequence::Order);
         rows.shop.users.want(&self.user);
         if let Some(id) = self.user_coupon() {
@@ -117,7 +117,7 @@ impl PayOrder {
             rows.shop.user_coupons.want(&id);
         }
         reservation::want_last_hold(rows, self.user);
-        if let Ok(Some(hold)) = reservation::last_hold(rows, self.user) {
+        if let Ok(Some(hold)) = reservation::last_hold(rows, self.user, now) {
             for line in hold.lines.iter() {
                 rows.shop.inventory.want(&line.option);
                 rows.held.want(&stock_unit(line.option));
@@ -132,7 +132,7 @@ impl PayOrder {
 
     /// The user's hold, if it can still be paid and is the one that is meant.
     fn open_hold(&self, rows: &mut Rows, now: Timestamp) -> Decision<OrderHold> {
-        let hold = reservation::last_hold(rows, self.user)?;
+        let hold = reservation::last_hold(rows, self.user, now)?;
         match hold.as_ref().map(|hold| hold.status(now)) {
             Some(Status::Confirming) => Err(Stop::Busy),
             Some(Status::Expired) => reservation::refuse(rows, self.user, Rejection::OrderReservationExpired),

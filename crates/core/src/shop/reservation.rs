@@ -220,7 +220,7 @@ impl Command for ReleaseOrder {
 pub fn view(rows: &mut Rows, at: &Context<'_>, user: UserId) -> Decision<ReservedOrder> {
     want_last_hold(rows, user);
     let is_open = |hold: &OrderHold| matches!(hold.status(at.now), Status::Held | Status::Confirming);
-    let Some(hold) = last_hold(rows, user)?.filter(is_open) else {
+    let Some(hold) = last_hold(rows, user, at.now)?.filter(is_open) else {
         return refuse(rows, user, Rejection::OrderReservationNotFound);
     };
     for line in hold.lines.iter() {
@@ -273,10 +273,10 @@ pub(super) fn end(rows: &mut Rows, hold: &OrderHold, state: HoldState, now: Time
 }
 
 /// The hold that the pointer of a user points at, whatever has become of it.
-pub(super) fn last_hold(rows: &mut Rows, user: UserId) -> Decision<Option<OrderHold>> {
+pub(super) fn last_hold(rows: &mut Rows, user: UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
     match rows.shop.by_user.get(&user)?.copied() {
-        Some(pointer) => Ok(rows.shop.holds.get(&pointer.hold)?.cloned()),
-        None => Ok(None),
+        Some(pointer) if now < pointer.kept_until => Ok(rows.shop.holds.get(&pointer.hold)?.cloned()),
+        Some(_) | None => Ok(None),
     }
 }
 
@@ -299,7 +299,7 @@ pub(super) fn refuse<T>(rows: &mut Rows, user: UserId, rejection: Rejection) -> 
 
 /// The user's live hold. While one is being paid, nobody knows yet whether there is one.
 fn live_hold(rows: &mut Rows, user: UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
-    match last_hold(rows, user)? {
+    match last_hold(rows, user, now)? {
         Some(hold) if hold.state == HoldState::Confirming => Err(Stop::Busy),
         Some(hold) => Ok(Some(hold).filter(|hold| hold.is_live(now))),
         None => Ok(None),

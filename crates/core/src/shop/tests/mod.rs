@@ -1,6 +1,7 @@
 //! The shop's part of the contract, sentence by sentence. What takes several steps on several servers is tested both ways.
 
 mod accounts;
+mod audits;
 mod carts;
 mod catalog;
 mod coupons;
