@@ -11,55 +11,33 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
     // Any vertical.
-    InvalidInput {
-        field: &'static str,
-        fault: Fault,
-    },
+    InvalidInput { field: &'static str, fault: Fault },
     Forbidden,
     IdempotencyKeyReused,
-    TooManyHolds {
-        max: u32,
-    },
-    HoldsSuspended {
-        until: Timestamp,
-    },
+    TooManyHolds { max: u32 },
+    HoldsSuspended { until: Timestamp },
 
     // Stays.
     RoomTypeNotFound,
-    RoomsInUse {
-        date: Date,
-        in_use: u32,
-    },
-    RoomNotAvailable {
-        date: Date,
-    },
+    RoomsInUse { date: Date, in_use: u32 },
+    RoomNotAvailable { date: Date },
     StayHoldNotFound,
     StayHoldExpired,
-    StayHoldAlreadyProcessed {
-        reservation: Option<u64>,
-    },
+    StayHoldAlreadyProcessed { reservation: Option<u64> },
     StayHoldKeyConflict,
     StayReservationNotFound,
     StayReservationAlreadyCancelled,
     StayReservationNotCancellable,
 
-    // Shop.
+    // Shop. In use is what is reserved of the stock.
     UserNotFound,
     ProductNotFound,
     ProductOptionNotFound,
-    /// `in_use` is what is reserved of the stock.
-    StockInUse {
-        in_use: u32,
-    },
+    StockInUse { in_use: u32 },
     CartEmpty,
-    ProductOptionInactive {
-        option: ProductOptionId,
-    },
+    ProductOptionInactive { option: ProductOptionId },
     DuplicateReservation,
-    InsufficientAvailableStock {
-        option: ProductOptionId,
-        available: u32,
-    },
+    InsufficientAvailableStock { option: ProductOptionId, available: u32 },
     OrderReservationNotFound,
     OrderReservationExpired,
     CouponNotFound,
@@ -67,13 +45,8 @@ pub enum Rejection {
     CouponAlreadyIssued,
     CouponSoldOut,
     CouponNotUsable,
-    AmountChanged {
-        amount: i64,
-    },
-    InsufficientBalance {
-        balance: i64,
-        needed: i64,
-    },
+    AmountChanged { amount: i64 },
+    InsufficientBalance { balance: i64, needed: i64 },
     OrderNotFound,
     OrderAlreadyCancelled,
 }
