@@ -2,6 +2,7 @@
 
 use crate::rejection::Rejection;
 use crate::rows::Rows;
+use crate::shop;
 use crate::stay;
 use crate::time::Timestamp;
 
@@ -52,7 +53,8 @@ pub trait Command: Send + 'static {
         0
     }
 
-    /// How much work this is, in units of one ordinary command.
+    /// How much work this is, in units of one ordinary command. Stores set numbers aside by it, and generously: a command
+    /// draws no more than [`NUMBERS_PER_WEIGHT_MAX`](crate::id::NUMBERS_PER_WEIGHT_MAX) times its weight of a sequence.
     fn weight(&self) -> usize {
         1
     }
@@ -87,6 +89,7 @@ pub struct Context<'a> {
 pub struct Limits {
     pub holds_per_user_max: u32,
     pub stay: stay::Limits,
+    pub shop: shop::Limits,
 }
 
 /// A decision ends in an outcome, or stops.

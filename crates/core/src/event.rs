@@ -1,6 +1,7 @@
 //! What happened, for those who listen. How an event looks on the wire is the server's business.
 
 use crate::id::UserId;
+use crate::shop::{Order, OrderHold};
 use crate::stay::{StayHold, StayReservation};
 
 /// A change that was committed.
@@ -11,6 +12,11 @@ pub enum Event {
     StayHoldReplaced(StayHold),
     StayReservationConfirmed(StayReservation),
     StayReservationCancelled(StayReservation),
+    OrderReserved(OrderHold),
+    /// Given back, or exchanged for another.
+    OrderReleased(OrderHold),
+    OrderPaid(Order),
+    OrderCancelled(Order),
 }
 
 impl Event {
@@ -23,6 +29,8 @@ impl Event {
             Self::StayReservationConfirmed(reservation) | Self::StayReservationCancelled(reservation) => {
                 Some(reservation.user)
             }
+            Self::OrderReserved(hold) | Self::OrderReleased(hold) => Some(hold.owner),
+            Self::OrderPaid(order) | Self::OrderCancelled(order) => Some(order.user),
         }
     }
 
@@ -30,8 +38,15 @@ impl Event {
     /// are told to whoever listens now.
     pub fn is_durable(&self) -> bool {
         match self {
-            Self::StayHoldPlaced(_) | Self::StayHoldCancelled(_) | Self::StayHoldReplaced(_) => false,
-            Self::StayReservationConfirmed(_) | Self::StayReservationCancelled(_) => true,
+            Self::StayHoldPlaced(_)
+            | Self::StayHoldCancelled(_)
+            | Self::StayHoldReplaced(_)
+            | Self::OrderReserved(_)
+            | Self::OrderReleased(_) => false,
+            Self::StayReservationConfirmed(_)
+            | Self::StayReservationCancelled(_)
+            | Self::OrderPaid(_)
+            | Self::OrderCancelled(_) => true,
         }
     }
 }

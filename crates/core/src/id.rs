@@ -65,7 +65,16 @@ impl std::fmt::Display for HoldId {
 pub enum Sequence {
     RoomType,
     StayReservation,
+    User,
+    Product,
+    ProductOption,
+    InventoryReservation,
+    Order,
 }
+
+/// The most numbers of one sequence that a command may draw for each unit of its weight: one for each line of the largest
+/// cart, which nobody knows when the weight is asked for.
+pub const NUMBERS_PER_WEIGHT_MAX: usize = 100;
 
 /// Numbers a store has set aside for this working set: `next..=last`. Drawing one is a write like any other, so a
 /// refused command uses up none.

@@ -8,12 +8,14 @@
 //! | --- | --- |
 //! | [`mod@unit`] | the smallest claimable thing, and the [`Tally`] that counts holds by the second in which they end |
 //! | [`hold`] | the life of a claim: claim, replace, confirm, release, run out |
+//! | [`limit`] | lowering a capacity in several steps |
 //! | [`table`], [`rows`] | the working set a decision reads and writes, with rollback |
 //! | [`command`] | what a command is, and how it stops |
 //! | [`rejection`] | every business refusal there is |
 //! | [`event`] | what happened, for those who listen |
 //! | [`receipt`] | idempotency keys |
 //! | [`stay`] | hotel nights: room types, holds, reservations |
+//! | [`shop`] | goods from stock: accounts, carts, coupons, reservations, orders |
 
 pub mod actor;
 pub mod audit;
@@ -21,13 +23,17 @@ pub mod command;
 pub mod event;
 pub mod hold;
 pub mod id;
+pub mod limit;
 mod map;
 pub mod money;
 pub mod receipt;
 pub mod rejection;
 pub mod rows;
+pub mod shop;
 pub mod stay;
 pub mod table;
+#[cfg(test)]
+mod testing;
 pub mod text;
 pub mod time;
 pub mod unit;

@@ -5,6 +5,10 @@ use crate::rejection::{Fault, Rejection};
 /// The largest price of one unit. Ninety nights of it still fit into 2^53.
 pub const PRICE_MAX: i64 = 1_000_000_000_000;
 
+/// The largest sum of money: an order's total, a discount, all that a user ever paid in. Below 2^53, and a hundred times it
+/// still fits into 64 bits, so percentages can be taken of it.
+pub const AMOUNT_MAX: i64 = 1_000_000_000_000_000;
+
 /// An ISO 4217 code: three capital letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Currency([u8; 3]);
@@ -28,5 +32,22 @@ pub fn check_price(field: &'static str, price: i64) -> Result<i64, Rejection> {
         Ok(price)
     } else {
         Err(Rejection::invalid(field, Fault::OutOfRange { min: 0, max: PRICE_MAX }))
+    }
+}
+
+/// Money that changes hands: more than nothing.
+pub fn check_amount(field: &'static str, amount: i64, max: i64) -> Result<i64, Rejection> {
+    if (1..=max).contains(&amount) {
+        Ok(amount)
+    } else {
+        Err(Rejection::invalid(field, Fault::OutOfRange { min: 1, max }))
+    }
+}
+
+/// What prices are said in; the won unless another is named.
+pub fn parse_currency(field: &'static str, code: Option<&str>) -> Result<Currency, Rejection> {
+    match code {
+        None => Ok(Currency::KRW),
+        Some(code) => Currency::parse(code).ok_or_else(|| Rejection::invalid(field, Fault::UnknownCurrency)),
     }
 }

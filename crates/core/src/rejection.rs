@@ -3,6 +3,8 @@
 
 use jiff::civil::Date;
 
+use crate::money::Currency;
+use crate::shop::ProductOptionId;
 use crate::time::Timestamp;
 
 /// A refusal. What each one is called on the wire stands in the server's `problem.rs`.
@@ -26,6 +28,27 @@ pub enum Rejection {
     StayReservationNotFound,
     StayReservationAlreadyCancelled,
     StayReservationNotCancellable,
+
+    // Shop. In use is what is reserved of the stock.
+    UserNotFound,
+    ProductNotFound,
+    ProductOptionNotFound,
+    StockInUse { in_use: u32 },
+    CartEmpty,
+    ProductOptionInactive { option: ProductOptionId },
+    DuplicateReservation,
+    InsufficientAvailableStock { option: ProductOptionId, available: u32 },
+    OrderReservationNotFound,
+    OrderReservationExpired,
+    CouponNotFound,
+    CouponAlreadyExists,
+    CouponAlreadyIssued,
+    CouponSoldOut,
+    CouponNotUsable,
+    AmountChanged { amount: i64 },
+    InsufficientBalance { balance: i64, needed: i64 },
+    OrderNotFound,
+    OrderAlreadyCancelled,
 }
 
 /// What is wrong with a field of the input.
@@ -41,6 +64,7 @@ pub enum Fault {
     NotADate,
     UnknownTimeZone,
     UnknownCurrency,
+    OtherCurrency { expected: Currency },
     UnknownValue,
     NotUuidOrUlid,
     EmptyRange,

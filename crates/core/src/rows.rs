@@ -8,6 +8,7 @@ use crate::event::{Event, EventLog};
 use crate::hold::{Decided, TryId};
 use crate::id::{IdRange, Sequence};
 use crate::receipt::{Receipt, ReceiptId};
+use crate::shop;
 use crate::stay;
 use crate::table::{Row, Table, TableSet};
 use crate::time::Timestamp;
@@ -37,9 +38,10 @@ pub struct Tables {
     /// How tries to confirm a hold ended. Only there where live and durable rows lie in two stores.
     pub decisions: Table<TryId, Decided>,
     pub stay: stay::Tables,
+    pub shop: shop::Tables,
 }
 
-crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay });
+crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, shop });
 
 impl Row for IdRange {}
 
@@ -52,6 +54,7 @@ impl Rows {
             limits: Table::complete(),
             decisions: Table::complete(),
             stay: stay::Tables::memory(),
+            shop: shop::Tables::memory(),
             ..Tables::default()
         })
     }
@@ -66,6 +69,7 @@ impl Rows {
             limits: Table::complete(),
             decisions: Table::complete(),
             stay: stay::Tables::complete(),
+            shop: shop::Tables::complete(),
         })
     }
 
@@ -92,12 +96,13 @@ impl Rows {
     /// The live rows of this working set, to be looked up by another one.
     #[must_use]
     pub fn take_live(&mut self) -> Self {
-        let Tables { held, holders, limits, stay, .. } = &mut self.tables;
+        let Tables { held, holders, limits, stay, shop, .. } = &mut self.tables;
         Self::from(Tables {
             held: std::mem::take(held),
             holders: std::mem::take(holders),
             limits: std::mem::take(limits),
             stay: stay.take_live(),
+            shop: shop.take_live(),
             ..Tables::default()
         })
     }
@@ -111,9 +116,15 @@ impl Rows {
 
     /// The next number of a sequence.
     pub fn next_id(&mut self, sequence: Sequence) -> Result<u64, Missing> {
+        self.next_ids(sequence, 1)
+    }
+
+    /// The first of the next `count` numbers of a sequence, which follow one another.
+    pub fn next_ids(&mut self, sequence: Sequence, count: usize) -> Result<u64, Missing> {
         let range = *self.ids.get(&sequence)?.unwrap_or(&IdRange { next: 1, last: crate::id::ID_MAX });
-        assert!(range.next <= range.last, "a store sets aside enough numbers for a batch");
-        self.ids.put(sequence, IdRange { next: range.next + 1, ..range });
+        let next = range.next + count as u64;
+        assert!(next <= range.last + 1, "a store sets aside enough numbers for a batch");
+        self.ids.put(sequence, IdRange { next, ..range });
         Ok(range.next)
     }
 
@@ -139,5 +150,31 @@ impl std::ops::Deref for Rows {
 impl std::ops::DerefMut for Rows {
     fn deref_mut(&mut self) -> &mut Tables {
         &mut self.tables
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_numbers(next: u64, last: u64) -> Rows {
+        let mut rows = Rows::default();
+        rows.ids.supply(Sequence::Order, Some(IdRange { next, last }));
+        rows
+    }
+
+    #[test]
+    fn numbers_drawn_together_follow_one_another() {
+        let mut rows = with_numbers(5, 10);
+        assert_eq!(rows.next_ids(Sequence::Order, 4), Ok(5));
+        assert_eq!(rows.next_id(Sequence::Order), Ok(9));
+        assert_eq!(rows.next_ids(Sequence::Order, 1), Ok(10));
+    }
+
+    #[test]
+    #[should_panic(expected = "sets aside enough numbers")]
+    fn no_more_numbers_are_drawn_than_were_set_aside() {
+        let mut rows = with_numbers(5, 10);
+        rows.next_ids(Sequence::Order, 7).ok();
     }
 }

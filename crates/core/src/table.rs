@@ -78,6 +78,9 @@ pub struct Table<K, V, S = NoScan> {
     wanted: Vec<K>,
     scans_wanted: Vec<S>,
     scans_known: Vec<S>,
+    /// All keys in order, known or wanted, from the moment a working set is asked for a range of them: in a batch, that may
+    /// be thousands of ranges.
+    ordered: Option<BTreeSet<K>>,
     /// What a store supplied that its memory did not know.
     supplied: Vec<K>,
     journal: Vec<Undo<K, V>>,
@@ -136,6 +139,7 @@ impl<K: Key, V: Row, S: Scan<K>> Default for Table<K, V, S> {
             wanted: Vec::new(),
             scans_wanted: Vec::new(),
             scans_known: Vec::new(),
+            ordered: None,
             supplied: Vec::new(),
             journal: Vec::new(),
             stamp: 0,
@@ -170,6 +174,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     /// Says that the row will be needed, without needing it yet.
     pub fn want(&mut self, key: &K) {
         if self.upkeep.is_none() && !self.cells.contains_key(key) {
+            self.order(key);
             self.cells.insert(key.clone(), Cell::Wanted);
             self.wanted.push(key.clone());
         }
@@ -177,6 +182,9 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// The keys of all rows in the range, in order.
     pub fn scan(&mut self, scan: &S) -> Result<Vec<K>, Missing> {
+        if self.upkeep.is_none() && self.ordered.is_none() {
+            self.ordered = Some(self.cells.iter().map(|(key, _)| key.clone()).collect());
+        }
         if let Some(keys) = self.known_in(scan) {
             return Ok(keys);
         }
@@ -195,14 +203,25 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         if !self.scans_known.contains(scan) {
             return None;
         }
-        let in_range = |(key, cell): &(&K, &Cell<V>)| range.contains(key) && matches!(cell, Cell::Known(Some(_)));
-        let mut keys: Vec<K> = self.cells.iter().filter(in_range).map(|(key, _)| key.clone()).collect();
+        let is_there = |key: &&K| matches!(self.cells.get(key), Some(Cell::Known(Some(_))));
+        if let Some(ordered) = &self.ordered {
+            return Some(ordered.range(range).filter(is_there).cloned().collect());
+        }
+        let in_range = self.cells.iter().map(|(key, _)| key).filter(|key| range.contains(key));
+        let mut keys: Vec<K> = in_range.filter(is_there).cloned().collect();
         keys.sort_unstable();
         Some(keys)
     }
 
+    fn order(&mut self, key: &K) {
+        if let Some(ordered) = &mut self.ordered {
+            ordered.insert(key.clone());
+        }
+    }
+
     /// Writes a row whose key nobody has used before; it need not have been looked for.
     pub fn insert(&mut self, key: K, row: V) {
+        self.order(&key);
         let before = match self.cells.insert(key.clone(), Cell::Known(Some(row))) {
             None => Before::Unknown,
             Some(Cell::Wanted) => Before::Wanted,
@@ -267,6 +286,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// A store's answer. What the working set has written itself is newer and stays.
     pub fn supply(&mut self, key: K, row: Option<V>) {
+        self.order(&key);
         let cell = self.cells.get_or_insert(key.clone(), Cell::Wanted);
         if matches!(cell, Cell::Wanted) {
             *cell = Cell::Known(row);
@@ -398,6 +418,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
             };
             for key in keys {
                 let row = memory.peek(&key).flatten().cloned();
+                self.order(&key);
                 let cell = self.cells.get_or_insert(key, Cell::Wanted);
                 if matches!(cell, Cell::Wanted) {
                     *cell = Cell::Known(row);
@@ -439,6 +460,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
         self.wanted.clear();
         self.scans_wanted.clear();
         self.scans_known.clear();
+        self.ordered = None;
         self.supplied.clear();
         self.journal.clear();
     }
@@ -455,7 +477,8 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
         let due = std::mem::replace(&mut upkeep.ends, still_to_come);
         for key in due.into_values().flatten() {
             let end = match self.cells.get(&key) {
-                Some(Cell::Known(Some(row))) => row.ends_at().map_or(i64::MIN, Timestamp::second_rounded_up),
+                // What has no end for the moment may get one again: look again.
+                Some(Cell::Known(Some(row))) => row.ends_at().map_or(seconds_over + 1, Timestamp::second_rounded_up),
                 _ => i64::MIN,
             };
             if end > seconds_over {

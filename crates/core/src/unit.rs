@@ -11,6 +11,7 @@ use crate::time::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     Stay,
+    Shop,
 }
 
 impl Kind {

@@ -9,29 +9,17 @@ use super::{RANGE_NIGHTS_MAX, StayDates, night_of, night_unit, resource};
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::hold;
 use crate::id::{Sequence, number_id};
+use crate::limit;
 use crate::money::{Currency, check_price};
 use crate::rejection::{Fault, Rejection};
 use crate::rows::Rows;
 use crate::table::{Row, Scan};
 use crate::text::{check_name, check_text};
-use crate::time::{Span, Zone};
-use crate::unit::{Limit, Unit, UnitsFrom};
+use crate::time::Zone;
+use crate::unit::{Unit, UnitsFrom};
 
 pub const DESCRIPTION_CHARS_MAX: usize = 10_000;
 pub const TOTAL_QUANTITY_MAX: u32 = 1_000_000;
-
-/// How long a lower quantity binds before it is recorded, if whoever began that died.
-const LIMIT_TTL: Span = Span::from_secs(60);
-/// Recording takes no longer: stores refuse to commit what was loaded longer ago.
-const RECORD_WITHIN: Span = Span::from_secs(20);
-
-/// What was prepared without a limit.
-const NO_LIMIT: Attempt = Attempt(0);
-
-/// Tells one limit from another.
-fn attempt_of(limit: Limit) -> Attempt {
-    Attempt(limit.ends_at.as_millis() as u32 | 1)
-}
 
 number_id!(
     /// The name of a room type.
@@ -147,27 +135,18 @@ impl Command for ChangeRoomType {
     fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
         let (old, new) = self.change(rows)?;
         if may_shrink(&old, &new) {
-            if rows.limits.get(&resource(self.id))?.is_some_and(|limit| limit.ends_at > at.now) {
-                return Err(Stop::Busy);
-            }
+            limit::check_free(rows, resource(self.id), at.now)?;
             check_quantity_covers(rows, at, &old, &new, Count::ReservedAndHeld)?;
-            let limit = Limit { capacity: new.total_quantity, ends_at: at.now + LIMIT_TTL };
-            rows.limits.put(resource(self.id), limit);
-            return Ok(attempt_of(limit));
+            return Ok(limit::bind(rows, resource(self.id), new.total_quantity, at.now));
         }
-        Ok(NO_LIMIT)
+        Ok(limit::NO_LIMIT)
     }
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<RoomType> {
         let (old, new) = self.change(rows)?;
         if may_shrink(&old, &new) {
-            // Only under a limit of its own that outlasts the commit. Somebody may have changed the room type since this was
-            // prepared, or it took too long: prepare again.
-            let limit = rows.limits.get(&resource(self.id))?.copied();
-            let binds = |limit: &Limit| attempt_of(*limit) == attempt && limit.ends_at > at.now + RECORD_WITHIN;
-            if attempt == NO_LIMIT || !limit.as_ref().is_some_and(binds) {
-                return Err(Stop::Busy);
-            }
+            // Only under a limit of its own: somebody may have changed the room type since this was prepared.
+            limit::bound(rows, resource(self.id), attempt, at.now)?;
             // What is held was counted when this was prepared; since then it can only have become reserved, or less.
             check_quantity_covers(rows, at, &old, &new, Count::Reserved)?;
         }
@@ -182,13 +161,7 @@ impl Command for ChangeRoomType {
         attempt: Attempt,
         _outcome: Option<&RoomType>,
     ) -> Decision<()> {
-        // Its own limit and no other.
-        if attempt != NO_LIMIT
-            && rows.limits.get(&resource(self.id))?.is_some_and(|limit| attempt_of(*limit) == attempt)
-        {
-            rows.limits.delete(resource(self.id));
-        }
-        Ok(())
+        limit::unbind(rows, resource(self.id), attempt)
     }
 
     fn weight_in_steps(&self) -> usize {

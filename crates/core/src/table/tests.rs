@@ -100,6 +100,39 @@ fn a_complete_table_forgets_a_row_when_it_has_ended_and_not_before() {
 }
 
 #[test]
+fn a_row_that_has_no_end_for_the_moment_is_kept_until_it_has_one_again() {
+    let mut memory = Texts::complete();
+    memory.keep(1, Some(Text("ends", Some(10))));
+    memory.keep(1, Some(lasting("pinned")));
+    memory.tidy(Timestamp::from_millis(20_000), usize::MAX);
+    assert_eq!(memory.get(&1).unwrap(), Some(&lasting("pinned")));
+    memory.keep(1, Some(Text("ends", Some(30))));
+    memory.tidy(Timestamp::from_millis(30_000), usize::MAX);
+    assert_eq!(memory.get(&1).unwrap(), None);
+}
+
+#[test]
+fn a_scan_sees_rows_however_they_came_and_none_that_is_not_there() {
+    let mut table = Texts::default();
+    table.supply(5, Some(lasting("before it was asked for")));
+    assert!(table.scan(&Upto(9)).is_err());
+    table.supply(3, Some(lasting("supplied")));
+    table.supply(4, None);
+    table.supply_scan(Upto(9));
+    table.want(&6);
+    table.begin(1);
+    table.insert(2, lasting("written"));
+    table.delete(5);
+    assert_eq!(table.scan(&Upto(9)).unwrap(), [2, 3]);
+    table.roll_back(1);
+    assert_eq!(table.scan(&Upto(9)).unwrap(), [3, 5]);
+    let mut other = Texts::default();
+    assert!(other.scan(&Upto(9)).is_err());
+    other.answer_from(&table);
+    assert_eq!(other.scan(&Upto(9)).unwrap(), [3, 5]);
+}
+
+#[test]
 fn a_row_that_was_emptied_and_written_again_is_found_by_scans() {
     let mut memory = Texts::complete();
     memory.keep(1, Some(Text("first", Some(10))));

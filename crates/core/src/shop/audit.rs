@@ -1,0 +1,251 @@
+//! What must be true of a whole store, checked record by record: no money and no piece comes from nowhere or is lost, every
+//! sold piece has its order, every used coupon its order, every confirmed hold its order.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::CART_LINES_MAX;
+use super::cart::CartItemId;
+use super::coupon::{Coupon, CouponCode, CouponState, UserCoupon, UserCouponId};
+use super::order::{Order, OrderId, OrderState};
+use super::product::{ProductOption, ProductOptionId};
+use super::reservation::OrderHold;
+use super::stock::Inventory;
+use super::user::UserAccount;
+use crate::hold::Status;
+use crate::id::{HoldId, UserId};
+use crate::time::Timestamp;
+
+/// Collects records in any order; [`finish`](Self::finish) says what is wrong.
+#[derive(Debug)]
+pub struct ShopAudit {
+    now: Timestamp,
+    accounts: BTreeMap<UserId, Account>,
+    goods: BTreeMap<ProductOptionId, Goods>,
+    coupons: BTreeMap<CouponCode, Issues>,
+    coupons_used: BTreeMap<UserCouponId, OrderId>,
+    holds_confirmed: HashMap<HoldId, u64>,
+    orders: BTreeMap<OrderId, OrderSeen>,
+    findings: Vec<String>,
+    records: u64,
+}
+
+#[derive(Debug, Default)]
+struct Account {
+    row: Option<(i64, i64)>,
+    paid: i64,
+    cart_lines: usize,
+    live_hold: Option<HoldId>,
+}
+
+#[derive(Debug, Default)]
+struct Goods {
+    has_option: bool,
+    row: Option<Inventory>,
+    sold: u64,
+    held: u64,
+}
+
+#[derive(Debug, Default)]
+struct Issues {
+    row: Option<(u32, u32)>,
+    found: u32,
+}
+
+#[derive(Debug)]
+struct OrderSeen {
+    hold: HoldId,
+    /// The coupon it uses, while it is paid.
+    coupon: Option<UserCouponId>,
+}
+
+impl ShopAudit {
+    pub fn new(now: Timestamp) -> Self {
+        Self {
+            now,
+            accounts: BTreeMap::new(),
+            goods: BTreeMap::new(),
+            coupons: BTreeMap::new(),
+            coupons_used: BTreeMap::new(),
+            holds_confirmed: HashMap::new(),
+            orders: BTreeMap::new(),
+            findings: Vec::new(),
+            records: 0,
+        }
+    }
+
+    pub fn user(&mut self, account: &UserAccount) {
+        self.records += 1;
+        self.accounts.entry(account.id).or_default().row = Some((account.balance, account.charged));
+    }
+
+    pub fn option(&mut self, option: &ProductOption) {
+        self.records += 1;
+        self.goods.entry(option.id).or_default().has_option = true;
+    }
+
+    pub fn inventory(&mut self, id: ProductOptionId, inventory: Inventory) {
+        self.records += 1;
+        self.goods.entry(id).or_default().row = Some(inventory);
+    }
+
+    pub fn cart_item(&mut self, id: CartItemId) {
+        self.records += 1;
+        self.accounts.entry(id.user).or_default().cart_lines += 1;
+        self.goods.entry(id.option).or_default();
+    }
+
+    pub fn coupon(&mut self, coupon: &Coupon) {
+        self.records += 1;
+        self.coupons.entry(coupon.code.clone()).or_default().row = Some((coupon.issued, coupon.max_uses));
+    }
+
+    pub fn user_coupon(&mut self, id: &UserCouponId, coupon: UserCoupon) {
+        self.records += 1;
+        self.coupons.entry(id.code.clone()).or_default().found += 1;
+        if let CouponState::Used { order } = coupon.state {
+            self.coupons_used.insert(id.clone(), order);
+        }
+    }
+
+    pub fn hold(&mut self, hold: &OrderHold) {
+        self.records += 1;
+        match hold.status(self.now) {
+            Status::Held | Status::Confirming => {
+                for line in hold.lines.iter() {
+                    self.goods.entry(line.option).or_default().held += u64::from(line.quantity);
+                }
+                if let Some(other) = self.accounts.entry(hold.owner).or_default().live_hold.replace(hold.id) {
+                    self.findings.push(format!("hold {}: live at the same time as {other}, of the same user", hold.id));
+                }
+            }
+            Status::Confirmed { record } => {
+                self.holds_confirmed.insert(hold.id, record);
+            }
+            Status::Cancelled | Status::Replaced | Status::Expired => {}
+        }
+        if hold.expires_at <= hold.created_at {
+            self.findings.push(format!("hold {}: ends before it begins", hold.id));
+        }
+        if hold.lines.iter().map(super::OrderLine::amount).sum::<i64>() != hold.total {
+            self.findings.push(format!("hold {}: its total is not that of its lines", hold.id));
+        }
+    }
+
+    /// What is counted as held of an option, where holds themselves cannot be listed.
+    pub fn held(&mut self, id: ProductOptionId, quantity: u32) {
+        self.records += 1;
+        self.goods.entry(id).or_default().held += u64::from(quantity);
+    }
+
+    pub fn order(&mut self, order: &Order) {
+        self.records += 1;
+        let is_paid = order.state == OrderState::Paid;
+        let account = self.accounts.entry(order.user).or_default();
+        if is_paid {
+            account.paid += order.paid;
+            for item in order.items.iter() {
+                self.goods.entry(item.option).or_default().sold += u64::from(item.quantity);
+            }
+        }
+        let coupon = order.coupon.clone().filter(|_| is_paid).map(|code| UserCouponId { code, user: order.user });
+        if self.orders.insert(order.id, OrderSeen { hold: order.hold, coupon }).is_some() {
+            self.findings.push(format!("order {}: there are two of that number", order.id));
+        }
+        let total: i64 = order.items.iter().map(super::OrderLine::amount).sum();
+        if total != order.total || order.total - order.discount != order.paid || order.paid < 0 {
+            self.findings.push(format!("order {}: its amounts do not add up", order.id));
+        }
+    }
+
+    /// How many records were looked at.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// What is wrong, one sentence each; empty if all is well.
+    pub fn finish(mut self) -> Vec<String> {
+        self.check_accounts();
+        self.check_goods();
+        self.check_coupons();
+        self.check_holds();
+        self.findings.sort();
+        self.findings
+    }
+
+    fn check_accounts(&mut self) {
+        for (id, account) in &self.accounts {
+            let Some((balance, charged)) = account.row else {
+                self.findings.push(format!("user {id}: has a cart, a hold or an order, but no account"));
+                continue;
+            };
+            let paid = account.paid;
+            if balance < 0 || balance + paid != charged {
+                self.findings.push(format!("user {id}: balance {balance} + paid {paid} is not {charged}, as charged"));
+            }
+            if account.cart_lines > CART_LINES_MAX {
+                self.findings.push(format!("user {id}: {} lines in the cart", account.cart_lines));
+            }
+        }
+    }
+
+    fn check_goods(&mut self) {
+        for (id, goods) in &self.goods {
+            let (Some(row), true) = (goods.row, goods.has_option) else {
+                self.findings.push(format!("product option {id}: there is no such option, or no inventory of it"));
+                continue;
+            };
+            let (written, found, held) = (u64::from(row.sold), goods.sold, goods.held);
+            if written != found {
+                self.findings.push(format!("product option {id}: {written} counted as sold, {found} in orders"));
+            }
+            if written + held > u64::from(row.received) {
+                let received = row.received;
+                let finding = format!("product option {id}: oversold: {written} sold + {held} held of {received}");
+                self.findings.push(finding);
+            }
+        }
+    }
+
+    fn check_coupons(&mut self) {
+        for (code, issues) in &self.coupons {
+            let found = issues.found;
+            match issues.row {
+                None => self.findings.push(format!("coupon {code}: issued, but there is none")),
+                Some((issued, _)) if issued != found => {
+                    self.findings.push(format!("coupon {code}: {issued} counted as issued, {found} found"));
+                }
+                Some((issued, max)) if issued > max => {
+                    self.findings.push(format!("coupon {code}: {issued} issued of {max}"));
+                }
+                Some(_) => {}
+            }
+        }
+        for (id, order) in &self.coupons_used {
+            if self.orders.get(order).and_then(|order| order.coupon.as_ref()) != Some(id) {
+                let UserCouponId { code, user } = id;
+                self.findings.push(format!("coupon {code} of user {user}: used, but not by order {order}"));
+            }
+        }
+        for (number, order) in &self.orders {
+            if order.coupon.as_ref().is_some_and(|id| self.coupons_used.get(id) != Some(number)) {
+                self.findings.push(format!("order {number}: its coupon is not used by it"));
+            }
+        }
+    }
+
+    fn check_holds(&mut self) {
+        let mut holds_seen = HashMap::new();
+        for (number, order) in &self.orders {
+            let hold = order.hold;
+            if let Some(other) = holds_seen.insert(hold, number) {
+                self.findings.push(format!("hold {hold}: paid twice, as orders {other} and {number}"));
+            }
+        }
+        for (hold, record) in &self.holds_confirmed {
+            let found = OrderId::new(*record).and_then(|number| self.orders.get(&number));
+            if found.map(|order| order.hold) != Some(*hold) {
+                self.findings.push(format!("hold {hold}: paid, but order {record} is not its own"));
+            }
+        }
+    }
+}

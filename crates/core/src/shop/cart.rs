@@ -1,0 +1,135 @@
+//! What a user means to buy. A cart claims nothing: lines may be out of stock, or no longer sold.
+
+use std::ops::RangeInclusive;
+
+use super::product::{self, ProductOption, ProductOptionId};
+use super::{CART_LINES_MAX, LINE_QUANTITY_MAX, user};
+use crate::command::{Command, Context, Decision, Writes};
+use crate::id::{ID_MAX, UserId};
+use crate::rejection::{Fault, Rejection};
+use crate::rows::Rows;
+use crate::table::{Row, Scan};
+
+/// One line of a user's cart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CartItemId {
+    pub user: UserId,
+    pub option: ProductOptionId,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CartItem {
+    pub quantity: u32,
+}
+
+impl Row for CartItem {}
+
+/// All lines of a user's cart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CartOf(pub UserId);
+
+impl Scan<CartItemId> for CartOf {
+    const ORDERED: bool = true;
+
+    fn range(&self) -> RangeInclusive<CartItemId> {
+        let [first, last] = [1, ID_MAX].map(|number| ProductOptionId::new(number).expect("the ends are ids"));
+        CartItemId { user: self.0, option: first }..=CartItemId { user: self.0, option: last }
+    }
+}
+
+/// A user's cart, with what is in it; ascending by option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cart {
+    pub user: UserId,
+    pub items: Vec<CartLine>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CartLine {
+    pub option: ProductOption,
+    pub quantity: u32,
+}
+
+/// Says how many of an option shall be in the cart; none removes the line.
+#[derive(Clone, Debug)]
+pub struct PutCartItem {
+    pub user: UserId,
+    pub option: ProductOptionId,
+    pub quantity: u32,
+}
+
+impl Command for PutCartItem {
+    type Outcome = Cart;
+    const NAME: &'static str = "shop.cart.put";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<Cart> {
+        if self.quantity > LINE_QUANTITY_MAX {
+            let fault = Fault::OutOfRange { min: 0, max: LINE_QUANTITY_MAX.into() };
+            return Err(Rejection::invalid("quantity", fault).into());
+        }
+        let id = CartItemId { user: self.user, option: self.option };
+        rows.shop.options.want(&self.option);
+        rows.shop.cart.want(&id);
+        want(rows, self.user);
+        let account = user::find(rows, self.user)?;
+        let option = product::find_option(rows, self.option)?;
+        if self.quantity == 0 {
+            if rows.shop.cart.get(&id)?.is_some() {
+                rows.shop.cart.delete(id);
+            }
+        } else {
+            if option.currency != account.currency {
+                let fault = Fault::OtherCurrency { expected: account.currency };
+                return Err(Rejection::invalid("productOptionId", fault).into());
+            }
+            let others = lines(rows, self.user)?.iter().filter(|line| **line != id).count();
+            if others >= CART_LINES_MAX {
+                return Err(Rejection::invalid("items", Fault::TooManyItems { max: CART_LINES_MAX }).into());
+            }
+            rows.shop.cart.get(&id)?;
+            rows.shop.cart.put(id, CartItem { quantity: self.quantity });
+        }
+        // Whoever changes a cart or pays owns the user's row. So the limit of lines holds on several servers too, and a cart
+        // is not changed under a payment.
+        rows.shop.users.put(account.id, account);
+        contents(rows, self.user)
+    }
+
+    fn weight(&self) -> usize {
+        2
+    }
+}
+
+/// The cart of a user.
+pub fn view(rows: &mut Rows, user: UserId) -> Decision<Cart> {
+    want(rows, user);
+    user::find(rows, user)?;
+    contents(rows, user)
+}
+
+/// Says which rows tell what is in a cart, as far as that can be known before they are seen.
+pub(super) fn want(rows: &mut Rows, user: UserId) {
+    rows.shop.users.want(&user);
+    if let Ok(lines) = rows.shop.cart.scan(&CartOf(user)) {
+        for line in lines {
+            rows.shop.cart.want(&line);
+            rows.shop.options.want(&line.option);
+        }
+    }
+}
+
+/// The lines of a cart, ascending by option.
+pub(super) fn lines(rows: &mut Rows, user: UserId) -> Decision<Vec<CartItemId>> {
+    Ok(rows.shop.cart.scan(&CartOf(user))?)
+}
+
+/// What is in the cart of a user who exists.
+pub(super) fn contents(rows: &mut Rows, user: UserId) -> Decision<Cart> {
+    let mut items = Vec::new();
+    for line in lines(rows, user)? {
+        let quantity = rows.shop.cart.get(&line)?.expect("a line that was found is there").quantity;
+        items.push(CartLine { option: product::find_option(rows, line.option)?, quantity });
+    }
+    Ok(Cart { user, items })
+}

@@ -1,0 +1,182 @@
+//! Discounts. A coupon is given to so many users, first come, first served, and each may use it once.
+
+use std::sync::Arc;
+
+use super::order::OrderId;
+use super::user;
+use crate::command::{Command, Context, Decision, Writes};
+use crate::id::UserId;
+use crate::money::{AMOUNT_MAX, check_amount};
+use crate::rejection::{Fault, Rejection};
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::time::Timestamp;
+
+pub const COUPON_CODE_CHARS_MAX: usize = 64;
+pub const COUPON_USES_MAX: u32 = 1_000_000_000;
+
+/// What a coupon is called: not blank, not long, one word. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CouponCode(Arc<str>);
+
+impl CouponCode {
+    pub fn parse(field: &'static str, text: &str) -> Result<Self, Rejection> {
+        if text.is_empty() {
+            return Err(Rejection::invalid(field, Fault::Blank));
+        }
+        if text.chars().count() > COUPON_CODE_CHARS_MAX {
+            return Err(Rejection::invalid(field, Fault::TooLong { max: COUPON_CODE_CHARS_MAX }));
+        }
+        if text.chars().any(|char| char.is_control() || char.is_whitespace()) {
+            return Err(Rejection::invalid(field, Fault::Malformed));
+        }
+        Ok(Self(text.into()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for CouponCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A coupon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coupon {
+    pub code: CouponCode,
+    pub discount: Discount,
+    /// How many users may get it.
+    pub max_uses: u32,
+    /// How many have got it.
+    pub issued: u32,
+    pub valid_until: Option<Timestamp>,
+}
+
+impl Row for Coupon {}
+
+/// How much less is paid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discount {
+    /// So many hundredths of the total, rounded down.
+    Percent(u32),
+    Amount(i64),
+}
+
+impl Discount {
+    /// Never more than the total.
+    pub fn of(self, total: i64) -> i64 {
+        match self {
+            Self::Percent(percent) => total * i64::from(percent) / 100,
+            Self::Amount(amount) => amount.min(total),
+        }
+    }
+
+    fn check(self) -> Result<(), Rejection> {
+        let (value, max) = match self {
+            Self::Percent(percent) => (percent.into(), 100),
+            Self::Amount(amount) => (amount, AMOUNT_MAX),
+        };
+        check_amount("value", value, max).map(|_| ())
+    }
+}
+
+impl Coupon {
+    pub fn is_valid(&self, now: Timestamp) -> bool {
+        self.valid_until.is_none_or(|end| now < end)
+    }
+}
+
+/// A coupon in the hands of a user.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UserCouponId {
+    pub code: CouponCode,
+    pub user: UserId,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UserCoupon {
+    pub state: CouponState,
+}
+
+impl Row for UserCoupon {}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CouponState {
+    Issued,
+    Used { order: OrderId },
+}
+
+/// Makes a coupon.
+#[derive(Clone, Debug)]
+pub struct CreateCoupon {
+    pub code: CouponCode,
+    pub discount: Discount,
+    pub max_uses: u32,
+    /// May have passed: then nobody can get or use it.
+    pub valid_until: Option<Timestamp>,
+}
+
+impl Command for CreateCoupon {
+    type Outcome = Coupon;
+    const NAME: &'static str = "shop.coupon.create";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<Coupon> {
+        self.discount.check()?;
+        check_amount("maxUses", self.max_uses.into(), COUPON_USES_MAX.into())?;
+        if rows.shop.coupons.get(&self.code)?.is_some() {
+            return Err(Rejection::CouponAlreadyExists.into());
+        }
+        let Self { code, discount, max_uses, valid_until } = self.clone();
+        let coupon = Coupon { code, discount, max_uses, issued: 0, valid_until };
+        rows.shop.coupons.put(coupon.code.clone(), coupon.clone());
+        Ok(coupon)
+    }
+}
+
+/// Gives a coupon to a user.
+#[derive(Clone, Debug)]
+pub struct IssueCoupon {
+    pub code: CouponCode,
+    pub user: UserId,
+}
+
+impl Command for IssueCoupon {
+    /// The coupon as it is now.
+    type Outcome = Coupon;
+    const NAME: &'static str = "shop.coupon.issue";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Coupon> {
+        let id = UserCouponId { code: self.code.clone(), user: self.user };
+        rows.shop.coupons.want(&self.code);
+        rows.shop.users.want(&self.user);
+        rows.shop.user_coupons.want(&id);
+        let coupon = rows.shop.coupons.get(&self.code)?.cloned().ok_or(Rejection::CouponNotFound)?;
+        user::find(rows, self.user)?;
+        if !coupon.is_valid(at.now) {
+            return Err(Rejection::CouponNotUsable.into());
+        }
+        if rows.shop.user_coupons.get(&id)?.is_some() {
+            return Err(Rejection::CouponAlreadyIssued.into());
+        }
+        if coupon.issued >= coupon.max_uses {
+            return Err(Rejection::CouponSoldOut.into());
+        }
+        let coupon = Coupon { issued: coupon.issued + 1, ..coupon };
+        rows.shop.coupons.put(self.code.clone(), coupon.clone());
+        rows.shop.user_coupons.put(id, UserCoupon { state: CouponState::Issued });
+        Ok(coupon)
+    }
+}
+
+/// The coupon, if the user has it and may still use it.
+pub(super) fn usable(rows: &mut Rows, id: &UserCouponId, now: Timestamp) -> Decision<Coupon> {
+    let coupon = rows.shop.coupons.get(&id.code)?.filter(|coupon| coupon.is_valid(now)).cloned();
+    let is_unused = rows.shop.user_coupons.get(id)?.is_some_and(|coupon| coupon.state == CouponState::Issued);
+    Ok(coupon.filter(|_| is_unused).ok_or(Rejection::CouponNotUsable)?)
+}

@@ -1,0 +1,103 @@
+//! What was bought, and its cancellation.
+
+use std::sync::Arc;
+
+use super::coupon::{CouponCode, CouponState, UserCoupon, UserCouponId};
+use super::reservation::OrderLine;
+use super::stock::{self, Inventory};
+use super::user::{self, UserAccount};
+use crate::actor::Actor;
+use crate::command::{Command, Context, Decision, Writes};
+use crate::event::Event;
+use crate::id::{HoldId, UserId, number_id};
+use crate::money::Currency;
+use crate::rejection::Rejection;
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::time::Timestamp;
+
+number_id!(
+    /// The number of an order.
+    OrderId
+);
+
+/// Goods that are paid for. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    pub id: OrderId,
+    pub user: UserId,
+    pub hold: HoldId,
+    /// As they were reserved.
+    pub items: Arc<[OrderLine]>,
+    pub total: i64,
+    pub discount: i64,
+    /// `total − discount`.
+    pub paid: i64,
+    pub coupon: Option<CouponCode>,
+    pub currency: Currency,
+    pub created_at: Timestamp,
+    pub state: OrderState,
+}
+
+impl Row for Order {}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderState {
+    Paid,
+    Cancelled { at: Timestamp },
+}
+
+/// Cancels an order: goods go back to stock, money and coupon to their owner.
+#[derive(Clone, Debug)]
+pub struct CancelOrder {
+    pub id: OrderId,
+    pub actor: Actor,
+}
+
+impl Command for CancelOrder {
+    type Outcome = Order;
+    const NAME: &'static str = "shop.order.cancel";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Order> {
+        let order = find(rows, self.id, self.actor)?;
+        if order.state != OrderState::Paid {
+            return Err(Rejection::OrderAlreadyCancelled.into());
+        }
+        rows.shop.users.want(&order.user);
+        for item in order.items.iter() {
+            rows.shop.inventory.want(&item.option);
+        }
+        give_back_coupon(rows, &order)?;
+        for item in order.items.iter() {
+            let old = stock::inventory(rows, item.option)?;
+            let sold = old.sold.checked_sub(item.quantity).expect("what is paid for is counted");
+            rows.shop.inventory.put(item.option, Inventory { sold, ..old });
+        }
+        let account = user::find(rows, order.user)?;
+        let balance = account.balance + order.paid;
+        assert!(balance <= account.charged, "no more comes back than was paid in");
+        rows.shop.users.put(account.id, UserAccount { balance, ..account });
+        let cancelled = Order { state: OrderState::Cancelled { at: at.now }, ..order };
+        rows.shop.orders.put(cancelled.id, cancelled.clone());
+        rows.emit(Event::OrderCancelled(cancelled.clone()));
+        Ok(cancelled)
+    }
+}
+
+/// It can be used again, unless its time is over.
+fn give_back_coupon(rows: &mut Rows, order: &Order) -> Decision<()> {
+    let Some(code) = order.coupon.clone() else { return Ok(()) };
+    let id = UserCouponId { code, user: order.user };
+    let state = rows.shop.user_coupons.get(&id)?.map(|coupon| coupon.state);
+    assert_eq!(state, Some(CouponState::Used { order: order.id }), "an order's coupon is used by it");
+    rows.shop.user_coupons.put(id, UserCoupon { state: CouponState::Issued });
+    Ok(())
+}
+
+/// The order, for one who may see it.
+pub fn find(rows: &mut Rows, id: OrderId, actor: Actor) -> Decision<Order> {
+    let order = rows.shop.orders.get(&id)?.cloned().ok_or(Rejection::OrderNotFound)?;
+    actor.must_own(order.user)?;
+    Ok(order)
+}

@@ -1,0 +1,261 @@
+//! Turning a reservation into an order. Payment acts on the reservation, at its prices, not on the cart.
+
+use super::cart::{CartItem, CartItemId};
+use super::coupon::{self, CouponCode, CouponState, UserCoupon, UserCouponId};
+use super::order::{Order, OrderId, OrderState};
+use super::reservation::{self, InventoryReservationId, OrderHold};
+use super::stock::{self, Inventory};
+use super::stock_unit;
+use super::user::{self, UserAccount};
+use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
+use crate::event::Event;
+use crate::hold::{self, Decided, HoldState, Status, TryId};
+use crate::id::{HoldId, Sequence, UserId};
+use crate::rejection::Rejection;
+use crate::rows::Rows;
+use crate::time::Timestamp;
+
+/// An order just paid, and what is left on the account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PaidOrder {
+    pub order: Order,
+    pub balance_after: i64,
+}
+
+/// Pays for the user's live reservation.
+#[derive(Clone, Debug)]
+pub struct PayOrder {
+    pub user: UserId,
+    pub coupon: Option<CouponCode>,
+    /// What the user expects to pay; anything else is refused.
+    pub expected_amount: Option<i64>,
+    /// Which lines the user expects to pay for: exactly those reserved, in any order.
+    pub reservation_ids: Option<Vec<InventoryReservationId>>,
+}
+
+impl Command for PayOrder {
+    type Outcome = PaidOrder;
+    const NAME: &'static str = "shop.order.pay";
+    const WRITES: Writes = Writes::Both;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<PaidOrder> {
+        self.want(rows, at.now);
+        let hold = self.open_hold(rows, at.now)?;
+        let paid = self.pay(rows, &hold, at.now)?;
+        reservation::end(rows, &hold, HoldState::Confirmed { record: paid.order.id.get() }, at.now)?;
+        Ok(paid)
+    }
+
+    fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
+        reservation::want_last_hold(rows, self.user);
+        let hold = self.open_hold(rows, at.now)?;
+        let pinned = hold::pin(rows, &numbered(hold), at.now)?;
+        let attempt = pinned.attempts;
+        rows.shop.holds.put(pinned.id, pinned);
+        Ok(attempt)
+    }
+
+    fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<PaidOrder> {
+        self.want(rows, at.now);
+        let hold = reservation::last_hold(rows, self.user, at.now)?.expect("it was prepared");
+        assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "it was prepared");
+        let of = TryId { hold: hold.id, attempt };
+        match rows.decisions.get(&of)?.copied() {
+            None => {}
+            Some(Decided { record: None }) => return Err(Stop::Busy),
+            // It was recorded, and nobody heard of it.
+            Some(Decided { record: Some(number) }) => return recorded(rows, number),
+        }
+        let paid = self.pay(rows, &hold, at.now)?;
+        rows.decisions.put(of, Decided { record: Some(paid.order.id.get()) });
+        Ok(paid)
+    }
+
+    fn finish(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt, outcome: Option<&PaidOrder>) -> Decision<()> {
+        let hold = match outcome {
+            Some(paid) => paid.order.hold,
+            // Should it be another hold by now, its tries have other numbers.
+            None => match rows.shop.by_user.get(&self.user)? {
+                Some(pointer) => pointer.hold,
+                None => return Ok(()),
+            },
+        };
+        let record = outcome.map(|paid| paid.order.id.get());
+        settle(rows, TryId { hold, attempt }, record, at.now)
+    }
+
+    fn weight(&self) -> usize {
+        2
+    }
+}
+
+/// Ends a try to pay that whoever began it did not finish. How it ends has been decided: as the order of this number, or not
+/// at all.
+#[derive(Clone, Debug)]
+pub struct SettleOrder {
+    pub of: TryId,
+    pub record: Option<u64>,
+}
+
+impl Command for SettleOrder {
+    type Outcome = ();
+    const NAME: &'static str = "shop.order.settle";
+    const WRITES: Writes = Writes::Live;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+        settle(rows, self.of, self.record, at.now)
+    }
+}
+
+impl PayOrder {
+    /// Which rows a payment needs, as far as that can be known before the hold is seen.
+    fn want(&self, rows: &mut Rows, now: Timestamp) {
+        rows.ids.want(&Sequence::Order);
+        rows.shop.users.want(&self.user);
+        if let Some(id) = self.user_coupon() {
+            rows.shop.coupons.want(&id.code);
+            rows.shop.user_coupons.want(&id);
+        }
+        reservation::want_last_hold(rows, self.user);
+        if let Ok(Some(hold)) = reservation::last_hold(rows, self.user, now) {
+            for line in hold.lines.iter() {
+                rows.shop.inventory.want(&line.option);
+                rows.held.want(&stock_unit(line.option));
+                rows.shop.cart.want(&CartItemId { user: self.user, option: line.option });
+            }
+        }
+    }
+
+    fn user_coupon(&self) -> Option<UserCouponId> {
+        self.coupon.clone().map(|code| UserCouponId { code, user: self.user })
+    }
+
+    /// The user's hold, if it can still be paid and is the one that is meant.
+    fn open_hold(&self, rows: &mut Rows, now: Timestamp) -> Decision<OrderHold> {
+        let hold = reservation::last_hold(rows, self.user, now)?;
+        match hold.as_ref().map(|hold| hold.status(now)) {
+            Some(Status::Confirming) => Err(Stop::Busy),
+            Some(Status::Expired) => reservation::refuse(rows, self.user, Rejection::OrderReservationExpired),
+            Some(Status::Held | Status::Confirmed { .. } | Status::Cancelled | Status::Replaced) | None => {
+                match hold.filter(|hold| hold.is_live(now) && self.is_meant(hold)) {
+                    Some(hold) => Ok(hold),
+                    None => reservation::refuse(rows, self.user, Rejection::OrderReservationNotFound),
+                }
+            }
+        }
+    }
+
+    fn is_meant(&self, hold: &OrderHold) -> bool {
+        let Some(mut expected) = self.reservation_ids.clone() else { return true };
+        expected.sort_unstable();
+        // The numbers of a hold's lines ascend.
+        expected.into_iter().eq(hold.lines.iter().map(|line| line.reservation))
+    }
+
+    /// Takes money, coupon and stock, and makes an order of a hold.
+    fn pay(&self, rows: &mut Rows, hold: &OrderHold, now: Timestamp) -> Decision<PaidOrder> {
+        let account = user::find(rows, self.user)?;
+        let discount = match self.user_coupon() {
+            Some(id) => coupon::usable(rows, &id, now)?.discount.of(hold.total),
+            None => 0,
+        };
+        let needed = hold.total - discount;
+        if self.expected_amount.is_some_and(|expected| expected != needed) {
+            return Err(Rejection::AmountChanged { amount: needed }.into());
+        }
+        let balance = account.balance;
+        if balance < needed {
+            return Err(Rejection::InsufficientBalance { balance, needed }.into());
+        }
+        take_stock(rows, hold)?;
+        take_from_cart(rows, hold)?;
+        let order = Order {
+            id: OrderId::new(rows.next_id(Sequence::Order)?).expect("sequences give ids"),
+            user: self.user,
+            hold: hold.id,
+            items: hold.lines.clone(),
+            total: hold.total,
+            discount,
+            paid: needed,
+            coupon: self.coupon.clone(),
+            currency: hold.currency,
+            created_at: now,
+            state: OrderState::Paid,
+        };
+        if let Some(id) = self.user_coupon() {
+            rows.shop.user_coupons.put(id, UserCoupon { state: CouponState::Used { order: order.id } });
+        }
+        let balance_after = balance - needed;
+        rows.shop.users.put(account.id, UserAccount { balance: balance_after, ..account });
+        rows.shop.orders.insert(order.id, order.clone());
+        rows.emit(Event::OrderPaid(order.clone()));
+        Ok(PaidOrder { order, balance_after })
+    }
+}
+
+fn take_stock(rows: &mut Rows, hold: &OrderHold) -> Decision<()> {
+    for line in hold.lines.iter() {
+        let old = stock::inventory(rows, line.option)?;
+        // A live hold can always be paid for. Only if live rows were lost have the goods been sold to somebody else.
+        if old.stock() < line.quantity {
+            let (option, available) = (line.option, old.stock());
+            return Err(Rejection::InsufficientAvailableStock { option, available }.into());
+        }
+        rows.shop.inventory.put(line.option, Inventory { sold: old.sold + line.quantity, ..old });
+    }
+    Ok(())
+}
+
+/// What was bought leaves the cart; what was added since stays.
+fn take_from_cart(rows: &mut Rows, hold: &OrderHold) -> Decision<()> {
+    for line in hold.lines.iter() {
+        let id = CartItemId { user: hold.owner, option: line.option };
+        match rows.shop.cart.get(&id)?.copied() {
+            Some(item) if item.quantity > line.quantity => {
+                rows.shop.cart.put(id, CartItem { quantity: item.quantity - line.quantity });
+            }
+            Some(_) => rows.shop.cart.delete(id),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// The outcome of a payment that was recorded before.
+fn recorded(rows: &mut Rows, number: u64) -> Decision<PaidOrder> {
+    let id = OrderId::new(number).expect("records are orders");
+    let order = rows.shop.orders.get(&id)?.cloned().expect("what was decided is there");
+    let balance_after = user::find(rows, order.user)?.balance;
+    Ok(PaidOrder { order, balance_after })
+}
+
+/// Ends a try to pay. Nothing happens if it has ended already, or was lost.
+fn settle(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
+    let Some(hold) = rows.shop.holds.get(&of.hold)?.cloned() else { return Ok(()) };
+    if hold.state != HoldState::Confirming || hold.attempts != of.attempt {
+        return Ok(());
+    }
+    reservation::want_derived(rows, &hold);
+    match record {
+        Some(record) => reservation::end(rows, &hold, HoldState::Confirmed { record }, now),
+        None => {
+            let hold = hold::unpin(rows, &hold, now)?;
+            rows.shop.holds.put(hold.id, hold);
+            Ok(())
+        }
+    }
+}
+
+/// A payment names the user, not the hold. So that a late end of a try cannot be taken for that of a later hold's, each hold
+/// numbers its tries from a place of its own.
+fn numbered(hold: OrderHold) -> OrderHold {
+    if hold.attempts == Attempt::default() {
+        return OrderHold { attempts: first_attempt(hold.id), ..hold };
+    }
+    hold
+}
+
+/// Thirty random bits of the id: any database's integer holds them, and however many tries follow.
+fn first_attempt(hold: HoldId) -> Attempt {
+    Attempt((hold.0.as_u128() as u32) >> 2)
+}

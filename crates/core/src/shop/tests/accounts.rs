@@ -1,0 +1,66 @@
+use super::*;
+use crate::money::{AMOUNT_MAX, Currency};
+
+#[test]
+fn a_new_account_is_empty_and_in_won() {
+    both(|shop| {
+        let account = shop.run(&CreateUser { name: "김철수".into(), currency: None }).unwrap();
+        assert_eq!((account.balance, account.charged, account.currency), (0, 0, Currency::KRW));
+        let other = shop.run(&CreateUser { name: "Kim".into(), currency: Some("EUR".into()) }).unwrap();
+        assert_eq!(other.currency.as_str(), "EUR");
+        assert_ne!(account.id, other.id);
+    });
+}
+
+#[test]
+fn an_account_has_a_name_and_a_known_currency() {
+    both(|shop| {
+        let nameless = shop.run(&CreateUser { name: " ".into(), currency: None });
+        assert_eq!(invalid(nameless), ("name", Fault::Blank));
+        let odd = shop.run(&CreateUser { name: "Kim".into(), currency: Some("won".into()) });
+        assert_eq!(invalid(odd), ("currency", Fault::UnknownCurrency));
+    });
+}
+
+#[test]
+fn money_is_added_to_the_balance() {
+    both(|shop| {
+        let user = shop.user(0);
+        shop.run(&AddBalance { user, amount: 500 }).unwrap();
+        let account = shop.run(&AddBalance { user, amount: 300 }).unwrap();
+        assert_eq!((account.balance, account.charged), (800, 800));
+    });
+}
+
+#[test]
+fn nothing_or_less_cannot_be_added_nor_more_than_an_account_can_hold() {
+    both(|shop| {
+        let user = shop.user(1_000);
+        for amount in [0, -1, AMOUNT_MAX + 1, i64::MAX, i64::MIN] {
+            let refused = shop.run(&AddBalance { user, amount });
+            assert_eq!(invalid(refused), ("amount", Fault::OutOfRange { min: 1, max: AMOUNT_MAX }));
+        }
+        let refused = shop.run(&AddBalance { user, amount: AMOUNT_MAX });
+        assert_eq!(invalid(refused), ("amount", Fault::OutOfRange { min: 1, max: AMOUNT_MAX - 1_000 }));
+        shop.run(&AddBalance { user, amount: AMOUNT_MAX - 1_000 }).unwrap();
+    });
+}
+
+#[test]
+fn who_has_no_account_is_not_found() {
+    both(|shop| {
+        let user = nobody();
+        let option = shop.option(1_000, 5);
+        shop.coupon("SPRING", Discount::Percent(10), 1);
+        let not_found = Rejection::UserNotFound;
+        assert_eq!(shop.run(&AddBalance { user, amount: 1 }).unwrap_err(), not_found);
+        assert_eq!(shop.run(&PutCartItem { user, option, quantity: 1 }).unwrap_err(), not_found);
+        assert_eq!(shop.reserve(user).unwrap_err(), not_found);
+        assert_eq!(shop.release(user).unwrap_err(), not_found);
+        assert_eq!(shop.reservation(user).unwrap_err(), not_found);
+        assert_eq!(shop.pay(user).unwrap_err(), not_found);
+        assert_eq!(shop.issue("SPRING", user).unwrap_err(), not_found);
+        assert_eq!(shop.world.ask(|rows, _| cart::view(rows, user)).unwrap_err(), not_found);
+        assert_eq!(shop.world.ask(|rows, _| user::find(rows, user)).unwrap_err(), not_found);
+    });
+}

@@ -1,0 +1,131 @@
+//! What is wrong with a store is found.
+
+use super::*;
+use crate::hold::HoldState;
+
+/// A shop in which a user has bought two pieces with a coupon, and has another reserved.
+struct Sold {
+    shop: Shop,
+    account: UserAccount,
+    option: ProductOption,
+    order: Order,
+    hold: OrderHold,
+}
+
+fn sold() -> Sold {
+    let mut shop = Shop::new(false);
+    let (user, option) = (shop.user(5_000), shop.option(1_000, 10));
+    shop.coupon("TENTH", Discount::Percent(10), 5);
+    shop.issue("TENTH", user).unwrap();
+    shop.put(user, option, 2);
+    shop.reserve(user).unwrap();
+    let order = shop.pay_with(user, "TENTH").unwrap().order;
+    shop.put(user, option, 1);
+    let hold = shop.reserve(user).unwrap().hold;
+    let account = shop.world.ask(|rows, _| user::find(rows, user)).unwrap();
+    let option = shop.world.ask(|rows, _| product::find_option(rows, option)).unwrap();
+    Sold { shop, account, option, order, hold }
+}
+
+/// What is found once `spoil` has added something to all that is there.
+fn found(spoil: impl FnOnce(&mut ShopAudit, &Sold)) -> String {
+    let sold = sold();
+    let mut audit = sold.shop.audit();
+    let records = audit.records();
+    spoil(&mut audit, &sold);
+    assert!(audit.records() > records);
+    audit.finish().join("; ")
+}
+
+fn check(finding: &str, spoil: impl FnOnce(&mut ShopAudit, &Sold)) {
+    let findings = found(spoil);
+    assert!(findings.contains(finding), "{finding:?} is not in {findings:?}");
+}
+
+#[test]
+fn a_shop_in_order_has_no_findings() {
+    assert_eq!(sold().shop.audit().finish(), Vec::<String>::new());
+}
+
+#[test]
+fn money_from_nowhere_is_found() {
+    check("user 1: balance 3201 + paid 1800 is not 5000, as charged", |audit, sold| {
+        audit.user(&UserAccount { balance: sold.account.balance + 1, ..sold.account.clone() });
+    });
+    check("user 1: balance -1", |audit, sold| audit.user(&UserAccount { balance: -1, ..sold.account.clone() }));
+    check("order 7: its amounts do not add up", |audit, sold| {
+        audit.order(&Order { id: OrderId::new(7).unwrap(), paid: 5, ..sold.order.clone() });
+    });
+    check("its total is not that of its lines", |audit, sold| {
+        let claim = OrderClaim { total: 5, ..sold.hold.claim.clone() };
+        audit.hold(&OrderHold { claim, ..sold.hold.clone() });
+    });
+}
+
+#[test]
+fn who_has_a_cart_but_no_account_and_too_many_lines_are_found() {
+    check("user 999: has a cart", |audit, sold| {
+        audit.cart_item(CartItemId { user: nobody(), option: sold.option.id });
+    });
+    check("user 1: 101 lines in the cart", |audit, sold| {
+        (0..100).for_each(|_| audit.cart_item(CartItemId { user: sold.account.id, option: sold.option.id }));
+    });
+}
+
+#[test]
+fn pieces_from_nowhere_are_found() {
+    check("product option 1: 3 counted as sold, 2 in orders", |audit, sold| {
+        audit.inventory(sold.option.id, Inventory { received: 10, sold: 3 });
+    });
+    check("product option 1: oversold: 2 sold + 9 held of 10", |audit, sold| audit.held(sold.option.id, 8));
+    check("product option 999: there is no such option", |audit, _| {
+        audit.inventory(no_option(), Inventory { received: 1, sold: 0 });
+    });
+    check("product option 999: there is no such option", |audit, sold| {
+        audit.option(&ProductOption { id: no_option(), ..sold.option.clone() });
+    });
+}
+
+#[test]
+fn coupons_from_nowhere_are_found() {
+    let coupon = |max_uses, issued| Coupon {
+        code: code("TENTH"),
+        discount: Discount::Percent(10),
+        max_uses,
+        issued,
+        valid_until: None,
+    };
+    let of = |name, user| UserCouponId { code: code(name), user };
+    let used = |number| UserCoupon { state: CouponState::Used { order: OrderId::new(number).unwrap() } };
+    check("coupon TENTH: 2 counted as issued, 1 found", |audit, _| audit.coupon(&coupon(5, 2)));
+    check("coupon TENTH: 1 issued of 0", |audit, _| audit.coupon(&coupon(0, 1)));
+    check("coupon NONE: issued, but there is none", |audit, sold| {
+        audit.user_coupon(&of("NONE", sold.account.id), UserCoupon { state: CouponState::Issued });
+    });
+    check("coupon TENTH of user 999: used, but not by order 1", |audit, _| {
+        audit.user_coupon(&of("TENTH", nobody()), used(1));
+    });
+    check("order 1: its coupon is not used by it", |audit, sold| {
+        audit.user_coupon(&of("TENTH", sold.account.id), used(2));
+    });
+}
+
+#[test]
+fn holds_and_orders_that_do_not_belong_together_are_found() {
+    check("of the same user", |audit, sold| {
+        audit.hold(&OrderHold { id: HoldId::earliest_at(sold.hold.created_at), ..sold.hold.clone() });
+    });
+    check("ends before it begins", |audit, sold| {
+        audit.hold(&OrderHold { expires_at: sold.hold.created_at, ..sold.hold.clone() });
+    });
+    check("paid, but order 9 is not its own", |audit, sold| {
+        audit.hold(&OrderHold { state: HoldState::Confirmed { record: 9 }, ..sold.hold.clone() });
+    });
+    check("paid, but order 1 is not its own", |audit, sold| {
+        audit.hold(&OrderHold { state: HoldState::Confirmed { record: 1 }, ..sold.hold.clone() });
+    });
+    check("paid twice, as orders 1 and 2", |audit, sold| {
+        audit.order(&Order { id: OrderId::new(2).unwrap(), ..sold.order.clone() });
+    });
+    check("order 1: there are two of that number", |audit, sold| audit.order(&sold.order));
+}

@@ -1,0 +1,79 @@
+use super::*;
+use crate::money::AMOUNT_MAX;
+use crate::time::Span;
+
+#[test]
+fn a_coupon_is_one_word_that_nobody_has_used() {
+    both(|shop| {
+        shop.coupon("SPRING", Discount::Percent(10), 1);
+        let create =
+            CreateCoupon { code: code("SPRING"), discount: Discount::Amount(1), max_uses: 5, valid_until: None };
+        assert_eq!(shop.run(&create).unwrap_err(), Rejection::CouponAlreadyExists);
+    });
+    assert_eq!(invalid(CouponCode::parse("code", "")), ("code", Fault::Blank));
+    assert_eq!(invalid(CouponCode::parse("code", "A B")), ("code", Fault::Malformed));
+    assert_eq!(invalid(CouponCode::parse("code", &"A".repeat(65))), ("code", Fault::TooLong { max: 64 }));
+    assert_eq!(code("봄맞이-10").as_str(), "봄맞이-10");
+}
+
+#[test]
+fn discounts_and_uses_have_bounds() {
+    both(|shop| {
+        let mut create = |discount, max_uses| {
+            shop.run(&CreateCoupon { code: code("SPRING"), discount, max_uses, valid_until: None })
+        };
+        for percent in [0, 101] {
+            let refused = create(Discount::Percent(percent), 1);
+            assert_eq!(invalid(refused), ("value", Fault::OutOfRange { min: 1, max: 100 }));
+        }
+        for amount in [-1, 0, AMOUNT_MAX + 1] {
+            let refused = create(Discount::Amount(amount), 1);
+            assert_eq!(invalid(refused), ("value", Fault::OutOfRange { min: 1, max: AMOUNT_MAX }));
+        }
+        for uses in [0, coupon::COUPON_USES_MAX + 1] {
+            let range = Fault::OutOfRange { min: 1, max: coupon::COUPON_USES_MAX.into() };
+            assert_eq!(invalid(create(Discount::Percent(1), uses)), ("maxUses", range));
+        }
+        create(Discount::Percent(100), 1).unwrap();
+    });
+}
+
+#[test]
+fn coupons_go_to_who_comes_first_one_to_each_user() {
+    both(|shop| {
+        let users: Vec<_> = (0..3).map(|_| shop.user(0)).collect();
+        shop.coupon("SPRING", Discount::Percent(10), 2);
+        assert_eq!(shop.issue("SPRING", users[0]).unwrap().issued, 1);
+        assert_eq!(shop.issue("SPRING", users[0]).unwrap_err(), Rejection::CouponAlreadyIssued);
+        assert_eq!(shop.issue("SPRING", users[1]).unwrap().issued, 2);
+        assert_eq!(shop.issue("SPRING", users[2]).unwrap_err(), Rejection::CouponSoldOut);
+        let again = shop.issue("SPRING", users[1]).unwrap_err();
+        assert_eq!(again, Rejection::CouponAlreadyIssued, "who has one is told so, also when all are gone");
+    });
+}
+
+#[test]
+fn first_the_coupon_is_looked_at_then_the_user_then_whether_it_is_still_valid() {
+    both(|shop| {
+        let user = shop.user(0);
+        assert_eq!(shop.issue("NONE", nobody()).unwrap_err(), Rejection::CouponNotFound);
+        let valid_until = Some(shop.world.now + Span::from_secs(10));
+        let discount = Discount::Percent(10);
+        shop.run(&CreateCoupon { code: code("SPRING"), discount, max_uses: 1, valid_until }).unwrap();
+        shop.issue("SPRING", user).unwrap();
+        shop.world.wait(Span::from_secs(10));
+        assert_eq!(shop.issue("SPRING", nobody()).unwrap_err(), Rejection::UserNotFound);
+        let late = shop.issue("SPRING", user).unwrap_err();
+        assert_eq!(late, Rejection::CouponNotUsable, "also to one who has it");
+    });
+}
+
+#[test]
+fn percentages_round_down_and_no_discount_exceeds_the_total() {
+    assert_eq!(Discount::Percent(10).of(1_999), 199);
+    assert_eq!(Discount::Percent(100).of(1_999), 1_999);
+    assert_eq!(Discount::Percent(99).of(AMOUNT_MAX), AMOUNT_MAX / 100 * 99);
+    assert_eq!(Discount::Amount(500).of(1_999), 500);
+    assert_eq!(Discount::Amount(5_000).of(1_999), 1_999);
+    assert_eq!(Discount::Percent(50).of(0), 0);
+}

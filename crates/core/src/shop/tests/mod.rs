@@ -1,0 +1,216 @@
+//! The shop's part of the contract, sentence by sentence. What takes several steps on several servers is tested both ways.
+
+mod accounts;
+mod audits;
+mod carts;
+mod catalog;
+mod coupons;
+mod orders;
+mod payments;
+mod random;
+mod reservations;
+mod steps;
+
+use super::audit::ShopAudit;
+use super::cart::PutCartItem;
+use super::coupon::{CreateCoupon, IssueCoupon};
+use super::order::CancelOrder;
+use super::payment::PayOrder;
+use super::product::{CreateProduct, OptionDraft};
+use super::reservation::{ReleaseOrder, ReserveOrder, remember, want_derived};
+use super::stock::{ChangeOption, StockChange};
+use super::user::{AddBalance, CreateUser};
+use super::*;
+use crate::actor::Actor;
+use crate::command::Command;
+use crate::event::Event;
+use crate::rejection::{Fault, Rejection};
+use crate::rows::Rows;
+use crate::table::TableSet as _;
+use crate::testing::World;
+
+/// A shop in a world of its own.
+struct Shop {
+    world: World,
+    /// Whether commands are carried out in steps.
+    in_steps: bool,
+    randoms: u64,
+}
+
+/// Runs a test on a shop that decides as a whole, and on one that takes steps.
+fn both(test: impl Fn(&mut Shop)) {
+    for in_steps in [false, true] {
+        let mut shop = Shop::new(in_steps);
+        test(&mut shop);
+        shop.inspect();
+    }
+}
+
+impl Shop {
+    fn new(in_steps: bool) -> Self {
+        Self { world: World::new(), in_steps, randoms: 0 }
+    }
+
+    fn run<C: Command>(&mut self, command: &C) -> Result<C::Outcome, Rejection> {
+        if self.in_steps { self.world.run_in_steps(command) } else { self.world.run(command) }
+    }
+
+    /// A user with so much money.
+    fn user(&mut self, balance: i64) -> UserId {
+        let account = self.run(&CreateUser { name: "김철수".into(), currency: None }).unwrap();
+        if balance > 0 {
+            self.run(&AddBalance { user: account.id, amount: balance }).unwrap();
+        }
+        account.id
+    }
+
+    /// An option at this price, of which there are so many.
+    fn option(&mut self, price: i64, stock_quantity: u32) -> ProductOptionId {
+        let option = OptionDraft { option_code: "ETH-HD-200".into(), price, stock_quantity, is_active: true };
+        let name = "에티오피아 예가체프 G1".into();
+        let view = self.run(&CreateProduct { name, currency: None, options: vec![option] }).unwrap();
+        view.product.first_option
+    }
+
+    fn put(&mut self, user: UserId, option: ProductOptionId, quantity: u32) {
+        self.run(&PutCartItem { user, option, quantity }).unwrap();
+    }
+
+    fn reserve(&mut self, user: UserId) -> Result<ReservedOrder, Rejection> {
+        self.reserve_with(user, false)
+    }
+
+    fn replace(&mut self, user: UserId) -> Result<ReservedOrder, Rejection> {
+        self.reserve_with(user, true)
+    }
+
+    fn reserve_with(&mut self, user: UserId, replace: bool) -> Result<ReservedOrder, Rejection> {
+        let random = self.random();
+        self.run(&ReserveOrder { random, user, replace })
+    }
+
+    fn random(&mut self) -> [u8; 10] {
+        self.randoms += 1;
+        let mut random = [0; 10];
+        random[2..].copy_from_slice(&self.randoms.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+        random
+    }
+
+    fn release(&mut self, user: UserId) -> Result<(), Rejection> {
+        self.run(&ReleaseOrder { user })
+    }
+
+    fn pay(&mut self, user: UserId) -> Result<PaidOrder, Rejection> {
+        self.run(&payment_of(user))
+    }
+
+    fn pay_with(&mut self, user: UserId, coupon: &str) -> Result<PaidOrder, Rejection> {
+        self.run(&PayOrder { coupon: Some(code(coupon)), ..payment_of(user) })
+    }
+
+    fn cancel(&mut self, order: OrderId) -> Result<Order, Rejection> {
+        self.run(&CancelOrder { id: order, actor: Actor::Admin })
+    }
+
+    fn set_stock(&mut self, id: ProductOptionId, stock: StockChange) -> Result<StockView, Rejection> {
+        self.run(&ChangeOption { id, price: None, is_active: None, stock: Some(stock) })
+    }
+
+    fn coupon(&mut self, name: &str, discount: Discount, max_uses: u32) {
+        self.run(&CreateCoupon { code: code(name), discount, max_uses, valid_until: None }).unwrap();
+    }
+
+    fn issue(&mut self, name: &str, user: UserId) -> Result<Coupon, Rejection> {
+        self.run(&IssueCoupon { code: code(name), user })
+    }
+
+    fn balance(&self, user: UserId) -> i64 {
+        self.world.ask(|rows, _| user::find(rows, user)).unwrap().balance
+    }
+
+    fn cart(&self, user: UserId) -> Vec<(ProductOptionId, u32)> {
+        let cart = self.world.ask(|rows, _| cart::view(rows, user)).unwrap();
+        cart.items.iter().map(|line| (line.option.id, line.quantity)).collect()
+    }
+
+    /// What is there, what is held of it, what can be reserved.
+    fn stock(&self, option: ProductOptionId) -> (u32, u32, u32) {
+        let view = self.world.ask(|rows, at| stock::view(rows, at, option)).unwrap();
+        (view.inventory.stock(), view.held, view.available)
+    }
+
+    fn reservation(&self, user: UserId) -> Result<ReservedOrder, Rejection> {
+        self.world.ask(|rows, at| reservation::view(rows, at, user))
+    }
+
+    /// What a store does when it starts: everything derived is made anew from the holds it has.
+    fn restart(&mut self) {
+        let mut durable = Rows::default();
+        let old = &self.world.memory;
+        old.ids.rows().for_each(|(id, row)| durable.ids.insert(*id, *row));
+        old.shop.users.rows().for_each(|(id, row)| durable.shop.users.insert(*id, row.clone()));
+        old.shop.products.rows().for_each(|(id, row)| durable.shop.products.insert(*id, row.clone()));
+        old.shop.options.rows().for_each(|(id, row)| durable.shop.options.insert(*id, row.clone()));
+        old.shop.inventory.rows().for_each(|(id, row)| durable.shop.inventory.insert(*id, *row));
+        old.shop.cart.rows().for_each(|(id, row)| durable.shop.cart.insert(*id, *row));
+        old.shop.coupons.rows().for_each(|(id, row)| durable.shop.coupons.insert(id.clone(), row.clone()));
+        old.shop.user_coupons.rows().for_each(|(id, row)| durable.shop.user_coupons.insert(id.clone(), *row));
+        old.shop.holds.rows().for_each(|(id, row)| durable.shop.holds.insert(*id, row.clone()));
+        old.shop.orders.rows().for_each(|(id, row)| durable.shop.orders.insert(*id, row.clone()));
+        let mut holds: Vec<OrderHold> = old.shop.holds.rows().map(|(_, hold)| hold.clone()).collect();
+        holds.sort_by_key(|hold| hold.id);
+        let mut memory = Rows::complete();
+        memory.absorb(&mut durable);
+        for hold in holds {
+            let mut rows = Rows::default();
+            want_derived(&mut rows, &hold);
+            rows.answer_from(&memory);
+            remember(&mut rows, &hold, self.world.now).unwrap();
+            memory.absorb(&mut rows);
+        }
+        self.world.memory = memory;
+    }
+
+    fn audit(&self) -> ShopAudit {
+        let tables = &self.world.memory.shop;
+        let mut audit = ShopAudit::new(self.world.now);
+        tables.users.rows().for_each(|(_, row)| audit.user(row));
+        tables.options.rows().for_each(|(_, row)| audit.option(row));
+        tables.inventory.rows().for_each(|(id, row)| audit.inventory(*id, *row));
+        tables.cart.rows().for_each(|(id, _)| audit.cart_item(*id));
+        tables.coupons.rows().for_each(|(_, row)| audit.coupon(row));
+        tables.user_coupons.rows().for_each(|(id, row)| audit.user_coupon(id, *row));
+        tables.holds.rows().for_each(|(_, row)| audit.hold(row));
+        tables.orders.rows().for_each(|(_, row)| audit.order(row));
+        audit
+    }
+
+    /// All that must be true of a whole store is true.
+    fn inspect(&self) {
+        let findings = self.audit().finish();
+        assert!(findings.is_empty(), "{findings:#?}");
+    }
+}
+
+fn payment_of(user: UserId) -> PayOrder {
+    PayOrder { user, coupon: None, expected_amount: None, reservation_ids: None }
+}
+
+fn code(name: &str) -> CouponCode {
+    CouponCode::parse("code", name).unwrap()
+}
+
+fn nobody() -> UserId {
+    UserId::new(999).unwrap()
+}
+
+fn no_option() -> ProductOptionId {
+    ProductOptionId::new(999).unwrap()
+}
+
+fn invalid<T: std::fmt::Debug>(result: Result<T, Rejection>) -> (&'static str, Fault) {
+    match result {
+        Err(Rejection::InvalidInput { field, fault }) => (field, fault),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,175 @@
+use super::*;
+use crate::hold::HoldState;
+use crate::time::Span;
+
+/// A user with money and a reservation of two pieces at 1,000 each.
+fn reserved(shop: &mut Shop, balance: i64) -> (UserId, ProductOptionId, OrderHold) {
+    let (user, option) = (shop.user(balance), shop.option(1_000, 10));
+    shop.put(user, option, 2);
+    let hold = shop.reserve(user).unwrap().hold;
+    (user, option, hold)
+}
+
+#[test]
+fn paying_takes_stock_and_money_empties_the_cart_and_makes_an_order() {
+    both(|shop| {
+        let (user, option, hold) = reserved(shop, 5_000);
+        let paid = shop.pay(user).unwrap();
+        let order = &paid.order;
+        assert_eq!((order.total, order.discount, order.paid, paid.balance_after), (2_000, 0, 2_000, 3_000));
+        assert_eq!((order.user, order.hold, order.state), (user, hold.id, OrderState::Paid));
+        assert_eq!((&order.items, order.created_at, &order.coupon), (&hold.lines, shop.world.now, &None));
+        assert_eq!(shop.stock(option), (8, 0, 8), "what is paid for is counted once");
+        assert_eq!((shop.balance(user), shop.cart(user)), (3_000, vec![]));
+        let confirmed = shop.world.memory.shop.holds.get(&hold.id).unwrap().unwrap().state;
+        assert_eq!(confirmed, HoldState::Confirmed { record: order.id.get() });
+        assert_eq!(shop.world.ask(|rows, _| order::find(rows, order.id, Actor::User(user))).unwrap(), *order);
+        assert_eq!(shop.world.events.last(), Some(&Event::OrderPaid(order.clone())));
+    });
+}
+
+#[test]
+fn paying_twice_finds_no_reservation_and_the_next_order_is_allowed_at_once() {
+    both(|shop| {
+        let (user, option, _) = reserved(shop, 5_000);
+        shop.pay(user).unwrap();
+        assert_eq!(shop.pay(user).unwrap_err(), Rejection::OrderReservationNotFound);
+        assert_eq!(shop.balance(user), 3_000);
+        shop.put(user, option, 1);
+        shop.reserve(user).unwrap();
+        assert_eq!(shop.pay(user).unwrap().balance_after, 2_000);
+    });
+}
+
+#[test]
+fn an_expired_reservation_is_said_to_be_expired_for_a_day_or_until_the_next() {
+    both(|shop| {
+        let (user, ..) = reserved(shop, 5_000);
+        shop.world.wait(Span::from_secs(1_800));
+        assert_eq!(shop.pay(user).unwrap_err(), Rejection::OrderReservationExpired);
+        shop.world.wait(Span::from_hours(24) + Span::from_millis(-1));
+        assert_eq!(shop.pay(user).unwrap_err(), Rejection::OrderReservationExpired);
+        shop.world.wait(Span::from_millis(1));
+        assert_eq!(shop.pay(user).unwrap_err(), Rejection::OrderReservationNotFound);
+
+        let (user, ..) = reserved(shop, 5_000);
+        shop.world.wait(Span::from_secs(1_800));
+        shop.reserve(user).unwrap();
+        shop.release(user).unwrap();
+        assert_eq!(shop.pay(user).unwrap_err(), Rejection::OrderReservationNotFound);
+    });
+}
+
+#[test]
+fn checked_in_this_order_user_reservation_coupon_amount_balance() {
+    both(|shop| {
+        let all_wrong = |user| PayOrder {
+            user,
+            coupon: Some(code("NONE")),
+            expected_amount: Some(1),
+            reservation_ids: Some(vec![InventoryReservationId::new(77).unwrap()]),
+        };
+        assert_eq!(shop.run(&all_wrong(nobody())).unwrap_err(), Rejection::UserNotFound);
+        let (user, _, hold) = reserved(shop, 100);
+        assert_eq!(shop.run(&all_wrong(user)).unwrap_err(), Rejection::OrderReservationNotFound);
+        let reservation_ids = Some(hold.lines.iter().map(|line| line.reservation).collect());
+        let right_lines = PayOrder { reservation_ids, ..all_wrong(user) };
+        assert_eq!(shop.run(&right_lines).unwrap_err(), Rejection::CouponNotUsable);
+        let no_coupon = PayOrder { coupon: None, ..right_lines };
+        assert_eq!(shop.run(&no_coupon).unwrap_err(), Rejection::AmountChanged { amount: 2_000 });
+        let right_amount = PayOrder { expected_amount: Some(2_000), ..no_coupon };
+        let poor = Rejection::InsufficientBalance { balance: 100, needed: 2_000 };
+        assert_eq!(shop.run(&right_amount).unwrap_err(), poor);
+        assert_eq!(shop.reservation(user).unwrap().hold.state, HoldState::Held, "and the reservation is still there");
+        shop.run(&AddBalance { user, amount: 1_900 }).unwrap();
+        assert_eq!(shop.run(&right_amount).unwrap().balance_after, 0);
+        shop.world.wait(Span::from_secs(1));
+        assert_eq!(shop.run(&right_amount).unwrap_err(), Rejection::OrderReservationNotFound);
+    });
+}
+
+#[test]
+fn an_expired_reservation_is_said_before_anything_else_is_wrong_with_it() {
+    both(|shop| {
+        let (user, ..) = reserved(shop, 100);
+        shop.world.wait(Span::from_secs(1_800));
+        let other = Some(vec![InventoryReservationId::new(77).unwrap()]);
+        let payment = PayOrder { reservation_ids: other, ..payment_of(user) };
+        assert_eq!(shop.run(&payment).unwrap_err(), Rejection::OrderReservationExpired);
+    });
+}
+
+#[test]
+fn lines_named_must_be_exactly_those_reserved_in_any_order() {
+    both(|shop| {
+        let (user, first, second) = (shop.user(9_000), shop.option(1_000, 3), shop.option(1_000, 3));
+        shop.put(user, first, 1);
+        shop.put(user, second, 1);
+        let lines: Vec<_> = shop.reserve(user).unwrap().hold.lines.iter().map(|line| line.reservation).collect();
+        let (a, b) = (lines[0], lines[1]);
+        for wrong in [vec![], vec![a], vec![b], vec![a, a, b], vec![a, b, InventoryReservationId::new(77).unwrap()]] {
+            let payment = PayOrder { reservation_ids: Some(wrong), ..payment_of(user) };
+            assert_eq!(shop.run(&payment).unwrap_err(), Rejection::OrderReservationNotFound);
+        }
+        shop.run(&PayOrder { reservation_ids: Some(vec![b, a]), ..payment_of(user) }).unwrap();
+    });
+}
+
+#[test]
+fn a_coupon_makes_it_cheaper_once() {
+    both(|shop| {
+        let (user, option, _) = reserved(shop, 5_000);
+        shop.coupon("SPRING", Discount::Percent(15), 10);
+        shop.issue("SPRING", user).unwrap();
+        let payment = PayOrder { coupon: Some(code("SPRING")), expected_amount: Some(1_700), ..payment_of(user) };
+        let paid = shop.run(&payment).unwrap();
+        assert_eq!((paid.order.total, paid.order.discount, paid.order.paid), (2_000, 300, 1_700));
+        assert_eq!(paid.balance_after, 3_300);
+        shop.put(user, option, 1);
+        shop.reserve(user).unwrap();
+        assert_eq!(shop.pay_with(user, "SPRING").unwrap_err(), Rejection::CouponNotUsable, "it is used");
+        shop.pay(user).unwrap();
+    });
+}
+
+#[test]
+fn a_coupon_that_is_unknown_not_issued_or_expired_is_not_usable() {
+    both(|shop| {
+        let (user, ..) = reserved(shop, 5_000);
+        assert_eq!(shop.pay_with(user, "NONE").unwrap_err(), Rejection::CouponNotUsable);
+        let valid_until = Some(shop.world.now + Span::from_secs(10));
+        let discount = Discount::Amount(500);
+        shop.run(&CreateCoupon { code: code("SOON"), discount, max_uses: 1, valid_until }).unwrap();
+        assert_eq!(shop.pay_with(user, "SOON").unwrap_err(), Rejection::CouponNotUsable);
+        shop.issue("SOON", user).unwrap();
+        shop.world.wait(Span::from_secs(10));
+        assert_eq!(shop.pay_with(user, "SOON").unwrap_err(), Rejection::CouponNotUsable);
+    });
+}
+
+#[test]
+fn a_discount_larger_than_the_total_makes_it_free() {
+    both(|shop| {
+        let (user, ..) = reserved(shop, 0);
+        shop.coupon("FREE", Discount::Amount(1_000_000), 10);
+        shop.issue("FREE", user).unwrap();
+        let paid = shop.pay_with(user, "FREE").unwrap();
+        assert_eq!((paid.order.discount, paid.order.paid, paid.balance_after), (2_000, 0, 0));
+    });
+}
+
+#[test]
+fn goods_of_a_lost_reservation_that_were_sold_meanwhile_are_not_sold_twice() {
+    both(|shop| {
+        let (user, option, _) = reserved(shop, 5_000);
+        let mut rows = Rows::default();
+        rows.shop.inventory.supply(option, Some(Inventory { received: 10, sold: 9 }));
+        shop.world.memory.absorb(&mut rows);
+        let shortage = Rejection::InsufficientAvailableStock { option, available: 1 };
+        assert_eq!(shop.pay(user).unwrap_err(), shortage);
+        assert_eq!((shop.balance(user), shop.cart(user).len()), (5_000, 1));
+        let mut rows = Rows::default();
+        rows.shop.inventory.supply(option, Some(Inventory { received: 10, sold: 0 }));
+        shop.world.memory.absorb(&mut rows);
+    });
+}

@@ -1,0 +1,282 @@
+//! Random histories: whatever happens in whatever order, no money and no piece is lost or made.
+
+use super::payment::SettleOrder;
+use super::*;
+use crate::command::{Attempt, Decision, Stop};
+use crate::hold::{HoldState, TryId};
+use crate::testing::Dice;
+use crate::time::Span;
+
+const USERS: u64 = 5;
+const OPTIONS: u64 = 4;
+const STEPS: usize = 600;
+
+/// Many servers at work on one shop: steps of different commands come in any order, and some are never finished.
+struct History {
+    shop: Shop,
+    dice: Dice,
+    users: Vec<UserId>,
+    options: Vec<ProductOptionId>,
+    charged: i64,
+    orders: Vec<OrderId>,
+    payments: Vec<Begun<PayOrder>>,
+    changes: Vec<Begun<ChangeOption>>,
+}
+
+/// A command that is prepared, and perhaps recorded.
+struct Begun<C: Command> {
+    command: C,
+    attempt: Attempt,
+    /// The hold it pays for.
+    hold: Option<HoldId>,
+    recorded: Option<Decision<C::Outcome>>,
+}
+
+impl History {
+    fn new(seed: u64, in_steps: bool) -> Self {
+        let mut shop = Shop::new(in_steps);
+        let users = (0..USERS).map(|_| shop.user(0)).collect();
+        let options = (0..OPTIONS).map(|number| shop.option(700 * number as i64, 6)).collect();
+        shop.coupon("PERCENT", Discount::Percent(33), 3);
+        shop.coupon("AMOUNT", Discount::Amount(1_000), 3);
+        let dice = Dice::new(seed);
+        let (orders, payments, changes) = (Vec::new(), Vec::new(), Vec::new());
+        Self { shop, dice, users, options, charged: 0, orders, payments, changes }
+    }
+
+    fn user(&mut self) -> UserId {
+        self.users[self.dice.roll(USERS) as usize]
+    }
+
+    fn option(&mut self) -> ProductOptionId {
+        self.options[self.dice.roll(OPTIONS) as usize]
+    }
+
+    fn coupon(&mut self) -> &'static str {
+        ["PERCENT", "AMOUNT", "NONE"][self.dice.roll(3) as usize]
+    }
+
+    fn step(&mut self) {
+        match self.dice.roll(20) {
+            0..=1 => self.charge(),
+            2..=5 => self.put(),
+            6..=9 => self.reserve(),
+            10 => {
+                let user = self.user();
+                self.try_to(&ReleaseOrder { user });
+            }
+            11..=14 => self.pay(),
+            15 => self.cancel(),
+            16 => {
+                let (user, code) = (self.user(), code(self.coupon()));
+                self.try_to(&IssueCoupon { code, user });
+            }
+            17 => self.change(),
+            18 => {
+                let millis = [1, 999, 60_000, 900_000][self.dice.roll(4) as usize];
+                self.shop.world.wait(Span::from_millis(millis));
+                if self.dice.roll(2) == 0 {
+                    self.shop.world.memory.tidy(self.shop.world.now, usize::MAX);
+                }
+            }
+            _ if self.shop.in_steps => self.settle(),
+            _ => self.shop.restart(),
+        }
+        if self.shop.in_steps {
+            self.go_on();
+        }
+    }
+
+    /// Refused, busy or done: whatever it is, it must leave the shop in order.
+    fn try_to<C: Command>(&mut self, command: &C) -> Option<C::Outcome> {
+        self.shop.world.step(C::WRITES, |rows, at| command.decide(rows, at)).ok()
+    }
+
+    fn charge(&mut self) {
+        let (user, amount) = (self.user(), 1 + self.dice.roll(9_000) as i64);
+        self.shop.run(&AddBalance { user, amount }).unwrap();
+        self.charged += amount;
+    }
+
+    fn put(&mut self) {
+        let (user, option, quantity) = (self.user(), self.option(), self.dice.roll(4) as u32);
+        self.shop.put(user, option, quantity);
+    }
+
+    fn reserve(&mut self) {
+        let (random, user, replace) = (self.shop.random(), self.user(), self.dice.roll(2) == 0);
+        self.try_to(&ReserveOrder { random, user, replace });
+    }
+
+    fn pay(&mut self) {
+        let user = self.user();
+        let coupon = (self.dice.roll(2) == 0).then(|| code(self.coupon()));
+        let command = PayOrder { coupon, ..payment_of(user) };
+        if self.shop.in_steps {
+            if let Ok(attempt) = self.shop.world.prepare(&command) {
+                let hold = self.shop.reservation(user).unwrap().hold.id;
+                self.payments.push(Begun { command, attempt, hold: Some(hold), recorded: None });
+            }
+            return;
+        }
+        match self.shop.run(&command) {
+            Ok(paid) => self.orders.push(paid.order.id),
+            Err(refused) => check_kept_promise(&refused),
+        }
+    }
+
+    fn cancel(&mut self) {
+        if !self.orders.is_empty() {
+            let order = self.orders[self.dice.roll(self.orders.len() as u64) as usize];
+            self.try_to(&CancelOrder { id: order, actor: Actor::Admin });
+        }
+    }
+
+    fn change(&mut self) {
+        let stock = match self.dice.roll(2) {
+            0 => StockChange::Set(self.dice.roll(8) as u32),
+            _ => StockChange::Delta(self.dice.roll(9) as i64 - 4),
+        };
+        let command = ChangeOption { id: self.option(), price: None, is_active: None, stock: Some(stock) };
+        if !self.shop.in_steps {
+            self.try_to(&command);
+        } else if let Ok(attempt) = self.shop.world.prepare(&command) {
+            self.changes.push(Begun { command, attempt, hold: None, recorded: None });
+        }
+    }
+
+    /// One of the commands under way takes its next step.
+    fn go_on(&mut self) {
+        let world = &mut self.shop.world;
+        if let Some(index) = pick(&mut self.dice, self.payments.len()) {
+            if self.payments[index].advance(world) {
+                self.payments.swap_remove(index);
+            } else if let Some(Ok(paid)) = &self.payments[index].recorded {
+                self.orders.push(paid.order.id);
+            } else if let Some(Err(Stop::Rejected(refused))) = &self.payments[index].recorded {
+                check_kept_promise(refused);
+            }
+        }
+        if let Some(index) = pick(&mut self.dice, self.changes.len())
+            && self.changes[index].advance(world)
+        {
+            self.changes.swap_remove(index);
+        }
+    }
+
+    /// A server dies over a payment; somebody else ends it.
+    fn settle(&mut self) {
+        let Some(index) = pick(&mut self.dice, self.payments.len()) else { return };
+        let begun = self.payments.swap_remove(index);
+        let of = TryId { hold: begun.hold.unwrap(), attempt: begun.attempt };
+        let record = begun.recorded.and_then(Result::ok).map(|paid| paid.order.id.get());
+        self.shop.run(&SettleOrder { of, record }).unwrap();
+    }
+
+    fn inspect(&mut self) {
+        let shop = &self.shop;
+        let balances: i64 = self.users.iter().map(|user| shop.balance(*user)).sum();
+        let orders = shop.world.memory.shop.orders.rows().map(|(_, order)| order);
+        let paid: i64 = orders.filter(|order| order.state == OrderState::Paid).map(|order| order.paid).sum();
+        assert_eq!(balances + paid, self.charged, "Σ balances + Σ paid = Σ charged");
+        let is_settled = self.payments.iter().all(|begun| begun.recorded.is_none());
+        for option in &self.options {
+            let view = shop.world.ask(|rows, at| stock::view(rows, at, *option)).unwrap();
+            let Inventory { received, sold } = view.inventory;
+            assert!(sold <= received);
+            // While a limit binds, less is available than is there; while a payment is recorded and not finished, it counts
+            // twice.
+            if is_settled && self.changes.is_empty() {
+                assert_eq!(view.available + sold + view.held, received, "stock + sold + held = received");
+            }
+        }
+        if is_settled {
+            shop.inspect();
+        }
+    }
+}
+
+impl<C: Command> Begun<C> {
+    /// Whether it is done.
+    fn advance(&mut self, world: &mut World) -> bool {
+        match &self.recorded {
+            None => {
+                self.recorded = Some(world.record(&self.command, self.attempt));
+                false
+            }
+            Some(recorded) => {
+                world.finish(&self.command, self.attempt, recorded.as_ref().ok());
+                true
+            }
+        }
+    }
+}
+
+fn pick(dice: &mut Dice, count: usize) -> Option<usize> {
+    (count > 0 && dice.roll(2) == 0).then(|| dice.roll(count as u64) as usize)
+}
+
+/// What was reserved is there.
+fn check_kept_promise(refused: &Rejection) {
+    assert!(!matches!(refused, Rejection::InsufficientAvailableStock { .. }), "{refused:?}");
+}
+
+#[test]
+fn no_money_and_no_piece_is_lost_or_made() {
+    let (mut orders, mut cancelled) = (0, 0);
+    for seed in 1..=40 {
+        let mut history = History::new(seed, seed % 2 == 0);
+        for _ in 0..STEPS {
+            history.step();
+            history.inspect();
+        }
+        while !history.payments.is_empty() || !history.changes.is_empty() {
+            history.go_on();
+        }
+        history.shop.world.wait(Span::from_secs(1_801));
+        history.inspect();
+        let now = history.shop.world.now;
+        history.shop.world.memory.tidy(now, usize::MAX);
+        let tables = &history.shop.world.memory.shop;
+        orders += tables.orders.rows().count();
+        cancelled += tables.orders.rows().filter(|(_, order)| order.state != OrderState::Paid).count();
+        assert!(tables.holds.rows().all(|(_, hold)| hold.state != HoldState::Confirming));
+        assert!(history.shop.world.memory.held.rows().next().is_none(), "nothing is held for ever");
+    }
+    assert!(orders > 300 && cancelled > 100, "histories in which something happens: {orders}, {cancelled}");
+}
+
+#[test]
+fn the_same_commands_in_steps_and_as_a_whole_come_to_the_same() {
+    for seed in 1..=10 {
+        let [whole, steps] = [false, true].map(|in_steps| {
+            let mut shop = Shop::new(in_steps);
+            let mut dice = Dice::new(seed);
+            let users: Vec<_> = (0..3).map(|_| shop.user(4_000)).collect();
+            let option = shop.option(700, 5);
+            let mut answers = Vec::new();
+            for _ in 0..200 {
+                let user = users[dice.roll(3) as usize];
+                answers.push(match dice.roll(6) {
+                    0 => format!("{:?}", shop.run(&PutCartItem { user, option, quantity: dice.roll(4) as u32 })),
+                    1 => format!("{:?}", shop.replace(user)),
+                    2 => format!("{:?}", shop.pay(user)),
+                    3 => format!("{:?}", shop.set_stock(option, StockChange::Set(dice.roll(6) as u32))),
+                    4 => format!("{:?}", shop.cancel(OrderId::new(1 + dice.roll(20)).unwrap())),
+                    _ => {
+                        shop.world.wait(Span::from_secs(dice.roll(900) as i64));
+                        String::new()
+                    }
+                });
+            }
+            answers
+        });
+        // How often paying was begun is the one thing that differs.
+        let without_tries = |answers: Vec<String>| answers.into_iter().map(|answer| strip(&answer)).collect::<Vec<_>>();
+        assert_eq!(without_tries(whole), without_tries(steps));
+    }
+}
+
+fn strip(answer: &str) -> String {
+    answer.split("attempts: Attempt(").map(|part| part.trim_start_matches(|char: char| char.is_ascii_digit())).collect()
+}

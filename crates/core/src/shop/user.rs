@@ -1,0 +1,74 @@
+//! Accounts: who buys, and with which money. Only the shop asks whether a user has an account.
+
+use std::sync::Arc;
+
+use crate::command::{Command, Context, Decision, Writes};
+use crate::id::{Sequence, UserId};
+use crate::money::{AMOUNT_MAX, Currency, check_amount, parse_currency};
+use crate::rejection::Rejection;
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::text::check_name;
+
+/// A user's account. `balance` is what was paid in and not spent: it never exceeds `charged`, so money that comes back
+/// always finds room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserAccount {
+    pub id: UserId,
+    pub name: Arc<str>,
+    pub balance: i64,
+    /// All that was ever paid in.
+    pub charged: i64,
+    pub currency: Currency,
+}
+
+impl Row for UserAccount {}
+
+/// Opens an account, with nothing on it.
+#[derive(Clone, Debug)]
+pub struct CreateUser {
+    pub name: String,
+    pub currency: Option<String>,
+}
+
+impl Command for CreateUser {
+    type Outcome = UserAccount;
+    const NAME: &'static str = "shop.user.create";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<UserAccount> {
+        let name = check_name("name", &self.name)?.into();
+        let currency = parse_currency("currency", self.currency.as_deref())?;
+        let id = UserId::new(rows.next_id(Sequence::User)?).expect("sequences give ids");
+        let account = UserAccount { id, name, balance: 0, charged: 0, currency };
+        rows.shop.users.insert(id, account.clone());
+        Ok(account)
+    }
+}
+
+/// Pays money in.
+#[derive(Clone, Debug)]
+pub struct AddBalance {
+    pub user: UserId,
+    pub amount: i64,
+}
+
+impl Command for AddBalance {
+    type Outcome = UserAccount;
+    const NAME: &'static str = "shop.user.add_balance";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<UserAccount> {
+        check_amount("amount", self.amount, AMOUNT_MAX)?;
+        let old = find(rows, self.user)?;
+        check_amount("amount", self.amount, AMOUNT_MAX - old.charged)?;
+        let new = UserAccount { balance: old.balance + self.amount, charged: old.charged + self.amount, ..old };
+        rows.shop.users.put(new.id, new.clone());
+        Ok(new)
+    }
+}
+
+/// The account, or the refusal that there is none.
+pub fn find(rows: &mut Rows, id: UserId) -> Decision<UserAccount> {
+    Ok(rows.shop.users.get(&id)?.cloned().ok_or(Rejection::UserNotFound)?)
+}
