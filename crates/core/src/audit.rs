@@ -3,6 +3,8 @@
 use crate::shop::audit::ShopAudit;
 use crate::stay::audit::StayAudit;
 use crate::time::Timestamp;
+use crate::unit::{Kind, Unit, Units};
+use crate::{shop, stay};
 
 /// Collects the records of a store; [`finish`](Self::finish) says what is wrong.
 #[derive(Debug)]
@@ -14,6 +16,22 @@ pub struct Audit {
 impl Audit {
     pub fn new(now: Timestamp) -> Self {
         Self { stay: StayAudit::new(now), shop: ShopAudit::new(now) }
+    }
+
+    /// What could be held of all that was shown, for stores that cannot list holds: they look it up and call
+    /// [`held`](Self::held).
+    pub fn units(&self) -> Vec<Units> {
+        let mut units = self.stay.units();
+        units.extend(self.shop.units());
+        units
+    }
+
+    /// What is counted as held of a unit, where holds themselves cannot be listed.
+    pub fn held(&mut self, unit: Unit, quantity: u32) {
+        match unit.kind {
+            Kind::Stay => self.stay.held(stay::night_of(unit), quantity),
+            Kind::Shop => self.shop.held(shop::option_of(unit), quantity),
+        }
     }
 
     /// How many records were looked at.

@@ -4,7 +4,7 @@ use crate::rejection::Rejection;
 use crate::rows::Rows;
 use crate::shop;
 use crate::stay;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// A change somebody asks for.
 ///
@@ -90,6 +90,15 @@ pub struct Limits {
     pub holds_per_user_max: u32,
     pub stay: stay::Limits,
     pub shop: shop::Limits,
+}
+
+impl Limits {
+    /// What holds if nobody says otherwise.
+    pub const DEFAULT: Self = Self {
+        holds_per_user_max: 50,
+        stay: stay::Limits { hold_ttl: Span::from_secs(600) },
+        shop: shop::Limits { hold_ttl: Span::from_secs(1_800) },
+    };
 }
 
 /// A decision ends in an outcome, or stops.

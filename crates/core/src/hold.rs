@@ -97,11 +97,17 @@ pub trait Remembered: Sized {
     /// For how long after its end a hold still leaves something behind.
     const AFTER_END: Span = Span::from_millis(0);
 
+    /// Whether ended holds have to be remembered too.
+    fn leaves_something() -> bool {
+        Self::AFTER_END > Span::from_millis(0)
+    }
+
     /// Says which rows [`remember`](Self::remember) will write.
     fn want_derived(rows: &mut Rows, hold: &Self);
 
-    /// Writes down what is derived from a hold. Stores that keep derived rows in memory call this when they start, for every
-    /// hold that has not ended, or has ended by time less than [`AFTER_END`](Self::AFTER_END) ago.
+    /// Writes down what is derived from a hold. Stores that keep derived rows in memory call this when they start, in the
+    /// order of ids: for every live hold, and if there is something left behind, for every hold whose time was over less than
+    /// [`AFTER_END`](Self::AFTER_END) ago, whatever became of it.
     fn remember(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()>;
 }
 

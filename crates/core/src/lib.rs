@@ -41,7 +41,7 @@ pub mod unit;
 pub use actor::Actor;
 pub use command::{Command, Context, Decision, Limits, Missing, Stop};
 pub use event::Event;
-pub use rejection::{Fault, Rejection};
+pub use rejection::{Fault, Rejection, ShopRejection, StayRejection};
 pub use rows::Rows;
 pub use time::Timestamp;
 pub use unit::{Kind, Tally, Unit};

@@ -3,11 +3,12 @@
 
 use jiff::civil::Date;
 
+use crate::command::Stop;
 use crate::money::Currency;
 use crate::shop::ProductOptionId;
 use crate::time::Timestamp;
 
-/// A refusal. What each one is called on the wire stands in the server's `problem.rs`.
+/// A refusal. What each one is called on the wire stands in the server's `problem` module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
     // Any vertical.
@@ -17,7 +18,14 @@ pub enum Rejection {
     TooManyHolds { max: u32 },
     HoldsSuspended { until: Timestamp },
 
-    // Stays.
+    // One vertical's own.
+    Stay(StayRejection),
+    Shop(ShopRejection),
+}
+
+/// What a hotel says no to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StayRejection {
     RoomTypeNotFound,
     RoomsInUse { date: Date, in_use: u32 },
     RoomNotAvailable { date: Date },
@@ -28,8 +36,11 @@ pub enum Rejection {
     StayReservationNotFound,
     StayReservationAlreadyCancelled,
     StayReservationNotCancellable,
+}
 
-    // Shop. In use is what is reserved of the stock.
+/// What a shop says no to. In use is what is reserved of the stock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShopRejection {
     UserNotFound,
     ProductNotFound,
     ProductOptionNotFound,
@@ -62,6 +73,7 @@ pub enum Fault {
     TooLong { max: usize },
     ControlCharacter,
     NotADate,
+    NotAMoment,
     UnknownTimeZone,
     UnknownCurrency,
     OtherCurrency { expected: Currency },
@@ -79,3 +91,20 @@ impl Rejection {
         Self::InvalidInput { field, fault }
     }
 }
+
+macro_rules! of_vertical {
+    ($($vertical:ident($rejection:ident)),+ $(,)?) => { $(
+        impl From<$rejection> for Rejection {
+            fn from(rejection: $rejection) -> Self {
+                Self::$vertical(rejection)
+            }
+        }
+
+        impl From<$rejection> for Stop {
+            fn from(rejection: $rejection) -> Self {
+                Self::Rejected(rejection.into())
+            }
+        }
+    )+ };
+}
+of_vertical!(Stay(StayRejection), Shop(ShopRejection));

@@ -12,7 +12,7 @@ use crate::shop;
 use crate::stay;
 use crate::table::{Row, Table, TableSet};
 use crate::time::Timestamp;
-use crate::unit::{Holder, Limit, Resource, Tally, Unit, UnitsFrom};
+use crate::unit::{Holder, Limit, Resource, Tally, Unit, Units};
 
 /// Everything a decision can see. A new vertical adds a field.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub struct Tables {
     pub ids: Table<Sequence, IdRange>,
     pub receipts: Table<ReceiptId, Receipt>,
     /// Derived: what is held of each unit.
-    pub held: Table<Unit, Tally, UnitsFrom>,
+    pub held: Table<Unit, Tally, Units>,
     /// Derived: how many live holds of a kind each user has.
     pub holders: Table<Holder, Tally>,
     /// Lower capacities on their way. Only there where live and durable rows lie in two stores.

@@ -6,7 +6,6 @@ use crate::rejection::Rejection;
 use crate::rows::Rows;
 use crate::table::TableSet as _;
 use crate::time::{Span, Timestamp};
-use crate::{shop, stay};
 
 /// A command that still wants rows after so many loads is asking in circles.
 const LOADS_MAX: usize = 16;
@@ -21,11 +20,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let limits = Limits {
-            holds_per_user_max: 50,
-            stay: stay::Limits { hold_ttl: Span::from_secs(600) },
-            shop: shop::Limits { hold_ttl: Span::from_secs(1_800) },
-        };
+        let limits = Limits::DEFAULT;
         let now = Timestamp::from_millis(1_762_237_800_000); // 2025-11-04T06:30:00Z
         Self { memory: Rows::complete(), now, limits, events: Vec::new() }
     }

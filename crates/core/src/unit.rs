@@ -15,7 +15,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 1] = [Self::Stay];
+    pub const ALL: [Self; 2] = [Self::Stay, Self::Shop];
 }
 
 /// A claimable thing: part `part` of resource `resource`. A room type's night is part *date* of that room type.
@@ -27,15 +27,25 @@ pub struct Unit {
     pub part: u32,
 }
 
-/// All units of a resource from a part on.
+/// Units of one resource, from part to part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnitsFrom(pub Unit);
+pub struct Units {
+    pub first: Unit,
+    pub last_part: u32,
+}
 
-impl Scan<Unit> for UnitsFrom {
+impl Units {
+    /// All from this one on.
+    pub fn from(first: Unit) -> Self {
+        Self { first, last_part: u32::MAX }
+    }
+}
+
+impl Scan<Unit> for Units {
     const ORDERED: bool = true;
 
     fn range(&self) -> RangeInclusive<Unit> {
-        self.0..=Unit { part: u32::MAX, ..self.0 }
+        self.first..=Unit { part: self.last_part, ..self.first }
     }
 }
 

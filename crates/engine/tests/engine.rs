@@ -7,15 +7,14 @@ use std::time::Duration;
 use holdfast_core::command::Writes;
 use holdfast_core::stay::RoomType;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft, RoomTypeId};
-use holdfast_core::time::Span;
-use holdfast_core::{Command, Context, Decision, Limits, Rejection, Rows, Timestamp, stay};
+use holdfast_core::{Command, Context, Decision, Limits, Rejection, Rows, Timestamp};
 use holdfast_engine::store;
 use holdfast_engine::{Answer, Batch, Engine, EngineSettings, ManualClock, NoSink, Refused};
 use holdfast_records::List;
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 
 fn limits() -> Limits {
-    Limits { holds_per_user_max: 50, stay: stay::Limits { hold_ttl: Span::from_secs(600) } }
+    Limits::DEFAULT
 }
 
 fn store() -> (tempfile::TempDir, SqliteStore) {

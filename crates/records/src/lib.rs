@@ -12,7 +12,7 @@
 //! | [`list`] | parts of long lists |
 //! | [`sequence`] | what sources of numbers are called |
 //! | `hold` | what all holds have in common |
-//! | [`stay`] | hotel nights |
+//! | [`stay`], [`shop`] | one for each vertical |
 //!
 //! Nothing is decided here, and nothing is read or written.
 
@@ -22,6 +22,7 @@ pub mod layout;
 pub mod list;
 pub mod record;
 pub mod sequence;
+pub mod shop;
 pub mod stay;
 pub mod walk;
 

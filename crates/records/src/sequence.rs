@@ -6,5 +6,10 @@ pub fn name(sequence: Sequence) -> &'static str {
     match sequence {
         Sequence::RoomType => "room_type",
         Sequence::StayReservation => "stay_reservation",
+        Sequence::User => "users",
+        Sequence::Product => "product",
+        Sequence::ProductOption => "product_option",
+        Sequence::InventoryReservation => "inventory_reservation",
+        Sequence::Order => "orders",
     }
 }

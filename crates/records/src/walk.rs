@@ -4,9 +4,9 @@
 use holdfast_core::hold::{Claim, Hold, Remembered};
 use holdfast_core::id::HoldId;
 use holdfast_core::rows::Tables;
-use holdfast_core::stay;
 use holdfast_core::table::{Scan, Table};
 use holdfast_core::unit::Kind;
+use holdfast_core::{shop, stay};
 
 use crate::layout::Layout;
 use crate::record::Record;
@@ -67,22 +67,36 @@ macro_rules! walk {
 }
 
 walk!(
-    durable: stay.room_types, stay.nights, stay.reservations;
-    holds: stay.holds;
+    durable: stay.room_types, stay.nights, stay.reservations,
+        shop.users, shop.products, shop.options, shop.inventory, shop.cart, shop.orders, shop.coupons, shop.user_coupons;
+    holds: stay.holds, shop.holds;
 );
 
 /// A new table does not compile until it stands here: decide what it is, and add it to `walk!` above.
 #[expect(dead_code, reason = "it is there to be compiled")]
 fn nothing_is_forgotten(tables: Tables) {
     // Numbers and receipts are no records; the others are derived from holds, or are there only between two stores.
-    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay } = tables;
+    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay, shop } = tables;
     let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
+    let shop::Tables {
+        users: _,
+        products: _,
+        options: _,
+        inventory: _,
+        cart: _,
+        coupons: _,
+        user_coupons: _,
+        holds: _,
+        by_user: _,
+        orders: _,
+    } = shop;
 }
 
 /// What the holds of a kind become. It has a column `hold_id`.
 pub fn record_of(kind: Kind) -> &'static Layout {
     match kind {
         Kind::Stay => stay::StayReservation::LAYOUT,
+        Kind::Shop => shop::Order::LAYOUT,
     }
 }
 

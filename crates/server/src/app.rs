@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
+use holdfast_core::shop::payment::SettleOrder;
 use holdfast_core::stay::hold::SettleHold;
 use holdfast_core::unit::Kind;
 use holdfast_core::{Command, Context, Decision, Rows};
@@ -207,6 +208,7 @@ impl App {
         metrics::counter!("holdfast_holds_resolved_total").increment(1);
         let settled = match kind {
             Kind::Stay => self.engine().run(SettleHold { of, record }, None).await,
+            Kind::Shop => self.engine().run(SettleOrder { of, record }, None).await,
         };
         if let Err(error) = settled {
             tracing::warn!(hold = %of.hold, %error, "could not finish it; trying again");

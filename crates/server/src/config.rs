@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use holdfast_core::hold::HOLD_TTL_MAX;
 use holdfast_core::time::Span;
-use holdfast_core::{Limits, stay};
+use holdfast_core::{Limits, shop, stay};
 use holdfast_engine::EngineSettings;
 use serde::{Deserialize, Deserializer, de};
 use toml::{Table, Value};
@@ -226,6 +226,7 @@ impl Config {
             limits: Limits {
                 holds_per_user_max: self.engine.holds_per_user_max,
                 stay: stay::Limits { hold_ttl: span(self.stay.hold_ttl) },
+                shop: shop::Limits { hold_ttl: span(self.shop.hold_ttl) },
             },
         }
     }

@@ -30,6 +30,7 @@ pub mod problem;
 pub mod request;
 pub mod router;
 pub mod serve;
+pub mod shop;
 pub mod stays;
 pub mod stream;
 pub mod wire;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::{Bytes, BytesMut};
-use holdfast_core::Fault;
 use holdfast_core::id::UserId;
 use holdfast_core::receipt::ReceiptId;
+use holdfast_core::{Fault, Timestamp};
 use http::HeaderMap;
 use http::request::Parts;
 use http_body_util::BodyExt as _;
@@ -201,6 +201,15 @@ pub fn parse_date(field: &'static str, text: &str) -> Result<Date, Problem> {
         .then(|| Date::new(number(0..4)?, number(5..7)? as i8, number(8..10)? as i8).ok())
         .flatten()
         .ok_or_else(|| Problem::invalid(field, &Fault::NotADate))
+}
+
+/// A moment as RFC 3339 writes it.
+pub fn parse_time(field: &'static str, text: &str) -> Result<Timestamp, Problem> {
+    let moment: Option<jiff::Timestamp> = text.parse().ok();
+    let moment = moment.filter(|moment| moment.as_millisecond() >= 0);
+    moment
+        .map(|moment| Timestamp::from_millis(moment.as_millisecond()))
+        .ok_or_else(|| Problem::invalid(field, &Fault::NotAMoment))
 }
 
 /// A number in a path or query.

@@ -8,6 +8,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::problem::Problem;
+use crate::shop::{cart, coupons, orders, products, reservations as order_reservations, users};
 use crate::stays::{holds, reservations, room_types};
 use crate::{docs, ops, stream};
 
@@ -26,6 +27,21 @@ pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(reservations::list))
         .routes(routes!(reservations::get))
         .routes(routes!(reservations::cancel))
+        .routes(routes!(users::create))
+        .routes(routes!(users::get))
+        .routes(routes!(users::add_balance))
+        .routes(routes!(products::create, products::list))
+        .routes(routes!(products::get))
+        .routes(routes!(products::get_option, products::change_option))
+        .routes(routes!(cart::put))
+        .routes(routes!(cart::get))
+        .routes(routes!(coupons::create))
+        .routes(routes!(coupons::issue))
+        .routes(routes!(order_reservations::reserve, order_reservations::get, order_reservations::release))
+        .routes(routes!(orders::pay))
+        .routes(routes!(orders::list))
+        .routes(routes!(orders::get))
+        .routes(routes!(orders::cancel))
         .routes(routes!(stream::listen))
         .routes(routes!(ops::healthz))
         .routes(routes!(ops::readyz))

@@ -54,7 +54,8 @@ impl Workload {
     pub fn new(seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let hold_ttl = *TTLS.choose(&mut rng).expect("there are some");
-        let limits = Limits { holds_per_user_max: rng.random_range(1..=6), stay: stay::Limits { hold_ttl } };
+        let limits =
+            Limits { holds_per_user_max: rng.random_range(1..=6), stay: stay::Limits { hold_ttl }, ..Limits::DEFAULT };
         let room_types = (0..rng.random_range(1..=3)).map(|number| RoomTypeDraft {
             name: Some(format!("Room type {number}")),
             total_quantity: QUANTITIES.choose(&mut rng).copied(),

@@ -25,7 +25,7 @@ const TODAY: Date = date(2026, 6, 1);
 /// Ten minutes before midnight in UTC, and not on a full second.
 const START_MILLIS: i64 = 1_780_357_800_250;
 const TTL: Span = Span::from_millis(90_500);
-static LIMITS: Limits = Limits { holds_per_user_max: 4, stay: stay::Limits { hold_ttl: TTL } };
+static LIMITS: Limits = Limits { holds_per_user_max: 4, stay: stay::Limits { hold_ttl: TTL }, ..Limits::DEFAULT };
 
 /// One thing somebody does. What is picked by index is picked among all there ever was.
 #[derive(Clone, Debug)]

@@ -9,6 +9,7 @@ use holdfast_core::command::Attempt;
 use holdfast_core::hold::{Claim, Hold};
 use holdfast_core::id::HoldId;
 use holdfast_core::receipt::Receipt;
+use holdfast_core::shop::LastHold;
 use holdfast_core::stay::LiveHold;
 use holdfast_core::unit::{Limit, Tally};
 use holdfast_records::{Cells, Column, Record, Taken, Type, Value};
@@ -51,6 +52,17 @@ impl Stored for Limit {
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut words = Words::of(bytes)?;
         Some(Self { capacity: words.parse()?, ends_at: words.time()? })
+    }
+}
+
+impl Stored for LastHold {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(format!("{} {}", self.hold, self.kept_until.as_millis()).as_bytes());
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut words = Words::of(bytes)?;
+        Some(Self { hold: words.hold()?, kept_until: words.time()? })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What rows are called in Redis. A common prefix may stand before all of them; in a Redis Cluster it must be a hash tag.
 
-use holdfast_core::id::HoldId;
+use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::receipt::ReceiptId;
 use holdfast_core::stay::{ClientKey, DatesKey, StayDates, night_of};
 use holdfast_core::unit::{Holder, Kind, Resource, Unit};
@@ -31,6 +31,7 @@ impl Keys {
                 let night = night_of(*unit);
                 format!("{}hold-count:{}:{}", self.prefix, night.room_type, night.date)
             }
+            Kind::Shop => format!("{}stock-reserved:{}", self.prefix, unit.resource),
         }
     }
 
@@ -49,7 +50,12 @@ impl Keys {
     pub(crate) fn hold(&self, of: Kind, id: &HoldId) -> String {
         match of {
             Kind::Stay => format!("{}hold:{id}", self.prefix),
+            Kind::Shop => format!("{}order-hold:{id}", self.prefix),
         }
+    }
+
+    pub(crate) fn order_by_user(&self, user: UserId) -> String {
+        format!("{}order-hold:user:{user}", self.prefix)
     }
 
     pub(crate) fn stay_by_dates(&self, key: &DatesKey) -> String {
@@ -67,6 +73,7 @@ impl Keys {
 pub(crate) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Stay => "stay",
+        Kind::Shop => "shop",
     }
 }
 

@@ -5,20 +5,19 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
+use holdfast_core::audit::Audit;
 use holdfast_core::command::Attempt;
 use holdfast_core::hold::{Claim, Hold, HoldState, Remembered, TryId};
 use holdfast_core::id::HoldId;
 use holdfast_core::receipt::Receipt;
-use holdfast_core::stay::audit::StayAudit;
-use holdfast_core::stay::{DAYS_AHEAD_MAX, HOLD_NIGHTS_MAX, RoomTypeId, night_of, night_unit};
+use holdfast_core::stay::{DAYS_AHEAD_MAX, HOLD_NIGHTS_MAX};
 use holdfast_core::table::{Key, Scan, Table};
 use holdfast_core::time::{Span, date_ordinal};
-use holdfast_core::unit::{Kind, Unit, UnitsFrom};
+use holdfast_core::unit::{Kind, Unit, Units};
 use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::{Clock, StoreError};
 use holdfast_records::Record;
 use holdfast_records::walk::{self, HoldVisitor, HoldVisitorMut};
-use jiff::civil::Date;
 use redis::{Cmd, Pipeline, Value};
 use uuid::Uuid;
 
@@ -208,14 +207,15 @@ impl LiveTier {
         }
     }
 
-    /// Shows the auditor what is held of a room type.
-    pub(crate) async fn audit_stays(&self, room_type: RoomTypeId, audit: &mut StayAudit) -> Result<(), StoreError> {
+    /// Shows the auditor what is held of these units.
+    pub(crate) async fn audit(&self, units: &[Units], audit: &mut Audit) -> Result<(), StoreError> {
         let mut rows = Rows::default();
-        let all = UnitsFrom(Unit { part: 0, ..night_unit(room_type, Date::MIN) });
-        rows.held.scan(&all).ok();
+        for units in units {
+            rows.held.scan(units).ok();
+        }
         let now = self.load(&mut rows, &mut Seen::default()).await?;
         for (unit, tally) in rows.held.rows() {
-            audit.held(night_of(*unit), tally.live(now));
+            audit.held(*unit, tally.live(now));
         }
         Ok(())
     }
@@ -307,8 +307,8 @@ impl LiveTier {
     }
 
     /// All units that can be held now. There is no list of those that are, only their names.
-    fn units_of(&self, scan: &UnitsFrom) -> Vec<Unit> {
-        let from = scan.range().start().to_owned();
+    fn units_of(&self, scan: &Units) -> Vec<Unit> {
+        let from = scan.first;
         match from.kind {
             Kind::Stay => {
                 // Wherever the hotel is, its today is within a day of ours, and a hold may outlive its night by one more.
@@ -318,6 +318,7 @@ impl LiveTier {
                 let dates = first.series(jiff::Span::new().days(1)).take(days as usize);
                 dates.map(|date| Unit { part: date_ordinal(date), ..from }).collect()
             }
+            Kind::Shop => vec![from],
         }
     }
 }

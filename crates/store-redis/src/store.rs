@@ -8,10 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::Decided;
-use holdfast_core::stay::{RoomType, RoomTypeId};
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{self, Committed, OutboxRecord, Resolved, Session, Tier};
+use holdfast_engine::store::{Committed, OutboxRecord, Resolved, Session, Tier};
 use holdfast_engine::{OutboxEntry, Store, StoreError};
 use holdfast_records::{List, Listed};
 use holdfast_store_postgres::{Decision, Drawn, DurableSession, DurableTier};
@@ -19,7 +18,7 @@ use holdfast_store_postgres::{Decision, Drawn, DurableSession, DurableTier};
 use crate::fault::{Faults, Point};
 use crate::live::{LiveTier, Seen};
 
-/// Resources whose held units are looked up together.
+/// Ranges of units that are looked up together.
 const AUDIT_PAGE: usize = 100;
 
 /// Cheap to clone.
@@ -159,18 +158,10 @@ impl Store for ClusterStore {
     /// twice.
     async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
         self.durable.audit(audit).await?;
-        let mut after: Option<RoomTypeId> = None;
-        loop {
-            let page = List::of::<RoomType>(after.as_ref(), AUDIT_PAGE);
-            let room_types: Vec<RoomType> = store::list(self, page).await?;
-            for room_type in &room_types {
-                self.live.audit_stays(room_type.id, &mut audit.stay).await?;
-            }
-            match room_types.last() {
-                Some(last) => after = Some(last.id),
-                None => return Ok(()),
-            }
+        for units in audit.units().chunks(AUDIT_PAGE) {
+            self.live.audit(units, audit).await?;
         }
+        Ok(())
     }
 }
 

@@ -2,9 +2,10 @@
 
 use holdfast_core::Timestamp;
 use holdfast_core::hold::{Claim, ENDED_HOLD_KEPT, Hold, HoldState};
-use holdfast_core::id::HoldId;
+use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::receipt::{Receipt, ReceiptId};
 use holdfast_core::rows::Tables;
+use holdfast_core::shop;
 use holdfast_core::stay::{self, ClientKey, DatesKey};
 use holdfast_core::table::{Key, Row, Scan, Table};
 use holdfast_core::unit::{Holder, Limit, Resource, Tally, Unit};
@@ -46,13 +47,25 @@ macro_rules! walk {
         }
     };
 }
-walk!(held, holders, limits; stay.holds, stay.by_dates, stay.by_client_key);
+walk!(held, holders, limits; stay.holds, stay.by_dates, stay.by_client_key, shop.holds, shop.by_user);
 
 /// A new table does not compile until it stands here: if it is live, add it to `walk!` above.
 #[expect(dead_code, reason = "it is there to be compiled")]
 fn nothing_is_forgotten(tables: Tables) {
-    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay } = tables;
+    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay, shop } = tables;
     let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
+    let shop::Tables {
+        users: _,
+        products: _,
+        options: _,
+        inventory: _,
+        cart: _,
+        coupons: _,
+        user_coupons: _,
+        holds: _,
+        by_user: _,
+        orders: _,
+    } = shop;
 }
 
 impl Live<Unit> for Tally {
@@ -111,5 +124,11 @@ impl Live<DatesKey> for stay::LiveHold {
 impl Live<ClientKey> for stay::LiveHold {
     fn name(keys: &Keys, key: &ClientKey) -> String {
         keys.stay_by_client_key(key)
+    }
+}
+
+impl Live<UserId> for shop::LastHold {
+    fn name(keys: &Keys, key: &UserId) -> String {
+        keys.order_by_user(*key)
     }
 }

@@ -330,7 +330,8 @@ impl<'a> HoldVisitor<'a> for Remember<'_> {
 
 impl Remember<'_> {
     fn remember<H: Record<Key = HoldId> + Remembered>(&mut self) -> rusqlite::Result<()> {
-        let sql = format!("{} WHERE id >= ?1 AND state = 'HELD' AND expires_at > ?2 ORDER BY id", select(H::LAYOUT));
+        let held = if H::leaves_something() { "" } else { "AND state = 'HELD'" };
+        let sql = format!("{} WHERE id >= ?1 {held} AND expires_at > ?2 ORDER BY id", select(H::LAYOUT));
         let mut select = self.connection.prepare(&sql)?;
         let from = Memory::remembered_from(self.now, H::AFTER_END);
         let (from, ended) = (from.to_cell(), Value::Moment(self.now - H::AFTER_END));

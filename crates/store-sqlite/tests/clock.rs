@@ -8,7 +8,7 @@ use holdfast_core::stay::hold::{ConfirmHold, PlaceHold};
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft, RoomTypeId};
 use holdfast_core::stay::{ClientHoldKey, StayHold};
 use holdfast_core::time::Span;
-use holdfast_core::{Actor, Command, Limits, Rejection, Timestamp, stay};
+use holdfast_core::{Actor, Command, Limits, Rejection, StayRejection, Timestamp, stay};
 use holdfast_engine::{Answer, Batch, ManualClock, NoSink, Refused};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 use jiff::civil::date;
@@ -23,7 +23,7 @@ fn open(directory: &std::path::Path, millis: i64) -> (SqliteStore, Arc<ManualClo
 }
 
 async fn run<C: Command>(store: &SqliteStore, command: C) -> Result<C::Outcome, Refused> {
-    let limits = Limits { holds_per_user_max: 50, stay: stay::Limits { hold_ttl: Span::from_secs(60) } };
+    let limits = Limits { stay: stay::Limits { hold_ttl: Span::from_secs(60) }, ..Limits::DEFAULT };
     let mut batch = Batch::default();
     let answer = batch.add(command, None);
     batch.run(store, &NoSink, &limits).await;
@@ -65,6 +65,9 @@ async fn time_never_runs_back_behind_the_last_commit_also_over_a_restart() {
     drop(store);
 
     let (store, _clock) = open(directory.path(), START + 30_000);
-    assert_eq!(run(&store, confirm(&first)).await, Err(Refused::Rejected(Rejection::StayHoldExpired)));
+    assert_eq!(
+        run(&store, confirm(&first)).await,
+        Err(Refused::Rejected(Rejection::Stay(StayRejection::StayHoldExpired)))
+    );
     run(&store, confirm(&second)).await.unwrap();
 }

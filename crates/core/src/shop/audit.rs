@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::CART_LINES_MAX;
 use super::cart::CartItemId;
 use super::coupon::{Coupon, CouponCode, CouponState, UserCoupon, UserCouponId};
 use super::order::{Order, OrderId, OrderState};
@@ -11,9 +10,11 @@ use super::product::{ProductOption, ProductOptionId};
 use super::reservation::OrderHold;
 use super::stock::Inventory;
 use super::user::UserAccount;
+use super::{CART_LINES_MAX, stock_unit};
 use crate::hold::Status;
 use crate::id::{HoldId, UserId};
 use crate::time::Timestamp;
+use crate::unit::Units;
 
 /// Collects records in any order; [`finish`](Self::finish) says what is wrong.
 #[derive(Debug)]
@@ -155,6 +156,10 @@ impl ShopAudit {
         if total != order.total || order.total - order.discount != order.paid || order.paid < 0 {
             self.findings.push(format!("order {}: its amounts do not add up", order.id));
         }
+    }
+
+    pub(crate) fn units(&self) -> Vec<Units> {
+        self.goods.keys().map(|id| Units { first: stock_unit(*id), last_part: 0 }).collect()
     }
 
     /// How many records were looked at.

@@ -7,7 +7,7 @@ use super::user;
 use crate::command::{Command, Context, Decision, Writes};
 use crate::id::UserId;
 use crate::money::{AMOUNT_MAX, check_amount};
-use crate::rejection::{Fault, Rejection};
+use crate::rejection::{Fault, Rejection, ShopRejection};
 use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
@@ -129,7 +129,7 @@ impl Command for CreateCoupon {
         self.discount.check()?;
         check_amount("maxUses", self.max_uses.into(), COUPON_USES_MAX.into())?;
         if rows.shop.coupons.get(&self.code)?.is_some() {
-            return Err(Rejection::CouponAlreadyExists.into());
+            return Err(ShopRejection::CouponAlreadyExists.into());
         }
         let Self { code, discount, max_uses, valid_until } = self.clone();
         let coupon = Coupon { code, discount, max_uses, issued: 0, valid_until };
@@ -156,16 +156,16 @@ impl Command for IssueCoupon {
         rows.shop.coupons.want(&self.code);
         rows.shop.users.want(&self.user);
         rows.shop.user_coupons.want(&id);
-        let coupon = rows.shop.coupons.get(&self.code)?.cloned().ok_or(Rejection::CouponNotFound)?;
+        let coupon = rows.shop.coupons.get(&self.code)?.cloned().ok_or(ShopRejection::CouponNotFound)?;
         user::find(rows, self.user)?;
         if !coupon.is_valid(at.now) {
-            return Err(Rejection::CouponNotUsable.into());
+            return Err(ShopRejection::CouponNotUsable.into());
         }
         if rows.shop.user_coupons.get(&id)?.is_some() {
-            return Err(Rejection::CouponAlreadyIssued.into());
+            return Err(ShopRejection::CouponAlreadyIssued.into());
         }
         if coupon.issued >= coupon.max_uses {
-            return Err(Rejection::CouponSoldOut.into());
+            return Err(ShopRejection::CouponSoldOut.into());
         }
         let coupon = Coupon { issued: coupon.issued + 1, ..coupon };
         rows.shop.coupons.put(self.code.clone(), coupon.clone());
@@ -178,5 +178,5 @@ impl Command for IssueCoupon {
 pub(super) fn usable(rows: &mut Rows, id: &UserCouponId, now: Timestamp) -> Decision<Coupon> {
     let coupon = rows.shop.coupons.get(&id.code)?.filter(|coupon| coupon.is_valid(now)).cloned();
     let is_unused = rows.shop.user_coupons.get(id)?.is_some_and(|coupon| coupon.state == CouponState::Issued);
-    Ok(coupon.filter(|_| is_unused).ok_or(Rejection::CouponNotUsable)?)
+    Ok(coupon.filter(|_| is_unused).ok_or(ShopRejection::CouponNotUsable)?)
 }

@@ -11,7 +11,7 @@ use crate::command::{Command, Context, Decision, Writes};
 use crate::event::Event;
 use crate::id::{HoldId, UserId, number_id};
 use crate::money::Currency;
-use crate::rejection::Rejection;
+use crate::rejection::ShopRejection;
 use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
@@ -62,7 +62,7 @@ impl Command for CancelOrder {
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Order> {
         let order = find(rows, self.id, self.actor)?;
         if order.state != OrderState::Paid {
-            return Err(Rejection::OrderAlreadyCancelled.into());
+            return Err(ShopRejection::OrderAlreadyCancelled.into());
         }
         rows.shop.users.want(&order.user);
         for item in order.items.iter() {
@@ -97,7 +97,7 @@ fn give_back_coupon(rows: &mut Rows, order: &Order) -> Decision<()> {
 
 /// The order, for one who may see it.
 pub fn find(rows: &mut Rows, id: OrderId, actor: Actor) -> Decision<Order> {
-    let order = rows.shop.orders.get(&id)?.cloned().ok_or(Rejection::OrderNotFound)?;
+    let order = rows.shop.orders.get(&id)?.cloned().ok_or(ShopRejection::OrderNotFound)?;
     actor.must_own(order.user)?;
     Ok(order)
 }

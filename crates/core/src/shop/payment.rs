@@ -9,9 +9,9 @@ use super::stock_unit;
 use super::user::{self, UserAccount};
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, Decided, HoldState, Status, TryId};
+use crate::hold::{self, Decided, HoldState, Remembered as _, Status, TryId};
 use crate::id::{HoldId, Sequence, UserId};
-use crate::rejection::Rejection;
+use crate::rejection::ShopRejection;
 use crate::rows::Rows;
 use crate::time::Timestamp;
 
@@ -135,11 +135,11 @@ impl PayOrder {
         let hold = reservation::last_hold(rows, self.user, now)?;
         match hold.as_ref().map(|hold| hold.status(now)) {
             Some(Status::Confirming) => Err(Stop::Busy),
-            Some(Status::Expired) => reservation::refuse(rows, self.user, Rejection::OrderReservationExpired),
+            Some(Status::Expired) => reservation::refuse(rows, self.user, ShopRejection::OrderReservationExpired),
             Some(Status::Held | Status::Confirmed { .. } | Status::Cancelled | Status::Replaced) | None => {
                 match hold.filter(|hold| hold.is_live(now) && self.is_meant(hold)) {
                     Some(hold) => Ok(hold),
-                    None => reservation::refuse(rows, self.user, Rejection::OrderReservationNotFound),
+                    None => reservation::refuse(rows, self.user, ShopRejection::OrderReservationNotFound),
                 }
             }
         }
@@ -161,11 +161,11 @@ impl PayOrder {
         };
         let needed = hold.total - discount;
         if self.expected_amount.is_some_and(|expected| expected != needed) {
-            return Err(Rejection::AmountChanged { amount: needed }.into());
+            return Err(ShopRejection::AmountChanged { amount: needed }.into());
         }
         let balance = account.balance;
         if balance < needed {
-            return Err(Rejection::InsufficientBalance { balance, needed }.into());
+            return Err(ShopRejection::InsufficientBalance { balance, needed }.into());
         }
         take_stock(rows, hold)?;
         take_from_cart(rows, hold)?;
@@ -199,7 +199,7 @@ fn take_stock(rows: &mut Rows, hold: &OrderHold) -> Decision<()> {
         // A live hold can always be paid for. Only if live rows were lost have the goods been sold to somebody else.
         if old.stock() < line.quantity {
             let (option, available) = (line.option, old.stock());
-            return Err(Rejection::InsufficientAvailableStock { option, available }.into());
+            return Err(ShopRejection::InsufficientAvailableStock { option, available }.into());
         }
         rows.shop.inventory.put(line.option, Inventory { sold: old.sold + line.quantity, ..old });
     }
@@ -235,7 +235,7 @@ fn settle(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> De
     if hold.state != HoldState::Confirming || hold.attempts != of.attempt {
         return Ok(());
     }
-    reservation::want_derived(rows, &hold);
+    OrderHold::want_derived(rows, &hold);
     match record {
         Some(record) => reservation::end(rows, &hold, HoldState::Confirmed { record }, now),
         None => {

@@ -7,7 +7,7 @@ use super::{PRODUCT_OPTIONS_MAX, STOCK_MAX};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::id::{Sequence, number_id};
 use crate::money::{Currency, check_price, parse_currency};
-use crate::rejection::{Fault, Rejection};
+use crate::rejection::{Fault, Rejection, ShopRejection};
 use crate::rows::Rows;
 use crate::table::Row;
 use crate::text::check_name;
@@ -149,7 +149,7 @@ pub struct ProductView {
 
 /// The product as it stands now.
 pub fn view(rows: &mut Rows, at: &Context<'_>, id: ProductId) -> Decision<ProductView> {
-    let product = rows.shop.products.get(&id)?.cloned().ok_or(Rejection::ProductNotFound)?;
+    let product = rows.shop.products.get(&id)?.cloned().ok_or(ShopRejection::ProductNotFound)?;
     for option in product.options() {
         stock::want(rows, option);
     }
@@ -159,5 +159,5 @@ pub fn view(rows: &mut Rows, at: &Context<'_>, id: ProductId) -> Decision<Produc
 
 /// The option, or the refusal that there is none.
 pub fn find_option(rows: &mut Rows, id: ProductOptionId) -> Decision<ProductOption> {
-    Ok(rows.shop.options.get(&id)?.cloned().ok_or(Rejection::ProductOptionNotFound)?)
+    Ok(rows.shop.options.get(&id)?.cloned().ok_or(ShopRejection::ProductOptionNotFound)?)
 }

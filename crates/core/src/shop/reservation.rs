@@ -7,13 +7,13 @@ use super::product::ProductOptionId;
 use super::{stock, stock_unit, user};
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, Claim, ENDED_HOLD_KEPT, Hold, HoldState, Status};
+use crate::hold::{self, Claim, ENDED_HOLD_KEPT, Hold, HoldState, Remembered, Status};
 use crate::id::{HoldId, Sequence, UserId, number_id};
 use crate::money::{AMOUNT_MAX, Currency};
-use crate::rejection::{Fault, Rejection};
+use crate::rejection::{Fault, Rejection, ShopRejection};
 use crate::rows::Rows;
 use crate::table::Row;
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 use crate::unit::{Holder, Kind, Unit};
 
 number_id!(
@@ -102,7 +102,7 @@ impl Command for ReserveOrder {
         let id = HoldId::new(at.now, self.random);
         if let Some(old) = live_hold(rows, self.user, at.now)? {
             if !self.replace {
-                return Err(Rejection::DuplicateReservation.into());
+                return Err(ShopRejection::DuplicateReservation.into());
             }
             // What it holds is free for the new one. If that is refused, this is undone with it.
             release(rows, &old, HoldState::Replaced { by: id }, at.now)?;
@@ -120,7 +120,7 @@ impl Command for ReserveOrder {
             attempts: Attempt::default(),
             claim,
         };
-        remember(rows, &hold, at.now)?;
+        OrderHold::remember(rows, &hold, at.now)?;
         rows.shop.holds.insert(hold.id, hold.clone());
         rows.emit(Event::OrderReserved(hold.clone()));
         Ok(ReservedOrder { hold, available })
@@ -149,10 +149,10 @@ impl ReserveOrder {
     fn cart(&self, rows: &mut Rows) -> Decision<Cart> {
         let cart = cart::contents(rows, self.user)?;
         if cart.items.is_empty() {
-            return Err(Rejection::CartEmpty.into());
+            return Err(ShopRejection::CartEmpty.into());
         }
         match cart.items.iter().find(|line| !line.option.is_active) {
-            Some(line) => Err(Rejection::ProductOptionInactive { option: line.option.id }.into()),
+            Some(line) => Err(ShopRejection::ProductOptionInactive { option: line.option.id }.into()),
             None => Ok(cart),
         }
     }
@@ -181,7 +181,7 @@ fn check_stock(rows: &mut Rows, at: &Context<'_>, cart: &Cart) -> Decision<Vec<u
         match available.checked_sub(line.quantity) {
             Some(rest) => left.push(rest),
             None if hold::is_in_doubt(rows, stock_unit(option))? => return Err(Stop::Busy),
-            None => return Err(Rejection::InsufficientAvailableStock { option, available }.into()),
+            None => return Err(ShopRejection::InsufficientAvailableStock { option, available }.into()),
         }
     }
     Ok(left)
@@ -210,7 +210,7 @@ impl Command for ReleaseOrder {
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
         want_last_hold(rows, self.user);
         let Some(hold) = live_hold(rows, self.user, at.now)? else {
-            return refuse(rows, self.user, Rejection::OrderReservationNotFound);
+            return refuse(rows, self.user, ShopRejection::OrderReservationNotFound);
         };
         release(rows, &hold, HoldState::Cancelled, at.now)
     }
@@ -221,7 +221,7 @@ pub fn view(rows: &mut Rows, at: &Context<'_>, user: UserId) -> Decision<Reserve
     want_last_hold(rows, user);
     let is_open = |hold: &OrderHold| matches!(hold.status(at.now), Status::Held | Status::Confirming);
     let Some(hold) = last_hold(rows, user, at.now)?.filter(is_open) else {
-        return refuse(rows, user, Rejection::OrderReservationNotFound);
+        return refuse(rows, user, ShopRejection::OrderReservationNotFound);
     };
     for line in hold.lines.iter() {
         stock::want(rows, line.option);
@@ -230,40 +230,41 @@ pub fn view(rows: &mut Rows, at: &Context<'_>, user: UserId) -> Decision<Reserve
     Ok(ReservedOrder { hold, available })
 }
 
-/// Says which rows [`remember`] will write.
-pub fn want_derived(rows: &mut Rows, hold: &OrderHold) {
-    hold::want_counts(rows, hold.owner, &hold.claim);
-    rows.shop.by_user.want(&hold.owner);
-}
+/// The counts of a live one, and the pointer to the latest, which outlives it.
+impl Remembered for OrderHold {
+    const AFTER_END: Span = ENDED_HOLD_KEPT;
 
-/// Writes down what is derived from a hold: the counts of a live one, and the pointer to the latest. Stores that keep
-/// derived rows in memory call this when they start: for every live hold, or, if users shall still be told that theirs ended
-/// before the restart, for all holds they have, in the order of their ids.
-pub fn remember(rows: &mut Rows, hold: &OrderHold, now: Timestamp) -> Decision<()> {
-    let pointer = LastHold { hold: hold.id, kept_until: hold.expires_at + ENDED_HOLD_KEPT };
-    match hold.status(now) {
-        Status::Held | Status::Confirming => {
-            hold::count(rows, hold, now)?;
-            rows.shop.by_user.put(hold.owner, pointer);
-        }
-        Status::Expired if now < pointer.kept_until => {
-            rows.shop.by_user.put(hold.owner, pointer);
-        }
-        Status::Confirmed { .. } | Status::Cancelled => {
-            // What came before it is no longer told of. Ids of the same moment say nothing about which came first.
-            let began = HoldId::earliest_at(hold.created_at);
-            if rows.shop.by_user.get(&hold.owner)?.is_some_and(|pointer| pointer.hold < began) {
-                rows.shop.by_user.delete(hold.owner);
-            }
-        }
-        Status::Expired | Status::Replaced => {}
+    fn want_derived(rows: &mut Rows, hold: &Self) {
+        hold::want_counts(rows, hold.owner, &hold.claim);
+        rows.shop.by_user.want(&hold.owner);
     }
-    Ok(())
+
+    fn remember(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()> {
+        let pointer = LastHold { hold: hold.id, kept_until: hold.expires_at + ENDED_HOLD_KEPT };
+        match hold.status(now) {
+            Status::Held | Status::Confirming => {
+                hold::count(rows, hold, now)?;
+                rows.shop.by_user.put(hold.owner, pointer);
+            }
+            Status::Expired if now < pointer.kept_until => {
+                rows.shop.by_user.put(hold.owner, pointer);
+            }
+            Status::Confirmed { .. } | Status::Cancelled => {
+                // What came before it is no longer told of. Ids of the same moment say nothing about which came first.
+                let began = HoldId::earliest_at(hold.created_at);
+                if rows.shop.by_user.get(&hold.owner)?.is_some_and(|pointer| pointer.hold < began) {
+                    rows.shop.by_user.delete(hold.owner);
+                }
+            }
+            Status::Expired | Status::Replaced => {}
+        }
+        Ok(())
+    }
 }
 
 /// Ends an open hold before its time, and with it everything derived from it.
 pub(super) fn end(rows: &mut Rows, hold: &OrderHold, state: HoldState, now: Timestamp) -> Decision<()> {
-    want_derived(rows, hold);
+    OrderHold::want_derived(rows, hold);
     hold::uncount(rows, hold, now)?;
     if rows.shop.by_user.get(&hold.owner)?.is_some_and(|pointer| pointer.hold == hold.id) {
         rows.shop.by_user.delete(hold.owner);
@@ -285,14 +286,14 @@ pub(super) fn want_last_hold(rows: &mut Rows, user: UserId) {
     if let Ok(Some(pointer)) = rows.shop.by_user.get(&user).map(Option::<&LastHold>::copied) {
         rows.shop.holds.want(&pointer.hold);
         if let Ok(Some(hold)) = rows.shop.holds.get(&pointer.hold).map(Option::<&OrderHold>::cloned) {
-            want_derived(rows, &hold);
+            OrderHold::want_derived(rows, &hold);
         }
     }
 }
 
 /// Says what is wrong with the reservation of a user, unless it is that there is no such user. Only who has an account can
 /// have a reservation, so the account is looked at only then.
-pub(super) fn refuse<T>(rows: &mut Rows, user: UserId, rejection: Rejection) -> Decision<T> {
+pub(super) fn refuse<T>(rows: &mut Rows, user: UserId, rejection: ShopRejection) -> Decision<T> {
     user::find(rows, user)?;
     Err(rejection.into())
 }

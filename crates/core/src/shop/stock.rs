@@ -7,7 +7,7 @@ use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::hold;
 use crate::limit;
 use crate::money::check_price;
-use crate::rejection::{Fault, Rejection};
+use crate::rejection::{Fault, Rejection, ShopRejection};
 use crate::rows::Rows;
 use crate::table::Row;
 
@@ -178,14 +178,14 @@ impl Change {
         if hold::is_in_doubt(rows, unit)? {
             return Err(Stop::Busy);
         }
-        Err(Rejection::StockInUse { in_use: held }.into())
+        Err(ShopRejection::StockInUse { in_use: held }.into())
     }
 
     fn write(self, rows: &mut Rows, at: &Context<'_>) -> Decision<StockView> {
         let id = self.option.id;
         // Under a limit this is always so. Only if live rows were lost may more have been sold since.
         if self.received < self.old.sold.into() {
-            return Err(Rejection::StockInUse { in_use: hold::held(rows, stock_unit(id), at.now)? }.into());
+            return Err(ShopRejection::StockInUse { in_use: hold::held(rows, stock_unit(id), at.now)? }.into());
         }
         rows.shop.options.put(id, self.option);
         rows.shop.inventory.put(id, Inventory { received: self.received as u32, ..self.old });

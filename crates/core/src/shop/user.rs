@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::command::{Command, Context, Decision, Writes};
 use crate::id::{Sequence, UserId};
 use crate::money::{AMOUNT_MAX, Currency, check_amount, parse_currency};
-use crate::rejection::Rejection;
+use crate::rejection::ShopRejection;
 use crate::rows::Rows;
 use crate::table::Row;
 use crate::text::check_name;
@@ -70,5 +70,5 @@ impl Command for AddBalance {
 
 /// The account, or the refusal that there is none.
 pub fn find(rows: &mut Rows, id: UserId) -> Decision<UserAccount> {
-    Ok(rows.shop.users.get(&id)?.cloned().ok_or(Rejection::UserNotFound)?)
+    Ok(rows.shop.users.get(&id)?.cloned().ok_or(ShopRejection::UserNotFound)?)
 }

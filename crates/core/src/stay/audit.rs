@@ -7,10 +7,11 @@ use jiff::civil::Date;
 
 use super::hold::{client_key_of, dates_key_of};
 use super::room_type::{Night, NightId, RoomType, RoomTypeId};
-use super::{ClientKey, DatesKey, ReservationState, StayHold, StayReservation, StayReservationId};
+use super::{ClientKey, DatesKey, ReservationState, StayHold, StayReservation, StayReservationId, night_unit};
 use crate::hold::Status;
 use crate::id::HoldId;
 use crate::time::Timestamp;
+use crate::unit::{Unit, Units};
 
 /// Collects records in any order; [`finish`](Self::finish) says what is wrong.
 #[derive(Debug)]
@@ -85,6 +86,10 @@ impl StayAudit {
         if hold.expires_at <= hold.created_at {
             self.findings.push(format!("hold {}: ends before it begins", hold.id));
         }
+    }
+
+    pub(crate) fn units(&self) -> Vec<Units> {
+        self.totals.keys().map(|id| Units::from(Unit { part: 0, ..night_unit(*id, Date::MIN) })).collect()
     }
 
     /// What is counted as held on a night, where holds themselves cannot be listed.

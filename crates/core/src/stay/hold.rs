@@ -14,7 +14,7 @@ use crate::event::Event;
 use crate::hold::{self, Claim, Decided, Hold, HoldState, Remembered, Status, TryId};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::money::Currency;
-use crate::rejection::{Fault, Rejection};
+use crate::rejection::{Fault, Rejection, StayRejection};
 use crate::rows::Rows;
 use crate::time::Timestamp;
 use crate::unit::{Holder, Kind, Unit};
@@ -87,7 +87,7 @@ impl Command for PlaceHold {
                 return Err(Stop::Busy);
             }
             if free == 0 || night.closed {
-                return Err(Rejection::RoomNotAvailable { date }.into());
+                return Err(StayRejection::RoomNotAvailable { date }.into());
             }
         }
         let nights = dates.nights().count() as i64;
@@ -139,7 +139,7 @@ impl PlaceHold {
     fn check_client_key(&self, rows: &mut Rows, dates: StayDates, now: Timestamp) -> Decision<()> {
         let Some(pointer) = rows.stay.by_client_key.get(&self.client_key(dates))?.copied() else { return Ok(()) };
         match live_hold(rows, pointer, now)? {
-            Some(hold) if hold.owner != self.user => Err(Rejection::StayHoldKeyConflict.into()),
+            Some(hold) if hold.owner != self.user => Err(StayRejection::StayHoldKeyConflict.into()),
             Some(_) | None => Ok(()),
         }
     }
@@ -237,7 +237,7 @@ impl Command for ConfirmHold {
             None => {}
             Some(Decided { record: None }) => return Err(Stop::Busy),
             Some(Decided { record }) => {
-                return Err(Rejection::StayHoldAlreadyProcessed { reservation: *record }.into());
+                return Err(StayRejection::StayHoldAlreadyProcessed { reservation: *record }.into());
             }
         }
         let reservation = reserve(rows, &hold, at.now)?;
@@ -285,7 +285,7 @@ fn reserve(rows: &mut Rows, hold: &StayHold, now: Timestamp) -> Decision<StayRes
         let reserved = night.reserved + 1;
         // A live hold can always be confirmed. Only if live rows were lost has the room been given to somebody else.
         if reserved > room_type.total_quantity {
-            return Err(Rejection::RoomNotAvailable { date }.into());
+            return Err(StayRejection::RoomNotAvailable { date }.into());
         }
         rows.stay.nights.put(id, Night { total_quantity: room_type.total_quantity, reserved, ..night });
     }
@@ -344,7 +344,7 @@ impl Command for CancelHold {
 
 /// The hold, for one who may see it.
 pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<StayHold> {
-    let hold = rows.stay.holds.get(&id)?.cloned().ok_or(Rejection::StayHoldNotFound)?;
+    let hold = rows.stay.holds.get(&id)?.cloned().ok_or(StayRejection::StayHoldNotFound)?;
     actor.must_own(hold.owner)?;
     Ok(hold)
 }
@@ -386,10 +386,10 @@ fn open_hold(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decis
     match hold.status(now) {
         Status::Held => {}
         Status::Confirming => return Err(Stop::Busy),
-        Status::Expired | Status::Replaced => return Err(Rejection::StayHoldExpired.into()),
-        Status::Cancelled => return Err(Rejection::StayHoldAlreadyProcessed { reservation: None }.into()),
+        Status::Expired | Status::Replaced => return Err(StayRejection::StayHoldExpired.into()),
+        Status::Cancelled => return Err(StayRejection::StayHoldAlreadyProcessed { reservation: None }.into()),
         Status::Confirmed { record } => {
-            return Err(Rejection::StayHoldAlreadyProcessed { reservation: Some(record) }.into());
+            return Err(StayRejection::StayHoldAlreadyProcessed { reservation: Some(record) }.into());
         }
     }
     StayHold::want_derived(rows, &hold);

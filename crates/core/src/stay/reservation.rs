@@ -7,7 +7,7 @@ use crate::command::{Command, Context, Decision, Writes};
 use crate::event::Event;
 use crate::id::{HoldId, UserId, number_id};
 use crate::money::Currency;
-use crate::rejection::Rejection;
+use crate::rejection::StayRejection;
 use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
@@ -54,14 +54,14 @@ impl Command for CancelReservation {
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<StayReservation> {
         let reservation = find(rows, self.id, self.actor)?;
         if reservation.state != ReservationState::Confirmed {
-            return Err(Rejection::StayReservationAlreadyCancelled.into());
+            return Err(StayRejection::StayReservationAlreadyCancelled.into());
         }
         for date in reservation.dates.nights() {
             rows.stay.nights.want(&NightId { room_type: reservation.room_type, date });
         }
         let room_type = room_type::find(rows, reservation.room_type)?;
         if room_type.zone.today(at.now) >= reservation.dates.check_in {
-            return Err(Rejection::StayReservationNotCancellable.into());
+            return Err(StayRejection::StayReservationNotCancellable.into());
         }
         for date in reservation.dates.nights() {
             let id = NightId { room_type: reservation.room_type, date };
@@ -79,7 +79,7 @@ impl Command for CancelReservation {
 
 /// The reservation, for one who may see it.
 pub fn find(rows: &mut Rows, id: StayReservationId, actor: Actor) -> Decision<StayReservation> {
-    let reservation = rows.stay.reservations.get(&id)?.cloned().ok_or(Rejection::StayReservationNotFound)?;
+    let reservation = rows.stay.reservations.get(&id)?.cloned().ok_or(StayRejection::StayReservationNotFound)?;
     actor.must_own(reservation.user)?;
     Ok(reservation)
 }

@@ -11,12 +11,12 @@ use crate::hold;
 use crate::id::{Sequence, number_id};
 use crate::limit;
 use crate::money::{Currency, check_price};
-use crate::rejection::{Fault, Rejection};
+use crate::rejection::{Fault, Rejection, StayRejection};
 use crate::rows::Rows;
 use crate::table::{Row, Scan};
 use crate::text::{check_name, check_text};
 use crate::time::Zone;
-use crate::unit::{Unit, UnitsFrom};
+use crate::unit::{Unit, Units};
 
 pub const DESCRIPTION_CHARS_MAX: usize = 10_000;
 pub const TOTAL_QUANTITY_MAX: u32 = 1_000_000;
@@ -223,7 +223,7 @@ impl Command for SetNightsClosed {
 
 /// The room type, or the refusal that there is none.
 pub fn find(rows: &mut Rows, id: RoomTypeId) -> Decision<RoomType> {
-    Ok(rows.stay.room_types.get(&id)?.cloned().ok_or(Rejection::RoomTypeNotFound)?)
+    Ok(rows.stay.room_types.get(&id)?.cloned().ok_or(StayRejection::RoomTypeNotFound)?)
 }
 
 /// The night's counts; a night nobody touched yet is open and empty.
@@ -250,7 +250,7 @@ fn check_quantity_covers(
     // What is held on a night just past can still be confirmed, so units count from the first one on.
     let units = match count {
         Count::Reserved => Ok(Vec::new()),
-        Count::ReservedAndHeld => rows.held.scan(&UnitsFrom(Unit { part: 0, ..night_unit(id, today) })),
+        Count::ReservedAndHeld => rows.held.scan(&Units::from(Unit { part: 0, ..night_unit(id, today) })),
     };
     let units = units?;
     let mut dates: Vec<Date> = nights?.into_iter().map(|id| id.date).collect();
@@ -273,7 +273,7 @@ fn check_quantity_covers(
             if held > 0 && hold::is_in_doubt(rows, unit)? {
                 return Err(Stop::Busy);
             }
-            return Err(Rejection::RoomsInUse { date, in_use }.into());
+            return Err(StayRejection::RoomsInUse { date, in_use }.into());
         }
     }
     Ok(())

@@ -4,6 +4,7 @@ use holdfast_core::{Event, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::shop::{OrderView, ReservationEventView};
 use super::stay::{HoldView, ReservationView};
 
 /// The name an event has on the wire.
@@ -14,6 +15,10 @@ pub fn type_of(event: &Event) -> &'static str {
         Event::StayHoldReplaced(_) => "stay.hold.replaced",
         Event::StayReservationConfirmed(_) => "stay.reservation.confirmed",
         Event::StayReservationCancelled(_) => "stay.reservation.cancelled",
+        Event::OrderReserved(_) => "order.reserved",
+        Event::OrderReleased(_) => "order.released",
+        Event::OrderPaid(_) => "order.paid",
+        Event::OrderCancelled(_) => "order.cancelled",
     }
 }
 
@@ -26,6 +31,10 @@ pub fn data_of(event: &Event, at: Timestamp) -> String {
         Event::StayReservationConfirmed(reservation) | Event::StayReservationCancelled(reservation) => {
             serde_json::to_string(&ReservationView::new(reservation))
         }
+        Event::OrderReserved(hold) | Event::OrderReleased(hold) => {
+            serde_json::to_string(&ReservationEventView::new(hold))
+        }
+        Event::OrderPaid(order) | Event::OrderCancelled(order) => serde_json::to_string(&OrderView::new(order)),
     };
     json.expect("wire types can be written as JSON")
 }

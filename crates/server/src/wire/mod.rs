@@ -2,6 +2,7 @@
 
 pub mod event;
 pub mod list;
+pub mod shop;
 pub mod stay;
 
 use holdfast_core::Timestamp;

@@ -11,7 +11,7 @@ use holdfast_core::stay::{
     StayReservationId,
 };
 use holdfast_core::time::Zone;
-use holdfast_core::{Actor, Fault, Rejection, Timestamp};
+use holdfast_core::{Actor, Fault, Rejection, StayRejection, Timestamp};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
@@ -63,7 +63,7 @@ impl Model {
                 let (reserved, held) = (self.reserved(id, date), self.held(id, date, now, None));
                 let in_use = reserved + held;
                 if in_use > total_quantity && (date >= today || held > 0) {
-                    return Err(Rejection::RoomsInUse { date, in_use });
+                    return Err(Rejection::Stay(StayRejection::RoomsInUse { date, in_use }));
                 }
             }
         }
@@ -101,7 +101,7 @@ impl Model {
             .filter(on_same_dates)
             .any(|held| held.hold.client_key == client_key && held.hold.owner != user)
         {
-            return Err(Rejection::StayHoldKeyConflict);
+            return Err(Rejection::Stay(StayRejection::StayHoldKeyConflict));
         }
         let replaced = self.holds.iter().filter(on_same_dates).find(|held| held.hold.owner == user);
         let replaced = replaced.map(|held| held.hold.id);
@@ -116,7 +116,7 @@ impl Model {
         for date in nights(dates) {
             let taken = self.reserved(room_type.id, date) + self.held(room_type.id, date, now, replaced);
             if taken >= room_type.total_quantity || self.is_closed(room_type.id, date) {
-                return Err(Rejection::RoomNotAvailable { date });
+                return Err(Rejection::Stay(StayRejection::RoomNotAvailable { date }));
             }
         }
         if let Some(replaced) = replaced {
@@ -169,33 +169,43 @@ impl Model {
         now: Timestamp,
     ) -> Result<StayReservation, Rejection> {
         let found = self.reservations.iter().position(|reservation| reservation.id == id);
-        let index = found.ok_or(Rejection::StayReservationNotFound)?;
+        let index = found.ok_or(Rejection::Stay(StayRejection::StayReservationNotFound))?;
         let reservation = self.reservations[index].clone();
         check_owner(actor, reservation.user.get())?;
         if reservation.state != ReservationState::Confirmed {
-            return Err(Rejection::StayReservationAlreadyCancelled);
+            return Err(Rejection::Stay(StayRejection::StayReservationAlreadyCancelled));
         }
         let room_type = self.find_room_type(reservation.room_type)?;
         if today(&room_type, now) >= reservation.dates.check_in {
-            return Err(Rejection::StayReservationNotCancellable);
+            return Err(Rejection::Stay(StayRejection::StayReservationNotCancellable));
         }
         self.reservations[index].state = ReservationState::Cancelled { at: now };
         Ok(self.reservations[index].clone())
     }
 
     fn find_room_type(&self, id: RoomTypeId) -> Result<RoomType, Rejection> {
-        self.room_types.iter().find(|room_type| room_type.id == id).cloned().ok_or(Rejection::RoomTypeNotFound)
+        self.room_types
+            .iter()
+            .find(|room_type| room_type.id == id)
+            .cloned()
+            .ok_or(Rejection::Stay(StayRejection::RoomTypeNotFound))
     }
 
     fn find_open_hold(&self, id: HoldId, actor: Actor, now: Timestamp) -> Result<StayHold, Rejection> {
-        let held = self.holds.iter().find(|held| held.hold.id == id).ok_or(Rejection::StayHoldNotFound)?;
+        let held = self
+            .holds
+            .iter()
+            .find(|held| held.hold.id == id)
+            .ok_or(Rejection::Stay(StayRejection::StayHoldNotFound))?;
         check_owner(actor, held.hold.owner.get())?;
         match held.hold.state {
             HoldState::Held if held.is_live(now) => Ok(held.hold.clone()),
             HoldState::Confirming => unreachable!("the model confirms in one step"),
-            HoldState::Held | HoldState::Replaced { .. } => Err(Rejection::StayHoldExpired),
-            HoldState::Cancelled => Err(Rejection::StayHoldAlreadyProcessed { reservation: None }),
-            HoldState::Confirmed { record } => Err(Rejection::StayHoldAlreadyProcessed { reservation: Some(record) }),
+            HoldState::Held | HoldState::Replaced { .. } => Err(Rejection::Stay(StayRejection::StayHoldExpired)),
+            HoldState::Cancelled => Err(Rejection::Stay(StayRejection::StayHoldAlreadyProcessed { reservation: None })),
+            HoldState::Confirmed { record } => {
+                Err(Rejection::Stay(StayRejection::StayHoldAlreadyProcessed { reservation: Some(record) }))
+            }
         }
     }
 

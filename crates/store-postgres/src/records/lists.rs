@@ -176,6 +176,7 @@ async fn show_all(client: &Client, walk: fn(&'static Tables, &mut Shows), audit:
 struct Kept {
     layout: &'static Layout,
     after_end: Span,
+    leaves_something: bool,
     remember: fn(Vec<Listed>, &mut Memory, Timestamp) -> Option<()>,
 }
 
@@ -192,7 +193,8 @@ impl HoldVisitor<'static> for Keeps {
             Some(())
         }
         let (layout, after_end) = (Hold::<C>::LAYOUT, Hold::<C>::AFTER_END);
-        self.0.push(Kept { layout, after_end, remember: remember::<Hold<C>> });
+        let leaves_something = Hold::<C>::leaves_something();
+        self.0.push(Kept { layout, after_end, leaves_something, remember: remember::<Hold<C>> });
     }
 }
 
@@ -200,12 +202,14 @@ impl HoldVisitor<'static> for Keeps {
 pub(crate) async fn remember_holds(client: &Client, memory: &mut Memory, now: Timestamp) -> Result<(), StoreError> {
     let mut keeps = Keeps(Vec::new());
     walk::holds(walk::empty(), &mut keeps);
-    for Kept { layout, after_end, remember } in keeps.0 {
+    for Kept { layout, after_end, leaves_something, remember } in keeps.0 {
         let from = Memory::remembered_from(now, after_end).to_cell().into_owned();
-        let live = List { after: Some(vec![from]), ..all(layout) }
-            .filter(Filter::Is("state", "HELD".into()))
+        let mut kept = List { after: Some(vec![from]), ..all(layout) }
             .filter(Filter::Above("expires_at", Value::Moment(now - after_end)));
-        pages(client, live, |page| remember(page, memory, now)).await?;
+        if !leaves_something {
+            kept = kept.filter(Filter::Is("state", "HELD".into()));
+        }
+        pages(client, kept, |page| remember(page, memory, now)).await?;
     }
     Ok(())
 }

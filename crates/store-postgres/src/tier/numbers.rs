@@ -5,16 +5,22 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use holdfast_core::Rows as WorkingSet;
-use holdfast_core::id::{IdRange, Sequence};
+use holdfast_core::id::{IdRange, NUMBERS_PER_WEIGHT_MAX, Sequence};
 use holdfast_engine::StoreError;
 use holdfast_records::sequence;
 
 use crate::codec::{Col, get};
 use crate::pipeline::{self, Pipeline, Rows, Ticket, params};
 
-/// More than one batch can draw: most commands draw one, none more than its lines.
-fn batch_max(_sequence: Sequence) -> u64 {
-    16_384
+/// More than one batch can draw: most commands draw one, some as many as a cart has lines.
+fn batch_max(sequence: Sequence) -> u64 {
+    let commands = 16_384;
+    match sequence {
+        Sequence::InventoryReservation | Sequence::ProductOption => commands * NUMBERS_PER_WEIGHT_MAX as u64,
+        Sequence::RoomType | Sequence::StayReservation | Sequence::User | Sequence::Product | Sequence::Order => {
+            commands
+        }
+    }
 }
 
 /// Enough for some batches, and little enough that a restart does not make numbers jump far.

@@ -5,7 +5,7 @@ use holdfast_core::stay::hold::CancelHold;
 use holdfast_core::stay::reservation::CancelReservation;
 use holdfast_core::stay::{RoomType, StayReservation};
 use holdfast_core::time::Span;
-use holdfast_core::{Actor, Rejection, Rows};
+use holdfast_core::{Actor, Rejection, Rows, StayRejection};
 use holdfast_engine::store;
 use holdfast_engine::{Answer, Batch, NoSink, Once, Refused, Store as _, StoreError};
 use holdfast_records::List;
@@ -19,7 +19,10 @@ async fn what_is_placed_confirmed_and_cancelled_is_there_after_a_restart() {
     let (store, clock) = open(database.url()).await;
     run(&store, create(3)).await.unwrap();
     let holds: Vec<_> = run_all(&store, (1..=4).map(place)).await;
-    assert_eq!(holds[3], Err(Refused::Rejected(Rejection::RoomNotAvailable { date: crate::support::NIGHT })));
+    assert_eq!(
+        holds[3],
+        Err(Refused::Rejected(Rejection::Stay(StayRejection::RoomNotAvailable { date: crate::support::NIGHT })))
+    );
     let holds: Vec<_> = holds.into_iter().flatten().collect();
     let first = run(&store, confirm(&holds[0])).await.unwrap();
     run(&store, confirm(&holds[1])).await.unwrap();
@@ -73,7 +76,10 @@ async fn what_is_written_behind_its_back_is_noticed_and_read_again() {
         .await
         .unwrap();
     let refused = run(&store, place(2)).await;
-    assert_eq!(refused, Err(Refused::Rejected(Rejection::RoomNotAvailable { date: crate::support::NIGHT })));
+    assert_eq!(
+        refused,
+        Err(Refused::Rejected(Rejection::Stay(StayRejection::RoomNotAvailable { date: crate::support::NIGHT })))
+    );
     assert_eq!(counts(&store).await, (1, 0, 1));
     assert_eq!(number(&client, "SELECT count(*) FROM stay_hold").await, 1);
 }
@@ -89,7 +95,10 @@ async fn a_row_that_is_gone_fails_the_batch_as_a_whole() {
     assert_eq!(run(&store, confirm(&hold)).await, Err(Refused::Internal));
     assert_eq!(number(&client, "SELECT count(*) FROM stay_reservation").await, 0);
     assert_eq!(number(&client, "SELECT count FROM commits").await, 2);
-    assert_eq!(run(&store, confirm(&hold)).await, Err(Refused::Rejected(Rejection::StayHoldNotFound)));
+    assert_eq!(
+        run(&store, confirm(&hold)).await,
+        Err(Refused::Rejected(Rejection::Stay(StayRejection::StayHoldNotFound)))
+    );
     assert_eq!(counts(&store).await, (5, 0, 0));
 }
 
@@ -104,7 +113,10 @@ async fn time_never_runs_back_behind_the_last_commit() {
     drop(store);
 
     let (store, _) = open(database.url()).await;
-    assert_eq!(run(&store, confirm(&first)).await, Err(Refused::Rejected(Rejection::StayHoldExpired)));
+    assert_eq!(
+        run(&store, confirm(&first)).await,
+        Err(Refused::Rejected(Rejection::Stay(StayRejection::StayHoldExpired)))
+    );
     run(&store, confirm(&second)).await.unwrap();
 }
 

@@ -7,8 +7,7 @@ use holdfast_core::id::UserId;
 use holdfast_core::stay::hold::{ConfirmHold, PlaceHold};
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft, RoomTypeId};
 use holdfast_core::stay::{ClientHoldKey, StayHold, availability};
-use holdfast_core::time::Span;
-use holdfast_core::{Actor, Command, Context, Limits, Rows, Timestamp, stay};
+use holdfast_core::{Actor, Command, Context, Limits, Rows, Timestamp};
 use holdfast_engine::{Answer, Batch, ManualClock, NoSink, Refused, Store};
 use holdfast_store_postgres::{PostgresOptions, PostgresStore};
 use holdfast_testkit::{TestDatabase, postgres};
@@ -20,7 +19,7 @@ pub(crate) const START: i64 = 1_800_000_000_000;
 pub(crate) const NIGHT: Date = date(2_030, 1, 1);
 
 pub(crate) fn limits() -> Limits {
-    Limits { holds_per_user_max: 50, stay: stay::Limits { hold_ttl: Span::from_secs(600) } }
+    Limits::DEFAULT
 }
 
 /// An empty database with our schema.

@@ -1,6 +1,7 @@
 //! Something goes wrong at every wait between the stores: an error, a delay during which everything else goes on, the death
 //! of the server. Whatever it was: nothing is sold twice, no confirmation is lost, and nothing is left over.
 
+use holdfast_core::StayRejection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -130,11 +131,14 @@ async fn confirming_and_whatever_goes_wrong() {
             Ok(reservation) => {
                 let again = rejected(healthy.confirm(hold.id).await);
                 let reservation = Some(reservation.id.get());
-                assert_eq!(again, Rejection::StayHoldAlreadyProcessed { reservation }, "{what}");
+                assert_eq!(again, Rejection::Stay(StayRejection::StayHoldAlreadyProcessed { reservation }), "{what}");
             }
             // Its sender asks again, and hears what happened, or makes it happen.
             Err(Refused::StoreUnavailable(_) | Refused::OutcomeUnknown) => match healthy.confirm(hold.id).await {
-                Ok(_) | Err(Refused::Rejected(Rejection::StayHoldAlreadyProcessed { reservation: Some(_) })) => {}
+                Ok(_)
+                | Err(Refused::Rejected(Rejection::Stay(StayRejection::StayHoldAlreadyProcessed {
+                    reservation: Some(_),
+                }))) => {}
                 other => panic!("{what}: {other:?}"),
             },
             Err(other) => panic!("{what}: {other}"),
@@ -223,7 +227,7 @@ async fn changing_something_else_leaves_a_limit_alone() {
     healthy.run(ChangeRoomType { id: room_type, draft }).await.unwrap();
     healthy.place(1, room_type).await.unwrap();
     let refused = rejected(healthy.place(2, room_type).await);
-    assert!(matches!(refused, Rejection::RoomNotAvailable { .. }), "{refused:?}");
+    assert!(matches!(refused, Rejection::Stay(StayRejection::RoomNotAvailable { .. })), "{refused:?}");
     cluster.clock.advance(Span::from_secs(61));
     healthy.place(2, room_type).await.unwrap();
 }

@@ -1,5 +1,6 @@
 //! When Redis is away, comes back, or comes back with nothing.
 
+use holdfast_core::StayRejection;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,8 +55,15 @@ async fn lost_holds_are_sold_again_and_confirmed_stock_stays_exact() {
     redis.restart().unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
     let winner = a.place(3, room_type).await.unwrap();
-    assert_eq!(rejected(b.place(4, room_type).await), Rejection::RoomNotAvailable { date: tomorrow() });
-    assert_eq!(rejected(b.confirm(lost.id).await), Rejection::StayHoldNotFound, "the loser gets a clear answer");
+    assert_eq!(
+        rejected(b.place(4, room_type).await),
+        Rejection::Stay(StayRejection::RoomNotAvailable { date: tomorrow() })
+    );
+    assert_eq!(
+        rejected(b.confirm(lost.id).await),
+        Rejection::Stay(StayRejection::StayHoldNotFound),
+        "the loser gets a clear answer"
+    );
     b.confirm(winner.id).await.unwrap();
     let night = b.night(room_type).await;
     assert_eq!((night.reserved, night.held), (2, 0));

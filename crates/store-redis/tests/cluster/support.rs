@@ -52,7 +52,7 @@ pub(crate) struct Server {
 }
 
 fn limits() -> Limits {
-    Limits { holds_per_user_max: 1_000, stay: stay::Limits { hold_ttl: TTL } }
+    Limits { holds_per_user_max: 1_000, stay: stay::Limits { hold_ttl: TTL }, ..Limits::DEFAULT }
 }
 
 impl Server {

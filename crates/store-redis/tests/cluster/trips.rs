@@ -17,7 +17,7 @@ async fn a_batch_costs_the_same_number_of_round_trips_whatever_its_size() {
     let cluster = Cluster::new();
     let server = cluster.server().await;
     let room_type = server.room_type(1_000).await;
-    let limits = Limits { holds_per_user_max: 1_000, stay: stay::Limits { hold_ttl: TTL } };
+    let limits = Limits { holds_per_user_max: 1_000, stay: stay::Limits { hold_ttl: TTL }, ..Limits::DEFAULT };
     // The first of everything also connects, and sets numbers aside.
     let first = server.place(1, room_type).await.unwrap();
     server.confirm(first.id).await.unwrap();

@@ -1,5 +1,6 @@
 //! What two servers see of each other.
 
+use holdfast_core::StayRejection;
 use holdfast_core::actor::Actor;
 use holdfast_core::rejection::Rejection;
 use holdfast_core::stay::hold::ConfirmHold;
@@ -14,12 +15,18 @@ async fn what_one_does_the_other_sees_at_once() {
     let (a, b) = (cluster.server().await, cluster.server().await);
     let room_type = a.room_type(1).await;
     let hold = a.place(1, room_type).await.unwrap();
-    assert_eq!(rejected(b.place(2, room_type).await), Rejection::RoomNotAvailable { date: tomorrow() });
+    assert_eq!(
+        rejected(b.place(2, room_type).await),
+        Rejection::Stay(StayRejection::RoomNotAvailable { date: tomorrow() })
+    );
     let reservation = b.confirm(hold.id).await.unwrap();
     let night = a.night(room_type).await;
     assert_eq!((night.reserved, night.held, night.available), (1, 0, 0));
     let again = rejected(a.confirm(hold.id).await);
-    assert_eq!(again, Rejection::StayHoldAlreadyProcessed { reservation: Some(reservation.id.get()) });
+    assert_eq!(
+        again,
+        Rejection::Stay(StayRejection::StayHoldAlreadyProcessed { reservation: Some(reservation.id.get()) })
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -59,7 +66,7 @@ async fn a_hold_ends_by_time_alone_and_cannot_be_confirmed_after() {
     let room_type = a.room_type(1).await;
     let hold = a.place(1, room_type).await.unwrap();
     cluster.clock.advance(TTL);
-    assert_eq!(rejected(b.confirm(hold.id).await), Rejection::StayHoldExpired);
+    assert_eq!(rejected(b.confirm(hold.id).await), Rejection::Stay(StayRejection::StayHoldExpired));
     cluster.clock.advance(Span::from_secs(1));
     b.place(2, room_type).await.unwrap();
 }
@@ -72,9 +79,15 @@ async fn fewer_rooms_than_are_held_or_reserved_are_refused_wherever_they_are_hel
     a.place(1, room_type).await.unwrap();
     let hold = b.place(2, room_type).await.unwrap();
     a.confirm(hold.id).await.unwrap();
-    assert_eq!(rejected(b.lower(room_type, 1).await), Rejection::RoomsInUse { date: tomorrow(), in_use: 2 });
+    assert_eq!(
+        rejected(b.lower(room_type, 1).await),
+        Rejection::Stay(StayRejection::RoomsInUse { date: tomorrow(), in_use: 2 })
+    );
     a.lower(room_type, 2).await.unwrap();
-    assert_eq!(rejected(b.place(3, room_type).await), Rejection::RoomNotAvailable { date: tomorrow() });
+    assert_eq!(
+        rejected(b.place(3, room_type).await),
+        Rejection::Stay(StayRejection::RoomNotAvailable { date: tomorrow() })
+    );
     b.lower(room_type, 4).await.unwrap();
     a.place(3, room_type).await.unwrap();
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::money::{AMOUNT_MAX, Currency};
+use crate::rejection::ShopRejection;
 
 #[test]
 fn a_new_account_is_empty_and_in_won() {
@@ -52,7 +53,7 @@ fn who_has_no_account_is_not_found() {
         let user = nobody();
         let option = shop.option(1_000, 5);
         shop.coupon("SPRING", Discount::Percent(10), 1);
-        let not_found = Rejection::UserNotFound;
+        let not_found = Rejection::Shop(ShopRejection::UserNotFound);
         assert_eq!(shop.run(&AddBalance { user, amount: 1 }).unwrap_err(), not_found);
         assert_eq!(shop.run(&PutCartItem { user, option, quantity: 1 }).unwrap_err(), not_found);
         assert_eq!(shop.reserve(user).unwrap_err(), not_found);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::money::Currency;
+use crate::rejection::ShopRejection;
 
 #[test]
 fn a_cart_is_shown_by_ascending_option_with_names_and_prices_of_now() {
@@ -43,9 +44,9 @@ fn first_the_quantity_is_looked_at_then_the_user_then_the_option() {
         assert_eq!(invalid(too_many), ("quantity", Fault::OutOfRange { min: 0, max: 10_000 }));
         for quantity in [0, 1] {
             let refused = shop.run(&PutCartItem { user: nobody(), option, quantity }).unwrap_err();
-            assert_eq!(refused, Rejection::UserNotFound);
+            assert_eq!(refused, Rejection::Shop(ShopRejection::UserNotFound));
             let refused = shop.run(&PutCartItem { user, option, quantity }).unwrap_err();
-            assert_eq!(refused, Rejection::ProductOptionNotFound);
+            assert_eq!(refused, Rejection::Shop(ShopRejection::ProductOptionNotFound));
         }
     });
 }

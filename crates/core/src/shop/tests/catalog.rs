@@ -1,5 +1,6 @@
 use super::*;
 use crate::money::PRICE_MAX;
+use crate::rejection::ShopRejection;
 use crate::time::Span;
 
 fn draft(option_code: &str, price: i64, stock_quantity: u32) -> OptionDraft {
@@ -54,8 +55,11 @@ fn names_prices_and_stocks_have_bounds() {
 fn what_is_not_there_is_not_found() {
     both(|shop| {
         let id = ProductId::new(9).unwrap();
-        assert_eq!(shop.world.ask(|rows, at| product::view(rows, at, id)), Err(Rejection::ProductNotFound));
-        let not_found = Rejection::ProductOptionNotFound;
+        assert_eq!(
+            shop.world.ask(|rows, at| product::view(rows, at, id)),
+            Err(Rejection::Shop(ShopRejection::ProductNotFound))
+        );
+        let not_found = Rejection::Shop(ShopRejection::ProductOptionNotFound);
         assert_eq!(shop.world.ask(|rows, at| stock::view(rows, at, no_option())).unwrap_err(), not_found);
         assert_eq!(shop.set_stock(no_option(), StockChange::Set(1)).unwrap_err(), not_found);
     });
@@ -99,7 +103,7 @@ fn stock_cannot_be_less_than_what_is_reserved() {
         let (user, option) = (shop.user(100_000), shop.option(1_000, 10));
         shop.put(user, option, 4);
         shop.reserve(user).unwrap();
-        let in_use = Rejection::StockInUse { in_use: 4 };
+        let in_use = Rejection::Shop(ShopRejection::StockInUse { in_use: 4 });
         for change in [StockChange::Set(3), StockChange::Delta(-7), StockChange::Delta(-11)] {
             assert_eq!(shop.set_stock(option, change).unwrap_err(), in_use);
         }
@@ -107,7 +111,10 @@ fn stock_cannot_be_less_than_what_is_reserved() {
         shop.set_stock(option, StockChange::Set(4)).unwrap();
         assert_eq!(shop.stock(option), (4, 4, 0));
         shop.pay(user).unwrap();
-        assert_eq!(shop.set_stock(option, StockChange::Delta(-1)), Err(Rejection::StockInUse { in_use: 0 }));
+        assert_eq!(
+            shop.set_stock(option, StockChange::Delta(-1)),
+            Err(Rejection::Shop(ShopRejection::StockInUse { in_use: 0 }))
+        );
         shop.set_stock(option, StockChange::Set(0)).unwrap();
         assert_eq!(shop.stock(option), (0, 0, 0));
     });

@@ -1,5 +1,6 @@
 use super::*;
 use crate::money::AMOUNT_MAX;
+use crate::rejection::ShopRejection;
 use crate::time::Span;
 
 #[test]
@@ -8,7 +9,7 @@ fn a_coupon_is_one_word_that_nobody_has_used() {
         shop.coupon("SPRING", Discount::Percent(10), 1);
         let create =
             CreateCoupon { code: code("SPRING"), discount: Discount::Amount(1), max_uses: 5, valid_until: None };
-        assert_eq!(shop.run(&create).unwrap_err(), Rejection::CouponAlreadyExists);
+        assert_eq!(shop.run(&create).unwrap_err(), Rejection::Shop(ShopRejection::CouponAlreadyExists));
     });
     assert_eq!(invalid(CouponCode::parse("code", "")), ("code", Fault::Blank));
     assert_eq!(invalid(CouponCode::parse("code", "A B")), ("code", Fault::Malformed));
@@ -44,11 +45,15 @@ fn coupons_go_to_who_comes_first_one_to_each_user() {
         let users: Vec<_> = (0..3).map(|_| shop.user(0)).collect();
         shop.coupon("SPRING", Discount::Percent(10), 2);
         assert_eq!(shop.issue("SPRING", users[0]).unwrap().issued, 1);
-        assert_eq!(shop.issue("SPRING", users[0]).unwrap_err(), Rejection::CouponAlreadyIssued);
+        assert_eq!(shop.issue("SPRING", users[0]).unwrap_err(), Rejection::Shop(ShopRejection::CouponAlreadyIssued));
         assert_eq!(shop.issue("SPRING", users[1]).unwrap().issued, 2);
-        assert_eq!(shop.issue("SPRING", users[2]).unwrap_err(), Rejection::CouponSoldOut);
+        assert_eq!(shop.issue("SPRING", users[2]).unwrap_err(), Rejection::Shop(ShopRejection::CouponSoldOut));
         let again = shop.issue("SPRING", users[1]).unwrap_err();
-        assert_eq!(again, Rejection::CouponAlreadyIssued, "who has one is told so, also when all are gone");
+        assert_eq!(
+            again,
+            Rejection::Shop(ShopRejection::CouponAlreadyIssued),
+            "who has one is told so, also when all are gone"
+        );
     });
 }
 
@@ -56,15 +61,15 @@ fn coupons_go_to_who_comes_first_one_to_each_user() {
 fn first_the_coupon_is_looked_at_then_the_user_then_whether_it_is_still_valid() {
     both(|shop| {
         let user = shop.user(0);
-        assert_eq!(shop.issue("NONE", nobody()).unwrap_err(), Rejection::CouponNotFound);
+        assert_eq!(shop.issue("NONE", nobody()).unwrap_err(), Rejection::Shop(ShopRejection::CouponNotFound));
         let valid_until = Some(shop.world.now + Span::from_secs(10));
         let discount = Discount::Percent(10);
         shop.run(&CreateCoupon { code: code("SPRING"), discount, max_uses: 1, valid_until }).unwrap();
         shop.issue("SPRING", user).unwrap();
         shop.world.wait(Span::from_secs(10));
-        assert_eq!(shop.issue("SPRING", nobody()).unwrap_err(), Rejection::UserNotFound);
+        assert_eq!(shop.issue("SPRING", nobody()).unwrap_err(), Rejection::Shop(ShopRejection::UserNotFound));
         let late = shop.issue("SPRING", user).unwrap_err();
-        assert_eq!(late, Rejection::CouponNotUsable, "also to one who has it");
+        assert_eq!(late, Rejection::Shop(ShopRejection::CouponNotUsable), "also to one who has it");
     });
 }
 

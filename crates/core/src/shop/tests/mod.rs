@@ -17,13 +17,14 @@ use super::coupon::{CreateCoupon, IssueCoupon};
 use super::order::CancelOrder;
 use super::payment::PayOrder;
 use super::product::{CreateProduct, OptionDraft};
-use super::reservation::{ReleaseOrder, ReserveOrder, remember, want_derived};
+use super::reservation::{OrderHold, ReleaseOrder, ReserveOrder};
 use super::stock::{ChangeOption, StockChange};
 use super::user::{AddBalance, CreateUser};
 use super::*;
 use crate::actor::Actor;
 use crate::command::Command;
 use crate::event::Event;
+use crate::hold::Remembered as _;
 use crate::rejection::{Fault, Rejection};
 use crate::rows::Rows;
 use crate::table::TableSet as _;
@@ -163,9 +164,9 @@ impl Shop {
         memory.absorb(&mut durable);
         for hold in holds {
             let mut rows = Rows::default();
-            want_derived(&mut rows, &hold);
+            OrderHold::want_derived(&mut rows, &hold);
             rows.answer_from(&memory);
-            remember(&mut rows, &hold, self.world.now).unwrap();
+            OrderHold::remember(&mut rows, &hold, self.world.now).unwrap();
             memory.absorb(&mut rows);
         }
         self.world.memory = memory;

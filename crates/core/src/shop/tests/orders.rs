@@ -1,4 +1,5 @@
 use super::*;
+use crate::rejection::ShopRejection;
 use crate::time::Span;
 
 /// A user who bought two pieces at 1,000 each, with a coupon of ten percent.
@@ -39,7 +40,7 @@ fn a_coupon_that_comes_back_too_late_is_not_usable() {
         shop.cancel(order.id).unwrap();
         shop.put(user, option, 1);
         shop.reserve(user).unwrap();
-        assert_eq!(shop.pay_with(user, "TENTH").unwrap_err(), Rejection::CouponNotUsable);
+        assert_eq!(shop.pay_with(user, "TENTH").unwrap_err(), Rejection::Shop(ShopRejection::CouponNotUsable));
     });
 }
 
@@ -48,7 +49,7 @@ fn an_order_is_cancelled_once() {
     both(|shop| {
         let (user, option, order) = bought(shop);
         shop.cancel(order.id).unwrap();
-        assert_eq!(shop.cancel(order.id).unwrap_err(), Rejection::OrderAlreadyCancelled);
+        assert_eq!(shop.cancel(order.id).unwrap_err(), Rejection::Shop(ShopRejection::OrderAlreadyCancelled));
         assert_eq!((shop.balance(user), shop.stock(option)), (5_000, (10, 0, 10)));
     });
 }
@@ -61,8 +62,11 @@ fn an_order_is_seen_and_cancelled_by_its_owner_and_by_admins_only() {
         assert_eq!(shop.run(&CancelOrder { id: order.id, actor: other }).unwrap_err(), Rejection::Forbidden);
         assert_eq!(shop.world.ask(|rows, _| order::find(rows, order.id, other)).unwrap_err(), Rejection::Forbidden);
         let none = OrderId::new(99).unwrap();
-        assert_eq!(shop.cancel(none).unwrap_err(), Rejection::OrderNotFound);
-        assert_eq!(shop.world.ask(|rows, _| order::find(rows, none, other)).unwrap_err(), Rejection::OrderNotFound);
+        assert_eq!(shop.cancel(none).unwrap_err(), Rejection::Shop(ShopRejection::OrderNotFound));
+        assert_eq!(
+            shop.world.ask(|rows, _| order::find(rows, none, other)).unwrap_err(),
+            Rejection::Shop(ShopRejection::OrderNotFound)
+        );
         shop.cancel(order.id).unwrap();
     });
 }

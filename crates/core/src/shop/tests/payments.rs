@@ -1,5 +1,6 @@
 use super::*;
 use crate::hold::HoldState;
+use crate::rejection::ShopRejection;
 use crate::time::Span;
 
 /// A user with money and a reservation of two pieces at 1,000 each.
@@ -33,7 +34,7 @@ fn paying_twice_finds_no_reservation_and_the_next_order_is_allowed_at_once() {
     both(|shop| {
         let (user, option, _) = reserved(shop, 5_000);
         shop.pay(user).unwrap();
-        assert_eq!(shop.pay(user).unwrap_err(), Rejection::OrderReservationNotFound);
+        assert_eq!(shop.pay(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
         assert_eq!(shop.balance(user), 3_000);
         shop.put(user, option, 1);
         shop.reserve(user).unwrap();
@@ -46,17 +47,17 @@ fn an_expired_reservation_is_said_to_be_expired_for_a_day_or_until_the_next() {
     both(|shop| {
         let (user, ..) = reserved(shop, 5_000);
         shop.world.wait(Span::from_secs(1_800));
-        assert_eq!(shop.pay(user).unwrap_err(), Rejection::OrderReservationExpired);
+        assert_eq!(shop.pay(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationExpired));
         shop.world.wait(Span::from_hours(24) + Span::from_millis(-1));
-        assert_eq!(shop.pay(user).unwrap_err(), Rejection::OrderReservationExpired);
+        assert_eq!(shop.pay(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationExpired));
         shop.world.wait(Span::from_millis(1));
-        assert_eq!(shop.pay(user).unwrap_err(), Rejection::OrderReservationNotFound);
+        assert_eq!(shop.pay(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
 
         let (user, ..) = reserved(shop, 5_000);
         shop.world.wait(Span::from_secs(1_800));
         shop.reserve(user).unwrap();
         shop.release(user).unwrap();
-        assert_eq!(shop.pay(user).unwrap_err(), Rejection::OrderReservationNotFound);
+        assert_eq!(shop.pay(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
     });
 }
 
@@ -69,22 +70,22 @@ fn checked_in_this_order_user_reservation_coupon_amount_balance() {
             expected_amount: Some(1),
             reservation_ids: Some(vec![InventoryReservationId::new(77).unwrap()]),
         };
-        assert_eq!(shop.run(&all_wrong(nobody())).unwrap_err(), Rejection::UserNotFound);
+        assert_eq!(shop.run(&all_wrong(nobody())).unwrap_err(), Rejection::Shop(ShopRejection::UserNotFound));
         let (user, _, hold) = reserved(shop, 100);
-        assert_eq!(shop.run(&all_wrong(user)).unwrap_err(), Rejection::OrderReservationNotFound);
+        assert_eq!(shop.run(&all_wrong(user)).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
         let reservation_ids = Some(hold.lines.iter().map(|line| line.reservation).collect());
         let right_lines = PayOrder { reservation_ids, ..all_wrong(user) };
-        assert_eq!(shop.run(&right_lines).unwrap_err(), Rejection::CouponNotUsable);
+        assert_eq!(shop.run(&right_lines).unwrap_err(), Rejection::Shop(ShopRejection::CouponNotUsable));
         let no_coupon = PayOrder { coupon: None, ..right_lines };
-        assert_eq!(shop.run(&no_coupon).unwrap_err(), Rejection::AmountChanged { amount: 2_000 });
+        assert_eq!(shop.run(&no_coupon).unwrap_err(), Rejection::Shop(ShopRejection::AmountChanged { amount: 2_000 }));
         let right_amount = PayOrder { expected_amount: Some(2_000), ..no_coupon };
-        let poor = Rejection::InsufficientBalance { balance: 100, needed: 2_000 };
+        let poor = Rejection::Shop(ShopRejection::InsufficientBalance { balance: 100, needed: 2_000 });
         assert_eq!(shop.run(&right_amount).unwrap_err(), poor);
         assert_eq!(shop.reservation(user).unwrap().hold.state, HoldState::Held, "and the reservation is still there");
         shop.run(&AddBalance { user, amount: 1_900 }).unwrap();
         assert_eq!(shop.run(&right_amount).unwrap().balance_after, 0);
         shop.world.wait(Span::from_secs(1));
-        assert_eq!(shop.run(&right_amount).unwrap_err(), Rejection::OrderReservationNotFound);
+        assert_eq!(shop.run(&right_amount).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
     });
 }
 
@@ -95,7 +96,7 @@ fn an_expired_reservation_is_said_before_anything_else_is_wrong_with_it() {
         shop.world.wait(Span::from_secs(1_800));
         let other = Some(vec![InventoryReservationId::new(77).unwrap()]);
         let payment = PayOrder { reservation_ids: other, ..payment_of(user) };
-        assert_eq!(shop.run(&payment).unwrap_err(), Rejection::OrderReservationExpired);
+        assert_eq!(shop.run(&payment).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationExpired));
     });
 }
 
@@ -109,7 +110,7 @@ fn lines_named_must_be_exactly_those_reserved_in_any_order() {
         let (a, b) = (lines[0], lines[1]);
         for wrong in [vec![], vec![a], vec![b], vec![a, a, b], vec![a, b, InventoryReservationId::new(77).unwrap()]] {
             let payment = PayOrder { reservation_ids: Some(wrong), ..payment_of(user) };
-            assert_eq!(shop.run(&payment).unwrap_err(), Rejection::OrderReservationNotFound);
+            assert_eq!(shop.run(&payment).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
         }
         shop.run(&PayOrder { reservation_ids: Some(vec![b, a]), ..payment_of(user) }).unwrap();
     });
@@ -127,7 +128,11 @@ fn a_coupon_makes_it_cheaper_once() {
         assert_eq!(paid.balance_after, 3_300);
         shop.put(user, option, 1);
         shop.reserve(user).unwrap();
-        assert_eq!(shop.pay_with(user, "SPRING").unwrap_err(), Rejection::CouponNotUsable, "it is used");
+        assert_eq!(
+            shop.pay_with(user, "SPRING").unwrap_err(),
+            Rejection::Shop(ShopRejection::CouponNotUsable),
+            "it is used"
+        );
         shop.pay(user).unwrap();
     });
 }
@@ -136,14 +141,14 @@ fn a_coupon_makes_it_cheaper_once() {
 fn a_coupon_that_is_unknown_not_issued_or_expired_is_not_usable() {
     both(|shop| {
         let (user, ..) = reserved(shop, 5_000);
-        assert_eq!(shop.pay_with(user, "NONE").unwrap_err(), Rejection::CouponNotUsable);
+        assert_eq!(shop.pay_with(user, "NONE").unwrap_err(), Rejection::Shop(ShopRejection::CouponNotUsable));
         let valid_until = Some(shop.world.now + Span::from_secs(10));
         let discount = Discount::Amount(500);
         shop.run(&CreateCoupon { code: code("SOON"), discount, max_uses: 1, valid_until }).unwrap();
-        assert_eq!(shop.pay_with(user, "SOON").unwrap_err(), Rejection::CouponNotUsable);
+        assert_eq!(shop.pay_with(user, "SOON").unwrap_err(), Rejection::Shop(ShopRejection::CouponNotUsable));
         shop.issue("SOON", user).unwrap();
         shop.world.wait(Span::from_secs(10));
-        assert_eq!(shop.pay_with(user, "SOON").unwrap_err(), Rejection::CouponNotUsable);
+        assert_eq!(shop.pay_with(user, "SOON").unwrap_err(), Rejection::Shop(ShopRejection::CouponNotUsable));
     });
 }
 
@@ -165,7 +170,7 @@ fn goods_of_a_lost_reservation_that_were_sold_meanwhile_are_not_sold_twice() {
         let mut rows = Rows::default();
         rows.shop.inventory.supply(option, Some(Inventory { received: 10, sold: 9 }));
         shop.world.memory.absorb(&mut rows);
-        let shortage = Rejection::InsufficientAvailableStock { option, available: 1 };
+        let shortage = Rejection::Shop(ShopRejection::InsufficientAvailableStock { option, available: 1 });
         assert_eq!(shop.pay(user).unwrap_err(), shortage);
         assert_eq!((shop.balance(user), shop.cart(user).len()), (5_000, 1));
         let mut rows = Rows::default();

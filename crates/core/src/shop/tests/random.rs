@@ -4,6 +4,7 @@ use super::payment::SettleOrder;
 use super::*;
 use crate::command::{Attempt, Decision, Stop};
 use crate::hold::{HoldState, TryId};
+use crate::rejection::ShopRejection;
 use crate::testing::Dice;
 use crate::time::Span;
 
@@ -218,7 +219,7 @@ fn pick(dice: &mut Dice, count: usize) -> Option<usize> {
 
 /// What was reserved is there.
 fn check_kept_promise(refused: &Rejection) {
-    assert!(!matches!(refused, Rejection::InsufficientAvailableStock { .. }), "{refused:?}");
+    assert!(!matches!(refused, Rejection::Shop(ShopRejection::InsufficientAvailableStock { .. })), "{refused:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use super::*;
 use crate::hold::HoldState;
 use crate::money::{AMOUNT_MAX, PRICE_MAX};
+use crate::rejection::ShopRejection;
 use crate::time::Span;
 
 #[test]
@@ -43,27 +44,39 @@ fn a_reservation_changes_no_durable_count() {
 fn checked_in_this_order_user_cart_inactive_option_live_reservation_stock() {
     both(|shop| {
         let (user, first, second) = (shop.user(0), shop.option(1_000, 5), shop.option(1_000, 5));
-        assert_eq!(shop.reserve(nobody()).unwrap_err(), Rejection::UserNotFound);
-        assert_eq!(shop.reserve(user).unwrap_err(), Rejection::CartEmpty);
+        assert_eq!(shop.reserve(nobody()).unwrap_err(), Rejection::Shop(ShopRejection::UserNotFound));
+        assert_eq!(shop.reserve(user).unwrap_err(), Rejection::Shop(ShopRejection::CartEmpty));
         shop.put(user, first, 1);
         shop.reserve(user).unwrap();
         shop.put(user, first, 0);
-        assert_eq!(shop.reserve(user).unwrap_err(), Rejection::CartEmpty, "before the live reservation");
+        assert_eq!(
+            shop.reserve(user).unwrap_err(),
+            Rejection::Shop(ShopRejection::CartEmpty),
+            "before the live reservation"
+        );
         for option in [second, first] {
             shop.put(user, option, 100);
             shop.run(&ChangeOption { id: option, price: None, is_active: Some(false), stock: None }).unwrap();
             let refused = shop.reserve(user).unwrap_err();
-            assert_eq!(refused, Rejection::ProductOptionInactive { option }, "the one with the lowest id");
+            assert_eq!(
+                refused,
+                Rejection::Shop(ShopRejection::ProductOptionInactive { option }),
+                "the one with the lowest id"
+            );
         }
         for id in [first, second] {
             shop.run(&ChangeOption { id, price: None, is_active: Some(true), stock: None }).unwrap();
         }
-        assert_eq!(shop.reserve(user).unwrap_err(), Rejection::DuplicateReservation, "before stock");
+        assert_eq!(
+            shop.reserve(user).unwrap_err(),
+            Rejection::Shop(ShopRejection::DuplicateReservation),
+            "before stock"
+        );
         shop.release(user).unwrap();
-        let shortage = Rejection::InsufficientAvailableStock { option: first, available: 5 };
+        let shortage = Rejection::Shop(ShopRejection::InsufficientAvailableStock { option: first, available: 5 });
         assert_eq!(shop.reserve(user).unwrap_err(), shortage, "the one with the lowest id");
         shop.put(user, first, 5);
-        let shortage = Rejection::InsufficientAvailableStock { option: second, available: 5 };
+        let shortage = Rejection::Shop(ShopRejection::InsufficientAvailableStock { option: second, available: 5 });
         assert_eq!(shop.reserve(user).unwrap_err(), shortage);
         assert_eq!(shop.stock(first), (5, 0, 5), "all lines or none");
     });
@@ -80,7 +93,10 @@ fn what_others_hold_is_not_available_and_the_last_piece_goes_to_one() {
             match shop.reserve(user) {
                 Ok(_) => reserved += 1,
                 Err(refused) => {
-                    assert_eq!(refused, Rejection::InsufficientAvailableStock { option, available: 0 });
+                    assert_eq!(
+                        refused,
+                        Rejection::Shop(ShopRejection::InsufficientAvailableStock { option, available: 0 })
+                    );
                 }
             }
         }
@@ -95,11 +111,11 @@ fn time_alone_ends_a_reservation_and_the_next_is_allowed_at_once() {
         shop.put(user, option, 2);
         shop.reserve(user).unwrap();
         shop.world.wait(Span::from_millis(1_799_999));
-        assert_eq!(shop.reserve(user).unwrap_err(), Rejection::DuplicateReservation);
+        assert_eq!(shop.reserve(user).unwrap_err(), Rejection::Shop(ShopRejection::DuplicateReservation));
         assert_eq!(shop.stock(option), (2, 2, 0));
         shop.world.wait(Span::from_millis(1));
-        assert_eq!(shop.reservation(user).unwrap_err(), Rejection::OrderReservationNotFound);
-        assert_eq!(shop.release(user).unwrap_err(), Rejection::OrderReservationNotFound);
+        assert_eq!(shop.reservation(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
+        assert_eq!(shop.release(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
         assert_eq!(shop.stock(option), (2, 0, 2));
         shop.reserve(user).unwrap();
     });
@@ -109,15 +125,15 @@ fn time_alone_ends_a_reservation_and_the_next_is_allowed_at_once() {
 fn a_reservation_given_back_is_free_at_once_and_cannot_be_given_back_twice() {
     both(|shop| {
         let (user, option) = (shop.user(9_000), shop.option(1_000, 2));
-        assert_eq!(shop.release(user).unwrap_err(), Rejection::OrderReservationNotFound);
+        assert_eq!(shop.release(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
         shop.put(user, option, 2);
         let hold = shop.reserve(user).unwrap().hold;
         shop.release(user).unwrap();
         let released = OrderHold { state: HoldState::Cancelled, ..hold };
         assert_eq!(shop.world.events.last(), Some(&Event::OrderReleased(released)));
-        assert_eq!(shop.release(user).unwrap_err(), Rejection::OrderReservationNotFound);
-        assert_eq!(shop.reservation(user).unwrap_err(), Rejection::OrderReservationNotFound);
-        assert_eq!(shop.pay(user).unwrap_err(), Rejection::OrderReservationNotFound);
+        assert_eq!(shop.release(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
+        assert_eq!(shop.reservation(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
+        assert_eq!(shop.pay(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
         assert_eq!(shop.stock(option), (2, 0, 2));
         shop.reserve(user).unwrap();
     });
@@ -151,7 +167,7 @@ fn if_the_new_reservation_is_refused_the_old_one_stays() {
         shop.put(user, option, 2);
         let reserved = shop.reserve(user).unwrap();
         shop.put(user, option, 4);
-        let shortage = Rejection::InsufficientAvailableStock { option, available: 3 };
+        let shortage = Rejection::Shop(ShopRejection::InsufficientAvailableStock { option, available: 3 });
         assert_eq!(shop.replace(user).unwrap_err(), shortage);
         assert_eq!(shop.reservation(user).unwrap(), reserved);
         assert_eq!(shop.world.events.len(), 1);
@@ -220,11 +236,11 @@ fn after_a_restart_everything_is_as_it_was() {
         let before = shop.stock(option);
         shop.restart();
         assert_eq!(shop.stock(option), before);
-        assert_eq!(shop.pay(late).unwrap_err(), Rejection::OrderReservationExpired);
+        assert_eq!(shop.pay(late).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationExpired));
         for user in [gone, paid, again] {
-            assert_eq!(shop.pay(user).unwrap_err(), Rejection::OrderReservationNotFound);
+            assert_eq!(shop.pay(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
         }
-        assert_eq!(shop.reserve(live).unwrap_err(), Rejection::DuplicateReservation);
+        assert_eq!(shop.reserve(live).unwrap_err(), Rejection::Shop(ShopRejection::DuplicateReservation));
         shop.pay(live).unwrap();
     });
 }

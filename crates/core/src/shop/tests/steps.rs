@@ -4,6 +4,7 @@ use super::payment::SettleOrder;
 use super::*;
 use crate::command::{Attempt, Stop};
 use crate::hold::{Decided, HoldState, TryId};
+use crate::rejection::ShopRejection;
 use crate::time::Span;
 
 /// A user with money and a reservation of two of four pieces at 1,000 each.
@@ -52,7 +53,7 @@ fn while_a_reservation_is_being_paid_its_user_waits() {
     assert_eq!(shop.reservation(user).unwrap().hold.state, HoldState::Confirming, "it is still shown");
     let paid = shop.world.record(&payment_of(user), attempt).unwrap();
     shop.world.finish(&payment_of(user), attempt, Some(&paid));
-    assert_eq!(shop.release(user).unwrap_err(), Rejection::OrderReservationNotFound);
+    assert_eq!(shop.release(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
     shop.inspect();
 }
 
@@ -69,7 +70,10 @@ fn while_a_reservation_is_being_paid_nobody_is_told_that_there_is_too_little() {
     let paid = shop.world.record(&payment_of(user), attempt).unwrap();
     assert!(shop.is_busy(&reserve), "it counts twice now");
     shop.world.finish(&payment_of(user), attempt, Some(&paid));
-    assert_eq!(shop.reserve(other), Err(Rejection::InsufficientAvailableStock { option, available: 2 }));
+    assert_eq!(
+        shop.reserve(other),
+        Err(Rejection::Shop(ShopRejection::InsufficientAvailableStock { option, available: 2 }))
+    );
 }
 
 #[test]
@@ -91,7 +95,7 @@ fn what_is_being_paid_no_longer_ends_by_time() {
 fn a_payment_that_is_refused_gives_the_reservation_back() {
     let (mut shop, user, option, hold) = reserved(100);
     let attempt = shop.world.prepare(&payment_of(user)).unwrap();
-    let poor = Rejection::InsufficientBalance { balance: 100, needed: 2_000 };
+    let poor = Rejection::Shop(ShopRejection::InsufficientBalance { balance: 100, needed: 2_000 });
     assert_eq!(shop.world.record(&payment_of(user), attempt), Err(poor.into()));
     shop.world.finish(&payment_of(user), attempt, None);
     assert_eq!((shop.state(&hold), shop.stock(option)), (HoldState::Held, (4, 2, 2)));
@@ -100,7 +104,7 @@ fn a_payment_that_is_refused_gives_the_reservation_back() {
     shop.world.wait(Span::from_secs(1_800));
     shop.world.finish(&payment_of(user), again, None);
     assert_eq!(shop.stock(option), (4, 0, 4), "its time was over");
-    assert_eq!(shop.pay(user).unwrap_err(), Rejection::OrderReservationExpired);
+    assert_eq!(shop.pay(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationExpired));
 }
 
 #[test]
@@ -167,7 +171,10 @@ fn less_stock_binds_everybody_before_it_is_recorded() {
     shop.put(other, option, 2);
     let change = lower(option, StockChange::Delta(-1));
     let attempt = shop.world.prepare(&change).unwrap();
-    assert_eq!(shop.reserve(other), Err(Rejection::InsufficientAvailableStock { option, available: 1 }));
+    assert_eq!(
+        shop.reserve(other),
+        Err(Rejection::Shop(ShopRejection::InsufficientAvailableStock { option, available: 1 }))
+    );
     assert!(shop.is_busy(&lower(option, StockChange::Set(2))), "one after another");
     let view = shop.world.record(&change, attempt).unwrap();
     assert_eq!((view.inventory.stock(), view.held, view.available), (3, 2, 1));
@@ -225,7 +232,7 @@ fn an_order_cancelled_while_stock_is_lowered_leaves_every_reservation_its_goods(
     shop.reserve(other).unwrap();
     assert_eq!(shop.world.record(&change, attempt), Err(Stop::Busy));
     shop.world.finish(&change, attempt, None);
-    assert_eq!(shop.run(&change), Err(Rejection::StockInUse { in_use: 3 }));
+    assert_eq!(shop.run(&change), Err(Rejection::Shop(ShopRejection::StockInUse { in_use: 3 })));
     shop.pay(other).unwrap();
     shop.inspect();
 }
@@ -250,5 +257,5 @@ fn stock_never_falls_below_what_is_sold_also_if_live_rows_were_lost() {
     let mut rows = Rows::default();
     rows.shop.inventory.supply(option, Some(Inventory { received: 4, sold: 3 }));
     shop.world.memory.absorb(&mut rows);
-    assert_eq!(shop.world.record(&change, attempt), Err(Rejection::StockInUse { in_use: 2 }.into()));
+    assert_eq!(shop.world.record(&change, attempt), Err(ShopRejection::StockInUse { in_use: 2 }.into()));
 }

@@ -2,8 +2,11 @@
 //!
 //! A handler returns a [`Problem`]; the edge writes it down in the caller's language, with the request's id.
 
+mod shop;
+mod stay;
+
 use axum::response::{IntoResponse, Response};
-use holdfast_core::{Fault, Rejection};
+use holdfast_core::{Fault, Rejection, StayRejection};
 use holdfast_engine::Refused;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
@@ -226,76 +229,8 @@ impl From<&Rejection> for Problem {
                 "Some holds were lost; new ones are taken again from the time in `until`.",
             )
             .with("until", until.to_jiff().to_string()),
-            Rejection::RoomTypeNotFound => Self::new(
-                S::NOT_FOUND,
-                "ROOM_TYPE_NOT_FOUND",
-                "객실 타입을 찾을 수 없습니다.",
-                "There is no such room type.",
-            ),
-            Rejection::RoomsInUse { date, in_use } => Self::new(
-                S::CONFLICT,
-                "CAPACITY_IN_USE",
-                format!("이미 예약되었거나 잡혀 있는 수량보다 적게 줄일 수 없습니다. ({date}: {in_use})"),
-                format!("On {date} {in_use} are confirmed or held; the quantity cannot go below that."),
-            )
-            .with("date", date.to_string())
-            .with("inUse", *in_use),
-            Rejection::RoomNotAvailable { date } => Self::new(
-                S::CONFLICT,
-                "ROOM_NOT_AVAILABLE",
-                format!("예약 가능한 객실이 없습니다. ({date})"),
-                format!("No room is free on {date}."),
-            )
-            .with("date", date.to_string())
-            .with("available", 0),
-            Rejection::StayHoldNotFound => Self::new(
-                S::NOT_FOUND,
-                "RESERVATION_HOLD_NOT_FOUND",
-                "가계약을 찾을 수 없습니다.",
-                "There is no such hold, or it ended more than a day ago.",
-            ),
-            Rejection::StayHoldExpired => Self::new(
-                S::BAD_REQUEST,
-                "RESERVATION_HOLD_EXPIRED",
-                "가계약이 만료되었습니다.",
-                "The hold has run out or was replaced; place a new one.",
-            ),
-            Rejection::StayHoldAlreadyProcessed { reservation } => {
-                let problem = Self::new(
-                    S::CONFLICT,
-                    "RESERVATION_HOLD_ALREADY_PROCESSED",
-                    "이미 처리된 가계약입니다.",
-                    "The hold was confirmed or cancelled before.",
-                );
-                match reservation {
-                    Some(number) => problem.with("reservationId", *number),
-                    None => problem,
-                }
-            }
-            Rejection::StayHoldKeyConflict => Self::new(
-                S::CONFLICT,
-                "RESERVATION_HOLD_KEY_CONFLICT",
-                "clientHoldKey가 이미 다른 가계약에 사용되고 있습니다.",
-                "This clientHoldKey belongs to another live hold on the same dates; take a new key.",
-            ),
-            Rejection::StayReservationNotFound => Self::new(
-                S::NOT_FOUND,
-                "RESERVATION_NOT_FOUND",
-                "예약을 찾을 수 없습니다.",
-                "There is no such reservation.",
-            ),
-            Rejection::StayReservationAlreadyCancelled => Self::new(
-                S::CONFLICT,
-                "RESERVATION_ALREADY_CANCELLED",
-                "이미 취소된 예약입니다.",
-                "The reservation was cancelled before.",
-            ),
-            Rejection::StayReservationNotCancellable => Self::new(
-                S::CONFLICT,
-                "RESERVATION_NOT_CANCELLABLE",
-                "체크인 당일부터는 취소할 수 없습니다.",
-                "From the day of check-in on a reservation cannot be cancelled.",
-            ),
+            Rejection::Stay(rejection) => stay::problem(rejection),
+            Rejection::Shop(rejection) => shop::problem(rejection),
         }
     }
 }
@@ -322,7 +257,12 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
         }
         Fault::ControlCharacter => fixed("제어 문자를 포함할 수 없습니다", "must not contain control characters"),
         Fault::NotADate => fixed("YYYY-MM-DD 형식의 날짜여야 합니다", "must be a date like 2026-12-24"),
+        Fault::NotAMoment => fixed("RFC 3339 형식의 시각이어야 합니다", "must be a moment like 2026-12-24T09:00:00Z"),
         Fault::UnknownTimeZone => fixed("알 수 없는 시간대입니다", "must be an IANA time zone like Asia/Seoul"),
+        Fault::OtherCurrency { expected } => {
+            let expected = expected.as_str();
+            (format!("통화가 {expected}이어야 합니다"), format!("must be priced in {expected}"))
+        }
         Fault::UnknownCurrency => fixed("알 수 없는 통화입니다", "must be a currency code like KRW"),
         Fault::UnknownValue => fixed("알 수 없는 값입니다", "is not one of the values there are"),
         Fault::NotUuidOrUlid => fixed("UUID 또는 ULID여야 합니다", "must be a UUID or a ULID"),
@@ -342,23 +282,12 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
 
 /// One of every problem there is, for the reference.
 pub fn catalog() -> Vec<Problem> {
-    let date = jiff::civil::date(2026, 12, 24);
     let rejections = [
         Rejection::invalid("checkIn", Fault::NotADate),
         Rejection::Forbidden,
         Rejection::IdempotencyKeyReused,
         Rejection::TooManyHolds { max: 50 },
         Rejection::HoldsSuspended { until: holdfast_core::Timestamp::from_millis(0) },
-        Rejection::RoomTypeNotFound,
-        Rejection::RoomsInUse { date, in_use: 3 },
-        Rejection::RoomNotAvailable { date },
-        Rejection::StayHoldNotFound,
-        Rejection::StayHoldExpired,
-        Rejection::StayHoldAlreadyProcessed { reservation: Some(1) },
-        Rejection::StayHoldKeyConflict,
-        Rejection::StayReservationNotFound,
-        Rejection::StayReservationAlreadyCancelled,
-        Rejection::StayReservationNotCancellable,
     ];
     let refusals = [Refused::Overloaded, Refused::LockTimeout, Refused::OutcomeUnknown, Refused::Internal];
     let others = [
@@ -369,6 +298,8 @@ pub fn catalog() -> Vec<Problem> {
         Problem::too_slow(),
     ];
     let mut problems: Vec<Problem> = rejections.iter().map(Problem::from).collect();
+    problems.extend(stay::catalog().iter().map(stay::problem));
+    problems.extend(shop::catalog().iter().map(shop::problem));
     problems.extend(refusals.into_iter().map(Problem::from));
     problems.extend(others);
     problems
@@ -376,7 +307,7 @@ pub fn catalog() -> Vec<Problem> {
 
 /// For the `OpenAPI` document.
 pub fn example() -> Value {
-    let problem = Problem::from(&Rejection::RoomNotAvailable { date: jiff::civil::date(2026, 12, 24) });
+    let problem = stay::problem(&StayRejection::RoomNotAvailable { date: jiff::civil::date(2026, 12, 24) });
     let mut members = problem.to_json(Language::English);
     members.insert("requestId".into(), json!("01f3a5c7e9b2d486"));
     Value::Object(members)

@@ -1,0 +1,41 @@
+//! What a user means to buy.
+
+use axum::extract::State;
+use axum::response::Response;
+use holdfast_core::shop::ProductOptionId;
+use holdfast_core::shop::cart::{self, PutCartItem};
+use http::StatusCode;
+
+use super::{ok, reply};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params, id};
+use crate::wire::shop::{CartItemBody, CartView, Data};
+
+/// Put so many of an option into the cart; 0 takes it out.
+#[utoipa::path(put, path = "/api/cart/items", tag = "shop", request_body = CartItemBody,
+    params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = Data<CartView>), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 404, description = "`USER_NOT_FOUND`, `PRODUCT_OPTION_NOT_FOUND`")))]
+pub async fn put(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
+    let body: CartItemBody = request.json()?;
+    let command = PutCartItem {
+        user: caller.acting_for(request.params.user_or(body.user_id)?)?,
+        option: id("productOptionId", body.product_option_id, ProductOptionId::new)?,
+        quantity: body.quantity,
+    };
+    app.run(caller, &request, command, |cart| reply(StatusCode::OK, CartView::new(cart))).await
+}
+
+/// The cart.
+#[utoipa::path(get, path = "/api/cart", tag = "shop",
+    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = Data<CartView>), (status = 404, description = "`USER_NOT_FOUND`")))]
+pub async fn get(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    let user = caller.acting_for(params.user()?)?;
+    let cart = app.query(|rows, _| cart::view(rows, user)).await?;
+    Ok(ok(CartView::new(&cart)))
+}

@@ -1,0 +1,54 @@
+//! Discounts, first come, first served.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use holdfast_core::shop::coupon::{CreateCoupon, IssueCoupon};
+use holdfast_core::shop::{CouponCode, Discount};
+use holdfast_core::{Fault, Rejection, ShopRejection, Timestamp};
+use http::StatusCode;
+
+use super::reply;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, parse_time};
+use crate::wire::shop::{CouponView, Data, NamedUserBody, NewCouponBody};
+
+/// Make a coupon. Admins only.
+#[utoipa::path(post, path = "/api/coupons", tag = "shop", request_body = NewCouponBody,
+    params(("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = Data<CouponView>), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 409, description = "`COUPON_ALREADY_EXISTS`")))]
+pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let body: NewCouponBody = request.json()?;
+    let discount = match &*body.discount_type {
+        "PERCENT" => Discount::Percent(u32::try_from(body.value).unwrap_or(u32::MAX)),
+        "AMOUNT" => Discount::Amount(body.value),
+        _ => return Err(Problem::invalid("discountType", &Fault::UnknownValue)),
+    };
+    let valid_until: Option<Timestamp> = body.valid_until.map(|text| parse_time("validUntil", &text)).transpose()?;
+    let code = CouponCode::parse("code", &body.code)?;
+    let command = CreateCoupon { code, discount, max_uses: body.max_uses, valid_until };
+    app.run(caller, &request, command, |coupon| reply(StatusCode::CREATED, CouponView::new(coupon))).await
+}
+
+/// Take a coupon: one each, while there are any.
+#[utoipa::path(post, path = "/api/coupons/{code}/issue", tag = "shop", request_body = NamedUserBody,
+    params(("code" = String, Path), ("Idempotency-Key" = Option<String>, Header),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 201, body = Data<CouponView>), (status = 404, description = "`COUPON_NOT_FOUND`, `USER_NOT_FOUND`"),
+        (status = 409, description = "`COUPON_SOLD_OUT`, `COUPON_ALREADY_ISSUED`, `COUPON_NOT_USABLE`")))]
+pub async fn issue(
+    State(app): State<App>,
+    caller: Caller,
+    Path(code): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let user = caller.acting_for(request.named_user()?)?;
+    // What cannot be a code is no coupon's.
+    let code = CouponCode::parse("code", &code).map_err(|_| Rejection::from(ShopRejection::CouponNotFound))?;
+    let command = IssueCoupon { code, user };
+    app.run(caller, &request, command, move |coupon| reply(StatusCode::CREATED, CouponView::issued(coupon, user.get())))
+        .await
+}

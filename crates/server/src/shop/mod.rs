@@ -1,0 +1,24 @@
+//! Handlers of the shop. Successes are wrapped in `data`.
+
+pub mod cart;
+pub mod coupons;
+pub mod orders;
+pub mod products;
+pub mod reservations;
+pub mod users;
+
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use serde::Serialize;
+
+use crate::app::Reply;
+use crate::wire::shop::Data;
+
+/// A success of this family.
+fn reply(status: StatusCode, data: impl Serialize) -> Reply {
+    Reply::json(status, &Data { data })
+}
+
+fn ok(data: impl Serialize) -> Response {
+    reply(StatusCode::OK, data).into_response()
+}

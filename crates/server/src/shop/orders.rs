@@ -1,0 +1,92 @@
+//! Paying, and what was bought.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use holdfast_core::shop::order::{self, CancelOrder};
+use holdfast_core::shop::payment::PayOrder;
+use holdfast_core::shop::{CouponCode, InventoryReservationId, Order, OrderId};
+use http::StatusCode;
+
+use super::{ok, reply};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params, id, parse_id};
+use crate::wire::list::{List, page};
+use crate::wire::shop::{Data, OrderView, PaymentBody};
+
+/// Pay for the live reservation, at its prices: stock, money, coupon and cart change together or not at all.
+#[utoipa::path(post, path = "/api/order", tag = "shop", request_body = PaymentBody,
+    params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = Data<OrderView>), (status = 400, description = "`INVALID_INPUT`, `RESERVATION_EXPIRED`"),
+        (status = 404, description = "`USER_NOT_FOUND`, `RESERVATION_NOT_FOUND`"),
+        (status = 409, description = "`INSUFFICIENT_BALANCE`, `COUPON_NOT_USABLE`, `AMOUNT_CHANGED`")))]
+pub async fn pay(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
+    let body: PaymentBody = request.json()?;
+    let coupon = body.coupon_code.map(|code| CouponCode::parse("couponCode", &code)).transpose()?;
+    let reservation_ids = body.reservation_ids.map(|numbers| {
+        let ids = numbers.into_iter().map(|number| id("reservationIds", number, InventoryReservationId::new));
+        ids.collect::<Result<Vec<_>, _>>()
+    });
+    let command = PayOrder {
+        user: caller.acting_for(request.params.user_or(body.user_id)?)?,
+        coupon,
+        expected_amount: body.expected_amount,
+        reservation_ids: reservation_ids.transpose()?,
+    };
+    app.run(caller, &request, command, |paid| reply(StatusCode::CREATED, OrderView::paid(paid))).await
+}
+
+/// An order.
+#[utoipa::path(get, path = "/api/orders/{id}", tag = "shop",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = Data<OrderView>), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`ORDER_NOT_FOUND`")))]
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let (id, actor) = (order_id(&id)?, caller.actor(params.user()?)?);
+    let order = app.query(|rows, _| order::find(rows, id, actor)).await?;
+    Ok(ok(OrderView::new(&order)))
+}
+
+/// Orders: one's own, or for admins all or a user's.
+#[utoipa::path(get, path = "/api/orders", tag = "shop",
+    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = Data<List<OrderView>>), (status = 403, description = "`FORBIDDEN`")))]
+pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    let user = caller.listing(params.user()?)?;
+    let page = page(&params, OrderId::new)?;
+    let orders = app.list::<Order>(holdfast_records::shop::orders(user, page.after, page.limit + 1)).await?;
+    Ok(ok(List::new(orders, page.limit, |it| it.id.get(), OrderView::new)))
+}
+
+/// Cancel an order: stock, money and coupon come back.
+#[utoipa::path(post, path = "/api/orders/{id}/cancel", tag = "shop",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = Data<OrderView>), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`ORDER_NOT_FOUND`"), (status = 409, description = "`ORDER_ALREADY_CANCELLED`")))]
+pub async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let command = CancelOrder { id: order_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    app.run(caller, &request, command, |order| reply(StatusCode::OK, OrderView::new(order))).await
+}
+
+fn order_id(text: &str) -> Result<OrderId, Problem> {
+    parse_id("id", text, OrderId::new)
+}

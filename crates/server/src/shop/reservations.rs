@@ -1,0 +1,58 @@
+//! Reserving a cart.
+
+use axum::extract::State;
+use axum::response::Response;
+use holdfast_core::Fault;
+use holdfast_core::shop::reservation::{self, ReleaseOrder, ReserveOrder};
+use http::StatusCode;
+
+use super::{ok, reply};
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params};
+use crate::wire::shop::{Data, LiveReservationView, NamedUserBody, ReservationsView};
+
+/// Reserve all that is in the cart, at the prices of now. With `replace=true` a live reservation is exchanged for it.
+#[utoipa::path(post, path = "/api/order/reserve", tag = "shop", request_body = NamedUserBody,
+    params(("replace" = Option<bool>, Query),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = Data<ReservationsView>),
+        (status = 400, description = "`INVALID_INPUT`, `CART_EMPTY`, `PRODUCT_OPTION_INACTIVE`"),
+        (status = 404, description = "`USER_NOT_FOUND`"),
+        (status = 409, description = "`DUPLICATE_RESERVATION`, `INSUFFICIENT_AVAILABLE_STOCK`, `LOCK_TIMEOUT`"),
+        (status = 429, description = "`OVERLOADED`")))]
+pub async fn reserve(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
+    let user = caller.acting_for(request.named_user()?)?;
+    let replace = match request.params.text("replace") {
+        None | Some("false") => false,
+        Some("true") => true,
+        Some(_) => return Err(Problem::invalid("replace", &Fault::UnknownValue)),
+    };
+    let command = ReserveOrder { random: app.ids().random(), user, replace };
+    app.run(caller, &request, command, |reserved| reply(StatusCode::OK, ReservationsView::new(reserved))).await
+}
+
+/// The live reservation, with its prices.
+#[utoipa::path(get, path = "/api/order/reserve", tag = "shop",
+    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = Data<LiveReservationView>),
+        (status = 404, description = "`RESERVATION_NOT_FOUND`, `USER_NOT_FOUND`")))]
+pub async fn get(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    let user = caller.acting_for(params.user()?)?;
+    let reserved = app.query(|rows, at| reservation::view(rows, at, user)).await?;
+    Ok(ok(LiveReservationView::new(&reserved)))
+}
+
+/// Give the live reservation back.
+#[utoipa::path(delete, path = "/api/order/reserve", tag = "shop",
+    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 204), (status = 404, description = "`RESERVATION_NOT_FOUND`, `USER_NOT_FOUND`")))]
+pub async fn release(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
+    let command = ReleaseOrder { user: caller.acting_for(request.named_user()?)? };
+    app.run(caller, &request, command, |()| Reply::no_content()).await
+}
