@@ -17,7 +17,8 @@ use crate::unit::{Holder, Limit, Resource, Tally, Unit, Units};
 /// Everything a decision can see. A new vertical adds a field.
 #[derive(Debug, Default)]
 pub struct Rows {
-    tables: Tables,
+    /// Apart, because they are large and working sets are handed around.
+    tables: Box<Tables>,
     pub events: EventLog,
     /// Live rows were lost: no new holds before this moment, so that whoever lost one has a chance to hear of it first.
     pub suspended_until: Option<Timestamp>,
@@ -96,7 +97,7 @@ impl Rows {
     /// The live rows of this working set, to be looked up by another one.
     #[must_use]
     pub fn take_live(&mut self) -> Self {
-        let Tables { held, holders, limits, stay, shop, .. } = &mut self.tables;
+        let Tables { held, holders, limits, stay, shop, .. } = &mut *self.tables;
         Self::from(Tables {
             held: std::mem::take(held),
             holders: std::mem::take(holders),
@@ -135,7 +136,7 @@ impl Rows {
 
 impl From<Tables> for Rows {
     fn from(tables: Tables) -> Self {
-        Self { tables, events: EventLog::default(), suspended_until: None, stamp: 0 }
+        Self { tables: Box::new(tables), events: EventLog::default(), suspended_until: None, stamp: 0 }
     }
 }
 
