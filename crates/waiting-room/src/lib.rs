@@ -30,7 +30,7 @@ pub mod view;
 pub mod waiting_room;
 mod writer;
 
-pub use in_process::{InProcess, Options};
+pub use in_process::{IdSource, InProcess, Options};
 pub use journal::Journal;
 pub use journal::postgres::PostgresJournal;
 pub use journal::sqlite::SqliteJournal;

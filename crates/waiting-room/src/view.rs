@@ -124,7 +124,9 @@ fn poll_after_ms(timings: &Timings, sight: &Sight) -> u64 {
     let part = |span: holdfast_core::time::Span, of: u64| (span.as_millis().max(0) as u64) / of;
     let longest = match sight.standing {
         Standing::Entered(_) => part(timings.entry_ttl, 3),
-        Standing::Waiting { .. } | Standing::Ready { .. } => part(timings.waiter_ttl, 2).min(part(timings.ready_ttl, 2)),
+        Standing::Waiting { .. } | Standing::Ready { .. } => {
+            part(timings.waiter_ttl, 2).min(part(timings.ready_ttl, 2))
+        }
     };
     let longest = longest.clamp(1, POLL_AFTER_MAX_MS);
     let wished = match sight.standing {

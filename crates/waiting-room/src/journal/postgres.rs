@@ -43,7 +43,8 @@ const READ: &str = "SELECT event_id, number, user_id, joined_at, entry_id, enter
 
 const JOINED: &str = "INSERT INTO queue_place (event_id, number, user_id, joined_at)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])";
-const ENTERED: &str = "UPDATE queue_place SET entry_id = new.entry_id, entered_at = new.entered_at, expires_at = new.expires_at
+const ENTERED: &str =
+    "UPDATE queue_place SET entry_id = new.entry_id, entered_at = new.entered_at, expires_at = new.expires_at
     FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[])
         AS new (event_id, number, entry_id, entered_at, expires_at)
     WHERE queue_place.event_id = new.event_id AND queue_place.number = new.number";

@@ -2,6 +2,7 @@
 //! a second server out of the directory, and the file is locked as long as it is open.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 
@@ -14,6 +15,8 @@ pub const FILE_NAME: &str = "queue.db";
 /// "HldQ": tells our files from other `SQLite` databases.
 const APPLICATION_ID: i32 = 0x486c_6451;
 const SCHEMA_VERSION: i32 = 1;
+/// How long a new server waits for one that is just ending.
+const LOCK_WITHIN: Duration = Duration::from_secs(1);
 
 const SCHEMA: &str = "
 CREATE TABLE queue_place (
@@ -52,8 +55,13 @@ impl SqliteJournal {
     }
 
     fn open(&self) -> Result<Connection, Error> {
+        if let Some(directory) = self.path.parent() {
+            let failed = |error| Error::Unavailable(format!("{}: {error}", directory.display()));
+            std::fs::create_dir_all(directory).map_err(failed)?;
+        }
         let connection = Connection::open(&self.path).map_err(|error| self.explain(&error))?;
         let set_up = || -> rusqlite::Result<(i32, i32)> {
+            connection.busy_timeout(LOCK_WITHIN)?;
             // Nobody else reads this file: no shared memory is needed, and a second server is kept out.
             connection.pragma_update(None, "locking_mode", "exclusive")?;
             connection.pragma_update(None, "journal_mode", "wal")?;
@@ -145,7 +153,9 @@ fn write(connection: &mut Connection, records: &[(EventId, Record)]) -> rusqlite
         let event = event.0 as i64;
         let changed = match record {
             Record::Joined { number, user, at } => transaction
-                .prepare_cached("INSERT INTO queue_place (event_id, number, user_id, joined_at) VALUES (?1, ?2, ?3, ?4)")?
+                .prepare_cached(
+                    "INSERT INTO queue_place (event_id, number, user_id, joined_at) VALUES (?1, ?2, ?3, ?4)",
+                )?
                 .execute(params![event, *number as i64, user.get() as i64, at.as_millis()])?,
             Record::Entered { number, admission } => transaction
                 .prepare_cached(

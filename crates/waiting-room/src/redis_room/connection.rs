@@ -39,8 +39,7 @@ impl std::fmt::Debug for State {
 
 impl Connection {
     pub(super) fn new(url: &str) -> Result<Self, Error> {
-        let client =
-            Client::open(url).map_err(|error| Error::Unavailable(format!("`server.redis_url`: {error}")))?;
+        let client = Client::open(url).map_err(|error| Error::Unavailable(format!("`server.redis_url`: {error}")))?;
         Ok(Self { client, state: Mutex::default(), round_trips: AtomicU64::new(0) })
     }
 

@@ -13,7 +13,7 @@ local waiter_ttl, ready_ttl = tonumber(ARGV[11]), tonumber(ARGV[12])
 local test_clock = tonumber(ARGV[13])
 
 local SLICE = 500           -- looked at together
-local CLEARED_MAX = 10000   -- in one run, so that Redis never stops for long
+local WORK_MAX = 10000     -- in one run, so that Redis never stops for long
 local KEPT = 86400000       -- how long keys stay that nobody uses, beyond what is in them
 local STEP, STEPS = 5000, 12 -- as in `rate.rs`
 
@@ -34,6 +34,7 @@ if not now then
     now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 -- Should the clock be set back, time stands still until it has caught up.
+local clock = now
 now = math.max(now, at)
 
 -- Who is ready: until when, and until when they would wait if they were not.
@@ -83,11 +84,44 @@ local function drop_waiter(who)
     moved = true
 end
 
--- Ends what time has ended, in the order of those moments up to `now`. Those who are not ready cannot make anybody else ready by
--- losing their places, so they go many at a time. False if there was too much.
+local gone = {}
+
+local function flush_gone()
+    if #gone == 0 then return end
+    redis.call('ZREM', LINE, unpack(gone))
+    redis.call('ZREM', DUE, unpack(gone))
+    waiting, moved = waiting - #gone, true
+    gone = {}
+end
+
+-- Ends the time of those waiters, who are in the order of their deadlines: { who, when, who, when … }. Those who are not
+-- ready make nobody else ready by losing their places, so they go many at a time. Whoever becomes ready on the way gets a new
+-- deadline, so it stops at the first that might come after that one. Says how much work it was.
+local function drop_due(due)
+    local work, new_deadline = 0, math.huge
+    for i = 1, #due, 2 do
+        local who, deadline = due[i], tonumber(due[i + 1])
+        if deadline > new_deadline then break end
+        at = math.max(at, deadline)
+        if redis.call('HEXISTS', READY, who) == 1 then
+            flush_gone()
+            drop_waiter(who)
+            settle()
+            new_deadline = math.min(new_deadline, at + ready_ttl)
+            work = work + 5
+        else
+            gone[#gone + 1] = who
+            work = work + 1
+        end
+    end
+    flush_gone()
+    return work
+end
+
+-- Ends what time has ended, in the order of those moments up to `now`. False if that was too much for one run.
 local function advance()
-    local cleared = 0
-    while cleared < CLEARED_MAX do
+    local work = 0
+    while work < WORK_MAX do
         -- The next moment at which something other than a waiter's time ends.
         local horizon, is_due = now, false
         local entry = redis.call('ZRANGE', INSIDE, 0, 0, 'WITHSCORES')
@@ -99,32 +133,12 @@ local function advance()
         end
         local due = redis.call('ZRANGEBYSCORE', DUE, '-inf', text(horizon), 'WITHSCORES', 'LIMIT', 0, SLICE)
         if #due > 0 then
-            local who = {}
-            for i = 1, #due, 2 do who[#who + 1] = due[i] end
-            local are_ready = redis.call('HMGET', READY, unpack(who))
-            local gone = {}
-            for i = 1, #who do
-                if are_ready[i] then break end
-                gone[i] = who[i]
-            end
-            if #gone > 0 then
-                redis.call('ZREM', LINE, unpack(gone))
-                redis.call('ZREM', DUE, unpack(gone))
-                waiting, moved = waiting - #gone, true
-                at = math.max(at, tonumber(due[2 * #gone]))
-                cleared = cleared + #gone
-            end
-            if #gone < #who then
-                at = math.max(at, tonumber(due[2 * #gone + 2]))
-                drop_waiter(who[#gone + 1])
-                settle()
-                cleared = cleared + 1
-            end
+            work = work + drop_due(due)
         elseif is_due then
             at = math.max(at, horizon)
             redis.call('ZREMRANGEBYSCORE', INSIDE, '-inf', text(horizon))
             local left = redis.call('ZCARD', INSIDE)
-            cleared = cleared + inside - left
+            work = work + 5 * (inside - left) + 1
             inside = left
             settle()
         else
@@ -159,8 +173,9 @@ end
 
 local function write_entry(entry_id, entered_at, expires_at)
     redis.call('ZADD', INSIDE, expires_at, user)
-    -- A test's time is not that of Redis.
-    redis.call('SET', ENTRY, entry_id .. ' ' .. text(entered_at), 'PX', test_clock and KEPT or text(expires_at - at))
+    -- Goes away with the entry. A test's time is not that of Redis.
+    local left = test_clock and KEPT or expires_at - clock
+    redis.call('SET', ENTRY, entry_id .. ' ' .. text(entered_at), 'PX', text(left))
 end
 
 local function drop_entry()

@@ -165,7 +165,11 @@ async fn who_is_not_heard_of_loses_the_place_and_blocks_nobody() {
         door.join(3).await;
         door.wait(1);
         assert_eq!(door.standing(1).await, "gone", "{kind:?}");
-        assert_eq!((door.standing(2).await, door.standing(3).await), ("waiting 0".into(), "waiting 1".into()), "{kind:?}");
+        assert_eq!(
+            (door.standing(2).await, door.standing(3).await),
+            ("waiting 0".into(), "waiting 1".into()),
+            "{kind:?}"
+        );
         let back = door.join(1).await;
         assert_eq!((back.new, back.view.rank), (true, 2), "at the end: {kind:?}");
     }
@@ -183,7 +187,11 @@ async fn while_paused_nobody_is_ready_and_those_inside_stay() {
         assert!(matches!(door.enter(2).await, Err(Refusal::NotYourTurn(_))), "{kind:?}");
         assert!(door.join(3).await.new, "joins go on: {kind:?}");
         door.wait(100);
-        assert_eq!((door.standing(1).await, door.standing(2).await), ("entered".into(), "waiting 0".into()), "{kind:?}");
+        assert_eq!(
+            (door.standing(1).await, door.standing(2).await),
+            ("entered".into(), "waiting 0".into()),
+            "{kind:?}"
+        );
         door.configure(|settings| settings.paused = false).await;
         let until = door.now() + Span::from_secs(60);
         assert_eq!(door.poll(2).await.unwrap().status, Status::Ready { until }, "a whole ready_ttl: {kind:?}");
@@ -217,7 +225,11 @@ async fn lowering_the_limit_evicts_nobody() {
         }
         door.configure(|settings| settings.max_concurrent = 2).await;
         assert_eq!(door.counts().await, (3, 0, 3), "{kind:?}");
-        assert_eq!((door.standing(1).await, door.standing(4).await), ("entered".into(), "waiting 0".into()), "{kind:?}");
+        assert_eq!(
+            (door.standing(1).await, door.standing(4).await),
+            ("entered".into(), "waiting 0".into()),
+            "{kind:?}"
+        );
         door.leave(1).await;
         assert_eq!(door.counts().await, (3, 0, 2), "{kind:?}");
         door.leave(2).await;

@@ -61,7 +61,7 @@ async fn what_cannot_be_written_is_not_answered_and_did_not_happen() {
     let refused = room.poll(EVENT, &space(1), user(1)).await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "also polls: {refused:?}");
     journal.is_broken.store(false, Ordering::SeqCst);
-    let back = eventually(|| room.poll(EVENT, &space(1), user(2))).await;
+    let back = eventually(async || room.poll(EVENT, &space(1), user(2)).await).await;
     assert!(back.is_err(), "the second never joined: {back:?}");
     assert_eq!(room.poll(EVENT, &space(1), user(1)).await.unwrap().unwrap().rank, 0);
     assert_eq!(room.join(EVENT, &space(1), user(3)).await.unwrap().view.rank, 1);
@@ -102,14 +102,14 @@ async fn a_database_that_crashes_and_comes_back_has_lost_nothing_that_was_answer
     let refused = room.join(EVENT, &space(2), user(11)).await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
     server.restart().unwrap();
-    let again = eventually(|| room.enter(EVENT, &space(2), user(1))).await.unwrap();
+    let again = eventually(async || room.enter(EVENT, &space(2), user(1)).await).await.unwrap();
     assert_eq!(again.entry, entry);
     for number in 2..=10 {
         assert_eq!(room.poll(EVENT, &space(2), user(number)).await.unwrap().unwrap().rank, number - 2);
     }
 }
 
-async fn eventually<T, F: Future<Output = Result<T, Error>>>(mut ask: impl FnMut() -> F) -> T {
+async fn eventually<T>(ask: impl AsyncFn() -> Result<T, Error>) -> T {
     for _ in 0..200 {
         match ask().await {
             Ok(answer) => return answer,

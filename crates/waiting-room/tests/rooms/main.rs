@@ -6,6 +6,7 @@ mod contract;
 mod failing;
 mod million;
 mod model;
+mod pure;
 mod races;
 mod redis;
 mod restart;

@@ -53,7 +53,10 @@ fn a_million_who_stopped_polling_are_gone_with_the_next_call() {
         room.take_records();
     }
     let later = start + Span::from_secs(310);
-    assert_eq!(room.join(user(PEOPLE + 1), later).0.standing, Standing::Ready { rank: 0, until: later + Span::from_secs(60) });
+    assert_eq!(
+        room.join(user(PEOPLE + 1), later).0.standing,
+        Standing::Ready { rank: 0, until: later + Span::from_secs(60) }
+    );
     let stats = room.stats(later);
     assert_eq!((stats.waiting, stats.ready, stats.entered), (0, 1, 0));
 }

@@ -116,7 +116,7 @@ fn history(seed: u64) {
         now = now + Span::from_millis(random.below(pace) as i64);
         naive.advance(now);
         let who = user(1 + random.below(12));
-        let seen = match random.below(20) {
+        let told = match random.below(20) {
             0..6 => {
                 naive.join(who);
                 look(Some(room.join(who, now).0.standing))
@@ -160,7 +160,7 @@ fn history(seed: u64) {
             }
             _ => naive.look(who),
         };
-        assert_eq!(naive.look(who), seen, "seed {seed}, step {step}");
+        assert_eq!(naive.look(who), told, "seed {seed}, step {step}");
         check_counts(&mut room, &naive, now, seed);
     }
 }

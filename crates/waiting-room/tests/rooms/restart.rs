@@ -118,7 +118,8 @@ async fn a_second_server_is_refused() {
 #[tokio::test]
 async fn a_file_of_something_else_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("queue.db"), "not a database, but long enough to be looked at".repeat(50)).unwrap();
+    std::fs::write(directory.path().join("queue.db"), "not a database, but long enough to be looked at".repeat(50))
+        .unwrap();
     let opened = InProcess::open(SqliteJournal::new(directory.path()), options(Timings::default(), clock())).await;
     assert!(matches!(opened, Err(Error::Damaged(_))), "{opened:?}");
 }

@@ -1,24 +1,20 @@
 //! A room of each kind, with a clock that the test sets.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
-use async_trait::async_trait;
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
 use holdfast_core::time::Span;
 use holdfast_engine::{Clock, ManualClock};
 use holdfast_testkit::{TestDatabase, postgres, redis};
-use holdfast_waiting_room::in_process::IdSource;
-use holdfast_waiting_room::room::Tried;
-use holdfast_waiting_room::view::Standing;
 use holdfast_waiting_room::{
-    Change, Entered, Entry, Error, EventId, EventSettings, InProcess, Joined, Key, Keys, Options, PostgresJournal,
-    RedisOptions, RedisRoom, Refusal, Room, SqliteJournal, Stats, Status, Timings, View, WaitingRoom,
+    Entered, Entry, EventId, EventSettings, IdSource, InProcess, Joined, Key, Keys, Options, PostgresJournal,
+    RedisOptions, RedisRoom, Refusal, SqliteJournal, Stats, Status, Timings, View, WaitingRoom,
 };
 use tempfile::TempDir;
-use tokio::sync::broadcast;
+
+use crate::pure::Pure;
 
 pub(crate) const START: i64 = 1_800_000_000_000;
 pub(crate) const EVENT: EventId = EventId(7);
@@ -57,7 +53,7 @@ impl Place {
     pub(crate) async fn open(&self, timings: Timings, clock: Arc<ManualClock>) -> Arc<dyn WaitingRoom> {
         let options = Options { timings, keys: Arc::new(keys()), clock: clock.clone(), ids: ids() };
         match self {
-            Self::Nowhere => Arc::new(Pure { options, rooms: Mutex::default(), changes: broadcast::Sender::new(16) }),
+            Self::Nowhere => Arc::new(Pure::new(options)),
             Self::Directory(directory) => {
                 let journal = SqliteJournal::new(directory.path()).without_sync();
                 Arc::new(InProcess::open(journal, options).await.unwrap())
@@ -208,98 +204,6 @@ impl Door {
                 "entered".into()
             }
         }
-    }
-}
-
-/// The rules themselves, with nothing around them.
-struct Pure {
-    options: Options,
-    rooms: Mutex<HashMap<EventId, Room>>,
-    changes: broadcast::Sender<Change>,
-}
-
-impl Pure {
-    fn with<T>(
-        &self,
-        event: EventId,
-        settings: &EventSettings,
-        act: impl FnOnce(&mut Room, Timestamp) -> T,
-    ) -> Result<T, Error> {
-        let mut rooms = self.rooms.lock().unwrap();
-        let room = rooms.entry(event).or_insert_with(|| Room::new(self.options.timings));
-        let now = self.options.clock.now();
-        room.configure(settings, now);
-        let answer = act(room, now);
-        room.take_records();
-        Ok(answer)
-    }
-
-    fn view(&self, event: EventId, user: UserId, sight: &holdfast_waiting_room::view::Sight) -> View {
-        View::new(&self.options.keys, &self.options.timings, event, user, sight)
-    }
-}
-
-#[async_trait]
-impl WaitingRoom for Pure {
-    async fn join(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Joined, Error> {
-        let (sight, new) = self.with(event, settings, |room, now| room.join(user, now))?;
-        Ok(Joined { view: self.view(event, user, &sight), new })
-    }
-
-    async fn poll(
-        &self,
-        event: EventId,
-        settings: &EventSettings,
-        user: UserId,
-    ) -> Result<Result<View, Refusal>, Error> {
-        let sight = self.with(event, settings, |room, now| room.poll(user, now))?;
-        Ok(sight.map(|sight| self.view(event, user, &sight)).ok_or(Refusal::NotInQueue))
-    }
-
-    async fn enter(
-        &self,
-        event: EventId,
-        settings: &EventSettings,
-        user: UserId,
-    ) -> Result<Result<Entered, Refusal>, Error> {
-        let id = (self.options.ids)();
-        Ok(match self.with(event, settings, |room, now| room.enter(user, id, now))? {
-            Tried::Entered { sight, first } => {
-                let Standing::Entered(admission) = sight.standing else { panic!("{sight:?}") };
-                Ok(Entered { entry: Entry::sign(&self.options.keys, event, user, admission), first })
-            }
-            Tried::NotYet(sight) => Err(Refusal::NotYourTurn(self.view(event, user, &sight))),
-            Tried::NotInQueue => Err(Refusal::NotInQueue),
-        })
-    }
-
-    async fn leave(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<bool, Error> {
-        self.with(event, settings, |room, now| room.leave(user, now))
-    }
-
-    async fn give_back(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<bool, Error> {
-        self.with(event, settings, |room, now| room.give_back(user, now))
-    }
-
-    async fn entry(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Option<Entry>, Error> {
-        let admission = self.with(event, settings, |room, now| room.entry(user, now))?;
-        Ok(admission.map(|admission| Entry::sign(&self.options.keys, event, user, admission)))
-    }
-
-    async fn configure(&self, event: EventId, settings: &EventSettings) -> Result<(), Error> {
-        self.with(event, settings, |_, _| ())
-    }
-
-    async fn stats(&self, event: EventId, settings: &EventSettings) -> Result<Stats, Error> {
-        self.with(event, settings, Room::stats)
-    }
-
-    async fn tidy(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn subscribe(&self) -> broadcast::Receiver<Change> {
-        self.changes.subscribe()
     }
 }
 
