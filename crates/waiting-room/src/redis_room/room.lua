@@ -123,15 +123,16 @@ local function advance()
     local work = 0
     while work < WORK_MAX do
         -- The next moment at which something other than a waiter's time ends.
-        local horizon, is_due = now, false
+        local horizon, is_due, exclude = now, false, ''
         local entry = redis.call('ZRANGE', INSIDE, 0, 0, 'WITHSCORES')
         if entry[2] and tonumber(entry[2]) <= horizon then
             horizon, is_due = tonumber(entry[2]), true
         end
         if opens > at and opens <= horizon then
-            horizon, is_due = opens, true
+            -- That moment is not passed before sales have opened, not even by one whose time ends just then.
+            horizon, is_due, exclude = opens, true, '('
         end
-        local due = redis.call('ZRANGEBYSCORE', DUE, '-inf', text(horizon), 'WITHSCORES', 'LIMIT', 0, SLICE)
+        local due = redis.call('ZRANGEBYSCORE', DUE, '-inf', exclude .. text(horizon), 'WITHSCORES', 'LIMIT', 0, SLICE)
         if #due > 0 then
             work = work + drop_due(due)
         elseif is_due then
