@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | [`waiting_room`] | the port that servers use: [`WaitingRoom`] |
 //! | [`room`] | the rules, pure: one event's [`Room`] |
-//! | [`line`](mod@line), `deadlines`, [`rate`] | what a room is made of: order, deadlines, the measured rate of admission |
+//! | `line`, `deadlines`, `rate` | what a room is made of: order, deadlines, the measured rate of admission |
 //! | [`view`] | what a person is told: rank, estimated wait, when to poll again |
 //! | [`token`] | signed proofs of an entry |
 //! | [`in_process`] | rooms in memory, each fact durable before it is answered |
@@ -20,8 +20,8 @@
 mod deadlines;
 pub mod in_process;
 pub mod journal;
-pub mod line;
-pub mod rate;
+mod line;
+mod rate;
 pub mod redis_room;
 pub mod room;
 pub mod settings;

@@ -8,7 +8,7 @@
 const SLOTS_MIN: usize = 64;
 
 #[derive(Clone, Debug)]
-pub struct Line<T> {
+pub(crate) struct Line<T> {
     /// In the order of numbers.
     slots: Vec<Slot<T>>,
     /// A Fenwick tree over the slots, one-based: `tree[i - 1]` counts the people in the slots `i - lowbit(i) .. i`.
@@ -30,26 +30,21 @@ impl<T> Default for Line<T> {
 }
 
 impl<T> Line<T> {
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The number that whoever comes next will get.
-    pub fn next_number(&self) -> u64 {
-        self.next
-    }
-
     /// No number up to this one is given again.
-    pub fn skip_to(&mut self, number: u64) {
+    pub(crate) fn skip_to(&mut self, number: u64) {
         self.next = self.next.max(number + 1);
     }
 
     /// Joins at the end.
-    pub fn push(&mut self, person: T) -> u64 {
+    pub(crate) fn push(&mut self, person: T) -> u64 {
         let number = self.next;
         self.next += 1;
         self.slots.push(Slot { number, person: Some(person) });
@@ -64,16 +59,16 @@ impl<T> Line<T> {
         number
     }
 
-    pub fn get(&self, number: u64) -> Option<&T> {
+    pub(crate) fn get(&self, number: u64) -> Option<&T> {
         self.slots[self.slot(number)?].person.as_ref()
     }
 
-    pub fn get_mut(&mut self, number: u64) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut T> {
         let slot = self.slot(number)?;
         self.slots[slot].person.as_mut()
     }
 
-    pub fn remove(&mut self, number: u64) -> Option<T> {
+    pub(crate) fn remove(&mut self, number: u64) -> Option<T> {
         let slot = self.slot(number)?;
         let person = self.slots[slot].person.take()?;
         self.len -= 1;
@@ -89,7 +84,7 @@ impl<T> Line<T> {
     }
 
     /// How many stand in front of that number.
-    pub fn rank(&self, number: u64) -> usize {
+    pub(crate) fn rank(&self, number: u64) -> usize {
         let mut at = self.slots.partition_point(|slot| slot.number < number);
         let mut count = 0;
         while at > 0 {
@@ -100,7 +95,7 @@ impl<T> Line<T> {
     }
 
     /// The number of the one who has `rank` others in front.
-    pub fn nth(&self, rank: usize) -> Option<u64> {
+    pub(crate) fn nth(&self, rank: usize) -> Option<u64> {
         if rank >= self.len {
             return None;
         }
@@ -119,7 +114,7 @@ impl<T> Line<T> {
     }
 
     /// In order, with their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         self.slots.iter().filter_map(|slot| Some((slot.number, slot.person.as_ref()?)))
     }
 

@@ -9,13 +9,13 @@ const STEP_MILLIS: i64 = 5_000;
 const STEPS: i64 = 12;
 
 #[derive(Clone, Debug, Default)]
-pub struct Rate {
+pub(crate) struct Rate {
     /// (step, how many), oldest first, at most [`STEPS`] of them.
     counts: VecDeque<(i64, u64)>,
 }
 
 impl Rate {
-    pub fn count(&mut self, at: Timestamp) {
+    pub(crate) fn count(&mut self, at: Timestamp) {
         let step = step(at);
         self.counts.retain(|(counted, _)| *counted > step - STEPS);
         match self.counts.back_mut() {
@@ -25,7 +25,7 @@ impl Rate {
     }
 
     /// Admitted in the last minute: in the present step and the eleven before it.
-    pub fn per_minute(&self, now: Timestamp) -> u64 {
+    pub(crate) fn per_minute(&self, now: Timestamp) -> u64 {
         let first = step(now) - STEPS;
         self.counts.iter().filter(|(step, _)| *step > first).map(|(_, count)| count).sum()
     }

@@ -278,13 +278,15 @@ if not is_through then return {} end
 local answer = { tostring(done), '', text(at), text(waiting - ready), text(ready), text(inside), text(max),
     paused and '1' or '0', text(opens), text(admitted_per_minute()) }
 if what == 'configure' or what == 'stats' then return answer end
-local entry_id, entered_at, expires_at = entry()
-local rank = not entry_id and redis.call('ZRANK', LINE, user)
-if entry_id then
-    answer[2], answer[11], answer[12], answer[13] = 'entered', entry_id, text(entered_at), text(expires_at)
-elseif rank then
+local rank = redis.call('ZRANK', LINE, user)
+if rank then
     local ready_until = ready_of(user)
     answer[2], answer[11] = ready_until and 'ready' or 'waiting', text(rank)
     if ready_until then answer[12] = text(ready_until) end
+    return answer
+end
+local entry_id, entered_at, expires_at = entry()
+if entry_id then
+    answer[2], answer[11], answer[12], answer[13] = 'entered', entry_id, text(entered_at), text(expires_at)
 end
 return answer

@@ -4,6 +4,7 @@
 mod conformance;
 mod contract;
 mod failing;
+mod killed;
 mod million;
 mod model;
 mod pure;
