@@ -1,0 +1,190 @@
+//! The journal of one server that keeps its rows in PostgreSQL. An advisory lock keeps a second server out; it hangs on the
+//! connection that writes, so whoever can write is the only one who can.
+
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, Config, NoTls};
+
+use super::{Journal, Record, Row, damaged, row};
+use crate::settings::EventId;
+use crate::waiting_room::Error;
+
+const CONNECT_WITHIN: Duration = Duration::from_secs(1);
+/// Longer than this nobody waits for an answer.
+const WRITE_WITHIN: Duration = Duration::from_secs(3);
+const LOAD_WITHIN: Duration = Duration::from_mins(1);
+/// The other machine is gone if it does not acknowledge what was sent.
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
+/// How often a new server tries to get the lock of one that is just ending.
+const LOCK_TRIES: usize = 50;
+const LOCK_AGAIN_AFTER: Duration = Duration::from_millis(20);
+
+/// One at a time: servers that start together would get in each other's way even with IF NOT EXISTS.
+const LOCK: &str = "SELECT pg_try_advisory_lock(1215063110, 3)";
+
+const SCHEMA: &str = "
+CREATE TABLE IF NOT EXISTS queue_place (
+    event_id   bigint NOT NULL,
+    number     bigint NOT NULL CONSTRAINT queue_place_number CHECK (number > 0),
+    user_id    bigint NOT NULL,
+    -- Milliseconds since 1970, as the room counts them.
+    joined_at  bigint NOT NULL,
+    entry_id   bytea,
+    entered_at bigint,
+    expires_at bigint,
+    CONSTRAINT queue_place_pk PRIMARY KEY (event_id, number),
+    CONSTRAINT queue_place_entry
+        CHECK ((entry_id IS NULL) = (entered_at IS NULL) AND (entry_id IS NULL) = (expires_at IS NULL))
+)";
+
+const READ: &str = "SELECT event_id, number, user_id, joined_at, entry_id, entered_at, expires_at
+    FROM queue_place ORDER BY event_id, number";
+
+const JOINED: &str = "INSERT INTO queue_place (event_id, number, user_id, joined_at)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])";
+const ENTERED: &str =
+    "UPDATE queue_place SET entry_id = new.entry_id, entered_at = new.entered_at, expires_at = new.expires_at
+    FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[])
+        AS new (event_id, number, entry_id, entered_at, expires_at)
+    WHERE queue_place.event_id = new.event_id AND queue_place.number = new.number";
+const ENDED: &str = "DELETE FROM queue_place USING unnest($1::bigint[], $2::bigint[]) AS old (event_id, number)
+    WHERE queue_place.event_id = old.event_id AND queue_place.number = old.number";
+
+pub struct PostgresJournal {
+    config: Config,
+    /// Drives the connection while it is used, on the thread that uses it.
+    runtime: Option<Runtime>,
+    client: Option<Client>,
+}
+
+impl std::fmt::Debug for PostgresJournal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The address may hold a password.
+        f.debug_struct("PostgresJournal").finish_non_exhaustive()
+    }
+}
+
+impl PostgresJournal {
+    /// Connects when it is first read, and makes its table if there is none.
+    pub fn new(url: &str) -> Result<Self, Error> {
+        let mut config: Config = url.parse().map_err(|error| away(&error))?;
+        config.connect_timeout(CONNECT_WITHIN).tcp_user_timeout(TCP_USER_TIMEOUT);
+        if config.get_application_name().is_none() {
+            config.application_name("holdfast waiting room");
+        }
+        // Found by key, whatever the planner thinks of an empty table.
+        let own = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off \
+            -c enable_mergejoin=off -c jit=off -c tcp_user_timeout=8000 -c tcp_keepalives_idle=5 \
+            -c idle_in_transaction_session_timeout=5000";
+        config.options(format!("{} {own}", config.get_options().unwrap_or_default()));
+        Ok(Self { config, runtime: None, client: None })
+    }
+}
+
+impl Journal for PostgresJournal {
+    fn load(&mut self) -> Result<Vec<Row>, Error> {
+        // With the old connection goes the lock.
+        self.client = None;
+        self.runtime = None;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Error::Unavailable(error.to_string()))?;
+        let loading = async { tokio::time::timeout(LOAD_WITHIN, load(&self.config)).await };
+        let loaded = runtime.block_on(loading).unwrap_or_else(|_| Err(too_slow()));
+        let (client, rows) = loaded?;
+        (self.runtime, self.client) = (Some(runtime), Some(client));
+        Ok(rows)
+    }
+
+    fn append(&mut self, records: &[(EventId, Record)]) -> Result<(), Error> {
+        let (Some(runtime), Some(client)) = (&self.runtime, &mut self.client) else {
+            return Err(Error::Unavailable("not connected to PostgreSQL".into()));
+        };
+        let writing = async { tokio::time::timeout(WRITE_WITHIN, write(client, records)).await };
+        runtime.block_on(writing).unwrap_or_else(|_| Err(too_slow()))
+    }
+}
+
+async fn load(config: &Config) -> Result<(Client, Vec<Row>), Error> {
+    let (client, connection) = config.connect(NoTls).await.map_err(|error| away(&error))?;
+    tokio::spawn(connection);
+    let mut tries = 0;
+    while !client.query_one(LOCK, &[]).await.map_err(|error| away(&error))?.get::<_, bool>(0) {
+        tries += 1;
+        if tries == LOCK_TRIES {
+            return Err(Error::InUse("to run several servers on one database set `server.redis_url`".into()));
+        }
+        tokio::time::sleep(LOCK_AGAIN_AFTER).await;
+    }
+    client.batch_execute(SCHEMA).await.map_err(|error| away(&error))?;
+    let mut rows = Vec::new();
+    for columns in client.query(READ, &[]).await.map_err(|error| away(&error))? {
+        let entry = (columns.get(4), columns.get(5), columns.get(6));
+        rows.push(row(columns.get(0), columns.get(1), columns.get(2), columns.get(3), entry)?);
+    }
+    Ok((client, rows))
+}
+
+/// By kind: numbers are not used twice, so what happened to one place is always made, filled in and deleted in this order.
+async fn write(client: &mut Client, records: &[(EventId, Record)]) -> Result<(), Error> {
+    let mut joined = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut entered = std::collections::BTreeMap::new();
+    let mut ended = (Vec::new(), Vec::new());
+    for (event, record) in records {
+        let event = event.0 as i64;
+        match record {
+            Record::Joined { number, user, at } => {
+                joined.0.push(event);
+                joined.1.push(*number as i64);
+                joined.2.push(user.get() as i64);
+                joined.3.push(at.as_millis());
+            }
+            // The last one counts.
+            Record::Entered { number, admission } => drop(entered.insert((event, *number as i64), *admission)),
+            Record::Ended { number } => {
+                ended.0.push(event);
+                ended.1.push(*number as i64);
+            }
+        }
+    }
+    let (events, numbers): (Vec<i64>, Vec<i64>) = entered.keys().copied().unzip();
+    let ids: Vec<Vec<u8>> = entered.values().map(|admission| admission.id.to_vec()).collect();
+    let entered_at: Vec<i64> = entered.values().map(|admission| admission.entered_at.as_millis()).collect();
+    let expires_at: Vec<i64> = entered.values().map(|admission| admission.expires_at.as_millis()).collect();
+
+    let transaction = client.transaction().await.map_err(|error| away(&error))?;
+    let mut expected = 0;
+    let mut changed = 0;
+    if !joined.0.is_empty() {
+        expected += joined.0.len();
+        changed += transaction
+            .execute(JOINED, &[&joined.0, &joined.1, &joined.2, &joined.3])
+            .await
+            .map_err(|error| away(&error))?;
+    }
+    if !events.is_empty() {
+        expected += events.len();
+        changed += transaction
+            .execute(ENTERED, &[&events, &numbers, &ids, &entered_at, &expires_at])
+            .await
+            .map_err(|error| away(&error))?;
+    }
+    if !ended.0.is_empty() {
+        expected += ended.0.len();
+        changed += transaction.execute(ENDED, &[&ended.0, &ended.1]).await.map_err(|error| away(&error))?;
+    }
+    if changed != expected as u64 {
+        return Err(damaged(format!("{expected} rows should have changed, {changed} did")));
+    }
+    transaction.commit().await.map_err(|error| away(&error))
+}
+
+fn too_slow() -> Error {
+    Error::Unavailable("PostgreSQL takes too long".into())
+}
+
+/// The error and what caused it, in one line.
+fn away(error: &tokio_postgres::Error) -> Error {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    Error::Unavailable(format!("PostgreSQL: {error}{}", cause.unwrap_or_default()))
+}

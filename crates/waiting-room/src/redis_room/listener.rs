@@ -1,0 +1,78 @@
+//! Hears what the script tells, whatever server ran it, and passes it on. Best effort: what is said while the connection is
+//! gone is not heard.
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use holdfast_core::Timestamp;
+use holdfast_core::id::UserId;
+use redis::{Client, RedisError};
+use tokio::sync::broadcast;
+use tokio::task::JoinHandle;
+
+use crate::settings::EventId;
+use crate::waiting_room::Change;
+
+const CHANGES_KEPT: usize = 4_096;
+const CONNECT_AGAIN_AFTER: Duration = Duration::from_millis(500);
+
+/// Listens as long as it lives.
+#[derive(Debug)]
+pub(super) struct Listener {
+    changes: broadcast::Sender<Change>,
+    task: JoinHandle<()>,
+}
+
+impl Listener {
+    pub(super) fn start(client: Client, channel: String) -> Self {
+        let changes = broadcast::Sender::new(CHANGES_KEPT);
+        let heard = changes.clone();
+        let task = tokio::spawn(async move {
+            loop {
+                if let Err(error) = listen(&client, &channel, &heard).await {
+                    tracing::warn!(%error, "not listening to Redis; trying again");
+                }
+                tokio::time::sleep(CONNECT_AGAIN_AFTER).await;
+            }
+        });
+        Self { changes, task }
+    }
+
+    pub(super) fn subscribe(&self) -> broadcast::Receiver<Change> {
+        self.changes.subscribe()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn listen(client: &Client, channel: &str, heard: &broadcast::Sender<Change>) -> Result<(), RedisError> {
+    let mut connection = client.get_async_pubsub().await?;
+    connection.subscribe(channel).await?;
+    let mut messages = connection.into_on_message();
+    while let Some(message) = messages.next().await {
+        if let Some(change) = message.get_payload::<String>().ok().as_deref().and_then(read) {
+            // Nobody may be listening.
+            heard.send(change).ok();
+        }
+    }
+    Ok(())
+}
+
+/// `moved EVENT`, or `admitted EVENT USER MILLIS`.
+fn read(message: &str) -> Option<Change> {
+    let mut words = message.split(' ');
+    let what = words.next()?;
+    let event = EventId(words.next()?.parse().ok()?);
+    match what {
+        "moved" => Some(Change::Moved { event }),
+        "admitted" => {
+            let user = UserId::new(words.next()?.parse().ok()?)?;
+            Some(Change::Admitted { event, user, at: Timestamp::from_millis(words.next()?.parse().ok()?) })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,14 @@
+//! The waiting room wherever it is kept: pure, in process on `SQLite` and on PostgreSQL, in Redis.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
+
+mod conformance;
+mod contract;
+mod failing;
+mod killed;
+mod million;
+mod model;
+mod pure;
+mod races;
+mod redis;
+mod restart;
+mod support;
