@@ -16,7 +16,7 @@ use crate::support::{Process, run, verify};
 
 const BUYERS: usize = 24;
 const OPTIONS: usize = 5;
-const PIECES: u32 = 4_000;
+const PIECES: u32 = 1_000_000;
 const PRICE: i64 = 700;
 /// So that what is left over can be told from what is reserved.
 const HOLD_TTL: (&str, &str) = ("HOLDFAST_SHOP_HOLD_TTL", "4s");
@@ -226,7 +226,7 @@ impl Buyer {
     }
 
     async fn pay_and_perhaps_cancel(&mut self, round: usize) {
-        let coupon_code = (round % 5 == 0).then(|| "TEN".to_owned());
+        let coupon_code = round.is_multiple_of(5).then(|| "TEN".to_owned());
         let payment = Payment { coupon_code, ..Payment::default() };
         let order = match self
             .answer(|server| {
