@@ -75,12 +75,12 @@ struct Data {
 
 #[derive(Serialize)]
 struct Reservations {
-    reservations: Vec<Reserved>,
+    reservations: Vec<Line>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Reserved {
+struct Line {
     reservation_id: u64,
     product_option_id: u64,
     product_name: &'static str,
@@ -120,7 +120,7 @@ async fn hold(Json(body): Json<NewHold>) -> (StatusCode, Json<Answer>) {
 }
 
 async fn reserve(Json(body): Json<NamedUser>) -> Json<Data> {
-    let reservation = Reserved {
+    let reservation = Line {
         reservation_id: body.user_id,
         product_option_id: 1,
         product_name: "beans",
