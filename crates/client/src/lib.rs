@@ -18,9 +18,15 @@
 //! Every refusal is an [`Error::Problem`]; match on its `code`.
 
 mod error;
+mod shop;
 mod stay;
 
 pub use error::{Error, Problem};
+pub use shop::{
+    Account, Cart, CartItem, Coupon, DiscountType, InventoryReservation, InventoryReservationStatus, NewCoupon,
+    NewProduct, NewProductOption, Order, OrderItem, OrderReservation, OrderStatus, Payment, Product, ProductOption,
+    ProductOptionChange,
+};
 pub use stay::{
     Availability, BatchLine, Hold, HoldStatus, NewHold, NewRoomType, Night, Reservation, ReservationStatus, RoomType,
     RoomTypeChange,

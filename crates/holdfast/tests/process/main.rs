@@ -4,5 +4,6 @@
 mod cluster;
 mod crash;
 mod running;
+mod shop;
 mod support;
 mod verify;
