@@ -1,5 +1,6 @@
 //! What a command is, and the two ways in which it can stop.
 
+use crate::calendar;
 use crate::rejection::Rejection;
 use crate::rows::Rows;
 use crate::stay;
@@ -87,6 +88,7 @@ pub struct Context<'a> {
 pub struct Limits {
     pub holds_per_user_max: u32,
     pub stay: stay::Limits,
+    pub calendar: calendar::Limits,
 }
 
 /// A decision ends in an outcome, or stops.

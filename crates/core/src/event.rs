@@ -1,5 +1,8 @@
 //! What happened, for those who listen. How an event looks on the wire is the server's business.
 
+use std::sync::Arc;
+
+use crate::calendar::{BlockStatus, RoomId, RoomLock, RoomReservation, SlotStart};
 use crate::id::UserId;
 use crate::stay::{StayHold, StayReservation};
 
@@ -11,6 +14,11 @@ pub enum Event {
     StayHoldReplaced(StayHold),
     StayReservationConfirmed(StayReservation),
     StayReservationCancelled(StayReservation),
+    RoomSlotsLocked(RoomLock),
+    RoomSlotsReleased(RoomLock),
+    RoomSlotsReserved(RoomReservation),
+    RoomSlotsCancelled(RoomReservation),
+    RoomSlotsBlocked { room: RoomId, slots: Arc<[SlotStart]>, status: BlockStatus },
 }
 
 impl Event {
@@ -23,6 +31,9 @@ impl Event {
             Self::StayReservationConfirmed(reservation) | Self::StayReservationCancelled(reservation) => {
                 Some(reservation.user)
             }
+            Self::RoomSlotsLocked(lock) | Self::RoomSlotsReleased(lock) => Some(lock.owner),
+            Self::RoomSlotsReserved(reservation) | Self::RoomSlotsCancelled(reservation) => Some(reservation.user),
+            Self::RoomSlotsBlocked { .. } => None,
         }
     }
 
@@ -30,8 +41,16 @@ impl Event {
     /// are told to whoever listens now.
     pub fn is_durable(&self) -> bool {
         match self {
-            Self::StayHoldPlaced(_) | Self::StayHoldCancelled(_) | Self::StayHoldReplaced(_) => false,
-            Self::StayReservationConfirmed(_) | Self::StayReservationCancelled(_) => true,
+            Self::StayHoldPlaced(_)
+            | Self::StayHoldCancelled(_)
+            | Self::StayHoldReplaced(_)
+            | Self::RoomSlotsLocked(_)
+            | Self::RoomSlotsReleased(_) => false,
+            Self::StayReservationConfirmed(_)
+            | Self::StayReservationCancelled(_)
+            | Self::RoomSlotsReserved(_)
+            | Self::RoomSlotsCancelled(_)
+            | Self::RoomSlotsBlocked { .. } => true,
         }
     }
 }

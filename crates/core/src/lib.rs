@@ -14,9 +14,11 @@
 //! | [`event`] | what happened, for those who listen |
 //! | [`receipt`] | idempotency keys |
 //! | [`stay`] | hotel nights: room types, holds, reservations |
+//! | [`calendar`] | rooms by the hour: slots made ahead, locks, reservations |
 
 pub mod actor;
 pub mod audit;
+pub mod calendar;
 pub mod command;
 pub mod event;
 pub mod hold;
@@ -28,6 +30,8 @@ pub mod rejection;
 pub mod rows;
 pub mod stay;
 pub mod table;
+#[cfg(test)]
+mod testing;
 pub mod text;
 pub mod time;
 pub mod unit;

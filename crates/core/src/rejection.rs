@@ -3,6 +3,7 @@
 
 use jiff::civil::Date;
 
+use crate::calendar::WallTime;
 use crate::time::Timestamp;
 
 /// A refusal. What each one is called on the wire stands in the server's `problem.rs`.
@@ -26,6 +27,15 @@ pub enum Rejection {
     StayReservationNotFound,
     StayReservationAlreadyCancelled,
     StayReservationNotCancellable,
+
+    // Calendar.
+    RoomNotFound,
+    RoomSlotNotFound { date: Date, time: WallTime },
+    SlotNotAvailable { date: Date, time: WallTime },
+    RoomLockNotFound,
+    SlotNotLocked { reservation: Option<u64> },
+    RoomReservationNotFound,
+    RoomReservationAlreadyCancelled,
 }
 
 /// What is wrong with a field of the input.
@@ -34,9 +44,14 @@ pub enum Fault {
     Missing,
     WrongType,
     Malformed,
-    OutOfRange { min: i64, max: i64 },
+    OutOfRange {
+        min: i64,
+        max: i64,
+    },
     Blank,
-    TooLong { max: usize },
+    TooLong {
+        max: usize,
+    },
     ControlCharacter,
     NotADate,
     UnknownTimeZone,
@@ -45,9 +60,23 @@ pub enum Fault {
     NotUuidOrUlid,
     EmptyRange,
     InThePast,
-    TooFarAhead { days_max: u32 },
-    TooManyNights { max: u32 },
-    TooManyItems { max: usize },
+    TooFarAhead {
+        days_max: u32,
+    },
+    TooManyNights {
+        max: u32,
+    },
+    TooManyItems {
+        max: usize,
+    },
+    TooManyDays {
+        max: u32,
+    },
+    NotATime,
+    UnknownCountry,
+    Duplicate,
+    /// It was free to choose until slots were made.
+    CannotChange,
 }
 
 impl Rejection {

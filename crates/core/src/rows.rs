@@ -3,6 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use crate::calendar;
 use crate::command::{Decision, Missing};
 use crate::event::{Event, EventLog};
 use crate::hold::{Decided, TryId};
@@ -37,9 +38,10 @@ pub struct Tables {
     /// How tries to confirm a hold ended. Only there where live and durable rows lie in two stores.
     pub decisions: Table<TryId, Decided>,
     pub stay: stay::Tables,
+    pub calendar: calendar::Tables,
 }
 
-crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay });
+crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, calendar });
 
 impl Row for IdRange {}
 
@@ -52,6 +54,7 @@ impl Rows {
             limits: Table::complete(),
             decisions: Table::complete(),
             stay: stay::Tables::memory(),
+            calendar: calendar::Tables::memory(),
             ..Tables::default()
         })
     }
@@ -66,6 +69,7 @@ impl Rows {
             limits: Table::complete(),
             decisions: Table::complete(),
             stay: stay::Tables::complete(),
+            calendar: calendar::Tables::complete(),
         })
     }
 
@@ -92,12 +96,13 @@ impl Rows {
     /// The live rows of this working set, to be looked up by another one.
     #[must_use]
     pub fn take_live(&mut self) -> Self {
-        let Tables { held, holders, limits, stay, .. } = &mut self.tables;
+        let Tables { held, holders, limits, stay, calendar, .. } = &mut self.tables;
         Self::from(Tables {
             held: std::mem::take(held),
             holders: std::mem::take(holders),
             limits: std::mem::take(limits),
             stay: stay.take_live(),
+            calendar: calendar.take_live(),
             ..Tables::default()
         })
     }
