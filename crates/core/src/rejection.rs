@@ -4,6 +4,7 @@
 use jiff::civil::Date;
 
 use crate::calendar::WallTime;
+use crate::command::Stop;
 use crate::time::Timestamp;
 
 /// A refusal. What each one is called on the wire stands in the server's `problem.rs`.
@@ -28,12 +29,27 @@ pub enum Rejection {
     StayReservationAlreadyCancelled,
     StayReservationNotCancellable,
 
-    // Calendar.
+    // One vertical's own.
+    Calendar(CalendarRejection),
+}
+
+/// What a house with rooms by the hour says no to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CalendarRejection {
     RoomNotFound,
-    RoomSlotNotFound { date: Date, time: WallTime },
-    SlotNotAvailable { date: Date, time: WallTime },
-    RoomLockNotFound,
-    SlotNotLocked { reservation: Option<u64> },
+    SlotNotFound {
+        date: Date,
+        time: WallTime,
+    },
+    SlotNotAvailable {
+        date: Date,
+        time: WallTime,
+    },
+    LockNotFound,
+    /// Unknown, out of time or processed; in that case with what came of it.
+    SlotNotLocked {
+        reservation: Option<u64>,
+    },
     RoomReservationNotFound,
     RoomReservationAlreadyCancelled,
 }
@@ -84,3 +100,20 @@ impl Rejection {
         Self::InvalidInput { field, fault }
     }
 }
+
+macro_rules! of_vertical {
+    ($($vertical:ident($rejection:ident)),+ $(,)?) => { $(
+        impl From<$rejection> for Rejection {
+            fn from(rejection: $rejection) -> Self {
+                Self::$vertical(rejection)
+            }
+        }
+
+        impl From<$rejection> for Stop {
+            fn from(rejection: $rejection) -> Self {
+                Self::Rejected(rejection.into())
+            }
+        }
+    )+ };
+}
+of_vertical!(Calendar(CalendarRejection));

@@ -13,7 +13,7 @@ use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
 use crate::hold::{self, Decided, HoldState, TryId};
 use crate::id::{HoldId, ID_MAX, UserId};
-use crate::rejection::Rejection;
+use crate::rejection::{CalendarRejection, Rejection};
 use crate::rows::Rows;
 use crate::unit::{Holder, Kind};
 
@@ -223,6 +223,6 @@ fn there(rows: &mut Rows, id: SlotId) -> Decision<Slot> {
     Ok(rows.calendar.slots.get(&id)?.copied().ok_or(not_found(id))?)
 }
 
-fn not_found(id: SlotId) -> Rejection {
-    Rejection::RoomSlotNotFound { date: id.start.date(), time: id.start.time() }
+fn not_found(id: SlotId) -> CalendarRejection {
+    CalendarRejection::SlotNotFound { date: id.start.date(), time: id.start.time() }
 }

@@ -8,7 +8,7 @@ use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
 use crate::hold::{self, Decided, HoldState, TryId};
 use crate::id::{HoldId, Sequence};
-use crate::rejection::Rejection;
+use crate::rejection::CalendarRejection;
 use crate::rows::Rows;
 use crate::time::Timestamp;
 
@@ -50,7 +50,7 @@ impl Command for ConfirmLock {
         match rows.decisions.get(&of)? {
             None => {}
             Some(Decided { record: None }) => return Err(Stop::Busy),
-            Some(Decided { record }) => return Err(Rejection::SlotNotLocked { reservation: *record }.into()),
+            Some(Decided { record }) => return Err(CalendarRejection::SlotNotLocked { reservation: *record }.into()),
         }
         let reservation = reserve(rows, &lock, at.now)?;
         rows.decisions.put(of, Decided { record: Some(reservation.id.get()) });

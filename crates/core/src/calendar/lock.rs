@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::hold::{self, Claim, Hold, HoldState, Status};
 use crate::id::{HoldId, UserId};
 use crate::money::Currency;
-use crate::rejection::{Fault, Rejection};
+use crate::rejection::{CalendarRejection, Fault, Rejection};
 use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::{Span, Timestamp};
@@ -249,7 +249,7 @@ impl Command for ReleaseLock {
 
 /// The lock, for one who may see it.
 pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<RoomLock> {
-    let lock = rows.calendar.locks.get(&id)?.cloned().ok_or(Rejection::RoomLockNotFound)?;
+    let lock = rows.calendar.locks.get(&id)?.cloned().ok_or(CalendarRejection::LockNotFound)?;
     actor.must_own(lock.owner)?;
     Ok(lock)
 }
@@ -284,9 +284,9 @@ pub(super) fn end(rows: &mut Rows, lock: &RoomLock, state: HoldState, now: Times
 
 /// The lock, if it can still be confirmed or released by `actor`; what is derived from it is loaded with it.
 pub(super) fn open_lock(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decision<RoomLock> {
-    let not_locked = |reservation| Err(Rejection::SlotNotLocked { reservation }.into());
+    let not_locked = |reservation| Err(CalendarRejection::SlotNotLocked { reservation }.into());
     let lock = match find(rows, id, actor) {
-        Err(Stop::Rejected(Rejection::RoomLockNotFound)) => return not_locked(None),
+        Err(Stop::Rejected(Rejection::Calendar(CalendarRejection::LockNotFound))) => return not_locked(None),
         found => found?,
     };
     match (lock.status(now), lock.purpose) {

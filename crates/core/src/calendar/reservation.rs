@@ -13,7 +13,7 @@ use crate::command::{Command, Context, Decision, Writes};
 use crate::event::Event;
 use crate::id::{HoldId, UserId, number_id};
 use crate::money::Currency;
-use crate::rejection::Rejection;
+use crate::rejection::CalendarRejection;
 use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
@@ -91,7 +91,7 @@ impl Command for CancelRoomReservation {
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<RoomReservation> {
         let reservation = find(rows, self.id, self.actor)?;
         if reservation.state != RoomReservationState::Confirmed {
-            return Err(Rejection::RoomReservationAlreadyCancelled.into());
+            return Err(CalendarRejection::RoomReservationAlreadyCancelled.into());
         }
         reservation.ids().for_each(|id| rows.calendar.slots.want(&id));
         for id in reservation.ids() {
@@ -118,7 +118,8 @@ pub(super) fn free(rows: &mut Rows, id: SlotId, slot: Slot) {
 
 /// The reservation, for one who may see it.
 pub fn find(rows: &mut Rows, id: RoomReservationId, actor: Actor) -> Decision<RoomReservation> {
-    let reservation = rows.calendar.reservations.get(&id)?.cloned().ok_or(Rejection::RoomReservationNotFound)?;
+    let reservation =
+        rows.calendar.reservations.get(&id)?.cloned().ok_or(CalendarRejection::RoomReservationNotFound)?;
     actor.must_own(reservation.user)?;
     Ok(reservation)
 }

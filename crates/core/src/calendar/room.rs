@@ -9,7 +9,7 @@ use super::wall::{DAY_MINUTES, WallTime, Weekdays};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::id::{Sequence, number_id};
 use crate::money::Currency;
-use crate::rejection::{Fault, Rejection};
+use crate::rejection::{CalendarRejection, Fault, Rejection};
 use crate::rows::Rows;
 use crate::table::Row;
 use crate::text::check_name;
@@ -149,7 +149,7 @@ impl Command for ChangeRoom {
 
 /// The room, or the refusal that there is none.
 pub fn find(rows: &mut Rows, id: RoomId) -> Decision<Room> {
-    Ok(rows.calendar.rooms.get(&id)?.cloned().ok_or(Rejection::RoomNotFound)?)
+    Ok(rows.calendar.rooms.get(&id)?.cloned().ok_or(CalendarRejection::RoomNotFound)?)
 }
 
 /// The unit of the slot that begins `part` minutes after 1970 on the wall.

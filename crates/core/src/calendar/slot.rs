@@ -14,7 +14,7 @@ use crate::command::{Context, Decision, Missing};
 use crate::hold;
 use crate::id::HoldId;
 use crate::money::Currency;
-use crate::rejection::{Fault, Rejection};
+use crate::rejection::{CalendarRejection, Fault, Rejection};
 use crate::rows::Rows;
 use crate::table::{Row, Scan};
 use crate::time::Timestamp;
@@ -216,8 +216,8 @@ impl From<BlockStatus> for SlotState {
     }
 }
 
-pub(super) fn not_available(start: SlotStart) -> Rejection {
-    Rejection::SlotNotAvailable { date: start.date(), time: start.time() }
+pub(super) fn not_available(start: SlotStart) -> CalendarRejection {
+    CalendarRejection::SlotNotAvailable { date: start.date(), time: start.time() }
 }
 
 /// The starts a caller names, in order: some, not too many, each once.
