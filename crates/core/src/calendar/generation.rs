@@ -89,7 +89,8 @@ impl Command for GenerateSlots {
             kept_from: Some(room.kept_from.unwrap_or(today)),
             ..room.clone()
         };
-        if changed != room {
+        // Written with its slots also if it stays as it is: two servers never make slots of one room at the same time.
+        if changed != room || created > 0 {
             rows.calendar.rooms.put(self.room, changed);
         }
         log(rows, at, &room, created, generated_until)?;

@@ -129,6 +129,8 @@ pub(super) fn rebuild_some(
     let mut part = Part::new(room, hours, there?, holidays?, ahead, pending.until);
     part.sort_out(rows, at)?;
     let written = part.write(rows);
+    // Written with its slots although it stays as it is: two servers never make slots of one room at the same time.
+    rows.calendar.rooms.put(room.id, room.clone());
     log(rows, at, room, written.created, part.days.last)?;
 
     let done = part.days.last >= pending.until;
@@ -166,12 +168,15 @@ impl<'a> Part<'a> {
         ahead: DayRange,
         until: Date,
     ) -> Self {
+        let mut old = BTreeMap::new();
+        for (id, _) in &there {
+            *old.entry(id.start.date()).or_insert(0) += 1;
+        }
         let mut days = DayRange { last: ahead.first, ..ahead };
         let mut work = 0;
         for date in ahead.days() {
-            let old = there.iter().filter(|(id, _)| id.start.date() == date).count();
             let new = make_day(room, hours, &holidays, date, &mut Taken::default()).len();
-            work += old.max(new);
+            work += new.max(old.get(&date).copied().unwrap_or(0));
             if work > SLOTS_PER_COMMAND_MAX {
                 break;
             }

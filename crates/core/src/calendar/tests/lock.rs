@@ -153,9 +153,23 @@ fn one_user_has_a_limited_number_of_live_locks() {
     let third = slots_at(TOMORROW, &["11:00"]);
     assert_eq!(lock(&mut world, room, 1, &third), Err(Rejection::TooManyHolds { max: 2 }));
     lock(&mut world, room, 2, &third).expect("others have their own");
+    assert_eq!(lock(&mut world, room, 1, &third), Err(Rejection::TooManyHolds { max: 2 }), "said before any shortage");
     lock(&mut world, room, 1, &slots_at(TOMORROW, &["10:00"])).expect("a lock that is replaced makes room");
     world.wait(Span::from_secs(300));
     lock(&mut world, room, 1, &third).expect("and so does one that has ended");
+}
+
+#[test]
+fn while_holds_are_suspended_nothing_is_locked() {
+    let mut world = world();
+    let room = room(&mut world);
+    let command = lock_command(&world, room, 1, &slots_at(TOMORROW, &["09:00"]));
+    let until = world.now + Span::from_secs(1);
+    let decided = world.step(crate::command::Writes::Live, |rows, at| {
+        rows.suspended_until = Some(until);
+        crate::Command::decide(&command, rows, at)
+    });
+    assert_eq!(decided, Err(Rejection::HoldsSuspended { until }.into()));
 }
 
 #[test]
@@ -197,7 +211,7 @@ fn everything_derived_can_be_made_anew_from_live_locks() {
         .filter(|(_, lock)| lock.is_live(world.now))
         .map(|row| row.1.clone())
         .collect();
-    assert_eq!(live, [kept.clone()]);
+    assert_eq!(live, std::slice::from_ref(&kept));
     for lock in &live {
         let mut rows = crate::Rows::default();
         lock::want_derived(&mut rows, lock);

@@ -1,5 +1,6 @@
 //! The contract of the calendar, sentence by sentence, in a world that is all memory.
 
+mod audits;
 mod availability;
 mod block;
 mod confirm;
