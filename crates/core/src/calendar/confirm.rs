@@ -1,6 +1,6 @@
 //! Turning a lock into a reservation.
 
-use super::lock::{self, Purpose, RoomLock, end, open_lock, want_derived};
+use super::lock::{Purpose, RoomLock, end, find_to_end, open_lock, want_derived};
 use super::reservation::{ReservedSlot, RoomReservation, RoomReservationId, RoomReservationState};
 use super::slot::{Slot, SlotId, SlotState, not_available};
 use crate::actor::Actor;
@@ -43,7 +43,7 @@ impl Command for ConfirmLock {
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<RoomReservation> {
         rows.ids.want(&Sequence::RoomReservation);
-        let lock = lock::find(rows, self.id, self.actor)?;
+        let lock = find_to_end(rows, self.id, self.actor)?;
         assert_eq!((lock.state, lock.attempts), (HoldState::Confirming, attempt), "it was prepared");
         want_slots(rows, &lock);
         let of = TryId { hold: lock.id, attempt };

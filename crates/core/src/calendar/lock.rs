@@ -170,11 +170,12 @@ impl LockSlots {
         }
         let mut own = Vec::new();
         for id in &on_them {
-            let Some(lock) = rows.calendar.locks.get(id)? else { continue };
-            match lock.status(now) {
-                Status::Confirming if lock.owner == self.user => return Err(Stop::Busy),
-                Status::Held if lock.owner == self.user => own.push(lock.clone()),
-                _ => {}
+            // One that is being confirmed is no longer live; its slots are in doubt, and that is noticed there.
+            if let Some(lock) = rows.calendar.locks.get(id)?
+                && lock.owner == self.user
+                && lock.is_live(now)
+            {
+                own.push(lock.clone());
             }
         }
         for lock in &own {
@@ -282,21 +283,27 @@ pub(super) fn end(rows: &mut Rows, lock: &RoomLock, state: HoldState, now: Times
     Ok(())
 }
 
+/// The lock, for one who wants to do something with it: then one that is unknown is simply not locked.
+pub(super) fn find_to_end(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<RoomLock> {
+    match find(rows, id, actor) {
+        Err(Stop::Rejected(Rejection::Calendar(CalendarRejection::LockNotFound))) => {
+            Err(CalendarRejection::SlotNotLocked { reservation: None }.into())
+        }
+        found => found,
+    }
+}
+
 /// The lock, if it can still be confirmed or released by `actor`; what is derived from it is loaded with it.
 pub(super) fn open_lock(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decision<RoomLock> {
-    let not_locked = |reservation| Err(CalendarRejection::SlotNotLocked { reservation }.into());
-    let lock = match find(rows, id, actor) {
-        Err(Stop::Rejected(Rejection::Calendar(CalendarRejection::LockNotFound))) => return not_locked(None),
-        found => found?,
-    };
-    match (lock.status(now), lock.purpose) {
-        (Status::Held, _) => {}
-        (Status::Confirming, _) => return Err(Stop::Busy),
-        (Status::Confirmed { record }, Purpose::Reserve) => return not_locked(Some(record)),
-        (Status::Confirmed { .. } | Status::Expired | Status::Replaced | Status::Cancelled, _) => {
-            return not_locked(None);
+    let lock = find_to_end(rows, id, actor)?;
+    let reservation = match (lock.status(now), lock.purpose) {
+        (Status::Held, _) => {
+            want_derived(rows, &lock);
+            return Ok(lock);
         }
-    }
-    want_derived(rows, &lock);
-    Ok(lock)
+        (Status::Confirming, _) => return Err(Stop::Busy),
+        (Status::Confirmed { record }, Purpose::Reserve) => Some(record),
+        (Status::Confirmed { .. } | Status::Expired | Status::Replaced | Status::Cancelled, _) => None,
+    };
+    Err(CalendarRejection::SlotNotLocked { reservation }.into())
 }

@@ -218,6 +218,18 @@ fn a_try_that_was_given_up_is_not_recorded() {
 }
 
 #[test]
+fn a_lock_that_was_lost_between_its_steps_is_not_locked() {
+    let mut world = world();
+    let room = room(&mut world);
+    let lock = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
+    let command = confirm_command(&lock);
+    let attempt = world.prepare(&command).unwrap();
+    world.memory.calendar.locks = Table::complete();
+    assert_eq!(world.record(&command, attempt), Err(Stop::Rejected(not_locked(None))));
+    world.finish(&command, attempt, None);
+}
+
+#[test]
 fn cancelling_frees_the_slots_once() {
     let mut world = world();
     let room = room(&mut world);

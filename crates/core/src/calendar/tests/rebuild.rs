@@ -47,6 +47,8 @@ fn a_kept_slot_that_becomes_free_outside_the_hours_disappears() {
     assert_eq!(day(&mut world, room, TOMORROW), "09:00R 10:00B 11:00L 12:00L 13:00R 14:00");
     world.run(&CancelRoomReservation { id: reservation.id, actor: Actor::Admin }).unwrap();
     assert_eq!(day(&mut world, room, TOMORROW), "10:00B 11:00L 12:00L 13:00 14:00");
+    let gone = SlotId { room, start: slot_at(TOMORROW, "09:00") };
+    assert!(world.memory.calendar.slots.rows().all(|(id, _)| *id != gone), "not even its row is left");
     assert_eq!(world.run(&UnblockSlots { room, slots: blocked }).unwrap(), []);
     world.run(&ReleaseLock { id: released.id, actor: Actor::Admin }).unwrap();
     assert_eq!(day(&mut world, room, TOMORROW), "12:00L 13:00 14:00");
@@ -85,6 +87,22 @@ fn where_a_lock_was_in_the_way_slots_are_made_later() {
     generate(&mut world, room);
     assert_eq!(day(&mut world, room, TOMORROW), "09:30 10:30");
     assert_eq!(world.memory.calendar.hours.rows().next().unwrap().1.rebuild, None);
+}
+
+#[test]
+fn where_a_lock_was_in_the_way_is_remembered_while_other_days_are_rebuilt() {
+    let mut world = world();
+    let room = world.run(&CreateRoom(RoomDraft { slot_minutes: Some(25), ..draft() })).unwrap().id;
+    set_hours_to_the_end(&mut world, room, "00:00-24:00");
+    lock(&mut world, room, 1, &slots_at(TOMORROW, &["10:00"])).unwrap();
+    let first = set_hours(&mut world, room, "00:10-24:00", &[]).rebuilt;
+    assert!(!first.done);
+    while !world.run(&RebuildSlots { room }).unwrap().done {}
+    assert!(day(&mut world, room, TOMORROW).contains("09:20 10:00L 10:35"));
+    world.wait(Span::from_secs(300));
+    generate(&mut world, room);
+    assert!(day(&mut world, room, TOMORROW).contains("09:20 09:45 10:10 10:35"));
+    assert_eq!(audit(&world), [""; 0]);
 }
 
 #[test]
