@@ -17,9 +17,14 @@
 //!
 //! Every refusal is an [`Error::Problem`]; match on its `code`.
 
+mod calendar;
 mod error;
 mod stay;
 
+pub use calendar::{
+    Generated, Lock, LockedSlot, NewRoom, Room, RoomReservation, Slot, SlotAvailability, SlotAvailabilityResult,
+    SlotStatus,
+};
 pub use error::{Error, Problem};
 pub use stay::{
     Availability, BatchLine, Hold, HoldStatus, NewHold, NewRoomType, Night, Reservation, ReservationStatus, RoomType,

@@ -3,6 +3,9 @@
 
 mod auth;
 mod bad_input;
+mod calendar_locks;
+mod calendar_slots;
+mod calendar_support;
 mod conventions;
 mod documents;
 mod holds;

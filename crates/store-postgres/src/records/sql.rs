@@ -54,13 +54,25 @@ pub(crate) fn reads() -> Vec<&'static str> {
     BY_TABLE.values().copied().flat_map(of_table).chain(confirmed).collect()
 }
 
+/// Tables that are divided by month, and the column that says in which one a row lies.
+const BY_MONTH: &[(&str, &str)] = &[("time_slots", "slot_date")];
+
+/// Makes the months that rows are about to be written to.
+pub(super) const MAKE_MONTHS: &str = "SELECT make_months($1, $2::date[])";
+
+/// Where in the cells of a row of this table its date is, if the table is divided by month.
+pub(super) fn month_at(layout: &Layout) -> Option<usize> {
+    let (_, column) = BY_MONTH.iter().find(|(table, _)| *table == layout.table)?;
+    layout.columns().position(|known| known.name == *column)
+}
+
 /// For connections that write.
 pub(crate) fn writes() -> Vec<&'static str> {
     let of_table = |sql: &'static Sql| {
         let always = [Some(&*sql.insert), Some(&*sql.delete)];
         always.into_iter().chain([sql.update.as_deref(), sql.insert_lines.as_deref()]).flatten()
     };
-    BY_TABLE.values().copied().flat_map(of_table).collect()
+    BY_TABLE.values().copied().flat_map(of_table).chain([MAKE_MONTHS]).collect()
 }
 
 /// For connections of servers that share the database.
