@@ -130,9 +130,9 @@ BEGIN
     END LOOP;
 END $$;
 
--- Drops the oldest month, if all rooms have cleared it and nothing is left in it. Says whether it did. To be called in a
--- transaction that waits for a lock only briefly: it must not get into the way of those who book.
-CREATE FUNCTION drop_cleared_month() RETURNS boolean LANGUAGE plpgsql AS $$
+-- Drops the oldest month, if all rooms have cleared it and nothing is left in it. Says whether it did. Waits for others only
+-- briefly, and then gives up for now: those who book would have to wait behind it.
+CREATE FUNCTION drop_cleared_month() RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '100ms' AS $$
 DECLARE
     part    text;
     is_used boolean;

@@ -122,6 +122,7 @@ async fn the_demo_prints_requests_that_work_as_printed() {
         printed.contains("스탠다드 더블") && printed.contains("\"HELD\"") && printed.contains("\"CONFIRMED\""),
         "{printed}"
     );
+    assert!(printed.contains("\"AVAILABLE\"") && printed.contains("\"RESERVED\""), "{printed}");
 }
 
 #[test]

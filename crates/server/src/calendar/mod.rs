@@ -8,8 +8,10 @@
 //! | [`locks`], [`reservations`] | locking, confirming, releasing, cancelling |
 //! | [`work`] | what takes more than one command |
 //! | [`job`] | what happens by itself, every midnight of a room |
+//! | [`demo`] | some rooms to look at |
 
 pub mod blocks;
+pub mod demo;
 pub mod generation;
 pub mod hours;
 pub mod job;

@@ -3,7 +3,11 @@
 
 mod auth;
 mod bad_input;
+mod calendar_admin;
+mod calendar_job;
 mod calendar_locks;
+mod calendar_races;
+mod calendar_rules;
 mod calendar_slots;
 mod calendar_support;
 mod conventions;
