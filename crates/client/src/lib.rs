@@ -17,10 +17,15 @@
 //!
 //! Every refusal is an [`Error::Problem`]; match on its `code`.
 
+mod calendar;
 mod error;
 mod shop;
 mod stay;
 
+pub use calendar::{
+    Generated, Lock, LockedSlot, NewRoom, Room, RoomReservation, Slot, SlotAvailability, SlotAvailabilityResult,
+    SlotStatus,
+};
 pub use error::{Error, Problem};
 pub use shop::{
     Account, Cart, CartItem, Coupon, DiscountType, InventoryReservation, InventoryReservationStatus, NewCoupon,

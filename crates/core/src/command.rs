@@ -1,5 +1,6 @@
 //! What a command is, and the two ways in which it can stop.
 
+use crate::calendar;
 use crate::rejection::Rejection;
 use crate::rows::Rows;
 use crate::shop;
@@ -90,6 +91,7 @@ pub struct Limits {
     pub holds_per_user_max: u32,
     pub stay: stay::Limits,
     pub shop: shop::Limits,
+    pub calendar: calendar::Limits,
 }
 
 impl Limits {
@@ -98,6 +100,7 @@ impl Limits {
         holds_per_user_max: 50,
         stay: stay::Limits { hold_ttl: Span::from_secs(600) },
         shop: shop::Limits { hold_ttl: Span::from_secs(1_800) },
+        calendar: calendar::Limits { lock_ttl: Span::from_secs(300), days_ahead: 60, keep_days: 92 },
     };
 }
 

@@ -1,5 +1,8 @@
 //! What happened, for those who listen. How an event looks on the wire is the server's business.
 
+use std::sync::Arc;
+
+use crate::calendar::{BlockStatus, RoomId, RoomLock, RoomReservation, SlotStart};
 use crate::id::UserId;
 use crate::shop::{Order, OrderHold};
 use crate::stay::{StayHold, StayReservation};
@@ -17,6 +20,15 @@ pub enum Event {
     OrderReleased(OrderHold),
     OrderPaid(Order),
     OrderCancelled(Order),
+    RoomSlotsLocked(RoomLock),
+    RoomSlotsReleased(RoomLock),
+    RoomSlotsReserved(RoomReservation),
+    RoomSlotsCancelled(RoomReservation),
+    RoomSlotsBlocked {
+        room: RoomId,
+        slots: Arc<[SlotStart]>,
+        status: BlockStatus,
+    },
 }
 
 impl Event {
@@ -31,6 +43,9 @@ impl Event {
             }
             Self::OrderReserved(hold) | Self::OrderReleased(hold) => Some(hold.owner),
             Self::OrderPaid(order) | Self::OrderCancelled(order) => Some(order.user),
+            Self::RoomSlotsLocked(lock) | Self::RoomSlotsReleased(lock) => Some(lock.owner),
+            Self::RoomSlotsReserved(reservation) | Self::RoomSlotsCancelled(reservation) => Some(reservation.user),
+            Self::RoomSlotsBlocked { .. } => None,
         }
     }
 
@@ -42,11 +57,16 @@ impl Event {
             | Self::StayHoldCancelled(_)
             | Self::StayHoldReplaced(_)
             | Self::OrderReserved(_)
-            | Self::OrderReleased(_) => false,
+            | Self::OrderReleased(_)
+            | Self::RoomSlotsLocked(_)
+            | Self::RoomSlotsReleased(_) => false,
             Self::StayReservationConfirmed(_)
             | Self::StayReservationCancelled(_)
             | Self::OrderPaid(_)
-            | Self::OrderCancelled(_) => true,
+            | Self::OrderCancelled(_)
+            | Self::RoomSlotsReserved(_)
+            | Self::RoomSlotsCancelled(_)
+            | Self::RoomSlotsBlocked { .. } => true,
         }
     }
 }

@@ -70,6 +70,9 @@ pub enum Sequence {
     ProductOption,
     InventoryReservation,
     Order,
+    Room,
+    RoomReservation,
+    Generation,
 }
 
 /// The most numbers of one sequence that a command may draw for each unit of its weight: one for each line of the largest

@@ -3,6 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use crate::calendar;
 use crate::command::{Decision, Missing};
 use crate::event::{Event, EventLog};
 use crate::hold::{Decided, TryId};
@@ -40,9 +41,10 @@ pub struct Tables {
     pub decisions: Table<TryId, Decided>,
     pub stay: stay::Tables,
     pub shop: shop::Tables,
+    pub calendar: calendar::Tables,
 }
 
-crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, shop });
+crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, shop, calendar });
 
 impl Row for IdRange {}
 
@@ -56,6 +58,7 @@ impl Rows {
             decisions: Table::complete(),
             stay: stay::Tables::memory(),
             shop: shop::Tables::memory(),
+            calendar: calendar::Tables::memory(),
             ..Tables::default()
         })
     }
@@ -71,6 +74,7 @@ impl Rows {
             decisions: Table::complete(),
             stay: stay::Tables::complete(),
             shop: shop::Tables::complete(),
+            calendar: calendar::Tables::complete(),
         })
     }
 
@@ -97,13 +101,14 @@ impl Rows {
     /// The live rows of this working set, to be looked up by another one.
     #[must_use]
     pub fn take_live(&mut self) -> Self {
-        let Tables { held, holders, limits, stay, shop, .. } = &mut *self.tables;
+        let Tables { held, holders, limits, stay, shop, calendar, .. } = &mut *self.tables;
         Self::from(Tables {
             held: std::mem::take(held),
             holders: std::mem::take(holders),
             limits: std::mem::take(limits),
             stay: stay.take_live(),
             shop: shop.take_live(),
+            calendar: calendar.take_live(),
             ..Tables::default()
         })
     }

@@ -12,13 +12,15 @@ use crate::time::Timestamp;
 pub enum Kind {
     Stay,
     Shop,
+    Room,
 }
 
 impl Kind {
-    pub const ALL: [Self; 2] = [Self::Stay, Self::Shop];
+    pub const ALL: [Self; 3] = [Self::Stay, Self::Shop, Self::Room];
 }
 
-/// A claimable thing: part `part` of resource `resource`. A room type's night is part *date* of that room type.
+/// A claimable thing: part `part` of resource `resource`. A room type's night is part *date* of that room type,
+/// a room's slot is part *start* of that room.
 /// The order is that of kind, resource, part, so that the parts of one resource lie together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Unit {

@@ -11,5 +11,8 @@ pub fn name(sequence: Sequence) -> &'static str {
         Sequence::ProductOption => "product_option",
         Sequence::InventoryReservation => "inventory_reservation",
         Sequence::Order => "orders",
+        Sequence::Room => "room",
+        Sequence::RoomReservation => "room_reservation",
+        Sequence::Generation => "slot_generation_log",
     }
 }

@@ -5,6 +5,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
+use holdfast_core::calendar::confirm::SettleLock;
+use holdfast_core::receipt::{self, KeepAnswer};
 use holdfast_core::shop::payment::SettleOrder;
 use holdfast_core::stay::hold::SettleHold;
 use holdfast_core::unit::Kind;
@@ -14,8 +16,9 @@ use holdfast_engine::{Answer, Engine, Once, Store};
 use holdfast_records::{List, Record};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::calendar;
 use crate::caller::{Auth, Caller};
 use crate::config::Config;
 use crate::ids::IdMaker;
@@ -38,6 +41,8 @@ struct Shared {
     metrics: PrometheusHandle,
     request_seconds: metrics::Histogram,
     stopping: watch::Sender<bool>,
+    /// Who may make many slots at once.
+    generations: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -75,6 +80,8 @@ const TIDY_EVERY: Duration = Duration::from_mins(1);
 const RESOLVE_EVERY: Duration = Duration::from_secs(1);
 /// How often to look for what other servers have committed.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
+/// How many requests may be making slots in the background.
+const GENERATIONS_AT_ONCE_MAX: usize = 4;
 const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
 impl App {
@@ -92,9 +99,11 @@ impl App {
             request_seconds: metrics::histogram!("holdfast_http_request_seconds"),
             metrics,
             stopping: watch::Sender::new(false),
+            generations: Arc::new(Semaphore::new(GENERATIONS_AT_ONCE_MAX)),
         };
         let app = Self { shared: Arc::new(shared) };
         tokio::spawn(app.clone().tidy_now_and_then());
+        tokio::spawn(calendar::job::run(app.clone()));
         if app.store().is_split() {
             tokio::spawn(app.clone().resolve_now_and_then());
             tokio::spawn(app.clone().follow_outbox());
@@ -135,6 +144,17 @@ impl App {
         Ok(holdfast_engine::store::list(self.store(), list).await?)
     }
 
+    /// The records of a list, each with its key.
+    pub async fn list_with_keys<R: Record>(&self, list: List) -> Result<Vec<(R::Key, R)>, Problem> {
+        let listed = self.store().list(list).await?;
+        listed.into_iter().map(|row| row.read::<R>().ok_or_else(Problem::internal)).collect()
+    }
+
+    /// For work in the background; none, if there is enough of it.
+    pub fn permit_generation(&self) -> Option<OwnedSemaphorePermit> {
+        self.shared.generations.clone().try_acquire_owned().ok()
+    }
+
     /// Ends jobs and open streams.
     pub fn stop(&self) {
         self.shared.stopping.send_replace(true);
@@ -169,13 +189,28 @@ impl App {
             Answer::Kept(bytes) => (bytes, false),
             Answer::Replayed(bytes) => (bytes, true),
         };
-        let mut response = Reply::from_bytes(&bytes).ok_or_else(Problem::internal)?.into_response();
-        if replayed {
-            response
-                .headers_mut()
-                .insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
+        given(&bytes, replayed)
+    }
+
+    /// Does what takes several commands, once per idempotency key, and answers with what it ends in. It may be repeated
+    /// without harm: should it not get to its end, nothing is kept, and it is done again.
+    pub async fn once(
+        &self,
+        caller: Caller,
+        request: &Mutation,
+        working: impl Future<Output = Result<Reply, Problem>>,
+    ) -> Result<Response, Problem> {
+        let Some((id, fingerprint)) = request.receipt(caller)? else { return Ok(working.await?.into_response()) };
+        if let Some(bytes) = self.query(|rows, at| receipt::find(rows, at, &id, &fingerprint)).await? {
+            return given(&bytes, true);
         }
-        Ok(response)
+        let reply = working.await?;
+        let once = Once { id, fingerprint, render: Box::new(move |()| reply.to_bytes()) };
+        match self.shared.engine.run(KeepAnswer, Some(once)).await? {
+            Answer::Fresh(()) => unreachable!("under a key every answer is kept"),
+            Answer::Kept(bytes) => given(&bytes, false),
+            Answer::Replayed(bytes) => given(&bytes, true),
+        }
     }
 
     /// Answers a question from committed state.
@@ -209,6 +244,7 @@ impl App {
         let settled = match kind {
             Kind::Stay => self.engine().run(SettleHold { of, record }, None).await,
             Kind::Shop => self.engine().run(SettleOrder { of, record }, None).await,
+            Kind::Room => self.engine().run(SettleLock { of, record }, None).await,
         };
         if let Err(error) = settled {
             tracing::warn!(hold = %of.hold, %error, "could not finish it; trying again");
@@ -250,6 +286,15 @@ impl App {
             }
         }
     }
+}
+
+/// An answer that was kept.
+fn given(bytes: &[u8], replayed: bool) -> Result<Response, Problem> {
+    let mut response = Reply::from_bytes(bytes).ok_or_else(Problem::internal)?.into_response();
+    if replayed {
+        response.headers_mut().insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
+    }
+    Ok(response)
 }
 
 /// A successful answer, ready to be sent now and again later.

@@ -1,4 +1,5 @@
-//! Something to look at: a small hotel and a coffee shop in an empty store, and requests that work as printed.
+//! Something to look at: a small hotel, a coffee shop and some meeting rooms in an empty store, and requests that work as
+//! printed.
 
 use std::sync::Arc;
 
@@ -12,6 +13,8 @@ use holdfast_engine::store::{self, Store};
 use holdfast_engine::{Answer, Engine, EngineSettings, NoSink, Refused};
 use holdfast_records::List;
 
+use crate::calendar;
+
 /// Fills an empty store; leaves any other as it is. Says whether it did.
 pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<bool, Refused> {
     if !is_empty(&*store).await? {
@@ -20,6 +23,7 @@ pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<boo
     let (engine, thread) = Engine::start(store, Arc::new(NoSink), settings).map_err(|_| Refused::Internal)?;
     fill_hotel(&engine).await?;
     fill_shop(&engine).await?;
+    calendar::demo::fill(&engine).await?;
     drop(engine);
     tokio::task::spawn_blocking(move || thread.join()).await.ok();
     Ok(true)
@@ -51,7 +55,7 @@ async fn fill_hotel(engine: &Engine) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Beans, two people with money to buy them, and a coupon for the first hundred who ask.
+/// Beans, two guests with money to buy them, and a coupon for the first hundred who ask.
 async fn fill_shop(engine: &Engine) -> Result<(), Refused> {
     let beans = [
         (
@@ -71,7 +75,7 @@ async fn fill_shop(engine: &Engine) -> Result<(), Refused> {
         let create = CreateProduct { name: name.into(), currency: None, options: options.collect() };
         engine.run(create, None).await?;
     }
-    for (name, amount) in [("김철수", 300_000), ("이영희", 50_000)] {
+    for (name, amount) in [("손님 하나", 300_000), ("손님 둘", 50_000)] {
         let account = engine.run(CreateUser { name: name.into(), currency: None }, None).await?;
         let Answer::Fresh(account) = account else { return Err(Refused::Internal) };
         engine.run(AddBalance { user: account.id, amount }, None).await?;
@@ -85,6 +89,7 @@ async fn fill_shop(engine: &Engine) -> Result<(), Refused> {
 pub fn requests(url: &str, today: jiff::civil::Date) -> String {
     let day = |days: i32| today.saturating_add(jiff::Span::new().days(days));
     let (check_in, check_out) = (day(7), day(9));
+    let rooms = calendar::demo::requests(url, day(1));
     format!(
         r#"  # what there is, and what of it is free
   curl '{url}/v1/room-types'
@@ -112,6 +117,7 @@ pub fn requests(url: &str, today: jiff::civil::Date) -> String {
   curl -X POST '{url}/api/order' -H 'Content-Type: application/json' -d '{{"userId":1,"couponCode":"WELCOME10"}}'
   curl '{url}/api/users/1'
 
+{rooms}
   # watch what happens, from another shell
   curl -N '{url}/v1/stream'
 "#

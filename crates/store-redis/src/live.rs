@@ -215,7 +215,7 @@ impl LiveTier {
         }
         let now = self.load(&mut rows, &mut Seen::default()).await?;
         for (unit, tally) in rows.held.rows() {
-            audit.held(*unit, tally.live(now));
+            audit.held(*unit, tally.live(now), tally.pinned() > 0);
         }
         Ok(())
     }
@@ -319,6 +319,8 @@ impl LiveTier {
                 dates.map(|date| Unit { part: date_ordinal(date), ..from }).collect()
             }
             Kind::Shop => vec![from],
+            // Whoever asks names the slots there are.
+            Kind::Room => (from.part..=scan.last_part).map(|part| Unit { part, ..from }).collect(),
         }
     }
 }

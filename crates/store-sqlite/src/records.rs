@@ -90,6 +90,10 @@ pub(crate) fn list(connection: &Connection, list: &List) -> rusqlite::Result<Vec
                 conditions.push(format!("{plus}{column} > ?"));
                 values.push(value);
             }
+            Filter::Below(column, value) => {
+                conditions.push(format!("{plus}{column} < ?"));
+                values.push(value);
+            }
             Filter::IsNull(column) => conditions.push(format!("{column} IS NULL")),
             Filter::IsNotNull(column) => conditions.push(format!("{column} IS NOT NULL")),
         }

@@ -126,6 +126,7 @@ async fn the_demo_prints_requests_that_work_as_printed() {
     for expected in ["에티오피아 예가체프 G1", "\"RESERVED\"", "\"paidAmount\":66600", "\"balance\":233400"] {
         assert!(printed.contains(expected), "{expected}: {printed}");
     }
+    assert!(printed.contains("\"AVAILABLE\"") && printed.contains("\"RESERVED\""), "{printed}");
 }
 
 #[test]

@@ -111,7 +111,7 @@ impl Crowd {
         let stop = Arc::new(AtomicBool::new(false));
         let mut buyers = Vec::new();
         for number in 0..BUYERS {
-            let id = admin.create_account("김철수").await.unwrap().id;
+            let id = admin.create_account("손님 하나").await.unwrap().id;
             admin.as_user(id).take_coupon("TEN").await.unwrap();
             let buyer = Buyer {
                 id,

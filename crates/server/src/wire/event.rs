@@ -4,6 +4,7 @@ use holdfast_core::{Event, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::calendar::lock::{BlockedView, LockView, RoomReservationView};
 use super::shop::{OrderView, ReservationEventView};
 use super::stay::{HoldView, ReservationView};
 
@@ -19,6 +20,11 @@ pub fn type_of(event: &Event) -> &'static str {
         Event::OrderReleased(_) => "order.released",
         Event::OrderPaid(_) => "order.paid",
         Event::OrderCancelled(_) => "order.cancelled",
+        Event::RoomSlotsLocked(_) => "room.slot.locked",
+        Event::RoomSlotsReleased(_) => "room.slot.released",
+        Event::RoomSlotsReserved(_) => "room.slot.reserved",
+        Event::RoomSlotsCancelled(_) => "room.slot.cancelled",
+        Event::RoomSlotsBlocked { .. } => "room.slot.blocked",
     }
 }
 
@@ -35,6 +41,15 @@ pub fn data_of(event: &Event, at: Timestamp) -> String {
             serde_json::to_string(&ReservationEventView::new(hold))
         }
         Event::OrderPaid(order) | Event::OrderCancelled(order) => serde_json::to_string(&OrderView::new(order)),
+        Event::RoomSlotsLocked(lock) | Event::RoomSlotsReleased(lock) => {
+            serde_json::to_string(&LockView::new(lock, at))
+        }
+        Event::RoomSlotsReserved(reservation) | Event::RoomSlotsCancelled(reservation) => {
+            serde_json::to_string(&RoomReservationView::new(reservation))
+        }
+        Event::RoomSlotsBlocked { room, slots, status } => {
+            serde_json::to_string(&BlockedView::new(*room, slots, *status))
+        }
     };
     json.expect("wire types can be written as JSON")
 }

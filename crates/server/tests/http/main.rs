@@ -3,6 +3,13 @@
 
 mod auth;
 mod bad_input;
+mod calendar_admin;
+mod calendar_job;
+mod calendar_locks;
+mod calendar_races;
+mod calendar_rules;
+mod calendar_slots;
+mod calendar_support;
 mod conventions;
 mod documents;
 mod holds;

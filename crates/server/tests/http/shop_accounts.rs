@@ -8,9 +8,9 @@ use crate::support::{code, problem, refused, with_app};
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_is_opened_with_nothing_on_it_and_shown_as_the_contract_says() {
     with_app(async |app| {
-        let made = send(app, "POST", "/api/users", &json!({"name": "김철수"})).await;
+        let made = send(app, "POST", "/api/users", &json!({"name": "손님 하나"})).await;
         let id = made.json["data"]["id"].as_u64().unwrap();
-        let shown = json!({"data": {"id": id, "name": "김철수", "balance": 0, "currency": "KRW"}});
+        let shown = json!({"data": {"id": id, "name": "손님 하나", "balance": 0, "currency": "KRW"}});
         assert_eq!((made.status, &made.json), (201, &shown));
         let found = send(app, "GET", &format!("/api/users/{id}"), &json!(null)).await;
         assert_eq!((found.status, &found.json), (200, &shown));

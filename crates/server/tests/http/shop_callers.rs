@@ -70,8 +70,8 @@ async fn with_auth_users_buy_for_themselves_and_only_admins_and_services_change_
     with_auth(async |app| {
         let admin = caller(app, "1000", "admin");
         let service = caller(app, "svc", "service");
-        let user_id = admin.create_account("김철수").await.unwrap().id;
-        let other_id = service.create_account("이영희").await.unwrap().id;
+        let user_id = admin.create_account("손님 하나").await.unwrap().id;
+        let other_id = service.create_account("손님 둘").await.unwrap().id;
         let (user, other) = (caller(app, &user_id.to_string(), "user"), caller(app, &other_id.to_string(), "user"));
         let product = NewProduct::new("원두", vec![NewProductOption::new("O", 1_000, 10)]);
         let option = admin.create_product(&product).await.unwrap().options[0].id;

@@ -27,7 +27,7 @@ pub(crate) async fn buyer(app: &TestApp, balance: i64) -> Buyer {
 }
 
 pub(crate) async fn buyer_of(admin: &Client, balance: i64) -> Buyer {
-    let id = admin.create_account("김철수").await.unwrap().id;
+    let id = admin.create_account("손님 하나").await.unwrap().id;
     if balance > 0 {
         admin.add_balance(id, balance).await.unwrap();
     }

@@ -29,7 +29,7 @@ pub(crate) fn coupon() -> CouponCode {
 impl Server {
     /// A user with money, a coupon for half of everything, and so many pieces in the cart.
     pub(crate) async fn buyer(&self, option: ProductOptionId, quantity: u32) -> UserId {
-        let user = self.run(CreateUser { name: "김철수".into(), currency: None }).await.unwrap().id;
+        let user = self.run(CreateUser { name: "손님 하나".into(), currency: None }).await.unwrap().id;
         self.run(AddBalance { user, amount: BALANCE }).await.unwrap();
         self.run(IssueCoupon { code: coupon(), user }).await.unwrap();
         self.run(PutCartItem { user, option, quantity }).await.unwrap();
