@@ -3,6 +3,7 @@
 use crate::rejection::Rejection;
 use crate::rows::Rows;
 use crate::stay;
+use crate::ticket;
 use crate::time::Timestamp;
 
 /// A change somebody asks for.
@@ -87,6 +88,7 @@ pub struct Context<'a> {
 pub struct Limits {
     pub holds_per_user_max: u32,
     pub stay: stay::Limits,
+    pub ticket: ticket::Limits,
 }
 
 /// A decision ends in an outcome, or stops.

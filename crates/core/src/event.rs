@@ -2,6 +2,7 @@
 
 use crate::id::UserId;
 use crate::stay::{StayHold, StayReservation};
+use crate::ticket::{SeatHold, SeatReservation};
 
 /// A change that was committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,11 @@ pub enum Event {
     StayHoldReplaced(StayHold),
     StayReservationConfirmed(StayReservation),
     StayReservationCancelled(StayReservation),
+    SeatsHeld(SeatHold),
+    /// The hold was cancelled or replaced.
+    SeatsReleased(SeatHold),
+    SeatsReserved(SeatReservation),
+    SeatsCancelled(SeatReservation),
 }
 
 impl Event {
@@ -23,6 +29,8 @@ impl Event {
             Self::StayReservationConfirmed(reservation) | Self::StayReservationCancelled(reservation) => {
                 Some(reservation.user)
             }
+            Self::SeatsHeld(hold) | Self::SeatsReleased(hold) => Some(hold.owner),
+            Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(reservation.user),
         }
     }
 
@@ -30,8 +38,15 @@ impl Event {
     /// are told to whoever listens now.
     pub fn is_durable(&self) -> bool {
         match self {
-            Self::StayHoldPlaced(_) | Self::StayHoldCancelled(_) | Self::StayHoldReplaced(_) => false,
-            Self::StayReservationConfirmed(_) | Self::StayReservationCancelled(_) => true,
+            Self::StayHoldPlaced(_)
+            | Self::StayHoldCancelled(_)
+            | Self::StayHoldReplaced(_)
+            | Self::SeatsHeld(_)
+            | Self::SeatsReleased(_) => false,
+            Self::StayReservationConfirmed(_)
+            | Self::StayReservationCancelled(_)
+            | Self::SeatsReserved(_)
+            | Self::SeatsCancelled(_) => true,
         }
     }
 }

@@ -65,6 +65,8 @@ impl std::fmt::Display for HoldId {
 pub enum Sequence {
     RoomType,
     StayReservation,
+    TicketEvent,
+    SeatReservation,
 }
 
 /// Numbers a store has set aside for this working set: `next..=last`. Drawing one is a write like any other, so a

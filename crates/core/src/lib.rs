@@ -14,6 +14,7 @@
 //! | [`event`] | what happened, for those who listen |
 //! | [`receipt`] | idempotency keys |
 //! | [`stay`] | hotel nights: room types, holds, reservations |
+//! | [`ticket`] | seats of events: seat plans, holds, best available, reservations |
 
 pub mod actor;
 pub mod audit;
@@ -28,7 +29,10 @@ pub mod rejection;
 pub mod rows;
 pub mod stay;
 pub mod table;
+#[cfg(test)]
+mod testing;
 pub mod text;
+pub mod ticket;
 pub mod time;
 pub mod unit;
 

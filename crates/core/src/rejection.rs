@@ -26,6 +26,21 @@ pub enum Rejection {
     StayReservationNotFound,
     StayReservationAlreadyCancelled,
     StayReservationNotCancellable,
+
+    // Tickets.
+    EventNotFound,
+    SeatNotFound { seat: u64 },
+    SalesNotOpen { opens_at: Timestamp },
+    SoldOut,
+    SeatAlreadyReserved { seat: u64 },
+    SeatHeldByAnother { seat: u64 },
+    NotEnoughSeats { available: u32 },
+    SeatLimitReached { max: u32 },
+    SeatHoldNotFound,
+    SeatHoldExpired,
+    SeatHoldAlreadyProcessed { reservation: Option<u64> },
+    SeatReservationNotFound,
+    SeatReservationAlreadyCancelled,
 }
 
 /// What is wrong with a field of the input.
@@ -48,6 +63,7 @@ pub enum Fault {
     TooFarAhead { days_max: u32 },
     TooManyNights { max: u32 },
     TooManyItems { max: usize },
+    Duplicate,
 }
 
 impl Rejection {

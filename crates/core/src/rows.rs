@@ -10,6 +10,7 @@ use crate::id::{IdRange, Sequence};
 use crate::receipt::{Receipt, ReceiptId};
 use crate::stay;
 use crate::table::{Row, Table, TableSet};
+use crate::ticket;
 use crate::time::Timestamp;
 use crate::unit::{Holder, Limit, Resource, Tally, Unit, UnitsFrom};
 
@@ -37,9 +38,10 @@ pub struct Tables {
     /// How tries to confirm a hold ended. Only there where live and durable rows lie in two stores.
     pub decisions: Table<TryId, Decided>,
     pub stay: stay::Tables,
+    pub ticket: ticket::Tables,
 }
 
-crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay });
+crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, ticket });
 
 impl Row for IdRange {}
 
@@ -52,6 +54,7 @@ impl Rows {
             limits: Table::complete(),
             decisions: Table::complete(),
             stay: stay::Tables::memory(),
+            ticket: ticket::Tables::memory(),
             ..Tables::default()
         })
     }
@@ -66,6 +69,7 @@ impl Rows {
             limits: Table::complete(),
             decisions: Table::complete(),
             stay: stay::Tables::complete(),
+            ticket: ticket::Tables::complete(),
         })
     }
 
@@ -92,12 +96,13 @@ impl Rows {
     /// The live rows of this working set, to be looked up by another one.
     #[must_use]
     pub fn take_live(&mut self) -> Self {
-        let Tables { held, holders, limits, stay, .. } = &mut self.tables;
+        let Tables { held, holders, limits, stay, ticket, .. } = &mut self.tables;
         Self::from(Tables {
             held: std::mem::take(held),
             holders: std::mem::take(holders),
             limits: std::mem::take(limits),
             stay: stay.take_live(),
+            ticket: ticket.take_live(),
             ..Tables::default()
         })
     }

@@ -11,9 +11,11 @@ use crate::time::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     Stay,
+    Ticket,
 }
 
-/// A claimable thing: part `part` of resource `resource`. A room type's night is part *date* of that room type.
+/// A claimable thing: part `part` of resource `resource`. A room type's night is part *date* of that room type,
+/// a seat is part *position* of its event.
 /// The order is that of kind, resource, part, so that the parts of one resource lie together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Unit {
