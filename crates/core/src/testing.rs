@@ -69,7 +69,8 @@ impl World {
     }
 
     pub(crate) fn finish<C: Command>(&mut self, command: &C, attempt: Attempt, outcome: Option<&C::Outcome>) {
-        self.step(Writes::Live, |rows, at| command.finish(rows, at, attempt, outcome)).expect("finishing is never refused");
+        self.step(Writes::Live, |rows, at| command.finish(rows, at, attempt, outcome))
+            .expect("finishing is never refused");
     }
 
     /// A question.

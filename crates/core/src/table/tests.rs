@@ -114,6 +114,18 @@ fn a_complete_table_forgets_a_row_when_it_has_ended_and_not_before() {
 }
 
 #[test]
+fn a_row_that_no_longer_ends_is_kept_until_it_ends_again() {
+    let mut memory = Texts::complete();
+    memory.keep(1, Some(Text("short", Some(10))));
+    memory.keep(1, Some(Text("pinned", None)));
+    memory.tidy(Timestamp::from_millis(10_000), 0);
+    assert_eq!(memory.get(&1).unwrap(), Some(&Text("pinned", None)));
+    memory.keep(1, Some(Text("short again", Some(11))));
+    memory.tidy(Timestamp::from_millis(11_000), 0);
+    assert_eq!(memory.get(&1).unwrap(), None);
+}
+
+#[test]
 fn a_row_that_was_emptied_and_written_again_is_found_by_scans() {
     let mut memory = Texts::complete();
     memory.keep(1, Some(Text("first", Some(10))));

@@ -144,12 +144,7 @@ pub fn want_derived(rows: &mut Rows, hold: &SeatHold) {
 pub fn remember(rows: &mut Rows, hold: &SeatHold, now: Timestamp) -> Decision<()> {
     hold::count(rows, hold, now)?;
     count_buyer(rows, hold, now, 1)?;
-    let pointer = SeatPointer { hold: hold.id, owner: hold.owner, expires_at: hold.expires_at };
-    for seat in &*hold.seats {
-        rows.ticket.by_seat.get(&seat.seat)?;
-        rows.ticket.by_seat.put(seat.seat, pointer);
-    }
-    Ok(())
+    point_at(rows, hold)
 }
 
 /// Ends a live hold before its time, and with it everything derived from it.
@@ -170,6 +165,7 @@ pub(super) fn pin(rows: &mut Rows, hold: &SeatHold, now: Timestamp) -> Decision<
     let pinned = hold::pin(rows, hold, now)?;
     count_buyer(rows, hold, now, -1)?;
     count_buyer(rows, &pinned, now, 1)?;
+    point_at(rows, &pinned)?;
     Ok(pinned)
 }
 
@@ -205,6 +201,7 @@ pub(super) fn settle(rows: &mut Rows, of: TryId, record: Option<u64>, now: Times
             if unpinned.is_live(now) {
                 count_buyer(rows, &unpinned, now, 1)?;
             }
+            point_at(rows, &unpinned)?;
             rows.ticket.holds.put(unpinned.id, unpinned);
             Ok(())
         }
@@ -227,12 +224,26 @@ fn open_hold(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decis
     Ok(hold)
 }
 
+/// Leads from each seat of a hold to it, as long as it lasts.
+fn point_at(rows: &mut Rows, hold: &SeatHold) -> Decision<()> {
+    let pointer = SeatPointer { hold: hold.id, owner: hold.owner, expires_at: end_of(hold) };
+    for seat in &*hold.seats {
+        rows.ticket.by_seat.get(&seat.seat)?;
+        rows.ticket.by_seat.put(seat.seat, pointer);
+    }
+    Ok(())
+}
+
 /// Counts the seats of a hold as held by its owner, until it ends or, if it is being confirmed, until that is settled.
 fn count_buyer(rows: &mut Rows, hold: &SeatHold, now: Timestamp, sign: i64) -> Decision<()> {
-    let ends_at = (hold.state != HoldState::Confirming).then_some(hold.expires_at);
     let quantity = sign * hold.seats.len() as i64;
-    rows.ticket.buyers_held.count(&buyer_of(hold), Count { quantity, ends_at, now })?;
+    rows.ticket.buyers_held.count(&buyer_of(hold), Count { quantity, ends_at: end_of(hold), now })?;
     Ok(())
+}
+
+/// When a hold ends by time, if it does at present.
+fn end_of(hold: &SeatHold) -> Option<Timestamp> {
+    (hold.state != HoldState::Confirming).then_some(hold.expires_at)
 }
 
 fn buyer_of(hold: &SeatHold) -> BuyerId {

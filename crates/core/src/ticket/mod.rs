@@ -214,12 +214,19 @@ impl Row for Buyer {}
 pub struct SeatPointer {
     pub hold: HoldId,
     pub owner: UserId,
-    pub expires_at: Timestamp,
+    /// `None` while the hold is being confirmed: it does not end by time then.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl SeatPointer {
+    pub(crate) fn is_live(&self, now: Timestamp) -> bool {
+        self.expires_at.is_none_or(|expires_at| now < expires_at)
+    }
 }
 
 impl Row for SeatPointer {
     fn ends_at(&self) -> Option<Timestamp> {
-        Some(self.expires_at)
+        self.expires_at
     }
 }
 

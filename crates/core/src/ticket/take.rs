@@ -147,7 +147,7 @@ fn own_holds(rows: &mut Rows, user: UserId, seats: &[ReservedSeat], now: Timesta
     let mut ids = Vec::new();
     for seat in seats {
         match rows.ticket.by_seat.get(&seat.seat)? {
-            Some(pointer) if pointer.owner == user && now < pointer.expires_at => ids.push(pointer.hold),
+            Some(pointer) if pointer.owner == user && pointer.is_live(now) => ids.push(pointer.hold),
             Some(_) | None => {}
         }
     }
