@@ -205,9 +205,9 @@ mod tests {
             place += row.len() as u32;
             let is_free = |index: Option<usize>| index.is_some_and(|index| row.get(index) == Some(&false));
             let is_chosen = |index: Option<usize>| index.is_some_and(|index| chosen.get(index) == Some(&true));
-            for index in 0..row.len() {
+            for (index, is_chosen_itself) in chosen.iter().enumerate() {
                 let (left, right) = (index.checked_sub(1), Some(index + 1));
-                pieces += usize::from(chosen[index] && !is_chosen(left));
+                pieces += usize::from(*is_chosen_itself && !is_chosen(left));
                 let is_left = |index| is_free(index) && !is_chosen(index);
                 let beside = is_chosen(left) || is_chosen(right);
                 orphans += usize::from(is_left(Some(index)) && beside && !is_left(left) && !is_left(right));

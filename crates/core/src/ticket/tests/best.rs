@@ -1,7 +1,7 @@
 //! Holding the best seats there are.
 
 use super::*;
-use crate::command::{Context, Stop};
+use crate::command::{Context, Stop, Writes};
 use crate::rejection::Fault;
 use crate::rows::Rows;
 use crate::table::TableSet as _;
@@ -19,31 +19,44 @@ fn the_best_seats_are_side_by_side_and_leave_nobody_alone() {
     assert_eq!(hall.hold_best(2, 1), Err(Rejection::NotEnoughSeats { available: 0 }));
 }
 
-#[test]
-fn only_the_section_asked_for_is_looked_at() {
+/// An event with sections `left` and `right` of two seats each.
+fn two_sections() -> Hall {
     let mut hall = Hall::new(Way::Whole, &[1]);
     let seat = |section: &str, label: &str| SeatDraft { label: label.into(), section: Some(section.into()), price: 1 };
     let seats = vec![seat("left", "1"), seat("left", "2"), seat("right", "1"), seat("right", "2")];
     let draft = EventDraft { name: Some("Opera".into()), ..EventDraft::default() };
     hall.event = hall.run(&CreateEvent { draft, currency: None, seats }).unwrap().id;
-    let random = hall.draw();
-    let in_section = |hall: &Hall, section: &str, count| HoldBest {
-        random,
-        event: hall.event,
-        user: id(1),
-        count,
-        section: Some(section.into()),
-    };
-    let three = in_section(&hall, "right", 3);
+    hall
+}
+
+fn best_in(hall: &mut Hall, section: &str, count: u32) -> HoldBest {
+    HoldBest { random: hall.draw(), event: hall.event, user: id(1), count, section: Some(section.into()) }
+}
+
+#[test]
+fn only_the_section_asked_for_is_looked_at() {
+    let mut hall = two_sections();
+    let three = best_in(&mut hall, "right", 3);
     assert_eq!(hall.run(&three), Err(Rejection::NotEnoughSeats { available: 2 }));
-    let two = in_section(&hall, "right", 2);
+    let two = best_in(&mut hall, "right", 2);
     hall.run(&two).unwrap();
     assert_eq!(hall.map(), "..hh");
     assert_eq!(hall.run(&two), Err(Rejection::NotEnoughSeats { available: 0 }));
-    let unknown = in_section(&hall, "middle", 1);
+    let unknown = best_in(&mut hall, "middle", 1);
     assert_eq!(hall.run(&unknown), Err(Rejection::invalid("section", Fault::UnknownValue)));
     hall.hold(2, &[1, 2]).unwrap();
     assert_eq!(hall.run(&two), Err(Rejection::NotEnoughSeats { available: 0 }));
+}
+
+#[test]
+fn seats_being_confirmed_may_be_free_in_a_moment() {
+    let mut hall = two_sections();
+    let hold = hall.hold(2, &[1]).unwrap();
+    hall.world.prepare(&ConfirmSeatHold { id: hold.id, actor: Actor::Admin }).unwrap();
+    let two = best_in(&mut hall, "left", 2);
+    assert_eq!(hall.world.step(Writes::Live, |rows, at| two.decide(rows, at)), Err(Stop::Busy));
+    let three = best_in(&mut hall, "left", 3);
+    assert_eq!(hall.run(&three), Err(Rejection::NotEnoughSeats { available: 1 }), "too few in any case");
 }
 
 #[test]

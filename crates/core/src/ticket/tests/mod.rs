@@ -1,6 +1,7 @@
 //! The contract of tickets, sentence by sentence. Whatever writes both kinds of rows is done both ways: all at once, and in
 //! three steps.
 
+mod auditing;
 mod best;
 mod confirming;
 mod events;

@@ -47,8 +47,8 @@ fn call(dice: &mut Dice, hall: &Hall, holds: &[HoldId]) -> Call {
 /// Carries out a call; what came of it, as text, and the hold it made.
 fn run(hall: &mut Hall, call: &Call) -> (String, Option<HoldId>) {
     match call {
-        Call::Hold(command) => placed(hall.run(command)),
-        Call::Best(command) => placed(hall.run(command)),
+        Call::Hold(command) => placed(&hall.run(command)),
+        Call::Best(command) => placed(&hall.run(command)),
         Call::Reserve(command) => (format!("{:?}", hall.run(command)), None),
         Call::Confirm(command) => (format!("{:?}", hall.run(command)), None),
         Call::Cancel(command) => (format!("{:?}", hall.run(command)), None),
@@ -60,7 +60,7 @@ fn run(hall: &mut Hall, call: &Call) -> (String, Option<HoldId>) {
     }
 }
 
-fn placed(result: Result<SeatHold, Rejection>) -> (String, Option<HoldId>) {
+fn placed(result: &Result<SeatHold, Rejection>) -> (String, Option<HoldId>) {
     let hold = result.as_ref().ok().map(|hold| hold.id);
     (format!("{result:?}"), hold)
 }
