@@ -39,7 +39,8 @@ impl Command for ReserveSeats {
         let reservation = reservation::reserve(rows, &hold, at.now)?;
         let state = HoldState::Confirmed { record: reservation.id.get() };
         // Tried once, as it would be in three steps.
-        rows.ticket.holds.insert(hold.id, Hold { state, attempts: Attempt(1), ..hold });
+        let attempts = Attempt(hold.attempts.0 + 1);
+        write(rows, Hold { state, attempts, ..hold });
         Ok(reservation)
     }
 
@@ -48,7 +49,7 @@ impl Command for ReserveSeats {
         remember(rows, &hold, at.now)?;
         let pinned = pin(rows, &hold, at.now)?;
         let attempt = pinned.attempts;
-        rows.ticket.holds.insert(hold.id, pinned);
+        write(rows, pinned);
         Ok(attempt)
     }
 
@@ -97,7 +98,10 @@ impl ReserveSeats {
         // If nothing comes of it, one holds what one held before no shorter than before.
         let own_until = replaced.iter().map(|old| old.expires_at).max();
         let expires_at = own_until.unwrap_or_default().max(at.now + RESERVE_TTL);
-        Ok(Hold { expires_at, ..hold })
+        // A try that came to nothing a moment ago, in the same millisecond, left a hold of this very id. It goes on as that.
+        let same = replaced.iter().find(|old| old.id == hold.id);
+        let attempts = same.map_or(Attempt::default(), |old| old.attempts);
+        Ok(Hold { expires_at, attempts, ..hold })
     }
 
     /// The hold this command prepared. Only the time it was made at is unknown; a seat leads to it.
@@ -106,5 +110,14 @@ impl ReserveSeats {
         let Some(pointer) = rows.ticket.by_seat.get(&first)?.copied() else { return Ok(None) };
         let hold = rows.ticket.holds.get(&pointer.hold)?.cloned();
         Ok(hold.filter(|hold| hold.id == HoldId::new(hold.created_at, self.random)))
+    }
+}
+
+/// Writes the hold behind a reservation down; only one that goes on is there already.
+fn write(rows: &mut Rows, hold: SeatHold) {
+    if hold.attempts > Attempt(1) {
+        rows.ticket.holds.put(hold.id, hold);
+    } else {
+        rows.ticket.holds.insert(hold.id, hold);
     }
 }

@@ -95,6 +95,12 @@ fn a_reservation_that_came_to_nothing_is_soon_in_nobodys_way() {
 
 #[test]
 fn a_reservation_that_was_given_up_for_it_stands_back_and_is_tried_again() {
+    for later in [Span::from_millis(0), Span::from_millis(1), Span::from_secs(20)] {
+        tried_again(later);
+    }
+}
+
+fn tried_again(later: Span) {
     let mut hall = Hall::new(Way::Steps, &[4]);
     let reserving = hall.reserving(1, &[1, 2]);
     let attempt = hall.world.prepare(&reserving).unwrap();
@@ -108,9 +114,10 @@ fn a_reservation_that_was_given_up_for_it_stands_back_and_is_tried_again() {
     hall.world.step(Writes::Durable, given_up).unwrap();
     assert_eq!(hall.world.record(&reserving, attempt), Err(Stop::Busy));
     hall.world.finish(&reserving, attempt, None);
-    hall.world.pass(Span::from_millis(5));
+    hall.world.pass(later);
     hall.run(&reserving).unwrap();
     assert_eq!((hall.map().as_str(), hall.audit()), ("RR..", Vec::new()));
+    assert_eq!(hall.derived(), [""; 0]);
 }
 
 #[test]
