@@ -461,7 +461,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
         let due = std::mem::replace(&mut upkeep.ends, still_to_come);
         for key in due.into_values().flatten() {
             let end = match self.cells.get(&key) {
-                // One that was pinned meanwhile has no end at present: look again.
+                // What has no end for the moment may get one again: look again.
                 Some(Cell::Known(Some(row))) => row.ends_at().map_or(seconds_over + 1, Timestamp::second_rounded_up),
                 _ => i64::MIN,
             };

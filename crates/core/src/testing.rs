@@ -1,63 +1,54 @@
-//! A world for tests: all rows in memory, time by hand. A command is carried out as a store does it: its rows are named,
-//! loaded, it is decided, and what it wrote is taken over.
+//! A world for tests of rules: all rows in memory, a clock that is set, commands run one after another.
 
 use crate::command::{Attempt, Command, Context, Decision, Limits, Stop, Writes};
 use crate::event::Event;
 use crate::rejection::Rejection;
 use crate::rows::Rows;
-use crate::stay;
-use crate::table::TableSet;
-use crate::ticket;
+use crate::table::TableSet as _;
 use crate::time::{Span, Timestamp};
+use crate::{stay, ticket};
 
 /// A command that still wants rows after so many loads is asking in circles.
 const LOADS_MAX: usize = 16;
 
 #[derive(Debug)]
 pub(crate) struct World {
-    pub memory: Rows,
-    pub now: Timestamp,
-    pub limits: Limits,
-    /// What happened, until somebody takes it.
-    pub events: Vec<Event>,
-    /// How often the last step had to load rows.
-    pub loads: usize,
+    pub(crate) memory: Rows,
+    pub(crate) now: Timestamp,
+    pub(crate) limits: Limits,
+    pub(crate) events: Vec<Event>,
 }
 
 impl World {
     pub(crate) fn new() -> Self {
-        Self {
-            memory: Rows::complete(),
-            now: Timestamp::from_millis(1_800_000_000_000),
-            limits: Limits {
-                holds_per_user_max: 50,
-                stay: stay::Limits { hold_ttl: Span::from_secs(600) },
-                ticket: ticket::Limits { hold_ttl: Span::from_secs(300) },
-            },
-            events: Vec::new(),
-            loads: 0,
-        }
+        let limits = Limits {
+            holds_per_user_max: 50,
+            stay: stay::Limits { hold_ttl: Span::from_secs(600) },
+            ticket: ticket::Limits { hold_ttl: Span::from_secs(300) },
+        };
+        let now = Timestamp::from_millis(1_762_237_800_000); // 2025-11-04T06:30:00Z
+        Self { memory: Rows::complete(), now, limits, events: Vec::new() }
     }
 
-    pub(crate) fn pass(&mut self, span: Span) {
+    /// Lets time pass. Nothing is tidied: no rule may depend on that.
+    pub(crate) fn wait(&mut self, span: Span) {
         self.now = self.now + span;
-        self.memory.tidy(self.now, usize::MAX);
     }
 
-    /// All at once.
+    /// A command decided as a whole. It writes only what it says it writes.
     pub(crate) fn run<C: Command>(&mut self, command: &C) -> Result<C::Outcome, Rejection> {
-        settled(self.step(C::WRITES, |rows, at| command.decide(rows, at)))
+        self.step(C::WRITES, |rows, at| command.decide(rows, at)).map_err(rejection)
     }
 
-    /// As where live and durable rows lie in two stores.
+    /// A command carried out in as many steps as it has, each a commit of its own.
     pub(crate) fn run_in_steps<C: Command>(&mut self, command: &C) -> Result<C::Outcome, Rejection> {
         if C::WRITES != Writes::Both {
             return self.run(command);
         }
-        let attempt = settled(self.prepare(command))?;
+        let attempt = self.prepare(command).map_err(rejection)?;
         let outcome = self.record(command, attempt);
         self.finish(command, attempt, outcome.as_ref().ok());
-        settled(outcome)
+        outcome.map_err(rejection)
     }
 
     pub(crate) fn prepare<C: Command>(&mut self, command: &C) -> Decision<Attempt> {
@@ -73,57 +64,61 @@ impl World {
             .expect("finishing is never refused");
     }
 
-    /// A question.
-    pub(crate) fn ask<T>(&mut self, query: impl Fn(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Rejection> {
-        settled(self.step(Writes::Both, query))
+    /// A query.
+    pub(crate) fn ask<T>(&self, query: impl Fn(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Rejection> {
+        let at = Context { now: self.now, limits: &self.limits };
+        let mut rows = Rows::default();
+        for _ in 0..LOADS_MAX {
+            match query(&mut rows, &at) {
+                Err(Stop::Missing) => rows.answer_from(&self.memory),
+                decision => return decision.map_err(rejection),
+            }
+        }
+        panic!("a query asks for rows in circles");
     }
 
-    /// Decides on a working set of its own and takes over what was written, to those rows that may be.
+    /// Decides on a fresh working set, and keeps what was written.
     pub(crate) fn step<T>(
         &mut self,
         writes: Writes,
         decide: impl Fn(&mut Rows, &Context<'_>) -> Decision<T>,
     ) -> Decision<T> {
-        let mut rows = Rows::default();
         let at = Context { now: self.now, limits: &self.limits };
-        // As the engine does: rows are named without knowing the time.
-        let naming = Context { now: Timestamp::default(), limits: &self.limits };
-        rows.attempt(|rows| decide(rows, &naming).and(Err::<(), _>(Stop::Missing))).ok();
-        for loads in 1..=LOADS_MAX {
-            rows.answer_from(&self.memory);
-            assert!(rows.is_settled(), "memory is complete");
+        let mut rows = Rows::default();
+        for _ in 0..LOADS_MAX {
             match rows.attempt(|rows| decide(rows, &at)) {
-                Err(Stop::Missing) => {}
+                Err(Stop::Missing) => rows.answer_from(&self.memory),
+                Err(stop) => return Err(stop),
                 Ok(outcome) => {
-                    self.loads = loads;
-                    self.events.extend(rows.events.take());
-                    let mut live = rows.take_live();
-                    assert!(writes != Writes::Durable || !live.has_changes(), "live rows were written");
-                    assert!(writes != Writes::Live || !rows.has_changes(), "durable rows were written");
-                    self.memory.absorb(&mut live);
-                    self.memory.absorb(&mut rows);
+                    self.keep(rows, writes);
                     return Ok(outcome);
-                }
-                Err(stop) => {
-                    assert!(!rows.has_changes(), "what is refused leaves nothing behind");
-                    self.loads = loads;
-                    return Err(stop);
                 }
             }
         }
-        panic!("it asks for rows in circles");
+        panic!("a command asks for rows in circles");
+    }
+
+    fn keep(&mut self, mut rows: Rows, writes: Writes) {
+        self.events.extend(rows.events.take());
+        // Numbers may be drawn for live rows too.
+        let mut ids = std::mem::take(&mut rows.ids);
+        let mut live = rows.take_live();
+        assert!(writes != Writes::Durable || !live.has_changes(), "live rows are written: {live:?}");
+        assert!(writes != Writes::Live || !rows.has_changes(), "durable rows are written: {rows:?}");
+        self.memory.ids.absorb(&mut ids);
+        self.memory.absorb(&mut live);
+        self.memory.absorb(&mut rows);
     }
 }
 
-/// An outcome or a refusal: nobody else is there to be busy with anything.
-pub(crate) fn settled<T>(decision: Decision<T>) -> Result<T, Rejection> {
-    decision.map_err(|stop| match stop {
+fn rejection(stop: Stop) -> Rejection {
+    match stop {
         Stop::Rejected(rejection) => rejection,
-        Stop::Missing | Stop::Busy => panic!("undecided: {stop:?}"),
-    })
+        Stop::Busy | Stop::Missing => panic!("{stop:?}: nobody else is there"),
+    }
 }
 
-/// Numbers that look random and are the same every time.
+/// Numbers that look random, the same for the same seed: xorshift.
 #[derive(Debug)]
 pub(crate) struct Dice(u64);
 

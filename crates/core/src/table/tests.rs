@@ -114,14 +114,14 @@ fn a_complete_table_forgets_a_row_when_it_has_ended_and_not_before() {
 }
 
 #[test]
-fn a_row_that_no_longer_ends_is_kept_until_it_ends_again() {
+fn a_row_that_has_no_end_for_the_moment_is_kept_until_it_has_one_again() {
     let mut memory = Texts::complete();
-    memory.keep(1, Some(Text("short", Some(10))));
-    memory.keep(1, Some(Text("pinned", None)));
-    memory.tidy(Timestamp::from_millis(10_000), 0);
-    assert_eq!(memory.get(&1).unwrap(), Some(&Text("pinned", None)));
-    memory.keep(1, Some(Text("short again", Some(11))));
-    memory.tidy(Timestamp::from_millis(11_000), 0);
+    memory.keep(1, Some(Text("ends", Some(10))));
+    memory.keep(1, Some(lasting("pinned")));
+    memory.tidy(Timestamp::from_millis(20_000), usize::MAX);
+    assert_eq!(memory.get(&1).unwrap(), Some(&lasting("pinned")));
+    memory.keep(1, Some(Text("ends", Some(30))));
+    memory.tidy(Timestamp::from_millis(30_000), usize::MAX);
     assert_eq!(memory.get(&1).unwrap(), None);
 }
 

@@ -75,7 +75,7 @@ fn refusals_come_in_order() {
         assert_eq!(hall.hold_best(1, count), Err(Rejection::invalid("count", range.clone())));
     }
     assert_eq!(hall.hold_best(1, 5), Err(Rejection::SalesNotOpen { opens_at }));
-    hall.world.pass(Span::from_secs(1));
+    hall.world.wait(Span::from_secs(1));
     assert_eq!(hall.hold_best(1, 5), Err(Rejection::NotEnoughSeats { available: 4 }));
     assert_eq!(hall.hold_best(1, 3), Err(Rejection::SeatLimitReached { max: 2 }));
     hall.world.limits.holds_per_user_max = 0;
@@ -90,7 +90,7 @@ fn refusals_come_in_order() {
 fn what_has_ended_is_free_again() {
     let mut hall = Hall::new(Way::Whole, &[2]);
     hall.hold_best(1, 2).unwrap();
-    hall.world.pass(Span::from_secs(300));
+    hall.world.wait(Span::from_secs(300));
     hall.hold_best(2, 2).unwrap();
 }
 

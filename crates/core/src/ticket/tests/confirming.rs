@@ -15,7 +15,7 @@ fn a_hold_becomes_a_reservation_on_its_terms() {
     for way in WAYS {
         let mut hall = Hall::new(way, &[4]);
         let hold = hall.hold(1, &[2, 3]).unwrap();
-        hall.world.pass(Span::from_secs(5));
+        hall.world.wait(Span::from_secs(5));
         let reservation = hall.confirm(hold.id).unwrap();
         let expected = SeatReservation {
             id: SeatReservationId::new(1).unwrap(),
@@ -41,7 +41,7 @@ fn an_ended_hold_can_be_neither_confirmed_nor_cancelled() {
         let [confirmed, cancelled, expired] = [1, 2, 3].map(|seat| hall.hold(1, &[seat]).unwrap().id);
         let reservation = Some(hall.confirm(confirmed).unwrap().id.get());
         hall.cancel(cancelled).unwrap();
-        hall.world.pass(Span::from_secs(300));
+        hall.world.wait(Span::from_secs(300));
         let unknown = HoldId::new(hall.world.now, [0; 10]);
         let expected = [
             (confirmed, Rejection::SeatHoldAlreadyProcessed { reservation }),
@@ -94,7 +94,7 @@ fn whoever_meets_a_hold_that_is_being_confirmed_stands_back() {
     let hold = hall.hold(1, &[1]).unwrap();
     let confirm = confirming(&hold);
     let attempt = hall.world.prepare(&confirm).unwrap();
-    hall.world.pass(Span::from_secs(301));
+    hall.world.wait(Span::from_secs(301));
     assert_eq!(hall.map(), "h.", "it does not end by time");
     assert_eq!(hall.world.prepare(&confirm), Err(Stop::Busy));
     let cancel = CancelSeatHold { id: hold.id, actor: Actor::Admin };
@@ -123,7 +123,7 @@ fn a_limit_that_rests_on_what_is_being_confirmed_is_not_said_yet() {
     let hold = hall.hold(1, &[1]).unwrap();
     let confirm = confirming(&hold);
     let attempt = hall.world.prepare(&confirm).unwrap();
-    hall.world.pass(Span::from_secs(301));
+    hall.world.wait(Span::from_secs(301));
     let two = hall.holding(1, &[2, 3]);
     assert_eq!(hall.world.step(Writes::Live, |rows, at| two.decide(rows, at)), Err(Stop::Busy));
     let reached = Err(Rejection::SeatLimitReached { max: 2 });
@@ -146,7 +146,7 @@ fn a_try_that_came_to_nothing_gives_the_hold_back() {
     assert_eq!((attempt, again), (Attempt(1), Attempt(2)));
     hall.world.finish(&confirm, attempt, None);
     assert_eq!(hall.world.prepare(&confirm), Err(Stop::Busy), "an old try ends nothing");
-    hall.world.pass(Span::from_secs(300));
+    hall.world.wait(Span::from_secs(300));
     hall.world.finish(&confirm, again, None);
     assert_eq!(hall.confirm(hold.id), Err(Rejection::SeatHoldExpired), "its time went on");
     assert_eq!((hall.map().as_str(), hall.derived()), ("..", Vec::new()));

@@ -129,7 +129,7 @@ fn what_remains_is_neither_held_nor_reserved() {
         let reservation = hall.reserve(2, &[3]).unwrap();
         assert_eq!((hall.map().as_str(), hall.remaining()), ("hhR...", 3));
         hall.cancel_reservation(reservation.id).unwrap();
-        hall.world.pass(Span::from_secs(300));
+        hall.world.wait(Span::from_secs(300));
         assert_eq!((hall.map().as_str(), hall.remaining()), ("......", 6));
         assert_eq!(hall.audit(), [""; 0]);
     }

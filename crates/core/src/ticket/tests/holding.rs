@@ -1,7 +1,10 @@
 //! Holding seats, and every reason not to. Reserving is refused for the same reasons in the same order.
 
 use super::*;
+use crate::command::{Context, Stop};
 use crate::rejection::Fault;
+use crate::rows::Rows;
+use crate::table::TableSet as _;
 use crate::ticket::event::ChangeEvent;
 use crate::time::Timestamp;
 
@@ -32,9 +35,9 @@ fn a_hold_freezes_seats_and_prices_and_ends_by_itself() {
     assert_eq!((labels, hold.total, hold.currency.as_str()), (vec!["A2", "A3"], 2_000, "KRW"));
     assert_eq!(hold.expires_at, hall.world.now + Span::from_secs(300));
     assert_eq!(hall.map(), ".hh.");
-    hall.world.pass(Span::from_millis(299_999));
+    hall.world.wait(Span::from_millis(299_999));
     assert_eq!(hall.map(), ".hh.", "never earlier");
-    hall.world.pass(Span::from_millis(1));
+    hall.world.wait(Span::from_millis(1));
     assert_eq!(hall.map(), "....");
     hall.hold(2, &[2]).unwrap();
 }
@@ -43,9 +46,17 @@ fn a_hold_freezes_seats_and_prices_and_ends_by_itself() {
 fn an_ordinary_hold_takes_one_load() {
     let mut hall = Hall::new(Way::Whole, &[4]);
     hall.hold(1, &[1, 2, 3]).unwrap();
-    assert_eq!(hall.world.loads, 1);
-    hall.hold(2, &[3]).unwrap_err();
-    assert_eq!(hall.world.loads, 1, "whose seat it is, is known without a look at the hold");
+    let seat = hall.seat(3);
+    let held_by_another = Rejection::SeatHeldByAnother { seat }.into();
+    // Whose seat it is, is known without a look at the hold.
+    for (positions, expected) in [(&[4][..], None), (&[3, 4], Some(held_by_another))] {
+        let holding = hall.holding(2, positions);
+        let at = Context { now: hall.world.now, limits: &hall.world.limits };
+        let mut rows = Rows::default();
+        assert_eq!(holding.decide(&mut rows, &at), Err(Stop::Missing));
+        rows.answer_from(&hall.world.memory);
+        assert_eq!(holding.decide(&mut rows, &at).err(), expected);
+    }
 }
 
 #[test]
@@ -78,7 +89,7 @@ fn unknown_seats_come_before_the_opening_of_the_sale() {
             assert_eq!(refused(&mut hall, 1, &[seat, unknown]), Rejection::SeatNotFound { seat: unknown });
         }
         assert_eq!(refused(&mut hall, 1, &[seat]), Rejection::SalesNotOpen { opens_at });
-        hall.world.pass(Span::from_secs(1));
+        hall.world.wait(Span::from_secs(1));
         hall.hold(1, &[1]).unwrap();
     }
 }
@@ -152,7 +163,7 @@ fn what_one_holds_and_has_reserved_counts_against_the_limit() {
         hall.hold(2, &[5, 6, 7, 8]).expect("others count for themselves");
         hall.cancel_reservation(reservation.id).unwrap();
         hall.reserve(1, &[1, 2]).expect("what was cancelled does not count");
-        hall.world.pass(Span::from_secs(300));
+        hall.world.wait(Span::from_secs(300));
         hall.reserve(1, &[5, 6]).expect("what has ended does not count");
         assert_eq!(hall.audit(), [""; 0]);
     }
@@ -233,10 +244,10 @@ fn seats_are_free_less_than_a_second_after_their_hold_has_ended() {
     let mut hall = Hall::new(Way::Whole, &[2]);
     hall.world.now = Timestamp::from_millis(1_800_000_000_500);
     let hold = hall.hold(1, &[1]).unwrap();
-    hall.world.pass(Span::from_secs(300));
+    hall.world.wait(Span::from_secs(300));
     assert_eq!(hall.confirm(hold.id), Err(Rejection::SeatHoldExpired));
     let seat = hall.seat(1);
     assert_eq!(hall.hold(2, &[1]), Err(Rejection::SeatHeldByAnother { seat }), "to the second");
-    hall.world.pass(Span::from_millis(500));
+    hall.world.wait(Span::from_millis(500));
     hall.hold(2, &[1]).unwrap();
 }

@@ -18,7 +18,7 @@ enum Call {
     Confirm(ConfirmSeatHold),
     Cancel(CancelSeatHold),
     CancelReservation(CancelSeatReservation),
-    Pass(Span),
+    Wait(Span),
 }
 
 fn call(dice: &mut Dice, hall: &Hall, holds: &[HoldId]) -> Call {
@@ -40,7 +40,7 @@ fn call(dice: &mut Dice, hall: &Hall, holds: &[HoldId]) -> Call {
             let id = SeatReservationId::new(1 + dice.roll(40)).unwrap();
             Call::CancelReservation(CancelSeatReservation { id, actor })
         }
-        _ => Call::Pass(Span::from_millis(500 * (1 + dice.roll(80)) as i64)),
+        _ => Call::Wait(Span::from_millis(500 * (1 + dice.roll(80)) as i64)),
     }
 }
 
@@ -53,8 +53,8 @@ fn run(hall: &mut Hall, call: &Call) -> (String, Option<HoldId>) {
         Call::Confirm(command) => (format!("{:?}", hall.run(command)), None),
         Call::Cancel(command) => (format!("{:?}", hall.run(command)), None),
         Call::CancelReservation(command) => (format!("{:?}", hall.run(command)), None),
-        Call::Pass(span) => {
-            hall.world.pass(*span);
+        Call::Wait(span) => {
+            hall.world.wait(*span);
             (String::new(), None)
         }
     }
@@ -118,7 +118,7 @@ fn a_store_that_starts_anew_derives_the_same_from_its_holds() {
         }
         // On the second: what has ended within it still counts.
         let into_second = hall.world.now.as_millis() % 1_000;
-        hall.world.pass(Span::from_millis((1_000 - into_second) % 1_000));
+        hall.world.wait(Span::from_millis((1_000 - into_second) % 1_000));
         let now = hall.world.now;
         let before = hall.derived();
         let mut anew = new_hall(Way::Whole);
@@ -210,7 +210,7 @@ fn steps_of_many_in_any_order_sell_no_seat_twice_and_leave_nothing_over() {
                 Call::CancelReservation(command) => {
                     undisturbed(hall.world.step(Writes::Durable, |rows, at| command.decide(rows, at)));
                 }
-                Call::Pass(span) => hall.world.pass(span),
+                Call::Wait(span) => hall.world.wait(span),
             }
             if !pending.is_empty() && dice.roll(3) == 0 {
                 let next = pending.swap_remove(dice.roll(pending.len() as u64) as usize);
@@ -222,7 +222,7 @@ fn steps_of_many_in_any_order_sell_no_seat_twice_and_leave_nothing_over() {
         }
         inspect(&mut hall);
         confirm_all(&mut hall);
-        hall.world.pass(Span::from_secs(301));
+        hall.world.wait(Span::from_secs(301));
         assert_eq!(hall.derived(), [""; 0], "seed {seed}: when every TTL has passed nothing is held");
     }
 }

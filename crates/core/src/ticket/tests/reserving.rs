@@ -55,7 +55,7 @@ fn between_two_steps_the_seats_are_nobody_elses() {
     let mut hall = Hall::new(Way::Steps, &[3]);
     let reserving = hall.reserving(1, &[1, 2]);
     let attempt = hall.world.prepare(&reserving).unwrap();
-    hall.world.pass(Span::from_secs(60));
+    hall.world.wait(Span::from_secs(60));
     assert_eq!(hall.map(), "hh.");
     let holding = hall.holding(2, &[2]);
     assert_eq!(hall.world.step(Writes::Live, |rows, at| holding.decide(rows, at)), Err(Stop::Busy));
@@ -68,14 +68,14 @@ fn between_two_steps_the_seats_are_nobody_elses() {
 fn a_reservation_that_came_to_nothing_leaves_one_what_one_held() {
     let mut hall = Hall::new(Way::Steps, &[4]);
     hall.hold(1, &[1, 2]).unwrap();
-    hall.world.pass(Span::from_secs(100));
+    hall.world.wait(Span::from_secs(100));
     let reserving = hall.reserving(1, &[1, 2]);
     let attempt = hall.world.prepare(&reserving).unwrap();
-    hall.world.pass(Span::from_secs(1));
+    hall.world.wait(Span::from_secs(1));
     hall.world.finish(&reserving, attempt, None);
-    hall.world.pass(Span::from_secs(198));
+    hall.world.wait(Span::from_secs(198));
     assert_eq!(hall.map(), "hh..");
-    hall.world.pass(Span::from_secs(1));
+    hall.world.wait(Span::from_secs(1));
     assert_eq!((hall.map().as_str(), hall.derived()), ("....", Vec::new()), "no longer than before");
 }
 
@@ -89,7 +89,7 @@ fn a_reservation_that_came_to_nothing_is_soon_in_nobodys_way() {
     hall.cancel_reservation(SeatReservationId::new(1).unwrap()).unwrap();
     let again = hall.world.prepare(&reserving).unwrap();
     hall.world.finish(&reserving, again, None);
-    hall.world.pass(Span::from_secs(10));
+    hall.world.wait(Span::from_secs(10));
     hall.hold(2, &[1, 2]).unwrap();
 }
 
@@ -114,7 +114,7 @@ fn tried_again(later: Span) {
     hall.world.step(Writes::Durable, given_up).unwrap();
     assert_eq!(hall.world.record(&reserving, attempt), Err(Stop::Busy));
     hall.world.finish(&reserving, attempt, None);
-    hall.world.pass(later);
+    hall.world.wait(later);
     hall.run(&reserving).unwrap();
     assert_eq!((hall.map().as_str(), hall.audit()), ("RR..", Vec::new()));
     assert_eq!(hall.derived(), [""; 0]);
