@@ -2,6 +2,7 @@
 
 use crate::shop::audit::ShopAudit;
 use crate::stay::audit::StayAudit;
+use crate::ticket::audit::TicketAudit;
 use crate::time::Timestamp;
 use crate::unit::{Kind, Unit, Units};
 use crate::{shop, stay};
@@ -11,11 +12,12 @@ use crate::{shop, stay};
 pub struct Audit {
     pub stay: StayAudit,
     pub shop: ShopAudit,
+    pub ticket: TicketAudit,
 }
 
 impl Audit {
     pub fn new(now: Timestamp) -> Self {
-        Self { stay: StayAudit::new(now), shop: ShopAudit::new(now) }
+        Self { stay: StayAudit::new(now), shop: ShopAudit::new(now), ticket: TicketAudit::new(now) }
     }
 
     /// What could be held of all that was shown, for stores that cannot list holds: they look it up and call
@@ -23,6 +25,7 @@ impl Audit {
     pub fn units(&self) -> Vec<Units> {
         let mut units = self.stay.units();
         units.extend(self.shop.units());
+        units.extend(self.ticket.units());
         units
     }
 
@@ -31,18 +34,20 @@ impl Audit {
         match unit.kind {
             Kind::Stay => self.stay.held(stay::night_of(unit), quantity),
             Kind::Shop => self.shop.held(shop::option_of(unit), quantity),
+            Kind::Ticket => self.ticket.held(unit, quantity),
         }
     }
 
     /// How many records were looked at.
     pub fn records(&self) -> u64 {
-        self.stay.records() + self.shop.records()
+        self.stay.records() + self.shop.records() + self.ticket.records()
     }
 
     /// What is wrong, one sentence each; empty if all is well.
     pub fn finish(self) -> Vec<String> {
         let mut findings = self.stay.finish();
         findings.extend(self.shop.finish());
+        findings.extend(self.ticket.finish());
         findings
     }
 }

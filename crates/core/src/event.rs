@@ -3,6 +3,7 @@
 use crate::id::UserId;
 use crate::shop::{Order, OrderHold};
 use crate::stay::{StayHold, StayReservation};
+use crate::ticket::{SeatHold, SeatReservation};
 
 /// A change that was committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,11 @@ pub enum Event {
     OrderReleased(OrderHold),
     OrderPaid(Order),
     OrderCancelled(Order),
+    SeatsHeld(SeatHold),
+    /// The hold was cancelled or replaced.
+    SeatsReleased(SeatHold),
+    SeatsReserved(SeatReservation),
+    SeatsCancelled(SeatReservation),
 }
 
 impl Event {
@@ -31,6 +37,8 @@ impl Event {
             }
             Self::OrderReserved(hold) | Self::OrderReleased(hold) => Some(hold.owner),
             Self::OrderPaid(order) | Self::OrderCancelled(order) => Some(order.user),
+            Self::SeatsHeld(hold) | Self::SeatsReleased(hold) => Some(hold.owner),
+            Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(reservation.user),
         }
     }
 
@@ -42,11 +50,15 @@ impl Event {
             | Self::StayHoldCancelled(_)
             | Self::StayHoldReplaced(_)
             | Self::OrderReserved(_)
-            | Self::OrderReleased(_) => false,
+            | Self::OrderReleased(_)
+            | Self::SeatsHeld(_)
+            | Self::SeatsReleased(_) => false,
             Self::StayReservationConfirmed(_)
             | Self::StayReservationCancelled(_)
             | Self::OrderPaid(_)
-            | Self::OrderCancelled(_) => true,
+            | Self::OrderCancelled(_)
+            | Self::SeatsReserved(_)
+            | Self::SeatsCancelled(_) => true,
         }
     }
 }

@@ -70,6 +70,8 @@ pub enum Sequence {
     ProductOption,
     InventoryReservation,
     Order,
+    TicketEvent,
+    SeatReservation,
 }
 
 /// The most numbers of one sequence that a command may draw for each unit of its weight: one for each line of the largest

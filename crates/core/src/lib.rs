@@ -16,6 +16,7 @@
 //! | [`receipt`] | idempotency keys |
 //! | [`stay`] | hotel nights: room types, holds, reservations |
 //! | [`shop`] | goods from stock: accounts, carts, coupons, reservations, orders |
+//! | [`ticket`] | seats of events: seat plans, holds, best available, reservations |
 
 pub mod actor;
 pub mod audit;
@@ -35,6 +36,7 @@ pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod text;
+pub mod ticket;
 pub mod time;
 pub mod unit;
 

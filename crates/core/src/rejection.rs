@@ -21,6 +21,7 @@ pub enum Rejection {
     // One vertical's own.
     Stay(StayRejection),
     Shop(ShopRejection),
+    Ticket(TicketRejection),
 }
 
 /// What a hotel says no to.
@@ -62,6 +63,24 @@ pub enum ShopRejection {
     OrderAlreadyCancelled,
 }
 
+/// What a box office says no to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TicketRejection {
+    EventNotFound,
+    SeatNotFound { seat: u64 },
+    SalesNotOpen { opens_at: Timestamp },
+    SoldOut,
+    SeatAlreadyReserved { seat: u64 },
+    SeatHeldByAnother { seat: u64 },
+    NotEnoughSeats { available: u32 },
+    SeatLimitReached { max: u32 },
+    SeatHoldNotFound,
+    SeatHoldExpired,
+    SeatHoldAlreadyProcessed { reservation: Option<u64> },
+    SeatReservationNotFound,
+    SeatReservationAlreadyCancelled,
+}
+
 /// What is wrong with a field of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -84,6 +103,7 @@ pub enum Fault {
     TooFarAhead { days_max: u32 },
     TooManyNights { max: u32 },
     TooManyItems { max: usize },
+    Duplicate,
 }
 
 impl Rejection {
@@ -107,4 +127,4 @@ macro_rules! of_vertical {
         }
     )+ };
 }
-of_vertical!(Stay(StayRejection), Shop(ShopRejection));
+of_vertical!(Stay(StayRejection), Shop(ShopRejection), Ticket(TicketRejection));

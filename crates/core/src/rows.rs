@@ -11,6 +11,7 @@ use crate::receipt::{Receipt, ReceiptId};
 use crate::shop;
 use crate::stay;
 use crate::table::{Row, Table, TableSet};
+use crate::ticket;
 use crate::time::Timestamp;
 use crate::unit::{Holder, Limit, Resource, Tally, Unit, Units};
 
@@ -40,9 +41,10 @@ pub struct Tables {
     pub decisions: Table<TryId, Decided>,
     pub stay: stay::Tables,
     pub shop: shop::Tables,
+    pub ticket: ticket::Tables,
 }
 
-crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, shop });
+crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, shop, ticket });
 
 impl Row for IdRange {}
 
@@ -56,6 +58,7 @@ impl Rows {
             decisions: Table::complete(),
             stay: stay::Tables::memory(),
             shop: shop::Tables::memory(),
+            ticket: ticket::Tables::memory(),
             ..Tables::default()
         })
     }
@@ -71,6 +74,7 @@ impl Rows {
             decisions: Table::complete(),
             stay: stay::Tables::complete(),
             shop: shop::Tables::complete(),
+            ticket: ticket::Tables::complete(),
         })
     }
 
@@ -97,13 +101,14 @@ impl Rows {
     /// The live rows of this working set, to be looked up by another one.
     #[must_use]
     pub fn take_live(&mut self) -> Self {
-        let Tables { held, holders, limits, stay, shop, .. } = &mut *self.tables;
+        let Tables { held, holders, limits, stay, shop, ticket, .. } = &mut *self.tables;
         Self::from(Tables {
             held: std::mem::take(held),
             holders: std::mem::take(holders),
             limits: std::mem::take(limits),
             stay: stay.take_live(),
             shop: shop.take_live(),
+            ticket: ticket.take_live(),
             ..Tables::default()
         })
     }

@@ -12,13 +12,15 @@ use crate::time::Timestamp;
 pub enum Kind {
     Stay,
     Shop,
+    Ticket,
 }
 
 impl Kind {
-    pub const ALL: [Self; 2] = [Self::Stay, Self::Shop];
+    pub const ALL: [Self; 3] = [Self::Stay, Self::Shop, Self::Ticket];
 }
 
-/// A claimable thing: part `part` of resource `resource`. A room type's night is part *date* of that room type.
+/// A claimable thing: part `part` of resource `resource`. A room type's night is part *date* of that room type,
+/// a seat is part *position* of its event.
 /// The order is that of kind, resource, part, so that the parts of one resource lie together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Unit {
