@@ -19,11 +19,16 @@
 
 mod error;
 mod stay;
+mod ticket;
 
 pub use error::{Error, Problem};
 pub use stay::{
     Availability, BatchLine, Hold, HoldStatus, NewHold, NewRoomType, Night, Reservation, ReservationStatus, RoomType,
     RoomTypeChange,
+};
+pub use ticket::{
+    Event, EventChange, NewEvent, NewSeat, Seat, SeatHold, SeatReservation, SeatReservationStatus, SeatStatus,
+    TakenSeat,
 };
 
 use reqwest::{Method, RequestBuilder};

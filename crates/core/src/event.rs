@@ -3,7 +3,7 @@
 use crate::id::UserId;
 use crate::shop::{Order, OrderHold};
 use crate::stay::{StayHold, StayReservation};
-use crate::ticket::{SeatHold, SeatReservation};
+use crate::ticket::{QueueAdmission, SeatHold, SeatReservation};
 
 /// A change that was committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub enum Event {
     SeatsReleased(SeatHold),
     SeatsReserved(SeatReservation),
     SeatsCancelled(SeatReservation),
+    /// Somebody was let in by the waiting room.
+    QueueAdmitted(QueueAdmission),
 }
 
 impl Event {
@@ -39,6 +41,7 @@ impl Event {
             Self::OrderPaid(order) | Self::OrderCancelled(order) => Some(order.user),
             Self::SeatsHeld(hold) | Self::SeatsReleased(hold) => Some(hold.owner),
             Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(reservation.user),
+            Self::QueueAdmitted(admission) => Some(admission.user),
         }
     }
 
@@ -58,7 +61,8 @@ impl Event {
             | Self::OrderPaid(_)
             | Self::OrderCancelled(_)
             | Self::SeatsReserved(_)
-            | Self::SeatsCancelled(_) => true,
+            | Self::SeatsCancelled(_)
+            | Self::QueueAdmitted(_) => true,
         }
     }
 }

@@ -43,7 +43,7 @@ pub mod unit;
 pub use actor::Actor;
 pub use command::{Command, Context, Decision, Limits, Missing, Stop};
 pub use event::Event;
-pub use rejection::{Fault, Rejection, ShopRejection, StayRejection};
+pub use rejection::{Fault, Rejection, ShopRejection, StayRejection, TicketRejection};
 pub use rows::Rows;
 pub use time::Timestamp;
 pub use unit::{Kind, Tally, Unit};

@@ -1,6 +1,7 @@
 //! The binary: a server and its tools. Each subcommand is a module.
 
 mod bench;
+mod secret;
 mod serve;
 mod store;
 mod verify;

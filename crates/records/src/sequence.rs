@@ -11,5 +11,7 @@ pub fn name(sequence: Sequence) -> &'static str {
         Sequence::ProductOption => "product_option",
         Sequence::InventoryReservation => "inventory_reservation",
         Sequence::Order => "orders",
+        Sequence::TicketEvent => "ticket_event",
+        Sequence::SeatReservation => "seat_reservation",
     }
 }

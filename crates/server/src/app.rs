@@ -5,13 +5,16 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
+use holdfast_core::command::Writes;
 use holdfast_core::shop::payment::SettleOrder;
 use holdfast_core::stay::hold::SettleHold;
+use holdfast_core::ticket::hold::SettleSeatHold;
 use holdfast_core::unit::Kind;
-use holdfast_core::{Command, Context, Decision, Rows};
+use holdfast_core::{Command, Context, Decision, Rows, receipt};
 use holdfast_engine::store::Resolved;
 use holdfast_engine::{Answer, Engine, Once, Store};
 use holdfast_records::{List, Record};
+use holdfast_waiting_room::WaitingRoom;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
@@ -23,6 +26,7 @@ use crate::ops;
 use crate::problem::Problem;
 use crate::request::Mutation;
 use crate::stream::Stream;
+use crate::tickets::door::Doors;
 
 /// Cheap to clone; every handler has one.
 #[derive(Clone, Debug)]
@@ -38,6 +42,8 @@ struct Shared {
     metrics: PrometheusHandle,
     request_seconds: metrics::Histogram,
     stopping: watch::Sender<bool>,
+    room: Arc<dyn WaitingRoom>,
+    doors: Doors,
 }
 
 impl std::fmt::Debug for Shared {
@@ -49,6 +55,7 @@ impl std::fmt::Debug for Shared {
 /// What an [`App`] is made of.
 pub struct Parts {
     pub store: Arc<dyn Store>,
+    pub room: Arc<dyn WaitingRoom>,
     pub ids: IdMaker,
 }
 
@@ -75,6 +82,8 @@ const TIDY_EVERY: Duration = Duration::from_mins(1);
 const RESOLVE_EVERY: Duration = Duration::from_secs(1);
 /// How often to look for what other servers have committed.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
+/// How often the waiting room ends what time has ended although nobody asks.
+const TIDY_ROOMS_EVERY: Duration = Duration::from_secs(1);
 const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
 impl App {
@@ -92,9 +101,12 @@ impl App {
             request_seconds: metrics::histogram!("holdfast_http_request_seconds"),
             metrics,
             stopping: watch::Sender::new(false),
+            room: parts.room,
+            doors: Doors::default(),
         };
         let app = Self { shared: Arc::new(shared) };
         tokio::spawn(app.clone().tidy_now_and_then());
+        tokio::spawn(app.clone().tidy_rooms());
         if app.store().is_split() {
             tokio::spawn(app.clone().resolve_now_and_then());
             tokio::spawn(app.clone().follow_outbox());
@@ -128,6 +140,14 @@ impl App {
 
     pub fn store(&self) -> &dyn Store {
         self.shared.engine.store()
+    }
+
+    pub fn room(&self) -> &dyn WaitingRoom {
+        &*self.shared.room
+    }
+
+    pub fn doors(&self) -> &Doors {
+        &self.shared.doors
     }
 
     /// The records of a list.
@@ -164,18 +184,31 @@ impl App {
             };
         };
         let once = Once { id, fingerprint, render: Box::new(move |outcome: &C::Outcome| render(outcome).to_bytes()) };
-        let (bytes, replayed) = match self.shared.engine.run(command, Some(once)).await? {
-            Answer::Fresh(_) => unreachable!("under a key every answer is kept"),
-            Answer::Kept(bytes) => (bytes, false),
-            Answer::Replayed(bytes) => (bytes, true),
-        };
-        let mut response = Reply::from_bytes(&bytes).ok_or_else(Problem::internal)?.into_response();
-        if replayed {
-            response
-                .headers_mut()
-                .insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
+        kept_answer(self.shared.engine.run(command, Some(once)).await?)
+    }
+
+    /// Does something that is no command of the engine, once per idempotency key. It must be safe to repeat: if the server
+    /// ends in between, it was done and its answer is not kept.
+    pub async fn once(
+        &self,
+        caller: Caller,
+        request: &Mutation,
+        act: impl Future<Output = Result<Reply, Problem>> + Send,
+    ) -> Result<Response, Problem> {
+        let Some((id, fingerprint)) = request.receipt(caller)? else { return Ok(act.await?.into_response()) };
+        if let Some(replayed) = self.replay(caller, request).await? {
+            return Ok(replayed);
         }
-        Ok(response)
+        let bytes = act.await?.to_bytes();
+        let once = Once { id, fingerprint, render: Box::new(move |()| bytes.clone()) };
+        kept_answer(self.shared.engine.run(Done, Some(once)).await?)
+    }
+
+    /// The answer given before under the idempotency key of a request, if there is one.
+    pub async fn replay(&self, caller: Caller, request: &Mutation) -> Result<Option<Response>, Problem> {
+        let Some((id, fingerprint)) = request.receipt(caller)? else { return Ok(None) };
+        let found = self.query(|rows, at| receipt::find(rows, at, &id, &fingerprint)).await?;
+        found.map(|bytes| kept_answer(Answer::<()>::Replayed(bytes))).transpose()
     }
 
     /// Answers a question from committed state.
@@ -209,9 +242,25 @@ impl App {
         let settled = match kind {
             Kind::Stay => self.engine().run(SettleHold { of, record }, None).await,
             Kind::Shop => self.engine().run(SettleOrder { of, record }, None).await,
+            Kind::Ticket => self.engine().run(SettleSeatHold { of, record }, None).await,
         };
         if let Err(error) = settled {
             tracing::warn!(hold = %of.hold, %error, "could not finish it; trying again");
+        }
+    }
+
+    /// Ends entries and places that time has ended, so that those who listen hear of it.
+    async fn tidy_rooms(self) {
+        let mut due = tokio::time::interval(TIDY_ROOMS_EVERY);
+        due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = self.stopped() => return,
+                _ = due.tick() => {}
+            }
+            if let Err(error) = self.room().tidy().await {
+                tracing::warn!(%error, "could not tidy the waiting room; trying again");
+            }
         }
     }
 
@@ -250,6 +299,33 @@ impl App {
             }
         }
     }
+}
+
+/// Keeps the answer of something that was done elsewhere.
+struct Done;
+
+impl Command for Done {
+    type Outcome = ();
+    const NAME: &'static str = "receipt.keep";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, _rows: &mut Rows, _at: &Context<'_>) -> Decision<()> {
+        Ok(())
+    }
+}
+
+/// The answer that is kept under a key.
+fn kept_answer<T>(answer: Answer<T>) -> Result<Response, Problem> {
+    let (bytes, replayed) = match answer {
+        Answer::Fresh(_) => unreachable!("under a key every answer is kept"),
+        Answer::Kept(bytes) => (bytes, false),
+        Answer::Replayed(bytes) => (bytes, true),
+    };
+    let mut response = Reply::from_bytes(&bytes).ok_or_else(Problem::internal)?.into_response();
+    if replayed {
+        response.headers_mut().insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
+    }
+    Ok(response)
 }
 
 /// A successful answer, ready to be sent now and again later.

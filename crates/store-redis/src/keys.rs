@@ -3,6 +3,7 @@
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::receipt::ReceiptId;
 use holdfast_core::stay::{ClientKey, DatesKey, StayDates, night_of};
+use holdfast_core::ticket::{BuyerId, SeatId, seat_of};
 use holdfast_core::unit::{Holder, Kind, Resource, Unit};
 
 #[derive(Clone, Debug)]
@@ -32,6 +33,11 @@ impl Keys {
                 format!("{}hold-count:{}:{}", self.prefix, night.room_type, night.date)
             }
             Kind::Shop => format!("{}stock-reserved:{}", self.prefix, unit.resource),
+            // The seats of an event that are held, as a whole and one by one.
+            Kind::Ticket => match seat_of(*unit) {
+                None => format!("{}seat:count:{}", self.prefix, unit.resource),
+                Some(seat) => format!("{}seat:held:{seat}", self.prefix),
+            },
         }
     }
 
@@ -51,11 +57,22 @@ impl Keys {
         match of {
             Kind::Stay => format!("{}hold:{id}", self.prefix),
             Kind::Shop => format!("{}order-hold:{id}", self.prefix),
+            Kind::Ticket => format!("{}seat-hold:{id}", self.prefix),
         }
     }
 
     pub(crate) fn order_by_user(&self, user: UserId) -> String {
         format!("{}order-hold:user:{user}", self.prefix)
+    }
+
+    /// The hold on a seat.
+    pub(crate) fn seat(&self, seat: SeatId) -> String {
+        format!("{}seat:hold:{seat}", self.prefix)
+    }
+
+    /// How many seats of an event a user holds.
+    pub(crate) fn buyer(&self, buyer: BuyerId) -> String {
+        format!("{}seat:count:{}:{}", self.prefix, buyer.event, buyer.user)
     }
 
     pub(crate) fn stay_by_dates(&self, key: &DatesKey) -> String {
@@ -74,6 +91,7 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Stay => "stay",
         Kind::Shop => "shop",
+        Kind::Ticket => "ticket",
     }
 }
 

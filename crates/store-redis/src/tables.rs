@@ -8,6 +8,7 @@ use holdfast_core::rows::Tables;
 use holdfast_core::shop;
 use holdfast_core::stay::{self, ClientKey, DatesKey};
 use holdfast_core::table::{Key, Row, Scan, Table};
+use holdfast_core::ticket::{self, BuyerId, SeatId};
 use holdfast_core::unit::{Holder, Limit, Resource, Tally, Unit};
 
 use crate::codec::Stored;
@@ -47,12 +48,13 @@ macro_rules! walk {
         }
     };
 }
-walk!(held, holders, limits; stay.holds, stay.by_dates, stay.by_client_key, shop.holds, shop.by_user);
+walk!(held, holders, limits; stay.holds, stay.by_dates, stay.by_client_key, shop.holds, shop.by_user,
+    ticket.holds, ticket.by_seat, ticket.buyers_held);
 
 /// A new table does not compile until it stands here: if it is live, add it to `walk!` above.
 #[expect(dead_code, reason = "it is there to be compiled")]
 fn nothing_is_forgotten(tables: Tables) {
-    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay, shop } = tables;
+    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay, shop, ticket } = tables;
     let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
     let shop::Tables {
         users: _,
@@ -66,6 +68,17 @@ fn nothing_is_forgotten(tables: Tables) {
         by_user: _,
         orders: _,
     } = shop;
+    let ticket::Tables {
+        events: _,
+        plans: _,
+        sales: _,
+        seats: _,
+        buyers: _,
+        holds: _,
+        by_seat: _,
+        buyers_held: _,
+        reservations: _,
+    } = ticket;
 }
 
 impl Live<Unit> for Tally {
@@ -130,5 +143,17 @@ impl Live<ClientKey> for stay::LiveHold {
 impl Live<UserId> for shop::LastHold {
     fn name(keys: &Keys, key: &UserId) -> String {
         keys.order_by_user(*key)
+    }
+}
+
+impl Live<SeatId> for ticket::SeatPointer {
+    fn name(keys: &Keys, key: &SeatId) -> String {
+        keys.seat(*key)
+    }
+}
+
+impl Live<BuyerId> for Tally {
+    fn name(keys: &Keys, key: &BuyerId) -> String {
+        keys.buyer(*key)
     }
 }

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    Buyer, BuyerId, EventId, EventSales, SeatHold, SeatId, SeatReservation, SeatReservationId, SeatReservationState,
-    SoldSeat, TicketEvent, seat, seat_of,
+    Buyer, BuyerId, EventId, EventSales, SeatHold, SeatId, SeatPlan, SeatReservation, SeatReservationId,
+    SeatReservationState, SoldSeat, TicketEvent, seat, seat_of,
 };
 use crate::hold::Status;
 use crate::id::HoldId;
@@ -28,6 +28,8 @@ pub struct TicketAudit {
 #[derive(Debug, Default)]
 struct CountedEvent {
     seat_count: Option<u32>,
+    /// How many seats its plan has.
+    planned: u32,
     /// What its row says.
     reserved: u32,
     /// What is counted for it as a whole.
@@ -66,6 +68,11 @@ impl TicketAudit {
     pub fn event(&mut self, event: &TicketEvent) {
         self.records += 1;
         self.events.entry(event.id).or_default().seat_count = Some(event.seat_count);
+    }
+
+    pub fn plan(&mut self, id: EventId, plan: &SeatPlan) {
+        self.records += 1;
+        self.events.entry(id).or_default().planned = plan.seats().len() as u32;
     }
 
     pub fn sales(&mut self, id: EventId, sales: EventSales) {
@@ -181,11 +188,14 @@ impl TicketAudit {
         }
         for (id, event) in &self.events {
             let (sold, seats_held) = counted.get(id).copied().unwrap_or_default();
-            let CountedEvent { seat_count, reserved, held } = *event;
+            let CountedEvent { seat_count, planned, reserved, held } = *event;
             let Some(seat_count) = seat_count else {
                 self.findings.push(format!("event {id}: there is no such event"));
                 continue;
             };
+            if planned != seat_count {
+                self.findings.push(format!("event {id}: has {seat_count} seats, {planned} in its plan"));
+            }
             if reserved != sold {
                 self.findings.push(format!("event {id}: {reserved} counted as reserved, {sold} sold seats found"));
             }

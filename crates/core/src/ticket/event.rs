@@ -115,13 +115,14 @@ pub struct ChangeEvent {
 }
 
 impl Command for ChangeEvent {
-    type Outcome = TicketEvent;
+    type Outcome = EventView;
     const NAME: &'static str = "ticket.event.change";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<TicketEvent> {
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<EventView> {
+        want_remaining(rows, self.id);
         let old = find(rows, self.id)?;
-        write(rows, &old, self.draft.apply_to(&old)?)
+        write(rows, at, &old, self.draft.apply_to(&old)?)
     }
 }
 
@@ -133,23 +134,25 @@ pub struct SetPaused {
 }
 
 impl Command for SetPaused {
-    type Outcome = TicketEvent;
+    type Outcome = EventView;
     const NAME: &'static str = "ticket.event.set_paused";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<TicketEvent> {
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<EventView> {
+        want_remaining(rows, self.event);
         let old = find(rows, self.event)?;
-        write(rows, &old, TicketEvent { paused: self.paused, ..old.clone() })
+        write(rows, at, &old, TicketEvent { paused: self.paused, ..old.clone() })
     }
 }
 
 /// Writes an event down if anything of it is new.
-fn write(rows: &mut Rows, old: &TicketEvent, mut new: TicketEvent) -> Decision<TicketEvent> {
+fn write(rows: &mut Rows, at: &Context<'_>, old: &TicketEvent, mut new: TicketEvent) -> Decision<EventView> {
+    let remaining = remaining(rows, old, at.now)?;
     if new != *old {
         new.revision += 1;
         rows.ticket.events.put(new.id, new.clone());
     }
-    Ok(new)
+    Ok(EventView { event: new, remaining })
 }
 
 /// An event, and what is left of it.
@@ -158,6 +161,14 @@ pub struct EventView {
     pub event: TicketEvent,
     /// Seats that are neither held nor reserved.
     pub remaining: u32,
+}
+
+impl std::ops::Deref for EventView {
+    type Target = TicketEvent;
+
+    fn deref(&self) -> &TicketEvent {
+        &self.event
+    }
 }
 
 pub fn view(rows: &mut Rows, at: &Context<'_>, id: EventId) -> Decision<EventView> {

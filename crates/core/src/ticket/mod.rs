@@ -14,8 +14,10 @@
 //! | [`hold`] | the life of a hold: confirming, cancelling |
 //! | [`reserve`] | reserving seats in one step |
 //! | [`reservation`] | what a confirmed hold becomes, and its cancellation |
+//! | [`admission`] | that somebody was let in, for those who listen |
 //! | [`audit`] | what must be true of a whole store |
 
+pub mod admission;
 pub mod audit;
 pub mod best;
 pub mod event;
@@ -36,6 +38,7 @@ use crate::table::{Row, Scan, Table};
 use crate::time::{Span, Timestamp};
 use crate::unit::{Kind, Tally, Unit};
 
+pub use admission::QueueAdmission;
 pub use event::{EventSales, TicketEvent};
 pub use hold::{SeatClaim, SeatHold};
 pub use plan::{PlannedSeat, SeatPlan};

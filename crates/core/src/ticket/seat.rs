@@ -50,12 +50,7 @@ pub fn seat_map(rows: &mut Rows, at: &Context<'_>, id: EventId) -> Decision<Seat
 
 /// What each seat of an event is. The event has to be found before: stores without a list of what is held look at as many
 /// names as it has seats.
-pub(super) fn statuses(
-    rows: &mut Rows,
-    event: EventId,
-    seat_count: u32,
-    now: Timestamp,
-) -> Decision<Vec<SeatStatus>> {
+pub(super) fn statuses(rows: &mut Rows, event: EventId, seat_count: u32, now: Timestamp) -> Decision<Vec<SeatStatus>> {
     // Both are named before either is needed.
     let units = rows.held.scan(&units_of(event, seat_count));
     let sold = rows.ticket.seats.scan(&SeatsOf { event, seat_count });

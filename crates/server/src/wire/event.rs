@@ -4,8 +4,10 @@ use holdfast_core::{Event, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::queue::AdmissionView;
 use super::shop::{OrderView, ReservationEventView};
 use super::stay::{HoldView, ReservationView};
+use super::ticket::{SeatHoldView, SeatReservationView};
 
 /// The name an event has on the wire.
 pub fn type_of(event: &Event) -> &'static str {
@@ -19,6 +21,11 @@ pub fn type_of(event: &Event) -> &'static str {
         Event::OrderReleased(_) => "order.released",
         Event::OrderPaid(_) => "order.paid",
         Event::OrderCancelled(_) => "order.cancelled",
+        Event::SeatsHeld(_) => "seat.held",
+        Event::SeatsReleased(_) => "seat.released",
+        Event::SeatsReserved(_) => "seat.reserved",
+        Event::SeatsCancelled(_) => "seat.cancelled",
+        Event::QueueAdmitted(_) => "queue.admitted",
     }
 }
 
@@ -35,6 +42,11 @@ pub fn data_of(event: &Event, at: Timestamp) -> String {
             serde_json::to_string(&ReservationEventView::new(hold))
         }
         Event::OrderPaid(order) | Event::OrderCancelled(order) => serde_json::to_string(&OrderView::new(order)),
+        Event::SeatsHeld(hold) | Event::SeatsReleased(hold) => serde_json::to_string(&SeatHoldView::new(hold, at)),
+        Event::SeatsReserved(reservation) | Event::SeatsCancelled(reservation) => {
+            serde_json::to_string(&SeatReservationView::new(reservation))
+        }
+        Event::QueueAdmitted(admission) => serde_json::to_string(&AdmissionView::new(admission)),
     };
     json.expect("wire types can be written as JSON")
 }

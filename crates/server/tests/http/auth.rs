@@ -15,11 +15,11 @@ fn token(claims: &Value) -> String {
     encode(&Header::default(), claims, &EncodingKey::from_secret(SECRET.as_bytes())).unwrap()
 }
 
-fn caller(app: &TestApp, sub: &str, role: &str) -> Client {
+pub(crate) fn caller(app: &TestApp, sub: &str, role: &str) -> Client {
     app.admin().with_token(token(&json!({"sub": sub, "role": role, "exp": LATER})))
 }
 
-async fn with_auth(test: impl AsyncFn(&TestApp)) {
+pub(crate) async fn with_auth(test: impl AsyncFn(&TestApp)) {
     with_settings(|config| config.auth.jwt_secret = Some(Secret::new(SECRET)), test).await;
 }
 

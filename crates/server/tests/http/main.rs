@@ -12,3 +12,4 @@ mod room_types;
 mod store_away;
 mod stream;
 mod support;
+mod tickets;

@@ -9,13 +9,13 @@ use serde_json::Value;
 use crate::support::{TestApp, day, placed, with_app};
 
 /// An open stream, read event by event.
-struct Listening {
+pub(crate) struct Listening {
     bytes: std::pin::Pin<Box<dyn futures_util::Stream<Item = reqwest::Result<bytes::Bytes>> + Send>>,
     buffer: String,
 }
 
 impl Listening {
-    async fn open(client: &Client, query: &str, last_event_id: Option<&str>) -> Self {
+    pub(crate) async fn open(client: &Client, query: &str, last_event_id: Option<&str>) -> Self {
         let mut request = client.request(reqwest::Method::GET, &format!("/v1/stream{query}"));
         if let Some(id) = last_event_id {
             request = request.header("last-event-id", id);
@@ -26,7 +26,7 @@ impl Listening {
     }
 
     /// The next event: its id and its `CloudEvent`.
-    async fn next(&mut self) -> (String, Value) {
+    pub(crate) async fn next(&mut self) -> (String, Value) {
         loop {
             if let Some((event, rest)) = self.buffer.split_once("\n\n") {
                 let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
@@ -44,7 +44,7 @@ impl Listening {
         }
     }
 
-    async fn next_types(&mut self, count: usize) -> Vec<String> {
+    pub(crate) async fn next_types(&mut self, count: usize) -> Vec<String> {
         let mut types = Vec::new();
         for _ in 0..count {
             types.push(self.next().await.1["type"].as_str().unwrap().to_owned());

@@ -17,9 +17,13 @@ fn batch_max(sequence: Sequence) -> u64 {
     let commands = 16_384;
     match sequence {
         Sequence::InventoryReservation | Sequence::ProductOption => commands * NUMBERS_PER_WEIGHT_MAX as u64,
-        Sequence::RoomType | Sequence::StayReservation | Sequence::User | Sequence::Product | Sequence::Order => {
-            commands
-        }
+        Sequence::RoomType
+        | Sequence::StayReservation
+        | Sequence::User
+        | Sequence::Product
+        | Sequence::Order
+        | Sequence::TicketEvent
+        | Sequence::SeatReservation => commands,
     }
 }
 

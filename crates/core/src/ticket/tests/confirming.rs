@@ -80,7 +80,10 @@ fn cancelling_a_reservation_frees_its_seats_once() {
         let cancelled = hall.cancel_reservation(reservation.id).unwrap();
         assert_eq!(cancelled.state, SeatReservationState::Cancelled { at: hall.world.now });
         assert_eq!(hall.map(), "...R");
-        assert_eq!(hall.cancel_reservation(reservation.id), Err(TicketRejection::SeatReservationAlreadyCancelled.into()));
+        assert_eq!(
+            hall.cancel_reservation(reservation.id),
+            Err(TicketRejection::SeatReservationAlreadyCancelled.into())
+        );
         let unknown = SeatReservationId::new(77).unwrap();
         assert_eq!(hall.cancel_reservation(unknown), Err(TicketRejection::SeatReservationNotFound.into()));
         hall.reserve(2, &[1, 2]).unwrap();

@@ -132,6 +132,7 @@ impl Hall {
         let mut audit = Audit::new(self.world.now);
         let tables = &self.world.memory.ticket;
         tables.events.rows().for_each(|(_, row)| audit.ticket.event(row));
+        tables.plans.rows().for_each(|(id, row)| audit.ticket.plan(*id, row));
         tables.sales.rows().for_each(|(id, row)| audit.ticket.sales(*id, *row));
         tables.seats.rows().for_each(|(id, row)| audit.ticket.seat(*id, *row));
         tables.buyers.rows().for_each(|(id, row)| audit.ticket.buyer(*id, *row));

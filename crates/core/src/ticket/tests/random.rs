@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::command::{Attempt, Decision, Stop, Writes};
+use crate::hold::Remembered as _;
 use crate::hold::TryId;
 use crate::table::TableSet as _;
 use crate::testing::Dice;
-use crate::hold::Remembered as _;
 use crate::ticket::hold::SettleSeatHold;
 
 const USERS: u64 = 4;

@@ -13,7 +13,11 @@ fn seats_are_reserved_all_or_none() {
         assert_eq!((positions, reservation.total, reservation.user), (vec![1, 3], 2_000, id(1)));
         let seat = hall.seat(3);
         assert_eq!(hall.reserve(2, &[2, 3]), Err(TicketRejection::SeatAlreadyReserved { seat }.into()));
-        assert_eq!(hall.reserve(1, &[2, 3]), Err(TicketRejection::SeatAlreadyReserved { seat }.into()), "one's own too");
+        assert_eq!(
+            hall.reserve(1, &[2, 3]),
+            Err(TicketRejection::SeatAlreadyReserved { seat }.into()),
+            "one's own too"
+        );
         assert_eq!(hall.map(), "R.R.");
         assert_eq!(hall.audit(), [""; 0]);
     }
