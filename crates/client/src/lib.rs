@@ -18,10 +18,12 @@
 //! Every refusal is an [`Error::Problem`]; match on its `code`.
 
 mod error;
+mod queue;
 mod stay;
 mod ticket;
 
 pub use error::{Error, Problem};
+pub use queue::{QueueEntry, QueuePlace, QueueStats, QueueStatus};
 pub use stay::{
     Availability, BatchLine, Hold, HoldStatus, NewHold, NewRoomType, Night, Reservation, ReservationStatus, RoomType,
     RoomTypeChange,

@@ -1,4 +1,6 @@
-//! Something to look at: a small hotel in an empty store, and requests that work as printed.
+//! Something to look at: a small hotel and a concert in an empty store, and requests that work as printed.
+
+mod concert;
 
 use std::sync::Arc;
 
@@ -30,6 +32,7 @@ pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<boo
         };
         engine.run(CreateRoomType(draft), None).await?;
     }
+    concert::fill(&engine).await?;
     drop(engine);
     tokio::task::spawn_blocking(move || thread.join()).await.ok();
     Ok(true)
@@ -39,6 +42,7 @@ pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<boo
 pub fn requests(url: &str, today: jiff::civil::Date) -> String {
     let day = |days: i32| today.saturating_add(jiff::Span::new().days(days));
     let (check_in, check_out) = (day(7), day(9));
+    let concert = concert::requests(url);
     format!(
         r#"  # what there is, and what of it is free
   curl '{url}/v1/room-types'
@@ -53,6 +57,7 @@ pub fn requests(url: &str, today: jiff::civil::Date) -> String {
     -d '{{"roomTypeId":1,"checkIn":"{check_in}","checkOut":"{check_out}","clientHoldKey":"0f0e8f3c-35a4-4c39-8f0a-2f1f5a9d7e11"}}' \
     | grep -o '"holdId":"[^"]*"' | cut -d'"' -f4)/confirm" -H 'X-User-Id: 43'
 
+{concert}
   # watch what happens, from another shell
   curl -N '{url}/v1/stream'
 "#
