@@ -19,14 +19,17 @@
 
 mod calendar;
 mod error;
+mod queue;
 mod shop;
 mod stay;
+mod ticket;
 
 pub use calendar::{
     Generated, Lock, LockedSlot, NewRoom, Room, RoomReservation, Slot, SlotAvailability, SlotAvailabilityResult,
     SlotStatus,
 };
 pub use error::{Error, Problem};
+pub use queue::{QueueEntry, QueuePlace, QueueStats, QueueStatus};
 pub use shop::{
     Account, Cart, CartItem, Coupon, DiscountType, InventoryReservation, InventoryReservationStatus, NewCoupon,
     NewProduct, NewProductOption, Order, OrderItem, OrderReservation, OrderStatus, Payment, Product, ProductOption,
@@ -35,6 +38,10 @@ pub use shop::{
 pub use stay::{
     Availability, BatchLine, Hold, HoldStatus, NewHold, NewRoomType, Night, Reservation, ReservationStatus, RoomType,
     RoomTypeChange,
+};
+pub use ticket::{
+    Event, EventChange, NewEvent, NewSeat, Seat, SeatHold, SeatReservation, SeatReservationStatus, SeatStatus,
+    TakenSeat,
 };
 
 use reqwest::{Method, RequestBuilder};

@@ -3,6 +3,7 @@
 use crate::calendar::audit::CalendarAudit;
 use crate::shop::audit::ShopAudit;
 use crate::stay::audit::StayAudit;
+use crate::ticket::audit::TicketAudit;
 use crate::time::Timestamp;
 use crate::unit::{Kind, Unit, Units};
 use crate::{calendar, shop, stay};
@@ -13,11 +14,17 @@ pub struct Audit {
     pub stay: StayAudit,
     pub shop: ShopAudit,
     pub calendar: CalendarAudit,
+    pub ticket: TicketAudit,
 }
 
 impl Audit {
     pub fn new(now: Timestamp) -> Self {
-        Self { stay: StayAudit::new(now), shop: ShopAudit::new(now), calendar: CalendarAudit::new(now) }
+        Self {
+            stay: StayAudit::new(now),
+            shop: ShopAudit::new(now),
+            calendar: CalendarAudit::new(now),
+            ticket: TicketAudit::new(now),
+        }
     }
 
     /// What could be held of all that was shown, for stores that cannot list holds: they look it up and call
@@ -26,6 +33,7 @@ impl Audit {
         let mut units = self.stay.units();
         units.extend(self.shop.units());
         units.extend(self.calendar.units());
+        units.extend(self.ticket.units());
         units
     }
 
@@ -36,12 +44,13 @@ impl Audit {
             Kind::Stay => self.stay.held(stay::night_of(unit), quantity),
             Kind::Shop => self.shop.held(shop::option_of(unit), quantity),
             Kind::Room => self.calendar.held(calendar::SlotId::of(unit), quantity, pinned),
+            Kind::Ticket => self.ticket.held(unit, quantity),
         }
     }
 
     /// How many records were looked at.
     pub fn records(&self) -> u64 {
-        self.stay.records() + self.shop.records() + self.calendar.records()
+        self.stay.records() + self.shop.records() + self.calendar.records() + self.ticket.records()
     }
 
     /// What is wrong, one sentence each; empty if all is well.
@@ -49,6 +58,7 @@ impl Audit {
         let mut findings = self.stay.finish();
         findings.extend(self.shop.finish());
         findings.extend(self.calendar.finish());
+        findings.extend(self.ticket.finish());
         findings
     }
 }

@@ -5,6 +5,7 @@ use crate::rejection::Rejection;
 use crate::rows::Rows;
 use crate::shop;
 use crate::stay;
+use crate::ticket;
 use crate::time::{Span, Timestamp};
 
 /// A change somebody asks for.
@@ -92,6 +93,7 @@ pub struct Limits {
     pub stay: stay::Limits,
     pub shop: shop::Limits,
     pub calendar: calendar::Limits,
+    pub ticket: ticket::Limits,
 }
 
 impl Limits {
@@ -101,6 +103,7 @@ impl Limits {
         stay: stay::Limits { hold_ttl: Span::from_secs(600) },
         shop: shop::Limits { hold_ttl: Span::from_secs(1_800) },
         calendar: calendar::Limits { lock_ttl: Span::from_secs(300), days_ahead: 60, keep_days: 92 },
+        ticket: ticket::Limits { hold_ttl: Span::from_secs(300) },
     };
 }
 

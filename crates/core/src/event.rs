@@ -6,6 +6,7 @@ use crate::calendar::{BlockStatus, RoomId, RoomLock, RoomReservation, SlotStart}
 use crate::id::UserId;
 use crate::shop::{Order, OrderHold};
 use crate::stay::{StayHold, StayReservation};
+use crate::ticket::{QueueAdmission, SeatHold, SeatReservation};
 
 /// A change that was committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,13 @@ pub enum Event {
         slots: Arc<[SlotStart]>,
         status: BlockStatus,
     },
+    SeatsHeld(SeatHold),
+    /// The hold was cancelled or replaced.
+    SeatsReleased(SeatHold),
+    SeatsReserved(SeatReservation),
+    SeatsCancelled(SeatReservation),
+    /// Somebody was let in by the waiting room.
+    QueueAdmitted(QueueAdmission),
 }
 
 impl Event {
@@ -46,6 +54,9 @@ impl Event {
             Self::RoomSlotsLocked(lock) | Self::RoomSlotsReleased(lock) => Some(lock.owner),
             Self::RoomSlotsReserved(reservation) | Self::RoomSlotsCancelled(reservation) => Some(reservation.user),
             Self::RoomSlotsBlocked { .. } => None,
+            Self::SeatsHeld(hold) | Self::SeatsReleased(hold) => Some(hold.owner),
+            Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(reservation.user),
+            Self::QueueAdmitted(admission) => Some(admission.user),
         }
     }
 
@@ -59,14 +70,19 @@ impl Event {
             | Self::OrderReserved(_)
             | Self::OrderReleased(_)
             | Self::RoomSlotsLocked(_)
-            | Self::RoomSlotsReleased(_) => false,
+            | Self::RoomSlotsReleased(_)
+            | Self::SeatsHeld(_)
+            | Self::SeatsReleased(_) => false,
             Self::StayReservationConfirmed(_)
             | Self::StayReservationCancelled(_)
             | Self::OrderPaid(_)
             | Self::OrderCancelled(_)
             | Self::RoomSlotsReserved(_)
             | Self::RoomSlotsCancelled(_)
-            | Self::RoomSlotsBlocked { .. } => true,
+            | Self::RoomSlotsBlocked { .. }
+            | Self::SeatsReserved(_)
+            | Self::SeatsCancelled(_)
+            | Self::QueueAdmitted(_) => true,
         }
     }
 }

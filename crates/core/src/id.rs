@@ -73,6 +73,8 @@ pub enum Sequence {
     Room,
     RoomReservation,
     Generation,
+    TicketEvent,
+    SeatReservation,
 }
 
 /// The most numbers of one sequence that a command may draw for each unit of its weight: one for each line of the largest

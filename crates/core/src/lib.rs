@@ -17,6 +17,7 @@
 //! | [`stay`] | hotel nights: room types, holds, reservations |
 //! | [`shop`] | goods from stock: accounts, carts, coupons, reservations, orders |
 //! | [`calendar`] | rooms by the hour: slots made ahead, locks, reservations |
+//! | [`ticket`] | seats of events: seat plans, holds, best available, reservations |
 
 pub mod actor;
 pub mod audit;
@@ -37,13 +38,14 @@ pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod text;
+pub mod ticket;
 pub mod time;
 pub mod unit;
 
 pub use actor::Actor;
 pub use command::{Command, Context, Decision, Limits, Missing, Stop};
 pub use event::Event;
-pub use rejection::{CalendarRejection, Fault, Rejection, ShopRejection, StayRejection};
+pub use rejection::{CalendarRejection, Fault, Rejection, ShopRejection, StayRejection, TicketRejection};
 pub use rows::Rows;
 pub use time::Timestamp;
 pub use unit::{Kind, Tally, Unit};

@@ -23,6 +23,7 @@ pub enum Rejection {
     Stay(StayRejection),
     Shop(ShopRejection),
     Calendar(CalendarRejection),
+    Ticket(TicketRejection),
 }
 
 /// What a hotel says no to.
@@ -83,6 +84,24 @@ pub enum ShopRejection {
     InsufficientBalance { balance: i64, needed: i64 },
     OrderNotFound,
     OrderAlreadyCancelled,
+}
+
+/// What a box office says no to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TicketRejection {
+    EventNotFound,
+    SeatNotFound { seat: u64 },
+    SalesNotOpen { opens_at: Timestamp },
+    SoldOut,
+    SeatAlreadyReserved { seat: u64 },
+    SeatHeldByAnother { seat: u64 },
+    NotEnoughSeats { available: u32 },
+    SeatLimitReached { max: u32 },
+    SeatHoldNotFound,
+    SeatHoldExpired,
+    SeatHoldAlreadyProcessed { reservation: Option<u64> },
+    SeatReservationNotFound,
+    SeatReservationAlreadyCancelled,
 }
 
 /// What is wrong with a field of the input.
@@ -152,4 +171,4 @@ macro_rules! of_vertical {
         }
     )+ };
 }
-of_vertical!(Stay(StayRejection), Shop(ShopRejection), Calendar(CalendarRejection));
+of_vertical!(Stay(StayRejection), Shop(ShopRejection), Calendar(CalendarRejection), Ticket(TicketRejection));

@@ -12,6 +12,7 @@ use crate::receipt::{Receipt, ReceiptId};
 use crate::shop;
 use crate::stay;
 use crate::table::{Row, Table, TableSet};
+use crate::ticket;
 use crate::time::Timestamp;
 use crate::unit::{Holder, Limit, Resource, Tally, Unit, Units};
 
@@ -42,9 +43,10 @@ pub struct Tables {
     pub stay: stay::Tables,
     pub shop: shop::Tables,
     pub calendar: calendar::Tables,
+    pub ticket: ticket::Tables,
 }
 
-crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, shop, calendar });
+crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, shop, calendar, ticket });
 
 impl Row for IdRange {}
 
@@ -59,6 +61,7 @@ impl Rows {
             stay: stay::Tables::memory(),
             shop: shop::Tables::memory(),
             calendar: calendar::Tables::memory(),
+            ticket: ticket::Tables::memory(),
             ..Tables::default()
         })
     }
@@ -75,6 +78,7 @@ impl Rows {
             stay: stay::Tables::complete(),
             shop: shop::Tables::complete(),
             calendar: calendar::Tables::complete(),
+            ticket: ticket::Tables::complete(),
         })
     }
 
@@ -101,7 +105,7 @@ impl Rows {
     /// The live rows of this working set, to be looked up by another one.
     #[must_use]
     pub fn take_live(&mut self) -> Self {
-        let Tables { held, holders, limits, stay, shop, calendar, .. } = &mut *self.tables;
+        let Tables { held, holders, limits, stay, shop, calendar, ticket, .. } = &mut *self.tables;
         Self::from(Tables {
             held: std::mem::take(held),
             holders: std::mem::take(holders),
@@ -109,6 +113,7 @@ impl Rows {
             stay: stay.take_live(),
             shop: shop.take_live(),
             calendar: calendar.take_live(),
+            ticket: ticket.take_live(),
             ..Tables::default()
         })
     }

@@ -173,8 +173,14 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// Says that the row will be needed, without needing it yet.
     pub fn want(&mut self, key: &K) {
-        if self.upkeep.is_none() && !self.cells.contains_key(key) {
-            self.order(key);
+        if self.upkeep.is_some() || self.cells.contains_key(key) {
+            return;
+        }
+        self.order(key);
+        // Every row of a known range is here, so one that is not does not exist.
+        if self.scans_known.iter().any(|scan| scan.range().contains(key)) {
+            self.cells.insert(key.clone(), Cell::Known(None));
+        } else {
             self.cells.insert(key.clone(), Cell::Wanted);
             self.wanted.push(key.clone());
         }

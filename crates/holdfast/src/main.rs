@@ -2,6 +2,7 @@
 
 mod bench;
 mod calendar;
+mod secret;
 mod serve;
 mod store;
 mod verify;

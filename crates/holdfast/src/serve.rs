@@ -86,6 +86,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 async fn run_server(config: &Config, fill_demo: bool) -> anyhow::Result<()> {
     let ids = IdMaker::new();
     let store = store::open(config, &ids).await?;
+    let room = store::open_room(config).await?;
     let listener = TcpListener::bind(config.server.listen)
         .await
         .with_context(|| format!("cannot listen on {}", config.server.listen))?;
@@ -94,7 +95,7 @@ async fn run_server(config: &Config, fill_demo: bool) -> anyhow::Result<()> {
         demo::fill(store.clone(), config.engine_settings()).await?;
     }
     let stop = stop_signal()?;
-    let parts = Parts { store, ids };
+    let parts = Parts { store, room, ids };
     let (app, engine) = App::start(config, parts).await?;
     tracing::info!(%address, store = %store::describe(config), auth = !config.auth_is_off(), "holdfast is ready");
     println!("Holdfast is ready: http://{address}   (reference: http://{address}/docs)");

@@ -10,6 +10,11 @@ use holdfast_store_postgres::{DurableTier, PostgresOptions, PostgresStore};
 use holdfast_store_redis::live::ABANDONED_AFTER;
 use holdfast_store_redis::{ClusterStore, LiveOptions, LiveTier, OnLoss};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
+use holdfast_waiting_room::{
+    IdSource, InProcess, Keys, Options, PostgresJournal, RedisOptions, RedisRoom, SqliteJournal, WaitingRoom,
+};
+
+use crate::secret;
 
 /// Opens the store: embedded, `PostgreSQL`, or `PostgreSQL` with live rows in Redis.
 pub(crate) async fn open(config: &Config, ids: &IdMaker) -> anyhow::Result<Arc<dyn Store>> {
@@ -28,6 +33,29 @@ pub(crate) async fn open(config: &Config, ids: &IdMaker) -> anyhow::Result<Arc<d
     };
     let redis = server.redis_url.as_ref().map(Secret::reveal);
     open_servers(database.reveal(), redis, &config.redis.prefix, on_loss, ids).await
+}
+
+/// Opens the waiting room, beside the store, which has to be open.
+pub(crate) async fn open_room(config: &Config) -> anyhow::Result<Arc<dyn WaitingRoom>> {
+    let server = &config.server;
+    let timings = config.queue.timings();
+    let maker = IdMaker::new();
+    let ids: IdSource =
+        Arc::new(move || ((u128::from(maker.number()) << 64) | u128::from(maker.number())).to_be_bytes());
+    let options =
+        |keys: Keys| Options { timings, keys: Arc::new(keys), clock: Arc::new(SystemClock), ids: ids.clone() };
+    let Some(database) = server.database_url.as_ref().map(Secret::reveal) else {
+        let keys = config.queue.keys(&secret::in_directory(&server.data)?)?;
+        return Ok(Arc::new(InProcess::open(SqliteJournal::new(&server.data), options(keys)).await?));
+    };
+    let keys = config.queue.keys(&secret::in_database(database).await?)?;
+    let Some(redis) = server.redis_url.as_ref().map(Secret::reveal) else {
+        return Ok(Arc::new(InProcess::open(PostgresJournal::new(database)?, options(keys)).await?));
+    };
+    let (url, prefix) = (redis.to_owned(), config.redis.prefix.clone());
+    let room = RedisRoom::new(RedisOptions { url, prefix, timings, keys: Arc::new(keys), ids, clock: None })?;
+    room.check().await?;
+    Ok(Arc::new(room))
 }
 
 /// Opens a database to look at it.

@@ -12,6 +12,9 @@ pub trait Record: Row + Send + Sync + 'static {
 
     const LAYOUT: &'static Layout;
 
+    /// Whether a row, once written, is never written again: whoever has read it may keep it.
+    const NEVER_CHANGES: bool = false;
+
     /// The cells of the key's columns.
     fn put_key<'a>(key: &'a Self::Key, cells: &mut Cells<'a>);
 

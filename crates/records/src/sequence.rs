@@ -14,5 +14,7 @@ pub fn name(sequence: Sequence) -> &'static str {
         Sequence::Room => "room",
         Sequence::RoomReservation => "room_reservation",
         Sequence::Generation => "slot_generation_log",
+        Sequence::TicketEvent => "ticket_event",
+        Sequence::SeatReservation => "seat_reservation",
     }
 }

@@ -9,11 +9,13 @@ use holdfast_core::calendar::confirm::SettleLock;
 use holdfast_core::receipt::{self, KeepAnswer};
 use holdfast_core::shop::payment::SettleOrder;
 use holdfast_core::stay::hold::SettleHold;
+use holdfast_core::ticket::hold::SettleSeatHold;
 use holdfast_core::unit::Kind;
 use holdfast_core::{Command, Context, Decision, Rows};
 use holdfast_engine::store::Resolved;
 use holdfast_engine::{Answer, Engine, Once, Store};
 use holdfast_records::{List, Record};
+use holdfast_waiting_room::WaitingRoom;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -26,6 +28,7 @@ use crate::ops;
 use crate::problem::Problem;
 use crate::request::Mutation;
 use crate::stream::Stream;
+use crate::tickets::door::Doors;
 
 /// Cheap to clone; every handler has one.
 #[derive(Clone, Debug)]
@@ -43,6 +46,8 @@ struct Shared {
     stopping: watch::Sender<bool>,
     /// Who may make many slots at once.
     generations: Arc<Semaphore>,
+    room: Arc<dyn WaitingRoom>,
+    doors: Doors,
 }
 
 impl std::fmt::Debug for Shared {
@@ -54,6 +59,7 @@ impl std::fmt::Debug for Shared {
 /// What an [`App`] is made of.
 pub struct Parts {
     pub store: Arc<dyn Store>,
+    pub room: Arc<dyn WaitingRoom>,
     pub ids: IdMaker,
 }
 
@@ -82,6 +88,8 @@ const RESOLVE_EVERY: Duration = Duration::from_secs(1);
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
 /// How many requests may be making slots in the background.
 const GENERATIONS_AT_ONCE_MAX: usize = 4;
+/// How often the waiting room ends what time has ended although nobody asks.
+const TIDY_ROOMS_EVERY: Duration = Duration::from_secs(1);
 const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
 impl App {
@@ -100,10 +108,13 @@ impl App {
             metrics,
             stopping: watch::Sender::new(false),
             generations: Arc::new(Semaphore::new(GENERATIONS_AT_ONCE_MAX)),
+            room: parts.room,
+            doors: Doors::default(),
         };
         let app = Self { shared: Arc::new(shared) };
         tokio::spawn(app.clone().tidy_now_and_then());
         tokio::spawn(calendar::job::run(app.clone()));
+        tokio::spawn(app.clone().tidy_rooms());
         if app.store().is_split() {
             tokio::spawn(app.clone().resolve_now_and_then());
             tokio::spawn(app.clone().follow_outbox());
@@ -137,6 +148,14 @@ impl App {
 
     pub fn store(&self) -> &dyn Store {
         self.shared.engine.store()
+    }
+
+    pub fn room(&self) -> &dyn WaitingRoom {
+        &*self.shared.room
+    }
+
+    pub fn doors(&self) -> &Doors {
+        &self.shared.doors
     }
 
     /// The records of a list.
@@ -184,33 +203,31 @@ impl App {
             };
         };
         let once = Once { id, fingerprint, render: Box::new(move |outcome: &C::Outcome| render(outcome).to_bytes()) };
-        let (bytes, replayed) = match self.shared.engine.run(command, Some(once)).await? {
-            Answer::Fresh(_) => unreachable!("under a key every answer is kept"),
-            Answer::Kept(bytes) => (bytes, false),
-            Answer::Replayed(bytes) => (bytes, true),
-        };
-        given(&bytes, replayed)
+        kept_answer(self.shared.engine.run(command, Some(once)).await?)
     }
 
-    /// Does what takes several commands, once per idempotency key, and answers with what it ends in. It may be repeated
-    /// without harm: should it not get to its end, nothing is kept, and it is done again.
+    /// Does something that is no command of the engine, once per idempotency key. It must be safe to repeat: if the server
+    /// ends in between, it was done and its answer is not kept.
     pub async fn once(
         &self,
         caller: Caller,
         request: &Mutation,
-        working: impl Future<Output = Result<Reply, Problem>>,
+        act: impl Future<Output = Result<Reply, Problem>> + Send,
     ) -> Result<Response, Problem> {
-        let Some((id, fingerprint)) = request.receipt(caller)? else { return Ok(working.await?.into_response()) };
-        if let Some(bytes) = self.query(|rows, at| receipt::find(rows, at, &id, &fingerprint)).await? {
-            return given(&bytes, true);
+        let Some((id, fingerprint)) = request.receipt(caller)? else { return Ok(act.await?.into_response()) };
+        if let Some(replayed) = self.replay(caller, request).await? {
+            return Ok(replayed);
         }
-        let reply = working.await?;
-        let once = Once { id, fingerprint, render: Box::new(move |()| reply.to_bytes()) };
-        match self.shared.engine.run(KeepAnswer, Some(once)).await? {
-            Answer::Fresh(()) => unreachable!("under a key every answer is kept"),
-            Answer::Kept(bytes) => given(&bytes, false),
-            Answer::Replayed(bytes) => given(&bytes, true),
-        }
+        let bytes = act.await?.to_bytes();
+        let once = Once { id, fingerprint, render: Box::new(move |()| bytes.clone()) };
+        kept_answer(self.shared.engine.run(KeepAnswer, Some(once)).await?)
+    }
+
+    /// The answer given before under the idempotency key of a request, if there is one.
+    pub async fn replay(&self, caller: Caller, request: &Mutation) -> Result<Option<Response>, Problem> {
+        let Some((id, fingerprint)) = request.receipt(caller)? else { return Ok(None) };
+        let found = self.query(|rows, at| receipt::find(rows, at, &id, &fingerprint)).await?;
+        found.map(|bytes| kept_answer(Answer::<()>::Replayed(bytes))).transpose()
     }
 
     /// Answers a question from committed state.
@@ -245,9 +262,25 @@ impl App {
             Kind::Stay => self.engine().run(SettleHold { of, record }, None).await,
             Kind::Shop => self.engine().run(SettleOrder { of, record }, None).await,
             Kind::Room => self.engine().run(SettleLock { of, record }, None).await,
+            Kind::Ticket => self.engine().run(SettleSeatHold { of, record }, None).await,
         };
         if let Err(error) = settled {
             tracing::warn!(hold = %of.hold, %error, "could not finish it; trying again");
+        }
+    }
+
+    /// Ends entries and places that time has ended, so that those who listen hear of it.
+    async fn tidy_rooms(self) {
+        let mut due = tokio::time::interval(TIDY_ROOMS_EVERY);
+        due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = self.stopped() => return,
+                _ = due.tick() => {}
+            }
+            if let Err(error) = self.room().tidy().await {
+                tracing::warn!(%error, "could not tidy the waiting room; trying again");
+            }
         }
     }
 
@@ -288,9 +321,14 @@ impl App {
     }
 }
 
-/// An answer that was kept.
-fn given(bytes: &[u8], replayed: bool) -> Result<Response, Problem> {
-    let mut response = Reply::from_bytes(bytes).ok_or_else(Problem::internal)?.into_response();
+/// The answer that is kept under a key.
+fn kept_answer<T>(answer: Answer<T>) -> Result<Response, Problem> {
+    let (bytes, replayed) = match answer {
+        Answer::Fresh(_) => unreachable!("under a key every answer is kept"),
+        Answer::Kept(bytes) => (bytes, false),
+        Answer::Replayed(bytes) => (bytes, true),
+    };
+    let mut response = Reply::from_bytes(&bytes).ok_or_else(Problem::internal)?.into_response();
     if replayed {
         response.headers_mut().insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
     }

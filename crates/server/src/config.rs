@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use holdfast_core::hold::HOLD_TTL_MAX;
 use holdfast_core::time::Span;
-use holdfast_core::{Limits, calendar, shop, stay};
+use holdfast_core::{Limits, calendar, shop, stay, ticket};
 use holdfast_engine::EngineSettings;
+use holdfast_waiting_room::token::SECRET_LEN_MIN;
+use holdfast_waiting_room::{Key, Keys, Timings};
 use serde::{Deserialize, Deserializer, de};
 use toml::{Table, Value};
 
@@ -103,7 +105,6 @@ pub struct StayConfig {
     pub hold_ttl: Duration,
 }
 
-/// Of a part that is to come.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HoldConfig {
@@ -111,7 +112,6 @@ pub struct HoldConfig {
     pub hold_ttl: Duration,
 }
 
-/// Of a part that is to come.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueueConfig {
@@ -123,6 +123,38 @@ pub struct QueueConfig {
     pub waiter_ttl: Duration,
     #[serde(deserialize_with = "duration")]
     pub ready_ttl: Duration,
+    /// Signs entry tokens; made and kept with the data if there is none.
+    pub token_secret: Option<Secret>,
+    /// Earlier ones, separated by commas.
+    pub token_secrets_old: Option<Secret>,
+}
+
+impl QueueConfig {
+    pub fn timings(&self) -> Timings {
+        Timings {
+            entry_ttl: span(self.entry_ttl),
+            entry_max: span(self.entry_max),
+            waiter_ttl: span(self.waiter_ttl),
+            ready_ttl: span(self.ready_ttl),
+        }
+    }
+
+    /// What tokens are signed with: the set secret, or `kept` if none is set.
+    pub fn keys(&self, kept: &[u8]) -> Result<Keys, ConfigError> {
+        let key = |name: &str, secret: &[u8]| {
+            Key::new(secret).ok_or_else(|| ConfigError(format!("{name}: must have at least {SECRET_LEN_MIN} bytes")))
+        };
+        let current = self.token_secret.as_ref().map_or(kept, |secret| secret.reveal().as_bytes());
+        let old = self.token_secrets_old.as_ref().map_or("", Secret::reveal);
+        let old = old.split(',').map(str::trim).filter(|secret| !secret.is_empty());
+        let mut previous =
+            old.map(|secret| key("queue.token_secrets_old", secret.as_bytes())).collect::<Result<Vec<_>, _>>()?;
+        if self.token_secret.is_some() {
+            // Who sets a secret for the first time does not make the tokens of a moment ago worthless.
+            previous.extend(Key::new(kept));
+        }
+        Ok(Keys::new(key("queue.token_secret", current)?, previous))
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -231,6 +263,7 @@ impl Config {
                     days_ahead: self.calendar.days_ahead,
                     keep_days: self.calendar.keep_days,
                 },
+                ticket: ticket::Limits { hold_ttl: span(self.ticket.hold_ttl) },
             },
         }
     }
@@ -263,6 +296,19 @@ impl Config {
         count("calendar.days_ahead", self.calendar.days_ahead as usize, days_ahead_max)?;
         // Longer than a lock on an old slot may live.
         within("calendar.keep_days", self.calendar.keep_days as usize, 2, 3_660)?;
+        let queue = &self.queue;
+        for (name, span) in [
+            ("queue.entry_ttl", queue.entry_ttl),
+            ("queue.entry_max", queue.entry_max),
+            ("queue.waiter_ttl", queue.waiter_ttl),
+            ("queue.ready_ttl", queue.ready_ttl),
+        ] {
+            between(name, span, Duration::from_secs(1), Duration::from_hours(24))?;
+        }
+        if queue.entry_max < queue.entry_ttl {
+            return Err(ConfigError("queue.entry_max: must not be shorter than queue.entry_ttl".into()));
+        }
+        queue.keys(&[0; SECRET_LEN_MIN])?;
         if self.tee.refund_last_day_percent > 100 {
             return Err(ConfigError("tee.refund_last_day_percent: must be from 0 to 100".into()));
         }

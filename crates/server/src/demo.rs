@@ -1,5 +1,7 @@
-//! Something to look at: a small hotel, a coffee shop and some meeting rooms in an empty store, and requests that work as
-//! printed.
+//! Something to look at: a small hotel, a coffee shop, some meeting rooms and a concert in an empty store, and requests that
+//! work as printed.
+
+mod concert;
 
 use std::sync::Arc;
 
@@ -24,6 +26,7 @@ pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<boo
     fill_hotel(&engine).await?;
     fill_shop(&engine).await?;
     calendar::demo::fill(&engine).await?;
+    concert::fill(&engine).await?;
     drop(engine);
     tokio::task::spawn_blocking(move || thread.join()).await.ok();
     Ok(true)
@@ -90,6 +93,7 @@ pub fn requests(url: &str, today: jiff::civil::Date) -> String {
     let day = |days: i32| today.saturating_add(jiff::Span::new().days(days));
     let (check_in, check_out) = (day(7), day(9));
     let rooms = calendar::demo::requests(url, day(1));
+    let concert = concert::requests(url);
     format!(
         r#"  # what there is, and what of it is free
   curl '{url}/v1/room-types'
@@ -118,6 +122,7 @@ pub fn requests(url: &str, today: jiff::civil::Date) -> String {
   curl '{url}/api/users/1'
 
 {rooms}
+{concert}
   # watch what happens, from another shell
   curl -N '{url}/v1/stream'
 "#

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::{Bytes, BytesMut};
-use holdfast_core::id::UserId;
+use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::receipt::ReceiptId;
 use holdfast_core::{Fault, Timestamp};
 use http::HeaderMap;
@@ -15,6 +15,7 @@ use hyper::body::Body as _;
 use jiff::civil::Date;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -225,6 +226,12 @@ pub fn parse_id<Id>(field: &'static str, text: &str, new: fn(u64) -> Option<Id>)
 /// A number in a body.
 pub fn id<Id>(field: &'static str, number: u64, new: fn(u64) -> Option<Id>) -> Result<Id, Problem> {
     new(number).ok_or_else(|| Problem::invalid(field, &out_of_id_range()))
+}
+
+/// A hold in a path.
+pub fn hold_id(text: &str) -> Result<HoldId, Problem> {
+    let parsed = if text.len() == 36 { Uuid::try_parse(text).ok() } else { None };
+    parsed.map(HoldId).ok_or_else(|| Problem::invalid("holdId", &Fault::Malformed))
 }
 
 fn out_of_id_range() -> Fault {

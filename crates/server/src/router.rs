@@ -11,6 +11,7 @@ use crate::calendar::{blocks, generation, hours, locks, reservations as room_res
 use crate::problem::Problem;
 use crate::shop::{cart, coupons, orders, products, reservations as order_reservations, users};
 use crate::stays::{holds, reservations, room_types};
+use crate::tickets::{events, follow, holds as seat_holds, queue, reservations as seat_reservations, seats};
 use crate::{docs, ops, stream};
 
 /// The routes, and their description.
@@ -61,6 +62,23 @@ pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(room_reservations::list))
         .routes(routes!(room_reservations::get))
         .routes(routes!(room_reservations::cancel))
+        .routes(routes!(events::create, events::list))
+        .routes(routes!(events::get, events::change))
+        .routes(routes!(queue::join, queue::poll, queue::leave))
+        .routes(routes!(queue::enter))
+        .routes(routes!(queue::pause))
+        .routes(routes!(queue::resume))
+        .routes(routes!(queue::stats))
+        .routes(routes!(follow::listen))
+        .routes(routes!(seats::list))
+        .routes(routes!(seats::hold))
+        .routes(routes!(seats::best))
+        .routes(routes!(seats::reserve))
+        .routes(routes!(seat_holds::get, seat_holds::cancel))
+        .routes(routes!(seat_holds::confirm))
+        .routes(routes!(seat_reservations::list))
+        .routes(routes!(seat_reservations::get))
+        .routes(routes!(seat_reservations::cancel))
         .routes(routes!(stream::listen))
         .routes(routes!(ops::healthz))
         .routes(routes!(ops::readyz))

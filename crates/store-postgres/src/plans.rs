@@ -48,6 +48,20 @@ async fn fill(client: &Client) {
                  FROM generate_series(1, {ROWS}) n;
              INSERT INTO room_lock SELECT gen_random_uuid(), 1, now(), now(), 1, 1, 'KRW', 'RESERVE', 'HELD', NULL, NULL
                  FROM generate_series(1, {ROWS}) n;
+             INSERT INTO ticket_event SELECT n, 'KRW', 1, 'concert', NULL, NULL, 800, true, 10, false, 1
+                 FROM generate_series(1, {ROWS}) n;
+             INSERT INTO seat_plan SELECT n, 1 FROM generate_series(1, {ROWS}) n;
+             INSERT INTO seat SELECT n, 0, 'A1', NULL, 1 FROM generate_series(1, {ROWS}) n;
+             INSERT INTO event_sales SELECT n, 1 FROM generate_series(1, {ROWS}) n;
+             INSERT INTO seat_reservation SELECT n, gen_random_uuid(), n, n % 1000, 1, 'KRW', now(), NULL
+                 FROM generate_series(1, {ROWS}) n;
+             INSERT INTO seat_reservation_seat SELECT n, 0, n * 1000000 + 1, 'A1', NULL, 1
+                 FROM generate_series(1, {ROWS}) n;
+             INSERT INTO sold_seat SELECT n * 1000000 + 1, n FROM generate_series(1, {ROWS}) n;
+             INSERT INTO event_buyer SELECT n, 1, 1 FROM generate_series(1, {ROWS}) n;
+             INSERT INTO seat_hold SELECT gen_random_uuid(), 1, now(), now(), 1, 1, 'KRW', 'HELD', NULL, NULL
+                 FROM generate_series(1, {ROWS}) n;
+             INSERT INTO seat_hold_seat SELECT id, 0, 1000001, 'A1', NULL, 1 FROM seat_hold;
              INSERT INTO idempotency_key SELECT 'c', n::text, '', '', now() FROM generate_series(1, {ROWS}) n;
              INSERT INTO hold_decision SELECT gen_random_uuid(), 1, NULL, now() FROM generate_series(1, {ROWS}) n;
              INSERT INTO outbox SELECT n, 't', NULL, now(), NULL FROM generate_series(1, {ROWS}) n;

@@ -26,7 +26,7 @@ use crate::open::{self, OpenError, PostgresOptions};
 use crate::pipeline::{self, Pipeline, Transaction, params};
 use crate::pool::{Manager, Pool, within};
 use crate::readers::{AuditOf, CONTROL, READ_WITHIN, Readers};
-use crate::records::{self, Of, Seen};
+use crate::records::{self, Kept, Of, Seen};
 use crate::shared;
 
 pub use numbers::Drawn;
@@ -61,6 +61,7 @@ struct Shared {
     readers: Readers,
     batches: Pool,
     numbers: Arc<Numbers>,
+    kept: Kept,
 }
 
 impl std::fmt::Debug for DurableTier {
@@ -82,6 +83,7 @@ impl DurableTier {
             connector,
             clock: StoreClock::new(options.clock),
             numbers: Arc::default(),
+            kept: Kept::default(),
         };
         // Joins now, so that a refusal is heard at the start.
         drop(shared.batches.get().await?);
@@ -93,12 +95,13 @@ impl DurableTier {
     /// Supplies wanted rows of durable tables as they stand now, and tells the database's time. Live rows and numbers
     /// stay wanted.
     pub async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
-        let Shared { readers, clock, .. } = &*self.shared;
+        let Shared { readers, clock, kept, .. } = &*self.shared;
+        kept.answer(rows);
         if !wants_durable(rows) {
             return Ok(clock.now());
         }
         let asked = Instant::now();
-        let load = async |connection: &Connection| load(connection, rows, &mut Seen::default()).await;
+        let load = async |connection: &Connection| load(connection, rows, &mut Seen::default(), kept).await;
         clock.heard(within(&readers.by_key, READ_WITHIN, load).await?, asked);
         Ok(clock.now())
     }
@@ -242,11 +245,11 @@ fn wants_durable(rows: &Rows) -> bool {
 }
 
 /// Loads what is wanted of durable tables, as it stood at one moment, in one round trip. Tells the database's time.
-async fn load(connection: &Connection, rows: &mut Rows, seen: &mut Seen) -> Result<Timestamp, StoreError> {
+async fn load(connection: &Connection, rows: &mut Rows, seen: &mut Seen, kept: &Kept) -> Result<Timestamp, StoreError> {
     let mut pipeline = Pipeline::new(connection);
     let asked = Asked::ask(&mut pipeline, rows);
     let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
-    asked.supply(&mut answers, rows, seen)
+    asked.supply(&mut answers, rows, seen, kept)
 }
 
 /// A snapshot that was asked for.
@@ -267,9 +270,15 @@ impl Asked {
         Self { now, shared, records }
     }
 
-    fn supply(self, answers: &mut pipeline::Rows, rows: &mut Rows, seen: &mut Seen) -> Result<Timestamp, StoreError> {
+    fn supply(
+        self,
+        answers: &mut pipeline::Rows,
+        rows: &mut Rows,
+        seen: &mut Seen,
+        kept: &Kept,
+    ) -> Result<Timestamp, StoreError> {
         self.shared.supply(answers, rows)?;
-        self.records.supply(answers, rows, Of::Durable, seen)?;
+        self.records.supply(answers, rows, Of::Durable, seen, Some(kept))?;
         let Col(now) = get(answers.one(self.now), 0)?;
         Ok(now)
     }

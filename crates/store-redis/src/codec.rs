@@ -8,10 +8,11 @@ use holdfast_core::Timestamp;
 use holdfast_core::calendar::LiveLock;
 use holdfast_core::command::Attempt;
 use holdfast_core::hold::{Claim, Hold};
-use holdfast_core::id::HoldId;
+use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::receipt::Receipt;
 use holdfast_core::shop::LastHold;
 use holdfast_core::stay::LiveHold;
+use holdfast_core::ticket::SeatPointer;
 use holdfast_core::unit::{Limit, Tally};
 use holdfast_records::{Cells, Column, Record, Taken, Type, Value};
 use uuid::Uuid;
@@ -75,6 +76,24 @@ impl Stored for LiveLock {
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut words = Words::of(bytes)?;
         Some(Self { hold: words.hold()?, expires_at: words.time()? })
+    }
+}
+
+/// The end of one that is being confirmed is not known.
+impl Stored for SeatPointer {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let expires_at = self.expires_at.map_or("-".to_owned(), |end| end.as_millis().to_string());
+        out.extend_from_slice(format!("{} {} {expires_at}", self.hold, self.owner).as_bytes());
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut words = Words::of(bytes)?;
+        let (hold, owner) = (words.hold()?, UserId::new(words.parse()?)?);
+        let expires_at = match words.next()? {
+            "-" => None,
+            millis => Some(Timestamp::from_millis(millis.parse().ok()?)),
+        };
+        Some(Self { hold, owner, expires_at })
     }
 }
 
@@ -232,7 +251,6 @@ impl<'a> Words<'a> {
 #[cfg(test)]
 mod tests {
     use holdfast_core::hold::HoldState;
-    use holdfast_core::id::UserId;
     use holdfast_core::money::Currency;
     use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayClaim, StayDates, StayHold};
 
@@ -273,6 +291,10 @@ mod tests {
         comes_back(&Tally::from_lines(2, [(1_800_000_000, 3), (1_800_000_001, 1)]).expect("lines in order"));
         comes_back(&Tally::from_lines(1, []).expect("pinned only"));
         comes_back(&Limit { capacity: 4, ends_at: Timestamp::from_millis(99) });
+        let owner = UserId::new(7).expect("a number");
+        for expires_at in [None, Some(Timestamp::from_millis(99))] {
+            comes_back(&SeatPointer { hold: by, owner, expires_at });
+        }
         comes_back(&LiveHold { hold: by, expires_at: Timestamp::from_millis(99) });
         let receipt = Receipt {
             fingerprint: [0x20; 32],

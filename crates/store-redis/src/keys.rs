@@ -4,6 +4,7 @@ use holdfast_core::calendar::SlotId;
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::receipt::ReceiptId;
 use holdfast_core::stay::{ClientKey, DatesKey, StayDates, night_of};
+use holdfast_core::ticket::{BuyerId, SeatId, seat_of};
 use holdfast_core::unit::{Holder, Kind, Resource, Unit};
 
 #[derive(Clone, Debug)]
@@ -34,6 +35,11 @@ impl Keys {
             }
             Kind::Shop => format!("{}stock-reserved:{}", self.prefix, unit.resource),
             Kind::Room => format!("{}lock-count:{}", self.prefix, slot(SlotId::of(*unit))),
+            // The seats of an event that are held, as a whole and one by one.
+            Kind::Ticket => match seat_of(*unit) {
+                None => format!("{}seat:count:{}", self.prefix, unit.resource),
+                Some(seat) => format!("{}seat:held:{seat}", self.prefix),
+            },
         }
     }
 
@@ -54,6 +60,7 @@ impl Keys {
             Kind::Stay => format!("{}hold:{id}", self.prefix),
             Kind::Shop => format!("{}order-hold:{id}", self.prefix),
             Kind::Room => format!("{}lock:{id}", self.prefix),
+            Kind::Ticket => format!("{}seat-hold:{id}", self.prefix),
         }
     }
 
@@ -63,6 +70,16 @@ impl Keys {
 
     pub(crate) fn lock_by_slot(&self, id: SlotId) -> String {
         format!("{}locks:{}", self.prefix, slot(id))
+    }
+
+    /// The hold on a seat.
+    pub(crate) fn seat(&self, seat: SeatId) -> String {
+        format!("{}seat:hold:{seat}", self.prefix)
+    }
+
+    /// How many seats of an event a user holds.
+    pub(crate) fn buyer(&self, buyer: BuyerId) -> String {
+        format!("{}seat:count:{}:{}", self.prefix, buyer.event, buyer.user)
     }
 
     pub(crate) fn stay_by_dates(&self, key: &DatesKey) -> String {
@@ -87,6 +104,7 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
         Kind::Stay => "stay",
         Kind::Shop => "shop",
         Kind::Room => "room",
+        Kind::Ticket => "ticket",
     }
 }
 

@@ -12,6 +12,7 @@ use holdfast_core::id::HoldId;
 use holdfast_core::receipt::Receipt;
 use holdfast_core::stay::{DAYS_AHEAD_MAX, HOLD_NIGHTS_MAX};
 use holdfast_core::table::{Key, Scan, Table};
+use holdfast_core::ticket::SeatsOf;
 use holdfast_core::time::{Span, date_ordinal};
 use holdfast_core::unit::{Kind, Unit, Units};
 use holdfast_core::{Rows, Timestamp};
@@ -147,6 +148,10 @@ impl LiveTier {
         }
         held.extend(scans.iter().flat_map(|scan| self.units_of(scan)));
         rows.held.want_elsewhere(held);
+        let seats_of = rows.ticket.by_seat.take_scans_wanted();
+        for SeatsOf { event, seat_count } in &seats_of {
+            rows.ticket.by_seat.want_elsewhere((1..=*seat_count).map(|position| event.seat(position)));
+        }
         let receipts = rows.receipts.take_wanted();
         let mut asking = Asking { keys, names: Vec::new(), tables: Vec::new() };
         tables::walk_mut(rows, &mut asking);
@@ -169,6 +174,9 @@ impl LiveTier {
         }
         for scan in scans {
             rows.held.supply_scan(scan);
+        }
+        for scan in seats_of {
+            rows.ticket.by_seat.supply_scan(scan);
         }
         Ok(answer.now)
     }
@@ -319,8 +327,8 @@ impl LiveTier {
                 dates.map(|date| Unit { part: date_ordinal(date), ..from }).collect()
             }
             Kind::Shop => vec![from],
-            // Whoever asks names the slots there are.
-            Kind::Room => (from.part..=scan.last_part).map(|part| Unit { part, ..from }).collect(),
+            // Whoever asks names what there is.
+            Kind::Room | Kind::Ticket => (from.part..=scan.last_part).map(|part| Unit { part, ..from }).collect(),
         }
     }
 }

@@ -8,6 +8,7 @@ use holdfast_core::receipt::{Receipt, ReceiptId};
 use holdfast_core::rows::Tables;
 use holdfast_core::stay::{self, ClientKey, DatesKey};
 use holdfast_core::table::{Key, Row, Scan, Table};
+use holdfast_core::ticket::{self, BuyerId, SeatId};
 use holdfast_core::unit::{Holder, Limit, Resource, Tally, Unit};
 use holdfast_core::{calendar, shop};
 
@@ -49,12 +50,13 @@ macro_rules! walk {
     };
 }
 walk!(held, holders, limits; stay.holds, stay.by_dates, stay.by_client_key, shop.holds, shop.by_user,
-    calendar.locks, calendar.by_slot);
+    calendar.locks, calendar.by_slot, ticket.holds, ticket.by_seat, ticket.buyers_held);
 
 /// A new table does not compile until it stands here: if it is live, add it to `walk!` above.
 #[expect(dead_code, reason = "it is there to be compiled")]
 fn nothing_is_forgotten(tables: Tables) {
-    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay, shop, calendar } = tables;
+    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay, shop, calendar, ticket } =
+        tables;
     let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
     let shop::Tables {
         users: _,
@@ -78,6 +80,17 @@ fn nothing_is_forgotten(tables: Tables) {
         by_slot: _,
         reservations: _,
     } = calendar;
+    let ticket::Tables {
+        events: _,
+        plans: _,
+        sales: _,
+        seats: _,
+        buyers: _,
+        holds: _,
+        by_seat: _,
+        buyers_held: _,
+        reservations: _,
+    } = ticket;
 }
 
 impl Live<Unit> for Tally {
@@ -148,5 +161,17 @@ impl Live<UserId> for shop::LastHold {
 impl Live<SlotId> for calendar::LiveLock {
     fn name(keys: &Keys, key: &SlotId) -> String {
         keys.lock_by_slot(*key)
+    }
+}
+
+impl Live<SeatId> for ticket::SeatPointer {
+    fn name(keys: &Keys, key: &SeatId) -> String {
+        keys.seat(*key)
+    }
+}
+
+impl Live<BuyerId> for Tally {
+    fn name(keys: &Keys, key: &BuyerId) -> String {
+        keys.buyer(*key)
     }
 }

@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0003_records.sql"),
     include_str!("../migrations/0004_shop.sql"),
     include_str!("../migrations/0005_calendar.sql"),
+    include_str!("../migrations/0006_tickets.sql"),
 ];
 
 /// Up to this size the file's structure is checked at every start; larger ones by `holdfast verify`.

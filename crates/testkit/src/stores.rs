@@ -9,6 +9,10 @@ use holdfast_store_postgres::{DurableTier, PostgresOptions, PostgresStore};
 use holdfast_store_redis::live::ABANDONED_AFTER;
 use holdfast_store_redis::{ClusterStore, LiveOptions, LiveTier, OnLoss};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
+use holdfast_waiting_room::{
+    IdSource, InProcess, Key, Keys, Options, PostgresJournal, RedisOptions, RedisRoom, SqliteJournal, Timings,
+    WaitingRoom,
+};
 use tempfile::TempDir;
 
 use crate::{TestDatabase, postgres, random, redis};
@@ -63,6 +67,28 @@ impl Place {
                 Arc::new(PostgresStore::open(options).await.expect("the store opens"))
             }
             Self::Cluster { .. } => Arc::new(self.open_cluster(clock, ABANDONED_AFTER).await),
+        }
+    }
+
+    /// Opens the waiting room that lies here, as a server does after its store.
+    pub async fn open_room(&self, timings: Timings, clock: Arc<dyn Clock>) -> Arc<dyn WaitingRoom> {
+        let keys = Arc::new(Keys::new(Key::new(&[7; 32]).expect("long enough"), Vec::new()));
+        let ids: IdSource = Arc::new(|| ((u128::from(random()) << 64) | u128::from(random())).to_be_bytes());
+        let options = Options { timings, keys: keys.clone(), clock: clock.clone(), ids: ids.clone() };
+        match self {
+            Self::Embedded(directory) => {
+                let journal = SqliteJournal::new(directory.path()).without_sync();
+                Arc::new(InProcess::open(journal, options).await.expect("the waiting room opens"))
+            }
+            Self::Postgres(database) => {
+                let journal = PostgresJournal::new(database.url()).expect("the address of PostgreSQL");
+                Arc::new(InProcess::open(journal, options).await.expect("the waiting room opens"))
+            }
+            Self::Cluster { redis_url, prefix, .. } => {
+                let (url, prefix) = (redis_url.clone(), prefix.clone());
+                let options = RedisOptions { url, prefix, timings, keys, ids, clock: Some(clock) };
+                Arc::new(RedisRoom::new(options).expect("the address of Redis"))
+            }
         }
     }
 

@@ -86,6 +86,20 @@ fn a_scan_sees_what_the_working_set_wrote() {
 }
 
 #[test]
+fn what_a_known_range_does_not_have_does_not_exist_and_is_not_asked_for() {
+    let mut memory = Texts::complete();
+    memory.keep(1, Some(lasting("one")));
+    let mut table = Texts::default();
+    assert!(table.scan(&Upto(5)).is_err());
+    table.answer_from(&memory);
+    assert_eq!(table.get(&2).unwrap(), None);
+    assert!(table.is_settled());
+    table.put(2, lasting("two"));
+    assert_eq!(table.changes(), [Change { is_new: true, key: &2, row: Some(&lasting("two")) }]);
+    assert!(table.get(&6).is_err(), "beyond the range nothing is known");
+}
+
+#[test]
 fn a_complete_table_forgets_a_row_when_it_has_ended_and_not_before() {
     let mut memory = Texts::complete();
     memory.keep(1, Some(Text("short", Some(10))));

@@ -3,8 +3,10 @@
 //! A handler returns a [`Problem`]; the edge writes it down in the caller's language, with the request's id.
 
 mod calendar;
+mod queue;
 mod shop;
 mod stay;
+mod ticket;
 
 use axum::response::{IntoResponse, Response};
 use holdfast_core::{Fault, Rejection, StayRejection};
@@ -233,6 +235,7 @@ impl From<&Rejection> for Problem {
             Rejection::Stay(rejection) => stay::problem(rejection),
             Rejection::Shop(rejection) => shop::problem(rejection),
             Rejection::Calendar(rejection) => calendar::problem(rejection),
+            Rejection::Ticket(rejection) => ticket::problem(rejection),
         }
     }
 }
@@ -267,6 +270,7 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
         }
         Fault::UnknownCurrency => fixed("알 수 없는 통화입니다", "must be a currency code like KRW"),
         Fault::UnknownValue => fixed("알 수 없는 값입니다", "is not one of the values there are"),
+        Fault::Duplicate => fixed("중복된 값이 있습니다", "has the same entry twice"),
         Fault::NotUuidOrUlid => fixed("UUID 또는 ULID여야 합니다", "must be a UUID or a ULID"),
         Fault::EmptyRange => fixed("시작일보다 뒤여야 합니다", "must be after the first date"),
         Fault::InThePast => fixed("오늘 이후여야 합니다", "must not be in the past"),
@@ -287,7 +291,6 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
             fixed("요일은 mon, tue, wed, thu, fri, sat, sun 중 하나여야 합니다", "must name weekdays mon to sun")
         }
         Fault::UnknownCountry => fixed("알 수 없는 국가 코드입니다", "must be a country code like KR"),
-        Fault::Duplicate => fixed("중복된 값이 있습니다", "has the same entry twice"),
         Fault::CannotChange => fixed("슬롯이 만들어진 뒤에는 바꿀 수 없습니다", "cannot change once there are slots"),
     }
 }
@@ -313,6 +316,8 @@ pub fn catalog() -> Vec<Problem> {
     problems.extend(stay::catalog().iter().map(stay::problem));
     problems.extend(shop::catalog().iter().map(shop::problem));
     problems.extend(calendar::catalog().iter().map(calendar::problem));
+    problems.extend(ticket::catalog().iter().map(ticket::problem));
+    problems.extend(queue::catalog());
     problems.extend(refusals.into_iter().map(Problem::from));
     problems.extend(others);
     problems

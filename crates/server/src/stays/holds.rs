@@ -2,7 +2,6 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use holdfast_core::id::HoldId;
 use holdfast_core::stay::hold::{self, CancelHold, ConfirmHold, PlaceHold, PlaceHolds};
 use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayHold};
 use holdfast_core::{Fault, Rejection};
@@ -10,12 +9,11 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
-use uuid::Uuid;
 
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::{Language, Problem};
-use crate::request::{Mutation, Params, id, parse, parse_date};
+use crate::request::{Mutation, Params, hold_id, id, parse, parse_date};
 use crate::wire::stay::{HoldView, NewHoldBody, ReservationView};
 
 /// The most holds one batch may place.
@@ -154,9 +152,4 @@ fn place_command(app: &App, caller: Caller, request: &Mutation, body: &NewHoldBo
     let client_key = ClientHoldKey::parse(&body.client_hold_key)
         .ok_or_else(|| Problem::invalid("clientHoldKey", &Fault::NotUuidOrUlid))?;
     Ok(PlaceHold { random: app.ids().random(), user, room_type, check_in, check_out, client_key })
-}
-
-fn hold_id(text: &str) -> Result<HoldId, Problem> {
-    let parsed = if text.len() == 36 { Uuid::try_parse(text).ok() } else { None };
-    parsed.map(HoldId).ok_or_else(|| Problem::invalid("holdId", &Fault::Malformed))
 }

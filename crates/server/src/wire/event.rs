@@ -5,8 +5,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::calendar::lock::{BlockedView, LockView, RoomReservationView};
+use super::queue::AdmissionView;
 use super::shop::{OrderView, ReservationEventView};
 use super::stay::{HoldView, ReservationView};
+use super::ticket::{SeatHoldView, SeatReservationView};
 
 /// The name an event has on the wire.
 pub fn type_of(event: &Event) -> &'static str {
@@ -25,6 +27,11 @@ pub fn type_of(event: &Event) -> &'static str {
         Event::RoomSlotsReserved(_) => "room.slot.reserved",
         Event::RoomSlotsCancelled(_) => "room.slot.cancelled",
         Event::RoomSlotsBlocked { .. } => "room.slot.blocked",
+        Event::SeatsHeld(_) => "seat.held",
+        Event::SeatsReleased(_) => "seat.released",
+        Event::SeatsReserved(_) => "seat.reserved",
+        Event::SeatsCancelled(_) => "seat.cancelled",
+        Event::QueueAdmitted(_) => "queue.admitted",
     }
 }
 
@@ -50,6 +57,11 @@ pub fn data_of(event: &Event, at: Timestamp) -> String {
         Event::RoomSlotsBlocked { room, slots, status } => {
             serde_json::to_string(&BlockedView::new(*room, slots, *status))
         }
+        Event::SeatsHeld(hold) | Event::SeatsReleased(hold) => serde_json::to_string(&SeatHoldView::new(hold, at)),
+        Event::SeatsReserved(reservation) | Event::SeatsCancelled(reservation) => {
+            serde_json::to_string(&SeatReservationView::new(reservation))
+        }
+        Event::QueueAdmitted(admission) => serde_json::to_string(&AdmissionView::new(admission)),
     };
     json.expect("wire types can be written as JSON")
 }

@@ -3,11 +3,18 @@
 pub mod calendar;
 pub mod event;
 pub mod list;
+pub mod queue;
 pub mod shop;
 pub mod stay;
+pub mod ticket;
 
 use holdfast_core::Timestamp;
-use serde::Serializer;
+use serde::{Deserialize, Deserializer, Serializer};
+
+/// Tells `null` from nothing.
+pub fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
 
 /// RFC 3339 in UTC, to the millisecond.
 pub fn time<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {

@@ -5,9 +5,11 @@ use holdfast_core::hold::Status;
 use holdfast_core::stay::availability::{Availability, NightAvailability};
 use holdfast_core::stay::{ReservationState, RoomType, StayDates, StayHold, StayReservation};
 use jiff::civil::Date;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 use uuid::Uuid;
+
+use super::present;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -48,11 +50,6 @@ pub struct RoomTypeChangeBody {
     pub currency: Option<String>,
     #[schema(min_length = 1)]
     pub time_zone: Option<String>,
-}
-
-/// Tells `null` from nothing.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
 }
 
 #[derive(Serialize, ToSchema)]

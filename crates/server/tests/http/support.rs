@@ -30,7 +30,8 @@ pub(crate) struct TestApp {
     pub(crate) profile: Profile,
     place: Place,
     clock: Arc<ManualClock>,
-    store: Arc<dyn Store>,
+    /// Closed once the server has stopped.
+    store: Option<Arc<dyn Store>>,
 }
 
 /// Runs a test against servers with default settings, one of each profile.
@@ -45,16 +46,38 @@ pub(crate) async fn with_settings(change: impl Fn(&mut Config), test: impl Async
     }
 }
 
+/// Runs two parts of a test, one after another, against two servers on the same store: one of each profile.
+pub(crate) async fn with_restart(before: impl AsyncFn(&TestApp), after: impl AsyncFn(&TestApp)) {
+    for profile in Profile::ALL {
+        let config = Config::defaults();
+        let place = run(profile, &config, Place::new(profile), clock(), &before).await;
+        run(profile, &config, place.place, place.clock, &after).await;
+    }
+}
+
 /// Runs a test against one server.
 pub(crate) async fn with_profile(profile: Profile, change: &impl Fn(&mut Config), test: &impl AsyncFn(&TestApp)) {
     let mut config = Config::defaults();
     change(&mut config);
+    run(profile, &config, Place::new(profile), clock(), test).await;
+}
+
+fn clock() -> Arc<ManualClock> {
     let start: jiff::Timestamp = START.parse().unwrap();
-    let clock = Arc::new(ManualClock::at(Timestamp::from_millis(start.as_millisecond())));
-    let place = Place::new(profile);
+    Arc::new(ManualClock::at(Timestamp::from_millis(start.as_millisecond())))
+}
+
+async fn run(
+    profile: Profile,
+    config: &Config,
+    place: Place,
+    clock: Arc<ManualClock>,
+    test: &impl AsyncFn(&TestApp),
+) -> TestApp {
     let store = place.open(clock.clone()).await;
-    let parts = Parts { store: store.clone(), ids: IdMaker::seeded(1) };
-    let (app, engine) = App::start(&config, parts).await.unwrap();
+    let room = place.open_room(config.queue.timings(), clock.clone()).await;
+    let parts = Parts { store: store.clone(), room, ids: IdMaker::seeded(1) };
+    let (app, engine) = App::start(config, parts).await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (stop, stopped) = oneshot::channel::<()>();
@@ -62,7 +85,7 @@ pub(crate) async fn with_profile(profile: Profile, change: &impl Fn(&mut Config)
         serve::serve(app, listener, 10_000, async { stopped.await.unwrap_or_default() }).await;
     });
 
-    let test_app = TestApp { url, profile, place, clock, store };
+    let test_app = TestApp { url, profile, place, clock, store: Some(store) };
     if let Err(panic) = AssertUnwindSafe(test(&test_app)).catch_unwind().await {
         eprintln!("this was on {profile:?}");
         resume_unwind(panic);
@@ -73,8 +96,9 @@ pub(crate) async fn with_profile(profile: Profile, change: &impl Fn(&mut Config)
     let ended = tokio::task::spawn_blocking(move || engine.join().unwrap());
     tokio::time::timeout(Duration::from_secs(5), ended).await.expect("the engine ends with its last handle").unwrap();
     let mut audit = Audit::new(test_app.clock.now());
-    test_app.store.audit(&mut audit).await.unwrap();
+    test_app.store.as_ref().unwrap().audit(&mut audit).await.unwrap();
     assert_eq!(audit.finish(), [""; 0], "the store is sound after the test, on {profile:?}");
+    TestApp { store: None, ..test_app }
 }
 
 impl TestApp {
@@ -85,6 +109,11 @@ impl TestApp {
 
     pub(crate) fn guest(&self, user: u64) -> Client {
         self.admin().as_user(user)
+    }
+
+    /// What time it is for the store.
+    pub(crate) fn now(&self) -> jiff::Timestamp {
+        self.clock.now().to_jiff()
     }
 
     /// Lets time pass for the store.

@@ -11,7 +11,7 @@ use holdfast_records::walk::{self, Visitor, VisitorMut};
 use holdfast_records::{Column, Layout, Record, Taken, Value};
 use tokio_postgres::Row;
 
-use super::{Seen, owned_key, sql};
+use super::{Kept, Seen, owned_key, sql};
 use crate::codec::{Col, get, value_of};
 use crate::pipeline::{Param, Pipeline, Rows, Ticket, column};
 
@@ -65,15 +65,17 @@ impl Asked {
         self.has_ranges
     }
 
-    /// Supplies what was found, and writes down which version of it. What was not found is not there.
+    /// Supplies what was found, writes down which version of it, and keeps what never changes. What was not found is not
+    /// there.
     pub(crate) fn supply(
         self,
         answers: &mut Rows,
         tables: &mut Tables,
         of: Of,
         seen: &mut Seen,
+        kept: Option<&Kept>,
     ) -> Result<(), StoreError> {
-        let mut supply = Supply { asked: self.tables.into_iter(), answers, seen, result: Ok(()) };
+        let mut supply = Supply { asked: self.tables.into_iter(), answers, seen, kept, result: Ok(()) };
         walk::durable_mut(tables, &mut supply);
         if of == Of::Everything {
             walk::hold_records_mut(tables, &mut supply);
@@ -125,6 +127,7 @@ struct Supply<'a> {
     asked: std::vec::IntoIter<Box<dyn Any + Send>>,
     answers: &'a mut Rows,
     seen: &'a mut Seen,
+    kept: Option<&'a Kept>,
     result: Result<(), StoreError>,
 }
 
@@ -149,8 +152,11 @@ impl Supply<'_> {
         let lines = asked.lines.map(|ticket| self.answers.take(ticket)).unwrap_or_default();
         let mut lines = by_owner(R::LAYOUT, &lines)?;
         for row in &rows {
-            let (key, record) = read::<R>(row, &mut lines)?;
+            let (key, record, line_count) = read::<R>(row, &mut lines)?;
             self.seen.row::<R>(key.clone(), Some(get(row, version_at)?));
+            if let Some(kept) = self.kept {
+                kept.keep(&key, &record, line_count);
+            }
             table.supply(key, Some(record));
         }
         for key in asked.keys {
@@ -160,7 +166,7 @@ impl Supply<'_> {
         for (scan, ticket) in asked.ranges {
             let rows = self.answers.take(ticket);
             for row in &rows {
-                let (key, record) = read::<R>(row, &mut HashMap::new())?;
+                let (key, record, _) = read::<R>(row, &mut HashMap::new())?;
                 self.seen.row::<R>(key.clone(), Some(get(row, version_at)?));
                 table.supply(key, Some(record));
             }
@@ -193,10 +199,13 @@ pub(super) fn cells<'a>(layout: &Layout, row: &'a Row) -> Result<Vec<Value<'a>>,
     layout.columns().enumerate().map(cell).collect()
 }
 
-fn read<'a, R: Record>(row: &'a Row, lines: &mut Lines<'a>) -> Result<(R::Key, R), StoreError> {
+/// Key, row, and how many lines it has.
+fn read<'a, R: Record>(row: &'a Row, lines: &mut Lines<'a>) -> Result<(R::Key, R, usize), StoreError> {
     let cells = cells(R::LAYOUT, row)?;
     let lines = lines.remove(&cells[0]).unwrap_or_default();
-    R::take(&mut Taken::new(cells), lines).ok_or_else(|| damaged(R::LAYOUT))
+    let line_count = lines.len();
+    let (key, row) = R::take(&mut Taken::new(cells), lines).ok_or_else(|| damaged(R::LAYOUT))?;
+    Ok((key, row, line_count))
 }
 
 pub(super) fn damaged(layout: &Layout) -> StoreError {

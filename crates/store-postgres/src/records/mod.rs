@@ -6,14 +6,17 @@
 //! | `load` | rows by key and by range |
 //! | `write` | what a batch changed |
 //! | `seen` | versions of what was read, for servers that share the database |
+//! | `kept` | rows that never change, for the same servers |
 //! | `lists` | lists, audit, live holds, tidying |
 
+mod kept;
 mod lists;
 mod load;
 mod seen;
 mod sql;
 mod write;
 
+pub(crate) use kept::Kept;
 #[cfg(test)]
 pub(crate) use lists::list_sql;
 pub(crate) use lists::{audit_durable, audit_holds, list, remember_holds, tidy_holds};

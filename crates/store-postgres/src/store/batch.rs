@@ -102,5 +102,5 @@ pub(super) async fn load(connection: &Connection, rows: &mut Rows) -> Result<(),
     let asked = records::Asked::ask(&mut pipeline, rows, Of::Everything);
     let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
     shared.supply(&mut answers, rows)?;
-    asked.supply(&mut answers, rows, Of::Everything, &mut Seen::default())
+    asked.supply(&mut answers, rows, Of::Everything, &mut Seen::default(), None)
 }

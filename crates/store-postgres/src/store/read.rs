@@ -109,6 +109,6 @@ async fn snapshot(connection: &Connection, wants: &mut Rows) -> Result<Snapshot,
     let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
     let commits = Head::read(answers.one(head))?.commits;
     shared.supply(&mut answers, wants)?;
-    asked.supply(&mut answers, wants, Of::Everything, &mut Seen::default())?;
+    asked.supply(&mut answers, wants, Of::Everything, &mut Seen::default(), None)?;
     Ok(Snapshot { commits, is_beside_memory })
 }

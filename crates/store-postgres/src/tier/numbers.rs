@@ -24,7 +24,9 @@ fn batch_max(sequence: Sequence) -> u64 {
         | Sequence::Order
         | Sequence::Room
         | Sequence::RoomReservation
-        | Sequence::Generation => commands,
+        | Sequence::Generation
+        | Sequence::TicketEvent
+        | Sequence::SeatReservation => commands,
     }
 }
 

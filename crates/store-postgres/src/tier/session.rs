@@ -67,6 +67,7 @@ impl DurableSession {
     /// Supplies wanted rows of durable tables as they stand now, and numbers; tells the database's time. Live rows stay
     /// wanted.
     pub async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        self.shared.kept.answer(rows);
         if rows.ids.is_settled() && !wants_durable(rows) {
             return Ok(self.shared.clock.now());
         }
@@ -87,7 +88,7 @@ impl DurableSession {
             let (sequence, range) = drawing.drawn(&answers)?;
             self.drawn.supply(rows, sequence, range);
         }
-        let now = asked.supply(&mut answers, rows, &mut self.seen)?;
+        let now = asked.supply(&mut answers, rows, &mut self.seen, &self.shared.kept)?;
         self.loaded_at.get_or_insert(now);
         self.shared.clock.heard(now, asked_at);
         Ok(self.shared.clock.now())

@@ -1,0 +1,235 @@
+//! What must be true of a whole store, checked record by record: every count has its seats, every sold seat its
+//! reservation and no other, every confirmed hold its reservation, and no seat is held twice, or held and sold.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{
+    Buyer, BuyerId, EventId, EventSales, SeatHold, SeatId, SeatPlan, SeatReservation, SeatReservationId,
+    SeatReservationState, SoldSeat, TicketEvent, seat, seat_of,
+};
+use crate::hold::Status;
+use crate::id::HoldId;
+use crate::time::Timestamp;
+use crate::unit::{Unit, Units};
+
+/// Collects records in any order; [`finish`](Self::finish) says what is wrong.
+#[derive(Debug)]
+pub struct TicketAudit {
+    now: Timestamp,
+    events: BTreeMap<EventId, CountedEvent>,
+    seats: BTreeMap<SeatId, CountedSeat>,
+    buyers: BTreeMap<BuyerId, CountedBuyer>,
+    holds_confirmed: HashMap<HoldId, u64>,
+    reservations: HashMap<SeatReservationId, HoldId>,
+    findings: Vec<String>,
+    records: u64,
+}
+
+#[derive(Debug, Default)]
+struct CountedEvent {
+    seat_count: Option<u32>,
+    /// How many seats its plan has.
+    planned: u32,
+    /// What its row says.
+    reserved: u32,
+    /// What is counted for it as a whole.
+    held: u32,
+}
+
+#[derive(Debug, Default)]
+struct CountedSeat {
+    sold: Option<SeatReservationId>,
+    /// The reservations, not cancelled, that list it.
+    reservations: Vec<SeatReservationId>,
+    held: u32,
+}
+
+#[derive(Debug, Default)]
+struct CountedBuyer {
+    /// What its row says.
+    reserved: u32,
+    found: u32,
+}
+
+impl TicketAudit {
+    pub fn new(now: Timestamp) -> Self {
+        Self {
+            now,
+            events: BTreeMap::new(),
+            seats: BTreeMap::new(),
+            buyers: BTreeMap::new(),
+            holds_confirmed: HashMap::new(),
+            reservations: HashMap::new(),
+            findings: Vec::new(),
+            records: 0,
+        }
+    }
+
+    pub fn event(&mut self, event: &TicketEvent) {
+        self.records += 1;
+        self.events.entry(event.id).or_default().seat_count = Some(event.seat_count);
+    }
+
+    pub fn plan(&mut self, id: EventId, plan: &SeatPlan) {
+        self.records += 1;
+        self.events.entry(id).or_default().planned = plan.seats().len() as u32;
+    }
+
+    pub fn sales(&mut self, id: EventId, sales: EventSales) {
+        self.records += 1;
+        self.events.entry(id).or_default().reserved = sales.reserved;
+    }
+
+    pub fn seat(&mut self, id: SeatId, seat: SoldSeat) {
+        self.records += 1;
+        self.seats.entry(id).or_default().sold = Some(seat.reservation);
+    }
+
+    pub fn buyer(&mut self, id: BuyerId, buyer: Buyer) {
+        self.records += 1;
+        self.buyers.entry(id).or_default().reserved = buyer.reserved;
+    }
+
+    pub fn hold(&mut self, hold: &SeatHold) {
+        self.records += 1;
+        match hold.status(self.now) {
+            Status::Held | Status::Confirming => {
+                self.events.entry(hold.event).or_default().held += hold.seats.len() as u32;
+                for seat in &*hold.seats {
+                    self.seats.entry(seat.seat).or_default().held += 1;
+                }
+            }
+            Status::Confirmed { record } => {
+                self.holds_confirmed.insert(hold.id, record);
+            }
+            Status::Cancelled | Status::Replaced | Status::Expired => {}
+        }
+        if hold.expires_at <= hold.created_at {
+            self.findings.push(format!("seat hold {}: ends before it begins", hold.id));
+        }
+    }
+
+    /// What could be held of the events that were shown.
+    pub fn units(&self) -> Vec<Units> {
+        let seats = |(id, event): (&EventId, &CountedEvent)| Some(seat::units_of(*id, event.seat_count?));
+        self.events.iter().filter_map(seats).collect()
+    }
+
+    /// What is counted as held of a seat or of a whole event, where holds themselves cannot be listed.
+    pub fn held(&mut self, unit: Unit, quantity: u32) {
+        self.records += 1;
+        match (seat_of(unit), EventId::new(unit.resource)) {
+            (Some(seat), _) => self.seats.entry(seat).or_default().held += quantity,
+            (None, Some(event)) => self.events.entry(event).or_default().held += quantity,
+            (None, None) => self.findings.push(format!("held of {unit:?}, which no event can be")),
+        }
+    }
+
+    pub fn reservation(&mut self, reservation: &SeatReservation) {
+        self.records += 1;
+        if self.reservations.insert(reservation.id, reservation.hold).is_some() {
+            self.findings.push(format!("seat reservation {}: there are two of that number", reservation.id));
+        }
+        if reservation.state == SeatReservationState::Reserved {
+            let buyer = BuyerId { event: reservation.event, user: reservation.user };
+            self.buyers.entry(buyer).or_default().found += reservation.seats.len() as u32;
+            for seat in &*reservation.seats {
+                self.seats.entry(seat.seat).or_default().reservations.push(reservation.id);
+            }
+        }
+    }
+
+    /// How many records were looked at.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// What is wrong, one sentence each; empty if all is well.
+    pub fn finish(mut self) -> Vec<String> {
+        self.check_seats();
+        self.check_events();
+        self.check_buyers();
+        self.check_holds();
+        self.findings.sort();
+        self.findings
+    }
+
+    fn check_seats(&mut self) {
+        for (id, seat) in &self.seats {
+            match (seat.sold, &seat.reservations[..]) {
+                (None, []) => {}
+                (Some(sold), [only]) if sold == *only => {}
+                (sold, found) => {
+                    let sold = sold.map_or("nobody".to_owned(), |number| format!("reservation {number}"));
+                    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+                    let found = found.join(", ");
+                    self.findings.push(format!("seat {id}: sold to {sold}, listed by reservations [{found}]"));
+                }
+            }
+            if seat.held > 1 {
+                self.findings.push(format!("seat {id}: held {} times", seat.held));
+            }
+            if seat.held > 0 && seat.sold.is_some() {
+                self.findings.push(format!("seat {id}: held although it is sold"));
+            }
+            let seat_count = self.events.get(&id.event()).and_then(|event| event.seat_count).unwrap_or(0);
+            if id.position() > seat_count {
+                self.findings.push(format!("seat {id}: there is no such seat"));
+            }
+        }
+    }
+
+    fn check_events(&mut self) {
+        let mut counted: BTreeMap<EventId, (u32, u32)> = BTreeMap::new();
+        for (id, seat) in &self.seats {
+            let (sold, held) = counted.entry(id.event()).or_default();
+            *sold += u32::from(seat.sold.is_some());
+            *held += seat.held;
+        }
+        for (id, event) in &self.events {
+            let (sold, seats_held) = counted.get(id).copied().unwrap_or_default();
+            let CountedEvent { seat_count, planned, reserved, held } = *event;
+            let Some(seat_count) = seat_count else {
+                self.findings.push(format!("event {id}: there is no such event"));
+                continue;
+            };
+            if planned != seat_count {
+                self.findings.push(format!("event {id}: has {seat_count} seats, {planned} in its plan"));
+            }
+            if reserved != sold {
+                self.findings.push(format!("event {id}: {reserved} counted as reserved, {sold} sold seats found"));
+            }
+            if held != seats_held {
+                self.findings.push(format!("event {id}: {held} counted as held, {seats_held} held seats found"));
+            }
+            if reserved + held > seat_count {
+                self.findings.push(format!("event {id}: oversold: {reserved} reserved + {held} held of {seat_count}"));
+            }
+        }
+    }
+
+    fn check_buyers(&mut self) {
+        for (BuyerId { event, user }, CountedBuyer { reserved, found }) in &self.buyers {
+            if reserved != found {
+                let place = format!("event {event}, user {user}");
+                self.findings.push(format!("{place}: {reserved} counted as reserved, {found} reserved seats found"));
+            }
+        }
+    }
+
+    fn check_holds(&mut self) {
+        let mut holds_seen = HashMap::new();
+        for (number, hold) in &self.reservations {
+            if let Some(other) = holds_seen.insert(hold, number) {
+                let text = format!("seat hold {hold}: confirmed twice, as reservations {other} and {number}");
+                self.findings.push(text);
+            }
+        }
+        for (hold, record) in &self.holds_confirmed {
+            let found = SeatReservationId::new(*record).and_then(|number| self.reservations.get(&number));
+            if found != Some(hold) {
+                self.findings.push(format!("seat hold {hold}: confirmed, but reservation {record} is not its own"));
+            }
+        }
+    }
+}

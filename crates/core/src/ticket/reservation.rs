@@ -1,0 +1,153 @@
+//! What a confirmed hold becomes.
+
+use std::sync::Arc;
+
+use super::event::{self, EventSales};
+use super::{Buyer, BuyerId, EventId, SeatHold, SeatId, SoldSeat};
+use crate::actor::Actor;
+use crate::command::{Command, Context, Decision, Writes};
+use crate::event::Event;
+use crate::id::{HoldId, Sequence, UserId, number_id};
+use crate::money::Currency;
+use crate::rejection::TicketRejection;
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::time::Timestamp;
+
+number_id!(
+    /// The number of a reservation of seats.
+    SeatReservationId
+);
+
+/// Seats that are sold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeatReservation {
+    pub id: SeatReservationId,
+    pub hold: HoldId,
+    pub event: EventId,
+    pub user: UserId,
+    /// In ascending order, at the prices they were held at.
+    pub seats: Arc<[ReservedSeat]>,
+    pub total: i64,
+    pub currency: Currency,
+    pub reserved_at: Timestamp,
+    pub state: SeatReservationState,
+}
+
+impl Row for SeatReservation {}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeatReservationState {
+    Reserved,
+    Cancelled { at: Timestamp },
+}
+
+/// A seat as it stands in a hold or reservation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReservedSeat {
+    pub seat: SeatId,
+    pub label: Arc<str>,
+    pub section: Option<Arc<str>>,
+    pub price: i64,
+}
+
+/// Cancels a reservation and frees its seats.
+#[derive(Clone, Debug)]
+pub struct CancelSeatReservation {
+    pub id: SeatReservationId,
+    pub actor: Actor,
+}
+
+impl Command for CancelSeatReservation {
+    type Outcome = SeatReservation;
+    const NAME: &'static str = "ticket.reservation.cancel";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatReservation> {
+        let reservation = find(rows, self.id, self.actor)?;
+        if reservation.state != SeatReservationState::Reserved {
+            return Err(TicketRejection::SeatReservationAlreadyCancelled.into());
+        }
+        let SeatReservation { event, user, seats, .. } = &reservation;
+        want_reserving(rows, *event, *user, seats.iter().map(|seat| seat.seat));
+        let count = seats.len() as u32;
+        let sales = event::sales(rows, *event)?;
+        let reserved = sales.reserved.checked_sub(count).expect("a reserved seat is counted");
+        rows.ticket.sales.put(*event, EventSales { reserved });
+        let buyer = BuyerId { event: *event, user: *user };
+        match reserved_by(rows, buyer)?.checked_sub(count).expect("a buyer's seat is counted") {
+            0 => rows.ticket.buyers.delete(buyer),
+            reserved => rows.ticket.buyers.put(buyer, Buyer { reserved }),
+        }
+        for seat in &**seats {
+            let sold = rows.ticket.seats.get(&seat.seat)?.copied();
+            assert_eq!(sold, Some(SoldSeat { reservation: self.id }), "a reserved seat is its reservation's");
+            rows.ticket.seats.delete(seat.seat);
+        }
+        let cancelled = SeatReservation { state: SeatReservationState::Cancelled { at: at.now }, ..reservation };
+        rows.ticket.reservations.put(cancelled.id, cancelled.clone());
+        rows.emit(Event::SeatsCancelled(cancelled.clone()));
+        Ok(cancelled)
+    }
+
+    fn weight(&self) -> usize {
+        2
+    }
+}
+
+/// The reservation, for one who may see it.
+pub fn find(rows: &mut Rows, id: SeatReservationId, actor: Actor) -> Decision<SeatReservation> {
+    let reservation = rows.ticket.reservations.get(&id)?.cloned().ok_or(TicketRejection::SeatReservationNotFound)?;
+    actor.must_own(reservation.user)?;
+    Ok(reservation)
+}
+
+/// Counts the seats of a hold as reserved, and makes the record of it.
+pub(super) fn reserve(rows: &mut Rows, hold: &SeatHold, now: Timestamp) -> Decision<SeatReservation> {
+    want_reserving(rows, hold.event, hold.owner, hold.seats.iter().map(|seat| seat.seat));
+    let id = SeatReservationId::new(rows.next_id(Sequence::SeatReservation)?).expect("sequences give ids");
+    // A live hold can always be confirmed. Only if live rows were lost has a seat been given to somebody else.
+    for seat in &*hold.seats {
+        if rows.ticket.seats.get(&seat.seat)?.is_some() {
+            return Err(TicketRejection::SeatAlreadyReserved { seat: seat.seat.get() }.into());
+        }
+        rows.ticket.seats.put(seat.seat, SoldSeat { reservation: id });
+    }
+    let count = hold.seats.len() as u32;
+    let reserved = event::sales(rows, hold.event)?.reserved + count;
+    if reserved > event::find(rows, hold.event)?.seat_count {
+        return Err(TicketRejection::SoldOut.into());
+    }
+    rows.ticket.sales.put(hold.event, EventSales { reserved });
+    let buyer = BuyerId { event: hold.event, user: hold.owner };
+    let reserved = reserved_by(rows, buyer)? + count;
+    rows.ticket.buyers.put(buyer, Buyer { reserved });
+    let reservation = SeatReservation {
+        id,
+        hold: hold.id,
+        event: hold.event,
+        user: hold.owner,
+        seats: hold.seats.clone(),
+        total: hold.total,
+        currency: hold.currency,
+        reserved_at: now,
+        state: SeatReservationState::Reserved,
+    };
+    rows.ticket.reservations.insert(reservation.id, reservation.clone());
+    rows.emit(Event::SeatsReserved(reservation.clone()));
+    Ok(reservation)
+}
+
+/// Says which durable rows change when seats become reserved, or free again.
+pub(super) fn want_reserving(rows: &mut Rows, event: EventId, user: UserId, seats: impl Iterator<Item = SeatId>) {
+    rows.ticket.events.want(&event);
+    rows.ticket.sales.want(&event);
+    rows.ticket.buyers.want(&BuyerId { event, user });
+    for seat in seats {
+        rows.ticket.seats.want(&seat);
+    }
+}
+
+fn reserved_by(rows: &mut Rows, buyer: BuyerId) -> Decision<u32> {
+    Ok(rows.ticket.buyers.get(&buyer)?.map_or(0, |buyer| buyer.reserved))
+}

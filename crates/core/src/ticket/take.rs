@@ -1,0 +1,198 @@
+//! Taking seats: what holding them and reserving them in one step have in common. Refusals come in one order: the event,
+//! the request, unknown seats, not on sale yet, sold out, then seat by seat, then how many one may have.
+
+use std::sync::Arc;
+
+use super::event::{self, TicketEvent};
+use super::hold::{SeatClaim, SeatHold, end};
+use super::{BuyerId, EventId, ReservedSeat, SEATS_AT_ONCE_MAX, SeatId, event_unit, seat, seat_unit};
+use crate::command::{Attempt, Context, Decision, Stop};
+use crate::event::Event;
+use crate::hold::{self, Hold, HoldState, Remembered as _};
+use crate::id::{HoldId, UserId};
+use crate::rejection::{Fault, Rejection, TicketRejection};
+use crate::rows::Rows;
+use crate::time::Timestamp;
+use crate::unit::{Holder, Kind};
+
+/// Seats somebody asks for, as they were named.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'a> {
+    pub event: EventId,
+    pub user: UserId,
+    pub seats: &'a [u64],
+}
+
+/// Seats that were found free, or the taker's own.
+pub(super) struct Taken {
+    /// Not written anywhere yet.
+    pub hold: SeatHold,
+    /// The taker's own holds it stands in for; they have ended.
+    pub replaced: Vec<SeatHold>,
+}
+
+impl Asked<'_> {
+    /// Says which rows it takes, all at once.
+    pub(super) fn want(&self, rows: &mut Rows) {
+        rows.ticket.plans.want(&self.event);
+        event::want_remaining(rows, self.event);
+        rows.ticket.buyers.want(&self.buyer());
+        self.want_live(rows);
+        for seat in self.ids() {
+            rows.ticket.seats.want(&seat);
+        }
+    }
+
+    /// Those of them that a hold on the seats is made of.
+    pub(super) fn want_live(&self, rows: &mut Rows) {
+        rows.held.want(&event_unit(self.event));
+        rows.holders.want(&Holder { kind: Kind::Ticket, user: self.user });
+        rows.ticket.buyers_held.want(&self.buyer());
+        for seat in self.ids() {
+            rows.held.want(&seat_unit(seat));
+            rows.ticket.by_seat.want(&seat);
+        }
+    }
+
+    /// The event and the seats in ascending order, if they can be asked for at all.
+    pub(super) fn check(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<(TicketEvent, Arc<[ReservedSeat]>)> {
+        let event = event::find(rows, self.event)?;
+        let numbers = self.check_numbers()?;
+        let plan = event::plan(rows, self.event)?;
+        let found = numbers.into_iter().map(|number| {
+            let id = SeatId::new(number).filter(|id| id.event() == self.event);
+            id.and_then(|id| plan.reserved_seat(id)).ok_or(TicketRejection::SeatNotFound { seat: number })
+        });
+        let seats = found.collect::<Result<_, _>>()?;
+        check_on_sale(rows, at, &event)?;
+        Ok((event, seats))
+    }
+
+    fn check_numbers(&self) -> Result<Vec<u64>, Rejection> {
+        let refused = |fault| Err(Rejection::invalid("seatIds", fault));
+        if self.seats.is_empty() {
+            return refused(Fault::Blank);
+        }
+        if self.seats.len() > SEATS_AT_ONCE_MAX {
+            return refused(Fault::TooManyItems { max: SEATS_AT_ONCE_MAX });
+        }
+        let mut numbers = self.seats.to_vec();
+        numbers.sort_unstable();
+        numbers.dedup();
+        if numbers.len() < self.seats.len() {
+            return refused(Fault::Duplicate);
+        }
+        Ok(numbers)
+    }
+
+    /// Those that can be seats of the event.
+    pub(super) fn ids(&self) -> impl Iterator<Item = SeatId> {
+        let event = self.event;
+        let numbers = self.seats.iter().take(SEATS_AT_ONCE_MAX);
+        numbers.filter_map(|number| SeatId::new(*number)).filter(move |seat| seat.event() == event)
+    }
+
+    fn buyer(&self) -> BuyerId {
+        BuyerId { event: self.event, user: self.user }
+    }
+}
+
+/// Refuses before the sale, and when everything is reserved; no seat has to be looked at for that.
+pub(super) fn check_on_sale(rows: &mut Rows, at: &Context<'_>, event: &TicketEvent) -> Decision<()> {
+    if let Some(opens_at) = event.sales_open_at.filter(|opens_at| at.now < *opens_at) {
+        return Err(TicketRejection::SalesNotOpen { opens_at }.into());
+    }
+    if event::sales(rows, event.id)?.reserved >= event.seat_count {
+        return Err(TicketRejection::SoldOut.into());
+    }
+    Ok(())
+}
+
+/// Takes seats, in ascending order, for a new hold of a user. Own holds on any of them are replaced whole.
+pub(super) fn take(
+    rows: &mut Rows,
+    at: &Context<'_>,
+    id: HoldId,
+    user: UserId,
+    event: &TicketEvent,
+    seats: Arc<[ReservedSeat]>,
+) -> Decision<Taken> {
+    let replaced = own_holds(rows, user, &seats, at.now)?;
+    for seat in &*seats {
+        check_free(rows, seat.seat, &replaced, at.now)?;
+    }
+    let state = HoldState::Replaced { by: id };
+    for old in &replaced {
+        end(rows, old, state, at.now)?;
+        rows.emit(Event::SeatsReleased(Hold { state, ..old.clone() }));
+    }
+    check_limit(rows, at, event, user, seats.len() as u32)?;
+    hold::check_holder(rows, at, Kind::Ticket, user)?;
+    let total = seats.iter().map(|seat| seat.price).sum();
+    let hold = SeatHold {
+        id,
+        owner: user,
+        created_at: at.now,
+        expires_at: at.now + at.limits.ticket.hold_ttl,
+        state: HoldState::Held,
+        attempts: Attempt::default(),
+        claim: SeatClaim { event: event.id, seats, total, currency: event.currency },
+    };
+    Ok(Taken { hold, replaced })
+}
+
+/// The user's live holds on any of these seats, with everything derived from them. One that is being confirmed is not
+/// among them: its seats are in doubt.
+fn own_holds(rows: &mut Rows, user: UserId, seats: &[ReservedSeat], now: Timestamp) -> Decision<Vec<SeatHold>> {
+    let mut ids = Vec::new();
+    for seat in seats {
+        match rows.ticket.by_seat.get(&seat.seat)? {
+            Some(pointer) if pointer.owner == user && pointer.is_live(now) => ids.push(pointer.hold),
+            Some(_) | None => {}
+        }
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    for id in &ids {
+        rows.ticket.holds.want(id);
+    }
+    let mut own = Vec::new();
+    for id in ids {
+        own.extend(rows.ticket.holds.get(&id)?.filter(|hold| hold.is_live(now)).cloned());
+    }
+    for hold in &own {
+        SeatHold::want_derived(rows, hold);
+    }
+    Ok(own)
+}
+
+fn check_free(rows: &mut Rows, id: SeatId, own: &[SeatHold], now: Timestamp) -> Decision<()> {
+    if rows.ticket.seats.get(&id)?.is_some() {
+        return Err(TicketRejection::SeatAlreadyReserved { seat: id.get() }.into());
+    }
+    let is_own = own.iter().any(|hold| hold.seats.iter().any(|seat| seat.seat == id));
+    if is_own || !seat::is_held(rows, id, now)? {
+        return Ok(());
+    }
+    if hold::is_in_doubt(rows, seat_unit(id))? {
+        return Err(Stop::Busy);
+    }
+    Err(TicketRejection::SeatHeldByAnother { seat: id.get() }.into())
+}
+
+/// What one has reserved and holds, with what one wants, is no more than anybody may have.
+fn check_limit(rows: &mut Rows, at: &Context<'_>, event: &TicketEvent, user: UserId, more: u32) -> Decision<()> {
+    let buyer = BuyerId { event: event.id, user };
+    let reserved = rows.ticket.buyers.get(&buyer)?.map_or(0, |buyer| buyer.reserved);
+    let tally = rows.ticket.buyers_held.get(&buyer)?;
+    let (held, pinned) = tally.map_or((0, 0), |tally| (tally.live(at.now), tally.pinned()));
+    let max = event.max_seats_per_user;
+    if reserved + held + more <= max {
+        return Ok(());
+    }
+    // What is pinned may be reserved already, or be given up.
+    if reserved + held - pinned + more <= max {
+        return Err(Stop::Busy);
+    }
+    Err(TicketRejection::SeatLimitReached { max }.into())
+}

@@ -1,0 +1,159 @@
+//! The auditor finds what is wrong, and says so.
+
+use super::*;
+use crate::ticket::audit::TicketAudit;
+
+/// An event of three seats: seat 1 sold to user 1 as reservation 1, seat 2 held by user 2.
+struct Records {
+    event: TicketEvent,
+    sales: EventSales,
+    sold: Vec<(SeatId, SoldSeat)>,
+    buyer: Buyer,
+    holds: Vec<SeatHold>,
+    reservations: Vec<SeatReservation>,
+    now: Timestamp,
+}
+
+impl Records {
+    fn new() -> Self {
+        let mut hall = Hall::new(Way::Whole, &[3]);
+        hall.reserve(1, &[1]).unwrap();
+        hall.hold(2, &[2]).unwrap();
+        let tables = &hall.world.memory.ticket;
+        let mut holds: Vec<SeatHold> = tables.holds.rows().map(|(_, row)| row.clone()).collect();
+        holds.sort_by_key(|hold| hold.owner);
+        Self {
+            event: tables.events.rows().next().unwrap().1.clone(),
+            sales: *tables.sales.rows().next().unwrap().1,
+            sold: tables.seats.rows().map(|(id, row)| (*id, *row)).collect(),
+            buyer: *tables.buyers.rows().next().unwrap().1,
+            holds,
+            reservations: tables.reservations.rows().map(|(_, row)| row.clone()).collect(),
+            now: hall.world.now,
+        }
+    }
+
+    fn audit(&self) -> TicketAudit {
+        let mut audit = TicketAudit::new(self.now);
+        audit.event(&self.event);
+        audit.sales(self.event.id, self.sales);
+        self.sold.iter().for_each(|(id, row)| audit.seat(*id, *row));
+        audit.buyer(BuyerId { event: self.event.id, user: id(1) }, self.buyer);
+        self.holds.iter().for_each(|hold| audit.hold(hold));
+        self.reservations.iter().for_each(|reservation| audit.reservation(reservation));
+        audit
+    }
+}
+
+/// What is found after this has happened to the records.
+fn check(harm: impl FnOnce(&mut Records), expected: &[&str]) {
+    let mut records = Records::new();
+    harm(&mut records);
+    assert_eq!(records.audit().finish(), expected);
+}
+
+#[test]
+fn nothing_is_wrong_with_what_the_rules_wrote() {
+    check(|_| {}, &[]);
+    assert_eq!(Records::new().audit().records(), 7);
+}
+
+#[test]
+fn a_count_without_its_seats_is_found() {
+    check(|records| records.sales.reserved = 2, &["event 1: 2 counted as reserved, 1 sold seats found"]);
+    check(|records| records.buyer.reserved = 3, &["event 1, user 1: 3 counted as reserved, 1 reserved seats found"]);
+    check(
+        |records| records.sold.clear(),
+        &[
+            "event 1: 1 counted as reserved, 0 sold seats found",
+            "seat 1000001: sold to nobody, listed by reservations [1]",
+        ],
+    );
+}
+
+#[test]
+fn a_seat_sold_to_another_than_its_reservation_is_found() {
+    let two = SeatReservationId::new(2).unwrap();
+    let expected = "seat 1000001: sold to reservation 2, listed by reservations [1]";
+    check(|records| records.sold[0].1.reservation = two, &[expected]);
+    let cancelled = SeatReservationState::Cancelled { at: Timestamp::default() };
+    check(
+        |records| records.reservations[0].state = cancelled,
+        &[
+            "event 1, user 1: 1 counted as reserved, 0 reserved seats found",
+            "seat 1000001: sold to reservation 1, listed by reservations []",
+        ],
+    );
+}
+
+#[test]
+fn a_seat_held_twice_or_held_and_sold_is_found() {
+    check(|records| records.holds.push(records.holds[1].clone()), &["seat 1000002: held 2 times"]);
+    check(
+        |records| records.holds[1].claim.seats = records.reservations[0].seats.clone(),
+        &["seat 1000001: held although it is sold"],
+    );
+}
+
+#[test]
+fn more_than_there_is_is_found() {
+    check(
+        |records| records.event.seat_count = 1,
+        &["event 1: oversold: 1 reserved + 1 held of 1", "seat 1000002: there is no such seat"],
+    );
+    let records = Records::new();
+    let mut audit = TicketAudit::new(records.now);
+    audit.hold(&records.holds[1]);
+    assert_eq!(audit.finish(), ["event 1: there is no such event", "seat 1000002: there is no such seat"]);
+}
+
+#[test]
+fn a_confirmed_hold_without_its_reservation_is_found() {
+    let records = Records::new();
+    let hold = records.holds[0].id;
+    let confirmed = HoldState::Confirmed { record: 5 };
+    check(
+        |records| records.holds[0].state = confirmed,
+        &[&format!("seat hold {hold}: confirmed, but reservation 5 is not its own")],
+    );
+    let mut audit = records.audit();
+    audit.reservation(&SeatReservation {
+        id: SeatReservationId::new(2).unwrap(),
+        state: SeatReservationState::Cancelled { at: records.now },
+        ..records.reservations[0].clone()
+    });
+    let found = audit.finish();
+    assert!(found.len() == 1 && found[0].starts_with(&format!("seat hold {hold}: confirmed twice")), "{found:?}");
+    let mut audit = records.audit();
+    audit.reservation(&SeatReservation {
+        state: SeatReservationState::Cancelled { at: records.now },
+        ..records.reservations[0].clone()
+    });
+    assert_eq!(audit.finish(), ["seat reservation 1: there are two of that number"]);
+}
+
+#[test]
+fn a_hold_that_ends_before_it_begins_is_found() {
+    let hold = Records::new().holds[0].id;
+    let expected = format!("seat hold {hold}: ends before it begins");
+    check(|records| records.holds[0].expires_at = records.holds[0].created_at, &[&expected]);
+}
+
+#[test]
+fn where_holds_cannot_be_listed_their_counts_are_compared() {
+    let mut records = Records::new();
+    let held = records.holds.remove(1).seats[0].seat;
+    let whole = event_unit(records.event.id);
+    let audit = |counts: &[(Unit, u32)]| {
+        let mut audit = records.audit();
+        for (unit, quantity) in counts {
+            audit.held(*unit, *quantity);
+        }
+        audit.finish()
+    };
+    assert_eq!(audit(&[(whole, 1), (seat_unit(held), 1)]), [""; 0]);
+    assert_eq!(audit(&[(whole, 1)]), ["event 1: 1 counted as held, 0 held seats found"]);
+    assert_eq!(audit(&[(whole, 2), (seat_unit(held), 2)]), ["seat 1000002: held 2 times"]);
+    let nowhere = Unit { resource: 0, ..whole };
+    assert_eq!(audit(&[(nowhere, 1)]).len(), 1);
+}

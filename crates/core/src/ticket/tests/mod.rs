@@ -1,0 +1,187 @@
+//! The contract of tickets, sentence by sentence. Whatever writes both kinds of rows is done both ways: all at once, and in
+//! three steps.
+
+mod auditing;
+mod best;
+mod confirming;
+mod events;
+mod holding;
+mod random;
+mod reserving;
+
+use super::event::{CreateEvent, EventDraft, EventView, view};
+use super::hold::{CancelSeatHold, ConfirmSeatHold};
+use super::place::{HoldBest, HoldSeats};
+use super::plan::SeatDraft;
+use super::reservation::CancelSeatReservation;
+use super::reserve::ReserveSeats;
+use super::seat::{SeatStatus, seat_map};
+use super::*;
+use crate::actor::Actor;
+use crate::audit::Audit;
+use crate::command::Command;
+use crate::hold::HoldState;
+use crate::rejection::{Rejection, TicketRejection};
+use crate::testing::World;
+
+/// How a command is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Whole,
+    Steps,
+}
+
+const WAYS: [Way; 2] = [Way::Whole, Way::Steps];
+
+/// A world with one event.
+struct Hall {
+    world: World,
+    way: Way,
+    event: EventId,
+    drawn: u8,
+}
+
+impl Hall {
+    /// With rows A, B… of so many seats.
+    fn new(way: Way, rows: &[u32]) -> Self {
+        Self::with(way, rows, EventDraft { name: Some("Concert".into()), ..EventDraft::default() })
+    }
+
+    fn with(way: Way, rows: &[u32], draft: EventDraft) -> Self {
+        let mut world = World::new();
+        let event = world.run(&CreateEvent { draft, currency: None, seats: seats(rows) }).unwrap().id;
+        Self { world, way, event, drawn: 0 }
+    }
+
+    fn run<C: Command>(&mut self, command: &C) -> Result<C::Outcome, Rejection> {
+        match self.way {
+            Way::Whole => self.world.run(command),
+            Way::Steps => self.world.run_in_steps(command),
+        }
+    }
+
+    fn hold(&mut self, user: u64, positions: &[u32]) -> Result<SeatHold, Rejection> {
+        let command = self.holding(user, positions);
+        self.run(&command)
+    }
+
+    fn hold_best(&mut self, user: u64, count: u32) -> Result<SeatHold, Rejection> {
+        let command = HoldBest { random: self.draw(), event: self.event, user: id(user), count, section: None };
+        self.run(&command)
+    }
+
+    fn reserve(&mut self, user: u64, positions: &[u32]) -> Result<SeatReservation, Rejection> {
+        let command = self.reserving(user, positions);
+        self.run(&command)
+    }
+
+    fn confirm(&mut self, hold: HoldId) -> Result<SeatReservation, Rejection> {
+        self.run(&ConfirmSeatHold { id: hold, actor: Actor::Admin })
+    }
+
+    fn cancel(&mut self, hold: HoldId) -> Result<(), Rejection> {
+        self.run(&CancelSeatHold { id: hold, actor: Actor::Admin })
+    }
+
+    fn cancel_reservation(&mut self, reservation: SeatReservationId) -> Result<SeatReservation, Rejection> {
+        self.run(&CancelSeatReservation { id: reservation, actor: Actor::Admin })
+    }
+
+    fn holding(&mut self, user: u64, positions: &[u32]) -> HoldSeats {
+        let seats = positions.iter().map(|position| self.seat(*position)).collect();
+        HoldSeats { random: self.draw(), event: self.event, user: id(user), seats }
+    }
+
+    fn reserving(&mut self, user: u64, positions: &[u32]) -> ReserveSeats {
+        let HoldSeats { random, event, user, seats } = self.holding(user, positions);
+        ReserveSeats { random, event, user, seats }
+    }
+
+    fn seat(&self, position: u32) -> u64 {
+        self.event.get() * 1_000_000 + u64::from(position)
+    }
+
+    fn draw(&mut self) -> [u8; 10] {
+        self.drawn = self.drawn.wrapping_add(1);
+        [self.drawn; 10]
+    }
+
+    fn view(&mut self) -> EventView {
+        let event = self.event;
+        self.world.ask(|rows, at| view(rows, at, event)).unwrap()
+    }
+
+    fn remaining(&mut self) -> u32 {
+        self.view().remaining
+    }
+
+    /// `.` available, `h` held, `R` reserved.
+    fn map(&mut self) -> String {
+        let event = self.event;
+        let map = self.world.ask(|rows, at| seat_map(rows, at, event)).unwrap();
+        let letter = |status| match status {
+            SeatStatus::Available => '.',
+            SeatStatus::Held => 'h',
+            SeatStatus::Reserved => 'R',
+        };
+        map.seats().map(|(_, _, status)| letter(status)).collect()
+    }
+
+    /// What the auditor finds wrong.
+    fn audit(&self) -> Vec<String> {
+        let mut audit = Audit::new(self.world.now);
+        let tables = &self.world.memory.ticket;
+        tables.events.rows().for_each(|(_, row)| audit.ticket.event(row));
+        tables.plans.rows().for_each(|(id, row)| audit.ticket.plan(*id, row));
+        tables.sales.rows().for_each(|(id, row)| audit.ticket.sales(*id, *row));
+        tables.seats.rows().for_each(|(id, row)| audit.ticket.seat(*id, *row));
+        tables.buyers.rows().for_each(|(id, row)| audit.ticket.buyer(*id, *row));
+        tables.holds.rows().for_each(|(_, row)| audit.ticket.hold(row));
+        tables.reservations.rows().for_each(|(_, row)| audit.ticket.reservation(row));
+        audit.finish()
+    }
+
+    /// All rows, without what only tells in how many steps they were written.
+    fn rows(&self) -> Vec<String> {
+        let memory = &self.world.memory;
+        let tables = &memory.ticket;
+        let once = |hold: &SeatHold| SeatHold { attempts: crate::command::Attempt(0), ..hold.clone() };
+        let mut rows: Vec<String> = Vec::new();
+        rows.extend(tables.events.rows().map(|row| format!("{row:?}")));
+        rows.extend(tables.sales.rows().map(|row| format!("sales {row:?}")));
+        rows.extend(tables.seats.rows().map(|row| format!("{row:?}")));
+        rows.extend(tables.buyers.rows().map(|row| format!("{row:?}")));
+        rows.extend(tables.holds.rows().map(|row| format!("{:?}", once(row.1))));
+        rows.extend(tables.reservations.rows().map(|row| format!("{row:?}")));
+        rows.extend(self.derived());
+        rows.sort();
+        rows
+    }
+
+    /// What is derived from holds and still counts.
+    fn derived(&self) -> Vec<String> {
+        let (memory, now) = (&self.world.memory, self.world.now);
+        let mut rows: Vec<String> = Vec::new();
+        rows.extend(memory.held.rows().map(|(unit, tally)| format!("{unit:?} {}", tally.live(now))));
+        rows.extend(memory.holders.rows().map(|(holder, tally)| format!("{holder:?} {}", tally.live(now))));
+        let buyers = memory.ticket.buyers_held.rows();
+        rows.extend(buyers.map(|(buyer, tally)| format!("held by {buyer:?} {}", tally.live(now))));
+        rows.retain(|row| !row.ends_with(" 0"));
+        let pointers = memory.ticket.by_seat.rows().filter(|(_, pointer)| pointer.is_live(now));
+        rows.extend(pointers.map(|row| format!("{row:?}")));
+        rows.sort();
+        rows
+    }
+}
+
+fn id(user: u64) -> UserId {
+    UserId::new(user).unwrap()
+}
+
+fn seats(rows: &[u32]) -> Vec<SeatDraft> {
+    let row = |(letter, seats): (char, &u32)| {
+        let seat = move |number| SeatDraft { label: format!("{letter}{number}"), section: None, price: 1_000 };
+        (1..=*seats).map(seat).collect::<Vec<_>>()
+    };
+    ('A'..).zip(rows).flat_map(row).collect()
+}

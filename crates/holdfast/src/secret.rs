@@ -1,0 +1,48 @@
+//! The secret that entry tokens are signed with if none is set: made once, and kept with the data.
+
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use holdfast_server::ids::IdMaker;
+
+const FILE_NAME: &str = "queue.secret";
+const LEN: usize = 32;
+
+/// In a file that only its owner can read.
+pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Vec<u8>> {
+    let path = directory.join(FILE_NAME);
+    let failed = || format!("cannot keep a secret in {}", path.display());
+    match std::fs::read(&path) {
+        Ok(secret) if secret.len() == LEN => return Ok(secret),
+        // The power went while it was written: nobody has a token of it yet.
+        Ok(_) => std::fs::remove_file(&path).with_context(failed)?,
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error).with_context(failed),
+    }
+    let secret = fresh();
+    let mut file =
+        std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).with_context(failed)?;
+    file.write_all(&secret).with_context(failed)?;
+    file.sync_all().with_context(failed)?;
+    Ok(secret)
+}
+
+/// In the database: the same for all servers that share it, whichever starts first.
+pub(crate) async fn in_database(url: &str) -> anyhow::Result<Vec<u8>> {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
+    tokio::spawn(connection);
+    let name = "queue.token";
+    client
+        .execute("INSERT INTO secret VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", &[&name, &fresh()])
+        .await
+        .context("cannot keep a secret in the database")?;
+    let row = client.query_one("SELECT value FROM secret WHERE name = $1", &[&name]).await?;
+    Ok(row.get(0))
+}
+
+fn fresh() -> Vec<u8> {
+    let ids = IdMaker::new();
+    (0..LEN / 8).flat_map(|_| ids.number().to_be_bytes()).collect()
+}

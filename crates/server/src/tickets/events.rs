@@ -1,0 +1,104 @@
+//! What is put on sale.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::ticket::event::{self, ChangeEvent, CreateEvent, EventDraft};
+use holdfast_core::ticket::plan::SeatDraft;
+use holdfast_core::ticket::{EventId, TicketEvent};
+use holdfast_core::{Decision, Timestamp};
+use http::StatusCode;
+
+use super::door::settings_changed;
+use super::event_id;
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params, parse_time};
+use crate::wire::list::{List, page};
+use crate::wire::ticket::{EventChangeBody, EventView, NewEventBody};
+
+/// Put an event on sale, with all its seats. Admins only.
+#[utoipa::path(post, path = "/v1/events", tag = "tickets", request_body = NewEventBody,
+    params(("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = EventView), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 413, description = "`PAYLOAD_TOO_LARGE`")))]
+pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let body: NewEventBody = request.json()?;
+    let time = |field, text: Option<String>| text.map(|text| parse_time(field, &text)).transpose();
+    let draft = EventDraft {
+        name: Some(body.name),
+        starts_at: Some(time("startsAt", body.starts_at)?),
+        sales_open_at: Some(time("salesOpenAt", body.sales_open_at)?),
+        max_concurrent: body.max_concurrent,
+        queue_enabled: body.queue_enabled,
+        max_seats_per_user: body.max_seats_per_user,
+    };
+    let seats = body.seats.into_iter();
+    let seats = seats.map(|seat| SeatDraft { label: seat.label, section: seat.section, price: seat.price });
+    let command = CreateEvent { draft, currency: body.currency, seats: seats.collect() };
+    app.run(caller, &request, command, |event| Reply::json(StatusCode::CREATED, &EventView::created(event))).await
+}
+
+/// All events.
+#[utoipa::path(get, path = "/v1/events", tag = "tickets",
+    params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+    responses((status = 200, body = List<EventView>)))]
+pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Result<Response, Problem> {
+    let page = page(&params, EventId::new)?;
+    let events = app.list::<TicketEvent>(page.of::<TicketEvent>()).await?;
+    let list = List::new(events, page.limit, |it| it.id.get(), |it| it.id);
+    let ids = list.items;
+    let views = app.query(|rows, at| {
+        // All are asked for before any is waited for.
+        let views: Vec<_> = ids.iter().map(|id| event::view(rows, at, *id)).collect();
+        views.into_iter().collect::<Decision<Vec<_>>>()
+    });
+    let items = views.await?.iter().map(EventView::new).collect();
+    Ok(Reply::json(StatusCode::OK, &List { items, next_cursor: list.next_cursor }).into_response())
+}
+
+/// One event, and what is left of it.
+#[utoipa::path(get, path = "/v1/events/{id}", tag = "tickets",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = EventView), (status = 404, description = "`EVENT_NOT_FOUND`")))]
+pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+    let id = event_id(&id)?;
+    let event = app.query(|rows, at| event::view(rows, at, id)).await?;
+    Ok(Reply::json(StatusCode::OK, &EventView::new(&event)).into_response())
+}
+
+/// Change an event's settings; what is held or reserved stays. Admins only.
+#[utoipa::path(patch, path = "/v1/events/{id}", tag = "tickets", request_body = EventChangeBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = EventView), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 404, description = "`EVENT_NOT_FOUND`")))]
+pub async fn change(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let id = event_id(&id)?;
+    let body: EventChangeBody = request.json()?;
+    let draft = EventDraft {
+        name: body.name,
+        starts_at: changed_time("startsAt", body.starts_at)?,
+        sales_open_at: changed_time("salesOpenAt", body.sales_open_at)?,
+        max_concurrent: body.max_concurrent,
+        queue_enabled: body.queue_enabled,
+        max_seats_per_user: body.max_seats_per_user,
+    };
+    let command = ChangeEvent { id, draft };
+    let show = |event: &event::EventView| Reply::json(StatusCode::OK, &EventView::new(event));
+    let response = app.run(caller, &request, command, show).await?;
+    settings_changed(&app, id).await;
+    Ok(response)
+}
+
+fn changed_time(field: &'static str, change: Option<Option<String>>) -> Result<Option<Option<Timestamp>>, Problem> {
+    let Some(text) = change else { return Ok(None) };
+    text.map(|text| parse_time(field, &text)).transpose().map(Some)
+}

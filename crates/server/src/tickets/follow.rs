@@ -1,0 +1,114 @@
+//! One's place in line as server-sent events, for those who would rather not poll. Being connected counts as polling.
+
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use holdfast_core::id::UserId;
+use holdfast_core::ticket::EventId;
+use holdfast_waiting_room::Change;
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::Instant;
+
+use super::event_id;
+use super::queue::{not_stored, place};
+use crate::app::App;
+use crate::caller::Caller;
+use crate::problem::{Language, Problem};
+use crate::request::Params;
+use crate::wire::queue::PlaceView;
+
+/// However fast the line moves, each listener looks no more often.
+const LOOK_EVERY_MIN: Duration = Duration::from_millis(500);
+/// Looks at least so often, so that the place is kept.
+const LOOK_EVERY_MAX: Duration = Duration::from_secs(10);
+const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
+
+/// Where one stands, as it changes. Ends when one is no longer in line.
+#[utoipa::path(get, path = "/v1/events/{id}/queue/stream", tag = "queue",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = String, content_type = "text/event-stream"),
+        (status = 404, description = "`EVENT_NOT_FOUND`, `NOT_IN_QUEUE`"),
+        (status = 409, description = "`QUEUE_DISABLED`")))]
+pub async fn listen(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let (id, user) = (event_id(&id)?, caller.acting_for(params.user()?)?);
+    let changes = app.room().subscribe();
+    // Whoever is not in line is told so at once, as a problem.
+    let first = place(&app, id, user).await?;
+    let follower = Follower { app, id, user, changes, told: None, next: Some(first), looked_at: Instant::now() };
+    let events = stream::unfold(Some(follower), |follower| async {
+        let mut follower = follower?;
+        match follower.next().await {
+            Some(Told::Place(event)) => Some((Ok::<_, std::convert::Infallible>(event), Some(follower))),
+            Some(Told::Last(event)) => Some((Ok(event), None)),
+            None => None,
+        }
+    });
+    let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE_EVERY)).into_response();
+    response.headers_mut().insert("x-accel-buffering", http::HeaderValue::from_static("no"));
+    Ok(not_stored(response))
+}
+
+struct Follower {
+    app: App,
+    id: EventId,
+    user: UserId,
+    changes: broadcast::Receiver<Change>,
+    told: Option<PlaceView>,
+    next: Option<PlaceView>,
+    looked_at: Instant,
+}
+
+enum Told {
+    Place(Event),
+    Last(Event),
+}
+
+impl Follower {
+    /// The next thing to tell; `None` when the server stops.
+    async fn next(&mut self) -> Option<Told> {
+        loop {
+            if let Some(place) = self.next.take().filter(|place| self.told.as_ref() != Some(place)) {
+                let event = Event::default().event("place").json_data(&place).expect("wire types can be written");
+                self.told = Some(place);
+                return Some(Told::Place(event));
+            }
+            tokio::select! {
+                () = self.app.stopped() => return None,
+                () = moved(&mut self.changes, self.id, self.looked_at) => {}
+                () = tokio::time::sleep_until(self.looked_at + LOOK_EVERY_MAX) => {}
+            }
+            self.looked_at = Instant::now();
+            match place(&self.app, self.id, self.user).await {
+                Ok(place) => self.next = Some(place),
+                Err(problem) => {
+                    let event = Event::default().event("end").json_data(problem.to_json(Language::English));
+                    return Some(Told::Last(event.expect("wire types can be written")));
+                }
+            }
+        }
+    }
+}
+
+/// Waits until the line has moved, and long enough for another look.
+async fn moved(changes: &mut broadcast::Receiver<Change>, id: EventId, looked_at: Instant) {
+    loop {
+        match changes.recv().await {
+            Ok(Change::Moved { event } | Change::Admitted { event, .. }) if event.0 != id.get() => {}
+            // One who lags has missed some, and looks.
+            Ok(_) | Err(RecvError::Lagged(_)) => break,
+            Err(RecvError::Closed) => return std::future::pending().await,
+        }
+    }
+    tokio::time::sleep_until(looked_at + LOOK_EVERY_MIN).await;
+}

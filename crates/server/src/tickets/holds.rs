@@ -1,0 +1,72 @@
+//! Holds on seats, once they are placed.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::ticket::hold::{self, CancelSeatHold, ConfirmSeatHold};
+use http::StatusCode;
+
+use super::door::Bought;
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params, hold_id};
+use crate::wire::ticket::{SeatHoldView, SeatReservationView};
+
+/// A hold, also after it has ended.
+#[utoipa::path(get, path = "/v1/seat-holds/{holdId}", tag = "tickets",
+    params(("holdId" = Uuid, Path),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = SeatHoldView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`SEAT_HOLD_NOT_FOUND`")))]
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let (id, actor) = (hold_id(&id)?, caller.actor(params.user()?)?);
+    let view = app.query(|rows, at| hold::find(rows, id, actor).map(|hold| SeatHoldView::new(&hold, at.now))).await?;
+    Ok(Reply::json(StatusCode::OK, &view).into_response())
+}
+
+/// Turn a live hold into a reservation, also when the entry has run out meanwhile. Gives the entry back.
+#[utoipa::path(post, path = "/v1/seat-holds/{holdId}/confirm", tag = "tickets",
+    params(("holdId" = Uuid, Path),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = SeatReservationView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`SEAT_HOLD_NOT_FOUND`"),
+        (status = 409, description = "`SEAT_HOLD_EXPIRED`, or `SEAT_HOLD_ALREADY_PROCESSED` with the `reservationId` made before")))]
+pub async fn confirm(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let command = ConfirmSeatHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    let bought = Bought::default();
+    let response = app.run(caller, &request, command, bought.show()).await?;
+    bought.give_back(&app).await;
+    Ok(response)
+}
+
+/// Give a live hold back.
+#[utoipa::path(delete, path = "/v1/seat-holds/{holdId}", tag = "tickets",
+    params(("holdId" = Uuid, Path),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 204), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`SEAT_HOLD_NOT_FOUND`"),
+        (status = 409, description = "`SEAT_HOLD_EXPIRED`, `SEAT_HOLD_ALREADY_PROCESSED`")))]
+pub async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let command = CancelSeatHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    app.run(caller, &request, command, |()| Reply::no_content()).await
+}

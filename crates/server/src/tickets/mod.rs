@@ -1,0 +1,22 @@
+//! Handlers of events, their seats and their waiting rooms.
+
+pub mod door;
+pub mod events;
+pub mod follow;
+pub mod holds;
+pub mod queue;
+pub mod reservations;
+pub mod seats;
+
+use holdfast_core::TicketRejection;
+use holdfast_core::id::ID_MAX;
+use holdfast_core::ticket::EventId;
+
+use crate::problem::Problem;
+use crate::request::parse_id;
+
+/// The event of a path. A number that is an id, but cannot be an event's, is that of an event that does not exist.
+fn event_id(text: &str) -> Result<EventId, Problem> {
+    let number = parse_id("id", text, |number| (1..=ID_MAX).contains(&number).then_some(number))?;
+    EventId::new(number).ok_or_else(|| holdfast_core::Rejection::from(TicketRejection::EventNotFound).into())
+}

@@ -1,0 +1,193 @@
+//! Standing in line for an event.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::id::UserId;
+use holdfast_core::receipt::ReceiptId;
+use holdfast_core::ticket::EventId;
+use holdfast_core::ticket::admission::{AnnounceAdmission, QueueAdmission};
+use holdfast_core::ticket::event::SetPaused;
+use holdfast_engine::Once;
+use holdfast_waiting_room::Entry;
+use http::{HeaderValue, StatusCode, header};
+
+use super::door::{queue_door, settings_changed};
+use super::event_id;
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params};
+use crate::wire::queue::{EntryView, PlaceView, StatsView};
+use crate::wire::ticket::EventView;
+
+/// Take a place at the end of the line; one who has a place keeps it.
+#[utoipa::path(post, path = "/v1/events/{id}/queue", tag = "queue", request_body = crate::wire::queue::QueueBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = PlaceView), (status = 200, body = PlaceView, description = "The same place as before."),
+        (status = 404, description = "`EVENT_NOT_FOUND`"), (status = 409, description = "`QUEUE_DISABLED`"),
+        (status = 429, description = "`OVERLOADED`")))]
+pub async fn join(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let (id, user) = (event_id(&id)?, caller.acting_for(request.named_user()?)?);
+    app.once(caller, &request, async {
+        let door = queue_door(&app, id).await?;
+        let joined = app.room().join(door.room, &door.settings, user).await?;
+        let status = if joined.new { StatusCode::CREATED } else { StatusCode::OK };
+        Ok(Reply::json(status, &PlaceView::new(&joined.view, door.event.remaining)))
+    })
+    .await
+}
+
+/// Where one stands. Keeps a waiter's place, and renews the entry of one who has entered.
+#[utoipa::path(get, path = "/v1/events/{id}/queue", tag = "queue",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = PlaceView), (status = 404, description = "`EVENT_NOT_FOUND`, `NOT_IN_QUEUE`"),
+        (status = 409, description = "`QUEUE_DISABLED`")))]
+pub async fn poll(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let (id, user) = (event_id(&id)?, caller.acting_for(params.user()?)?);
+    let place = place(&app, id, user).await?;
+    Ok(not_stored(Reply::json(StatusCode::OK, &place).into_response()))
+}
+
+/// Go in, if it is one's turn.
+#[utoipa::path(post, path = "/v1/events/{id}/queue/enter", tag = "queue", request_body = crate::wire::queue::QueueBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = EntryView), (status = 404, description = "`EVENT_NOT_FOUND`, `NOT_IN_QUEUE`"),
+        (status = 409, description = "`NOT_YOUR_TURN` with `rank`, `QUEUE_DISABLED`")))]
+pub async fn enter(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let (id, user) = (event_id(&id)?, caller.acting_for(request.named_user()?)?);
+    let entered = app.once(caller, &request, async {
+        let door = queue_door(&app, id).await?;
+        let entered = app.room().enter(door.room, &door.settings, user).await??;
+        announce(&app, id, user, &entered.entry).await?;
+        Ok(Reply::json(StatusCode::OK, &EntryView::new(&entered.entry)))
+    });
+    entered.await.map(not_stored)
+}
+
+/// Leave the line, or give the entry back; also one who is in neither may say so.
+#[utoipa::path(delete, path = "/v1/events/{id}/queue", tag = "queue",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 204), (status = 404, description = "`EVENT_NOT_FOUND`"),
+        (status = 409, description = "`QUEUE_DISABLED`")))]
+pub async fn leave(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let (id, user) = (event_id(&id)?, caller.acting_for(request.named_user()?)?);
+    app.once(caller, &request, async {
+        let door = queue_door(&app, id).await?;
+        app.room().leave(door.room, &door.settings, user).await?;
+        Ok(Reply::no_content())
+    })
+    .await
+}
+
+/// Let nobody in any more; those inside stay, joins and polls go on. Admins only.
+#[utoipa::path(post, path = "/v1/events/{id}/queue/pause", tag = "queue",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = EventView), (status = 404, description = "`EVENT_NOT_FOUND`"),
+        (status = 409, description = "`QUEUE_DISABLED`")))]
+pub async fn pause(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    set_paused(&app, caller, &id, &request, true).await
+}
+
+/// Let people in again. Admins only.
+#[utoipa::path(post, path = "/v1/events/{id}/queue/resume", tag = "queue",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = EventView), (status = 404, description = "`EVENT_NOT_FOUND`"),
+        (status = 409, description = "`QUEUE_DISABLED`")))]
+pub async fn resume(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    set_paused(&app, caller, &id, &request, false).await
+}
+
+/// How many wait, are ready and are inside. Admins only.
+#[utoipa::path(get, path = "/v1/events/{id}/queue/stats", tag = "queue",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = StatsView), (status = 404, description = "`EVENT_NOT_FOUND`"),
+        (status = 409, description = "`QUEUE_DISABLED`")))]
+pub async fn stats(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let door = queue_door(&app, event_id(&id)?).await?;
+    let stats = app.room().stats(door.room, &door.settings).await?;
+    Ok(not_stored(Reply::json(StatusCode::OK, &StatsView::new(&stats)).into_response()))
+}
+
+/// Where somebody stands now.
+pub(super) async fn place(app: &App, id: EventId, user: UserId) -> Result<PlaceView, Problem> {
+    let door = queue_door(app, id).await?;
+    let view = app.room().poll(door.room, &door.settings, user).await??;
+    Ok(PlaceView::new(&view, door.event.remaining))
+}
+
+async fn set_paused(
+    app: &App,
+    caller: Caller,
+    id: &str,
+    request: &Mutation,
+    paused: bool,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let event = event_id(id)?;
+    queue_door(app, event).await?;
+    let command = SetPaused { event, paused };
+    let response =
+        app.run(caller, request, command, |event| Reply::json(StatusCode::OK, &EventView::new(event))).await?;
+    settings_changed(app, event).await;
+    Ok(response)
+}
+
+/// Tells listeners that somebody has come in: once for each entry, also if a server died in between and the call is
+/// repeated.
+async fn announce(app: &App, event: EventId, user: UserId, entry: &Entry) -> Result<(), Problem> {
+    let Entry { id, entered_at, expires_at, .. } = *entry;
+    let key = uuid::Uuid::from_bytes(id).to_string();
+    let receipt = ReceiptId { caller: "queue".into(), key };
+    let admission = QueueAdmission { event, user, entry: id, entered_at, expires_at };
+    let once = Once { id: receipt, fingerprint: [0; 32], render: Box::new(|()| Vec::new()) };
+    app.engine().run(AnnounceAdmission(admission), Some(once)).await?;
+    Ok(())
+}
+
+/// Nobody in between may keep it.
+pub(super) fn not_stored(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,73 @@
+//! Seats that are sold.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::ticket::reservation::{self, CancelSeatReservation};
+use holdfast_core::ticket::{SeatReservation, SeatReservationId};
+use http::StatusCode;
+
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params, parse_id};
+use crate::wire::list::{List, page};
+use crate::wire::ticket::SeatReservationView;
+
+/// A reservation.
+#[utoipa::path(get, path = "/v1/seat-reservations/{id}", tag = "tickets",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = SeatReservationView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`RESERVATION_NOT_FOUND`")))]
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let (id, actor) = (reservation_id(&id)?, caller.actor(params.user()?)?);
+    let reservation = app.query(|rows, _| reservation::find(rows, id, actor)).await?;
+    Ok(Reply::json(StatusCode::OK, &SeatReservationView::new(&reservation)).into_response())
+}
+
+/// Reservations: one's own, or for admins all or a user's.
+#[utoipa::path(get, path = "/v1/seat-reservations", tag = "tickets",
+    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = List<SeatReservationView>), (status = 403, description = "`FORBIDDEN`")))]
+pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    let user = caller.listing(params.user()?)?;
+    let page = page(&params, SeatReservationId::new)?;
+    let list = holdfast_records::ticket::reservations(user, page.after, page.limit + 1);
+    let found = app.list::<SeatReservation>(list).await?;
+    let list = List::new(found, page.limit, |it| it.id.get(), SeatReservationView::new);
+    Ok(Reply::json(StatusCode::OK, &list).into_response())
+}
+
+/// Cancel a reservation; its seats are free again.
+#[utoipa::path(post, path = "/v1/seat-reservations/{id}/cancel", tag = "tickets",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = SeatReservationView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`RESERVATION_NOT_FOUND`"),
+        (status = 409, description = "`RESERVATION_ALREADY_CANCELLED`")))]
+pub async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let command = CancelSeatReservation { id: reservation_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    app.run(caller, &request, command, |reservation| {
+        Reply::json(StatusCode::OK, &SeatReservationView::new(reservation))
+    })
+    .await
+}
+
+fn reservation_id(text: &str) -> Result<SeatReservationId, Problem> {
+    parse_id("id", text, SeatReservationId::new)
+}

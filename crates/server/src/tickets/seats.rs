@@ -1,0 +1,115 @@
+//! The seats of an event: looking at them, holding them, reserving them.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::Fault;
+use holdfast_core::id::ID_MAX;
+use holdfast_core::ticket::place::{HoldBest, HoldSeats};
+use holdfast_core::ticket::reserve::ReserveSeats;
+use holdfast_core::ticket::seat::seat_map;
+use http::StatusCode;
+
+use super::door::{Bought, check_inside};
+use super::event_id;
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::Mutation;
+use crate::wire::ticket::{BestSeatsBody, SeatHoldView, SeatReservationView, SeatView, SeatsBody};
+
+/// All seats of an event and what they are now. No entry is needed.
+#[utoipa::path(get, path = "/v1/events/{id}/seats", tag = "tickets",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = Vec<SeatView>), (status = 404, description = "`EVENT_NOT_FOUND`")))]
+pub async fn list(State(app): State<App>, _caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+    let id = event_id(&id)?;
+    let map = app.query(|rows, at| seat_map(rows, at, id)).await?;
+    Ok(Reply::json(StatusCode::OK, &SeatView::all(&map)).into_response())
+}
+
+/// Hold seats, all of them or none, to pay in between. One's own live holds on any of them are replaced.
+#[utoipa::path(post, path = "/v1/events/{id}/seats/hold", tag = "tickets", request_body = SeatsBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = SeatHoldView), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 403, description = "`QUEUE_TOKEN_REQUIRED`, `FORBIDDEN`"),
+        (status = 404, description = "`EVENT_NOT_FOUND`, `SEAT_NOT_FOUND`"),
+        (status = 409, description = "`SALES_NOT_OPEN`, `SOLD_OUT`, `SEAT_ALREADY_RESERVED`, `SEAT_HELD_BY_ANOTHER`, `SEAT_LIMIT_REACHED`, `LOCK_TIMEOUT`"),
+        (status = 429, description = "`TOO_MANY_HOLDS`, `OVERLOADED`")))]
+pub async fn hold(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let (event, body) = (event_id(&id)?, request.json::<SeatsBody>()?);
+    let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
+    if let Some(replayed) = check_inside(&app, event, user, caller, &request).await? {
+        return Ok(replayed);
+    }
+    let command = HoldSeats { random: app.ids().random(), event, user, seats: seat_numbers(body.seat_ids)? };
+    app.run(caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &SeatHoldView::placed(hold))).await
+}
+
+/// Hold the best seats that are free: side by side if possible, and so that no single seat is left over.
+#[utoipa::path(post, path = "/v1/events/{id}/seats/best", tag = "tickets", request_body = BestSeatsBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = SeatHoldView), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 403, description = "`QUEUE_TOKEN_REQUIRED`, `FORBIDDEN`"),
+        (status = 404, description = "`EVENT_NOT_FOUND`"),
+        (status = 409, description = "`SALES_NOT_OPEN`, `SOLD_OUT`, `NOT_ENOUGH_SEATS`, `SEAT_LIMIT_REACHED`, `LOCK_TIMEOUT`"),
+        (status = 429, description = "`TOO_MANY_HOLDS`, `OVERLOADED`")))]
+pub async fn best(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let (event, body) = (event_id(&id)?, request.json::<BestSeatsBody>()?);
+    let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
+    if let Some(replayed) = check_inside(&app, event, user, caller, &request).await? {
+        return Ok(replayed);
+    }
+    let random = app.ids().random();
+    let command = HoldBest { random, event, user, count: body.count, section: body.section };
+    app.run(caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &SeatHoldView::placed(hold))).await
+}
+
+/// Reserve seats in one step, all of them or none. One's own held seats may be among them. Gives the entry back.
+#[utoipa::path(post, path = "/v1/events/{id}/seats/reserve", tag = "tickets", request_body = SeatsBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = SeatReservationView), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 403, description = "`QUEUE_TOKEN_REQUIRED`, `FORBIDDEN`"),
+        (status = 404, description = "`EVENT_NOT_FOUND`, `SEAT_NOT_FOUND`"),
+        (status = 409, description = "`SALES_NOT_OPEN`, `SOLD_OUT`, `SEAT_ALREADY_RESERVED`, `SEAT_HELD_BY_ANOTHER`, `SEAT_LIMIT_REACHED`, `LOCK_TIMEOUT`"),
+        (status = 429, description = "`TOO_MANY_HOLDS`, `OVERLOADED`")))]
+pub async fn reserve(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let (event, body) = (event_id(&id)?, request.json::<SeatsBody>()?);
+    let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
+    if let Some(replayed) = check_inside(&app, event, user, caller, &request).await? {
+        return Ok(replayed);
+    }
+    let command = ReserveSeats { random: app.ids().random(), event, user, seats: seat_numbers(body.seat_ids)? };
+    let bought = Bought::default();
+    let response = app.run(caller, &request, command, bought.show()).await?;
+    bought.give_back(&app).await;
+    Ok(response)
+}
+
+/// Whether they are seats of the event is the rules' business; whether they are ids at all is not.
+fn seat_numbers(numbers: Vec<u64>) -> Result<Vec<u64>, Problem> {
+    if numbers.iter().all(|number| (1..=ID_MAX).contains(number)) {
+        return Ok(numbers);
+    }
+    Err(Problem::invalid("seatIds", &Fault::OutOfRange { min: 1, max: ID_MAX as i64 }))
+}

@@ -1,0 +1,302 @@
+//! Tickets in JSON.
+
+use holdfast_core::Timestamp;
+use holdfast_core::hold::Status;
+use holdfast_core::ticket::event::EventView as Sold;
+use holdfast_core::ticket::seat::{SeatMap, SeatStatus};
+use holdfast_core::ticket::{ReservedSeat, SeatHold, SeatReservation, SeatReservationState, TicketEvent};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::present;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = NewEvent)]
+pub struct NewEventBody {
+    #[schema(min_length = 1, max_length = 200)]
+    pub name: String,
+    #[schema(format = DateTime)]
+    pub starts_at: Option<String>,
+    /// Nothing is sold before, and nobody is let in; on sale at once if left out.
+    #[schema(format = DateTime)]
+    pub sales_open_at: Option<String>,
+    /// ISO 4217; `KRW` if left out.
+    #[schema(pattern = "^[A-Z]{3}$")]
+    pub currency: Option<String>,
+    /// How many may be inside at once; 800 if left out.
+    #[schema(minimum = 1, maximum = 1_000_000)]
+    pub max_concurrent: Option<u32>,
+    /// Whether one has to come in through the waiting room; `true` if left out.
+    pub queue_enabled: Option<bool>,
+    /// How many seats one user may hold and have reserved; 10 if left out.
+    #[schema(minimum = 1, maximum = 100_000)]
+    pub max_seats_per_user: Option<u32>,
+    #[schema(min_items = 1, max_items = 100_000)]
+    pub seats: Vec<NewSeatBody>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = NewSeat)]
+pub struct NewSeatBody {
+    /// Seats whose labels differ in the last number only, by one, stand side by side.
+    #[schema(min_length = 1, max_length = 100)]
+    pub label: String,
+    #[schema(min_length = 1, max_length = 100)]
+    pub section: Option<String>,
+    #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
+    pub price: i64,
+}
+
+/// What is left out stays as it is.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = EventChange)]
+pub struct EventChangeBody {
+    #[schema(min_length = 1, max_length = 200)]
+    pub name: Option<String>,
+    /// `null` removes it.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub starts_at: Option<Option<String>>,
+    /// `null` removes it.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub sales_open_at: Option<Option<String>>,
+    #[schema(minimum = 1, maximum = 1_000_000)]
+    pub max_concurrent: Option<u32>,
+    pub queue_enabled: Option<bool>,
+    #[schema(minimum = 1, maximum = 100_000)]
+    pub max_seats_per_user: Option<u32>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Event)]
+pub struct EventView {
+    id: u64,
+    name: String,
+    #[serde(serialize_with = "super::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    starts_at: Option<Timestamp>,
+    #[serde(serialize_with = "super::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    sales_open_at: Option<Timestamp>,
+    currency: String,
+    max_concurrent: u32,
+    queue_enabled: bool,
+    max_seats_per_user: u32,
+    seat_count: u32,
+    /// Neither held nor reserved.
+    remaining_seats: u32,
+    paused: bool,
+}
+
+impl EventView {
+    pub fn new(Sold { event, remaining }: &Sold) -> Self {
+        Self {
+            id: event.id.get(),
+            name: event.name.to_string(),
+            starts_at: event.starts_at,
+            sales_open_at: event.sales_open_at,
+            currency: event.currency.as_str().to_owned(),
+            max_concurrent: event.max_concurrent,
+            queue_enabled: event.queue_enabled,
+            max_seats_per_user: event.max_seats_per_user,
+            seat_count: event.seat_count,
+            remaining_seats: *remaining,
+            paused: event.paused,
+        }
+    }
+
+    /// As it was the moment it was put on sale.
+    pub fn created(event: &TicketEvent) -> Self {
+        Self::new(&Sold { event: event.clone(), remaining: event.seat_count })
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Seat)]
+pub struct SeatView<'a> {
+    id: u64,
+    label: &'a str,
+    section: Option<&'a str>,
+    price: i64,
+    status: SeatStatusView,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(as = SeatStatus)]
+pub enum SeatStatusView {
+    Available,
+    Held,
+    Reserved,
+}
+
+impl<'a> SeatView<'a> {
+    pub fn all(map: &'a SeatMap) -> Vec<Self> {
+        let seats = map.seats().map(|(id, seat, status)| Self {
+            id: id.get(),
+            label: &seat.label,
+            section: seat.section.as_deref(),
+            price: seat.price,
+            status: match status {
+                SeatStatus::Available => SeatStatusView::Available,
+                SeatStatus::Held => SeatStatusView::Held,
+                SeatStatus::Reserved => SeatStatusView::Reserved,
+            },
+        });
+        seats.collect()
+    }
+}
+
+/// Which seats somebody wants.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = ChosenSeats)]
+pub struct SeatsBody {
+    /// May be left out if a header or token names the caller.
+    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+    pub user_id: Option<u64>,
+    #[schema(min_items = 1, max_items = 100)]
+    pub seat_ids: Vec<u64>,
+}
+
+/// How many seats somebody wants, wherever they are.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = BestSeats)]
+pub struct BestSeatsBody {
+    /// May be left out if a header or token names the caller.
+    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+    pub user_id: Option<u64>,
+    #[schema(minimum = 1, maximum = 100)]
+    pub count: u32,
+    /// Anywhere if left out.
+    pub section: Option<String>,
+}
+
+/// A seat as it stands in a hold or reservation, at its frozen price.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = TakenSeat)]
+pub struct TakenSeatView {
+    id: u64,
+    label: String,
+    section: Option<String>,
+    price: i64,
+}
+
+fn taken(seats: &[ReservedSeat]) -> Vec<TakenSeatView> {
+    let view = |seat: &ReservedSeat| TakenSeatView {
+        id: seat.seat.get(),
+        label: seat.label.to_string(),
+        section: seat.section.as_deref().map(str::to_owned),
+        price: seat.price,
+    };
+    seats.iter().map(view).collect()
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = SeatHold)]
+pub struct SeatHoldView {
+    hold_id: Uuid,
+    event_id: u64,
+    user_id: u64,
+    seats: Vec<TakenSeatView>,
+    status: super::stay::HoldStatus,
+    #[serde(serialize_with = "super::time")]
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[serde(serialize_with = "super::time")]
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+    total_price: i64,
+    currency: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reservation_id: Option<u64>,
+}
+
+impl SeatHoldView {
+    pub fn new(hold: &SeatHold, now: Timestamp) -> Self {
+        use super::stay::HoldStatus;
+        let (status, reservation_id) = match hold.status(now) {
+            // Being confirmed is not told apart: it ends within a moment, one way or the other.
+            Status::Held | Status::Confirming => (HoldStatus::Held, None),
+            Status::Confirmed { record } => (HoldStatus::Confirmed, Some(record)),
+            Status::Cancelled => (HoldStatus::Cancelled, None),
+            Status::Replaced => (HoldStatus::Replaced, None),
+            Status::Expired => (HoldStatus::Expired, None),
+        };
+        Self {
+            hold_id: hold.id.0,
+            event_id: hold.event.get(),
+            user_id: hold.owner.get(),
+            seats: taken(&hold.seats),
+            status,
+            created_at: hold.created_at,
+            expires_at: hold.expires_at,
+            total_price: hold.total,
+            currency: hold.currency.as_str().to_owned(),
+            reservation_id,
+        }
+    }
+
+    /// As it was the moment it was placed.
+    pub fn placed(hold: &SeatHold) -> Self {
+        Self::new(hold, hold.created_at)
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = SeatReservation)]
+pub struct SeatReservationView {
+    reservation_id: u64,
+    hold_id: Uuid,
+    event_id: u64,
+    user_id: u64,
+    seats: Vec<TakenSeatView>,
+    total_price: i64,
+    currency: String,
+    status: SeatReservationStatus,
+    #[serde(serialize_with = "super::time")]
+    #[schema(value_type = String, format = DateTime)]
+    reserved_at: Timestamp,
+    #[serde(serialize_with = "super::optional_time", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    cancelled_at: Option<Timestamp>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum SeatReservationStatus {
+    Reserved,
+    Cancelled,
+}
+
+impl SeatReservationView {
+    pub fn new(reservation: &SeatReservation) -> Self {
+        let (status, cancelled_at) = match reservation.state {
+            SeatReservationState::Reserved => (SeatReservationStatus::Reserved, None),
+            SeatReservationState::Cancelled { at } => (SeatReservationStatus::Cancelled, Some(at)),
+        };
+        Self {
+            reservation_id: reservation.id.get(),
+            hold_id: reservation.hold.0,
+            event_id: reservation.event.get(),
+            user_id: reservation.user.get(),
+            seats: taken(&reservation.seats),
+            total_price: reservation.total,
+            currency: reservation.currency.as_str().to_owned(),
+            status,
+            reserved_at: reservation.reserved_at,
+            cancelled_at,
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! The waiting room, sentence by sentence.
+
+use futures_util::future::join_all;
+use holdfast_client::{Event, EventChange, NewEvent, QueueStats, QueueStatus};
+use holdfast_core::time::Span;
+use serde_json::json;
+
+use crate::support::{TestApp, code, problem, refused, with_app, with_restart};
+use crate::tickets::seat;
+
+/// An event that lets in so many at a time.
+async fn event(app: &TestApp, max_concurrent: u32) -> Event {
+    let new = NewEvent::with_row("콘서트", 50, 100_000);
+    app.admin().create_event(&NewEvent { max_concurrent: Some(max_concurrent), ..new }).await.unwrap()
+}
+
+/// Users 1, 2, … join, one after another.
+async fn joined(app: &TestApp, event: &Event, users: u64) {
+    for user in 1..=users {
+        app.guest(user).join_queue(event.id).await.unwrap();
+    }
+}
+
+async fn inside(app: &TestApp, event: &Event, user: u64) {
+    app.guest(user).join_queue(event.id).await.unwrap();
+    app.guest(user).enter_queue(event.id).await.unwrap();
+}
+
+async fn stats(app: &TestApp, event: &Event) -> (u64, u64, u64) {
+    let QueueStats { waiting, ready, entered, .. } = app.admin().queue_stats(event.id).await.unwrap();
+    (waiting, ready, entered)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn joining_takes_a_place_and_joining_again_keeps_it() {
+    with_app(async |app| {
+        let event = event(app, 1).await;
+        let path = format!("/v1/events/{}/queue", event.id);
+        let first = app.send("POST", &path, &[], r#"{"userId": 1}"#).await;
+        assert_eq!(first.status, 201);
+        for (name, expected) in [
+            ("status", json!("ready")),
+            ("rank", json!(0)),
+            ("aheadCount", json!(0)),
+            ("estimatedWaitSeconds", json!(0)),
+            ("remainingSeats", json!(50)),
+        ] {
+            assert_eq!(first.json[name], expected, "{name}");
+        }
+        assert!(first.json["pollAfterMs"].as_u64().unwrap() > 0);
+        let second = app.send("POST", &path, &[], r#"{"userId": 2}"#).await;
+        assert_eq!((second.status, &second.json["status"], &second.json["rank"]), (201, &json!("waiting"), &json!(1)));
+        assert_eq!(second.json["aheadCount"], json!(1), "aheadCount equals rank");
+        let again = app.send("POST", &path, &[], r#"{"userId": 2}"#).await;
+        assert_eq!((again.status, again.json), (200, second.json));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn polling_tells_where_one_stands_and_is_kept_by_nobody() {
+    with_app(async |app| {
+        let event = event(app, 1).await;
+        joined(app, &event, 3).await;
+        let polled = app.send("GET", &format!("/v1/events/{}/queue?userId=3", event.id), &[], "").await;
+        assert_eq!((polled.status, &polled.json["rank"]), (200, &json!(2)));
+        assert_eq!(polled.header("cache-control"), Some("no-store"));
+        assert_eq!(code(app.guest(4).poll_queue(event.id).await), refused(404, "NOT_IN_QUEUE"));
+        app.guest(1).leave_queue(event.id).await.unwrap();
+        let place = app.guest(3).poll_queue(event.id).await.unwrap();
+        assert_eq!((place.status, place.rank), (QueueStatus::Waiting, 1), "who leaves makes room");
+        assert_eq!(app.guest(2).poll_queue(event.id).await.unwrap().status, QueueStatus::Ready);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_enters_in_turn_and_gets_the_same_entry_again() {
+    with_app(async |app| {
+        let event = event(app, 1).await;
+        joined(app, &event, 2).await;
+        let not_yet = problem(app.guest(2).enter_queue(event.id).await);
+        assert_eq!((not_yet.status, &*not_yet.code, &not_yet.extra["rank"]), (409, "NOT_YOUR_TURN", &json!(1)));
+        assert_eq!(code(app.guest(3).enter_queue(event.id).await), refused(404, "NOT_IN_QUEUE"));
+        let entry = app.guest(1).enter_queue(event.id).await.unwrap();
+        assert_eq!(entry.status, QueueStatus::Entered);
+        assert_eq!(app.guest(1).enter_queue(event.id).await.unwrap(), entry);
+        let place = app.guest(1).poll_queue(event.id).await.unwrap();
+        assert_eq!((place.status, place.rank, place.ahead_count), (QueueStatus::Entered, 0, 0));
+        assert_eq!(app.guest(1).join_queue(event.id).await.unwrap().status, QueueStatus::Entered);
+        app.guest(1).leave_queue(event.id).await.unwrap();
+        app.guest(1).leave_queue(event.id).await.expect("204 also when not queued");
+        app.guest(2).enter_queue(event.id).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn holding_and_reserving_need_an_entry_and_reserving_gives_it_back() {
+    with_app(async |app| {
+        let event = event(app, 2).await;
+        let (guest, required) = (app.guest(1), refused(403, "QUEUE_TOKEN_REQUIRED"));
+        let unknown = [seat(&event, 99_999)];
+        assert_eq!(code(guest.hold_seats(event.id, &unknown).await), required, "said first");
+        assert_eq!(code(guest.reserve_seats(event.id, &unknown).await), required);
+        assert_eq!(code(guest.hold_best(event.id, 1, None).await), required);
+        guest.join_queue(event.id).await.unwrap();
+        assert_eq!(code(guest.hold_seats(event.id, &[seat(&event, 1)]).await), required, "ready is not inside");
+        guest.enter_queue(event.id).await.unwrap();
+        assert_eq!(code(guest.hold_seats(event.id, &unknown).await), refused(404, "SEAT_NOT_FOUND"));
+        guest.hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();
+        assert_eq!(stats(app, &event).await, (0, 0, 1), "holding keeps the entry");
+        guest.reserve_seats(event.id, &[seat(&event, 1)]).await.unwrap();
+        assert_eq!(stats(app, &event).await, (0, 0, 0));
+        assert_eq!(code(guest.hold_seats(event.id, &[seat(&event, 2)]).await), required);
+        app.admin().seats(event.id).await.expect("looking needs no entry");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn confirming_gives_the_entry_back_and_works_without_one() {
+    with_app(async |app| {
+        let event = event(app, 2).await;
+        inside(app, &event, 1).await;
+        let first = app.guest(1).hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();
+        let second = app.guest(1).hold_seats(event.id, &[seat(&event, 2)]).await.unwrap();
+        app.guest(1).confirm_seat_hold(first.hold_id).await.unwrap();
+        assert_eq!(stats(app, &event).await, (0, 0, 0));
+        app.guest(1).confirm_seat_hold(second.hold_id).await.expect("the entry is gone");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_reserved_under_a_key_is_told_again_without_an_entry() {
+    with_app(async |app| {
+        let event = event(app, 2).await;
+        inside(app, &event, 1).await;
+        let guest = app.guest(1).with_idempotency_key("once");
+        let reserved = guest.reserve_seats(event.id, &[seat(&event, 1)]).await.unwrap();
+        assert_eq!(guest.reserve_seats(event.id, &[seat(&event, 1)]).await.unwrap(), reserved);
+        let other = guest.reserve_seats(event.id, &[seat(&event, 2)]).await;
+        assert_eq!(code(other), refused(422, "IDEMPOTENCY_KEY_REUSED"));
+        inside(app, &event, 1).await;
+        assert_eq!(guest.reserve_seats(event.id, &[seat(&event, 1)]).await.unwrap(), reserved);
+        assert_eq!(stats(app, &event).await.2, 1, "a repeated answer takes no new entry");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn queue_calls_too_are_answered_once_per_key() {
+    with_app(async |app| {
+        let event = event(app, 2).await;
+        let path = format!("/v1/events/{}/queue", event.id);
+        let key = [("idempotency-key", "k"), ("x-user-id", "1")];
+        let first = app.send("POST", &path, &key, "{}").await;
+        let again = app.send("POST", &path, &key, "{}").await;
+        assert_eq!((first.status, first.header("idempotent-replayed")), (201, None));
+        assert_eq!((again.status, again.header("idempotent-replayed")), (201, Some("true")));
+        assert_eq!(first.json, again.json);
+        let other = app.send("POST", &format!("{path}/enter"), &key, "{}").await;
+        assert_eq!(other.refusal(), (422, "IDEMPOTENCY_KEY_REUSED"));
+        assert_eq!(stats(app, &event).await, (0, 1, 0), "nothing was done");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_queue_its_calls_are_refused() {
+    with_app(async |app| {
+        let new = NewEvent::with_row("콘서트", 5, 1).without_queue();
+        let event = app.admin().create_event(&new).await.unwrap();
+        let disabled = refused(409, "QUEUE_DISABLED");
+        assert_eq!(code(app.guest(1).join_queue(event.id).await), disabled);
+        assert_eq!(code(app.guest(1).poll_queue(event.id).await), disabled);
+        assert_eq!(code(app.guest(1).enter_queue(event.id).await), disabled);
+        assert_eq!(code(app.guest(1).leave_queue(event.id).await), disabled);
+        assert_eq!(code(app.admin().queue_stats(event.id).await), disabled);
+        assert_eq!(code(app.admin().pause_queue(event.id).await), disabled);
+        let unknown = refused(404, "EVENT_NOT_FOUND");
+        for id in [77_777, 9_007_199_254_740_991] {
+            assert_eq!(code(app.guest(1).join_queue(id).await), unknown);
+            assert_eq!(code(app.guest(1).poll_queue(id).await), unknown);
+            assert_eq!(code(app.guest(1).hold_seats(id, &[1]).await), unknown);
+            assert_eq!(code(app.guest(1).seats(id).await), unknown);
+        }
+        app.guest(1).reserve_seats(event.id, &[seat(&event, 1)]).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn entered_and_ready_fill_up_to_exactly_the_limit() {
+    with_app(async |app| {
+        let event = event(app, 3).await;
+        joined(app, &event, 10).await;
+        assert_eq!(stats(app, &event).await, (7, 3, 0));
+        app.guest(1).enter_queue(event.id).await.unwrap();
+        assert_eq!(stats(app, &event).await, (7, 2, 1));
+        let change = |max| EventChange { max_concurrent: Some(max), ..EventChange::default() };
+        app.admin().change_event(event.id, &change(1)).await.unwrap();
+        let after = stats(app, &event).await;
+        assert_eq!((after.1, after.2), (0, 1), "lowering evicts nobody who is inside: {after:?}");
+        app.admin().change_event(event.id, &change(5)).await.unwrap();
+        assert_eq!(stats(app, &event).await, (5, 4, 1), "and raising counts at once");
+        // Entries end by time: those behind move up at once.
+        for user in 2..=10 {
+            app.guest(user).poll_queue(event.id).await.unwrap();
+        }
+        for user in 2..=5 {
+            app.guest(user).enter_queue(event.id).await.unwrap();
+        }
+        assert_eq!(stats(app, &event).await, (5, 0, 5));
+        app.pass(Span::from_secs(290));
+        for user in 6..=10 {
+            app.guest(user).poll_queue(event.id).await.unwrap();
+        }
+        app.pass(Span::from_secs(11));
+        assert_eq!(stats(app, &event).await, (0, 5, 0));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_paused_nobody_is_ready_and_those_inside_stay() {
+    with_app(async |app| {
+        let event = event(app, 2).await;
+        inside(app, &event, 1).await;
+        joined(app, &event, 3).await;
+        assert!(app.admin().pause_queue(event.id).await.unwrap().paused);
+        assert_eq!(app.guest(2).poll_queue(event.id).await.unwrap().status, QueueStatus::Waiting);
+        assert_eq!(code(app.guest(2).enter_queue(event.id).await), refused(409, "NOT_YOUR_TURN"));
+        app.guest(4).join_queue(event.id).await.expect("joins go on");
+        assert_eq!(stats(app, &event).await, (3, 0, 1));
+        app.guest(1).hold_seats(event.id, &[seat(&event, 1)]).await.expect("those inside stay");
+        assert!(app.admin().queue_stats(event.id).await.unwrap().paused);
+        assert!(app.admin().pause_queue(event.id).await.unwrap().paused, "may be repeated");
+        assert!(!app.admin().resume_queue(event.id).await.unwrap().paused);
+        assert_eq!(app.guest(2).poll_queue(event.id).await.unwrap().status, QueueStatus::Ready);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_ready_before_sales_open() {
+    with_app(async |app| {
+        let new = NewEvent::with_row("콘서트", 5, 1);
+        let opens_at = app.now() + jiff::SignedDuration::from_secs(60);
+        let event = app.admin().create_event(&NewEvent { sales_open_at: Some(opens_at), ..new }).await.unwrap();
+        app.guest(1).join_queue(event.id).await.unwrap();
+        let place = app.guest(1).poll_queue(event.id).await.unwrap();
+        assert_eq!(place.status, QueueStatus::Waiting);
+        assert!(place.estimated_wait_seconds >= 60);
+        app.pass(Span::from_secs(60));
+        assert_eq!(app.guest(1).poll_queue(event.id).await.unwrap().status, QueueStatus::Ready);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn polling_renews_an_entry_up_to_its_longest_and_silence_loses_a_place() {
+    with_app(async |app| {
+        let event = event(app, 1).await;
+        inside(app, &event, 1).await;
+        app.guest(2).join_queue(event.id).await.unwrap();
+        app.guest(3).join_queue(event.id).await.unwrap();
+        for _ in 0..8 {
+            app.pass(Span::from_secs(200));
+            assert_eq!(app.guest(1).poll_queue(event.id).await.unwrap().status, QueueStatus::Entered);
+            app.guest(3).poll_queue(event.id).await.unwrap();
+        }
+        assert_eq!(code(app.guest(2).poll_queue(event.id).await), refused(404, "NOT_IN_QUEUE"), "silent for too long");
+        app.pass(Span::from_secs(201));
+        assert_eq!(
+            code(app.guest(1).poll_queue(event.id).await),
+            refused(404, "NOT_IN_QUEUE"),
+            "thirty minutes in all"
+        );
+        assert_eq!(app.guest(3).poll_queue(event.id).await.unwrap().status, QueueStatus::Ready);
+        app.pass(Span::from_secs(60));
+        let lost = code(app.guest(3).enter_queue(event.id).await);
+        assert_eq!(lost, refused(404, "NOT_IN_QUEUE"), "ready for a minute without entering");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_three_hundred_who_try_to_enter_exactly_a_hundred_come_in() {
+    with_app(async |app| {
+        let event = event(app, 100).await;
+        let event = &event;
+        join_all((1..=300).map(|user| async move { app.guest(user).join_queue(event.id).await.unwrap() })).await;
+        let tries = join_all((1..=300).map(|user| async move { app.guest(user).enter_queue(event.id).await })).await;
+        assert_eq!(tries.iter().filter(|tried| tried.is_ok()).count(), 100);
+        for refusal in tries.into_iter().filter(Result::is_err) {
+            assert_eq!(code(refusal), refused(409, "NOT_YOUR_TURN"));
+        }
+        assert_eq!(stats(app, event).await, (200, 0, 100));
+        assert_eq!(app.admin().queue_stats(event.id).await.unwrap().admitted_per_minute, 100);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_restart_order_entries_and_places_are_what_they_were() {
+    with_restart(
+        async |app| {
+            let event = event(app, 1).await;
+            joined(app, &event, 4).await;
+            app.guest(1).enter_queue(event.id).await.unwrap();
+            app.guest(3).leave_queue(event.id).await.unwrap();
+        },
+        async |app| {
+            let event = app.admin().events(&[]).await.unwrap().items.remove(0);
+            assert_eq!(stats(app, &event).await, (2, 0, 1));
+            for (user, rank) in [(2, 0), (4, 1)] {
+                let place = app.guest(user).poll_queue(event.id).await.unwrap();
+                assert_eq!((place.status, place.rank), (QueueStatus::Waiting, rank));
+            }
+            app.guest(1).reserve_seats(event.id, &[seat(&event, 7)]).await.expect("the entry is still good");
+            app.guest(2).enter_queue(event.id).await.unwrap();
+        },
+    )
+    .await;
+}

@@ -1,0 +1,217 @@
+//! Events, their seats and their reservations, sentence by sentence.
+
+use holdfast_client::{Event, EventChange, HoldStatus, NewEvent, NewSeat, SeatReservationStatus, SeatStatus};
+use holdfast_core::time::Span;
+use serde_json::json;
+
+use crate::support::{TestApp, code, fresh_key, problem, refused, with_app, with_settings};
+
+/// An event of one row of seats, open to all.
+pub(crate) async fn open_event(app: &TestApp, seats: u32) -> Event {
+    app.admin().create_event(&NewEvent::with_row("콘서트", seats, 100_000).without_queue()).await.unwrap()
+}
+
+/// The id of a seat by its place in the plan, the first being 1.
+pub(crate) fn seat(event: &Event, position: u64) -> u64 {
+    event.id * 1_000_000 + position
+}
+
+/// `.` available, `h` held, `R` reserved.
+pub(crate) async fn map(app: &TestApp, event: &Event) -> String {
+    let letter = |status| match status {
+        SeatStatus::Available => '.',
+        SeatStatus::Held => 'h',
+        SeatStatus::Reserved => 'R',
+    };
+    app.admin().seats(event.id).await.unwrap().iter().map(|seat| letter(seat.status)).collect()
+}
+
+#[tokio::test]
+async fn an_event_takes_defaults_and_shows_what_is_left() {
+    with_app(async |app| {
+        let body = json!({"name": "첫 공연", "seats": [{"label": "A1", "price": 5_000}]});
+        let made = app.send("POST", "/v1/events", &[], &body.to_string()).await;
+        assert_eq!(made.status, 201);
+        let expected = json!({
+            "id": made.json["id"], "name": "첫 공연", "startsAt": null, "salesOpenAt": null, "currency": "KRW",
+            "maxConcurrent": 800, "queueEnabled": true, "maxSeatsPerUser": 10, "seatCount": 1, "remainingSeats": 1,
+            "paused": false,
+        });
+        assert_eq!(made.json, expected);
+        let path = format!("/v1/events/{}", made.json["id"]);
+        assert_eq!(app.send("GET", &path, &[], "").await.json, expected);
+        assert_eq!(app.send("GET", "/v1/events", &[], "").await.json["items"], json!([expected]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn seats_are_shown_whole_in_order_with_their_status() {
+    with_app(async |app| {
+        let mut new = NewEvent::with_row("콘서트", 3, 100_000).without_queue();
+        new.seats.push(NewSeat { label: "1".into(), section: Some("VIP".into()), price: 0 });
+        let event = app.admin().create_event(&new).await.unwrap();
+        app.guest(1).hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();
+        app.guest(1).reserve_seats(event.id, &[seat(&event, 4)]).await.unwrap();
+        let shown = app.send("GET", &format!("/v1/events/{}/seats", event.id), &[], "").await;
+        let expected = json!([
+            {"id": seat(&event, 1), "label": "A1", "section": null, "price": 100_000, "status": "HELD"},
+            {"id": seat(&event, 2), "label": "A2", "section": null, "price": 100_000, "status": "AVAILABLE"},
+            {"id": seat(&event, 3), "label": "A3", "section": null, "price": 100_000, "status": "AVAILABLE"},
+            {"id": seat(&event, 4), "label": "1", "section": "VIP", "price": 0, "status": "RESERVED"},
+        ]);
+        assert_eq!(shown.json, expected);
+        assert_eq!(app.admin().event(event.id).await.unwrap().remaining_seats, 2, "neither held nor reserved");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_two_step_form_holds_shows_and_confirms() {
+    with_app(async |app| {
+        let event = open_event(app, 4).await;
+        let (guest, seats) = (app.guest(7), [seat(&event, 3), seat(&event, 2)]);
+        let hold = guest.hold_seats(event.id, &seats).await.unwrap();
+        assert_eq!((hold.event_id, hold.user_id, hold.total_price), (event.id, 7, 200_000));
+        assert_eq!(hold.seats.iter().map(|seat| &*seat.label).collect::<Vec<_>>(), ["A2", "A3"]);
+        assert_eq!(hold.expires_at, hold.created_at + jiff::SignedDuration::from_secs(300));
+        assert_eq!(guest.seat_hold(hold.hold_id).await.unwrap(), hold);
+        assert_eq!(map(app, &event).await, ".hh.");
+        let reservation = guest.confirm_seat_hold(hold.hold_id).await.unwrap();
+        assert_eq!(reservation.status, SeatReservationStatus::Reserved);
+        assert_eq!((reservation.seats.len(), reservation.total_price), (2, 200_000));
+        assert_eq!(map(app, &event).await, ".RR.");
+        let shown = guest.seat_hold(hold.hold_id).await.unwrap();
+        assert_eq!((shown.status, shown.reservation_id), (HoldStatus::Confirmed, Some(reservation.reservation_id)));
+        let again = problem(guest.confirm_seat_hold(hold.hold_id).await);
+        assert_eq!((again.status, &*again.code), (409, "SEAT_HOLD_ALREADY_PROCESSED"));
+        assert_eq!(again.extra["reservationId"], reservation.reservation_id);
+        assert_eq!(code(guest.cancel_seat_hold(hold.hold_id).await), refused(409, "SEAT_HOLD_ALREADY_PROCESSED"));
+        let unknown = fresh_key();
+        assert_eq!(code(guest.seat_hold(unknown).await), refused(404, "SEAT_HOLD_NOT_FOUND"));
+        assert_eq!(code(guest.confirm_seat_hold(unknown).await), refused(404, "SEAT_HOLD_NOT_FOUND"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_hold_ends_by_time_alone() {
+    with_settings(
+        |config| config.ticket.hold_ttl = std::time::Duration::from_secs(30),
+        async |app| {
+            let event = open_event(app, 2).await;
+            let hold = app.guest(1).hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();
+            app.pass(Span::from_millis(29_999));
+            let held = refused(409, "SEAT_HELD_BY_ANOTHER");
+            assert_eq!(code(app.guest(2).hold_seats(event.id, &[seat(&event, 1)]).await), held);
+            app.pass(Span::from_millis(1_001));
+            assert_eq!(map(app, &event).await, "..");
+            assert_eq!(code(app.guest(1).confirm_seat_hold(hold.hold_id).await), refused(409, "SEAT_HOLD_EXPIRED"));
+            assert_eq!(code(app.guest(1).cancel_seat_hold(hold.hold_id).await), refused(409, "SEAT_HOLD_EXPIRED"));
+            assert_eq!(app.guest(1).seat_hold(hold.hold_id).await.unwrap().status, HoldStatus::Expired);
+            app.guest(2).hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn reserving_in_one_step_takes_all_or_none_and_ones_own_held_seats() {
+    with_app(async |app| {
+        let event = open_event(app, 6).await;
+        let seats: Vec<u64> = (0..7).map(|position| seat(&event, position)).collect();
+        let hold = app.guest(1).hold_seats(event.id, &[seats[1], seats[2]]).await.unwrap();
+        let path = format!("/v1/events/{}/seats/reserve", event.id);
+        let body = json!({"userId": 1, "seatIds": [seats[3], seats[2]]}).to_string();
+        let reserved = app.send("POST", &path, &[], &body).await;
+        assert_eq!(reserved.status, 201, "{}", reserved.text);
+        let taken = |position: usize| {
+            json!({"id": seats[position], "label": format!("A{position}"), "section": null, "price": 100_000})
+        };
+        for (name, expected) in [
+            ("eventId", json!(event.id)),
+            ("userId", json!(1)),
+            ("seats", json!([taken(2), taken(3)])),
+            ("totalPrice", json!(200_000)),
+            ("currency", json!("KRW")),
+            ("status", json!("RESERVED")),
+        ] {
+            assert_eq!(reserved.json[name], expected, "{name}");
+        }
+        assert_eq!(map(app, &event).await, ".RR...", "the old hold is replaced whole");
+        assert_eq!(app.guest(1).seat_hold(hold.hold_id).await.unwrap().status, HoldStatus::Replaced);
+        let taken = refused(409, "SEAT_ALREADY_RESERVED");
+        assert_eq!(code(app.guest(2).reserve_seats(event.id, &[seats[4], seats[3]]).await), taken);
+        app.guest(3).hold_seats(event.id, &[seats[5]]).await.unwrap();
+        let held = refused(409, "SEAT_HELD_BY_ANOTHER");
+        assert_eq!(code(app.guest(2).reserve_seats(event.id, &[seats[4], seats[5]]).await), held);
+        assert_eq!(map(app, &event).await, ".RR.h.", "none of them");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn refusals_are_said_in_korean_as_the_seed_says_them() {
+    with_app(async |app| {
+        let event = open_event(app, 2).await;
+        let (one, two) = (seat(&event, 1), seat(&event, 2));
+        app.guest(1).hold_seats(event.id, &[one]).await.unwrap();
+        let said = |problem: holdfast_client::Problem| (problem.code.clone(), problem.detail.clone());
+        let held = said(problem(app.guest(2).hold_seats(event.id, &[one]).await));
+        assert_eq!(held, ("SEAT_HELD_BY_ANOTHER".into(), "다른 사용자가 선택 중".into()));
+        app.guest(1).reserve_seats(event.id, &[one]).await.unwrap();
+        let reserved = said(problem(app.guest(2).hold_seats(event.id, &[one]).await));
+        assert_eq!(reserved, ("SEAT_ALREADY_RESERVED".into(), "이미 예매된 좌석".into()));
+        app.guest(1).reserve_seats(event.id, &[two]).await.unwrap();
+        for attempt in
+            [app.guest(2).hold_seats(event.id, &[two]).await, app.guest(2).hold_best(event.id, 1, None).await]
+        {
+            assert_eq!(said(problem(attempt)), ("SOLD_OUT".into(), "매진".into()));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nobody_has_more_seats_than_the_event_allows() {
+    with_app(async |app| {
+        let new = NewEvent::with_row("콘서트", 9, 1).without_queue();
+        let event = app.admin().create_event(&NewEvent { max_seats_per_user: Some(3), ..new }).await.unwrap();
+        let guest = app.guest(1);
+        guest.reserve_seats(event.id, &[seat(&event, 1)]).await.unwrap();
+        guest.hold_seats(event.id, &[seat(&event, 2)]).await.unwrap();
+        let too_many = guest.hold_seats(event.id, &[seat(&event, 3), seat(&event, 4)]).await;
+        assert_eq!(code(too_many), refused(409, "SEAT_LIMIT_REACHED"));
+        assert_eq!(code(guest.hold_best(event.id, 2, None).await), refused(409, "SEAT_LIMIT_REACHED"));
+        guest.reserve_seats(event.id, &[seat(&event, 3)]).await.unwrap();
+        let change = EventChange { max_seats_per_user: Some(4), ..EventChange::default() };
+        app.admin().change_event(event.id, &change).await.unwrap();
+        guest.reserve_seats(event.id, &[seat(&event, 4)]).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_cancelled_reservation_frees_its_seats_once() {
+    with_app(async |app| {
+        let event = open_event(app, 3).await;
+        let guest = app.guest(1);
+        let reservation = guest.reserve_seats(event.id, &[seat(&event, 1), seat(&event, 2)]).await.unwrap();
+        let id = reservation.reservation_id;
+        assert_eq!(guest.seat_reservation(id).await.unwrap(), reservation);
+        assert_eq!(code(app.guest(2).seat_reservation(id).await), refused(403, "FORBIDDEN"));
+        assert_eq!(code(app.guest(2).cancel_seat_reservation(id).await), refused(403, "FORBIDDEN"));
+        let cancelled = guest.cancel_seat_reservation(id).await.unwrap();
+        assert_eq!(cancelled.status, SeatReservationStatus::Cancelled);
+        assert!(cancelled.cancelled_at.is_some());
+        assert_eq!(map(app, &event).await, "...");
+        let again = refused(409, "RESERVATION_ALREADY_CANCELLED");
+        assert_eq!(code(guest.cancel_seat_reservation(id).await), again);
+        assert_eq!(code(guest.seat_reservation(77_777).await), refused(404, "RESERVATION_NOT_FOUND"));
+        app.guest(2).reserve_seats(event.id, &[seat(&event, 2)]).await.unwrap();
+        let own = guest.seat_reservations(&[]).await.unwrap().items;
+        assert_eq!(own, [cancelled]);
+        assert_eq!(app.admin().seat_reservations(&[]).await.unwrap().items.len(), 2, "an admin sees all");
+    })
+    .await;
+}

@@ -1,0 +1,64 @@
+//! Rows that never change, kept by servers that share the database: some are large, and read by every batch.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use holdfast_core::rows::Tables;
+use holdfast_core::table::{Scan, Table};
+use holdfast_records::Record;
+use holdfast_records::walk::{self, VisitorMut};
+
+/// Rows and their lines, of all tables together. Beyond that everything is forgotten, and read again when it is asked for.
+const KEPT_LINES_MAX: usize = 1_000_000;
+
+#[derive(Default)]
+pub(crate) struct Kept(Mutex<KeptTables>);
+
+#[derive(Default)]
+struct KeptTables {
+    /// A `HashMap` of rows by key per table.
+    tables: HashMap<&'static str, Box<dyn Any + Send>>,
+    lines: usize,
+}
+
+impl Kept {
+    /// Supplies what is wanted and kept; the rest stays wanted.
+    pub(crate) fn answer(&self, tables: &mut Tables) {
+        walk::durable_mut(tables, &mut Answer(&self.0.lock().unwrap_or_else(PoisonError::into_inner)));
+    }
+
+    /// A row that was read, of so many lines.
+    pub(super) fn keep<R: Record>(&self, key: &R::Key, row: &R, lines: usize) {
+        if !R::NEVER_CHANGES {
+            return;
+        }
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.lines + lines >= KEPT_LINES_MAX {
+            *kept = KeptTables::default();
+        }
+        let table = kept.tables.entry(R::LAYOUT.table).or_insert_with(|| Box::<HashMap<R::Key, R>>::default());
+        let table: &mut HashMap<R::Key, R> = table.downcast_mut().expect("a table has one kind of rows");
+        if table.insert(key.clone(), row.clone()).is_none() {
+            kept.lines += 1 + lines;
+        }
+    }
+}
+
+struct Answer<'a>(&'a KeptTables);
+
+impl VisitorMut for Answer<'_> {
+    fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &mut Table<R::Key, R, S>) {
+        if !R::NEVER_CHANGES {
+            return;
+        }
+        let Some(kept) = self.0.tables.get(R::LAYOUT.table) else { return };
+        let kept: &HashMap<R::Key, R> = kept.downcast_ref().expect("a table has one kind of rows");
+        for key in table.take_wanted() {
+            match kept.get(&key) {
+                Some(row) => table.supply(key, Some(row.clone())),
+                None => table.want_elsewhere([key]),
+            }
+        }
+    }
+}
