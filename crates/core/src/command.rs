@@ -1,6 +1,7 @@
 //! What a command is, and the two ways in which it can stop.
 
 use crate::rejection::Rejection;
+use crate::relay;
 use crate::rows::Rows;
 use crate::shop;
 use crate::stay;
@@ -88,6 +89,7 @@ pub struct Context<'a> {
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub holds_per_user_max: u32,
+    pub relay: relay::Limits,
     pub stay: stay::Limits,
     pub shop: shop::Limits,
 }
@@ -96,6 +98,7 @@ impl Limits {
     /// What holds if nobody says otherwise.
     pub const DEFAULT: Self = Self {
         holds_per_user_max: 50,
+        relay: relay::Limits { retries_max: 5 },
         stay: stay::Limits { hold_ttl: Span::from_secs(600) },
         shop: shop::Limits { hold_ttl: Span::from_secs(1_800) },
     };

@@ -14,6 +14,7 @@
 //! | [`rejection`] | every business refusal there is |
 //! | [`event`] | what happened, for those who listen |
 //! | [`receipt`] | idempotency keys |
+//! | [`relay`] | handing durable events on |
 //! | [`stay`] | hotel nights: room types, holds, reservations |
 //! | [`shop`] | goods from stock: accounts, carts, coupons, reservations, orders |
 
@@ -28,6 +29,7 @@ mod map;
 pub mod money;
 pub mod receipt;
 pub mod rejection;
+pub mod relay;
 pub mod rows;
 pub mod shop;
 pub mod stay;

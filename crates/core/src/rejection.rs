@@ -17,6 +17,7 @@ pub enum Rejection {
     IdempotencyKeyReused,
     TooManyHolds { max: u32 },
     HoldsSuspended { until: Timestamp },
+    LeaseLost,
 
     // One vertical's own.
     Stay(StayRejection),

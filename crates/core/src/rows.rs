@@ -8,6 +8,7 @@ use crate::event::{Event, EventLog};
 use crate::hold::{Decided, TryId};
 use crate::id::{IdRange, Sequence};
 use crate::receipt::{Receipt, ReceiptId};
+use crate::relay;
 use crate::shop;
 use crate::stay;
 use crate::table::{Row, Table, TableSet};
@@ -38,11 +39,12 @@ pub struct Tables {
     pub limits: Table<Resource, Limit>,
     /// How tries to confirm a hold ended. Only there where live and durable rows lie in two stores.
     pub decisions: Table<TryId, Decided>,
+    pub relay: relay::Tables,
     pub stay: stay::Tables,
     pub shop: shop::Tables,
 }
 
-crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, shop });
+crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, relay, stay, shop });
 
 impl Row for IdRange {}
 
@@ -54,6 +56,7 @@ impl Rows {
             holders: Table::complete(),
             limits: Table::complete(),
             decisions: Table::complete(),
+            relay: relay::Tables::memory(),
             stay: stay::Tables::memory(),
             shop: shop::Tables::memory(),
             ..Tables::default()
@@ -69,6 +72,7 @@ impl Rows {
             holders: Table::complete(),
             limits: Table::complete(),
             decisions: Table::complete(),
+            relay: relay::Tables::complete(),
             stay: stay::Tables::complete(),
             shop: shop::Tables::complete(),
         })
