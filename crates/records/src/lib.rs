@@ -21,6 +21,7 @@ mod hold;
 pub mod layout;
 pub mod list;
 pub mod record;
+pub mod relay;
 pub mod sequence;
 pub mod shop;
 pub mod stay;

@@ -6,7 +6,7 @@ use holdfast_core::id::HoldId;
 use holdfast_core::rows::Tables;
 use holdfast_core::table::{Scan, Table};
 use holdfast_core::unit::Kind;
-use holdfast_core::{shop, stay};
+use holdfast_core::{relay, shop, stay};
 
 use crate::layout::Layout;
 use crate::record::Record;
@@ -67,7 +67,8 @@ macro_rules! walk {
 }
 
 walk!(
-    durable: stay.room_types, stay.nights, stay.reservations,
+    durable: relay.relays, relay.troubles,
+        stay.room_types, stay.nights, stay.reservations,
         shop.users, shop.products, shop.options, shop.inventory, shop.cart, shop.orders, shop.coupons, shop.user_coupons;
     holds: stay.holds, shop.holds;
 );
@@ -76,7 +77,8 @@ walk!(
 #[expect(dead_code, reason = "it is there to be compiled")]
 fn nothing_is_forgotten(tables: Tables) {
     // Numbers and receipts are no records; the others are derived from holds, or are there only between two stores.
-    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay, shop } = tables;
+    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, relay, stay, shop } = tables;
+    let relay::Tables { relays: _, troubles: _ } = relay;
     let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
     let shop::Tables {
         users: _,

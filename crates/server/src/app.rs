@@ -217,10 +217,11 @@ impl App {
 
     /// Tells listeners what any server committed, in the order of the outbox.
     async fn follow_outbox(self) {
+        let mut committed = self.stream().committed();
         loop {
             tokio::select! {
                 () = self.stopped() => return,
-                () = self.stream().something_was_committed() => {}
+                _ = committed.changed() => {}
                 () = tokio::time::sleep(FOLLOW_EVERY) => {}
             }
             if let Err(error) = self.stream().follow(self.store()).await {

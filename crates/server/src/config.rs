@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use holdfast_core::hold::HOLD_TTL_MAX;
 use holdfast_core::time::Span;
-use holdfast_core::{Limits, shop, stay};
+use holdfast_core::{Limits, relay, shop, stay};
 use holdfast_engine::EngineSettings;
 use serde::{Deserialize, Deserializer, de};
 use toml::{Table, Value};
@@ -225,6 +225,7 @@ impl Config {
             queue_max: self.engine.queue_max,
             limits: Limits {
                 holds_per_user_max: self.engine.holds_per_user_max,
+                relay: relay::Limits { retries_max: self.tee.outbox_retries_max as u32 },
                 stay: stay::Limits { hold_ttl: span(self.stay.hold_ttl) },
                 shop: shop::Limits { hold_ttl: span(self.shop.hold_ttl) },
             },

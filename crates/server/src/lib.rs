@@ -27,6 +27,7 @@ pub mod edge;
 pub mod ids;
 pub mod ops;
 pub mod problem;
+pub mod relay;
 pub mod request;
 pub mod router;
 pub mod serve;

@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0002_stays.sql"),
     include_str!("../migrations/0003_records.sql"),
     include_str!("../migrations/0004_shop.sql"),
+    include_str!("../migrations/0007_relay.sql"),
 ];
 
 /// Up to this size the file's structure is checked at every start; larger ones by `holdfast verify`.

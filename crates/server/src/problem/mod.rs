@@ -229,6 +229,8 @@ impl From<&Rejection> for Problem {
                 "Some holds were lost; new ones are taken again from the time in `until`.",
             )
             .with("until", until.to_jiff().to_string()),
+            // Never an answer to anybody outside.
+            Rejection::LeaseLost => Self::internal(),
             Rejection::Stay(rejection) => stay::problem(rejection),
             Rejection::Shop(rejection) => shop::problem(rejection),
         }
