@@ -4,6 +4,7 @@ use crate::rejection::Rejection;
 use crate::rows::Rows;
 use crate::shop;
 use crate::stay;
+use crate::tee;
 use crate::time::{Span, Timestamp};
 
 /// A change somebody asks for.
@@ -90,6 +91,7 @@ pub struct Limits {
     pub holds_per_user_max: u32,
     pub stay: stay::Limits,
     pub shop: shop::Limits,
+    pub tee: tee::Limits,
 }
 
 impl Limits {
@@ -98,6 +100,7 @@ impl Limits {
         holds_per_user_max: 50,
         stay: stay::Limits { hold_ttl: Span::from_secs(600) },
         shop: shop::Limits { hold_ttl: Span::from_secs(1_800) },
+        tee: tee::Limits { saga_timeout: Span::from_secs(60), refund: tee::RefundPolicy::DEFAULT },
     };
 }
 

@@ -11,6 +11,7 @@ use crate::receipt::{Receipt, ReceiptId};
 use crate::shop;
 use crate::stay;
 use crate::table::{Row, Table, TableSet};
+use crate::tee;
 use crate::time::Timestamp;
 use crate::unit::{Holder, Limit, Resource, Tally, Unit, Units};
 
@@ -40,9 +41,10 @@ pub struct Tables {
     pub decisions: Table<TryId, Decided>,
     pub stay: stay::Tables,
     pub shop: shop::Tables,
+    pub tee: tee::Tables,
 }
 
-crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, shop });
+crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, shop, tee });
 
 impl Row for IdRange {}
 
@@ -56,6 +58,7 @@ impl Rows {
             decisions: Table::complete(),
             stay: stay::Tables::memory(),
             shop: shop::Tables::memory(),
+            tee: tee::Tables::memory(),
             ..Tables::default()
         })
     }
@@ -71,6 +74,7 @@ impl Rows {
             decisions: Table::complete(),
             stay: stay::Tables::complete(),
             shop: shop::Tables::complete(),
+            tee: tee::Tables::complete(),
         })
     }
 
