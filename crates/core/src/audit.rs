@@ -2,6 +2,7 @@
 
 use crate::shop::audit::ShopAudit;
 use crate::stay::audit::StayAudit;
+use crate::tee::audit::TeeAudit;
 use crate::time::Timestamp;
 use crate::unit::{Kind, Unit, Units};
 use crate::{shop, stay};
@@ -11,11 +12,12 @@ use crate::{shop, stay};
 pub struct Audit {
     pub stay: StayAudit,
     pub shop: ShopAudit,
+    pub tee: TeeAudit,
 }
 
 impl Audit {
     pub fn new(now: Timestamp) -> Self {
-        Self { stay: StayAudit::new(now), shop: ShopAudit::new(now) }
+        Self { stay: StayAudit::new(now), shop: ShopAudit::new(now), tee: TeeAudit::new() }
     }
 
     /// What could be held of all that was shown, for stores that cannot list holds: they look it up and call
@@ -36,13 +38,14 @@ impl Audit {
 
     /// How many records were looked at.
     pub fn records(&self) -> u64 {
-        self.stay.records() + self.shop.records()
+        self.stay.records() + self.shop.records() + self.tee.records()
     }
 
     /// What is wrong, one sentence each; empty if all is well.
     pub fn finish(self) -> Vec<String> {
         let mut findings = self.stay.finish();
         findings.extend(self.shop.finish());
+        findings.extend(self.tee.finish());
         findings
     }
 }

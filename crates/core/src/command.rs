@@ -5,6 +5,7 @@ use crate::relay;
 use crate::rows::Rows;
 use crate::shop;
 use crate::stay;
+use crate::tee;
 use crate::time::{Span, Timestamp};
 
 /// A change somebody asks for.
@@ -92,6 +93,7 @@ pub struct Limits {
     pub relay: relay::Limits,
     pub stay: stay::Limits,
     pub shop: shop::Limits,
+    pub tee: tee::Limits,
 }
 
 impl Limits {
@@ -101,6 +103,7 @@ impl Limits {
         relay: relay::Limits { retries_max: 5 },
         stay: stay::Limits { hold_ttl: Span::from_secs(600) },
         shop: shop::Limits { hold_ttl: Span::from_secs(1_800) },
+        tee: tee::Limits { saga_timeout: Span::from_secs(60), refund: tee::RefundPolicy::DEFAULT },
     };
 }
 

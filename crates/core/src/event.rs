@@ -3,6 +3,7 @@
 use crate::id::UserId;
 use crate::shop::{Order, OrderHold};
 use crate::stay::{StayHold, StayReservation};
+use crate::tee::Message;
 
 /// A change that was committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub enum Event {
     OrderReleased(OrderHold),
     OrderPaid(Order),
     OrderCancelled(Order),
+    /// What the services of tee times tell each other, and others.
+    Tee(Message),
 }
 
 impl Event {
@@ -31,6 +34,7 @@ impl Event {
             }
             Self::OrderReserved(hold) | Self::OrderReleased(hold) => Some(hold.owner),
             Self::OrderPaid(order) | Self::OrderCancelled(order) => Some(order.user),
+            Self::Tee(message) => message.owner(),
         }
     }
 
@@ -46,7 +50,8 @@ impl Event {
             Self::StayReservationConfirmed(_)
             | Self::StayReservationCancelled(_)
             | Self::OrderPaid(_)
-            | Self::OrderCancelled(_) => true,
+            | Self::OrderCancelled(_)
+            | Self::Tee(_) => true,
         }
     }
 }

@@ -70,6 +70,10 @@ pub enum Sequence {
     ProductOption,
     InventoryReservation,
     Order,
+    Course,
+    TeeSlot,
+    Booking,
+    Notification,
 }
 
 /// The most numbers of one sequence that a command may draw for each unit of its weight: one for each line of the largest

@@ -17,6 +17,7 @@
 //! | [`relay`] | handing durable events on |
 //! | [`stay`] | hotel nights: room types, holds, reservations |
 //! | [`shop`] | goods from stock: accounts, carts, coupons, reservations, orders |
+//! | [`tee`] | tee times: courses and their slots, bookings, notifications, and the messages between them |
 
 pub mod actor;
 pub mod audit;
@@ -34,6 +35,7 @@ pub mod rows;
 pub mod shop;
 pub mod stay;
 pub mod table;
+pub mod tee;
 #[cfg(test)]
 mod testing;
 pub mod text;
@@ -43,7 +45,7 @@ pub mod unit;
 pub use actor::Actor;
 pub use command::{Command, Context, Decision, Limits, Missing, Stop};
 pub use event::Event;
-pub use rejection::{Fault, Rejection, ShopRejection, StayRejection};
+pub use rejection::{Fault, Rejection, ShopRejection, StayRejection, TeeRejection};
 pub use rows::Rows;
 pub use time::Timestamp;
 pub use unit::{Kind, Tally, Unit};

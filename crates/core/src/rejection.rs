@@ -6,6 +6,7 @@ use jiff::civil::Date;
 use crate::command::Stop;
 use crate::money::Currency;
 use crate::shop::ProductOptionId;
+use crate::tee::{BookingStatus, StartTime};
 use crate::time::Timestamp;
 
 /// A refusal. What each one is called on the wire stands in the server's `problem` module.
@@ -22,6 +23,7 @@ pub enum Rejection {
     // One vertical's own.
     Stay(StayRejection),
     Shop(ShopRejection),
+    Tee(TeeRejection),
 }
 
 /// What a hotel says no to.
@@ -61,6 +63,26 @@ pub enum ShopRejection {
     InsufficientBalance { balance: i64, needed: i64 },
     OrderNotFound,
     OrderAlreadyCancelled,
+}
+
+/// What a golf club says no to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TeeRejection {
+    CourseNotFound,
+    SlotNotFound,
+    SlotExists {
+        date: Date,
+        start: StartTime,
+    },
+    BookingNotFound,
+    /// It has ended as this, or as nothing yet: then it is too late, players have teed off.
+    BookingNotCancellable {
+        ended_as: Option<BookingStatus>,
+    },
+    InvalidStateTransition {
+        from: BookingStatus,
+        to: BookingStatus,
+    },
 }
 
 /// What is wrong with a field of the input.
@@ -108,4 +130,4 @@ macro_rules! of_vertical {
         }
     )+ };
 }
-of_vertical!(Stay(StayRejection), Shop(ShopRejection));
+of_vertical!(Stay(StayRejection), Shop(ShopRejection), Tee(TeeRejection));

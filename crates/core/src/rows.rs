@@ -12,6 +12,7 @@ use crate::relay;
 use crate::shop;
 use crate::stay;
 use crate::table::{Row, Table, TableSet};
+use crate::tee;
 use crate::time::Timestamp;
 use crate::unit::{Holder, Limit, Resource, Tally, Unit, Units};
 
@@ -42,9 +43,10 @@ pub struct Tables {
     pub relay: relay::Tables,
     pub stay: stay::Tables,
     pub shop: shop::Tables,
+    pub tee: tee::Tables,
 }
 
-crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, relay, stay, shop });
+crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, relay, stay, shop, tee });
 
 impl Row for IdRange {}
 
@@ -59,6 +61,7 @@ impl Rows {
             relay: relay::Tables::memory(),
             stay: stay::Tables::memory(),
             shop: shop::Tables::memory(),
+            tee: tee::Tables::memory(),
             ..Tables::default()
         })
     }
@@ -75,6 +78,7 @@ impl Rows {
             relay: relay::Tables::complete(),
             stay: stay::Tables::complete(),
             shop: shop::Tables::complete(),
+            tee: tee::Tables::complete(),
         })
     }
 

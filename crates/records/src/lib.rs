@@ -12,7 +12,7 @@
 //! | [`list`] | parts of long lists |
 //! | [`sequence`] | what sources of numbers are called |
 //! | `hold` | what all holds have in common |
-//! | [`stay`], [`shop`] | one for each vertical |
+//! | [`stay`], [`shop`], [`tee`] | one for each vertical |
 //!
 //! Nothing is decided here, and nothing is read or written.
 
@@ -25,6 +25,7 @@ pub mod relay;
 pub mod sequence;
 pub mod shop;
 pub mod stay;
+pub mod tee;
 pub mod walk;
 
 pub use cell::{Cells, FromCell, Taken, ToCell, Value};

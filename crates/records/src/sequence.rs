@@ -11,5 +11,9 @@ pub fn name(sequence: Sequence) -> &'static str {
         Sequence::ProductOption => "product_option",
         Sequence::InventoryReservation => "inventory_reservation",
         Sequence::Order => "orders",
+        Sequence::Course => "courses",
+        Sequence::TeeSlot => "game_time_slots",
+        Sequence::Booking => "bookings",
+        Sequence::Notification => "notification",
     }
 }

@@ -79,7 +79,9 @@ impl Record for Course {
         Some((id, Self { id, name: cells.take()?, zone: cells.take()? }))
     }
 
-    fn show(_key: &CourseId, _row: &Self, _audit: &mut Audit) {}
+    fn show(_key: &CourseId, row: &Self, audit: &mut Audit) {
+        audit.tee.course(row);
+    }
 }
 
 impl Record for TeeSlot {
@@ -157,7 +159,9 @@ impl Record for SlotTime {
         Some((key, Self { slot: cells.take()? }))
     }
 
-    fn show(_key: &SlotTimeId, _row: &Self, _audit: &mut Audit) {}
+    fn show(key: &SlotTimeId, row: &Self, audit: &mut Audit) {
+        audit.tee.slot_time(*key, *row);
+    }
 }
 
 impl Record for SlotBooking {
@@ -329,7 +333,9 @@ impl Record for KeyUse {
         Some((key, Self { booking: cells.take()?, slot: cells.take()?, players: cells.take()? }))
     }
 
-    fn show(_key: &BookingKey, _row: &Self, _audit: &mut Audit) {}
+    fn show(_key: &BookingKey, row: &Self, audit: &mut Audit) {
+        audit.tee.key_use(*row);
+    }
 }
 
 impl Record for HistoryEntry {
@@ -356,7 +362,9 @@ impl Record for HistoryEntry {
         Some((key, Self { action: cells.take()?, at: cells.take()?, by: cells.take()?, reason: cells.take()? }))
     }
 
-    fn show(_key: &HistoryId, _row: &Self, _audit: &mut Audit) {}
+    fn show(key: &HistoryId, _row: &Self, audit: &mut Audit) {
+        audit.tee.history(*key);
+    }
 }
 
 impl Record for KnownSlot {
@@ -401,7 +409,9 @@ impl Record for KnownSlot {
         Some((key, slot))
     }
 
-    fn show(_key: &TeeSlotId, _row: &Self, _audit: &mut Audit) {}
+    fn show(key: &TeeSlotId, row: &Self, audit: &mut Audit) {
+        audit.tee.known_slot(*key, *row);
+    }
 }
 
 impl Record for OpenBooking {
@@ -458,7 +468,9 @@ impl Record for Notification {
         Some((id, Self { id, booking, user, kind, created_at }))
     }
 
-    fn show(_key: &NotificationId, _row: &Self, _audit: &mut Audit) {}
+    fn show(_key: &NotificationId, row: &Self, audit: &mut Audit) {
+        audit.tee.notification(row);
+    }
 }
 
 impl Record for Notice {
@@ -485,7 +497,9 @@ impl Record for Notice {
         Some((key, Self { notification: cells.take()? }))
     }
 
-    fn show(_key: &NoticeId, _row: &Self, _audit: &mut Audit) {}
+    fn show(key: &NoticeId, row: &Self, audit: &mut Audit) {
+        audit.tee.notice(*key, *row);
+    }
 }
 
 impl Record for Received {

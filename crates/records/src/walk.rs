@@ -6,7 +6,7 @@ use holdfast_core::id::HoldId;
 use holdfast_core::rows::Tables;
 use holdfast_core::table::{Scan, Table};
 use holdfast_core::unit::Kind;
-use holdfast_core::{relay, shop, stay};
+use holdfast_core::{relay, shop, stay, tee};
 
 use crate::layout::Layout;
 use crate::record::Record;
@@ -69,7 +69,9 @@ macro_rules! walk {
 walk!(
     durable: relay.relays, relay.troubles,
         stay.room_types, stay.nights, stay.reservations,
-        shop.users, shop.products, shop.options, shop.inventory, shop.cart, shop.orders, shop.coupons, shop.user_coupons;
+        shop.users, shop.products, shop.options, shop.inventory, shop.cart, shop.orders, shop.coupons, shop.user_coupons,
+        tee.courses, tee.slots, tee.slot_times, tee.slot_bookings, tee.known_slots, tee.bookings, tee.booking_keys,
+        tee.history, tee.by_slot, tee.notifications, tee.notices, tee.inbox;
     holds: stay.holds, shop.holds;
 );
 
@@ -77,7 +79,21 @@ walk!(
 #[expect(dead_code, reason = "it is there to be compiled")]
 fn nothing_is_forgotten(tables: Tables) {
     // Numbers and receipts are no records; the others are derived from holds, or are there only between two stores.
-    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, relay, stay, shop } = tables;
+    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, relay, stay, shop, tee } = tables;
+    let tee::Tables {
+        courses: _,
+        slots: _,
+        slot_times: _,
+        slot_bookings: _,
+        bookings: _,
+        booking_keys: _,
+        history: _,
+        known_slots: _,
+        by_slot: _,
+        notifications: _,
+        notices: _,
+        inbox: _,
+    } = tee;
     let relay::Tables { relays: _, troubles: _ } = relay;
     let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
     let shop::Tables {

@@ -17,9 +17,16 @@ fn batch_max(sequence: Sequence) -> u64 {
     let commands = 16_384;
     match sequence {
         Sequence::InventoryReservation | Sequence::ProductOption => commands * NUMBERS_PER_WEIGHT_MAX as u64,
-        Sequence::RoomType | Sequence::StayReservation | Sequence::User | Sequence::Product | Sequence::Order => {
-            commands
-        }
+        Sequence::RoomType
+        | Sequence::StayReservation
+        | Sequence::User
+        | Sequence::Product
+        | Sequence::Order
+        | Sequence::Course
+        | Sequence::TeeSlot
+        | Sequence::Booking
+        | Sequence::Notification => commands,
+    }
     }
 }
 
