@@ -21,8 +21,10 @@ use crate::config::Config;
 use crate::ids::IdMaker;
 use crate::ops;
 use crate::problem::Problem;
+use crate::relay::{self, RelaySettings};
 use crate::request::Mutation;
 use crate::stream::Stream;
+use crate::tee::services::{self, Services};
 
 /// Cheap to clone; every handler has one.
 #[derive(Clone, Debug)]
@@ -95,6 +97,9 @@ impl App {
         };
         let app = Self { shared: Arc::new(shared) };
         tokio::spawn(app.clone().tidy_now_and_then());
+        let relay = RelaySettings { poll: config.tee.outbox_poll, batch: config.tee.outbox_batch };
+        tokio::spawn(relay::run(app.clone(), Arc::new(Services::new(app.clone())), relay));
+        tokio::spawn(services::sweep(app.clone(), config.tee.sweep_every));
         if app.store().is_split() {
             tokio::spawn(app.clone().resolve_now_and_then());
             tokio::spawn(app.clone().follow_outbox());

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use holdfast_core::hold::HOLD_TTL_MAX;
 use holdfast_core::time::Span;
-use holdfast_core::{Limits, relay, shop, stay};
+use holdfast_core::{Limits, relay, shop, stay, tee};
 use holdfast_engine::EngineSettings;
 use serde::{Deserialize, Deserializer, de};
 use toml::{Table, Value};
@@ -227,6 +227,12 @@ impl Config {
                 holds_per_user_max: self.engine.holds_per_user_max,
                 relay: relay::Limits { retries_max: self.tee.outbox_retries_max as u32 },
                 stay: stay::Limits { hold_ttl: span(self.stay.hold_ttl) },
+                tee: tee::Limits {
+                    saga_timeout: span(self.tee.saga_timeout),
+                    refund: tee::RefundPolicy::DEFAULT
+                        .with_last_day(self.tee.refund_last_day_percent)
+                        .unwrap_or(tee::RefundPolicy::DEFAULT),
+                },
                 shop: shop::Limits { hold_ttl: span(self.shop.hold_ttl) },
             },
         }

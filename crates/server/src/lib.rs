@@ -34,6 +34,7 @@ pub mod serve;
 pub mod shop;
 pub mod stays;
 pub mod stream;
+pub mod tee;
 pub mod wire;
 
 pub use app::{App, Parts};

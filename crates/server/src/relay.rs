@@ -116,7 +116,9 @@ struct Troubled {
 impl Worker {
     /// Hands on some of what is there. Says whether there may be more.
     async fn step(&mut self) -> Result<bool, Refused> {
-        if self.renewed.is_none_or(|at| at.elapsed() >= LEASE_EVERY) {
+        // A server that has the store to itself has nobody to share with.
+        let is_shared = self.app.store().is_split();
+        if self.renewed.is_none_or(|at| is_shared && at.elapsed() >= LEASE_EVERY) {
             self.lease().await?;
         }
         let Some(after) = self.leased.values().map(|relay| relay.sent_up_to).min() else { return Ok(false) };

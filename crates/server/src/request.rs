@@ -46,6 +46,15 @@ impl Mutation {
         parse(&self.body)
     }
 
+    /// The body as `T`, or its default if there is none.
+    pub fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, Problem> {
+        if self.has_body() { self.json() } else { Ok(T::default()) }
+    }
+
+    fn has_body(&self) -> bool {
+        !self.body.iter().all(u8::is_ascii_whitespace)
+    }
+
     /// The user named in the query or the body; they must agree.
     pub fn named_user(&self) -> Result<Option<UserId>, Problem> {
         #[derive(Default, serde::Deserialize)]
@@ -53,8 +62,7 @@ impl Mutation {
         struct Named {
             user_id: Option<u64>,
         }
-        let has_body = !self.body.iter().all(u8::is_ascii_whitespace);
-        let named = if has_body { self.json()? } else { Named::default() };
+        let named: Named = self.json_or_default()?;
         self.params.user_or(named.user_id)
     }
 

@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::problem::Problem;
 use crate::shop::{cart, coupons, orders, products, reservations as order_reservations, users};
 use crate::stays::{holds, reservations, room_types};
+use crate::tee::{bookings, courses, outbox};
 use crate::{docs, ops, stream};
 
 /// The routes, and their description.
@@ -42,6 +43,20 @@ pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(orders::list))
         .routes(routes!(orders::get))
         .routes(routes!(orders::cancel))
+        .routes(routes!(courses::create, courses::list))
+        .routes(routes!(courses::create_slots, courses::slots))
+        .routes(routes!(courses::get_slot))
+        .routes(routes!(courses::close))
+        .routes(routes!(courses::reopen))
+        .routes(routes!(bookings::create, bookings::list))
+        .routes(routes!(bookings::get))
+        .routes(routes!(bookings::cancel))
+        .routes(routes!(bookings::quote))
+        .routes(routes!(bookings::complete))
+        .routes(routes!(bookings::no_show))
+        .routes(routes!(bookings::notifications))
+        .routes(routes!(outbox::list))
+        .routes(routes!(outbox::retry))
         .routes(routes!(stream::listen))
         .routes(routes!(ops::healthz))
         .routes(routes!(ops::readyz))

@@ -83,6 +83,7 @@ fn want(rows: &mut Rows, message: &Message) {
         Message::SlotChanged(news) => rows.tee.known_slots.want(&news.slot),
         Message::SlotClosed { slot, .. } => saga::want_open(rows, *slot),
         Message::Booking { action, booking } => notify::want(rows, *action, booking.id),
+        Message::Told { action, booking, .. } => notify::want(rows, *action, *booking),
     }
 }
 
@@ -95,7 +96,8 @@ fn handle(rows: &mut Rows, at: &Context<'_>, message: &Message) -> Decision<Hand
         Message::SlotReleased(places) => saga::released(rows, at, *places)?,
         Message::SlotChanged(news) => known_slot::learn(rows, news)?,
         Message::SlotClosed { slot, version } => return saga::closed(rows, at, *slot, *version),
-        Message::Booking { action, booking } => notify::notify(rows, at, *action, booking)?,
+        Message::Booking { action, booking } => notify::notify(rows, at, *action, booking.id, booking.user)?,
+        Message::Told { action, booking, user, .. } => notify::notify(rows, at, *action, *booking, *user)?,
     }
     Ok(Handled::Done)
 }

@@ -96,6 +96,13 @@ pub enum Message {
         action: BookingAction,
         booking: Box<Booking>,
     },
+    /// The same, as far as those who read it have to know.
+    Told {
+        action: BookingAction,
+        booking: BookingId,
+        slot: TeeSlotId,
+        user: UserId,
+    },
 }
 
 /// Tells messages apart: two with the same id say the same.
@@ -125,7 +132,7 @@ impl Message {
             Self::SlotReleased(_) => Subject::SlotReleased,
             Self::SlotChanged(_) => Subject::SlotChanged,
             Self::SlotClosed { .. } => Subject::SlotClosed,
-            Self::Booking { action, .. } => action.subject(),
+            Self::Booking { action, .. } | Self::Told { action, .. } => action.subject(),
         }
     }
 
@@ -139,6 +146,7 @@ impl Message {
             | Self::SlotRelease(places)
             | Self::SlotReleased(places) => (places.booking.get(), 0),
             Self::Booking { booking, .. } => (booking.id.get(), 0),
+            Self::Told { booking, .. } => (booking.get(), 0),
         };
         MessageId { subject: self.subject(), of, version }
     }
@@ -152,6 +160,7 @@ impl Message {
             | Self::SlotRelease(places)
             | Self::SlotReleased(places) => OrderingKey::Booking(places.booking),
             Self::Booking { booking, .. } => OrderingKey::Booking(booking.id),
+            Self::Told { booking, .. } => OrderingKey::Booking(*booking),
         }
     }
 
@@ -165,6 +174,7 @@ impl Message {
             | Self::SlotRelease(places)
             | Self::SlotReleased(places) => places.slot,
             Self::Booking { booking, .. } => booking.slot,
+            Self::Told { slot, .. } => *slot,
         }
     }
 
@@ -172,6 +182,7 @@ impl Message {
     pub fn owner(&self) -> Option<UserId> {
         match self {
             Self::Booking { booking, .. } => Some(booking.user),
+            Self::Told { user, .. } => Some(*user),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! What users are told about their bookings. How it reaches them is the server's business.
 
-use super::booking::{Booking, BookingAction, BookingId};
+use super::booking::{BookingAction, BookingId};
 use crate::command::{Context, Decision};
 use crate::id::{Sequence, UserId, number_id};
 use crate::rows::Rows;
@@ -45,13 +45,18 @@ pub(super) fn want(rows: &mut Rows, kind: BookingAction, booking: BookingId) {
 }
 
 /// `booking.confirmed` and the like: tells the user, once.
-pub(super) fn notify(rows: &mut Rows, at: &Context<'_>, kind: BookingAction, booking: &Booking) -> Decision<()> {
-    let notice = NoticeId { booking: booking.id, kind };
+pub(super) fn notify(
+    rows: &mut Rows,
+    at: &Context<'_>,
+    kind: BookingAction,
+    booking: BookingId,
+    user: UserId,
+) -> Decision<()> {
+    let notice = NoticeId { booking, kind };
     if rows.tee.notices.get(&notice)?.is_some() {
         return Ok(());
     }
     let id = NotificationId::new(rows.next_id(Sequence::Notification)?).expect("sequences give ids");
-    let Booking { id: booking, user, .. } = *booking;
     rows.tee.notifications.insert(id, Notification { id, booking, user, kind, created_at: at.now });
     rows.tee.notices.put(notice, Notice { notification: id });
     Ok(())

@@ -4,6 +4,7 @@
 
 mod shop;
 mod stay;
+mod tee;
 
 use axum::response::{IntoResponse, Response};
 use holdfast_core::{Fault, Rejection, StayRejection};
@@ -233,6 +234,7 @@ impl From<&Rejection> for Problem {
             Rejection::LeaseLost => Self::internal(),
             Rejection::Stay(rejection) => stay::problem(rejection),
             Rejection::Shop(rejection) => shop::problem(rejection),
+            Rejection::Tee(rejection) => tee::problem(rejection),
         }
     }
 }
@@ -302,6 +304,7 @@ pub fn catalog() -> Vec<Problem> {
     let mut problems: Vec<Problem> = rejections.iter().map(Problem::from).collect();
     problems.extend(stay::catalog().iter().map(stay::problem));
     problems.extend(shop::catalog().iter().map(shop::problem));
+    problems.extend(tee::catalog().iter().map(tee::problem));
     problems.extend(refusals.into_iter().map(Problem::from));
     problems.extend(others);
     problems

@@ -19,6 +19,7 @@ pub fn type_of(event: &Event) -> &'static str {
         Event::OrderReleased(_) => "order.released",
         Event::OrderPaid(_) => "order.paid",
         Event::OrderCancelled(_) => "order.cancelled",
+        Event::Tee(message) => message.subject().as_str(),
     }
 }
 
@@ -34,6 +35,7 @@ pub fn data_of(event: &Event, at: Timestamp) -> String {
         Event::OrderReserved(hold) | Event::OrderReleased(hold) => {
             serde_json::to_string(&ReservationEventView::new(hold))
         }
+        Event::Tee(message) => return super::message::data_of(message),
         Event::OrderPaid(order) | Event::OrderCancelled(order) => serde_json::to_string(&OrderView::new(order)),
     };
     json.expect("wire types can be written as JSON")

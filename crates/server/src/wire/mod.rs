@@ -2,8 +2,10 @@
 
 pub mod event;
 pub mod list;
+pub mod message;
 pub mod shop;
 pub mod stay;
+pub mod tee;
 
 use holdfast_core::Timestamp;
 use serde::Serializer;

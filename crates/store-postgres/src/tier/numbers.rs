@@ -27,7 +27,6 @@ fn batch_max(sequence: Sequence) -> u64 {
         | Sequence::Booking
         | Sequence::Notification => commands,
     }
-    }
 }
 
 /// Enough for some batches, and little enough that a restart does not make numbers jump far.
