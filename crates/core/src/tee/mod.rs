@@ -5,9 +5,9 @@
 //!
 //! | service | module | what is in it |
 //! | --- | --- | --- |
-//! | course | [`course`], [`slot`] | courses; their slots: making, closing, reopening |
+//! | course | [`course`], [`slot`], [`start_time`] | courses; their slots: making, closing, reopening |
 //! | | [`places`] | reserving and releasing places of a slot, once per booking |
-//! | booking | [`booking`] | bookings, their states and history |
+//! | booking | [`booking`], [`number`] | bookings, their states and history; what people call them |
 //! | | [`create`], [`cancel`], [`attendance`] | what people do with a booking |
 //! | | [`saga`] | what messages and time do with it |
 //! | | [`known_slot`] | this service's own copy of the slots |
@@ -27,10 +27,12 @@ pub mod known_slot;
 pub mod message;
 mod named;
 pub mod notify;
+pub mod number;
 pub mod places;
 pub mod refund;
 pub mod saga;
 pub mod slot;
+pub mod start_time;
 #[cfg(test)]
 mod tests;
 
@@ -38,8 +40,8 @@ use crate::table::Table;
 use crate::time::Span;
 
 pub use booking::{
-    Booking, BookingAction, BookingId, BookingNumber, BookingState, BookingStatus, By, HistoryEntry, HistoryId,
-    HistoryOf, OpenBooking, OpenBookingId, OpenBookingsOf,
+    Booking, BookingAction, BookingId, BookingState, BookingStatus, By, HistoryEntry, HistoryId, HistoryOf,
+    OpenBooking, OpenBookingId, OpenBookingsOf,
 };
 pub use course::{Course, CourseId};
 pub use create::{BookingKey, IdempotencyKey, KeyUse};
@@ -47,9 +49,11 @@ pub use inbox::{Handled, InboxId, Received};
 pub use known_slot::KnownSlot;
 pub use message::{FailureReason, Message, MessageId, OrderingKey, Places, Service, SlotNews, Subject};
 pub use notify::{Notice, NoticeId, Notification, NotificationId};
+pub use number::BookingNumber;
 pub use places::{SlotBooking, SlotBookingState};
 pub use refund::{Refund, RefundPolicy, RefundRule, RefundTier};
-pub use slot::{SlotStatus, SlotTime, SlotTimeId, SlotsOn, StartTime, TeeSlot, TeeSlotId};
+pub use slot::{SlotStatus, SlotTime, SlotTimeId, SlotsOn, TeeSlot, TeeSlotId};
+pub use start_time::StartTime;
 
 /// The most slots that may be made at once.
 pub const SLOTS_MAX: usize = 1_000;
@@ -73,7 +77,7 @@ pub struct Limits {
     pub refund: RefundPolicy,
 }
 
-/// The rows of tee times. All are durable. Which service each belongs to stands above it.
+/// The rows of tee times. All are durable. Which service they belong to stands above them.
 #[derive(Debug, Default)]
 pub struct Tables {
     // Course service.

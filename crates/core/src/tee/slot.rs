@@ -8,6 +8,7 @@ use jiff::civil::Date;
 use super::course::{self, CourseId};
 use super::message::{Message, SlotNews};
 use super::named::named;
+use super::start_time::StartTime;
 use super::{DAYS_AHEAD_MAX, SLOT_PLAYERS_MAX, SLOTS_MAX};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::event::Event;
@@ -78,45 +79,6 @@ impl TeeSlot {
             closed: self.closed,
             version: self.version,
         }
-    }
-}
-
-/// A time of day to the minute, 00:00 to 23:59.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StartTime(u16);
-
-impl StartTime {
-    const FIRST: Self = Self(0);
-    const LAST: Self = Self(24 * 60 - 1);
-
-    pub fn from_minutes(minutes: u16) -> Option<Self> {
-        (minutes <= Self::LAST.0).then_some(Self(minutes))
-    }
-
-    pub fn minutes(self) -> u16 {
-        self.0
-    }
-
-    /// `HH:MM`.
-    pub fn parse(text: &str) -> Option<Self> {
-        let [h1, h2, b':', m1, m2] = *text.as_bytes() else { return None };
-        if ![h1, h2, m1, m2].iter().all(u8::is_ascii_digit) {
-            return None;
-        }
-        let number = |tens: u8, ones: u8| u16::from(tens - b'0') * 10 + u16::from(ones - b'0');
-        let (hours, minutes) = (number(h1, h2), number(m1, m2));
-        if minutes > 59 { None } else { Self::from_minutes(hours * 60 + minutes) }
-    }
-
-    /// When players tee off. Where clocks jump over that time, when they jump; where they show it twice, the first time.
-    pub fn tee_off(self, date: Date, zone: &Zone) -> Timestamp {
-        zone.moment_of(date.at((self.0 / 60) as i8, (self.0 % 60) as i8, 0, 0)).reached()
-    }
-}
-
-impl std::fmt::Display for StartTime {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:02}:{:02}", self.0 / 60, self.0 % 60)
     }
 }
 
