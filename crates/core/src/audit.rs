@@ -3,6 +3,7 @@
 use crate::calendar::audit::CalendarAudit;
 use crate::shop::audit::ShopAudit;
 use crate::stay::audit::StayAudit;
+use crate::tee::audit::TeeAudit;
 use crate::ticket::audit::TicketAudit;
 use crate::time::Timestamp;
 use crate::unit::{Kind, Unit, Units};
@@ -15,6 +16,7 @@ pub struct Audit {
     pub shop: ShopAudit,
     pub calendar: CalendarAudit,
     pub ticket: TicketAudit,
+    pub tee: TeeAudit,
 }
 
 impl Audit {
@@ -24,6 +26,7 @@ impl Audit {
             shop: ShopAudit::new(now),
             calendar: CalendarAudit::new(now),
             ticket: TicketAudit::new(now),
+            tee: TeeAudit::new(),
         }
     }
 
@@ -50,7 +53,8 @@ impl Audit {
 
     /// How many records were looked at.
     pub fn records(&self) -> u64 {
-        self.stay.records() + self.shop.records() + self.calendar.records() + self.ticket.records()
+        let held = self.stay.records() + self.shop.records() + self.calendar.records() + self.ticket.records();
+        held + self.tee.records()
     }
 
     /// What is wrong, one sentence each; empty if all is well.
@@ -59,6 +63,7 @@ impl Audit {
         findings.extend(self.shop.finish());
         findings.extend(self.calendar.finish());
         findings.extend(self.ticket.finish());
+        findings.extend(self.tee.finish());
         findings
     }
 }

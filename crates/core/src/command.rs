@@ -2,9 +2,11 @@
 
 use crate::calendar;
 use crate::rejection::Rejection;
+use crate::relay;
 use crate::rows::Rows;
 use crate::shop;
 use crate::stay;
+use crate::tee;
 use crate::ticket;
 use crate::time::{Span, Timestamp};
 
@@ -90,20 +92,24 @@ pub struct Context<'a> {
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub holds_per_user_max: u32,
+    pub relay: relay::Limits,
     pub stay: stay::Limits,
     pub shop: shop::Limits,
     pub calendar: calendar::Limits,
     pub ticket: ticket::Limits,
+    pub tee: tee::Limits,
 }
 
 impl Limits {
     /// What holds if nobody says otherwise.
     pub const DEFAULT: Self = Self {
         holds_per_user_max: 50,
+        relay: relay::Limits { retries_max: 5 },
         stay: stay::Limits { hold_ttl: Span::from_secs(600) },
         shop: shop::Limits { hold_ttl: Span::from_secs(1_800) },
         calendar: calendar::Limits { lock_ttl: Span::from_secs(300), days_ahead: 60, keep_days: 92 },
         ticket: ticket::Limits { hold_ttl: Span::from_secs(300) },
+        tee: tee::Limits { saga_timeout: Span::from_secs(60), refund: tee::RefundPolicy::DEFAULT },
     };
 }
 

@@ -6,6 +6,7 @@ use crate::calendar::{BlockStatus, RoomId, RoomLock, RoomReservation, SlotStart}
 use crate::id::UserId;
 use crate::shop::{Order, OrderHold};
 use crate::stay::{StayHold, StayReservation};
+use crate::tee::Message;
 use crate::ticket::{QueueAdmission, SeatHold, SeatReservation};
 
 /// A change that was committed.
@@ -37,6 +38,8 @@ pub enum Event {
     SeatsCancelled(SeatReservation),
     /// Somebody was let in by the waiting room.
     QueueAdmitted(QueueAdmission),
+    /// What the services of tee times tell each other, and others.
+    Tee(Message),
 }
 
 impl Event {
@@ -57,6 +60,7 @@ impl Event {
             Self::SeatsHeld(hold) | Self::SeatsReleased(hold) => Some(hold.owner),
             Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(reservation.user),
             Self::QueueAdmitted(admission) => Some(admission.user),
+            Self::Tee(message) => message.owner(),
         }
     }
 
@@ -82,7 +86,8 @@ impl Event {
             | Self::RoomSlotsBlocked { .. }
             | Self::SeatsReserved(_)
             | Self::SeatsCancelled(_)
-            | Self::QueueAdmitted(_) => true,
+            | Self::QueueAdmitted(_)
+            | Self::Tee(_) => true,
         }
     }
 }

@@ -75,6 +75,10 @@ pub enum Sequence {
     Generation,
     TicketEvent,
     SeatReservation,
+    Course,
+    TeeSlot,
+    Booking,
+    Notification,
 }
 
 /// The most numbers of one sequence that a command may draw for each unit of its weight: one for each line of the largest

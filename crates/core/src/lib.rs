@@ -14,10 +14,12 @@
 //! | [`rejection`] | every business refusal there is |
 //! | [`event`] | what happened, for those who listen |
 //! | [`receipt`] | idempotency keys |
+//! | [`relay`] | handing durable events on |
 //! | [`stay`] | hotel nights: room types, holds, reservations |
 //! | [`shop`] | goods from stock: accounts, carts, coupons, reservations, orders |
 //! | [`calendar`] | rooms by the hour: slots made ahead, locks, reservations |
 //! | [`ticket`] | seats of events: seat plans, holds, best available, reservations |
+//! | [`tee`] | tee times: courses and their slots, bookings, notifications, and the messages between them |
 
 pub mod actor;
 pub mod audit;
@@ -31,10 +33,12 @@ mod map;
 pub mod money;
 pub mod receipt;
 pub mod rejection;
+pub mod relay;
 pub mod rows;
 pub mod shop;
 pub mod stay;
 pub mod table;
+pub mod tee;
 #[cfg(test)]
 mod testing;
 pub mod text;
@@ -45,7 +49,7 @@ pub mod unit;
 pub use actor::Actor;
 pub use command::{Command, Context, Decision, Limits, Missing, Stop};
 pub use event::Event;
-pub use rejection::{CalendarRejection, Fault, Rejection, ShopRejection, StayRejection, TicketRejection};
+pub use rejection::{CalendarRejection, Fault, Rejection, ShopRejection, StayRejection, TeeRejection, TicketRejection};
 pub use rows::Rows;
 pub use time::Timestamp;
 pub use unit::{Kind, Tally, Unit};

@@ -7,6 +7,7 @@ use crate::calendar::WallTime;
 use crate::command::Stop;
 use crate::money::Currency;
 use crate::shop::ProductOptionId;
+use crate::tee::{BookingStatus, StartTime};
 use crate::time::Timestamp;
 
 /// A refusal. What each one is called on the wire stands in the server's `problem` module.
@@ -18,12 +19,14 @@ pub enum Rejection {
     IdempotencyKeyReused,
     TooManyHolds { max: u32 },
     HoldsSuspended { until: Timestamp },
+    LeaseLost,
 
     // One vertical's own.
     Stay(StayRejection),
     Shop(ShopRejection),
     Calendar(CalendarRejection),
     Ticket(TicketRejection),
+    Tee(TeeRejection),
 }
 
 /// What a hotel says no to.
@@ -104,6 +107,26 @@ pub enum TicketRejection {
     SeatReservationAlreadyCancelled,
 }
 
+/// What a golf club says no to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TeeRejection {
+    CourseNotFound,
+    SlotNotFound,
+    SlotExists {
+        date: Date,
+        start: StartTime,
+    },
+    BookingNotFound,
+    /// It has ended as this, or as nothing yet: then it is too late, players have teed off.
+    BookingNotCancellable {
+        ended_as: Option<BookingStatus>,
+    },
+    InvalidStateTransition {
+        from: BookingStatus,
+        to: BookingStatus,
+    },
+}
+
 /// What is wrong with a field of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -171,4 +194,10 @@ macro_rules! of_vertical {
         }
     )+ };
 }
-of_vertical!(Stay(StayRejection), Shop(ShopRejection), Calendar(CalendarRejection), Ticket(TicketRejection));
+of_vertical!(
+    Stay(StayRejection),
+    Shop(ShopRejection),
+    Calendar(CalendarRejection),
+    Ticket(TicketRejection),
+    Tee(TeeRejection)
+);

@@ -9,9 +9,11 @@ use crate::event::{Event, EventLog};
 use crate::hold::{Decided, TryId};
 use crate::id::{IdRange, Sequence};
 use crate::receipt::{Receipt, ReceiptId};
+use crate::relay;
 use crate::shop;
 use crate::stay;
 use crate::table::{Row, Table, TableSet};
+use crate::tee;
 use crate::ticket;
 use crate::time::Timestamp;
 use crate::unit::{Holder, Limit, Resource, Tally, Unit, Units};
@@ -40,13 +42,15 @@ pub struct Tables {
     pub limits: Table<Resource, Limit>,
     /// How tries to confirm a hold ended. Only there where live and durable rows lie in two stores.
     pub decisions: Table<TryId, Decided>,
+    pub relay: relay::Tables,
     pub stay: stay::Tables,
     pub shop: shop::Tables,
     pub calendar: calendar::Tables,
     pub ticket: ticket::Tables,
+    pub tee: tee::Tables,
 }
 
-crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, shop, calendar, ticket });
+crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, relay, stay, shop, calendar, ticket, tee });
 
 impl Row for IdRange {}
 
@@ -58,10 +62,12 @@ impl Rows {
             holders: Table::complete(),
             limits: Table::complete(),
             decisions: Table::complete(),
+            relay: relay::Tables::memory(),
             stay: stay::Tables::memory(),
             shop: shop::Tables::memory(),
             calendar: calendar::Tables::memory(),
             ticket: ticket::Tables::memory(),
+            tee: tee::Tables::memory(),
             ..Tables::default()
         })
     }
@@ -75,10 +81,12 @@ impl Rows {
             holders: Table::complete(),
             limits: Table::complete(),
             decisions: Table::complete(),
+            relay: relay::Tables::complete(),
             stay: stay::Tables::complete(),
             shop: shop::Tables::complete(),
             calendar: calendar::Tables::complete(),
             ticket: ticket::Tables::complete(),
+            tee: tee::Tables::complete(),
         })
     }
 

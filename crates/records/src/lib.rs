@@ -12,7 +12,7 @@
 //! | [`list`] | parts of long lists |
 //! | [`sequence`] | what sources of numbers are called |
 //! | `hold` | what all holds have in common |
-//! | [`stay`], [`shop`], [`calendar`], [`ticket`] | one for each vertical |
+//! | [`stay`], [`shop`], [`calendar`], [`ticket`], [`tee`] | one for each vertical |
 //!
 //! Nothing is decided here, and nothing is read or written.
 
@@ -22,9 +22,11 @@ mod hold;
 pub mod layout;
 pub mod list;
 pub mod record;
+pub mod relay;
 pub mod sequence;
 pub mod shop;
 pub mod stay;
+pub mod tee;
 pub mod ticket;
 pub mod walk;
 

@@ -16,5 +16,9 @@ pub fn name(sequence: Sequence) -> &'static str {
         Sequence::Generation => "slot_generation_log",
         Sequence::TicketEvent => "ticket_event",
         Sequence::SeatReservation => "seat_reservation",
+        Sequence::Course => "courses",
+        Sequence::TeeSlot => "game_time_slots",
+        Sequence::Booking => "bookings",
+        Sequence::Notification => "notification",
     }
 }

@@ -6,7 +6,7 @@ use holdfast_core::id::HoldId;
 use holdfast_core::rows::Tables;
 use holdfast_core::table::{Scan, Table};
 use holdfast_core::unit::Kind;
-use holdfast_core::{calendar, shop, stay, ticket};
+use holdfast_core::{calendar, relay, shop, stay, tee, ticket};
 
 use crate::layout::Layout;
 use crate::record::Record;
@@ -67,11 +67,14 @@ macro_rules! walk {
 }
 
 walk!(
-    durable: stay.room_types, stay.nights, stay.reservations,
+    durable: relay.relays, relay.troubles,
+        stay.room_types, stay.nights, stay.reservations,
         shop.users, shop.products, shop.options, shop.inventory, shop.cart, shop.orders, shop.coupons, shop.user_coupons,
         // Rooms and reservations before slots: they say whether a reserved slot may change.
         calendar.rooms, calendar.hours, calendar.holidays, calendar.reservations, calendar.slots, calendar.generations,
-        ticket.events, ticket.plans, ticket.sales, ticket.reservations, ticket.seats, ticket.buyers;
+        ticket.events, ticket.plans, ticket.sales, ticket.reservations, ticket.seats, ticket.buyers,
+        tee.courses, tee.slots, tee.slot_times, tee.slot_bookings, tee.known_slots, tee.bookings, tee.booking_keys,
+        tee.history, tee.by_slot, tee.notifications, tee.notices, tee.inbox;
     holds: stay.holds, shop.holds, calendar.locks, ticket.holds;
 );
 
@@ -79,8 +82,35 @@ walk!(
 #[expect(dead_code, reason = "it is there to be compiled")]
 fn nothing_is_forgotten(tables: Tables) {
     // Numbers and receipts are no records; the others are derived from holds, or are there only between two stores.
-    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay, shop, calendar, ticket } =
-        tables;
+    let Tables {
+        ids: _,
+        receipts: _,
+        held: _,
+        holders: _,
+        limits: _,
+        decisions: _,
+        relay,
+        stay,
+        shop,
+        calendar,
+        ticket,
+        tee,
+    } = tables;
+    let tee::Tables {
+        courses: _,
+        slots: _,
+        slot_times: _,
+        slot_bookings: _,
+        bookings: _,
+        booking_keys: _,
+        history: _,
+        known_slots: _,
+        by_slot: _,
+        notifications: _,
+        notices: _,
+        inbox: _,
+    } = tee;
+    let relay::Tables { relays: _, troubles: _ } = relay;
     let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
     let shop::Tables {
         users: _,

@@ -26,8 +26,10 @@ use crate::config::Config;
 use crate::ids::IdMaker;
 use crate::ops;
 use crate::problem::Problem;
+use crate::relay::{self, RelaySettings};
 use crate::request::Mutation;
 use crate::stream::Stream;
+use crate::tee::services::{self, Services};
 use crate::tickets::door::Doors;
 
 /// Cheap to clone; every handler has one.
@@ -115,6 +117,9 @@ impl App {
         tokio::spawn(app.clone().tidy_now_and_then());
         tokio::spawn(calendar::job::run(app.clone()));
         tokio::spawn(app.clone().tidy_rooms());
+        let relay = RelaySettings { poll: config.tee.outbox_poll, batch: config.tee.outbox_batch };
+        tokio::spawn(relay::run(app.clone(), Arc::new(Services::new(app.clone())), relay));
+        tokio::spawn(services::sweep(app.clone(), config.tee.sweep_every));
         if app.store().is_split() {
             tokio::spawn(app.clone().resolve_now_and_then());
             tokio::spawn(app.clone().follow_outbox());
@@ -286,10 +291,11 @@ impl App {
 
     /// Tells listeners what any server committed, in the order of the outbox.
     async fn follow_outbox(self) {
+        let mut committed = self.stream().committed();
         loop {
             tokio::select! {
                 () = self.stopped() => return,
-                () = self.stream().something_was_committed() => {}
+                _ = committed.changed() => {}
                 () = tokio::time::sleep(FOLLOW_EVERY) => {}
             }
             if let Err(error) = self.stream().follow(self.store()).await {

@@ -36,8 +36,10 @@ impl std::fmt::Debug for Auth {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
     User(UserId),
-    /// Role `admin` or `service`: may act for anyone.
+    /// An operator: may act for anyone.
     Admin(Option<UserId>),
+    /// Another program: may do what an operator may, mostly for users.
+    Service(Option<UserId>),
     /// Auth is off and no header names anyone; the body or query may.
     Unnamed,
 }
@@ -137,7 +139,8 @@ impl Verifier {
             Subject::Text(text) => text.parse().ok().and_then(UserId::new),
         };
         match claims.role.as_deref() {
-            Some("admin" | "service") => Ok(Caller::Admin(user)),
+            Some("admin") => Ok(Caller::Admin(user)),
+            Some("service") => Ok(Caller::Service(user)),
             Some("user") | None => {
                 user.map(Caller::User).ok_or_else(|| Problem::unauthenticated("The token's subject is not a user id."))
             }
@@ -153,15 +156,16 @@ impl Caller {
             (Self::User(user), None) => Ok(user),
             (Self::User(user), Some(named)) if user == named => Ok(user),
             (Self::User(_), Some(_)) => Err(Problem::forbidden()),
-            (Self::Admin(_) | Self::Unnamed, Some(named)) | (Self::Admin(Some(named)), None) => Ok(named),
-            (Self::Admin(None) | Self::Unnamed, None) => Err(nobody_named()),
+            (Self::Admin(_) | Self::Service(_) | Self::Unnamed, Some(named))
+            | (Self::Admin(Some(named)) | Self::Service(Some(named)), None) => Ok(named),
+            (Self::Admin(None) | Self::Service(None) | Self::Unnamed, None) => Err(nobody_named()),
         }
     }
 
     /// As whom the caller reaches for something that has an owner.
     pub fn actor(self, named: Option<UserId>) -> Result<Actor, Problem> {
         match self {
-            Self::Admin(_) => Ok(Actor::Admin),
+            Self::Admin(_) | Self::Service(_) => Ok(Actor::Admin),
             Self::User(_) | Self::Unnamed => self.acting_for(named).map(Actor::User),
         }
     }
@@ -169,14 +173,18 @@ impl Caller {
     /// Whose records a list shows: a user's own, or for an admin whose they ask for.
     pub fn listing(self, named: Option<UserId>) -> Result<Option<UserId>, Problem> {
         match self {
-            Self::Admin(_) | Self::Unnamed => Ok(named),
+            Self::Admin(_) | Self::Service(_) | Self::Unnamed => Ok(named),
             Self::User(_) => self.acting_for(named).map(Some),
         }
     }
 
     /// Admin calls are open while auth is off.
     pub fn must_be_admin(self, auth: &Auth) -> Result<(), Problem> {
-        if auth.is_off() || matches!(self, Self::Admin(_)) { Ok(()) } else { Err(Problem::forbidden()) }
+        if auth.is_off() || matches!(self, Self::Admin(_) | Self::Service(_)) {
+            Ok(())
+        } else {
+            Err(Problem::forbidden())
+        }
     }
 
     /// Under which name idempotency keys of this caller are kept.
@@ -185,6 +193,8 @@ impl Caller {
             (Self::User(user), _) | (Self::Unnamed, Some(user)) => format!("user:{user}"),
             (Self::Admin(Some(user)), _) => format!("admin:{user}"),
             (Self::Admin(None), _) => "admin".into(),
+            (Self::Service(Some(user)), _) => format!("service:{user}"),
+            (Self::Service(None), _) => "service".into(),
             (Self::Unnamed, None) => "unnamed".into(),
         }
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use holdfast_core::hold::HOLD_TTL_MAX;
 use holdfast_core::time::Span;
-use holdfast_core::{Limits, calendar, shop, stay, ticket};
+use holdfast_core::{Limits, calendar, relay, shop, stay, tee, ticket};
 use holdfast_engine::EngineSettings;
 use holdfast_waiting_room::token::SECRET_LEN_MIN;
 use holdfast_waiting_room::{Key, Keys, Timings};
@@ -256,7 +256,14 @@ impl Config {
             queue_max: self.engine.queue_max,
             limits: Limits {
                 holds_per_user_max: self.engine.holds_per_user_max,
+                relay: relay::Limits { retries_max: self.tee.outbox_retries_max as u32 },
                 stay: stay::Limits { hold_ttl: span(self.stay.hold_ttl) },
+                tee: tee::Limits {
+                    saga_timeout: span(self.tee.saga_timeout),
+                    refund: tee::RefundPolicy::DEFAULT
+                        .with_last_day(self.tee.refund_last_day_percent)
+                        .unwrap_or(tee::RefundPolicy::DEFAULT),
+                },
                 shop: shop::Limits { hold_ttl: span(self.shop.hold_ttl) },
                 calendar: calendar::Limits {
                     lock_ttl: span(self.calendar.lock_ttl),

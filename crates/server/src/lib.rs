@@ -28,12 +28,14 @@ pub mod edge;
 pub mod ids;
 pub mod ops;
 pub mod problem;
+pub mod relay;
 pub mod request;
 pub mod router;
 pub mod serve;
 pub mod shop;
 pub mod stays;
 pub mod stream;
+pub mod tee;
 pub mod tickets;
 pub mod wire;
 

@@ -52,6 +52,11 @@ impl Mutation {
         self.body.iter().all(u8::is_ascii_whitespace)
     }
 
+    /// The body as `T`, or its default if there is none.
+    pub fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, Problem> {
+        if self.is_empty() { Ok(T::default()) } else { self.json() }
+    }
+
     /// The user named in the query or the body; they must agree.
     pub fn named_user(&self) -> Result<Option<UserId>, Problem> {
         #[derive(Default, serde::Deserialize)]
@@ -59,7 +64,7 @@ impl Mutation {
         struct Named {
             user_id: Option<u64>,
         }
-        let named = if self.is_empty() { Named::default() } else { self.json()? };
+        let named: Named = self.json_or_default()?;
         self.params.user_or(named.user_id)
     }
 

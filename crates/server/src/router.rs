@@ -11,6 +11,7 @@ use crate::calendar::{blocks, generation, hours, locks, reservations as room_res
 use crate::problem::Problem;
 use crate::shop::{cart, coupons, orders, products, reservations as order_reservations, users};
 use crate::stays::{holds, reservations, room_types};
+use crate::tee::{bookings, courses, outbox};
 use crate::tickets::{events, follow, holds as seat_holds, queue, reservations as seat_reservations, seats};
 use crate::{docs, ops, stream};
 
@@ -79,6 +80,20 @@ pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(seat_reservations::list))
         .routes(routes!(seat_reservations::get))
         .routes(routes!(seat_reservations::cancel))
+        .routes(routes!(courses::create, courses::list))
+        .routes(routes!(courses::create_slots, courses::slots))
+        .routes(routes!(courses::get_slot))
+        .routes(routes!(courses::close))
+        .routes(routes!(courses::reopen))
+        .routes(routes!(bookings::create, bookings::list))
+        .routes(routes!(bookings::get))
+        .routes(routes!(bookings::cancel))
+        .routes(routes!(bookings::quote))
+        .routes(routes!(bookings::complete))
+        .routes(routes!(bookings::no_show))
+        .routes(routes!(bookings::notifications))
+        .routes(routes!(outbox::list))
+        .routes(routes!(outbox::retry))
         .routes(routes!(stream::listen))
         .routes(routes!(ops::healthz))
         .routes(routes!(ops::readyz))

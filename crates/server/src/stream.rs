@@ -17,7 +17,7 @@ use holdfast_core::{Event, Fault, Timestamp};
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{EventSink, OutboxEntry, Published, Refused, Store, StoreError};
 use http::HeaderMap;
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{broadcast, watch};
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -40,7 +40,7 @@ pub struct Stream {
     fleeting: AtomicU64,
     /// Other servers commit too: durable events are then told as they are found in the outbox.
     shared: bool,
-    committed: Notify,
+    committed: watch::Sender<()>,
 }
 
 /// An event as listeners get it.
@@ -58,12 +58,12 @@ impl Stream {
     pub fn new(last_durable: u64, shared: bool) -> Self {
         let told = broadcast::Sender::new(BACKLOG);
         let last_durable = AtomicU64::new(last_durable);
-        Self { told, last_durable, fleeting: AtomicU64::new(0), shared, committed: Notify::new() }
+        Self { told, last_durable, fleeting: AtomicU64::new(0), shared, committed: watch::Sender::new(()) }
     }
 
-    /// Waits until this server has committed a durable event.
-    pub async fn something_was_committed(&self) {
-        self.committed.notified().await;
+    /// Changes whenever this server has committed durable events.
+    pub fn committed(&self) -> watch::Receiver<()> {
+        self.committed.subscribe()
     }
 
     /// The number of the last durable event there is.
@@ -111,9 +111,11 @@ impl EventSink for Stream {
 
     fn publish(&self, events: Vec<Published>) {
         let listening = self.told.receiver_count() > 0;
+        if events.iter().any(|published| published.outbox_id.is_some()) {
+            self.committed.send_replace(());
+        }
         for published in events {
             if self.shared && published.outbox_id.is_some() {
-                self.committed.notify_one();
                 continue;
             }
             if let Some(id) = published.outbox_id {

@@ -21,6 +21,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0004_shop.sql"),
     include_str!("../migrations/0005_calendar.sql"),
     include_str!("../migrations/0006_tickets.sql"),
+    include_str!("../migrations/0007_relay.sql"),
+    include_str!("../migrations/0008_tee_times.sql"),
 ];
 
 /// Up to this size the file's structure is checked at every start; larger ones by `holdfast verify`.

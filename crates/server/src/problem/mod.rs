@@ -6,6 +6,7 @@ mod calendar;
 mod queue;
 mod shop;
 mod stay;
+mod tee;
 mod ticket;
 
 use axum::response::{IntoResponse, Response};
@@ -232,10 +233,13 @@ impl From<&Rejection> for Problem {
                 "Some holds were lost; new ones are taken again from the time in `until`.",
             )
             .with("until", until.to_jiff().to_string()),
+            // Never an answer to anybody outside.
+            Rejection::LeaseLost => Self::internal(),
             Rejection::Stay(rejection) => stay::problem(rejection),
             Rejection::Shop(rejection) => shop::problem(rejection),
             Rejection::Calendar(rejection) => calendar::problem(rejection),
             Rejection::Ticket(rejection) => ticket::problem(rejection),
+            Rejection::Tee(rejection) => tee::problem(rejection),
         }
     }
 }
@@ -318,6 +322,7 @@ pub fn catalog() -> Vec<Problem> {
     problems.extend(calendar::catalog().iter().map(calendar::problem));
     problems.extend(ticket::catalog().iter().map(ticket::problem));
     problems.extend(queue::catalog());
+    problems.extend(tee::catalog().iter().map(tee::problem));
     problems.extend(refusals.into_iter().map(Problem::from));
     problems.extend(others);
     problems

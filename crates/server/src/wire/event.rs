@@ -32,6 +32,7 @@ pub fn type_of(event: &Event) -> &'static str {
         Event::SeatsReserved(_) => "seat.reserved",
         Event::SeatsCancelled(_) => "seat.cancelled",
         Event::QueueAdmitted(_) => "queue.admitted",
+        Event::Tee(message) => message.subject().as_str(),
     }
 }
 
@@ -47,6 +48,7 @@ pub fn data_of(event: &Event, at: Timestamp) -> String {
         Event::OrderReserved(hold) | Event::OrderReleased(hold) => {
             serde_json::to_string(&ReservationEventView::new(hold))
         }
+        Event::Tee(message) => return super::message::data_of(message),
         Event::OrderPaid(order) | Event::OrderCancelled(order) => serde_json::to_string(&OrderView::new(order)),
         Event::RoomSlotsLocked(lock) | Event::RoomSlotsReleased(lock) => {
             serde_json::to_string(&LockView::new(lock, at))

@@ -43,12 +43,17 @@ pub fn page<Id>(params: &Params, new: fn(u64) -> Option<Id>) -> Result<Page<Id>,
 }
 
 impl<T> List<T> {
+    /// Where the list goes on after this number.
+    pub fn cursor(number: u64) -> String {
+        URL_SAFE_NO_PAD.encode(number.to_be_bytes())
+    }
+
     /// `records` are one more than the page's limit, if there are that many. `number` is what they are listed by.
     pub fn new<R>(mut records: Vec<R>, limit: usize, number: impl Fn(&R) -> u64, show: impl Fn(&R) -> T) -> Self {
         let more = records.len() > limit;
         records.truncate(limit);
         let last = records.last().filter(|_| more).map(number);
-        let next_cursor = last.map(|number| URL_SAFE_NO_PAD.encode(number.to_be_bytes()));
+        let next_cursor = last.map(Self::cursor);
         Self { items: records.iter().map(show).collect(), next_cursor }
     }
 }

@@ -3,9 +3,11 @@
 pub mod calendar;
 pub mod event;
 pub mod list;
+pub mod message;
 pub mod queue;
 pub mod shop;
 pub mod stay;
+pub mod tee;
 pub mod ticket;
 
 use holdfast_core::Timestamp;

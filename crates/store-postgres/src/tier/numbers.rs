@@ -26,7 +26,11 @@ fn batch_max(sequence: Sequence) -> u64 {
         | Sequence::RoomReservation
         | Sequence::Generation
         | Sequence::TicketEvent
-        | Sequence::SeatReservation => commands,
+        | Sequence::SeatReservation
+        | Sequence::Course
+        | Sequence::TeeSlot
+        | Sequence::Booking
+        | Sequence::Notification => commands,
     }
 }
 

@@ -1,0 +1,310 @@
+//! Handing durable events on, from the outbox to whoever they are for: how far that has come, who does it, and what went wrong
+//! on the way.
+//!
+//! Events are dealt into partitions by what they are about, so that those about one thing stay in order. A partition is one
+//! server's at a time, on a lease; several servers share the work by having different ones. Of what was handed on nothing is
+//! written down but how far: an event at or below that mark was sent, unless it is in trouble.
+
+use crate::command::{Command, Context, Decision, Writes};
+use crate::rejection::Rejection;
+use crate::rows::Rows;
+use crate::table::{Row, Table};
+use crate::time::{Span, Timestamp};
+
+/// How many servers can share the work.
+pub const PARTITIONS: u32 = 8;
+/// How long a partition stays with a server that says nothing more.
+pub const LEASE: Span = Span::from_secs(10);
+/// How long to wait before an event is tried again, doubled each time, and at most.
+const RETRY_AFTER: Span = Span::from_secs(1);
+const RETRY_AFTER_MAX: Span = Span::from_secs(60);
+/// The most that one step may report.
+pub const REPORTED_MAX: usize = 1_000;
+
+/// Settings of this part.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// How often an event is tried again before it is given up.
+    pub retries_max: u32,
+}
+
+/// The rows of relays.
+#[derive(Debug, Default)]
+pub struct Tables {
+    pub relays: Table<Partition, Relay>,
+    pub troubles: Table<TroubleId, Trouble>,
+}
+
+crate::table_set!(Tables { relays, troubles });
+
+impl Tables {
+    pub(crate) fn memory() -> Self {
+        Self { relays: Table::cache(), troubles: Table::cache() }
+    }
+
+    pub(crate) fn complete() -> Self {
+        Self { relays: Table::complete(), troubles: Table::complete() }
+    }
+}
+
+/// A share of all events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Partition(u32);
+
+impl Partition {
+    pub fn new(number: u32) -> Option<Self> {
+        (number < PARTITIONS).then_some(Self(number))
+    }
+
+    /// The one that what is about `key` belongs to.
+    pub fn of(key: u64) -> Self {
+        Self((key % u64::from(PARTITIONS)) as u32)
+    }
+
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..PARTITIONS).map(Self)
+    }
+
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// How far a partition has come, and whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Relay {
+    /// Every event of the partition up to this number was sent, or is in trouble.
+    pub sent_up_to: u64,
+    /// A number that no other server has drawn.
+    pub leased_by: u64,
+    pub leased_until: Timestamp,
+}
+
+impl Row for Relay {}
+
+/// An event that could not be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TroubleId {
+    pub event: u64,
+}
+
+/// What is known of an event that could not be sent, or has to wait for one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    pub partition: Partition,
+    /// How often it was tried again.
+    pub retries: u32,
+    pub next_try_at: Timestamp,
+    /// It was given up. Somebody may have it tried again.
+    pub failed: bool,
+}
+
+impl Row for Trouble {}
+
+/// Takes partitions that are free, and keeps those one has.
+#[derive(Clone, Debug)]
+pub struct LeaseRelays {
+    pub server: u64,
+    /// Which it would like to have.
+    pub wanted: Vec<Partition>,
+}
+
+impl Command for LeaseRelays {
+    /// Those it has now.
+    type Outcome = Vec<(Partition, Relay)>;
+    const NAME: &'static str = "relay.lease";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Self::Outcome> {
+        for partition in &self.wanted {
+            rows.relay.relays.want(partition);
+        }
+        let mut leased = Vec::new();
+        for partition in &self.wanted {
+            let relay = rows.relay.relays.get(partition)?.copied().unwrap_or_default();
+            if relay.leased_by == self.server || relay.leased_until <= at.now {
+                let relay = Relay { leased_by: self.server, leased_until: at.now + LEASE, ..relay };
+                rows.relay.relays.put(*partition, relay);
+                leased.push((*partition, relay));
+            }
+        }
+        Ok(leased)
+    }
+}
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handed {
+    /// One that was in trouble was sent.
+    Sent,
+    /// It could not be sent. `jitter` is a number of milliseconds to wait longer, so that not all come back at once.
+    Failed { jitter: u32 },
+    /// One before it, about the same thing, is in trouble.
+    Behind,
+}
+
+/// Writes down how far a partition has come. Refused if somebody else has it by now: what was sent may then be sent again, and
+/// those who receive it know it by its id.
+#[derive(Clone, Debug)]
+pub struct AdvanceRelay {
+    pub server: u64,
+    pub partition: Partition,
+    pub sent_up_to: u64,
+    /// What could not be sent, and what was in trouble before. What is not mentioned was sent.
+    pub handed: Vec<(u64, Handed)>,
+}
+
+impl Command for AdvanceRelay {
+    type Outcome = ();
+    const NAME: &'static str = "relay.advance";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+        assert!(self.handed.len() <= REPORTED_MAX, "a step is bounded");
+        rows.relay.relays.want(&self.partition);
+        for (event, _) in &self.handed {
+            rows.relay.troubles.want(&TroubleId { event: *event });
+        }
+        let relay = rows.relay.relays.get(&self.partition)?.copied().unwrap_or_default();
+        if relay.leased_by != self.server {
+            return Err(Rejection::LeaseLost.into());
+        }
+        for (event, handed) in &self.handed {
+            let id = TroubleId { event: *event };
+            let before = rows.relay.troubles.get(&id)?.copied();
+            match handed {
+                Handed::Sent if before.is_some() => rows.relay.troubles.delete(id),
+                Handed::Sent => {}
+                Handed::Failed { jitter } => {
+                    let retries = before.map_or(0, |trouble| trouble.retries + 1);
+                    let failed = retries >= at.limits.relay.retries_max;
+                    let next_try_at = at.now + backoff(retries, *jitter);
+                    rows.relay.troubles.put(id, Trouble { partition: self.partition, retries, next_try_at, failed });
+                }
+                Handed::Behind => {
+                    let (partition, retries) = (self.partition, before.map_or(0, |trouble| trouble.retries));
+                    let next_try_at = at.now + RETRY_AFTER;
+                    rows.relay.troubles.put(id, Trouble { partition, retries, next_try_at, failed: false });
+                }
+            }
+        }
+        let (sent_up_to, leased_until) = (self.sent_up_to.max(relay.sent_up_to), at.now + LEASE);
+        rows.relay.relays.put(self.partition, Relay { sent_up_to, leased_until, ..relay });
+        Ok(())
+    }
+
+    fn weight(&self) -> usize {
+        1 + self.handed.len() / 8
+    }
+}
+
+/// Has an event that was given up tried again, from the beginning. One that is not in trouble stays as it is.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryEvent {
+    pub event: u64,
+}
+
+impl Command for RetryEvent {
+    /// What is known of it now, if it is in trouble.
+    type Outcome = Option<Trouble>;
+    const NAME: &'static str = "relay.retry";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Option<Trouble>> {
+        let id = TroubleId { event: self.event };
+        let Some(trouble) = rows.relay.troubles.get(&id)?.copied() else { return Ok(None) };
+        let trouble = Trouble { retries: 0, next_try_at: at.now, failed: false, ..trouble };
+        rows.relay.troubles.put(id, trouble);
+        Ok(Some(trouble))
+    }
+}
+
+/// Doubles each time, up to a minute.
+fn backoff(retries: u32, jitter: u32) -> Span {
+    let doubled = RETRY_AFTER.as_millis().saturating_mul(1 << retries.min(16));
+    Span::from_millis(doubled.min(RETRY_AFTER_MAX.as_millis()) + i64::from(jitter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::World;
+
+    const FIRST: Partition = Partition(0);
+
+    fn lease(world: &mut World, server: u64) -> Vec<(Partition, Relay)> {
+        world.run(&LeaseRelays { server, wanted: vec![FIRST] }).unwrap()
+    }
+
+    fn advance(world: &mut World, server: u64, sent_up_to: u64, handed: &[(u64, Handed)]) -> Result<(), Rejection> {
+        world.run(&AdvanceRelay { server, partition: FIRST, sent_up_to, handed: handed.to_vec() })
+    }
+
+    fn trouble(world: &World, event: u64) -> Option<Trouble> {
+        world.ask(|rows, _| Ok(rows.relay.troubles.get(&TroubleId { event })?.copied())).unwrap()
+    }
+
+    #[test]
+    fn a_partition_is_one_servers_until_its_lease_ends() {
+        let mut world = World::new();
+        assert_eq!(lease(&mut world, 1).len(), 1);
+        assert_eq!(lease(&mut world, 2).len(), 0, "it is taken");
+        world.wait(Span::from_secs(9));
+        assert_eq!(lease(&mut world, 1).len(), 1, "who has it keeps it");
+        world.wait(Span::from_secs(9));
+        assert_eq!(lease(&mut world, 2).len(), 0);
+        world.wait(Span::from_secs(1));
+        assert_eq!(lease(&mut world, 2).len(), 1, "who says nothing loses it");
+        assert_eq!(advance(&mut world, 1, 5, &[]), Err(Rejection::LeaseLost));
+        assert_eq!(advance(&mut world, 2, 5, &[]), Ok(()));
+        assert_eq!(lease(&mut world, 2)[0].1.sent_up_to, 5);
+    }
+
+    #[test]
+    fn the_mark_never_goes_back() {
+        let mut world = World::new();
+        lease(&mut world, 1);
+        advance(&mut world, 1, 9, &[]).unwrap();
+        advance(&mut world, 1, 4, &[]).unwrap();
+        assert_eq!(lease(&mut world, 1)[0].1.sent_up_to, 9);
+    }
+
+    #[test]
+    fn an_event_is_tried_again_later_and_later_and_then_given_up() {
+        let mut world = World::new();
+        world.limits.relay.retries_max = 3;
+        lease(&mut world, 1);
+        let mut waits = Vec::new();
+        loop {
+            advance(&mut world, 1, 7, &[(7, Handed::Failed { jitter: 0 })]).unwrap();
+            let trouble = trouble(&world, 7).unwrap();
+            waits.push((trouble.next_try_at.as_millis() - world.now.as_millis()) / 1_000);
+            if trouble.failed {
+                break;
+            }
+        }
+        assert_eq!(waits, [1, 2, 4, 8], "the first try and three more");
+        let again = world.run(&RetryEvent { event: 7 }).unwrap().unwrap();
+        assert_eq!((again.retries, again.failed, again.next_try_at), (0, false, world.now));
+        advance(&mut world, 1, 7, &[(7, Handed::Sent)]).unwrap();
+        assert_eq!(trouble(&world, 7), None);
+        assert_eq!(world.run(&RetryEvent { event: 7 }), Ok(None), "it was sent");
+    }
+
+    #[test]
+    fn what_waits_for_another_is_not_counted_as_tried() {
+        let mut world = World::new();
+        lease(&mut world, 1);
+        let handed = [(7, Handed::Failed { jitter: 0 }), (8, Handed::Behind), (8, Handed::Behind)];
+        advance(&mut world, 1, 8, &handed).unwrap();
+        assert_eq!(trouble(&world, 8).map(|trouble| (trouble.retries, trouble.failed)), Some((0, false)));
+    }
+
+    #[test]
+    fn all_about_one_thing_is_in_one_partition_and_every_partition_is_used() {
+        assert_eq!(Partition::of(15), Partition::of(15));
+        let used: std::collections::BTreeSet<_> = (0..100).map(Partition::of).collect();
+        assert_eq!(used.len(), PARTITIONS as usize);
+        assert_eq!(Partition::new(PARTITIONS), None);
+    }
+}

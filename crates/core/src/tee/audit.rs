@@ -1,0 +1,256 @@
+//! What must be true of a whole store. A service's own rows agree at any time. Rows of two services agree only as far as their
+//! messages have arrived: some of that always holds, the rest at rest, when every message has been handled.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::booking::{Booking, BookingId, BookingState, BookingStatus, HistoryId, OpenBookingId};
+use super::course::{Course, CourseId};
+use super::create::KeyUse;
+use super::known_slot::KnownSlot;
+use super::notify::{Notice, NoticeId, Notification, NotificationId};
+use super::places::{SlotBooking, SlotBookingState};
+use super::slot::{SlotTime, SlotTimeId, TeeSlot, TeeSlotId};
+
+/// Collects records in any order; [`finish`](Self::finish) says what is wrong. A store that keeps the rows of one service
+/// alone is asked about that service alone.
+#[derive(Debug, Default)]
+pub struct TeeAudit {
+    is_at_rest: bool,
+    courses: BTreeSet<CourseId>,
+    slots: BTreeMap<TeeSlotId, TeeSlot>,
+    slot_times: BTreeMap<SlotTimeId, TeeSlotId>,
+    slot_bookings: BTreeMap<BookingId, SlotBooking>,
+    bookings: BTreeMap<BookingId, Seen>,
+    keys: BTreeMap<BookingId, KeyUse>,
+    known_slots: BTreeMap<TeeSlotId, KnownSlot>,
+    open: BTreeSet<OpenBookingId>,
+    histories: BTreeMap<BookingId, u32>,
+    notifications: BTreeMap<NotificationId, NoticeId>,
+    notices: BTreeMap<NoticeId, NotificationId>,
+    findings: Vec<String>,
+    records: u64,
+}
+
+/// What is remembered of a booking.
+#[derive(Debug)]
+struct Seen {
+    slot: TeeSlotId,
+    players: u32,
+    status: BookingStatus,
+    revision: u32,
+}
+
+impl TeeAudit {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Every message there is has been handled: what is true only then is looked at too.
+    pub fn at_rest(&mut self) {
+        self.is_at_rest = true;
+    }
+
+    pub fn course(&mut self, course: &Course) {
+        self.records += 1;
+        self.courses.insert(course.id);
+    }
+
+    pub fn slot(&mut self, slot: &TeeSlot) {
+        self.records += 1;
+        self.slots.insert(slot.id, slot.clone());
+    }
+
+    pub fn slot_time(&mut self, id: SlotTimeId, time: SlotTime) {
+        self.records += 1;
+        self.slot_times.insert(id, time.slot);
+    }
+
+    pub fn slot_booking(&mut self, id: BookingId, row: SlotBooking) {
+        self.records += 1;
+        self.slot_bookings.insert(id, row);
+    }
+
+    pub fn booking(&mut self, booking: &Booking) {
+        self.records += 1;
+        let Booking { id, slot, players, revision, .. } = *booking;
+        if self.bookings.insert(id, Seen { slot, players, status: booking.status(), revision }).is_some() {
+            self.findings.push(format!("booking {id}: there are two of that number"));
+        }
+        if booking.unit_price * i64::from(players) != booking.total {
+            self.findings.push(format!("booking {id}: its amounts do not add up"));
+        }
+        if let Some(refund) = booking.refund()
+            && refund.amount != booking.total * i64::from(refund.percent) / 100
+        {
+            self.findings.push(format!("booking {id}: its refund is not {} % of its total", refund.percent));
+        }
+        if booking.released_at.is_some()
+            && !matches!(booking.state, BookingState::Cancelled { .. } | BookingState::Failed { .. })
+        {
+            self.findings.push(format!("booking {id}: released, but {}", booking.status()));
+        }
+    }
+
+    pub fn key_use(&mut self, row: KeyUse) {
+        self.records += 1;
+        if self.keys.insert(row.booking, row).is_some() {
+            self.findings.push(format!("booking {}: made under two keys", row.booking));
+        }
+    }
+
+    pub fn known_slot(&mut self, id: TeeSlotId, row: KnownSlot) {
+        self.records += 1;
+        self.known_slots.insert(id, row);
+    }
+
+    pub fn open_booking(&mut self, id: OpenBookingId) {
+        self.records += 1;
+        self.open.insert(id);
+    }
+
+    pub fn history(&mut self, id: HistoryId) {
+        self.records += 1;
+        let last = self.histories.entry(id.booking).or_default();
+        *last = id.number.max(*last);
+    }
+
+    pub fn notification(&mut self, row: &Notification) {
+        self.records += 1;
+        self.notifications.insert(row.id, NoticeId { booking: row.booking, kind: row.kind });
+    }
+
+    pub fn notice(&mut self, id: NoticeId, row: Notice) {
+        self.records += 1;
+        self.notices.insert(id, row.notification);
+    }
+
+    /// How many records were looked at.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// What is wrong, one sentence each; empty if all is well.
+    pub fn finish(mut self) -> Vec<String> {
+        self.check_slots();
+        self.check_bookings();
+        self.check_notifications();
+        // Whether a service has its rows here is seen from those it cannot be without.
+        if !self.courses.is_empty() && !self.known_slots.is_empty() {
+            self.check_always();
+            if self.is_at_rest {
+                self.check_at_rest();
+            }
+        }
+        self.findings.sort();
+        self.findings
+    }
+
+    /// The course service's own rows: booked = Σ players of what is reserved, and never more than there is.
+    fn check_slots(&mut self) {
+        let mut reserved: BTreeMap<TeeSlotId, u64> = BTreeMap::new();
+        for (booking, row) in &self.slot_bookings {
+            if !matches!(row.state, SlotBookingState::Reserved { .. }) {
+                continue;
+            }
+            *reserved.entry(row.slot).or_default() += u64::from(row.players);
+            if !self.slots.contains_key(&row.slot) {
+                self.findings.push(format!("booking {booking}: has places in slot {}, which is not there", row.slot));
+            }
+        }
+        for (id, slot) in &self.slots {
+            let (booked, max) = (slot.booked, slot.max_players);
+            let found = reserved.get(id).copied().unwrap_or_default();
+            if u64::from(booked) != found {
+                self.findings.push(format!("slot {id}: {booked} counted as booked, {found} reserved"));
+            }
+            if booked > max {
+                self.findings.push(format!("slot {id}: oversold: {booked} booked of {max}"));
+            }
+            if !self.courses.contains(&slot.course) {
+                self.findings.push(format!("slot {id}: there is no course {}", slot.course));
+            }
+            let time = SlotTimeId { course: slot.course, date: slot.date, start: slot.start };
+            if self.slot_times.get(&time) != Some(id) {
+                self.findings.push(format!("slot {id}: is not the slot at {} {}", slot.date, slot.start));
+            }
+        }
+        for (time, slot) in &self.slot_times {
+            if !self.slots.contains_key(slot) {
+                self.findings.push(format!("slot {slot}: at {} {}, but not there", time.date, time.start));
+            }
+        }
+    }
+
+    /// The booking service's own rows.
+    fn check_bookings(&mut self) {
+        for (id, seen) in &self.bookings {
+            let is_listed = self.open.contains(&OpenBookingId { slot: seen.slot, booking: *id });
+            if is_listed != seen.status.is_open() {
+                let status = seen.status;
+                self.findings.push(format!("booking {id}: {status}, but listed as open or not as if it were not"));
+            }
+            let has_key = self.keys.get(id).is_some_and(|key| (key.slot, key.players) == (seen.slot, seen.players));
+            if !has_key {
+                self.findings.push(format!("booking {id}: was made under no key of its own"));
+            }
+            if !(1..=seen.revision).contains(&self.histories.get(id).copied().unwrap_or_default()) {
+                self.findings.push(format!("booking {id}: its history is not its own"));
+            }
+        }
+        let named = self.keys.keys().chain(self.open.iter().map(|open| &open.booking)).chain(self.histories.keys());
+        let lost: BTreeSet<&BookingId> = named.filter(|id| !self.bookings.contains_key(id)).collect();
+        self.findings.extend(lost.iter().map(|id| format!("booking {id}: there is none")));
+    }
+
+    fn check_notifications(&mut self) {
+        for (id, notice) in &self.notifications {
+            if self.notices.get(notice) != Some(id) {
+                let NoticeId { booking, kind } = notice;
+                self.findings.push(format!("notification {id}: {kind} of booking {booking} was told more than once"));
+            }
+        }
+        for (notice, id) in &self.notices {
+            if !self.notifications.contains_key(id) {
+                self.findings.push(format!("notification {id}: of booking {} is not there", notice.booking));
+            }
+        }
+    }
+
+    /// Whoever is confirmed has places; the copy of a slot is not newer than the slot.
+    fn check_always(&mut self) {
+        for (id, seen) in self.bookings.iter().filter(|(_, seen)| seen.status.has_places()) {
+            let has_places = self.slot_bookings.get(id).is_some_and(|row| {
+                let is_reserved = matches!(row.state, SlotBookingState::Reserved { .. });
+                is_reserved && (row.slot, row.players) == (seen.slot, seen.players)
+            });
+            if !has_places {
+                self.findings.push(format!("booking {id}: {}, but has no places", seen.status));
+            }
+        }
+        for (id, known) in &self.known_slots {
+            if self.slots.get(id).is_none_or(|slot| slot.version < known.version) {
+                self.findings.push(format!("slot {id}: is known better than it is"));
+            }
+        }
+    }
+
+    /// booked = Σ players of those who are confirmed, came, or did not come; nobody waits; every slot is known as it is.
+    fn check_at_rest(&mut self) {
+        for (id, seen) in &self.bookings {
+            if seen.status == BookingStatus::Pending {
+                self.findings.push(format!("booking {id}: still pending"));
+            }
+        }
+        for (id, row) in &self.slot_bookings {
+            let has_places = matches!(row.state, SlotBookingState::Reserved { .. });
+            if has_places && !self.bookings.get(id).is_some_and(|seen| seen.status.has_places()) {
+                self.findings.push(format!("booking {id}: has places in slot {} and should not", row.slot));
+            }
+        }
+        for (id, slot) in &self.slots {
+            if self.known_slots.get(id).is_none_or(|known| known.closed != slot.closed) {
+                self.findings.push(format!("slot {id}: is not known as it is"));
+            }
+        }
+    }
+}

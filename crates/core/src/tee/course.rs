@@ -1,0 +1,54 @@
+//! Golf courses.
+
+use std::sync::Arc;
+
+use crate::command::{Command, Context, Decision, Writes};
+use crate::id::{Sequence, number_id};
+use crate::rejection::{Fault, Rejection, TeeRejection};
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::text::check_name;
+use crate::time::Zone;
+
+number_id!(
+    /// The number of a course.
+    CourseId
+);
+
+/// A course. Its slots are at times of its zone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    pub id: CourseId,
+    pub name: Arc<str>,
+    pub zone: Zone,
+}
+
+impl Row for Course {}
+
+/// Opens a course, without slots.
+#[derive(Clone, Debug)]
+pub struct CreateCourse {
+    pub name: String,
+    pub time_zone: Option<String>,
+}
+
+impl Command for CreateCourse {
+    type Outcome = Course;
+    const NAME: &'static str = "tee.course.create";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<Course> {
+        let name = check_name("name", &self.name)?.into();
+        let zone = Zone::parse(self.time_zone.as_deref().unwrap_or("Asia/Seoul"))
+            .ok_or_else(|| Rejection::invalid("timeZone", Fault::UnknownTimeZone))?;
+        let id = CourseId::new(rows.next_id(Sequence::Course)?).expect("sequences give ids");
+        let course = Course { id, name, zone };
+        rows.tee.courses.insert(id, course.clone());
+        Ok(course)
+    }
+}
+
+/// The course, or the refusal that there is none.
+pub fn find(rows: &mut Rows, id: CourseId) -> Decision<Course> {
+    Ok(rows.tee.courses.get(&id)?.cloned().ok_or(TeeRejection::CourseNotFound)?)
+}

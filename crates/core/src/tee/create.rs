@@ -1,0 +1,138 @@
+//! Making a booking. It waits for its places; whether there are any, the course service says.
+
+use std::sync::Arc;
+
+use super::SLOT_PLAYERS_MAX;
+use super::booking::{self, Booking, BookingAction, BookingId, BookingState, By, OpenBooking, OpenBookingId, Step};
+use super::known_slot::{self, KnownSlot};
+use super::message::Message;
+use super::slot::TeeSlotId;
+use crate::command::{Command, Context, Decision, Writes};
+use crate::event::Event;
+use crate::id::{Sequence, UserId};
+use crate::rejection::{Fault, Rejection};
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::text::check_text;
+
+/// The key a customer gives to a request. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IdempotencyKey(Arc<str>);
+
+impl IdempotencyKey {
+    pub fn parse(field: &'static str, text: &str) -> Result<Self, Rejection> {
+        if text.trim().is_empty() {
+            return Err(Rejection::invalid(field, Fault::Blank));
+        }
+        check_text(field, text, super::IDEMPOTENCY_KEY_CHARS_MAX).map(|text| Self(text.into()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A key, as one user uses it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BookingKey {
+    pub user: UserId,
+    pub key: IdempotencyKey,
+}
+
+/// What was asked for under a key, and what came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyUse {
+    pub booking: BookingId,
+    pub slot: TeeSlotId,
+    pub players: u32,
+}
+
+impl Row for KeyUse {}
+
+/// Books places in a slot, or finds the booking that was made under the same key.
+#[derive(Clone, Debug)]
+pub struct CreateBooking {
+    pub user: UserId,
+    pub key: IdempotencyKey,
+    pub slot: TeeSlotId,
+    pub players: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BookingCreated {
+    pub booking: Booking,
+    /// It was made now, and not before under the same key.
+    pub is_new: bool,
+}
+
+impl Command for CreateBooking {
+    type Outcome = BookingCreated;
+    const NAME: &'static str = "tee.booking.create";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<BookingCreated> {
+        check_players(self.players, SLOT_PLAYERS_MAX)?;
+        let key = BookingKey { user: self.user, key: self.key.clone() };
+        rows.tee.booking_keys.want(&key);
+        rows.tee.known_slots.want(&self.slot);
+        rows.ids.want(&Sequence::Booking);
+        if let Some(before) = rows.tee.booking_keys.get(&key)?.copied() {
+            if (before.slot, before.players) != (self.slot, self.players) {
+                return Err(Rejection::IdempotencyKeyReused.into());
+            }
+            return Ok(BookingCreated { booking: booking::find(rows, before.booking)?, is_new: false });
+        }
+        let slot = known_slot::find(rows, self.slot)?;
+        if slot.tee_off <= at.now {
+            return Err(Rejection::invalid("gameTimeSlotId", Fault::InThePast).into());
+        }
+        check_players(self.players, slot.max_players)?;
+        let number = rows.next_id(Sequence::Booking)?;
+        let booking = self.make(BookingId::new(number).expect("sequences give ids"), &slot, at);
+        rows.tee.booking_keys.put(key, KeyUse { booking: booking.id, slot: self.slot, players: self.players });
+        rows.tee.bookings.insert(booking.id, booking.clone());
+        let open = OpenBookingId { slot: booking.slot, booking: booking.id };
+        rows.tee.by_slot.insert(open, OpenBooking { slot_version: slot.version });
+        booking::tell(
+            rows,
+            at,
+            &booking,
+            Step { action: BookingAction::Created, by: By::User(self.user), reason: None },
+        );
+        rows.emit(Event::Tee(Message::SlotReserve(booking.places())));
+        Ok(BookingCreated { booking, is_new: true })
+    }
+
+    fn lane(&self) -> u64 {
+        self.slot.get()
+    }
+}
+
+impl CreateBooking {
+    fn make(&self, id: BookingId, slot: &KnownSlot, at: &Context<'_>) -> Booking {
+        Booking {
+            id,
+            user: self.user,
+            slot: self.slot,
+            players: self.players,
+            unit_price: slot.price,
+            total: slot.price * i64::from(self.players),
+            currency: slot.currency,
+            tee_off: slot.tee_off,
+            policy: at.limits.tee.refund,
+            created_at: at.now,
+            deadline: at.now + at.limits.tee.saga_timeout,
+            state: BookingState::Pending,
+            released_at: None,
+            revision: 1,
+        }
+    }
+}
+
+fn check_players(players: u32, max: u32) -> Result<(), Rejection> {
+    if (1..=max).contains(&players) {
+        Ok(())
+    } else {
+        Err(Rejection::invalid("playerCount", Fault::OutOfRange { min: 1, max: max.into() }))
+    }
+}

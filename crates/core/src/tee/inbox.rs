@@ -1,0 +1,103 @@
+//! How a message that is delivered at least once counts once: what it causes and the note that it came are one commit.
+//!
+//! The note saves work, and no more. It may be cleared away after a while: every handler also tells from its own rows what has
+//! been done already.
+
+use super::message::{Message, MessageId, Service};
+use super::{known_slot, notify, places, saga};
+use crate::command::{Command, Context, Decision, Writes};
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::time::Timestamp;
+
+/// A message, as one service gets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InboxId {
+    pub service: Service,
+    pub message: MessageId,
+}
+
+/// That it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    pub at: Timestamp,
+}
+
+impl Row for Received {}
+
+/// A message reaches the service that acts on it.
+#[derive(Clone, Debug)]
+pub struct Receive(pub Message);
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handled {
+    /// All it asks for is done.
+    Done,
+    /// It has been here before; nothing happened.
+    Repeated,
+    /// A part of it is done. The same message must be received again, until nothing is left.
+    More,
+}
+
+impl Command for Receive {
+    type Outcome = Handled;
+    const NAME: &'static str = "tee.message.receive";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Handled> {
+        let message = &self.0;
+        let Some(service) = message.subject().consumer() else { return Ok(Handled::Done) };
+        let id = InboxId { service, message: message.id() };
+        rows.tee.inbox.want(&id);
+        want(rows, message);
+        if rows.tee.inbox.get(&id)?.is_some() {
+            return Ok(Handled::Repeated);
+        }
+        let handled = handle(rows, at, message)?;
+        if handled == Handled::Done {
+            rows.tee.inbox.put(id, Received { at: at.now });
+        }
+        Ok(handled)
+    }
+
+    fn lane(&self) -> u64 {
+        self.0.slot().get()
+    }
+
+    fn weight(&self) -> usize {
+        match self.0 {
+            Message::SlotClosed { .. } => 1 + super::CANCELLED_AT_ONCE_MAX / 4,
+            _ => 1,
+        }
+    }
+}
+
+/// Says which rows a message will need, as far as that can be known before they are seen.
+fn want(rows: &mut Rows, message: &Message) {
+    match message {
+        Message::SlotReserve(places) | Message::SlotRelease(places) => places::want(rows, places),
+        Message::SlotReserved { places, .. }
+        | Message::SlotReserveFailed { places, .. }
+        | Message::SlotReleased(places) => saga::want(rows, places),
+        Message::SlotChanged(news) => rows.tee.known_slots.want(&news.slot),
+        Message::SlotClosed { slot, .. } => saga::want_open(rows, *slot),
+        Message::Booking { action, booking } => notify::want(rows, *action, booking.id),
+        Message::Told { action, booking, .. } => notify::want(rows, *action, *booking),
+    }
+}
+
+fn handle(rows: &mut Rows, at: &Context<'_>, message: &Message) -> Decision<Handled> {
+    match message {
+        Message::SlotReserve(places) => places::reserve(rows, *places)?,
+        Message::SlotRelease(places) => places::release(rows, *places)?,
+        Message::SlotReserved { places, version } => saga::reserved(rows, at, *places, *version)?,
+        Message::SlotReserveFailed { places, reason } => saga::reserve_failed(rows, at, *places, *reason)?,
+        Message::SlotReleased(places) => saga::released(rows, at, *places)?,
+        Message::SlotChanged(news) => known_slot::learn(rows, news)?,
+        Message::SlotClosed { slot, version } => return saga::closed(rows, at, *slot, *version),
+        Message::Booking { action, booking } => notify::notify(rows, at, *action, booking.id, booking.user)?,
+        Message::Told { action, booking, user, .. } => notify::notify(rows, at, *action, *booking, *user)?,
+    }
+    Ok(Handled::Done)
+}

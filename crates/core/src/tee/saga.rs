@@ -1,0 +1,120 @@
+//! What the course service's answers, and time, do with a booking. Answers may come late, twice, or after the booking has
+//! ended; places that come too late are given back.
+
+use super::CANCELLED_AT_ONCE_MAX;
+use super::booking::{
+    self, Booking, BookingAction, BookingId, BookingState, BookingStatus, By, OpenBooking, OpenBookingId,
+    OpenBookingsOf, Step,
+};
+use super::cancel;
+use super::inbox::Handled;
+use super::message::{FailureReason, Places};
+use super::slot::TeeSlotId;
+use crate::command::{Command, Context, Decision, Writes};
+use crate::rows::Rows;
+
+/// Fails a booking that nobody answered in time. Nothing happens if it is not pending any more, or has time left.
+#[derive(Clone, Debug)]
+pub struct TimeOutBooking {
+    pub id: BookingId,
+}
+
+impl Command for TimeOutBooking {
+    /// The booking, if it failed now.
+    type Outcome = Option<Booking>;
+    const NAME: &'static str = "tee.booking.time_out";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Option<Booking>> {
+        let booking = booking::find(rows, self.id)?;
+        if booking.state != BookingState::Pending || at.now < booking.deadline {
+            return Ok(None);
+        }
+        let failed = fail(rows, at, &booking, FailureReason::SagaTimeout)?;
+        // The request may still be on its way, or its answer lost.
+        booking::release(rows, &failed);
+        Ok(Some(failed))
+    }
+
+    fn lane(&self) -> u64 {
+        self.id.get()
+    }
+}
+
+pub(super) fn want(rows: &mut Rows, places: &Places) {
+    rows.tee.bookings.want(&places.booking);
+    rows.tee.by_slot.want(&OpenBookingId { slot: places.slot, booking: places.booking });
+}
+
+pub(super) fn want_open(rows: &mut Rows, slot: TeeSlotId) {
+    // What is not there yet is remembered as wanted.
+    rows.tee.by_slot.scan(&OpenBookingsOf(slot)).ok();
+}
+
+/// `slot.reserved`: the booking has its places. One that has ended meanwhile gives them back.
+pub(super) fn reserved(rows: &mut Rows, at: &Context<'_>, places: Places, version: u64) -> Decision<()> {
+    let booking = booking::find(rows, places.booking)?;
+    match booking.status() {
+        BookingStatus::Pending => {
+            let open = OpenBookingId { slot: booking.slot, booking: booking.id };
+            rows.tee.by_slot.get(&open)?;
+            rows.tee.by_slot.put(open, OpenBooking { slot_version: version });
+            let state = BookingState::Confirmed { at: at.now };
+            booking::advance(rows, at, &booking, state, Step::by_system(BookingAction::Confirmed))?;
+        }
+        BookingStatus::Confirmed | BookingStatus::Completed | BookingStatus::NoShow => {}
+        BookingStatus::Cancelled | BookingStatus::Failed => {
+            if booking.released_at.is_none() {
+                booking::release(rows, &booking);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `slot.reserve.failed`: there are no places for it.
+pub(super) fn reserve_failed(rows: &mut Rows, at: &Context<'_>, places: Places, reason: FailureReason) -> Decision<()> {
+    let booking = booking::find(rows, places.booking)?;
+    if booking.state == BookingState::Pending {
+        fail(rows, at, &booking, reason)?;
+    }
+    Ok(())
+}
+
+/// `slot.released`: the course service has the places back, and will not give them again.
+pub(super) fn released(rows: &mut Rows, at: &Context<'_>, places: Places) -> Decision<()> {
+    let booking = booking::find(rows, places.booking)?;
+    let has_ended = matches!(booking.status(), BookingStatus::Cancelled | BookingStatus::Failed);
+    if has_ended && booking.released_at.is_none() {
+        let revision = booking.revision + 1;
+        rows.tee.bookings.put(booking.id, Booking { released_at: Some(at.now), revision, ..booking });
+    }
+    Ok(())
+}
+
+/// `slot.closed`: open bookings of the slot are cancelled, some at a time. What rests on a later version was booked when the
+/// slot was open again.
+pub(super) fn closed(rows: &mut Rows, at: &Context<'_>, slot: TeeSlotId, version: u64) -> Decision<Handled> {
+    let mut affected = Vec::new();
+    for open in rows.tee.by_slot.scan(&OpenBookingsOf(slot))? {
+        if rows.tee.by_slot.get(&open)?.is_some_and(|row| row.slot_version < version) {
+            affected.push(open.booking);
+        }
+    }
+    let is_more = affected.len() > CANCELLED_AT_ONCE_MAX;
+    affected.truncate(CANCELLED_AT_ONCE_MAX);
+    for id in &affected {
+        rows.tee.bookings.want(id);
+    }
+    for id in affected {
+        let booking = booking::find(rows, id)?;
+        cancel::cancel(rows, at, &booking, By::System, Some(FailureReason::SlotClosed.as_str().into()))?;
+    }
+    Ok(if is_more { Handled::More } else { Handled::Done })
+}
+
+fn fail(rows: &mut Rows, at: &Context<'_>, booking: &Booking, reason: FailureReason) -> Decision<Booking> {
+    let state = BookingState::Failed { at: at.now, reason };
+    let step = Step { reason: Some(reason.as_str().into()), ..Step::by_system(BookingAction::Failed) };
+    booking::advance(rows, at, booking, state, step)
+}

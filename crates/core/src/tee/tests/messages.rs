@@ -1,0 +1,125 @@
+//! How messages are named, ordered and addressed.
+
+use super::*;
+
+#[test]
+fn ids_are_the_same_for_the_same_thing_and_are_read_as_they_are_written() {
+    let mut club = Club::new();
+    let slot = club.slot(4);
+    let booking = club.confirmed(slot, 1);
+    club.cancel(booking.id, By::Admin).unwrap();
+    club.run(&CloseSlot { slot, cancel_bookings: true }).unwrap();
+    club.deliver();
+    let ids: Vec<String> = club.world.events.iter().map(|event| message(event).id().to_string()).collect();
+    assert_eq!(
+        ids,
+        [
+            "slot.changed:1:1",
+            "booking.created:1",
+            "slot.reserve:1",
+            "slot.reserved:1",
+            "booking.confirmed:1",
+            "booking.cancelled:1",
+            "slot.release:1",
+            "slot.changed:1:3",
+            "slot.closed:1:3",
+            "slot.released:1",
+        ]
+    );
+    for id in ids {
+        assert_eq!(MessageId::parse(&id).unwrap().to_string(), id);
+    }
+    for text in
+        ["", "slot.reserve", "slot.reserve:", "slot.reserve:x", "slot.gone:1", "slot.reserve:1:0", "slot.reserve:01"]
+    {
+        assert_eq!(MessageId::parse(text), None, "{text:?}");
+    }
+}
+
+#[test]
+fn messages_about_one_booking_or_one_slot_keep_their_order_and_bookings_have_owners() {
+    let mut club = Club::new();
+    let slot = club.slot(4);
+    let booking = club.confirmed(slot, 1);
+    for event in &club.world.events {
+        let message = message(event);
+        let is_of_slot = message.subject() == Subject::SlotChanged;
+        let expected = if is_of_slot { OrderingKey::Slot(slot) } else { OrderingKey::Booking(booking.id) };
+        assert_eq!((message.ordering_key(), message.slot()), (expected, slot));
+        assert_eq!(event.owner(), message.subject().is_public().then_some(user(1)));
+        assert!(event.is_durable());
+    }
+    let closed = Message::SlotClosed { slot, version: 3 };
+    assert_eq!((closed.ordering_key(), closed.slot()), (OrderingKey::Slot(slot), slot));
+}
+
+#[test]
+fn every_subject_has_one_sender_and_at_most_one_service_that_acts_on_it() {
+    let told: Vec<String> = Subject::ALL
+        .iter()
+        .map(|subject| {
+            let consumer = subject.consumer().map_or("nobody", Service::as_str);
+            format!("{subject}: {} to {consumer}", subject.producer())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "slot.reserve: booking to course",
+            "slot.reserved: course to booking",
+            "slot.reserve.failed: course to booking",
+            "slot.release: booking to course",
+            "slot.released: course to booking",
+            "slot.changed: course to booking",
+            "slot.closed: course to booking",
+            "booking.created: booking to nobody",
+            "booking.confirmed: booking to notify",
+            "booking.failed: booking to notify",
+            "booking.cancelled: booking to notify",
+            "booking.completed: booking to notify",
+            "booking.no_show: booking to notify",
+        ]
+    );
+}
+
+#[test]
+fn a_message_that_nobody_acts_on_leaves_nothing_behind() {
+    let mut club = Club::new();
+    let slot = club.slot(4);
+    club.book(slot, 1);
+    let created = club.lose().remove(0);
+    let before = club.world.memory.tee.inbox.rows().count();
+    assert_eq!(club.receive(created), Handled::Done);
+    assert_eq!(club.world.memory.tee.inbox.rows().count(), before);
+}
+
+#[test]
+fn an_answer_to_a_booking_nobody_knows_is_not_taken_so_that_it_comes_again() {
+    let mut club = Club::new();
+    let slot = club.slot(4);
+    let places = Places { booking: no_booking(), slot, players: 1 };
+    let answers = [
+        Message::SlotReserved { places, version: 2 },
+        Message::SlotReserveFailed { places, reason: FailureReason::SlotFull },
+        Message::SlotReleased(places),
+    ];
+    let before = club.world.memory.tee.inbox.rows().count();
+    for answer in answers {
+        assert_eq!(refused(club.run(&Receive(answer))), TeeRejection::BookingNotFound);
+    }
+    assert_eq!(club.world.memory.tee.inbox.rows().count(), before);
+}
+
+#[test]
+fn words_are_found_by_their_names() {
+    for reason in FailureReason::ALL {
+        assert_eq!(FailureReason::parse(reason.as_str()), Some(*reason));
+    }
+    assert_eq!(BookingStatus::parse("NO_SHOW"), Some(BookingStatus::NoShow));
+    assert_eq!(BookingStatus::parse("no_show"), None);
+}
+
+fn message(event: &Event) -> &Message {
+    let Event::Tee(message) = event else { panic!("{event:?}") };
+    message
+}

@@ -1,0 +1,236 @@
+//! The golf club's part of the contract, sentence by sentence. Here all services share one world, as in one process; in
+//! [`protocol`] each has its own.
+
+mod audits;
+mod bookings;
+mod cancellations;
+mod closing;
+mod courses;
+mod messages;
+mod notifications;
+mod protocol;
+mod refunds;
+mod reserving;
+mod states;
+
+use jiff::civil::{Date, date};
+
+use super::attendance::{CompleteBooking, NoShowBooking};
+use super::audit::TeeAudit;
+use super::booking::BookingView;
+use super::cancel::{self, CancelBooking};
+use super::course::CreateCourse;
+use super::create::{BookingCreated, CreateBooking};
+use super::inbox::Receive;
+use super::saga::TimeOutBooking;
+use super::slot::{CloseSlot, CreateSlots, ReopenSlot, SlotDraft};
+use super::*;
+use crate::actor::Actor;
+use crate::command::{Command, Context, Writes};
+use crate::event::Event;
+use crate::id::UserId;
+use crate::rejection::{Fault, Rejection, TeeRejection};
+use crate::rows::Rows;
+use crate::testing::World;
+use crate::time::Timestamp;
+
+/// A club in a world of its own.
+struct Club {
+    world: World,
+    /// How many messages have been delivered, or thrown away.
+    told: usize,
+    keys: u32,
+}
+
+impl Club {
+    fn new() -> Self {
+        Self { world: World::new(), told: 0, keys: 0 }
+    }
+
+    fn run<C: Command>(&mut self, command: &C) -> Result<C::Outcome, Rejection> {
+        self.world.run(command)
+    }
+
+    fn course(&mut self) -> CourseId {
+        self.run(&CreateCourse { name: "한강파크골프장".into(), time_zone: None }).unwrap().id
+    }
+
+    /// A slot for so many players, at 10,000 each, sixteen days from now, which the booking service knows.
+    fn slot(&mut self, max_players: u32) -> TeeSlotId {
+        let course = self.course();
+        self.slot_of(course, SlotDraft { max_players, ..draft() })
+    }
+
+    fn slot_of(&mut self, course: CourseId, draft: SlotDraft) -> TeeSlotId {
+        let slots = self.run(&CreateSlots { course, slots: vec![draft] }).unwrap();
+        self.deliver();
+        slots[0].id
+    }
+
+    /// A booking under a new key, that waits for its places.
+    fn book(&mut self, slot: TeeSlotId, players: u32) -> Booking {
+        self.try_book(slot, players).unwrap().booking
+    }
+
+    fn try_book(&mut self, slot: TeeSlotId, players: u32) -> Result<BookingCreated, Rejection> {
+        self.keys += 1;
+        let key = key(&self.keys.to_string());
+        self.run(&CreateBooking { user: user(1), key, slot, players })
+    }
+
+    /// A booking that has its places.
+    fn confirmed(&mut self, slot: TeeSlotId, players: u32) -> Booking {
+        let booking = self.book(slot, players);
+        self.deliver();
+        let booking = self.booking(booking.id);
+        assert_eq!(booking.status(), BookingStatus::Confirmed);
+        booking
+    }
+
+    fn cancel(&mut self, id: BookingId, by: By) -> Result<Booking, Rejection> {
+        self.run(&CancelBooking { id, by, reason: None })
+    }
+
+    fn quote(&self, id: BookingId, by: By) -> Result<Refund, Rejection> {
+        self.world.ask(|rows, at| cancel::quote(rows, at, id, by))
+    }
+
+    fn receive(&mut self, message: Message) -> Handled {
+        self.run(&Receive(message)).unwrap()
+    }
+
+    /// The next message that nobody has seen yet.
+    fn next_message(&mut self) -> Option<Message> {
+        let Event::Tee(message) = self.world.events.get(self.told)?.clone() else { panic!("what else happens here?") };
+        self.told += 1;
+        Some(message)
+    }
+
+    /// What was told since somebody last looked; it is never delivered.
+    fn lose(&mut self) -> Vec<Message> {
+        std::iter::from_fn(|| self.next_message()).collect()
+    }
+
+    fn lose_subjects(&mut self) -> Vec<&'static str> {
+        self.lose().iter().map(|message| message.subject().as_str()).collect()
+    }
+
+    /// Every message reaches its service, and so do those it causes.
+    fn deliver(&mut self) {
+        while let Some(message) = self.next_message() {
+            while self.receive(message.clone()) == Handled::More {}
+        }
+    }
+
+    fn forget_inbox(&mut self) {
+        forget_inbox(&mut self.world);
+    }
+
+    fn find_slot(&self, id: TeeSlotId) -> TeeSlot {
+        self.world.ask(|rows, _| slot::find(rows, id)).unwrap()
+    }
+
+    fn booked(&self, id: TeeSlotId) -> u32 {
+        self.find_slot(id).booked
+    }
+
+    fn view(&self, id: BookingId) -> BookingView {
+        self.world.ask(|rows, _| booking::view(rows, id, Actor::Admin)).unwrap()
+    }
+
+    fn booking(&self, id: BookingId) -> Booking {
+        self.view(id).booking
+    }
+
+    fn status(&self, id: BookingId) -> BookingStatus {
+        self.booking(id).status()
+    }
+
+    fn actions(&self, id: BookingId) -> Vec<BookingAction> {
+        self.view(id).history.iter().map(|entry| entry.action).collect()
+    }
+
+    /// All that must be true of a whole store is true, once every message has arrived.
+    fn inspect(&mut self) {
+        self.deliver();
+        let mut audit = TeeAudit::new();
+        show(&self.world, &mut audit);
+        audit.at_rest();
+        let findings = audit.finish();
+        assert!(findings.is_empty(), "{findings:#?}");
+    }
+}
+
+/// Shows all records of a world to an auditor.
+fn show(world: &World, audit: &mut TeeAudit) {
+    let tables = &world.memory.tee;
+    tables.courses.rows().for_each(|(_, row)| audit.course(row));
+    tables.slots.rows().for_each(|(_, row)| audit.slot(row));
+    tables.slot_times.rows().for_each(|(id, row)| audit.slot_time(*id, *row));
+    tables.slot_bookings.rows().for_each(|(id, row)| audit.slot_booking(*id, *row));
+    tables.bookings.rows().for_each(|(_, row)| audit.booking(row));
+    tables.booking_keys.rows().for_each(|(_, row)| audit.key_use(*row));
+    tables.known_slots.rows().for_each(|(id, row)| audit.known_slot(*id, *row));
+    tables.by_slot.rows().for_each(|(id, _)| audit.open_booking(*id));
+    tables.history.rows().for_each(|(id, _)| audit.history(*id));
+    tables.notifications.rows().for_each(|(_, row)| audit.notification(row));
+    tables.notices.rows().for_each(|(id, row)| audit.notice(*id, *row));
+}
+
+/// As a store may do with old notes.
+fn forget_inbox(world: &mut World) {
+    let ids: Vec<InboxId> = world.memory.tee.inbox.rows().map(|(id, _)| *id).collect();
+    let forget = |rows: &mut Rows, _: &Context<'_>| {
+        for id in &ids {
+            rows.tee.inbox.want(id);
+        }
+        for id in &ids {
+            rows.tee.inbox.get(id)?;
+            rows.tee.inbox.delete(*id);
+        }
+        Ok(())
+    };
+    world.step(Writes::Durable, forget).unwrap();
+}
+
+fn draft() -> SlotDraft {
+    SlotDraft { date: date(2025, 11, 20), start: start("07:30"), max_players: 4, price: 10_000, currency: None }
+}
+
+fn start(text: &str) -> StartTime {
+    StartTime::parse(text).unwrap()
+}
+
+fn user(number: u64) -> UserId {
+    UserId::new(number).unwrap()
+}
+
+fn key(text: &str) -> IdempotencyKey {
+    IdempotencyKey::parse("idempotencyKey", text).unwrap()
+}
+
+fn moment(text: &str) -> Timestamp {
+    Timestamp::from_millis(text.parse::<jiff::Timestamp>().unwrap().as_millisecond())
+}
+
+fn no_slot() -> TeeSlotId {
+    TeeSlotId::new(999).unwrap()
+}
+
+fn no_booking() -> BookingId {
+    BookingId::new(999).unwrap()
+}
+
+fn invalid<T: std::fmt::Debug>(result: Result<T, Rejection>) -> (&'static str, Fault) {
+    match result {
+        Err(Rejection::InvalidInput { field, fault }) => (field, fault),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn refused<T: std::fmt::Debug>(result: Result<T, Rejection>) -> TeeRejection {
+    match result {
+        Err(Rejection::Tee(rejection)) => rejection,
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,43 @@
+//! What users are told.
+
+use super::*;
+use crate::time::Span;
+
+fn kinds(club: &Club, booking: BookingId) -> Vec<BookingAction> {
+    let all = club.world.memory.tee.notifications.rows();
+    let mut told: Vec<_> = all.filter(|(_, row)| row.booking == booking).map(|(id, row)| (*id, row.kind)).collect();
+    told.sort_unstable();
+    told.into_iter().map(|(_, kind)| kind).collect()
+}
+
+#[test]
+fn a_user_is_told_whatever_becomes_of_a_booking_but_not_that_it_was_made() {
+    let mut club = Club::new();
+    let slot = club.slot(5);
+    let [cancelled, completed, missed] = [(); 3].map(|()| club.confirmed(slot, 1).id);
+    let failed = club.book(slot, 3).id;
+    club.deliver();
+    club.cancel(cancelled, By::Admin).unwrap();
+    club.run(&CompleteBooking { id: completed }).unwrap();
+    club.run(&NoShowBooking { id: missed }).unwrap();
+    club.world.wait(Span::from_secs(1));
+    club.inspect();
+    assert_eq!(kinds(&club, cancelled), [BookingAction::Confirmed, BookingAction::Cancelled]);
+    assert_eq!(kinds(&club, completed), [BookingAction::Confirmed, BookingAction::Completed]);
+    assert_eq!(kinds(&club, missed), [BookingAction::Confirmed, BookingAction::NoShow]);
+    assert_eq!(kinds(&club, failed), [BookingAction::Failed]);
+    let last = club.world.memory.tee.notifications.rows().map(|(_, row)| row).max_by_key(|row| row.id).unwrap();
+    assert_eq!((last.user, last.created_at), (user(1), club.world.now));
+}
+
+#[test]
+fn a_message_that_comes_twice_is_told_once_whatever_was_forgotten() {
+    let mut club = Club::new();
+    let slot = club.slot(4);
+    let booking = club.confirmed(slot, 1);
+    let confirmed = Message::Booking { action: BookingAction::Confirmed, booking: Box::new(booking.clone()) };
+    assert_eq!(club.receive(confirmed.clone()), Handled::Repeated);
+    club.forget_inbox();
+    assert_eq!(club.receive(confirmed), Handled::Done);
+    assert_eq!(kinds(&club, booking.id), [BookingAction::Confirmed]);
+}

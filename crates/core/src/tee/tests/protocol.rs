@@ -1,0 +1,394 @@
+//! The saga as a simulated protocol: three services, each with rows of its own, and between them a bus that loses, repeats,
+//! delays and, if it may, reorders. Services crash anywhere, forget which messages they have seen, and have clocks of their
+//! own. Whatever happens, nothing is oversold, and at rest every slot counts exactly the places of those who have them.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::testing::Dice;
+use crate::time::Span;
+
+const SLOTS: u64 = 3;
+const SLOT_PLAYERS: u32 = 6;
+const USERS: u64 = 4;
+const STEPS: usize = 160;
+
+/// What the bus may do to messages.
+#[derive(Clone, Copy, Debug)]
+struct Promise {
+    /// Messages of one ordering key arrive in order.
+    is_ordered: bool,
+    /// Some are given up for good, though never a `slot.release`, nor news of slots.
+    is_lossy: bool,
+}
+
+/// Three services and what is between them.
+struct Net {
+    dice: Dice,
+    promise: Promise,
+    course: World,
+    booking: World,
+    notify: World,
+    /// Written down in a commit, not sent yet; in order.
+    outbox: Vec<Message>,
+    /// Sent, not acknowledged yet; in order.
+    bus: Vec<Message>,
+    /// All that was ever sent.
+    sent: Vec<Message>,
+    slots: Vec<TeeSlotId>,
+    bookings: Vec<BookingId>,
+    repeated: usize,
+}
+
+impl Net {
+    fn new(seed: u64, promise: Promise) -> Self {
+        let mut net = Self {
+            dice: Dice::new(seed),
+            promise,
+            course: World::new(),
+            booking: World::new(),
+            notify: World::new(),
+            outbox: Vec::new(),
+            bus: Vec::new(),
+            sent: Vec::new(),
+            slots: Vec::new(),
+            bookings: Vec::new(),
+            repeated: 0,
+        };
+        let course = net.course.run(&CreateCourse { name: "한강".into(), time_zone: None }).unwrap().id;
+        let times = (0..SLOTS as u16).map(|number| StartTime::from_minutes(number).unwrap());
+        let slots = times.map(|start| SlotDraft { start, max_players: SLOT_PLAYERS, ..draft() }).collect();
+        let slots = net.course.run(&CreateSlots { course, slots }).unwrap();
+        net.slots = slots.iter().map(|slot| slot.id).collect();
+        net.collect();
+        net.settle();
+        net
+    }
+
+    fn world(&mut self, service: Service) -> &mut World {
+        match service {
+            Service::Course => &mut self.course,
+            Service::Booking => &mut self.booking,
+            Service::Notify => &mut self.notify,
+        }
+    }
+
+    fn pick<T: Copy>(dice: &mut Dice, from: &[T]) -> Option<T> {
+        (!from.is_empty()).then(|| from[dice.roll(from.len() as u64) as usize])
+    }
+
+    /// What was committed with its cause waits to be sent.
+    fn collect(&mut self) {
+        for service in [Service::Course, Service::Booking, Service::Notify] {
+            let events = std::mem::take(&mut self.world(service).events);
+            for event in events {
+                let Event::Tee(message) = event else { panic!("what else happens here?") };
+                assert_eq!(message.subject().producer(), service, "each service speaks for itself");
+                self.outbox.push(message);
+            }
+        }
+    }
+
+    fn step(&mut self) {
+        match self.dice.roll(32) {
+            0..=4 => self.book(),
+            5..=6 => self.cancel(),
+            7 => self.attend(),
+            8 => self.close(),
+            9 => self.time_out(),
+            10 => self.wait(),
+            11 => self.forget(),
+            12 if !self.promise.is_ordered => self.repeat(),
+            12..=20 => self.relay(),
+            _ => self.deliver(),
+        }
+        self.collect();
+    }
+
+    fn book(&mut self) {
+        let slot = Self::pick(&mut self.dice, &self.slots).unwrap();
+        let (user, players) = (user(1 + self.dice.roll(USERS)), 1 + self.dice.roll(4) as u32);
+        let key = key(&self.dice.roll(40).to_string());
+        // A key may be used again, for the same or for something else.
+        if let Ok(created) = self.booking.run(&CreateBooking { user, key, slot, players })
+            && created.is_new
+        {
+            self.bookings.push(created.booking.id);
+        }
+    }
+
+    fn cancel(&mut self) {
+        let Some(id) = Self::pick(&mut self.dice, &self.bookings) else { return };
+        let by = [By::User(user(1 + self.dice.roll(USERS))), By::Admin][self.dice.roll(2) as usize];
+        self.booking.run(&CancelBooking { id, by, reason: None }).ok();
+    }
+
+    fn attend(&mut self) {
+        let Some(id) = Self::pick(&mut self.dice, &self.bookings) else { return };
+        match self.dice.roll(2) {
+            0 => drop(self.booking.run(&CompleteBooking { id })),
+            _ => drop(self.booking.run(&NoShowBooking { id })),
+        }
+    }
+
+    fn close(&mut self) {
+        let slot = Self::pick(&mut self.dice, &self.slots).unwrap();
+        match self.dice.roll(4) {
+            0 => drop(self.course.run(&CloseSlot { slot, cancel_bookings: false }).unwrap()),
+            1 => drop(self.course.run(&CloseSlot { slot, cancel_bookings: true }).unwrap()),
+            _ => drop(self.course.run(&ReopenSlot { slot }).unwrap()),
+        }
+    }
+
+    fn time_out(&mut self) {
+        let Some(id) = Self::pick(&mut self.dice, &self.bookings) else { return };
+        self.booking.run(&TimeOutBooking { id }).unwrap();
+    }
+
+    fn wait(&mut self) {
+        let service = Self::pick(&mut self.dice, Service::ALL).unwrap();
+        let span = Span::from_secs([1, 10, 45][self.dice.roll(3) as usize]);
+        self.world(service).wait(span);
+    }
+
+    fn forget(&mut self) {
+        let service = Self::pick(&mut self.dice, Service::ALL).unwrap();
+        forget_inbox(self.world(service));
+    }
+
+    /// Something sent long ago turns up again.
+    fn repeat(&mut self) {
+        if !self.sent.is_empty() {
+            let old = self.sent[self.dice.roll(self.sent.len() as u64) as usize].clone();
+            self.bus.push(old);
+        }
+    }
+
+    /// Sends something. A crash before that is noted sends it again.
+    fn relay(&mut self) {
+        if self.outbox.is_empty() {
+            return;
+        }
+        let index = self.dice.roll(self.outbox.len() as u64) as usize;
+        let index = self.first_of_key(&self.outbox, index);
+        let can_be_lost =
+            !matches!(self.outbox[index].subject(), Subject::SlotRelease | Subject::SlotChanged | Subject::SlotClosed);
+        if self.promise.is_lossy && can_be_lost && self.dice.roll(8) == 0 {
+            self.outbox.remove(index);
+            return;
+        }
+        let is_noted = self.dice.roll(6) > 0;
+        let message = if is_noted { self.outbox.remove(index) } else { self.outbox[index].clone() };
+        self.sent.push(message.clone());
+        self.bus.push(message);
+    }
+
+    /// Something arrives, or is dropped and comes again; its service crashes before or after it has committed.
+    fn deliver(&mut self) {
+        if self.bus.is_empty() {
+            return;
+        }
+        let index = self.dice.roll(self.bus.len() as u64) as usize;
+        let index = self.first_of_key(&self.bus, index);
+        let message = self.bus[index].clone();
+        match self.dice.roll(10) {
+            0 => {}
+            1 => self.crash(message),
+            2 => drop(self.receive(message)),
+            _ => {
+                if self.receive(message) != Handled::More {
+                    self.bus.remove(index);
+                }
+            }
+        }
+    }
+
+    fn crash(&mut self, message: Message) {
+        let Some(service) = message.subject().consumer() else { return };
+        let receive = Receive(message);
+        self.world(service).ask(|rows, at| receive.decide(rows, at)).unwrap();
+    }
+
+    fn receive(&mut self, message: Message) -> Handled {
+        let Some(service) = message.subject().consumer() else { return Handled::Done };
+        let handled = self.world(service).run(&Receive(message)).unwrap();
+        self.repeated += usize::from(handled == Handled::Repeated);
+        handled
+    }
+
+    /// Where order is promised, whatever was sent earlier under the same key goes first.
+    fn first_of_key(&self, messages: &[Message], index: usize) -> usize {
+        if !self.promise.is_ordered {
+            return index;
+        }
+        let of = |message: &Message| (message.subject().producer(), message.ordering_key());
+        let key = of(&messages[index]);
+        messages.iter().position(|message| of(message) == key).unwrap()
+    }
+
+    /// Everything under way arrives, in some order.
+    fn settle(&mut self) {
+        while !self.outbox.is_empty() || !self.bus.is_empty() {
+            self.relay();
+            self.deliver();
+            self.collect();
+        }
+    }
+
+    /// Everything arrives, and whoever got no answer has waited long enough.
+    fn rest(&mut self) {
+        self.settle();
+        self.booking.wait(Span::from_secs(60));
+        for id in self.bookings.clone() {
+            self.booking.run(&TimeOutBooking { id }).unwrap();
+        }
+        self.collect();
+        self.settle();
+    }
+
+    /// All rows of all services.
+    fn audit(&self) -> TeeAudit {
+        let mut audit = TeeAudit::new();
+        for world in [&self.course, &self.booking, &self.notify] {
+            show(world, &mut audit);
+        }
+        audit
+    }
+
+    fn slots(&self) -> BTreeMap<TeeSlotId, TeeSlot> {
+        self.course.memory.tee.slots.rows().map(|(id, row)| (*id, row.clone())).collect()
+    }
+
+    fn states(&self) -> BTreeMap<BookingId, BookingState> {
+        self.booking.memory.tee.bookings.rows().map(|(id, row)| (*id, row.state)).collect()
+    }
+
+    fn inspect(&self) {
+        assert_eq!(self.audit().finish(), Vec::<String>::new());
+        for world in [&self.course, &self.booking, &self.notify] {
+            let tables = &world.memory.tee;
+            let (course, booking) = (tables.slots.rows().count() > 0, tables.bookings.rows().count() > 0);
+            let notify = tables.notifications.rows().count() > 0;
+            assert!(u8::from(course) + u8::from(booking) + u8::from(notify) <= 1, "nobody writes another's rows");
+        }
+    }
+
+    fn inspect_at_rest(&self) {
+        let mut audit = self.audit();
+        audit.at_rest();
+        assert_eq!(audit.finish(), Vec::<String>::new());
+        let mut players: BTreeMap<TeeSlotId, u32> = BTreeMap::new();
+        for (_, booking) in self.booking.memory.tee.bookings.rows() {
+            assert_ne!(booking.status(), BookingStatus::Pending);
+            if booking.status().has_places() {
+                *players.entry(booking.slot).or_default() += booking.players;
+            }
+        }
+        for (id, slot) in self.slots() {
+            assert_eq!(
+                slot.booked,
+                players.get(&id).copied().unwrap_or_default(),
+                "booked = Σ players of those who have places"
+            );
+        }
+    }
+}
+
+/// One history from its seed. What became of its bookings.
+fn run(seed: u64, promise: Promise) -> Net {
+    let mut net = Net::new(seed, promise);
+    for number in 0..STEPS {
+        net.step();
+        if number % 16 == 0 {
+            net.inspect();
+        }
+    }
+    net.rest();
+    net.inspect_at_rest();
+    net
+}
+
+/// A failure says which history it was.
+fn with_seed<T>(seed: u64, promise: Promise, test: impl FnOnce() -> T + std::panic::UnwindSafe) -> T {
+    std::panic::catch_unwind(test).unwrap_or_else(|panic| {
+        eprintln!("seed {seed}, {promise:?}");
+        std::panic::resume_unwind(panic)
+    })
+}
+
+fn run_many(promise: Promise, seeds: u64) -> BTreeMap<String, usize> {
+    let mut seen = BTreeMap::new();
+    for seed in 1..=seeds {
+        let net = with_seed(seed, promise, || run(seed, promise));
+        for (_, booking) in net.booking.memory.tee.bookings.rows() {
+            let by = match booking.state {
+                BookingState::Cancelled { by: By::System, .. } => " by the system",
+                _ => "",
+            };
+            let reason = booking.failure_reason().map_or("", FailureReason::as_str);
+            *seen.entry(format!("{}{by}{reason}", booking.status())).or_default() += 1;
+        }
+        *seen.entry("repeated".into()).or_default() += net.repeated;
+    }
+    seen
+}
+
+fn check_seen(seen: &BTreeMap<String, usize>, expected: &[&str]) {
+    for kind in expected {
+        assert!(
+            seen.get(*kind).is_some_and(|count| *count > 20),
+            "histories in which something happens: {kind}: {seen:?}"
+        );
+    }
+}
+
+const USUAL: [&str; 9] = [
+    "CANCELLED",
+    "CANCELLED by the system",
+    "COMPLETED",
+    "CONFIRMED",
+    "FAILEDSAGA_TIMEOUT",
+    "FAILEDSLOT_CLOSED",
+    "FAILEDSLOT_FULL",
+    "NO_SHOW",
+    "repeated",
+];
+
+#[test]
+fn on_a_bus_that_keeps_the_order_of_each_booking_and_slot() {
+    let promise = Promise { is_ordered: true, is_lossy: false };
+    check_seen(&run_many(promise, 1_200), &USUAL);
+}
+
+#[test]
+fn on_a_bus_that_keeps_no_order_at_all() {
+    let promise = Promise { is_ordered: false, is_lossy: false };
+    check_seen(&run_many(promise, 1_200), &USUAL);
+}
+
+#[test]
+fn on_a_bus_that_gives_messages_up_for_good() {
+    for is_ordered in [false, true] {
+        check_seen(&run_many(Promise { is_ordered, is_lossy: true }, 500), &USUAL);
+    }
+}
+
+#[test]
+fn if_every_note_is_forgotten_and_every_message_comes_again_nothing_changes() {
+    for seed in 10_001..=10_400 {
+        let promise = Promise { is_ordered: false, is_lossy: seed % 2 == 0 };
+        with_seed(seed, promise, || {
+            let mut net = run(seed, promise);
+            let told = |net: &Net| net.notify.memory.tee.notifications.rows().count();
+            let before = (net.slots(), net.states(), told(&net));
+            for service in Service::ALL {
+                forget_inbox(net.world(*service));
+            }
+            net.promise.is_lossy = false;
+            net.bus.clone_from(&net.sent);
+            net.rest();
+            net.inspect_at_rest();
+            assert_eq!((net.slots(), net.states(), told(&net)), before);
+        });
+    }
+}

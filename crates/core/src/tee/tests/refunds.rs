@@ -1,0 +1,104 @@
+//! How much comes back.
+
+use super::*;
+use crate::time::Span;
+
+const MINUTE: i64 = 60_000;
+const DAY: i64 = 24 * 60 * MINUTE;
+
+/// Who cancels a confirmed booking of 3 × 3,333 so long before tee-off gets so much, by that rule.
+const TABLE: &[(Who, i64, u8, i64, &str)] = &[
+    (Who::Owner, 16 * DAY, 100, 9_999, "AT_LEAST_7_DAYS"),
+    (Who::Owner, 7 * DAY, 100, 9_999, "AT_LEAST_7_DAYS"),
+    (Who::Owner, 7 * DAY - 1, 80, 7_999, "AT_LEAST_3_DAYS"),
+    (Who::Owner, 3 * DAY, 80, 7_999, "AT_LEAST_3_DAYS"),
+    (Who::Owner, 3 * DAY - 1, 50, 4_999, "AT_LEAST_1_DAYS"),
+    (Who::Owner, DAY, 50, 4_999, "AT_LEAST_1_DAYS"),
+    (Who::Owner, DAY - 1, 0, 0, "LAST_DAY"),
+    (Who::Owner, 1, 0, 0, "LAST_DAY"),
+    (Who::Admin, 1, 100, 9_999, "ADMIN"),
+    (Who::Admin, -DAY, 100, 9_999, "ADMIN"),
+    (Who::System, -DAY, 100, 9_999, "SYSTEM"),
+];
+
+#[derive(Clone, Copy, Debug)]
+enum Who {
+    Owner,
+    Admin,
+    System,
+}
+
+impl Who {
+    fn by(self) -> By {
+        match self {
+            Self::Owner => By::User(user(1)),
+            Self::Admin => By::Admin,
+            Self::System => By::System,
+        }
+    }
+}
+
+#[test]
+fn the_refund_depends_on_the_time_left_and_on_who_cancels() {
+    for (who, left, percent, amount, rule) in TABLE {
+        let by = who.by();
+        let mut club = Club::new();
+        let course = club.course();
+        let slot = club.slot_of(course, SlotDraft { price: 3_333, ..draft() });
+        let booking = club.confirmed(slot, 3);
+        club.world.now = booking.tee_off + Span::from_millis(-left);
+        let expected = Refund { percent: *percent, amount: *amount, rule: RefundRule::parse(rule).unwrap() };
+        assert_eq!(club.quote(booking.id, by).unwrap(), expected, "{who:?} {left}");
+        assert_eq!(club.cancel(booking.id, by).unwrap().refund(), Some(expected));
+        assert_eq!(expected.rule.to_string(), *rule);
+        club.inspect();
+    }
+}
+
+#[test]
+fn on_the_last_day_comes_back_what_the_setting_says() {
+    let mut club = Club::new();
+    club.world.limits.tee.refund = RefundPolicy::DEFAULT.with_last_day(30).unwrap();
+    let slot = club.slot(4);
+    let booking = club.confirmed(slot, 1);
+    club.world.now = booking.tee_off + Span::from_millis(-MINUTE);
+    let refund = club.quote(booking.id, By::User(user(1))).unwrap();
+    assert_eq!((refund.percent, refund.amount, refund.rule), (30, 3_000, RefundRule::LastDay));
+}
+
+#[test]
+fn while_pending_everything_comes_back() {
+    let mut club = Club::new();
+    let slot = club.slot(4);
+    club.world.now = club.find_slot(slot).tee_off + Span::from_millis(-MINUTE);
+    let id = club.book(slot, 1).id;
+    let rule = |by| club.quote(id, by).unwrap().rule;
+    assert_eq!(
+        [By::User(user(1)), By::Admin, By::System].map(rule),
+        [RefundRule::Pending, RefundRule::Admin, RefundRule::System]
+    );
+}
+
+#[test]
+fn a_policy_falls_from_tier_to_tier_down_to_the_last_day() {
+    let tier = |days, percent| RefundTier { days, percent };
+    assert_eq!(RefundPolicy::new(*RefundPolicy::DEFAULT.tiers()), Some(RefundPolicy::DEFAULT));
+    assert_eq!(RefundPolicy::new([tier(3, 100), tier(7, 80), tier(1, 50), tier(0, 0)]), None);
+    assert_eq!(RefundPolicy::new([tier(7, 100), tier(3, 80), tier(2, 50), tier(1, 0)]), None);
+    assert_eq!(RefundPolicy::DEFAULT.with_last_day(101), None);
+}
+
+#[test]
+fn policies_and_rules_are_read_as_they_are_written() {
+    assert_eq!(RefundPolicy::DEFAULT.to_string(), "7:100 3:80 1:50 0:0");
+    assert_eq!(RefundPolicy::parse("7:100 3:80 1:50 0:0"), Some(RefundPolicy::DEFAULT));
+    for text in ["", "7:100", "7:100 3:80 1:50 0:0 0:0", "7:100 3:80 1:50 0", "7:100 3:80 1:50 0:x", "1:1 2:2 3:3 0:0"]
+    {
+        assert_eq!(RefundPolicy::parse(text), None, "{text:?}");
+    }
+    for text in ["PENDING", "ADMIN", "SYSTEM", "AT_LEAST_14_DAYS", "LAST_DAY", "NO_SHOW"] {
+        assert_eq!(RefundRule::parse(text).unwrap().to_string(), text);
+    }
+    assert_eq!(RefundRule::parse("AT_LEAST_X_DAYS"), None);
+    assert_eq!(RefundRule::parse("FULL"), None);
+}

@@ -1,0 +1,257 @@
+//! Hands durable events on, from the outbox to the bus. Wakes at once when something was committed; a poll now and then finds
+//! what other servers committed, and what is due to be tried again.
+//!
+//! What was handed on and not yet written down as such is handed on again after a crash: those who receive it know it by its id.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use holdfast_core::relay::{AdvanceRelay, Handed, LeaseRelays, Partition, REPORTED_MAX, Relay, Trouble, TroubleId};
+use holdfast_engine::store::OutboxRecord;
+use holdfast_engine::{Answer, Refused};
+use holdfast_records::relay::troubles;
+
+use crate::app::App;
+
+/// How many events are read from the outbox at once, whether or not they are for anybody.
+const PAGE: usize = 500;
+/// How often leases are renewed: well before they end.
+const LEASE_EVERY: Duration = Duration::from_secs(3);
+/// After a failure nothing is tried for so long.
+const AGAIN_AFTER: Duration = Duration::from_millis(500);
+/// How many events in trouble are looked at together.
+const TROUBLES_MAX: usize = REPORTED_MAX / 2;
+/// How much longer than the others an event may wait to be tried again.
+const JITTER_MILLIS: u32 = 500;
+
+/// What a bus has to know of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// The same each time it is sent.
+    pub id: String,
+    /// What it is about: events with the same key are handed on in order.
+    pub key: u64,
+}
+
+/// An event on its way to whoever it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub address: Address,
+    pub record: OutboxRecord,
+}
+
+/// Takes events for those they are for.
+#[async_trait]
+pub trait Bus: Send + Sync + 'static {
+    /// Whom an event is for; `None` if it is for nobody.
+    fn address(&self, record: &OutboxRecord) -> Option<Address>;
+
+    /// Returns when the event can no longer be lost; an error says why it could not be taken.
+    async fn hand_on(&self, message: &Message) -> Result<(), String>;
+}
+
+/// How a relay works.
+#[derive(Clone, Copy, Debug)]
+pub struct RelaySettings {
+    /// How often to look without being woken.
+    pub poll: Duration,
+    /// How many events of a partition are handed on between two marks.
+    pub batch: usize,
+}
+
+/// Runs until the app stops.
+pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
+    let mut worker = Worker {
+        server: app.ids().number() >> 11,
+        app,
+        bus,
+        settings,
+        leased: BTreeMap::new(),
+        renewed: None,
+        known: HashMap::new(),
+    };
+    let mut committed = worker.app.stream().committed();
+    loop {
+        let more = match worker.step().await {
+            Ok(more) => more,
+            Err(error) => {
+                tracing::warn!(%error, "[Outbox] could not hand events on; trying again");
+                tokio::time::sleep(AGAIN_AFTER).await;
+                false
+            }
+        };
+        if more && !worker.app.is_stopping() {
+            continue;
+        }
+        tokio::select! {
+            () = worker.app.stopped() => return,
+            _ = committed.changed() => {}
+            () = tokio::time::sleep(settings.poll) => {}
+        }
+    }
+}
+
+struct Worker {
+    app: App,
+    bus: Arc<dyn Bus>,
+    settings: RelaySettings,
+    server: u64,
+    leased: BTreeMap<Partition, Relay>,
+    renewed: Option<Instant>,
+    /// Events in trouble, as they were read.
+    known: HashMap<u64, Message>,
+}
+
+#[derive(Default)]
+struct Troubled {
+    due: BTreeMap<Partition, Vec<Message>>,
+    /// What has to wait for something that is not due yet.
+    stuck: HashSet<u64>,
+    is_full: bool,
+}
+
+impl Worker {
+    /// Hands on some of what is there. Says whether there may be more.
+    async fn step(&mut self) -> Result<bool, Refused> {
+        // A server that has the store to itself has nobody to share with.
+        let is_shared = self.app.store().is_split();
+        if self.renewed.is_none_or(|at| is_shared && at.elapsed() >= LEASE_EVERY) {
+            self.lease().await?;
+        }
+        let Some(after) = self.leased.values().map(|relay| relay.sent_up_to).min() else { return Ok(false) };
+        let page = self.app.store().outbox_after(after, PAGE).await?;
+        let (mut is_full, mut last) = (page.len() == PAGE, page.last().map_or(after, |record| record.id));
+        let mut troubled = self.troubled().await?;
+        let mut page = page;
+        if troubled.is_full {
+            // First what is in trouble: there is more of it than can be looked at, and nothing may overtake it.
+            (is_full, last) = (false, after);
+            page.clear();
+        }
+        let mut fresh: BTreeMap<Partition, Vec<Message>> = BTreeMap::new();
+        for message in page.into_iter().filter_map(|record| self.message(record)) {
+            fresh.entry(Partition::of(message.address.key)).or_default().push(message);
+        }
+        let partitions: Vec<_> = self.leased.iter().map(|(partition, relay)| (*partition, *relay)).collect();
+        let worker = &*self;
+        let steps = partitions.into_iter().map(|(partition, relay)| {
+            let mut fresh = fresh.remove(&partition).unwrap_or_default();
+            fresh.retain(|message| message.record.id > relay.sent_up_to);
+            worker.advance(partition, fresh, troubled.due.remove(&partition).unwrap_or_default(), &troubled.stuck, last)
+        });
+        let done = join_all(steps.collect::<Vec<_>>()).await;
+        let mut more = is_full;
+        for done in done {
+            let (partition, sent_up_to, is_short) = done?;
+            more |= is_short;
+            self.leased.entry(partition).and_modify(|relay| relay.sent_up_to = relay.sent_up_to.max(sent_up_to));
+        }
+        Ok(more)
+    }
+
+    fn message(&self, record: OutboxRecord) -> Option<Message> {
+        let address = self.bus.address(&record)?;
+        Some(Message { address, record })
+    }
+
+    async fn lease(&mut self) -> Result<(), Refused> {
+        let command = LeaseRelays { server: self.server, wanted: Partition::all().collect() };
+        if let Answer::Fresh(leased) = self.app.engine().run(command, None).await? {
+            self.leased = leased.into_iter().collect();
+            self.renewed = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// What is in trouble and was not given up. Of each thing the earliest event decides: if it is due, all about that thing
+    /// are tried in order; if not, all wait for it.
+    async fn troubled(&mut self) -> Result<Troubled, Refused> {
+        let listed = self.app.store().list(troubles(Some(false), None, TROUBLES_MAX)).await?;
+        let mut troubled = Troubled { is_full: listed.len() == TROUBLES_MAX, ..Troubled::default() };
+        if listed.is_empty() {
+            self.known.clear();
+            return Ok(troubled);
+        }
+        let now = self.app.query(|_, at| Ok(at.now)).await.unwrap_or_default();
+        let mut seen = HashSet::new();
+        for row in listed {
+            let Some((TroubleId { event }, trouble)) = row.read::<Trouble>() else { continue };
+            if !self.leased.contains_key(&trouble.partition) {
+                continue;
+            }
+            let Some(message) = self.look_up(event).await? else { continue };
+            if seen.insert(message.address.key) && trouble.next_try_at > now {
+                troubled.stuck.insert(message.address.key);
+            }
+            if !troubled.stuck.contains(&message.address.key) {
+                troubled.due.entry(trouble.partition).or_default().push(message);
+            }
+        }
+        Ok(troubled)
+    }
+
+    async fn look_up(&mut self, event: u64) -> Result<Option<Message>, Refused> {
+        if let Some(message) = self.known.get(&event) {
+            return Ok(Some(message.clone()));
+        }
+        let found = self.app.store().outbox_after(event - 1, 1).await?.pop().filter(|record| record.id == event);
+        let message = found.and_then(|record| self.message(record));
+        self.known.extend(message.clone().map(|message| (event, message)));
+        Ok(message)
+    }
+
+    /// Hands on what a partition has, in the order of each key, and marks how far it has come. Says whether some were left.
+    async fn advance(
+        &self,
+        partition: Partition,
+        mut fresh: Vec<Message>,
+        due: Vec<Message>,
+        stuck: &HashSet<u64>,
+        last: u64,
+    ) -> Result<(Partition, u64, bool), Refused> {
+        let is_short = fresh.len() > self.settings.batch;
+        fresh.truncate(self.settings.batch);
+        let sent_up_to = if is_short { fresh.last().map_or(last, |message| message.record.id) } else { last };
+        if fresh.is_empty() && due.is_empty() {
+            // Nothing for anybody: the mark need not be written down.
+            return Ok((partition, sent_up_to, false));
+        }
+        let in_trouble: HashSet<u64> = due.iter().map(|message| message.record.id).collect();
+        let mut by_key: BTreeMap<u64, Vec<Message>> = BTreeMap::new();
+        for message in due.into_iter().chain(fresh) {
+            by_key.entry(message.address.key).or_default().push(message);
+        }
+        let hand_on = |(key, messages)| self.hand_on(messages, stuck.contains(&key));
+        let handed = join_all(by_key.into_iter().map(hand_on)).await;
+        let mut handed: Vec<_> = handed.into_iter().flatten().collect();
+        handed.retain(|(event, how)| *how != Handed::Sent || in_trouble.contains(event));
+        let command = AdvanceRelay { server: self.server, partition, sent_up_to, handed };
+        self.app.engine().run(command, None).await?;
+        Ok((partition, sent_up_to, is_short))
+    }
+
+    /// Events about one thing, one after another: behind one that fails all others wait.
+    async fn hand_on(&self, messages: Vec<Message>, mut is_stuck: bool) -> Vec<(u64, Handed)> {
+        let mut handed = Vec::with_capacity(messages.len());
+        for message in messages {
+            let id = message.record.id;
+            if is_stuck {
+                handed.push((id, Handed::Behind));
+                continue;
+            }
+            match self.bus.hand_on(&message).await {
+                Ok(()) => handed.push((id, Handed::Sent)),
+                Err(error) => {
+                    tracing::warn!(event = id, subject = message.record.event_type, error, "[Outbox] not handed on");
+                    metrics::counter!("holdfast_outbox_failures_total").increment(1);
+                    handed.push((id, Handed::Failed { jitter: self.app.ids().number() as u32 % JITTER_MILLIS }));
+                    is_stuck = true;
+                }
+            }
+        }
+        handed
+    }
+}

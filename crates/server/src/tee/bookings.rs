@@ -1,0 +1,222 @@
+//! Bookings, and what users were told of them.
+
+use std::time::{Duration, Instant};
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::id::UserId;
+use holdfast_core::tee::attendance::{CompleteBooking, NoShowBooking};
+use holdfast_core::tee::booking;
+use holdfast_core::tee::cancel::{self, CancelBooking};
+use holdfast_core::tee::create::CreateBooking;
+use holdfast_core::tee::{
+    Booking, BookingId, BookingStatus, By, IdempotencyKey, Notification, NotificationId, TeeSlotId,
+};
+use holdfast_core::{Actor, Fault};
+use holdfast_engine::Answer;
+use holdfast_records::tee;
+use http::{HeaderMap, StatusCode};
+
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params, id, parse_id};
+use crate::wire::list::{List, page};
+use crate::wire::tee::{BookingView, CancelBody, NewBookingBody, NotificationView, RefundView};
+
+/// The longest that a caller may wait for a booking to be settled.
+const WAIT_MAX: Duration = Duration::from_secs(4);
+/// How often to look whether it is.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Book places in a slot. The answer comes before they are given: the booking is `PENDING`, and settled soon. With
+/// `Prefer: wait=2` it comes when it is settled, or after so many seconds.
+#[utoipa::path(post, path = "/bookings", tag = "tee times", request_body = NewBookingBody,
+    params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Prefer" = Option<String>, Header)),
+    responses((status = 202, body = BookingView), (status = 200, body = BookingView, description = "Made before, under the same key"),
+        (status = 400, description = "`INVALID_INPUT`"), (status = 404, description = "`SLOT_NOT_FOUND`"),
+        (status = 422, description = "`IDEMPOTENCY_KEY_REUSED`")))]
+pub async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let body: NewBookingBody = request.json()?;
+    let command = CreateBooking {
+        user: caller.acting_for(request.params.user_or(body.user_id)?)?,
+        key: IdempotencyKey::parse("idempotencyKey", &body.idempotency_key)?,
+        slot: id("gameTimeSlotId", body.game_time_slot_id, TeeSlotId::new)?,
+        players: body.player_count,
+    };
+    let Answer::Fresh(created) = app.engine().run(command, None).await? else {
+        unreachable!("nothing is kept without a receipt")
+    };
+    let booking = settled(&app, created.booking, wait_asked_for(&headers)).await?;
+    let status = if created.is_new { StatusCode::ACCEPTED } else { StatusCode::OK };
+    Ok((status, axum::Json(BookingView::new(&booking))).into_response())
+}
+
+/// Waits until a booking is settled, for so long at most.
+async fn settled(app: &App, mut booking: Booking, within: Duration) -> Result<Booking, Problem> {
+    let began = Instant::now();
+    while !BookingView::is_settled(&booking) && began.elapsed() < within {
+        tokio::time::sleep(LOOK_EVERY).await;
+        booking = app.query(|rows, _| booking::find_for(rows, booking.id, Actor::Admin)).await?;
+    }
+    Ok(booking)
+}
+
+/// `Prefer: wait=2` of RFC 7240.
+fn wait_asked_for(headers: &HeaderMap) -> Duration {
+    let preferences = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
+    let mut waits = preferences.flat_map(|value| value.split(',')).filter_map(|preference| {
+        let seconds: f64 = preference.trim().strip_prefix("wait=")?.parse().ok()?;
+        Duration::try_from_secs_f64(seconds).ok()
+    });
+    waits.next().unwrap_or_default().min(WAIT_MAX)
+}
+
+/// A booking, with all that was done with it.
+#[utoipa::path(get, path = "/bookings/{id}", tag = "tee times",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = BookingView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`BOOKING_NOT_FOUND`")))]
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let (id, actor) = (booking_id(&id)?, actor(caller, params.user()?)?);
+    let view = app.query(|rows, _| booking::view(rows, id, actor)).await?;
+    Ok(axum::Json(BookingView::with_history(&view)).into_response())
+}
+
+/// Bookings: one's own, or for admins all or a user's.
+#[utoipa::path(get, path = "/bookings", tag = "tee times",
+    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("status" = Option<String>, Query),
+        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = List<BookingView>), (status = 403, description = "`FORBIDDEN`")))]
+pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    let user = caller.listing(params.user()?)?;
+    let status = params
+        .text("status")
+        .map(|text| BookingStatus::parse(text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
+    let page = page(&params, BookingId::new)?;
+    let list = tee::bookings(user, status.transpose()?, page.after, page.limit + 1);
+    let bookings = app.list::<Booking>(list).await?;
+    Ok(axum::Json(List::new(bookings, page.limit, |it| it.id.get(), BookingView::new)).into_response())
+}
+
+/// Cancel a booking. How much comes back depends on the time left and on who cancels.
+#[utoipa::path(post, path = "/bookings/{id}/cancel", tag = "tee times", request_body = Option<CancelBody>,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = BookingView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`BOOKING_NOT_FOUND`"), (status = 409, description = "`BOOKING_NOT_CANCELLABLE`")))]
+pub async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let body: CancelBody = request.json_or_default()?;
+    let by = by(caller, request.named_user()?)?;
+    let command = CancelBooking { id: booking_id(&id)?, by, reason: body.reason };
+    app.run(caller, &request, command, |booking| Reply::json(StatusCode::OK, &BookingView::new(booking))).await
+}
+
+/// What would come back if the booking were cancelled now.
+#[utoipa::path(get, path = "/bookings/{id}/refund-quote", tag = "tee times",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = RefundView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`BOOKING_NOT_FOUND`"), (status = 409, description = "`BOOKING_NOT_CANCELLABLE`")))]
+pub async fn quote(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let (id, by) = (booking_id(&id)?, by(caller, params.user()?)?);
+    let refund = app.query(|rows, at| cancel::quote(rows, at, id, by)).await?;
+    Ok(axum::Json(RefundView::new(&refund)).into_response())
+}
+
+/// They came. Admins only.
+#[utoipa::path(post, path = "/bookings/{id}/complete", tag = "tee times",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = BookingView), (status = 404, description = "`BOOKING_NOT_FOUND`"),
+        (status = 409, description = "`INVALID_STATE_TRANSITION`")))]
+pub async fn complete(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let command = CompleteBooking { id: booking_id(&id)? };
+    app.run(caller, &request, command, |booking| Reply::json(StatusCode::OK, &BookingView::new(booking))).await
+}
+
+/// They did not come. Admins only.
+#[utoipa::path(post, path = "/bookings/{id}/no-show", tag = "tee times",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = BookingView), (status = 404, description = "`BOOKING_NOT_FOUND`"),
+        (status = 409, description = "`INVALID_STATE_TRANSITION`")))]
+pub async fn no_show(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let command = NoShowBooking { id: booking_id(&id)? };
+    app.run(caller, &request, command, |booking| Reply::json(StatusCode::OK, &BookingView::new(booking))).await
+}
+
+/// What users were told about their bookings.
+#[utoipa::path(get, path = "/v1/notifications", tag = "tee times",
+    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = List<NotificationView>), (status = 403, description = "`FORBIDDEN`")))]
+pub async fn notifications(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    let user = caller.listing(params.user()?)?;
+    let page = page(&params, NotificationId::new)?;
+    let told = app.list::<Notification>(tee::notifications(user, page.after, page.limit + 1)).await?;
+    Ok(axum::Json(List::new(told, page.limit, |it| it.id.get(), NotificationView::new)).into_response())
+}
+
+/// In whose name something is done: a customer's, a service's for a customer, or the operator's own. With auth off a call
+/// that names no user is the operator's.
+fn by(caller: Caller, named: Option<UserId>) -> Result<By, Problem> {
+    match (caller, named) {
+        (Caller::User(_), _) => caller.acting_for(named).map(By::User),
+        (Caller::Unnamed, Some(user)) => Ok(By::User(user)),
+        (Caller::Unnamed, None) => Ok(By::Admin),
+        (Caller::Service(_), Some(user)) => Ok(By::User(user)),
+        (Caller::Admin(_), _) | (Caller::Service(_), None) => Ok(By::Admin),
+    }
+}
+
+fn actor(caller: Caller, named: Option<UserId>) -> Result<Actor, Problem> {
+    match caller {
+        Caller::Unnamed if named.is_none() => Ok(Actor::Admin),
+        _ => caller.actor(named),
+    }
+}
+
+fn booking_id(text: &str) -> Result<BookingId, Problem> {
+    parse_id("id", text, BookingId::new)
+}

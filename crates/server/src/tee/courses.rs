@@ -1,0 +1,171 @@
+//! Courses and their slots.
+
+use std::time::{Duration, Instant};
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::Fault;
+use holdfast_core::tee::course::CreateCourse;
+use holdfast_core::tee::slot::{self, CloseSlot, CreateSlots, ReopenSlot, SlotDraft};
+use holdfast_core::tee::{Course, CourseId, SlotTimeId, StartTime, TeeSlot, TeeSlotId};
+use http::StatusCode;
+
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params, parse_date, parse_id};
+use crate::wire::list::{List, page};
+use crate::wire::tee::{CloseBody, CourseView, NewCourseBody, NewSlotBody, NewSlotsBody, SlotView};
+
+/// How long the answer waits for the booking service to hear of new slots: whoever made them may book at once.
+const HEARD_WITHIN: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// Open a course. Admins only.
+#[utoipa::path(post, path = "/v1/courses", tag = "tee times", request_body = NewCourseBody,
+    params(("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = CourseView), (status = 400, description = "`INVALID_INPUT`")))]
+pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let body: NewCourseBody = request.json()?;
+    let command = CreateCourse { name: body.name, time_zone: body.time_zone };
+    app.run(caller, &request, command, |course| Reply::json(StatusCode::CREATED, &CourseView::new(course))).await
+}
+
+/// All courses.
+#[utoipa::path(get, path = "/v1/courses", tag = "tee times",
+    params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+    responses((status = 200, body = List<CourseView>)))]
+pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Result<Response, Problem> {
+    let page = page(&params, CourseId::new)?;
+    let courses = app.list::<Course>(page.of::<Course>()).await?;
+    Ok(axum::Json(List::new(courses, page.limit, |it| it.id.get(), CourseView::new)).into_response())
+}
+
+/// Make slots: all of them, or none if one is there already. Admins only.
+#[utoipa::path(post, path = "/v1/courses/{id}/slots", tag = "tee times", request_body = NewSlotsBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = Vec<SlotView>), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 404, description = "`COURSE_NOT_FOUND`"), (status = 409, description = "`SLOT_EXISTS`")))]
+pub async fn create_slots(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let course = course_id(&id)?;
+    let body: NewSlotsBody = request.json()?;
+    let slots: Vec<SlotDraft> = body.slots.into_iter().map(draft).collect::<Result<_, _>>()?;
+    let times: Vec<_> = slots.iter().map(|slot| SlotTimeId { course, date: slot.date, start: slot.start }).collect();
+    let response = app
+        .run(caller, &request, CreateSlots { course, slots }, |slots| {
+            Reply::json(StatusCode::CREATED, &slots.iter().map(SlotView::new).collect::<Vec<_>>())
+        })
+        .await?;
+    let began = Instant::now();
+    while began.elapsed() < HEARD_WITHIN && !are_known(&app, &times).await? {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(response)
+}
+
+/// Whether the booking service has heard of these slots.
+async fn are_known(app: &App, times: &[SlotTimeId]) -> Result<bool, Problem> {
+    app.query(|rows, _| {
+        times.iter().for_each(|time| rows.tee.slot_times.want(time));
+        let mut slots = Vec::with_capacity(times.len());
+        for time in times {
+            slots.extend(rows.tee.slot_times.get(time)?.map(|found| found.slot));
+        }
+        slots.iter().for_each(|slot| rows.tee.known_slots.want(slot));
+        let mut known = true;
+        for slot in &slots {
+            known &= rows.tee.known_slots.get(slot)?.is_some();
+        }
+        Ok(known)
+    })
+    .await
+}
+
+/// The slots of a day.
+#[utoipa::path(get, path = "/v1/courses/{id}/slots", tag = "tee times",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("date" = String, Query, format = Date)),
+    responses((status = 200, body = Vec<SlotView>), (status = 404, description = "`COURSE_NOT_FOUND`")))]
+pub async fn slots(
+    State(app): State<App>,
+    _caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let (course, date) = (course_id(&id)?, params.date("date")?);
+    let slots = app.query(|rows, _| slot::on_date(rows, course, date)).await?;
+    Ok(views(&slots).into_response())
+}
+
+/// One slot.
+#[utoipa::path(get, path = "/v1/slots/{id}", tag = "tee times",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = SlotView), (status = 404, description = "`SLOT_NOT_FOUND`")))]
+pub async fn get_slot(State(app): State<App>, _caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+    let id = slot_id(&id)?;
+    let slot = app.query(|rows, _| slot::find(rows, id)).await?;
+    Ok(axum::Json(SlotView::new(&slot)).into_response())
+}
+
+/// Take no more bookings; with `cancelBookings` those there are are cancelled and refunded. Admins only.
+#[utoipa::path(post, path = "/v1/slots/{id}/close", tag = "tee times", request_body = Option<CloseBody>,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = SlotView), (status = 404, description = "`SLOT_NOT_FOUND`")))]
+pub async fn close(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let body: CloseBody = request.json_or_default()?;
+    let command = CloseSlot { slot: slot_id(&id)?, cancel_bookings: body.cancel_bookings };
+    app.run(caller, &request, command, |slot| Reply::json(StatusCode::OK, &SlotView::new(slot))).await
+}
+
+/// Take bookings again. Admins only.
+#[utoipa::path(post, path = "/v1/slots/{id}/reopen", tag = "tee times",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = SlotView), (status = 404, description = "`SLOT_NOT_FOUND`")))]
+pub async fn reopen(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let command = ReopenSlot { slot: slot_id(&id)? };
+    app.run(caller, &request, command, |slot| Reply::json(StatusCode::OK, &SlotView::new(slot))).await
+}
+
+fn draft(body: NewSlotBody) -> Result<SlotDraft, Problem> {
+    let start = StartTime::parse(&body.start_time);
+    Ok(SlotDraft {
+        date: parse_date("date", &body.date)?,
+        start: start.ok_or_else(|| Problem::invalid("startTime", &Fault::Malformed))?,
+        max_players: body.max_players,
+        price: body.price,
+        currency: body.currency,
+    })
+}
+
+fn views(slots: &[TeeSlot]) -> axum::Json<Vec<SlotView>> {
+    axum::Json(slots.iter().map(SlotView::new).collect())
+}
+
+fn course_id(text: &str) -> Result<CourseId, Problem> {
+    parse_id("id", text, CourseId::new)
+}
+
+fn slot_id(text: &str) -> Result<TeeSlotId, Problem> {
+    parse_id("id", text, TeeSlotId::new)
+}

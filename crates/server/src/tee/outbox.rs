@@ -1,0 +1,170 @@
+//! The outbox, for operators: what waits to be handed on, what was given up, and having it tried again.
+
+use std::collections::{HashMap, HashSet};
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::Fault;
+use holdfast_core::relay::{Partition, RetryEvent, Trouble, TroubleId};
+use holdfast_engine::store::OutboxRecord;
+use http::StatusCode;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::services::address;
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params, parse_id};
+use crate::wire::list::{List, page};
+
+/// How many events are looked through for one page.
+const LOOKED_THROUGH_MAX: usize = 10_000;
+const READ_AT_ONCE: usize = 500;
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = OutboxEvent)]
+pub struct OutboxView {
+    id: u64,
+    event_type: String,
+    #[schema(value_type = Object)]
+    payload: Box<RawValue>,
+    /// `PENDING`, `SENT` or `FAILED`; `PROCESSING` while it is being handed on.
+    #[schema(value_type = String)]
+    status: OutboxStatus,
+    retry_count: u32,
+    #[serde(serialize_with = "crate::wire::time")]
+    #[schema(value_type = String, format = DateTime)]
+    created_at: holdfast_core::Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+enum OutboxStatus {
+    Pending,
+    Processing,
+    Sent,
+    Failed,
+}
+
+impl OutboxStatus {
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "PENDING" => Self::Pending,
+            "PROCESSING" => Self::Processing,
+            "SENT" => Self::Sent,
+            "FAILED" => Self::Failed,
+            _ => return None,
+        })
+    }
+}
+
+/// Durable events, and what became of handing them on. Admins only.
+#[utoipa::path(get, path = "/v1/admin/outbox", tag = "events",
+    params(("status" = Option<String>, Query), ("limit" = Option<u64>, Query, minimum = 1),
+        ("cursor" = Option<String>, Query)),
+    responses((status = 200, body = List<OutboxView>), (status = 403, description = "`FORBIDDEN`")))]
+pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let asked = params
+        .text("status")
+        .map(|text| OutboxStatus::parse(text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
+    let (asked, page) = (asked.transpose()?, page(&params, Some)?);
+    let marks = marks(&app).await?;
+    let (mut views, mut after, mut looked_through) = (Vec::new(), page.after.unwrap_or(0), 0);
+    while views.len() <= page.limit && looked_through < LOOKED_THROUGH_MAX {
+        let records = app.store().outbox_after(after, READ_AT_ONCE).await?;
+        let is_last = records.len() < READ_AT_ONCE;
+        looked_through += records.len();
+        after = records.last().map_or(after, |record| record.id);
+        let troubles = troubles(&app, &records).await?;
+        let shown = records.into_iter().map(|record| view(record, &marks, &troubles));
+        views.extend(shown.filter(|view| asked.is_none_or(|asked| asked == view.status)));
+        if is_last {
+            break;
+        }
+    }
+    let numbers: Vec<u64> = views.iter().map(|view| view.id).collect();
+    let mut list = List::new(numbers, page.limit, |number| *number, |number| *number);
+    if list.next_cursor.is_none() && looked_through >= LOOKED_THROUGH_MAX {
+        list.next_cursor = Some(List::<u64>::cursor(after));
+    }
+    views.truncate(page.limit);
+    Ok(axum::Json(List { items: views, next_cursor: list.next_cursor }).into_response())
+}
+
+/// Try an event again that was given up. Admins only.
+#[utoipa::path(post, path = "/v1/admin/outbox/{id}/retry", tag = "events",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = OutboxView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`NOT_FOUND`")))]
+pub async fn retry(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let event: u64 = parse_id("id", &id, Some)?;
+    let found = app.store().outbox_after(event.saturating_sub(1), 1).await?.pop().filter(|record| record.id == event);
+    let record = found.ok_or_else(Problem::not_found)?;
+    let marks = marks(&app).await?;
+    app.run(caller, &request, RetryEvent { event }, move |trouble| {
+        let troubles = trouble.iter().map(|trouble| (event, *trouble)).collect();
+        Reply::json(StatusCode::OK, &view(record.clone(), &marks, &troubles))
+    })
+    .await
+}
+
+/// How far each partition has come.
+async fn marks(app: &App) -> Result<HashMap<Partition, u64>, Problem> {
+    app.query(|rows, _| {
+        Partition::all().for_each(|partition| rows.relay.relays.want(&partition));
+        let mark = |partition: Partition| {
+            let relay = rows.relay.relays.get(&partition)?;
+            Ok((partition, relay.map_or(0, |relay| relay.sent_up_to)))
+        };
+        Partition::all().map(mark).collect()
+    })
+    .await
+}
+
+async fn troubles(app: &App, records: &[OutboxRecord]) -> Result<HashMap<u64, Trouble>, Problem> {
+    let events: HashSet<u64> =
+        records.iter().filter(|record| address(record).is_some()).map(|record| record.id).collect();
+    app.query(|rows, _| {
+        events.iter().for_each(|event| rows.relay.troubles.want(&TroubleId { event: *event }));
+        let mut found = HashMap::new();
+        for event in &events {
+            found.extend(rows.relay.troubles.get(&TroubleId { event: *event })?.map(|trouble| (*event, *trouble)));
+        }
+        Ok(found)
+    })
+    .await
+}
+
+fn view(record: OutboxRecord, marks: &HashMap<Partition, u64>, troubles: &HashMap<u64, Trouble>) -> OutboxView {
+    let trouble = troubles.get(&record.id);
+    let is_handed_on = match address(&record) {
+        Some(address) => marks.get(&Partition::of(address.key)).is_some_and(|mark| record.id <= *mark),
+        // It is for nobody but those who listen.
+        None => true,
+    };
+    let status = match trouble {
+        Some(trouble) if trouble.failed => OutboxStatus::Failed,
+        Some(_) => OutboxStatus::Pending,
+        None if is_handed_on => OutboxStatus::Sent,
+        None => OutboxStatus::Pending,
+    };
+    OutboxView {
+        id: record.id,
+        event_type: record.event_type,
+        payload: RawValue::from_string(record.data).unwrap_or_default(),
+        status,
+        retry_count: trouble.map_or(0, |trouble| trouble.retries),
+        created_at: record.at,
+    }
+}

@@ -1,0 +1,105 @@
+//! The three services of tee times, in this process: each acts on the messages that are for it. In one process the bus is a
+//! call; what is handed on has been acted upon.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use holdfast_core::tee::inbox::{Handled, Receive};
+use holdfast_core::tee::saga::TimeOutBooking;
+use holdfast_core::tee::{Booking, BookingStatus, Message, Subject};
+use holdfast_engine::Answer;
+use holdfast_engine::store::OutboxRecord;
+use holdfast_records::tee;
+
+use crate::app::App;
+use crate::relay::{Address, Bus, Message as Envelope};
+use crate::wire::message;
+
+/// A message that is done bit by bit is received so often at most.
+const ROUNDS_MAX: usize = 10_000;
+/// Bookings that are looked at together by the sweep.
+const SWEEP_PAGE: usize = 500;
+
+/// The services of this process.
+pub struct Services {
+    app: App,
+}
+
+impl Services {
+    pub fn new(app: App) -> Self {
+        Self { app }
+    }
+
+    async fn receive(&self, received: Message) -> Result<(), String> {
+        let (id, service) = (received.id(), received.subject().consumer());
+        for _ in 0..ROUNDS_MAX {
+            match self.app.engine().run(Receive(received.clone()), None).await {
+                Ok(Answer::Fresh(Handled::More)) => {}
+                Ok(handled) => {
+                    tracing::debug!(message = %id, ?service, ?handled, "[SagaHandler] received");
+                    return Ok(());
+                }
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Err("it does not come to an end".into())
+    }
+}
+
+/// Whom an event is for; `None` if no service acts on it.
+pub fn address(record: &OutboxRecord) -> Option<Address> {
+    let subject = Subject::parse(&record.event_type)?;
+    subject.consumer()?;
+    let message = message::parse(subject, &record.data)?;
+    Some(Address { id: message.id().to_string(), key: message::key_of(&message) })
+}
+
+#[async_trait]
+impl Bus for Services {
+    fn address(&self, record: &OutboxRecord) -> Option<Address> {
+        address(record)
+    }
+
+    async fn hand_on(&self, envelope: &Envelope) -> Result<(), String> {
+        let record = &envelope.record;
+        let subject = Subject::parse(&record.event_type);
+        let parsed = subject.and_then(|subject| message::parse(subject, &record.data));
+        match parsed {
+            Some(message) => self.receive(message).await,
+            None => Err("it cannot be read".into()),
+        }
+    }
+}
+
+/// Fails bookings that nobody answered in time.
+pub async fn sweep(app: App, every: Duration) {
+    let mut due = tokio::time::interval(every);
+    loop {
+        tokio::select! {
+            () = app.stopped() => return,
+            _ = due.tick() => {}
+        }
+        if let Err(error) = time_out_all(&app).await {
+            tracing::warn!(code = error.code, "[SagaScheduler] could not look for bookings to time out; trying again");
+        }
+    }
+}
+
+async fn time_out_all(app: &App) -> Result<(), crate::problem::Problem> {
+    let now = app.query(|_, at| Ok(at.now)).await?;
+    let mut after = None;
+    loop {
+        let page: Vec<Booking> = app.list(tee::bookings(None, Some(BookingStatus::Pending), after, SWEEP_PAGE)).await?;
+        let overdue = page.iter().filter(|booking| booking.deadline <= now);
+        let failing = overdue.map(|booking| app.engine().run(TimeOutBooking { id: booking.id }, None));
+        for failed in futures_util::future::join_all(failing).await {
+            if let Ok(Answer::Fresh(Some(booking))) = failed {
+                tracing::info!(bookingId = booking.id.get(), "[SagaScheduler] timed out");
+            }
+        }
+        match page.last() {
+            Some(last) if page.len() == SWEEP_PAGE => after = Some(last.id),
+            _ => return Ok(()),
+        }
+    }
+}

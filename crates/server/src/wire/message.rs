@@ -1,0 +1,179 @@
+//! Messages between the services of tee times, as JSON: what is written into the outbox and goes over the bus. What a service
+//! reads may come from another process, so it is checked like any input.
+
+use holdfast_core::Timestamp;
+use holdfast_core::id::UserId;
+use holdfast_core::money::Currency;
+use holdfast_core::tee::{
+    BookingAction, BookingId, CourseId, FailureReason, Message, OrderingKey, Places, SlotNews, Subject, TeeSlotId,
+};
+use serde::{Deserialize, Serialize};
+
+use super::tee::BookingView;
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PlacesData {
+    booking_id: u64,
+    game_time_slot_id: u64,
+    player_count: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slot_version: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SlotData {
+    game_time_slot_id: u64,
+    course_id: u64,
+    tee_off_ms: i64,
+    max_players: u32,
+    price: i64,
+    currency: String,
+    closed: bool,
+    slot_version: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClosedData {
+    game_time_slot_id: u64,
+    slot_version: u64,
+}
+
+/// What a booking's event says beside the booking.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BookingData {
+    booking_id: u64,
+    #[serde(flatten)]
+    booking: BookingView,
+}
+
+/// What the notify service has to know of a booking.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NoticeData {
+    booking_id: u64,
+    game_time_slot_id: u64,
+    user_id: u64,
+}
+
+/// The message of a subject with this data; `None` if it is none.
+pub fn parse(subject: Subject, data: &str) -> Option<Message> {
+    let places = || serde_json::from_str::<PlacesData>(data).ok();
+    Some(match subject {
+        Subject::SlotReserve => Message::SlotReserve(places()?.places()?),
+        Subject::SlotRelease => Message::SlotRelease(places()?.places()?),
+        Subject::SlotReleased => Message::SlotReleased(places()?.places()?),
+        Subject::SlotReserved => {
+            let data = places()?;
+            Message::SlotReserved { places: data.places()?, version: data.slot_version? }
+        }
+        Subject::SlotReserveFailed => {
+            let data = places()?;
+            let reason = FailureReason::parse(data.reason.as_deref()?)?;
+            Message::SlotReserveFailed { places: data.places()?, reason }
+        }
+        Subject::SlotChanged => Message::SlotChanged(serde_json::from_str::<SlotData>(data).ok()?.news()?),
+        Subject::SlotClosed => {
+            let data: ClosedData = serde_json::from_str(data).ok()?;
+            Message::SlotClosed { slot: TeeSlotId::new(data.game_time_slot_id)?, version: data.slot_version }
+        }
+        Subject::BookingCreated
+        | Subject::BookingConfirmed
+        | Subject::BookingFailed
+        | Subject::BookingCancelled
+        | Subject::BookingCompleted
+        | Subject::BookingNoShow => serde_json::from_str::<NoticeData>(data).ok()?.message(subject)?,
+    })
+}
+
+/// The number of the booking or slot that a message is about: what keeps messages in order.
+pub fn key_of(message: &Message) -> u64 {
+    match message.ordering_key() {
+        OrderingKey::Booking(booking) => booking.get(),
+        OrderingKey::Slot(slot) => slot.get(),
+    }
+}
+
+/// The data of a message.
+pub fn data_of(message: &Message) -> String {
+    let json = match message {
+        Message::SlotReserve(places) | Message::SlotRelease(places) | Message::SlotReleased(places) => {
+            serde_json::to_string(&PlacesData::new(places, None, None))
+        }
+        Message::SlotReserved { places, version } => {
+            serde_json::to_string(&PlacesData::new(places, Some(*version), None))
+        }
+        Message::SlotReserveFailed { places, reason } => {
+            serde_json::to_string(&PlacesData::new(places, None, Some(*reason)))
+        }
+        Message::SlotChanged(news) => serde_json::to_string(&SlotData {
+            game_time_slot_id: news.slot.get(),
+            course_id: news.course.get(),
+            tee_off_ms: news.tee_off.as_millis(),
+            max_players: news.max_players,
+            price: news.price,
+            currency: news.currency.as_str().to_owned(),
+            closed: news.closed,
+            slot_version: news.version,
+        }),
+        Message::SlotClosed { slot, version } => {
+            serde_json::to_string(&ClosedData { game_time_slot_id: slot.get(), slot_version: *version })
+        }
+        Message::Booking { booking, .. } => {
+            serde_json::to_string(&BookingData { booking_id: booking.id.get(), booking: BookingView::new(booking) })
+        }
+        Message::Told { .. } => unreachable!("what was told is never told on"),
+    };
+    json.expect("wire types can be written as JSON")
+}
+
+impl PlacesData {
+    fn new(places: &Places, slot_version: Option<u64>, reason: Option<FailureReason>) -> Self {
+        Self {
+            booking_id: places.booking.get(),
+            game_time_slot_id: places.slot.get(),
+            player_count: places.players,
+            slot_version,
+            reason: reason.map(|reason| reason.as_str().to_owned()),
+        }
+    }
+
+    fn places(&self) -> Option<Places> {
+        Some(Places {
+            booking: BookingId::new(self.booking_id)?,
+            slot: TeeSlotId::new(self.game_time_slot_id)?,
+            players: self.player_count,
+        })
+    }
+}
+
+impl SlotData {
+    fn news(&self) -> Option<SlotNews> {
+        Some(SlotNews {
+            slot: TeeSlotId::new(self.game_time_slot_id)?,
+            course: CourseId::new(self.course_id)?,
+            tee_off: Timestamp::from_millis(self.tee_off_ms),
+            max_players: self.max_players,
+            price: self.price,
+            currency: Currency::parse(&self.currency)?,
+            closed: self.closed,
+            version: self.slot_version,
+        })
+    }
+}
+
+impl NoticeData {
+    fn message(&self, subject: Subject) -> Option<Message> {
+        Some(Message::Told {
+            action: BookingAction::ALL.iter().copied().find(|action| action.subject() == subject)?,
+            booking: BookingId::new(self.booking_id)?,
+            slot: TeeSlotId::new(self.game_time_slot_id)?,
+            user: UserId::new(self.user_id)?,
+        })
+    }
+}
