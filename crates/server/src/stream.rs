@@ -13,6 +13,7 @@ use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream as Futures};
 use holdfast_core::id::UserId;
+use holdfast_core::tee::Subject;
 use holdfast_core::{Event, Fault, Timestamp};
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{EventSink, OutboxEntry, Published, Refused, Store, StoreError};
@@ -235,7 +236,10 @@ impl Listener {
 
 impl Filter {
     fn passes(&self, told: &Told) -> bool {
-        self.owner.is_none_or(|owner| told.owner == Some(owner.get()))
+        // What services tell each other is nobody else's business.
+        let is_public = Subject::parse(&told.event_type).is_none_or(Subject::is_public);
+        is_public
+            && self.owner.is_none_or(|owner| told.owner == Some(owner.get()))
             && (self.types.is_empty() || self.types.iter().any(|prefix| told.event_type.starts_with(prefix)))
     }
 }

@@ -32,6 +32,7 @@ mod shop_support;
 mod store_away;
 mod stream;
 mod support;
+mod tee_times;
 mod tickets;
 mod tickets_input;
 mod tickets_races;

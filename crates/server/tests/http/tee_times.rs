@@ -1,0 +1,298 @@
+//! Tee times: courses, slots, bookings and their refunds; three services in one process.
+
+use std::time::{Duration, Instant};
+
+use holdfast_core::time::Span;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, TestApp, day, with_app};
+
+async fn send(app: &TestApp, method: &str, path: &str, body: &Value) -> Answer {
+    app.send(method, path, &[("content-type", "application/json")], &body.to_string()).await
+}
+
+async fn get(app: &TestApp, path: &str) -> Value {
+    let answer = app.send("GET", path, &[], "").await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    answer.json
+}
+
+/// A slot `days` from today at nine.
+async fn slot(app: &TestApp, days: i32, max_players: u32) -> u64 {
+    let course = send(app, "POST", "/v1/courses", &json!({"name": "파크골프장"})).await.json["id"].as_u64().unwrap();
+    let slots = json!({"slots": [
+        {"date": day(days).to_string(), "startTime": "09:00", "maxPlayers": max_players, "price": 20_000}
+    ]});
+    let made = send(app, "POST", &format!("/v1/courses/{course}/slots"), &slots).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    made.json[0]["id"].as_u64().unwrap()
+}
+
+fn booking(user: u64, slot: u64, players: u32, key: &str) -> Value {
+    json!({"idempotencyKey": key, "userId": user, "gameTimeSlotId": slot, "playerCount": players})
+}
+
+/// Books, and waits until the booking is settled.
+async fn booked(app: &TestApp, user: u64, slot: u64, players: u32, key: &str) -> Value {
+    let body = booking(user, slot, players, key).to_string();
+    let made = app.send("POST", "/bookings", &[("prefer", "wait=4")], &body).await;
+    assert_eq!(made.status, 202, "{}", made.text);
+    made.json
+}
+
+/// Looks again and again until it is so, for a while.
+async fn until(app: &TestApp, path: &str, what: impl Fn(&Value) -> bool) -> Value {
+    let began = Instant::now();
+    loop {
+        let seen = get(app, path).await;
+        if what(&seen) {
+            return seen;
+        }
+        assert!(began.elapsed() < Duration::from_secs(5), "{seen}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slots_are_made_all_or_none_and_listed_by_date() {
+    with_app(async |app| {
+        let course = send(app, "POST", "/v1/courses", &json!({"name": "파크골프장"})).await;
+        assert_eq!((course.status, &course.json["timeZone"]), (201, &json!("Asia/Seoul")));
+        let (course, date) = (course.json["id"].as_u64().unwrap(), day(5).to_string());
+        assert_eq!(get(app, "/v1/courses").await["items"][0]["id"], course);
+        let path = format!("/v1/courses/{course}/slots");
+        let at = |time: &str| json!({"date": date, "startTime": time, "maxPlayers": 4, "price": 20_000});
+        let made = send(app, "POST", &path, &json!({"slots": [at("09:10"), at("09:00")]})).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+        let expected = json!({"id": made.json[0]["id"], "courseId": course, "date": date, "startTime": "09:10",
+            "maxPlayers": 4, "bookedPlayers": 0, "availablePlayers": 4, "status": "AVAILABLE", "price": 20_000,
+            "currency": "KRW", "version": 1});
+        assert_eq!(made.json[0], expected);
+        let again = send(app, "POST", &path, &json!({"slots": [at("10:00"), at("09:00")]})).await;
+        assert_eq!(again.refusal(), (409, "SLOT_EXISTS"));
+        let listed = get(app, &format!("{path}?date={date}")).await;
+        let times: Vec<_> = listed.as_array().unwrap().iter().map(|slot| slot["startTime"].as_str().unwrap()).collect();
+        assert_eq!(times, ["09:00", "09:10"], "none of the second call, and in order");
+        let unknown = send(app, "POST", "/v1/courses/999/slots", &json!({"slots": [at("09:00")]})).await;
+        assert_eq!(unknown.refusal(), (404, "COURSE_NOT_FOUND"));
+        assert_eq!(app.send("GET", "/v1/slots/999", &[], "").await.refusal(), (404, "SLOT_NOT_FOUND"));
+        for (field, wrong) in [
+            ("date", json!("2027-02-30")),
+            ("startTime", json!("25:00")),
+            ("maxPlayers", json!(0)),
+            ("price", json!(-1)),
+        ] {
+            let mut slot = at("11:00");
+            slot[field] = wrong;
+            let refused = send(app, "POST", &path, &json!({"slots": [slot]})).await;
+            assert_eq!((refused.refusal(), &refused.json["field"]), ((400, "INVALID_INPUT"), &json!(field)));
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_booking_is_pending_and_then_confirmed_with_its_history() {
+    with_app(async |app| {
+        let slot = slot(app, 10, 4).await;
+        let made = send(app, "POST", "/bookings", &booking(7, slot, 3, "a")).await;
+        assert_eq!(made.status, 202, "{}", made.text);
+        assert!(made.json["bookingNumber"].as_str().unwrap().starts_with("BK-"));
+        assert_eq!((&made.json["status"], &made.json["totalPrice"]), (&json!("PENDING"), &json!(60_000)));
+        let path = format!("/bookings/{}?userId=7", made.json["id"]);
+        let settled = until(app, &path, |booking| booking["status"] != "PENDING").await;
+        assert_eq!(settled["status"], "CONFIRMED");
+        let history: Vec<_> =
+            settled["history"].as_array().unwrap().iter().map(|it| it["action"].as_str().unwrap()).collect();
+        assert_eq!(history, ["CREATED", "CONFIRMED"]);
+        let shown = get(app, &format!("/v1/slots/{slot}")).await;
+        assert_eq!((&shown["bookedPlayers"], &shown["availablePlayers"]), (&json!(3), &json!(1)));
+        let other = app.send("GET", &format!("/bookings/{}", made.json["id"]), &[("x-user-id", "8")], "").await;
+        assert_eq!(other.refusal(), (403, "FORBIDDEN"));
+        assert_eq!(app.send("GET", "/bookings/999", &[], "").await.refusal(), (404, "BOOKING_NOT_FOUND"));
+        let listed = get(app, "/bookings?userId=7&status=CONFIRMED").await;
+        assert_eq!(listed["items"].as_array().unwrap().len(), 1);
+        assert_eq!(get(app, "/bookings?userId=7&status=FAILED").await["items"], json!([]));
+        let told = until(app, "/v1/notifications?userId=7", |told| told["items"] != json!([])).await;
+        assert_eq!(
+            (&told["items"][0]["type"], &told["items"][0]["bookingId"]),
+            (&json!("booking.confirmed"), &made.json["id"])
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_key_of_a_user_gives_the_same_booking_and_another_request_is_refused() {
+    with_app(async |app| {
+        let slot = slot(app, 10, 4).await;
+        let first = booked(app, 7, slot, 2, "a").await;
+        let again = send(app, "POST", "/bookings", &booking(7, slot, 2, "a")).await;
+        assert_eq!((again.status, &again.json["id"]), (200, &first["id"]));
+        let other = send(app, "POST", "/bookings", &booking(7, slot, 1, "a")).await;
+        assert_eq!(other.refusal(), (422, "IDEMPOTENCY_KEY_REUSED"));
+        let another = booked(app, 8, slot, 2, "a").await;
+        assert_ne!(another["id"], first["id"], "keys are per user");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_never_be_booked_is_refused_at_once() {
+    with_app(async |app| {
+        let (soon, past) = (slot(app, 10, 4).await, slot(app, -1, 4).await);
+        let refused = async |body: Value| send(app, "POST", "/bookings", &body).await;
+        assert_eq!(refused(booking(7, 999, 1, "a")).await.refusal(), (404, "SLOT_NOT_FOUND"));
+        assert_eq!(refused(booking(7, past, 1, "a")).await.refusal(), (400, "INVALID_INPUT"));
+        assert_eq!(refused(booking(7, soon, 5, "a")).await.refusal(), (400, "INVALID_INPUT"));
+        assert_eq!(refused(booking(7, soon, 0, "a")).await.refusal(), (400, "INVALID_INPUT"));
+        assert_eq!(refused(booking(7, soon, 1, " ")).await.refusal(), (400, "INVALID_INPUT"));
+        assert_eq!(
+            refused(json!({"userId": 7, "gameTimeSlotId": soon, "playerCount": 1})).await.refusal(),
+            (400, "INVALID_INPUT")
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_few_places_or_a_closed_slot_fail_the_booking() {
+    with_app(async |app| {
+        let slot = slot(app, 10, 4).await;
+        booked(app, 7, slot, 3, "a").await;
+        let full = booked(app, 8, slot, 2, "a").await;
+        assert_eq!((&full["status"], &full["failureReason"]), (&json!("FAILED"), &json!("SLOT_FULL")));
+        let last = booked(app, 8, slot, 1, "b").await;
+        assert_eq!(last["status"], "CONFIRMED", "one place was left");
+        assert_eq!(get(app, &format!("/v1/slots/{slot}")).await["status"], "FULLY_BOOKED");
+
+        let close = format!("/v1/slots/{slot}/close");
+        assert_eq!(send(app, "POST", &close, &json!({})).await.json["status"], "CLOSED");
+        let repeated = app.send("POST", &close, &[], "").await;
+        assert_eq!((repeated.status, &repeated.json["status"]), (200, &json!("CLOSED")));
+        let closed = booked(app, 9, slot, 1, "a").await;
+        assert_eq!((&closed["status"], &closed["failureReason"]), (&json!("FAILED"), &json!("SLOT_CLOSED")));
+        let reopened = app.send("POST", &format!("/v1/slots/{slot}/reopen"), &[], "").await;
+        assert_eq!(reopened.json["status"], "FULLY_BOOKED", "a full slot reopens as full");
+        let kept = get(app, &format!("/bookings/{}?userId=8", last["id"])).await;
+        assert_eq!(kept["status"], "CONFIRMED", "confirmed bookings stay");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelling_gives_the_places_back_and_refunds_by_the_time_left() {
+    with_app(async |app| {
+        for (days, percent, rule) in
+            [(8, 100, "AT_LEAST_7_DAYS"), (5, 80, "AT_LEAST_3_DAYS"), (2, 50, "AT_LEAST_1_DAYS"), (1, 0, "LAST_DAY")]
+        {
+            let slot = slot(app, days, 4).await;
+            let id = booked(app, 7, slot, 3, &format!("in {days} days")).await["id"].clone();
+            let quote = get(app, &format!("/bookings/{id}/refund-quote?userId=7")).await;
+            let expected = json!({"percent": percent, "amount": 60_000 * percent / 100, "rule": rule});
+            assert_eq!(quote, expected);
+            let other = send(app, "POST", &format!("/bookings/{id}/cancel?userId=8"), &json!({})).await;
+            assert_eq!(other.refusal(), (403, "FORBIDDEN"));
+            let cancelled =
+                send(app, "POST", &format!("/bookings/{id}/cancel?userId=7"), &json!({"reason": "비"})).await;
+            assert_eq!((&cancelled.json["status"], &cancelled.json["refund"]), (&json!("CANCELLED"), &expected));
+            until(app, &format!("/v1/slots/{slot}"), |slot| slot["bookedPlayers"] == 0).await;
+            let again = send(app, "POST", &format!("/bookings/{id}/cancel?userId=7"), &json!({})).await;
+            assert_eq!(
+                (again.refusal(), &again.json["reason"]),
+                ((409, "BOOKING_NOT_CANCELLABLE"), &json!("CANCELLED"))
+            );
+            let history = get(app, &format!("/bookings/{id}?userId=7")).await["history"].clone();
+            assert_eq!((&history[2]["by"], &history[2]["reason"]), (&json!("7"), &json!("비")));
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_cancels_in_full_and_a_customer_not_after_tee_off() {
+    with_app(async |app| {
+        let slot = slot(app, 1, 4).await;
+        let [first, second] = [booked(app, 7, slot, 1, "a").await, booked(app, 7, slot, 1, "b").await];
+        let by_operator = send(app, "POST", &format!("/bookings/{}/cancel", first["id"]), &json!({})).await;
+        assert_eq!(by_operator.json["refund"], json!({"percent": 100, "amount": 20_000, "rule": "ADMIN"}));
+        app.pass(Span::from_hours(48));
+        let late = send(app, "POST", &format!("/bookings/{}/cancel?userId=7", second["id"]), &json!({})).await;
+        assert_eq!((late.refusal(), &late.json["reason"]), ((409, "BOOKING_NOT_CANCELLABLE"), &json!("AFTER_TEE_OFF")));
+        let complete =
+            async |id: &Value, what: &str| app.send("POST", &format!("/bookings/{id}/{what}"), &[], "").await;
+        assert_eq!(complete(&first["id"], "complete").await.refusal(), (409, "INVALID_STATE_TRANSITION"));
+        assert_eq!(complete(&second["id"], "complete").await.json["status"], "COMPLETED");
+        assert_eq!(complete(&second["id"], "no-show").await.refusal(), (409, "INVALID_STATE_TRANSITION"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn those_who_did_not_come_get_nothing_back() {
+    with_app(async |app| {
+        let slot = slot(app, 1, 4).await;
+        let booking = booked(app, 7, slot, 2, "a").await;
+        let absent = app.send("POST", &format!("/bookings/{}/no-show", booking["id"]), &[], "").await;
+        assert_eq!((&absent.json["status"], &absent.json["refund"]["percent"]), (&json!("NO_SHOW"), &json!(0)));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_with_cancel_bookings_refunds_everybody_in_full() {
+    with_app(async |app| {
+        let slot = slot(app, 2, 200).await;
+        let mut ids = Vec::new();
+        for user in 1..=3 {
+            ids.push(booked(app, user, slot, 1, "a").await["id"].clone());
+        }
+        let closed = send(app, "POST", &format!("/v1/slots/{slot}/close"), &json!({"cancelBookings": true})).await;
+        assert_eq!(closed.json["status"], "CLOSED");
+        for id in ids {
+            let booking = until(app, &format!("/bookings/{id}"), |booking| booking["status"] == "CANCELLED").await;
+            assert_eq!(booking["refund"], json!({"percent": 100, "amount": 20_000, "rule": "SYSTEM"}));
+        }
+        until(app, &format!("/v1/slots/{slot}"), |slot| slot["bookedPlayers"] == 0).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hundred_players_for_forty_places_fill_them_exactly() {
+    with_app(async |app| {
+        let slot = slot(app, 10, 40).await;
+        let booking = async |user: u64| booked(app, user, slot, 1, "a").await;
+        let all = futures_util::future::join_all((1..=200).map(booking)).await;
+        let count = |status: &str| all.iter().filter(|booking| booking["status"] == status).count();
+        let pending = count("PENDING");
+        assert_eq!(pending, 0, "all were settled while we waited");
+        assert_eq!((count("CONFIRMED"), count("FAILED")), (40, 160));
+        assert_eq!(get(app, &format!("/v1/slots/{slot}")).await["bookedPlayers"], 40);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_outbox_shows_what_was_sent_and_only_bookings_are_told_to_listeners() {
+    with_app(async |app| {
+        let slot = slot(app, 10, 4).await;
+        booked(app, 7, slot, 1, "a").await;
+        let sent = until(app, "/v1/admin/outbox?status=SENT", |sent| {
+            sent["items"].as_array().unwrap().iter().any(|event| event["eventType"] == "booking.confirmed")
+        })
+        .await;
+        let types: Vec<_> =
+            sent["items"].as_array().unwrap().iter().map(|it| it["eventType"].as_str().unwrap()).collect();
+        assert_eq!(types, ["slot.changed", "booking.created", "slot.reserve", "slot.reserved", "booking.confirmed"]);
+        let reserve = &sent["items"][2];
+        assert_eq!(reserve["payload"], json!({"bookingId": 1, "gameTimeSlotId": slot, "playerCount": 1}));
+        assert_eq!(reserve["retryCount"], 0);
+        assert_eq!(get(app, "/v1/admin/outbox?status=FAILED").await["items"], json!([]));
+        assert_eq!(app.send("GET", "/v1/admin/outbox?status=LOST", &[], "").await.refusal(), (400, "INVALID_INPUT"));
+        let retried = app.send("POST", &format!("/v1/admin/outbox/{}/retry", reserve["id"]), &[], "").await;
+        assert_eq!((retried.status, &retried.json["status"]), (200, &json!("SENT")), "what was sent stays sent");
+        assert_eq!(app.send("POST", "/v1/admin/outbox/999/retry", &[], "").await.refusal(), (404, "NOT_FOUND"));
+    })
+    .await;
+}
