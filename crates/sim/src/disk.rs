@@ -106,6 +106,14 @@ impl Disk {
         (heard, burnt)
     }
 
+    /// Runs whatever is put into a batch. Nothing is killed on the way.
+    pub fn run_batch<T>(&self, fill: impl FnOnce(&mut Batch) -> T) -> T {
+        let mut batch = Batch::default();
+        let waiting = fill(&mut batch);
+        self.runtime.block_on(batch.run(self.store(), &Notes, &self.limits));
+        waiting
+    }
+
     /// Stops the process and starts it again. If it was killed, it finds the files as they lay at that moment.
     pub fn restart(&mut self) -> Result<(), Finding> {
         self.store = None;
@@ -249,6 +257,8 @@ impl EventSink for Notes {
         let (event_type, number) = match event {
             Event::StayReservationConfirmed(reservation) => (CONFIRMED, reservation.id.get()),
             Event::StayReservationCancelled(reservation) => (CANCELLED, reservation.id.get()),
+            Event::OrderPaid(order) => (ORDER_PAID, order.id.get()),
+            Event::OrderCancelled(order) => (ORDER_CANCELLED, order.id.get()),
             other => panic!("{other:?} is no durable event"),
         };
         OutboxEntry { event_type, owner: event.owner().map(UserId::get), at, data: number.to_string() }
@@ -261,6 +271,10 @@ impl EventSink for Notes {
 pub const CONFIRMED: &str = "confirmed";
 /// What the outbox calls a reservation given back.
 pub const CANCELLED: &str = "cancelled";
+/// What the outbox calls an order made.
+pub const ORDER_PAID: &str = "order paid";
+/// What the outbox calls an order given back.
+pub const ORDER_CANCELLED: &str = "order cancelled";
 
 fn store_failed(error: &StoreError) -> Finding {
     Finding(format!("the store failed: {error}"))

@@ -1,4 +1,4 @@
-//! Random histories of stays, and what must be true of them.
+//! Random histories of stays and of the shop, and what must be true of them.
 //!
 //! A history is planned from a seed, run on a real store that crashes now and then, and watched by two who never look
 //! at the code under test: a naive model that predicts every answer, and an auditor that holds what must be true
@@ -16,6 +16,7 @@
 //! | [`disk`] | a store on disk that can crash at any step |
 //! | [`runner`] | runs one history |
 //! | [`report`] | what it came to |
+//! | [`shop`] | the same for the shop, on the same stores |
 //!
 //! Nothing here reads the machine's clock or makes a random number that does not come from the seed.
 
@@ -28,6 +29,7 @@ pub mod model;
 pub mod pure;
 pub mod report;
 pub mod runner;
+pub mod shop;
 pub mod workload;
 
 /// Something that must not be: one sentence.

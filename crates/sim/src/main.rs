@@ -20,13 +20,16 @@ struct Args {
     /// How many steps a history has: batches, passing time, restarts.
     #[arg(long, default_value_t = 40)]
     steps: u32,
+    /// Histories of the shop instead of stays.
+    #[arg(long)]
+    shop: bool,
     /// How many histories to run. A single one is told step by step.
     #[arg(long, default_value_t = 1)]
     histories: u64,
 }
 
 fn main() -> ExitCode {
-    let Args { profile, seed, steps, histories } = Args::parse();
+    let Args { profile, seed, steps, shop, histories } = Args::parse();
     println!("{histories} histories of {steps} steps, from seed {seed} on");
     let mut all = Summary::default();
     for seed in (seed..).take(usize::try_from(histories).unwrap_or(usize::MAX)) {
@@ -35,7 +38,13 @@ fn main() -> ExitCode {
                 println!("{line}");
             }
         };
-        match (History { profile, seed, steps }).run(&mut watch) {
+        let ended = if shop {
+            let history = holdfast_sim::shop::runner::History { profile, seed, steps };
+            history.run(&mut |line| watch(&line)).map_err(|finding| format!("{profile:?}, seed {seed}: {finding}"))
+        } else {
+            History { profile, seed, steps }.run(&mut watch).map_err(|failure| failure.to_string())
+        };
+        match ended {
             Ok(summary) => all.add(&summary),
             Err(failure) => {
                 println!("{failure}");

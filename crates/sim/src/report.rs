@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use holdfast_core::Rejection;
+
 use crate::Finding;
 use crate::call::{Heard, Reply};
 use crate::runner::History;
@@ -40,13 +42,22 @@ impl Summary {
             Heard::Reply(Reply::Done(_)) => self.count("done"),
             Heard::Reply(Reply::Replayed(_)) => self.count("replayed"),
             Heard::Reply(Reply::Rejected(rejection)) => {
-                let text = format!("{rejection:?}");
+                let text = rejection_name(rejection);
                 let name = text.split(|char: char| !char.is_alphanumeric()).next().unwrap_or_default();
                 self.count(&format!("rejected: {name}"));
             }
             Heard::Nothing(_) => self.count("no answer"),
             Heard::Broken(_) => self.count("broken"),
         }
+    }
+}
+
+/// Begins with what is refused, whichever vertical's it is.
+pub(crate) fn rejection_name(rejection: &Rejection) -> String {
+    match rejection {
+        Rejection::Stay(rejection) => format!("{rejection:?}"),
+        Rejection::Shop(rejection) => format!("{rejection:?}"),
+        other => format!("{other:?}"),
     }
 }
 

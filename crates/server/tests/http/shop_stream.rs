@@ -36,9 +36,11 @@ async fn every_change_of_an_order_is_told_once_and_in_order() {
         let mut all = Listening::open(&app.admin(), "?types=order.", None).await;
         let mut seconds = Listening::open(&second, "", None).await;
         let mut paid = Listening::open(&app.admin(), "?types=order.paid", None).await;
+        // Durable events may come a moment after those of holds, so one user waits for the other's.
         let order = one_of_everything(&first, option).await;
+        assert_eq!(all.next_types(7).await, EVERYTHING);
         one_of_everything(&second, option).await;
-        assert_eq!(all.next_types(14).await, [EVERYTHING, EVERYTHING].concat());
+        assert_eq!(all.next_types(7).await, EVERYTHING);
         for expected in EVERYTHING {
             let (_, event) = seconds.next().await;
             assert_eq!((event["type"].as_str(), &event["data"]["userId"]), (Some(expected), &json!(second.id)));

@@ -59,8 +59,7 @@ impl Server {
 
     /// Pays half, with the coupon.
     pub(crate) async fn pay(&self, user: UserId) -> Result<PaidOrder, Refused> {
-        let coupon = Some(coupon());
-        self.run(PayOrder { user, coupon, expected_amount: None, reservation_ids: None }).await
+        self.run(payment(user)).await
     }
 
     pub(crate) async fn cancel_order(&self, id: OrderId) -> Result<Order, Refused> {
@@ -92,7 +91,12 @@ impl Server {
     }
 }
 
-fn reserve(user: UserId, replace: bool) -> ReserveOrder {
+/// Of half, with the coupon.
+pub(crate) fn payment(user: UserId) -> PayOrder {
+    PayOrder { user, coupon: Some(coupon()), expected_amount: None, reservation_ids: None }
+}
+
+pub(crate) fn reserve(user: UserId, replace: bool) -> ReserveOrder {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let mut random = [0; 10];

@@ -1,12 +1,14 @@
 //! What two servers see of each other.
 
-use holdfast_core::StayRejection;
 use holdfast_core::actor::Actor;
+use holdfast_core::audit::Audit;
 use holdfast_core::rejection::Rejection;
 use holdfast_core::stay::hold::ConfirmHold;
 use holdfast_core::time::Span;
-use holdfast_engine::{Answer, Refused};
+use holdfast_core::{ShopRejection, StayRejection};
+use holdfast_engine::{Answer, Clock as _, Refused, Store as _};
 
+use crate::shop::{payment, reserve};
 use crate::support::{Cluster, TTL, place, rejected, tomorrow};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -114,4 +116,42 @@ async fn lowering_and_placing_at_once_never_leave_a_hold_without_a_room() {
             a.confirm(hold).await.unwrap_or_else(|error| panic!("round {round}: a live hold is refused: {error}"));
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hundred_buyers_at_two_servers_get_and_pay_for_exactly_what_there_is() {
+    let cluster = Cluster::new();
+    let servers = [cluster.server().await, cluster.server().await];
+    let option = servers[0].goods(37).await;
+    let engines = servers.each_ref().map(|server| server.engine().0);
+    let mut tasks = tokio::task::JoinSet::new();
+    for number in 0..200 {
+        let user = servers[0].buyer(option, 1).await;
+        // Reserves at one and pays at the other.
+        let (reserving, paying) = (engines[number % 2].clone(), engines[(number + 1) % 2].clone());
+        tasks.spawn(async move {
+            loop {
+                match reserving.run(reserve(user, false), None).await {
+                    Ok(_) => break,
+                    Err(Refused::LockTimeout) => {}
+                    Err(Refused::Rejected(Rejection::Shop(ShopRejection::InsufficientAvailableStock { .. }))) => {
+                        return false;
+                    }
+                    Err(other) => panic!("{other}"),
+                }
+            }
+            loop {
+                match paying.run(payment(user), None).await {
+                    Ok(_) => return true,
+                    Err(Refused::LockTimeout) => {}
+                    Err(other) => panic!("a live reservation can always be paid: {other}"),
+                }
+            }
+        });
+    }
+    let got = tasks.join_all().await.into_iter().filter(|got| *got).count();
+    assert_eq!((got, servers[0].stock(option).await), (37, (0, 0, 0)));
+    let mut audit = Audit::new(servers[0].clock.now());
+    servers[0].store.audit(&mut audit).await.unwrap();
+    assert_eq!(audit.finish(), [""; 0]);
 }

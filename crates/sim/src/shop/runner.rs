@@ -1,0 +1,211 @@
+//! Runs one history of the shop on a store of any profile and stops at the first thing that is not as it must be.
+//! Everything follows from the seed and the number of steps.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use holdfast_core::shop::user::CreateUser;
+use holdfast_core::time::Span;
+use holdfast_core::{Command, Context, Limits};
+use holdfast_engine::Answer;
+use holdfast_testkit::Profile;
+
+use super::call::{Call, Line, Reply};
+use super::look::View;
+use super::model::Model;
+use super::workload::{Plan, Workload};
+use crate::disk::{Disk, ORDER_CANCELLED, ORDER_PAID};
+use crate::report::Summary;
+use crate::{Finding, must};
+
+/// Which history to run. The same one is always the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct History {
+    pub profile: Profile,
+    pub seed: u64,
+    pub steps: u32,
+}
+
+impl History {
+    /// Each line of what happens is given to `tell`.
+    pub fn run(self, tell: &mut dyn FnMut(String)) -> Result<Summary, Finding> {
+        // A broken assertion inside core is a finding like any other.
+        let ended = catch_unwind(AssertUnwindSafe(|| self.run_steps(tell)));
+        ended.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            Err(Finding(format!("a rule was broken inside: {text}")))
+        })
+    }
+
+    fn run_steps(self, tell: &mut dyn FnMut(String)) -> Result<Summary, Finding> {
+        let mut workload = Workload::new(self.seed);
+        let mut run = Run::open(self.profile, &workload)?;
+        for _ in 0..self.steps {
+            let plan = workload.next(&run.model, run.disk.now());
+            tell(format!("{plan:?}"));
+            run.carry_out(plan, tell)?;
+            run.inspect()?;
+        }
+        run.disk.pass(Span::from_secs(3_600));
+        run.inspect()?;
+        run.disk.restart()?;
+        run.inspect()?;
+        run.disk.check_file()?;
+        Ok(run.summary)
+    }
+}
+
+/// A history on its way.
+struct Run {
+    limits: Limits,
+    disk: Disk,
+    model: Model,
+    summary: Summary,
+}
+
+impl Run {
+    fn open(profile: Profile, workload: &Workload) -> Result<Self, Finding> {
+        let limits = workload.limits();
+        let disk = Disk::new(profile, limits.clone(), workload.starts_at())?;
+        let mut users = Vec::new();
+        for _ in 0..workload.users() {
+            users.push(done(&disk, CreateUser { name: "somebody".into(), currency: None })?.id);
+        }
+        let options = done(&disk, workload.product())?.options.iter().map(|view| view.option.id).collect();
+        for coupon in workload.coupons() {
+            done(&disk, coupon.clone())?;
+        }
+        Ok(Self { limits, disk, model: workload.opening(users, options), summary: Summary::default() })
+    }
+
+    fn carry_out(&mut self, plan: Plan, tell: &mut dyn FnMut(String)) -> Result<(), Finding> {
+        match plan {
+            Plan::Batch(calls) => self.run_batch(&calls, tell),
+            Plan::Pass(span) => {
+                self.summary.count("time passes");
+                self.disk.pass(span);
+                Ok(())
+            }
+            Plan::Tidy => {
+                self.summary.count("tidied");
+                self.disk.tidy()
+            }
+            Plan::Restart => {
+                self.summary.count("restarted");
+                self.disk.restart()
+            }
+        }
+    }
+
+    /// A batch is as good as its calls done one after another, but nobody says in which order: the model must find one that
+    /// gives every answer that was heard and ends in the state that was found.
+    fn run_batch(&mut self, calls: &[Call], tell: &mut dyn FnMut(String)) -> Result<(), Finding> {
+        let waiting = self.disk.run_batch(|batch| calls.iter().map(|call| call.join(batch)).collect::<Vec<_>>());
+        let mut heard = Vec::new();
+        for (call, answer) in calls.iter().zip(waiting) {
+            let reply = answer().map_err(|refused| Finding(format!("{call:?}: {refused}")))?;
+            tell(format!("  → {reply:?}"));
+            self.summary.count(&name(&reply));
+            heard.push(reply);
+        }
+        let explained = self.explain(&self.model, calls, &heard, &mut vec![false; calls.len()])?;
+        self.model =
+            explained.ok_or_else(|| Finding("no order of these calls explains what was heard and found".into()))?;
+        Ok(())
+    }
+
+    fn explain(
+        &self,
+        model: &Model,
+        calls: &[Call],
+        heard: &[Reply],
+        done: &mut [bool],
+    ) -> Result<Option<Model>, Finding> {
+        if done.iter().all(|done| *done) {
+            let is_found = self.look(model)? == View::expected(model, self.disk.now());
+            return Ok(is_found.then(|| model.clone()));
+        }
+        for index in 0..calls.len() {
+            if done[index] {
+                continue;
+            }
+            let mut next = model.clone();
+            let expected = next.apply(&calls[index], &heard[index], self.disk.now());
+            if expected != heard[index] && !differ_in_what_is_left(&expected, &heard[index], calls) {
+                continue;
+            }
+            done[index] = true;
+            if let Some(end) = self.explain(&next, calls, heard, done)? {
+                return Ok(Some(end));
+            }
+            done[index] = false;
+        }
+        Ok(None)
+    }
+
+    fn look(&self, model: &Model) -> Result<View, Finding> {
+        View::of(&self.disk, &Context { now: self.disk.now(), limits: &self.limits }, model)
+    }
+
+    /// After every step: the store is as the model says, nothing is lost or made, and every change of an order was told once.
+    fn inspect(&self) -> Result<(), Finding> {
+        let (seen, expected) = (self.look(&self.model)?, View::expected(&self.model, self.disk.now()));
+        must(seen == expected, || format!("the store is not as it must be:\n{seen:?}\nexpected:\n{expected:?}"))?;
+        seen.inspect(&self.model)?;
+        let findings = self.disk.audit()?;
+        must(findings.is_empty(), || format!("the audit says: {}", findings.join("; ")))?;
+        let mut told: BTreeMap<(String, String), usize> = BTreeMap::new();
+        for record in self.disk.outbox()? {
+            *told.entry((record.event_type, record.data)).or_default() += 1;
+        }
+        let mut owed = BTreeMap::new();
+        for (id, order) in &self.model.orders {
+            owed.insert((ORDER_PAID.to_owned(), id.to_string()), 1);
+            if order.is_cancelled {
+                owed.insert((ORDER_CANCELLED.to_owned(), id.to_string()), 1);
+            }
+        }
+        // Events older than a day are cleared away.
+        let is_owed = told.iter().all(|(event, times)| owed.get(event) == Some(times));
+        must(is_owed && told.len() <= owed.len(), || format!("told {told:?}, owed {owed:?}"))
+    }
+}
+
+/// Where live rows lie in a store of their own, less stock binds everybody a moment before it is recorded. So who reserves at the
+/// same time may be told that less is left than there was, although they still got the old price.
+fn differ_in_what_is_left(expected: &Reply, heard: &Reply, calls: &[Call]) -> bool {
+    let is_changed = |line: &Line| {
+        calls
+            .iter()
+            .any(|call| matches!(call, Call::Change(change) if change.id == line.option && change.stock.is_some()))
+    };
+    match (expected, heard) {
+        (Reply::Reserved(lines, expected), Reply::Reserved(reserved, heard)) if lines == reserved => {
+            let left = lines.iter().zip(expected.iter().zip(heard));
+            left.into_iter()
+                .all(|(line, (expected, heard))| expected == heard || (heard < expected && is_changed(line)))
+        }
+        _ => false,
+    }
+}
+
+/// Runs a command that must succeed.
+fn done<C: Command>(disk: &Disk, command: C) -> Result<C::Outcome, Finding> {
+    let mut pending = disk.run_batch(|batch| batch.add(command, None));
+    match pending.try_recv() {
+        Ok(Ok(Answer::Fresh(outcome))) => Ok(outcome),
+        Ok(Err(refused)) => Err(Finding(format!("{}: {refused}", C::NAME))),
+        Ok(Ok(_)) | Err(_) => Err(Finding(format!("{}: no answer", C::NAME))),
+    }
+}
+
+/// What a reply is counted as.
+fn name(reply: &Reply) -> String {
+    let text = match reply {
+        Reply::Rejected(rejection) => crate::report::rejection_name(rejection),
+        other => format!("{other:?}"),
+    };
+    let name = text.split(|char: char| !char.is_alphanumeric()).next().unwrap_or_default().to_owned();
+    if matches!(reply, Reply::Rejected(_)) { format!("rejected: {name}") } else { name }
+}

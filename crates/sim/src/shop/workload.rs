@@ -1,0 +1,188 @@
+//! Plans what happens next: few users, few goods, little money, so that everything gets in everything's way. It looks at the
+//! model to find what is worth doing, and never at the store. The same seed plans the same history.
+
+use std::collections::BTreeMap;
+
+use holdfast_core::actor::Actor;
+use holdfast_core::id::UserId;
+use holdfast_core::shop::cart::PutCartItem;
+use holdfast_core::shop::coupon::{CreateCoupon, IssueCoupon};
+use holdfast_core::shop::order::CancelOrder;
+use holdfast_core::shop::payment::PayOrder;
+use holdfast_core::shop::product::{CreateProduct, OptionDraft};
+use holdfast_core::shop::reservation::{ReleaseOrder, ReserveOrder};
+use holdfast_core::shop::stock::{ChangeOption, StockChange};
+use holdfast_core::shop::user::AddBalance;
+use holdfast_core::shop::{self, CouponCode, Discount, OrderId, ProductOptionId};
+use holdfast_core::time::Span;
+use holdfast_core::{Limits, Timestamp};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+
+use super::call::Call;
+use super::model::{Coupon, Goods, Model, User};
+
+/// What happens next.
+#[derive(Clone, Debug)]
+pub enum Plan {
+    Batch(Vec<Call>),
+    Pass(Span),
+    Tidy,
+    Restart,
+}
+
+#[derive(Debug)]
+pub struct Workload {
+    rng: StdRng,
+    hold_ttl: Span,
+    users: u64,
+    goods: Vec<OptionDraft>,
+    coupons: Vec<CreateCoupon>,
+}
+
+const CALLS_PER_BATCH_MAX: usize = 4;
+/// 2026-06-01, midnight. Time passes in whole seconds.
+const STARTS_AT_MILLIS: i64 = 1_780_272_000_000;
+
+impl Workload {
+    pub fn new(seed: u64) -> Self {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let hold_ttl = Span::from_secs(*[5, 600, 1_800].choose(&mut rng).expect("there are some"));
+        let users = rng.random_range(2..=4);
+        let goods = (0..rng.random_range(1..=4)).map(|number| OptionDraft {
+            option_code: format!("O-{number}"),
+            price: *[0, 100, 333, 1_000].choose(&mut rng).expect("there are some"),
+            stock_quantity: rng.random_range(0..=6),
+            is_active: rng.random_bool(0.95),
+        });
+        let goods = goods.collect();
+        let code = |name| CouponCode::parse("code", name).expect("a code");
+        let coupons = vec![
+            CreateCoupon { code: code("PART"), discount: Discount::Percent(33), max_uses: 1, valid_until: None },
+            CreateCoupon { code: code("SUM"), discount: Discount::Amount(500), max_uses: 2, valid_until: None },
+        ];
+        Self { rng, hold_ttl, users, goods, coupons }
+    }
+
+    pub fn starts_at(&self) -> Timestamp {
+        Timestamp::from_millis(STARTS_AT_MILLIS)
+    }
+
+    pub fn limits(&self) -> Limits {
+        Limits { shop: shop::Limits { hold_ttl: self.hold_ttl }, ..Limits::DEFAULT }
+    }
+
+    pub fn users(&self) -> u64 {
+        self.users
+    }
+
+    pub fn product(&self) -> CreateProduct {
+        CreateProduct { name: "원두".into(), currency: None, options: self.goods.clone() }
+    }
+
+    pub fn coupons(&self) -> &[CreateCoupon] {
+        &self.coupons
+    }
+
+    /// What is there before anything else happens.
+    pub fn opening(&self, users: Vec<UserId>, options: Vec<ProductOptionId>) -> Model {
+        let goods = |draft: &OptionDraft| Goods {
+            price: draft.price,
+            is_active: draft.is_active,
+            received: draft.stock_quantity,
+        };
+        let coupon = |it: &CreateCoupon| {
+            (it.code.clone(), Coupon { discount: it.discount, max: it.max_uses, given: BTreeMap::new() })
+        };
+        Model {
+            hold_ttl: self.hold_ttl,
+            users: users.into_iter().map(|id| (id, User::default())).collect(),
+            options: options.into_iter().zip(self.goods.iter().map(goods)).collect(),
+            coupons: self.coupons.iter().map(coupon).collect(),
+            orders: BTreeMap::new(),
+        }
+    }
+
+    pub fn next(&mut self, model: &Model, now: Timestamp) -> Plan {
+        match self.rng.random_range(0..100) {
+            0..80 => {
+                let calls = (0..self.rng.random_range(1..=CALLS_PER_BATCH_MAX)).map(|_| self.plan_call(model));
+                Plan::Batch(calls.collect())
+            }
+            80..93 => Plan::Pass(self.plan_span(model, now)),
+            93..96 => Plan::Tidy,
+            _ => Plan::Restart,
+        }
+    }
+
+    /// Mostly to moments at which something ends, and a second before and after them.
+    fn plan_span(&mut self, model: &Model, now: Timestamp) -> Span {
+        let ends = model.users.values().filter_map(|user| user.reservation.as_ref());
+        let ends = ends.flat_map(|it| [-1_000, 0, 1_000].map(|shift| it.ends_at.as_millis() + shift - now.as_millis()));
+        let ahead: Vec<i64> = ends.filter(|span| *span > 0).collect();
+        let day = Span::from_hours(24).as_millis();
+        match self.rng.random_range(0..10) {
+            0..6 => Span::from_millis(ahead.choose(&mut self.rng).copied().unwrap_or(1_000)),
+            6..9 => Span::from_secs(self.rng.random_range(1..100)),
+            _ => Span::from_millis(day + self.rng.random_range(-1..=2) * 1_000),
+        }
+    }
+
+    fn plan_call(&mut self, model: &Model) -> Call {
+        let (user, option) = (self.one_of(model.users.keys()), self.one_of(model.options.keys()));
+        // Mostly those to whom it matters.
+        let buyer = self.one_with(model, user, |user| !user.cart.is_empty());
+        let payer = self.one_with(model, user, |user| user.reservation.is_some());
+        match self.rng.random_range(0..100) {
+            0..10 => Call::Charge(AddBalance { user, amount: self.rng.random_range(1..=5_000) }),
+            10..32 => Call::Put(PutCartItem { user, option, quantity: self.rng.random_range(0..=3) }),
+            32..38 => Call::Issue(IssueCoupon { code: self.code(), user }),
+            38..60 => Call::Reserve(ReserveOrder {
+                random: self.rng.random(),
+                user: buyer,
+                replace: self.rng.random_bool(0.4),
+            }),
+            60..64 => Call::Release(ReleaseOrder { user }),
+            64..86 => {
+                let coupon = self.rng.random_bool(0.4).then(|| self.code());
+                let expected_amount = self.rng.random_bool(0.1).then(|| self.rng.random_range(0..=1_000));
+                Call::Pay(PayOrder { user: payer, coupon, expected_amount, reservation_ids: None })
+            }
+            86..94 => {
+                let ids: Vec<OrderId> = model.orders.keys().copied().collect();
+                let unknown = OrderId::new(1_000_000).expect("a number");
+                let id = ids.choose(&mut self.rng).copied().unwrap_or(unknown);
+                Call::Cancel(CancelOrder { id, actor: Actor::Admin })
+            }
+            _ => self.plan_change(option),
+        }
+    }
+
+    fn plan_change(&mut self, id: ProductOptionId) -> Call {
+        let stock = match self.rng.random_range(0..3) {
+            0 => None,
+            1 => Some(StockChange::Set(self.rng.random_range(0..=6))),
+            _ => Some(StockChange::Delta(self.rng.random_range(-3..=3))),
+        };
+        let price = self.rng.random_bool(0.3).then(|| self.rng.random_range(0..=1_000));
+        let is_active = self.rng.random_bool(0.3).then(|| self.rng.random_bool(0.8));
+        Call::Change(ChangeOption { id, price, is_active, stock })
+    }
+
+    fn one_with(&mut self, model: &Model, otherwise: UserId, is_meant: impl Fn(&User) -> bool) -> UserId {
+        let meant: Vec<UserId> = model.users.iter().filter(|(_, user)| is_meant(user)).map(|(id, _)| *id).collect();
+        let chosen = meant.choose(&mut self.rng).copied().filter(|_| self.rng.random_bool(0.8));
+        chosen.unwrap_or(otherwise)
+    }
+
+    fn one_of<'a, T: Copy + 'a>(&mut self, all: impl Iterator<Item = &'a T>) -> T {
+        let all: Vec<T> = all.copied().collect();
+        *all.choose(&mut self.rng).expect("there are some")
+    }
+
+    fn code(&mut self) -> CouponCode {
+        let name = *["PART", "SUM", "SUM", "NONE"].choose(&mut self.rng).expect("there are some");
+        CouponCode::parse("code", name).expect("a code")
+    }
+}
