@@ -19,6 +19,7 @@
 
 mod calendar;
 mod error;
+mod shop;
 mod stay;
 
 pub use calendar::{
@@ -26,6 +27,11 @@ pub use calendar::{
     SlotStatus,
 };
 pub use error::{Error, Problem};
+pub use shop::{
+    Account, Cart, CartItem, Coupon, DiscountType, InventoryReservation, InventoryReservationStatus, NewCoupon,
+    NewProduct, NewProductOption, Order, OrderItem, OrderReservation, OrderStatus, Payment, Product, ProductOption,
+    ProductOptionChange,
+};
 pub use stay::{
     Availability, BatchLine, Hold, HoldStatus, NewHold, NewRoomType, Night, Reservation, ReservationStatus, RoomType,
     RoomTypeChange,

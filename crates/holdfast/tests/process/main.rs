@@ -1,8 +1,10 @@
 //! The real process: starting, stopping, being killed, and what it leaves behind.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
+mod calendar;
 mod cluster;
 mod crash;
 mod running;
+mod shop;
 mod support;
 mod verify;

@@ -3,7 +3,7 @@
 use crate::support::{TestApp, day, fresh_key, with_app};
 
 /// A JSON object from members; `member` is taken out, and put back with `value` unless that is empty.
-fn with_member(members: &[(&str, String)], member: &str, value: &str) -> String {
+pub(crate) fn with_member(members: &[(&str, String)], member: &str, value: &str) -> String {
     let mut members: Vec<_> = members.iter().filter(|(name, _)| *name != member).cloned().collect();
     if !value.is_empty() {
         members.push((member, value.to_owned()));
@@ -13,7 +13,7 @@ fn with_member(members: &[(&str, String)], member: &str, value: &str) -> String 
 }
 
 /// `field` is the one that must be named; any will do if it is empty.
-async fn check(app: &TestApp, method: &str, path: &str, body: &str, field: &str) {
+pub(crate) async fn check(app: &TestApp, method: &str, path: &str, body: &str, field: &str) {
     let answer = app.send(method, path, &[("content-type", "application/json")], body).await;
     assert_eq!(answer.refusal(), (400, "INVALID_INPUT"), "{method} {path} {body}");
     let named = answer.json["field"].as_str().unwrap();

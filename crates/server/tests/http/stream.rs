@@ -44,7 +44,7 @@ impl Listening {
         }
     }
 
-    async fn next_types(&mut self, count: usize) -> Vec<String> {
+    pub(crate) async fn next_types(&mut self, count: usize) -> Vec<String> {
         let mut types = Vec::new();
         for _ in 0..count {
             types.push(self.next().await.1["type"].as_str().unwrap().to_owned());
