@@ -45,7 +45,7 @@ struct GenerateArgs {
     database_url: Option<String>,
     #[arg(long, value_name = "URL", help = "Redis beside it, if live holds are kept there (server.redis_url)")]
     redis_url: Option<String>,
-    /// The last day to make slots for [default: calendar.days_ahead from today].
+    /// The last day to make slots for; if left out, as many days ahead as the settings say.
     #[arg(long, value_name = "DATE")]
     until: Option<Date>,
 }

@@ -5,6 +5,7 @@ mod concert;
 
 use std::sync::Arc;
 
+use holdfast_core::calendar::Room;
 use holdfast_core::shop::coupon::CreateCoupon;
 use holdfast_core::shop::product::{CreateProduct, OptionDraft};
 use holdfast_core::shop::user::{AddBalance, CreateUser};
@@ -36,7 +37,8 @@ async fn is_empty(store: &dyn Store) -> Result<bool, Refused> {
     let rooms: Vec<RoomType> = store::list(store, List::of::<RoomType>(None, 1)).await?;
     let products: Vec<Product> = store::list(store, List::of::<Product>(None, 1)).await?;
     let users: Vec<UserAccount> = store::list(store, List::of::<UserAccount>(None, 1)).await?;
-    Ok(rooms.is_empty() && products.is_empty() && users.is_empty())
+    let by_the_hour: Vec<Room> = store::list(store, List::of::<Room>(None, 1)).await?;
+    Ok(rooms.is_empty() && products.is_empty() && users.is_empty() && by_the_hour.is_empty())
 }
 
 async fn fill_hotel(engine: &Engine) -> Result<(), Refused> {

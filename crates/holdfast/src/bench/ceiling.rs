@@ -96,7 +96,9 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
     let router = Router::new()
         .route("/v1/holds", post(hold))
         .route("/v1/room-types/{id}/availability", get(availability))
-        .route("/api/order/reserve", post(reserve));
+        .route("/api/order/reserve", post(reserve))
+        .route("/v1/rooms/{id}/availability", post(slots_asked))
+        .route("/v1/rooms/{id}/slots", get(day_of_slots));
     let listener = tokio::net::TcpListener::bind(args.listen).await?;
     println!("ready");
     Ok(axum::serve(listener, router).await?)
@@ -150,4 +152,63 @@ async fn availability() -> Json<Availability> {
         available: 998_199,
         nights: vec![night("2026-01-01"), night("2026-01-02")],
     })
+}
+
+#[derive(Deserialize)]
+struct AskedSlots {
+    date: String,
+    times: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SlotAvailability {
+    room_id: u64,
+    result: &'static str,
+    total_price: i64,
+    currency: &'static str,
+    slots: Vec<AskedSlot>,
+}
+
+#[derive(Serialize)]
+struct AskedSlot {
+    date: String,
+    time: String,
+    status: &'static str,
+    price: i64,
+}
+
+async fn slots_asked(Json(body): Json<AskedSlots>) -> Json<SlotAvailability> {
+    let slot = |time| AskedSlot { date: body.date.clone(), time, status: "AVAILABLE", price: 20_000 };
+    let slots = body.times.into_iter().map(slot).collect();
+    Json(SlotAvailability { room_id: 1, result: "AVAILABLE", total_price: 40_000, currency: "KRW", slots })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Slot {
+    date: &'static str,
+    time: &'static str,
+    minutes: u16,
+    status: &'static str,
+    base_price: i64,
+    final_price: i64,
+    currency: &'static str,
+    is_peak_time: bool,
+    is_holiday: bool,
+}
+
+async fn day_of_slots() -> Json<Vec<Slot>> {
+    let slot = |_| Slot {
+        date: "2026-01-01",
+        time: "09:00",
+        minutes: 60,
+        status: "AVAILABLE",
+        base_price: 20_000,
+        final_price: 20_000,
+        currency: "KRW",
+        is_peak_time: false,
+        is_holiday: false,
+    };
+    Json((0..20).map(slot).collect())
 }

@@ -1,5 +1,6 @@
 //! `holdfast bench`: how fast, beside an honest baseline measured in the same run.
 
+mod calendar;
 mod ceiling;
 mod child;
 mod holds;
@@ -32,6 +33,8 @@ enum What {
     Shop(shop::Args),
     /// Holds on PostgreSQL and Redis, beside a transaction and a script written by hand on the same servers.
     Stores(stores::Args),
+    /// Rooms by the hour: reading, booking and making slots, beside an empty handler, queries by hand and bare inserts.
+    Calendar(calendar::Args),
     /// The empty handler itself; started by the others.
     #[command(hide = true)]
     Ceiling(ceiling::Args),
@@ -59,6 +62,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         What::Stays(args) => runtime.block_on(stays::run(&args))?,
         What::Shop(args) => runtime.block_on(shop::run(&args))?,
         What::Stores(args) => runtime.block_on(stores::run(&args))?,
+        What::Calendar(args) => runtime.block_on(calendar::run(&args))?,
         What::Ceiling(args) => runtime.block_on(ceiling::run(&args))?,
     }
     Ok(ExitCode::SUCCESS)

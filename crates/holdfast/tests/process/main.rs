@@ -1,6 +1,7 @@
 //! The real process: starting, stopping, being killed, and what it leaves behind.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
+mod calendar;
 mod cluster;
 mod crash;
 mod running;

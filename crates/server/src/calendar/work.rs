@@ -10,34 +10,39 @@ use holdfast_core::calendar::hours::OperatingHours;
 use holdfast_core::calendar::rebuild::{RebuildSlots, SetOperatingHours};
 use holdfast_core::calendar::reprice::RepriceSlots;
 use holdfast_core::calendar::{Room, RoomId, RoomReservationId};
-use holdfast_engine::Refused;
+use holdfast_engine::{Answer, Refused};
 use jiff::civil::Date;
 
 use crate::app::App;
 use crate::problem::Problem;
 use crate::wire::calendar::room::GeneratedView;
 
-/// A caller waits so long for slots to be rebuilt or priced; what remains is done in the background, or asked for again.
+/// A caller waits so long for slots to be rebuilt; what remains is done in the background.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 /// Rooms looked at together.
 pub(super) const ROOMS_AT_ONCE: usize = 500;
 /// A command that is refused because others were first is tried so often.
-const TRIES_MAX: usize = 20;
+const TRIES_MAX: u32 = 20;
 
-/// Carries out one command of several. Others that are in the way are waited for: nobody is waiting for this one alone.
+/// Carries out one command of several.
+async fn run_once<C: Command>(app: &App, command: C) -> Result<C::Outcome, Refused> {
+    match app.engine().run(command, None).await? {
+        Answer::Fresh(outcome) => Ok(outcome),
+        Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+    }
+}
+
+/// The same, in the background: others that are in the way are waited for.
 pub(super) async fn run<C: Command + Clone>(app: &App, command: C) -> Result<C::Outcome, Refused> {
-    let mut tries = 0;
-    loop {
-        match app.engine().run(command.clone(), None).await {
-            Ok(holdfast_engine::Answer::Fresh(outcome)) => return Ok(outcome),
-            Ok(_) => unreachable!("nothing is kept without a key"),
-            Err(Refused::LockTimeout | Refused::Overloaded) if tries < TRIES_MAX && !app.is_stopping() => {
-                tries += 1;
-                tokio::time::sleep(Duration::from_millis(20) * tries as u32).await;
+    for tries in 1..TRIES_MAX {
+        match run_once(app, command.clone()).await {
+            Err(Refused::LockTimeout | Refused::Overloaded) if !app.is_stopping() => {
+                tokio::time::sleep(Duration::from_millis(20) * tries).await;
             }
-            Err(refused) => return Err(refused),
+            ended => return ended,
         }
     }
+    run_once(app, command).await
 }
 
 /// Sets hours and rebuilds slots; tells the hours, and which reservations are outside of them.
@@ -46,15 +51,12 @@ pub(super) async fn set_hours(
     command: SetOperatingHours,
 ) -> Result<(OperatingHours, BTreeSet<RoomReservationId>), Problem> {
     let (room, began) = (command.room, Instant::now());
-    let set = match app.engine().run(command, None).await? {
-        holdfast_engine::Answer::Fresh(set) => set,
-        _ => unreachable!("nothing is kept without a key"),
-    };
+    let set = run_once(app, command).await?;
     let mut affected: BTreeSet<_> = set.rebuilt.affected.into_iter().collect();
     let mut done = set.rebuilt.done;
-    // The job goes on with what is not done by then.
+    // The job goes on with what is not done by then: the hours are set, whatever gets into the way now.
     while !done && began.elapsed() < WAIT_MAX {
-        let rebuilt = run(app, RebuildSlots { room }).await?;
+        let Ok(rebuilt) = run_once(app, RebuildSlots { room }).await else { break };
         affected.extend(rebuilt.affected);
         done = rebuilt.done;
     }
@@ -65,7 +67,7 @@ pub(super) async fn set_hours(
 pub(super) async fn reprice(app: &App, room: RoomId, from: Date, to: Date) -> Result<u64, Problem> {
     let (mut next, mut changed) = (Some(from), 0);
     while let Some(from) = next {
-        let repriced = run(app, RepriceSlots { room, from, to }).await?;
+        let repriced = run_once(app, RepriceSlots { room, from, to }).await?;
         changed += u64::from(repriced.changed);
         next = repriced.next;
     }

@@ -46,6 +46,30 @@ async fn every_midnight_of_the_room_the_next_day_gets_its_slots_also_if_some_wer
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn several_servers_make_the_slots_of_a_day_once() {
+    with_profile(Profile::Cluster, &|_| {}, &async |app: &TestApp| {
+        let room = app.room().await;
+        let others = [app.another().await, app.another().await];
+        for days in 1..=3 {
+            app.pass(Span::from_hours(24));
+            soon("midnight", async || generated_until(app, room).await == day(60 + days)).await;
+        }
+        // Long enough for all of them to have looked.
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
+        let log = app.send("GET", &format!("/v1/rooms/{room}/generations"), &[], "").await;
+        let made: Vec<_> = log.json["items"].as_array().unwrap().iter().map(|entry| &entry["slotsCreated"]).collect();
+        assert_eq!(made, [&json!(180), &json!(3), &json!(3), &json!(3), &json!(3)]);
+        assert_eq!(app.admin().slots(room, TODAY, day(63)).await.unwrap().len(), 64 * 3);
+        for (other, engine) in others {
+            other.stop();
+            drop(other);
+            tokio::task::spawn_blocking(move || engine.join().unwrap()).await.unwrap();
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn old_slots_are_cleared_and_reservations_stay() {
     with_settings(
         |config| config.calendar.keep_days = 2,

@@ -121,6 +121,12 @@ impl TestApp {
         self.clock.advance(span);
     }
 
+    /// Another server beside this one, on the same rows, without HTTP; for those that can be several.
+    pub(crate) async fn another(&self) -> (App, std::thread::JoinHandle<()>) {
+        let store = self.place.open(self.clock.clone()).await;
+        App::start(&Config::defaults(), Parts { store, ids: IdMaker::seeded(2) }).await.unwrap()
+    }
+
     /// Where the rows lie, for tests that look at them.
     pub(crate) fn place(&self) -> &Place {
         &self.place

@@ -100,11 +100,12 @@ impl Sql {
         } else {
             format!("unnest({}) AS wanted ({keys}) JOIN {table} USING ({keys})", arrays(key, 1))
         };
-        let mut range = format!("({keys}) >= ({}) AND ({keys}) <= ({})", marks(key, 1), marks(key, key.len() + 1));
-        if let Some(at) = month_at(layout) {
-            // A range is of one room, so this says nothing new; but only so are months left alone that have no part in it.
-            range += &format!(" AND {name} >= ${} AND {name} <= ${}", at + 1, key.len() + at + 1, name = key[at].name);
-        }
+        // A range is of one room, so this says nothing new; but only so are months left alone that have no part in it.
+        let within_months = month_at(layout).map_or_else(String::new, |at| {
+            format!(" AND {name} >= ${} AND {name} <= ${}", at + 1, key.len() + at + 1, name = key[at].name)
+        });
+        let (first, last) = (marks(key, 1), marks(key, key.len() + 1));
+        let range = format!("({keys}) >= ({first}) AND ({keys}) <= ({last}){within_months}");
         let expected = "SELECT expect_rows(count(*), cardinality($1)) FROM written";
         let update = format!(
             "WITH written AS (UPDATE {table} AS old SET {}, version = old.version + 1

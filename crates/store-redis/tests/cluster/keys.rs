@@ -1,5 +1,10 @@
 //! What lies in Redis, for those who look: the documented names, each with a time to live.
 
+use holdfast_core::calendar::lock::LockSlots;
+use holdfast_core::calendar::rebuild::SetOperatingHours;
+use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
+use holdfast_core::calendar::{OpenHours, SlotStart, WallTime};
+use holdfast_core::id::UserId;
 use holdfast_testkit::Place;
 use redis::Commands as _;
 
@@ -47,4 +52,38 @@ async fn pointers_to_a_hold_that_is_gone_are_written_over() {
     let gone: i64 = redis.del(format!("{prefix}hold:{}", hold.id)).unwrap();
     assert_eq!(gone, 1);
     server.place(5, room_type).await.unwrap();
+}
+
+/// Each slot has keys of its own, because each ends at its own time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_on_slots_lies_under_names_of_its_own_and_each_has_a_time_to_live() {
+    let cluster = Cluster::new();
+    let server = cluster.server().await;
+    let draft = RoomDraft {
+        name: Some("room".into()),
+        slot_minutes: Some(60),
+        base_price: Some(1_000),
+        ..RoomDraft::default()
+    };
+    let room = server.run(CreateRoom(draft)).await.unwrap().id;
+    let time = |text| WallTime::parse_end(text).unwrap();
+    let open = vec![OpenHours { from: time("09:00"), to: time("12:00") }];
+    let hours = SetOperatingHours { room, weekly: std::array::from_fn(|_| open.clone()), exceptions: Vec::new() };
+    server.run(hours).await.unwrap();
+    let slots = vec![SlotStart::new(tomorrow(), time("09:00")).unwrap()];
+    let lock = LockSlots { random: [5; 10], room, user: UserId::new(5).unwrap(), slots, ttl: None };
+    let lock = server.run(lock).await.unwrap();
+
+    let (mut redis, prefix) = look_into(&cluster);
+    let slot = format!("{room}:{}:09:00", tomorrow());
+    let day = 24 * 3_600;
+    for (name, seconds) in [
+        (format!("lock:{}", lock.id), 300 + day),
+        (format!("locks:{slot}"), 300),
+        (format!("lock-count:{slot}"), 300),
+        ("hold-count:user:room:5".to_owned(), 300),
+    ] {
+        let ttl: i64 = redis.ttl(format!("{prefix}{name}")).unwrap();
+        assert!((seconds - 5..=seconds + 35).contains(&ttl), "{name}: {ttl} s, expected {seconds} s");
+    }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_core::actor::Actor;
+use holdfast_core::calendar::confirm::SettleLock;
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::shop::payment::SettleOrder;
 use holdfast_core::stay::availability::{NightAvailability, availability};
@@ -115,7 +116,8 @@ impl Server {
         match one.kind {
             Kind::Stay => self.run(SettleHold { of, record }).await,
             Kind::Shop => self.run(SettleOrder { of, record }).await,
-            Kind::Room | Kind::Ticket => unreachable!("these tests leave no {:?} unfinished", one.kind),
+            Kind::Room => self.run(SettleLock { of, record }).await,
+            Kind::Ticket => self.run(SettleSeatHold { of, record }).await,
         }
     }
 

@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use anyhow::bail;
 
-use self::databases::Database;
+pub(crate) use self::databases::{Database, Databases};
+pub(crate) use self::postgres::Postgres;
 use self::servers::Servers;
 use self::table::{Contender, Phase, Results, Work};
 use super::load::Measured;

@@ -219,7 +219,7 @@ impl OpenHoursBody {
         times(field, &self.from, &self.to).map(|(from, to)| OpenHours { from, to })
     }
 
-    fn new(hours: &OpenHours) -> Self {
+    fn new(hours: OpenHours) -> Self {
         Self { from: hours.from.to_string(), to: hours.to.to_string() }
     }
 }
@@ -255,7 +255,7 @@ pub struct HoursView {
 
 impl HoursView {
     pub fn new(room: RoomId, hours: &OperatingHours) -> Self {
-        let list = |hours: &[OpenHours]| hours.iter().map(OpenHoursBody::new).collect();
+        let list = |hours: &[OpenHours]| hours.iter().copied().map(OpenHoursBody::new).collect();
         let exception = |it: &Exception| ExceptionBody { date: it.date.to_string(), hours: list(&it.hours) };
         Self {
             room_id: room.get(),

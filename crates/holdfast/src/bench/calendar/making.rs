@@ -1,0 +1,203 @@
+//! Making many slots beside a bare bulk insert of the same rows, what they take on disk, and whether reading and locking cost
+//! more then.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::SinkExt as _;
+use hdrhistogram::Histogram;
+use holdfast_core::calendar::availability::availability;
+use holdfast_core::calendar::lock::LockSlots;
+use holdfast_core::calendar::{RoomId, SlotStart, WallTime};
+use holdfast_core::id::UserId;
+use holdfast_engine::{Engine, NoSink, Store, SystemClock};
+use holdfast_store_postgres::{PostgresOptions, PostgresStore};
+use holdfast_store_sqlite::{OpenOptions, SqliteStore};
+use jiff::civil::Date;
+use tokio::task::JoinSet;
+
+use super::requests::{DAYS, HOURS, today};
+use super::rooms::{self, DAYS_AHEAD, Days};
+use super::{Args, Report};
+use crate::bench::stores::{Database, Databases};
+
+const SLOTS_PER_ROOM: u64 = 1_200;
+/// What large is compared with.
+const FEW_ROOMS: u64 = 10;
+const BARE_TABLE: &str = "CREATE TABLE bare (room_id INTEGER NOT NULL, slot_date TEXT NOT NULL, slot_time INTEGER NOT NULL,
+    minutes INTEGER NOT NULL, status TEXT NOT NULL, reservation_id INTEGER, base_price INTEGER NOT NULL,
+    final_price INTEGER NOT NULL, is_peak_time INTEGER NOT NULL, is_holiday INTEGER NOT NULL, outside_hours INTEGER NOT NULL,
+    PRIMARY KEY (room_id, slot_date, slot_time)) STRICT, WITHOUT ROWID";
+
+pub(super) async fn on_sqlite(args: &Args, report: &mut Report) -> anyhow::Result<()> {
+    let rooms = args.slots.div_ceil(SLOTS_PER_ROOM);
+    let data = tempfile::tempdir()?;
+    let path = data.path().join("bare.db");
+    let bare = tokio::task::spawn_blocking(move || bare_sqlite(&path, rooms)).await??;
+    let few_in = tempfile::tempdir()?;
+    let few: Arc<dyn Store> = Arc::new(SqliteStore::open(OpenOptions::new(few_in.path()), Arc::new(SystemClock))?);
+    rooms::make(few.clone(), FEW_ROOMS, Days::All).await?;
+    let ours = OpenOptions::new(data.path());
+    let many: Arc<dyn Store> = Arc::new(SqliteStore::open(ours, Arc::new(SystemClock))?);
+    let took = rooms::make(many.clone(), rooms, Days::All).await?;
+    let disk = std::fs::metadata(data.path().join("holdfast.db"))?.len();
+    made(report, "SQLite", rooms, bare, took, disk)?;
+    compare(args, report, "SQLite", few, many, rooms).await
+}
+
+pub(super) async fn on_postgres(args: &Args, databases: &Databases, report: &mut Report) -> anyhow::Result<()> {
+    let rooms = args.slots.div_ceil(SLOTS_PER_ROOM);
+    let (few, many) = (databases.create("few").await?, databases.create("many").await?);
+    let few: Arc<dyn Store> = Arc::new(PostgresStore::open(PostgresOptions::new(&few.url)).await?);
+    rooms::make(few.clone(), FEW_ROOMS, Days::All).await?;
+    let store: Arc<dyn Store> = Arc::new(PostgresStore::open(PostgresOptions::new(&many.url)).await?);
+    let bare = bare_postgres(&many, rooms).await?;
+    let took = rooms::make(store.clone(), rooms, Days::All).await?;
+    let size = "SELECT sum(pg_total_relation_size(inhrelid))::bigint FROM pg_inherits WHERE inhparent = 'time_slots'::regclass";
+    let disk: i64 = many.connect().await?.query_one(size, &[]).await?.get(0);
+    made(report, "PostgreSQL", rooms, bare, took, disk as u64)?;
+    compare(args, report, "PostgreSQL", few, store, rooms).await
+}
+
+fn made(report: &mut Report, name: &str, rooms: u64, bare: Duration, ours: Duration, disk: u64) -> anyhow::Result<()> {
+    // Tomorrow was made with the rooms.
+    let (all, ours_made) = (rooms * SLOTS_PER_ROOM, rooms * (SLOTS_PER_ROOM - HOURS));
+    let per_second = |slots: u64, took: Duration| slots as f64 / took.as_secs_f64();
+    let none = Histogram::new(3)?;
+    report.add(&format!("{name}: bare bulk insert"), "slots", per_second(all, bare), &none, None);
+    let against = Some(("bare", per_second(all, bare)));
+    let line = report.add(&format!("{name}: {all} slots made"), "slots", per_second(ours_made, ours), &none, against);
+    line.target = Some(0.5);
+    println!("{name}: {all} slots take {} MiB on disk, {} bytes each", disk >> 20, disk / all);
+    Ok(())
+}
+
+/// Reading and locking with few slots and with many.
+async fn compare(
+    args: &Args,
+    report: &mut Report,
+    name: &str,
+    few: Arc<dyn Store>,
+    many: Arc<dyn Store>,
+    rooms: u64,
+) -> anyhow::Result<()> {
+    let none = Histogram::new(3)?;
+    let mut rates = Vec::new();
+    for (store, rooms) in [(few, FEW_ROOMS), (many, rooms)] {
+        let (engine, thread) = Engine::start(store, Arc::new(NoSink), rooms::settings(DAYS_AHEAD))?;
+        let asks = rate(args.time, |turn| ask(engine.clone(), turn, rooms)).await?;
+        let locks = rate(args.time, |turn| lock(engine.clone(), turn, rooms)).await?;
+        drop(engine);
+        tokio::task::spawn_blocking(move || thread.join()).await.ok();
+        rates.push((rooms * SLOTS_PER_ROOM, asks, locks));
+    }
+    for (what, of) in [("availability", 0), ("lock", 1)] {
+        let value = |(_, asks, locks): &(u64, f64, f64)| if of == 0 { *asks } else { *locks };
+        let (small, large) = (value(&rates[0]), value(&rates[1]));
+        report.add(&format!("{name}: {what} of {} slots", rates[0].0), "req", small, &none, None);
+        let line =
+            report.add(&format!("{name}: {what} of {} slots", rates[1].0), "req", large, &none, Some(("few", small)));
+        line.target = Some(0.8);
+    }
+    Ok(())
+}
+
+/// How often something can be done in a second by 32 at once.
+async fn rate<F: Future<Output = anyhow::Result<()>> + Send + 'static>(
+    time: Duration,
+    work: impl Fn(u64) -> F,
+) -> anyhow::Result<f64> {
+    let (turn, began) = (AtomicU64::new(0), Instant::now());
+    let mut working = JoinSet::new();
+    while began.elapsed() < time {
+        while working.len() < 32 {
+            working.spawn(work(turn.fetch_add(1, Ordering::Relaxed)));
+        }
+        working.join_next().await.transpose()?.transpose()?;
+    }
+    let done = turn.load(Ordering::Relaxed) - working.len() as u64;
+    Ok(done as f64 / began.elapsed().as_secs_f64())
+}
+
+/// Any room, any day, any hour: scattered, so that nothing lies where the last one lay.
+fn scattered(turn: u64, rooms: u64) -> (RoomId, SlotStart) {
+    let number = turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+    let day: Date = today().saturating_add(jiff::Span::new().days((1 + (number / rooms) % DAYS) as i64));
+    let hour = (number / rooms / DAYS) % HOURS;
+    let time = WallTime::from_minutes(hour as u16 * 60).expect("an hour");
+    (RoomId::new(1 + number % rooms).expect("a number"), SlotStart::new(day, time).expect("a day to come"))
+}
+
+async fn ask(engine: Engine, turn: u64, rooms: u64) -> anyhow::Result<()> {
+    let (room, start) = scattered(turn, rooms);
+    engine.query(|rows, at| availability(rows, at, room, None, &[start])).await?;
+    Ok(())
+}
+
+/// Whether it is free or not: both are an answer.
+async fn lock(engine: Engine, turn: u64, rooms: u64) -> anyhow::Result<()> {
+    let (room, start) = scattered(turn, rooms);
+    let mut random = [0; 10];
+    random[..8].copy_from_slice(&turn.to_le_bytes());
+    let user = UserId::new(turn + 1).expect("a number");
+    let command = LockSlots { random, room, user, slots: vec![start], ttl: None };
+    match engine.run(command, None).await {
+        Ok(_) | Err(holdfast_engine::Refused::Rejected(_)) => Ok(()),
+        Err(refused) => Err(refused.into()),
+    }
+}
+
+fn days() -> Vec<Date> {
+    let from = today();
+    (0..=i64::from(DAYS_AHEAD)).map(|days| from.saturating_add(jiff::Span::new().days(days))).collect()
+}
+
+/// One prepared statement, a hundred thousand rows to a transaction.
+fn bare_sqlite(path: &Path, rooms: u64) -> anyhow::Result<Duration> {
+    let mut connection = rusqlite::Connection::open(path)?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.execute_batch(BARE_TABLE)?;
+    let days: Vec<String> = days().iter().map(Date::to_string).collect();
+    let numbers: Vec<u64> = (1..=rooms).collect();
+    let began = Instant::now();
+    for some in numbers.chunks(84) {
+        let transaction = connection.transaction()?;
+        let mut insert = transaction
+            .prepare_cached("INSERT INTO bare VALUES (?1, ?2, ?3, 60, 'AVAILABLE', NULL, 20000, 20000, 0, 0, 0)")?;
+        for room in some {
+            for day in &days {
+                for hour in 0..HOURS {
+                    insert.execute((room, day, hour * 60))?;
+                }
+            }
+        }
+        drop(insert);
+        transaction.commit()?;
+    }
+    Ok(began.elapsed())
+}
+
+/// One COPY of all rows, into a table with the same columns, checks and key.
+async fn bare_postgres(database: &Database, rooms: u64) -> anyhow::Result<Duration> {
+    let client = database.connect().await?;
+    client.batch_execute("CREATE TABLE bare (LIKE time_slots INCLUDING ALL)").await?;
+    let days = days();
+    let began = Instant::now();
+    let copy = client.copy_in::<_, std::io::Cursor<Vec<u8>>>("COPY bare FROM STDIN").await?;
+    let mut copy = Box::pin(copy);
+    for room in 1..=rooms {
+        let mut lines = String::new();
+        for day in &days {
+            for hour in 0..HOURS {
+                writeln!(lines, "{room}\t{day}\t{}\t60\tAVAILABLE\t\\N\t20000\t20000\tf\tf\tf\t0", hour * 60)?;
+            }
+        }
+        copy.send(std::io::Cursor::new(lines.into_bytes())).await?;
+    }
+    copy.as_mut().finish().await?;
+    Ok(began.elapsed())
+}

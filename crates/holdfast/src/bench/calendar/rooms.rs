@@ -1,0 +1,77 @@
+//! Rooms with twenty slots a day, made in a store without a server.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use holdfast_core::Command;
+use holdfast_core::Limits;
+use holdfast_core::calendar::rebuild::SetOperatingHours;
+use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
+use holdfast_core::calendar::{OpenHours, WallTime};
+use holdfast_engine::{Answer, Engine, EngineSettings, NoSink, Store};
+use tokio::task::JoinSet;
+
+use super::requests;
+
+/// Days made by `make`; with today, sixty.
+pub(super) const DAYS_AHEAD: u32 = 59;
+
+/// Which days get slots at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Days {
+    All,
+    /// Tomorrow only; the others are left to be made.
+    First,
+}
+
+pub(super) fn settings(days_ahead: u32) -> EngineSettings {
+    let mut limits = Limits::DEFAULT;
+    limits.calendar.days_ahead = days_ahead;
+    EngineSettings { lock_wait: Duration::from_secs(1), queue_max: 100_000, limits }
+}
+
+/// Makes the rooms 1 to `count`, and slots. Tells how long the making of slots took, if all are made.
+pub(super) async fn make(store: Arc<dyn Store>, count: u64, days: Days) -> anyhow::Result<Duration> {
+    let (engine, thread) = Engine::start(store.clone(), Arc::new(NoSink), settings(1))?;
+    let mut working = JoinSet::new();
+    for _ in 0..count {
+        working.spawn(make_room(engine.clone()));
+        if working.len() >= 8 {
+            working.join_next().await.transpose()?.transpose()?;
+        }
+    }
+    while let Some(made) = working.join_next().await {
+        made??;
+    }
+    drop(engine);
+    tokio::task::spawn_blocking(move || thread.join()).await.ok();
+    if days == Days::First {
+        return Ok(Duration::ZERO);
+    }
+    let began = Instant::now();
+    let until = requests::today().saturating_add(jiff::Span::new().days(DAYS_AHEAD));
+    crate::calendar::fill(store, settings(DAYS_AHEAD), Some(until)).await?;
+    Ok(began.elapsed())
+}
+
+async fn make_room(engine: Engine) -> anyhow::Result<()> {
+    let draft = RoomDraft {
+        name: Some("room".into()),
+        slot_minutes: Some(60),
+        base_price: Some(20_000),
+        ..RoomDraft::default()
+    };
+    let room = run(&engine, CreateRoom(draft)).await?.id;
+    let time = |text| WallTime::parse_end(text).expect("a time");
+    let open = vec![OpenHours { from: time("00:00"), to: time("20:00") }];
+    let hours = SetOperatingHours { room, weekly: std::array::from_fn(|_| open.clone()), exceptions: Vec::new() };
+    run(&engine, hours).await?;
+    Ok(())
+}
+
+async fn run<C: Command>(engine: &Engine, command: C) -> anyhow::Result<C::Outcome> {
+    match engine.run(command, None).await? {
+        Answer::Fresh(outcome) => Ok(outcome),
+        Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+    }
+}

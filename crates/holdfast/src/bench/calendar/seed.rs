@@ -1,0 +1,143 @@
+//! A baseline: slots with their lock in the row, read with one SELECT, locked and confirmed with one UPDATE each, with the
+//! indexes such a table is given.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use hdrhistogram::Histogram;
+use tokio_postgres::{Client, Statement};
+
+use super::requests::{HOURS, Place, place};
+use crate::bench::load::{self, Measured};
+use crate::bench::stores::{Database, Databases};
+
+const CONNECTIONS: usize = 16;
+
+const SCHEMA: &str = "
+    CREATE TABLE time_slots (
+        id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        room_id        bigint NOT NULL,
+        slot_date      date NOT NULL,
+        slot_time      time NOT NULL,
+        status         text NOT NULL DEFAULT 'AVAILABLE',
+        reservation_id bigint,
+        locked_by      text,
+        locked_until   timestamptz,
+        base_price     bigint NOT NULL,
+        final_price    bigint NOT NULL,
+        is_peak_time   boolean NOT NULL DEFAULT false,
+        is_holiday     boolean NOT NULL DEFAULT false,
+        created_at     timestamptz NOT NULL DEFAULT now(),
+        updated_at     timestamptz NOT NULL DEFAULT now(),
+        CONSTRAINT uk_room_datetime UNIQUE (room_id, slot_date, slot_time)
+    );
+    CREATE INDEX idx_status_lookup ON time_slots (room_id, slot_date, status);
+    CREATE INDEX idx_availability ON time_slots (status, slot_date, room_id);
+    CREATE INDEX idx_lock_expiry ON time_slots (locked_until, status);
+    CREATE INDEX idx_locked_by ON time_slots (locked_by);";
+const FILL: &str = "INSERT INTO time_slots (room_id, slot_date, slot_time, base_price, final_price)
+    SELECT room, current_date + day, make_time(hour, 0, 0), 20000, 20000
+    FROM generate_series(1, $1::bigint) room, generate_series(0, 61) day, generate_series(0, 19) hour";
+const FIND: &str = "SELECT * FROM time_slots
+    WHERE room_id = $1 AND slot_date = $2::text::date AND slot_time = ANY ($3::text[]::time[]) ORDER BY slot_time";
+const LOCK: &str = "UPDATE time_slots SET status = 'LOCKED', locked_by = $4, locked_until = now() + interval '5 minutes',
+        updated_at = now()
+    WHERE room_id = $1 AND slot_date = $2::text::date AND slot_time = ANY ($3::text[]::time[]) AND status = 'AVAILABLE'";
+const CONFIRM: &str = "UPDATE time_slots SET status = 'RESERVED', reservation_id = $2, updated_at = now()
+    WHERE locked_by = $1 AND status = 'LOCKED'";
+
+pub(super) async fn create(databases: &Databases, rooms: u64) -> anyhow::Result<Database> {
+    let database = databases.create("by_hand").await?;
+    let client = database.connect().await?;
+    client.batch_execute(SCHEMA).await?;
+    client.execute(FILL, &[&(rooms as i64)]).await?;
+    client.batch_execute("VACUUM ANALYZE time_slots").await?;
+    Ok(database)
+}
+
+pub(super) async fn measure_ask(database: &Database, time: Duration) -> anyhow::Result<Measured> {
+    let mut clients = Vec::new();
+    for index in 0..CONNECTIONS {
+        clients.push(Asking(Hand::connect(database, index as u64 * 7_919).await?));
+    }
+    load::measure("by hand: SELECT of two slots", time, clients).await
+}
+
+pub(super) async fn measure_book(database: &Database, time: Duration) -> anyhow::Result<Measured> {
+    let people: Arc<AtomicU64> = Arc::default();
+    let mut clients = Vec::new();
+    for _ in 0..CONNECTIONS {
+        clients.push(Booking { hand: Hand::connect(database, 0).await?, people: people.clone() });
+    }
+    load::measure("by hand: lock, then confirm", time, clients).await
+}
+
+struct Hand {
+    client: Client,
+    find: Statement,
+    lock: Statement,
+    confirm: Statement,
+    turn: u64,
+    latency: Histogram<u64>,
+}
+
+impl Hand {
+    async fn connect(database: &Database, turn: u64) -> anyhow::Result<Self> {
+        let client = database.connect().await?;
+        let (find, lock) = (client.prepare(FIND).await?, client.prepare(LOCK).await?);
+        let confirm = client.prepare(CONFIRM).await?;
+        Ok(Self { client, find, lock, confirm, turn, latency: Histogram::new(3)? })
+    }
+
+    fn took(&mut self, began: Instant) -> anyhow::Result<()> {
+        Ok(self.latency.record(began.elapsed().as_micros() as u64)?)
+    }
+}
+
+struct Asking(Hand);
+
+impl load::Client for Asking {
+    async fn round(&mut self) -> anyhow::Result<()> {
+        let hand = &mut self.0;
+        hand.turn += 1;
+        let Place { room, day, .. } = place(hand.turn);
+        let hour = hand.turn % (HOURS - 1);
+        let times = vec![format!("{hour:02}:00"), format!("{:02}:00", hour + 1)];
+        let began = Instant::now();
+        let rows = hand.client.query(&hand.find, &[&(room as i64), &day.to_string(), &times]).await?;
+        ensure!(rows.len() == 2, "{} slots instead of two", rows.len());
+        hand.took(began)
+    }
+
+    fn latency(&mut self) -> &mut Histogram<u64> {
+        &mut self.0.latency
+    }
+}
+
+struct Booking {
+    hand: Hand,
+    people: Arc<AtomicU64>,
+}
+
+impl load::Client for Booking {
+    async fn round(&mut self) -> anyhow::Result<()> {
+        let person = self.people.fetch_add(1, Ordering::Relaxed);
+        let Place { room, day, hour } = place(person);
+        let (times, lock) = (vec![format!("{hour:02}:00")], format!("lock-{person}"));
+        let hand = &mut self.hand;
+        let began = Instant::now();
+        let locked = hand.client.execute(&hand.lock, &[&(room as i64), &day.to_string(), &times, &lock]).await?;
+        ensure!(locked == 1, "a slot was not locked");
+        hand.took(began)?;
+        let began = Instant::now();
+        let confirmed = hand.client.execute(&hand.confirm, &[&lock, &(person as i64)]).await?;
+        ensure!(confirmed == 1, "a lock was not confirmed");
+        hand.took(began)
+    }
+
+    fn latency(&mut self) -> &mut Histogram<u64> {
+        &mut self.hand.latency
+    }
+}
