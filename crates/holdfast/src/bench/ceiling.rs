@@ -63,8 +63,10 @@ struct Availability {
 }
 
 pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
-    let router =
-        Router::new().route("/v1/holds", post(hold)).route("/v1/room-types/{id}/availability", get(availability));
+    let router = Router::new()
+        .route("/v1/holds", post(hold))
+        .route("/v1/room-types/{id}/availability", get(availability))
+        .route("/v1/events/{id}/queue", get(place));
     let listener = tokio::net::TcpListener::bind(args.listen).await?;
     println!("ready");
     Ok(axum::serve(listener, router).await?)
@@ -85,6 +87,29 @@ async fn hold(Json(body): Json<NewHold>) -> (StatusCode, Json<Answer>) {
         currency: "KRW",
     };
     (StatusCode::CREATED, Json(answer))
+}
+
+/// The members of our own answer to a poll.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Place {
+    status: &'static str,
+    rank: u64,
+    ahead_count: u64,
+    estimated_wait_seconds: u64,
+    poll_after_ms: u64,
+    remaining_seats: u32,
+}
+
+async fn place() -> Json<Place> {
+    Json(Place {
+        status: "waiting",
+        rank: 123_456,
+        ahead_count: 123_456,
+        estimated_wait_seconds: 600,
+        poll_after_ms: 30_000,
+        remaining_seats: 10_000,
+    })
 }
 
 async fn availability() -> Json<Availability> {

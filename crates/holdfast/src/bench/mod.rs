@@ -8,6 +8,7 @@ mod load;
 mod report;
 mod stays;
 mod stores;
+mod tickets;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,6 +29,8 @@ enum What {
     Stays(StaysArgs),
     /// Holds on PostgreSQL and Redis, beside a transaction and a script written by hand on the same servers.
     Stores(stores::Args),
+    /// A sale of tickets in full, and polling the waiting room, beside an empty handler and raw Redis.
+    Tickets(tickets::Args),
     /// The empty handler itself; started by the others.
     #[command(hide = true)]
     Ceiling(ceiling::Args),
@@ -54,6 +57,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.what {
         What::Stays(args) => runtime.block_on(stays::run(&args))?,
         What::Stores(args) => runtime.block_on(stores::run(&args))?,
+        What::Tickets(args) => runtime.block_on(tickets::run(&args))?,
         What::Ceiling(args) => runtime.block_on(ceiling::run(&args))?,
     }
     Ok(ExitCode::SUCCESS)

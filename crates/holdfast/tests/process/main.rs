@@ -5,4 +5,5 @@ mod cluster;
 mod crash;
 mod running;
 mod support;
+mod tickets;
 mod verify;

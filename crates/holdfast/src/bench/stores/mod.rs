@@ -19,6 +19,7 @@ use anyhow::bail;
 use indicatif::ProgressBar;
 
 use self::databases::Database;
+pub(crate) use self::postgres::Postgres;
 use self::servers::Servers;
 use self::table::{Contender, Phase, Results, Work};
 use super::load::Measured;
