@@ -17,13 +17,24 @@
 //!
 //! Every refusal is an [`Error::Problem`]; match on its `code`.
 
+mod calendar;
 mod error;
 mod queue;
+mod shop;
 mod stay;
 mod ticket;
 
+pub use calendar::{
+    Generated, Lock, LockedSlot, NewRoom, Room, RoomReservation, Slot, SlotAvailability, SlotAvailabilityResult,
+    SlotStatus,
+};
 pub use error::{Error, Problem};
 pub use queue::{QueueEntry, QueuePlace, QueueStats, QueueStatus};
+pub use shop::{
+    Account, Cart, CartItem, Coupon, DiscountType, InventoryReservation, InventoryReservationStatus, NewCoupon,
+    NewProduct, NewProductOption, Order, OrderItem, OrderReservation, OrderStatus, Payment, Product, ProductOption,
+    ProductOptionChange,
+};
 pub use stay::{
     Availability, BatchLine, Hold, HoldStatus, NewHold, NewRoomType, Night, Reservation, ReservationStatus, RoomType,
     RoomTypeChange,

@@ -1,5 +1,6 @@
 //! What a command is, and the two ways in which it can stop.
 
+use crate::calendar;
 use crate::rejection::Rejection;
 use crate::rows::Rows;
 use crate::shop;
@@ -91,6 +92,7 @@ pub struct Limits {
     pub holds_per_user_max: u32,
     pub stay: stay::Limits,
     pub shop: shop::Limits,
+    pub calendar: calendar::Limits,
     pub ticket: ticket::Limits,
 }
 
@@ -100,6 +102,7 @@ impl Limits {
         holds_per_user_max: 50,
         stay: stay::Limits { hold_ttl: Span::from_secs(600) },
         shop: shop::Limits { hold_ttl: Span::from_secs(1_800) },
+        calendar: calendar::Limits { lock_ttl: Span::from_secs(300), days_ahead: 60, keep_days: 92 },
         ticket: ticket::Limits { hold_ttl: Span::from_secs(300) },
     };
 }

@@ -1,5 +1,8 @@
 //! What happened, for those who listen. How an event looks on the wire is the server's business.
 
+use std::sync::Arc;
+
+use crate::calendar::{BlockStatus, RoomId, RoomLock, RoomReservation, SlotStart};
 use crate::id::UserId;
 use crate::shop::{Order, OrderHold};
 use crate::stay::{StayHold, StayReservation};
@@ -18,6 +21,15 @@ pub enum Event {
     OrderReleased(OrderHold),
     OrderPaid(Order),
     OrderCancelled(Order),
+    RoomSlotsLocked(RoomLock),
+    RoomSlotsReleased(RoomLock),
+    RoomSlotsReserved(RoomReservation),
+    RoomSlotsCancelled(RoomReservation),
+    RoomSlotsBlocked {
+        room: RoomId,
+        slots: Arc<[SlotStart]>,
+        status: BlockStatus,
+    },
     SeatsHeld(SeatHold),
     /// The hold was cancelled or replaced.
     SeatsReleased(SeatHold),
@@ -39,6 +51,9 @@ impl Event {
             }
             Self::OrderReserved(hold) | Self::OrderReleased(hold) => Some(hold.owner),
             Self::OrderPaid(order) | Self::OrderCancelled(order) => Some(order.user),
+            Self::RoomSlotsLocked(lock) | Self::RoomSlotsReleased(lock) => Some(lock.owner),
+            Self::RoomSlotsReserved(reservation) | Self::RoomSlotsCancelled(reservation) => Some(reservation.user),
+            Self::RoomSlotsBlocked { .. } => None,
             Self::SeatsHeld(hold) | Self::SeatsReleased(hold) => Some(hold.owner),
             Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(reservation.user),
             Self::QueueAdmitted(admission) => Some(admission.user),
@@ -54,12 +69,17 @@ impl Event {
             | Self::StayHoldReplaced(_)
             | Self::OrderReserved(_)
             | Self::OrderReleased(_)
+            | Self::RoomSlotsLocked(_)
+            | Self::RoomSlotsReleased(_)
             | Self::SeatsHeld(_)
             | Self::SeatsReleased(_) => false,
             Self::StayReservationConfirmed(_)
             | Self::StayReservationCancelled(_)
             | Self::OrderPaid(_)
             | Self::OrderCancelled(_)
+            | Self::RoomSlotsReserved(_)
+            | Self::RoomSlotsCancelled(_)
+            | Self::RoomSlotsBlocked { .. }
             | Self::SeatsReserved(_)
             | Self::SeatsCancelled(_)
             | Self::QueueAdmitted(_) => true,

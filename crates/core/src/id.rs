@@ -70,6 +70,9 @@ pub enum Sequence {
     ProductOption,
     InventoryReservation,
     Order,
+    Room,
+    RoomReservation,
+    Generation,
     TicketEvent,
     SeatReservation,
 }

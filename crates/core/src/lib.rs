@@ -16,10 +16,12 @@
 //! | [`receipt`] | idempotency keys |
 //! | [`stay`] | hotel nights: room types, holds, reservations |
 //! | [`shop`] | goods from stock: accounts, carts, coupons, reservations, orders |
+//! | [`calendar`] | rooms by the hour: slots made ahead, locks, reservations |
 //! | [`ticket`] | seats of events: seat plans, holds, best available, reservations |
 
 pub mod actor;
 pub mod audit;
+pub mod calendar;
 pub mod command;
 pub mod event;
 pub mod hold;
@@ -43,7 +45,7 @@ pub mod unit;
 pub use actor::Actor;
 pub use command::{Command, Context, Decision, Limits, Missing, Stop};
 pub use event::Event;
-pub use rejection::{Fault, Rejection, ShopRejection, StayRejection, TicketRejection};
+pub use rejection::{CalendarRejection, Fault, Rejection, ShopRejection, StayRejection, TicketRejection};
 pub use rows::Rows;
 pub use time::Timestamp;
 pub use unit::{Kind, Tally, Unit};

@@ -1,6 +1,6 @@
 //! Idempotency keys: the first success under a key is kept for a day and given again to whoever repeats the request.
 
-use crate::command::{Context, Decision};
+use crate::command::{Command, Context, Decision, Writes};
 use crate::rejection::Rejection;
 use crate::rows::Rows;
 use crate::table::Row;
@@ -43,4 +43,18 @@ pub fn find(rows: &mut Rows, at: &Context<'_>, id: &ReceiptId, fingerprint: &[u8
 /// Keeps the answer of a command that succeeded, in the same commit as its effect.
 pub fn keep(rows: &mut Rows, at: &Context<'_>, id: ReceiptId, fingerprint: [u8; 32], response: Vec<u8>) {
     rows.receipts.put(id, Receipt { fingerprint, response, expires_at: at.now + RECEIPT_TTL });
+}
+
+/// Changes nothing. For what takes several commands and may be repeated: its answer is kept with the last one.
+#[derive(Clone, Copy, Debug)]
+pub struct KeepAnswer;
+
+impl Command for KeepAnswer {
+    type Outcome = ();
+    const NAME: &'static str = "receipt.keep";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, _rows: &mut Rows, _at: &Context<'_>) -> Decision<()> {
+        Ok(())
+    }
 }

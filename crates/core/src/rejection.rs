@@ -3,6 +3,7 @@
 
 use jiff::civil::Date;
 
+use crate::calendar::WallTime;
 use crate::command::Stop;
 use crate::money::Currency;
 use crate::shop::ProductOptionId;
@@ -21,6 +22,7 @@ pub enum Rejection {
     // One vertical's own.
     Stay(StayRejection),
     Shop(ShopRejection),
+    Calendar(CalendarRejection),
     Ticket(TicketRejection),
 }
 
@@ -37,6 +39,27 @@ pub enum StayRejection {
     StayReservationNotFound,
     StayReservationAlreadyCancelled,
     StayReservationNotCancellable,
+}
+
+/// What a house with rooms by the hour says no to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CalendarRejection {
+    RoomNotFound,
+    SlotNotFound {
+        date: Date,
+        time: WallTime,
+    },
+    SlotNotAvailable {
+        date: Date,
+        time: WallTime,
+    },
+    LockNotFound,
+    /// Unknown, out of time or processed; in that case with what came of it.
+    SlotNotLocked {
+        reservation: Option<u64>,
+    },
+    RoomReservationNotFound,
+    RoomReservationAlreadyCancelled,
 }
 
 /// What a shop says no to. In use is what is reserved of the stock.
@@ -87,23 +110,44 @@ pub enum Fault {
     Missing,
     WrongType,
     Malformed,
-    OutOfRange { min: i64, max: i64 },
+    OutOfRange {
+        min: i64,
+        max: i64,
+    },
     Blank,
-    TooLong { max: usize },
+    TooLong {
+        max: usize,
+    },
     ControlCharacter,
     NotADate,
     NotAMoment,
     UnknownTimeZone,
     UnknownCurrency,
-    OtherCurrency { expected: Currency },
+    OtherCurrency {
+        expected: Currency,
+    },
     UnknownValue,
     NotUuidOrUlid,
     EmptyRange,
     InThePast,
-    TooFarAhead { days_max: u32 },
-    TooManyNights { max: u32 },
-    TooManyItems { max: usize },
+    TooFarAhead {
+        days_max: u32,
+    },
+    TooManyNights {
+        max: u32,
+    },
+    TooManyItems {
+        max: usize,
+    },
+    TooManyDays {
+        max: u32,
+    },
+    NotATime,
+    UnknownWeekday,
+    UnknownCountry,
     Duplicate,
+    /// It was free to choose until slots were made.
+    CannotChange,
 }
 
 impl Rejection {
@@ -127,4 +171,4 @@ macro_rules! of_vertical {
         }
     )+ };
 }
-of_vertical!(Stay(StayRejection), Shop(ShopRejection), Ticket(TicketRejection));
+of_vertical!(Stay(StayRejection), Shop(ShopRejection), Calendar(CalendarRejection), Ticket(TicketRejection));

@@ -3,6 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use crate::calendar;
 use crate::command::{Decision, Missing};
 use crate::event::{Event, EventLog};
 use crate::hold::{Decided, TryId};
@@ -41,10 +42,11 @@ pub struct Tables {
     pub decisions: Table<TryId, Decided>,
     pub stay: stay::Tables,
     pub shop: shop::Tables,
+    pub calendar: calendar::Tables,
     pub ticket: ticket::Tables,
 }
 
-crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, shop, ticket });
+crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, stay, shop, calendar, ticket });
 
 impl Row for IdRange {}
 
@@ -58,6 +60,7 @@ impl Rows {
             decisions: Table::complete(),
             stay: stay::Tables::memory(),
             shop: shop::Tables::memory(),
+            calendar: calendar::Tables::memory(),
             ticket: ticket::Tables::memory(),
             ..Tables::default()
         })
@@ -74,6 +77,7 @@ impl Rows {
             decisions: Table::complete(),
             stay: stay::Tables::complete(),
             shop: shop::Tables::complete(),
+            calendar: calendar::Tables::complete(),
             ticket: ticket::Tables::complete(),
         })
     }
@@ -101,13 +105,14 @@ impl Rows {
     /// The live rows of this working set, to be looked up by another one.
     #[must_use]
     pub fn take_live(&mut self) -> Self {
-        let Tables { held, holders, limits, stay, shop, ticket, .. } = &mut *self.tables;
+        let Tables { held, holders, limits, stay, shop, calendar, ticket, .. } = &mut *self.tables;
         Self::from(Tables {
             held: std::mem::take(held),
             holders: std::mem::take(holders),
             limits: std::mem::take(limits),
             stay: stay.take_live(),
             shop: shop.take_live(),
+            calendar: calendar.take_live(),
             ticket: ticket.take_live(),
             ..Tables::default()
         })

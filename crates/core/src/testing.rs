@@ -1,5 +1,7 @@
 //! A world for tests of rules: all rows in memory, a clock that is set, commands run one after another.
 
+use std::cell::Cell;
+
 use crate::command::{Attempt, Command, Context, Decision, Limits, Stop, Writes};
 use crate::event::Event;
 use crate::rejection::Rejection;
@@ -16,13 +18,15 @@ pub(crate) struct World {
     pub(crate) now: Timestamp,
     pub(crate) limits: Limits,
     pub(crate) events: Vec<Event>,
+    /// How often the last command or query had to load rows.
+    pub(crate) loads: Cell<usize>,
 }
 
 impl World {
     pub(crate) fn new() -> Self {
         let limits = Limits::DEFAULT;
         let now = Timestamp::from_millis(1_762_237_800_000); // 2025-11-04T06:30:00Z
-        Self { memory: Rows::complete(), now, limits, events: Vec::new() }
+        Self { memory: Rows::complete(), now, limits, events: Vec::new(), loads: Cell::new(0) }
     }
 
     /// Lets time pass. Nothing is tidied: no rule may depend on that.
@@ -63,7 +67,8 @@ impl World {
     pub(crate) fn ask<T>(&self, query: impl Fn(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Rejection> {
         let at = Context { now: self.now, limits: &self.limits };
         let mut rows = Rows::default();
-        for _ in 0..LOADS_MAX {
+        for loads in 0..LOADS_MAX {
+            self.loads.set(loads);
             match query(&mut rows, &at) {
                 Err(Stop::Missing) => rows.answer_from(&self.memory),
                 decision => return decision.map_err(rejection),
@@ -80,7 +85,12 @@ impl World {
     ) -> Decision<T> {
         let at = Context { now: self.now, limits: &self.limits };
         let mut rows = Rows::default();
-        for _ in 0..LOADS_MAX {
+        // As the engine does: rows are named without knowing the time.
+        let unknown = Context { now: Timestamp::default(), limits: &self.limits };
+        rows.attempt(|rows| decide(rows, &unknown).and(Err::<(), _>(Stop::Missing))).ok();
+        rows.answer_from(&self.memory);
+        for loads in 1..=LOADS_MAX {
+            self.loads.set(loads);
             match rows.attempt(|rows| decide(rows, &at)) {
                 Err(Stop::Missing) => rows.answer_from(&self.memory),
                 Err(stop) => return Err(stop),
@@ -94,7 +104,9 @@ impl World {
     }
 
     fn keep(&mut self, mut rows: Rows, writes: Writes) {
-        self.events.extend(rows.events.take());
+        let events = rows.events.take();
+        assert!(writes != Writes::Live || !events.iter().any(Event::is_durable), "durable events are told: {events:?}");
+        self.events.extend(events);
         // Numbers may be drawn for live rows too.
         let mut ids = std::mem::take(&mut rows.ids);
         let mut live = rows.take_live();

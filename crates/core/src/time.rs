@@ -1,7 +1,7 @@
 //! Time as the rules see it: milliseconds since 1970, told by the store.
 
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
 /// A moment, in milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -94,6 +94,50 @@ impl Zone {
     /// The date there at that moment.
     pub fn today(&self, now: Timestamp) -> Date {
         self.0.to_datetime(now.to_jiff()).date()
+    }
+
+    /// When the clocks there show `wall`.
+    pub fn moment_of(&self, wall: DateTime) -> WallMoment {
+        // Nothing here reaches the end of jiff's time.
+        let moment = |offset: Offset| offset.to_timestamp(wall).unwrap_or(jiff::Timestamp::MAX);
+        let ours = |moment: jiff::Timestamp| Timestamp::from_millis(moment.as_millisecond());
+        match self.0.to_ambiguous_timestamp(wall).offset() {
+            AmbiguousOffset::Unambiguous { offset } | AmbiguousOffset::Fold { before: offset, .. } => {
+                WallMoment::Shown(ours(moment(offset)))
+            }
+            AmbiguousOffset::Gap { before, .. } => {
+                // Had the clocks not jumped, they would show it now: the jump is the last change up to here.
+                let unjumped = moment(before);
+                let until = unjumped.saturating_add(jiff::SignedDuration::from_secs(1)).unwrap_or(unjumped);
+                let jump = self.0.preceding(until).next().map(|change| change.timestamp());
+                WallMoment::Skipped { at: ours(jump.unwrap_or(unjumped)) }
+            }
+        }
+    }
+}
+
+/// When the clocks of a place show a certain time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WallMoment {
+    /// For the first time at this moment. Where clocks are set back, they show it once more later.
+    Shown(Timestamp),
+    /// Never: they jump over it at this moment.
+    Skipped { at: Timestamp },
+}
+
+impl WallMoment {
+    pub fn shown(self) -> Option<Timestamp> {
+        match self {
+            Self::Shown(at) => Some(at),
+            Self::Skipped { .. } => None,
+        }
+    }
+
+    /// The first moment at which the clocks show this time or a later one.
+    pub fn reached(self) -> Timestamp {
+        match self {
+            Self::Shown(at) | Self::Skipped { at } => at,
+        }
     }
 }
 

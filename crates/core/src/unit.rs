@@ -12,15 +12,16 @@ use crate::time::Timestamp;
 pub enum Kind {
     Stay,
     Shop,
+    Room,
     Ticket,
 }
 
 impl Kind {
-    pub const ALL: [Self; 3] = [Self::Stay, Self::Shop, Self::Ticket];
+    pub const ALL: [Self; 4] = [Self::Stay, Self::Shop, Self::Room, Self::Ticket];
 }
 
-/// A claimable thing: part `part` of resource `resource`. A room type's night is part *date* of that room type,
-/// a seat is part *position* of its event.
+/// A claimable thing: part `part` of resource `resource`. A room type's night is part *date* of that room type, a room's slot is
+/// part *start* of that room, a seat is part *position* of its event.
 /// The order is that of kind, resource, part, so that the parts of one resource lie together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Unit {

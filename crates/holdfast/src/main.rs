@@ -1,6 +1,7 @@
 //! The binary: a server and its tools. Each subcommand is a module.
 
 mod bench;
+mod calendar;
 mod secret;
 mod serve;
 mod store;
@@ -25,6 +26,8 @@ enum Command {
     Serve(serve::Args),
     /// Measure how fast it is here, beside a baseline in the same run.
     Bench(bench::Args),
+    /// Look after rooms by the hour.
+    Calendar(calendar::Args),
     /// Check a store that no server is using; exit with 1 if anything is wrong.
     Verify(verify::Args),
 }
@@ -35,6 +38,7 @@ fn main() -> std::process::ExitCode {
     let result = match Cli::parse().command {
         Command::Serve(args) => serve::run(&args),
         Command::Bench(args) => bench::run(args),
+        Command::Calendar(args) => calendar::run(&args),
         Command::Verify(args) => verify::run(&args),
     };
     match result {

@@ -24,7 +24,12 @@ pub(crate) async fn open(config: &Config, ids: &IdMaker) -> anyhow::Result<Arc<d
     };
     let on_loss = match config.redis.on_loss {
         Loss::Resume => OnLoss::Resume,
-        Loss::Quarantine => OnLoss::Quarantine(config.engine_settings().limits.stay.hold_ttl),
+        Loss::Quarantine => {
+            let limits = config.engine_settings().limits;
+            // Whatever was held has ended by then.
+            let longest = limits.stay.hold_ttl.max(limits.shop.hold_ttl).max(limits.calendar.lock_ttl);
+            OnLoss::Quarantine(longest)
+        }
     };
     let redis = server.redis_url.as_ref().map(Secret::reveal);
     open_servers(database.reveal(), redis, &config.redis.prefix, on_loss, ids).await

@@ -12,10 +12,11 @@
 //! | [`list`] | parts of long lists |
 //! | [`sequence`] | what sources of numbers are called |
 //! | `hold` | what all holds have in common |
-//! | [`stay`], [`shop`], [`ticket`] | one for each vertical |
+//! | [`stay`], [`shop`], [`calendar`], [`ticket`] | one for each vertical |
 //!
 //! Nothing is decided here, and nothing is read or written.
 
+pub mod calendar;
 pub mod cell;
 mod hold;
 pub mod layout;

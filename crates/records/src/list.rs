@@ -22,6 +22,7 @@ pub struct List {
 pub enum Filter {
     Is(&'static str, Value<'static>),
     Above(&'static str, Value<'static>),
+    Below(&'static str, Value<'static>),
     IsNull(&'static str),
     IsNotNull(&'static str),
 }

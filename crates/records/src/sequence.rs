@@ -11,6 +11,9 @@ pub fn name(sequence: Sequence) -> &'static str {
         Sequence::ProductOption => "product_option",
         Sequence::InventoryReservation => "inventory_reservation",
         Sequence::Order => "orders",
+        Sequence::Room => "room",
+        Sequence::RoomReservation => "room_reservation",
+        Sequence::Generation => "slot_generation_log",
         Sequence::TicketEvent => "ticket_event",
         Sequence::SeatReservation => "seat_reservation",
     }

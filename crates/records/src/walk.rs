@@ -6,7 +6,7 @@ use holdfast_core::id::HoldId;
 use holdfast_core::rows::Tables;
 use holdfast_core::table::{Scan, Table};
 use holdfast_core::unit::Kind;
-use holdfast_core::{shop, stay, ticket};
+use holdfast_core::{calendar, shop, stay, ticket};
 
 use crate::layout::Layout;
 use crate::record::Record;
@@ -69,15 +69,18 @@ macro_rules! walk {
 walk!(
     durable: stay.room_types, stay.nights, stay.reservations,
         shop.users, shop.products, shop.options, shop.inventory, shop.cart, shop.orders, shop.coupons, shop.user_coupons,
+        // Rooms and reservations before slots: they say whether a reserved slot may change.
+        calendar.rooms, calendar.hours, calendar.holidays, calendar.reservations, calendar.slots, calendar.generations,
         ticket.events, ticket.plans, ticket.sales, ticket.reservations, ticket.seats, ticket.buyers;
-    holds: stay.holds, shop.holds, ticket.holds;
+    holds: stay.holds, shop.holds, calendar.locks, ticket.holds;
 );
 
 /// A new table does not compile until it stands here: decide what it is, and add it to `walk!` above.
 #[expect(dead_code, reason = "it is there to be compiled")]
 fn nothing_is_forgotten(tables: Tables) {
     // Numbers and receipts are no records; the others are derived from holds, or are there only between two stores.
-    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay, shop, ticket } = tables;
+    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay, shop, calendar, ticket } =
+        tables;
     let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
     let shop::Tables {
         users: _,
@@ -91,6 +94,16 @@ fn nothing_is_forgotten(tables: Tables) {
         by_user: _,
         orders: _,
     } = shop;
+    let calendar::Tables {
+        rooms: _,
+        hours: _,
+        holidays: _,
+        slots: _,
+        generations: _,
+        locks: _,
+        by_slot: _,
+        reservations: _,
+    } = calendar;
     let ticket::Tables {
         events: _,
         plans: _,
@@ -109,6 +122,7 @@ pub fn record_of(kind: Kind) -> &'static Layout {
     match kind {
         Kind::Stay => stay::StayReservation::LAYOUT,
         Kind::Shop => shop::Order::LAYOUT,
+        Kind::Room => calendar::RoomReservation::LAYOUT,
         Kind::Ticket => ticket::SeatReservation::LAYOUT,
     }
 }

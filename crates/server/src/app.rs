@@ -5,20 +5,22 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
-use holdfast_core::command::Writes;
+use holdfast_core::calendar::confirm::SettleLock;
+use holdfast_core::receipt::{self, KeepAnswer};
 use holdfast_core::shop::payment::SettleOrder;
 use holdfast_core::stay::hold::SettleHold;
 use holdfast_core::ticket::hold::SettleSeatHold;
 use holdfast_core::unit::Kind;
-use holdfast_core::{Command, Context, Decision, Rows, receipt};
+use holdfast_core::{Command, Context, Decision, Rows};
 use holdfast_engine::store::Resolved;
 use holdfast_engine::{Answer, Engine, Once, Store};
 use holdfast_records::{List, Record};
 use holdfast_waiting_room::WaitingRoom;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::calendar;
 use crate::caller::{Auth, Caller};
 use crate::config::Config;
 use crate::ids::IdMaker;
@@ -42,6 +44,8 @@ struct Shared {
     metrics: PrometheusHandle,
     request_seconds: metrics::Histogram,
     stopping: watch::Sender<bool>,
+    /// Who may make many slots at once.
+    generations: Arc<Semaphore>,
     room: Arc<dyn WaitingRoom>,
     doors: Doors,
 }
@@ -82,6 +86,8 @@ const TIDY_EVERY: Duration = Duration::from_mins(1);
 const RESOLVE_EVERY: Duration = Duration::from_secs(1);
 /// How often to look for what other servers have committed.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
+/// How many requests may be making slots in the background.
+const GENERATIONS_AT_ONCE_MAX: usize = 4;
 /// How often the waiting room ends what time has ended although nobody asks.
 const TIDY_ROOMS_EVERY: Duration = Duration::from_secs(1);
 const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(5);
@@ -101,11 +107,13 @@ impl App {
             request_seconds: metrics::histogram!("holdfast_http_request_seconds"),
             metrics,
             stopping: watch::Sender::new(false),
+            generations: Arc::new(Semaphore::new(GENERATIONS_AT_ONCE_MAX)),
             room: parts.room,
             doors: Doors::default(),
         };
         let app = Self { shared: Arc::new(shared) };
         tokio::spawn(app.clone().tidy_now_and_then());
+        tokio::spawn(calendar::job::run(app.clone()));
         tokio::spawn(app.clone().tidy_rooms());
         if app.store().is_split() {
             tokio::spawn(app.clone().resolve_now_and_then());
@@ -155,6 +163,17 @@ impl App {
         Ok(holdfast_engine::store::list(self.store(), list).await?)
     }
 
+    /// The records of a list, each with its key.
+    pub async fn list_with_keys<R: Record>(&self, list: List) -> Result<Vec<(R::Key, R)>, Problem> {
+        let listed = self.store().list(list).await?;
+        listed.into_iter().map(|row| row.read::<R>().ok_or_else(Problem::internal)).collect()
+    }
+
+    /// For work in the background; none, if there is enough of it.
+    pub fn permit_generation(&self) -> Option<OwnedSemaphorePermit> {
+        self.shared.generations.clone().try_acquire_owned().ok()
+    }
+
     /// Ends jobs and open streams.
     pub fn stop(&self) {
         self.shared.stopping.send_replace(true);
@@ -201,7 +220,7 @@ impl App {
         }
         let bytes = act.await?.to_bytes();
         let once = Once { id, fingerprint, render: Box::new(move |()| bytes.clone()) };
-        kept_answer(self.shared.engine.run(Done, Some(once)).await?)
+        kept_answer(self.shared.engine.run(KeepAnswer, Some(once)).await?)
     }
 
     /// The answer given before under the idempotency key of a request, if there is one.
@@ -242,6 +261,7 @@ impl App {
         let settled = match kind {
             Kind::Stay => self.engine().run(SettleHold { of, record }, None).await,
             Kind::Shop => self.engine().run(SettleOrder { of, record }, None).await,
+            Kind::Room => self.engine().run(SettleLock { of, record }, None).await,
             Kind::Ticket => self.engine().run(SettleSeatHold { of, record }, None).await,
         };
         if let Err(error) = settled {
@@ -298,19 +318,6 @@ impl App {
                 },
             }
         }
-    }
-}
-
-/// Keeps the answer of something that was done elsewhere.
-struct Done;
-
-impl Command for Done {
-    type Outcome = ();
-    const NAME: &'static str = "receipt.keep";
-    const WRITES: Writes = Writes::Durable;
-
-    fn decide(&self, _rows: &mut Rows, _at: &Context<'_>) -> Decision<()> {
-        Ok(())
     }
 }
 

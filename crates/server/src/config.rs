@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use holdfast_core::hold::HOLD_TTL_MAX;
 use holdfast_core::time::Span;
-use holdfast_core::{Limits, shop, stay, ticket};
+use holdfast_core::{Limits, calendar, shop, stay, ticket};
 use holdfast_engine::EngineSettings;
 use holdfast_waiting_room::token::SECRET_LEN_MIN;
 use holdfast_waiting_room::{Key, Keys, Timings};
@@ -157,14 +157,13 @@ impl QueueConfig {
     }
 }
 
-/// Of a part that is to come.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CalendarConfig {
     #[serde(deserialize_with = "duration")]
     pub lock_ttl: Duration,
-    pub days_ahead: usize,
-    pub keep_days: usize,
+    pub days_ahead: u32,
+    pub keep_days: u32,
 }
 
 /// Of a part that is to come.
@@ -259,6 +258,11 @@ impl Config {
                 holds_per_user_max: self.engine.holds_per_user_max,
                 stay: stay::Limits { hold_ttl: span(self.stay.hold_ttl) },
                 shop: shop::Limits { hold_ttl: span(self.shop.hold_ttl) },
+                calendar: calendar::Limits {
+                    lock_ttl: span(self.calendar.lock_ttl),
+                    days_ahead: self.calendar.days_ahead,
+                    keep_days: self.calendar.keep_days,
+                },
                 ticket: ticket::Limits { hold_ttl: span(self.ticket.hold_ttl) },
             },
         }
@@ -273,10 +277,11 @@ impl Config {
             let ok = (min..=max).contains(&value);
             ok.then_some(()).ok_or_else(|| ConfigError(format!("{name}: must be from {min:?} to {max:?}")))
         };
-        let count = |name: &str, value: usize, max: usize| {
-            let ok = (1..=max).contains(&value);
-            ok.then_some(()).ok_or_else(|| ConfigError(format!("{name}: must be from 1 to {max}")))
+        let within = |name: &str, value: usize, min: usize, max: usize| {
+            let ok = (min..=max).contains(&value);
+            ok.then_some(()).ok_or_else(|| ConfigError(format!("{name}: must be from {min} to {max}")))
         };
+        let count = |name: &str, value: usize, max: usize| within(name, value, 1, max);
         let ttl_max = Duration::from_millis(HOLD_TTL_MAX.as_millis() as u64);
         between("engine.lock_wait", self.engine.lock_wait, Duration::from_millis(10), Duration::from_secs(1))?;
         for (name, ttl) in [
@@ -287,6 +292,10 @@ impl Config {
         ] {
             between(name, ttl, Duration::from_secs(1), ttl_max)?;
         }
+        let days_ahead_max = calendar::DAYS_AHEAD_MAX as usize;
+        count("calendar.days_ahead", self.calendar.days_ahead as usize, days_ahead_max)?;
+        // Longer than a lock on an old slot may live.
+        within("calendar.keep_days", self.calendar.keep_days as usize, 2, 3_660)?;
         let queue = &self.queue;
         for (name, span) in [
             ("queue.entry_ttl", queue.entry_ttl),
@@ -300,8 +309,6 @@ impl Config {
             return Err(ConfigError("queue.entry_max: must not be shorter than queue.entry_ttl".into()));
         }
         queue.keys(&[0; SECRET_LEN_MIN])?;
-        count("calendar.days_ahead", self.calendar.days_ahead, 366)?;
-        count("calendar.keep_days", self.calendar.keep_days, 366)?;
         if self.tee.refund_last_day_percent > 100 {
             return Err(ConfigError("tee.refund_last_day_percent: must be from 0 to 100".into()));
         }

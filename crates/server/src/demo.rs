@@ -1,22 +1,45 @@
-//! Something to look at: a small hotel and a concert in an empty store, and requests that work as printed.
+//! Something to look at: a small hotel, a coffee shop, some meeting rooms and a concert in an empty store, and requests that
+//! work as printed.
 
 mod concert;
 
 use std::sync::Arc;
 
+use holdfast_core::shop::coupon::CreateCoupon;
+use holdfast_core::shop::product::{CreateProduct, OptionDraft};
+use holdfast_core::shop::user::{AddBalance, CreateUser};
+use holdfast_core::shop::{CouponCode, Discount, Product, UserAccount};
 use holdfast_core::stay::RoomType;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft};
 use holdfast_engine::store::{self, Store};
-use holdfast_engine::{Engine, EngineSettings, NoSink, Refused};
+use holdfast_engine::{Answer, Engine, EngineSettings, NoSink, Refused};
 use holdfast_records::List;
+
+use crate::calendar;
 
 /// Fills an empty store; leaves any other as it is. Says whether it did.
 pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<bool, Refused> {
-    let taken: Vec<RoomType> = store::list(&*store, List::of::<RoomType>(None, 1)).await?;
-    if !taken.is_empty() {
+    if !is_empty(&*store).await? {
         return Ok(false);
     }
     let (engine, thread) = Engine::start(store, Arc::new(NoSink), settings).map_err(|_| Refused::Internal)?;
+    fill_hotel(&engine).await?;
+    fill_shop(&engine).await?;
+    calendar::demo::fill(&engine).await?;
+    concert::fill(&engine).await?;
+    drop(engine);
+    tokio::task::spawn_blocking(move || thread.join()).await.ok();
+    Ok(true)
+}
+
+async fn is_empty(store: &dyn Store) -> Result<bool, Refused> {
+    let rooms: Vec<RoomType> = store::list(store, List::of::<RoomType>(None, 1)).await?;
+    let products: Vec<Product> = store::list(store, List::of::<Product>(None, 1)).await?;
+    let users: Vec<UserAccount> = store::list(store, List::of::<UserAccount>(None, 1)).await?;
+    Ok(rooms.is_empty() && products.is_empty() && users.is_empty())
+}
+
+async fn fill_hotel(engine: &Engine) -> Result<(), Refused> {
     let rooms = [
         ("스탠다드 더블", "One double bed, city side.", 12, 90_000),
         ("디럭스 오션뷰", "Two beds and the sea.", 5, 150_000),
@@ -32,16 +55,44 @@ pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<boo
         };
         engine.run(CreateRoomType(draft), None).await?;
     }
-    concert::fill(&engine).await?;
-    drop(engine);
-    tokio::task::spawn_blocking(move || thread.join()).await.ok();
-    Ok(true)
+    Ok(())
+}
+
+/// Beans, two guests with money to buy them, and a coupon for the first hundred who ask.
+async fn fill_shop(engine: &Engine) -> Result<(), Refused> {
+    let beans = [
+        (
+            "에티오피아 예가체프 G1",
+            vec![("ETH-HD-200", 21_000, 10), ("ETH-WB-200", 21_000, 8), ("ETH-WB-500", 45_000, 4)],
+        ),
+        ("콜롬비아 수프리모", vec![("COL-HD-200", 15_000, 20), ("COL-WB-500", 32_000, 16)]),
+        ("과테말라 안티구아", vec![("GTM-WB-200", 18_000, 1)]),
+    ];
+    for (name, options) in beans {
+        let options = options.into_iter().map(|(option_code, price, stock_quantity): (&str, i64, u32)| OptionDraft {
+            option_code: option_code.into(),
+            price,
+            stock_quantity,
+            is_active: true,
+        });
+        let create = CreateProduct { name: name.into(), currency: None, options: options.collect() };
+        engine.run(create, None).await?;
+    }
+    for (name, amount) in [("손님 하나", 300_000), ("손님 둘", 50_000)] {
+        let account = engine.run(CreateUser { name: name.into(), currency: None }, None).await?;
+        let Answer::Fresh(account) = account else { return Err(Refused::Internal) };
+        engine.run(AddBalance { user: account.id, amount }, None).await?;
+    }
+    let code = CouponCode::parse("code", "WELCOME10").map_err(Refused::Rejected)?;
+    engine.run(CreateCoupon { code, discount: Discount::Percent(10), max_uses: 100, valid_until: None }, None).await?;
+    Ok(())
 }
 
 /// A handful of requests, each of which can be pasted into a shell.
 pub fn requests(url: &str, today: jiff::civil::Date) -> String {
     let day = |days: i32| today.saturating_add(jiff::Span::new().days(days));
     let (check_in, check_out) = (day(7), day(9));
+    let rooms = calendar::demo::requests(url, day(1));
     let concert = concert::requests(url);
     format!(
         r#"  # what there is, and what of it is free
@@ -57,6 +108,20 @@ pub fn requests(url: &str, today: jiff::civil::Date) -> String {
     -d '{{"roomTypeId":1,"checkIn":"{check_in}","checkOut":"{check_out}","clientHoldKey":"0f0e8f3c-35a4-4c39-8f0a-2f1f5a9d7e11"}}' \
     | grep -o '"holdId":"[^"]*"' | cut -d'"' -f4)/confirm" -H 'X-User-Id: 43'
 
+  # beans: what there is, and two of them in the cart of user 1
+  curl '{url}/api/products'
+  curl -X PUT '{url}/api/cart/items' -H 'Content-Type: application/json' \
+    -d '{{"userId":1,"productOptionId":1,"quantity":2}}'
+  curl -X PUT '{url}/api/cart/items' -H 'Content-Type: application/json' \
+    -d '{{"userId":1,"productOptionId":5,"quantity":1}}'
+
+  # reserve the cart: thirty minutes to pay; then pay, with a coupon
+  curl -X POST '{url}/api/order/reserve' -H 'Content-Type: application/json' -d '{{"userId":1}}'
+  curl -X POST '{url}/api/coupons/WELCOME10/issue' -H 'Content-Type: application/json' -d '{{"userId":1}}'
+  curl -X POST '{url}/api/order' -H 'Content-Type: application/json' -d '{{"userId":1,"couponCode":"WELCOME10"}}'
+  curl '{url}/api/users/1'
+
+{rooms}
 {concert}
   # watch what happens, from another shell
   curl -N '{url}/v1/stream'

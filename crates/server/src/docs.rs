@@ -24,6 +24,7 @@ use crate::problem::{self, Language};
     ),
     tags(
         (name = "stays", description = "Hotel nights: room types, holds, reservations."),
+        (name = "calendar", description = "Rooms by the hour: slots made ahead, locks, reservations."),
         (name = "events", description = "Changes as they happen."),
         (name = "operations", description = "For operators."),
     )

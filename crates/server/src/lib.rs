@@ -12,13 +12,14 @@
 //! | [`problem`] | every error there is: status, code, sentence |
 //! | [`stream`] | server-sent events |
 //! | [`wire`] | how things are written in JSON |
-//! | [`stays`] | handlers of stays |
+//! | [`stays`], [`calendar`] | handlers of stays, and of rooms by the hour |
 //! | [`docs`] | `/openapi.json` and `/docs` |
 //! | [`demo`] | something to look at |
 //!
 //! A handler has one shape: who calls, what is asked, one command or query, a typed answer. No rule is decided here.
 
 pub mod app;
+pub mod calendar;
 pub mod caller;
 pub mod config;
 pub mod demo;

@@ -47,6 +47,11 @@ impl Mutation {
         parse(&self.body)
     }
 
+    /// Whether nothing was sent.
+    pub fn is_empty(&self) -> bool {
+        self.body.iter().all(u8::is_ascii_whitespace)
+    }
+
     /// The user named in the query or the body; they must agree.
     pub fn named_user(&self) -> Result<Option<UserId>, Problem> {
         #[derive(Default, serde::Deserialize)]
@@ -54,8 +59,7 @@ impl Mutation {
         struct Named {
             user_id: Option<u64>,
         }
-        let has_body = !self.body.iter().all(u8::is_ascii_whitespace);
-        let named = if has_body { self.json()? } else { Named::default() };
+        let named = if self.is_empty() { Named::default() } else { self.json()? };
         self.params.user_or(named.user_id)
     }
 

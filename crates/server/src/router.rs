@@ -7,6 +7,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
+use crate::calendar::{blocks, generation, hours, locks, reservations as room_reservations, rooms, slots};
 use crate::problem::Problem;
 use crate::shop::{cart, coupons, orders, products, reservations as order_reservations, users};
 use crate::stays::{holds, reservations, room_types};
@@ -43,6 +44,24 @@ pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(orders::list))
         .routes(routes!(orders::get))
         .routes(routes!(orders::cancel))
+        .routes(routes!(rooms::create, rooms::list))
+        .routes(routes!(rooms::get, rooms::change))
+        .routes(routes!(hours::put, hours::get))
+        .routes(routes!(hours::put_holidays, hours::get_holidays))
+        .routes(routes!(generation::generate))
+        .routes(routes!(generation::list))
+        .routes(routes!(slots::list))
+        .routes(routes!(slots::ask))
+        .routes(routes!(slots::get_stats))
+        .routes(routes!(blocks::block))
+        .routes(routes!(blocks::unblock))
+        .routes(routes!(blocks::reprice))
+        .routes(routes!(locks::place))
+        .routes(routes!(locks::get, locks::release))
+        .routes(routes!(locks::confirm))
+        .routes(routes!(room_reservations::list))
+        .routes(routes!(room_reservations::get))
+        .routes(routes!(room_reservations::cancel))
         .routes(routes!(events::create, events::list))
         .routes(routes!(events::get, events::change))
         .routes(routes!(queue::join, queue::poll, queue::leave))

@@ -34,6 +34,20 @@ async fn fill(client: &Client) {
                  1, 'KRW', now(), CASE WHEN n % 100 = 0 THEN now() END FROM generate_series(1, {ROWS}) n;
              INSERT INTO stay_hold SELECT gen_random_uuid(), 1, 1, '2030-01-01', '2030-01-02', 'k', 1, 'KRW', now(),
                  now(), 'HELD', NULL, NULL FROM generate_series(1, {ROWS}) n;
+             INSERT INTO room SELECT n, 'room', 'UTC', 'KR', 'KRW', 60, 1, '', 0, true, NULL, NULL
+                 FROM generate_series(1, {ROWS}) n;
+             INSERT INTO operating_hours SELECT n, '', '', NULL, NULL, NULL FROM generate_series(1, {ROWS}) n;
+             INSERT INTO holiday SELECT 'KR', '2030-01-01'::date + n FROM generate_series(1, {ROWS}) n;
+             INSERT INTO room_reservation SELECT n, gen_random_uuid(), 1 + n % 50, n % 1000, 1, 'KRW', '2030-01-01',
+                 '2030-01-02', now(), NULL FROM generate_series(1, {ROWS}) n;
+             INSERT INTO room_reservation_slot SELECT n, 0, '2030-01-01', 540, 60, 1 FROM generate_series(1, {ROWS}) n;
+             SELECT make_months('time_slots', ARRAY['2030-01-01', '2030-02-01', '2030-03-01', '2030-04-01']::date[]);
+             INSERT INTO time_slots SELECT n, '2030-01-01'::date + n % 120, 540, 60, 'AVAILABLE', NULL, 1, 1, false, false,
+                 false FROM generate_series(1, {ROWS}) n;
+             INSERT INTO slot_generation_log SELECT n, n, '2030-01-01', 1, '2030-01-01', now()
+                 FROM generate_series(1, {ROWS}) n;
+             INSERT INTO room_lock SELECT gen_random_uuid(), 1, now(), now(), 1, 1, 'KRW', 'RESERVE', 'HELD', NULL, NULL
+                 FROM generate_series(1, {ROWS}) n;
              INSERT INTO ticket_event SELECT n, 'KRW', 1, 'concert', NULL, NULL, 800, true, 10, false, 1
                  FROM generate_series(1, {ROWS}) n;
              INSERT INTO seat_plan SELECT n, 1 FROM generate_series(1, {ROWS}) n;
@@ -84,6 +98,22 @@ async fn every_statement_of_a_batch_finds_its_rows_by_key() {
         assert!(!plan.contains("Seq Scan"), "{sql}\n{plan}");
         assert!(!plan.contains("Hash Join") && !plan.contains("Merge Join"), "{sql}\n{plan}");
     }
+}
+
+/// A room's range of days is looked for in the months of these days only.
+#[tokio::test]
+async fn a_range_of_slots_leaves_other_months_alone() {
+    let database = postgres().database();
+    drop(PostgresStore::open(PostgresOptions::new(database.url())).await.unwrap());
+    let client = connect(database.url(), Purpose::ByKey).await;
+    fill(&client).await;
+    let sql = records::reads().into_iter().find(|sql| sql.contains("FROM time_slots WHERE")).unwrap();
+    client.batch_execute(&format!("PREPARE asked AS {sql}")).await.unwrap();
+    let asked = "EXPLAIN (ANALYZE, COSTS off) EXECUTE asked(5, '2030-02-03', 0, 5, '2030-02-05', 1439)";
+    let lines = client.query(asked, &[]).await.unwrap();
+    let plan = lines.iter().map(|line| line.get::<_, String>(0)).collect::<Vec<_>>().join("\n");
+    assert!(plan.contains("time_slots_2030_02") && !plan.contains("time_slots_2030_03"), "{plan}");
+    assert!(plan.contains("Subplans Removed: 3"), "{plan}");
 }
 
 #[tokio::test]

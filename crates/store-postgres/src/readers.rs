@@ -33,6 +33,9 @@ const DECISIONS_KEPT: Span = Span::from_hours(48);
 /// Statements that every connection has.
 pub(crate) const CONTROL: &[&str] = &[pipeline::BEGIN, pipeline::BEGIN_SNAPSHOT, pipeline::COMMIT, pipeline::ROLLBACK];
 
+/// For what is divided by month.
+const DROPS: &[&str] = &[records::DROP_CLEARED_MONTH];
+
 /// Which records an audit is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AuditOf {
@@ -48,7 +51,7 @@ pub(crate) struct Readers {
 
 impl Readers {
     pub(crate) fn new(connector: &Arc<Connector>, readers_max: usize) -> Self {
-        let by_key = [CONTROL, shared::READS, shared::TIDIES, &records::reads(), &records::tidies()].concat();
+        let by_key = [CONTROL, shared::READS, shared::TIDIES, &records::reads(), &records::tidies(), DROPS].concat();
         let manager = |purpose, statements| Manager { connector: connector.clone(), purpose, statements, joins: false };
         Self {
             by_key: Pool::new(manager(Purpose::ByKey, by_key), readers_max),
@@ -94,6 +97,7 @@ impl Readers {
             decisions_on_holds_before: HoldId::earliest_at(now - DECISIONS_KEPT - HOLD_TTL_MAX),
             limit: TIDY_ROWS_MAX,
         };
+        let dropped = self.drop_cleared_month().await?;
         within(&self.by_key, TIDY_WITHIN, async |connection| {
             let mut transaction = Transaction::begin(connection);
             let mut tickets = records::tidy_holds(transaction.pipeline(), made_before, TIDY_ROWS_MAX);
@@ -102,6 +106,21 @@ impl Readers {
             Ok(tickets.into_iter().any(|ticket| answers.take(ticket).len() >= TIDY_ROWS_MAX))
         })
         .await
+        .map(|more| more || dropped)
+    }
+
+    /// Whether a month of slots could be dropped. If somebody is in the way, there is another time.
+    async fn drop_cleared_month(&self) -> Result<bool, StoreError> {
+        let dropped = within(&self.by_key, TIDY_WITHIN, async |connection| {
+            let mut transaction = Transaction::begin(connection);
+            let dropped = transaction.pipeline().send(records::DROP_CLEARED_MONTH, Vec::new());
+            let answers = transaction.commit(TIDY_WITHIN).await?;
+            get(answers.one(dropped), 0)
+        });
+        match dropped.await {
+            Err(StoreError::Conflict) => Ok(false),
+            dropped => dropped,
+        }
     }
 
     /// Everything as it stood at one moment. Takes as long as it takes.

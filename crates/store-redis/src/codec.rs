@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::str::FromStr;
 
 use holdfast_core::Timestamp;
+use holdfast_core::calendar::LiveLock;
 use holdfast_core::command::Attempt;
 use holdfast_core::hold::{Claim, Hold};
 use holdfast_core::id::{HoldId, UserId};
@@ -64,6 +65,17 @@ impl Stored for LastHold {
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut words = Words::of(bytes)?;
         Some(Self { hold: words.hold()?, kept_until: words.time()? })
+    }
+}
+
+impl Stored for LiveLock {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(format!("{} {}", self.hold, self.expires_at.as_millis()).as_bytes());
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut words = Words::of(bytes)?;
+        Some(Self { hold: words.hold()?, expires_at: words.time()? })
     }
 }
 

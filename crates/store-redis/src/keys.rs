@@ -1,5 +1,6 @@
 //! What rows are called in Redis. A common prefix may stand before all of them; in a Redis Cluster it must be a hash tag.
 
+use holdfast_core::calendar::SlotId;
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::receipt::ReceiptId;
 use holdfast_core::stay::{ClientKey, DatesKey, StayDates, night_of};
@@ -33,6 +34,7 @@ impl Keys {
                 format!("{}hold-count:{}:{}", self.prefix, night.room_type, night.date)
             }
             Kind::Shop => format!("{}stock-reserved:{}", self.prefix, unit.resource),
+            Kind::Room => format!("{}lock-count:{}", self.prefix, slot(SlotId::of(*unit))),
             // The seats of an event that are held, as a whole and one by one.
             Kind::Ticket => match seat_of(*unit) {
                 None => format!("{}seat:count:{}", self.prefix, unit.resource),
@@ -57,12 +59,17 @@ impl Keys {
         match of {
             Kind::Stay => format!("{}hold:{id}", self.prefix),
             Kind::Shop => format!("{}order-hold:{id}", self.prefix),
+            Kind::Room => format!("{}lock:{id}", self.prefix),
             Kind::Ticket => format!("{}seat-hold:{id}", self.prefix),
         }
     }
 
     pub(crate) fn order_by_user(&self, user: UserId) -> String {
         format!("{}order-hold:user:{user}", self.prefix)
+    }
+
+    pub(crate) fn lock_by_slot(&self, id: SlotId) -> String {
+        format!("{}locks:{}", self.prefix, slot(id))
     }
 
     /// The hold on a seat.
@@ -86,11 +93,17 @@ impl Keys {
     }
 }
 
+/// A room, a date and a time. Each slot has a key of its own, because each ends at its own time.
+fn slot(id: SlotId) -> String {
+    format!("{}:{}:{}", id.room, id.start.date(), id.start.time())
+}
+
 /// What a kind is called in keys.
 pub(crate) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Stay => "stay",
         Kind::Shop => "shop",
+        Kind::Room => "room",
         Kind::Ticket => "ticket",
     }
 }

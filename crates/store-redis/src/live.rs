@@ -223,7 +223,7 @@ impl LiveTier {
         }
         let now = self.load(&mut rows, &mut Seen::default()).await?;
         for (unit, tally) in rows.held.rows() {
-            audit.held(*unit, tally.live(now));
+            audit.held(*unit, tally.live(now), tally.pinned() > 0);
         }
         Ok(())
     }
@@ -327,7 +327,8 @@ impl LiveTier {
                 dates.map(|date| Unit { part: date_ordinal(date), ..from }).collect()
             }
             Kind::Shop => vec![from],
-            Kind::Ticket => (from.part..=scan.last_part).map(|part| Unit { part, ..from }).collect(),
+            // Whoever asks names what there is.
+            Kind::Room | Kind::Ticket => (from.part..=scan.last_part).map(|part| Unit { part, ..from }).collect(),
         }
     }
 }

@@ -1,15 +1,16 @@
 //! All tables of live rows, in one order: what their rows are called, and how long they are kept.
 
 use holdfast_core::Timestamp;
+use holdfast_core::calendar::SlotId;
 use holdfast_core::hold::{Claim, ENDED_HOLD_KEPT, Hold, HoldState};
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::receipt::{Receipt, ReceiptId};
 use holdfast_core::rows::Tables;
-use holdfast_core::shop;
 use holdfast_core::stay::{self, ClientKey, DatesKey};
 use holdfast_core::table::{Key, Row, Scan, Table};
 use holdfast_core::ticket::{self, BuyerId, SeatId};
 use holdfast_core::unit::{Holder, Limit, Resource, Tally, Unit};
+use holdfast_core::{calendar, shop};
 
 use crate::codec::Stored;
 use crate::keys::Keys;
@@ -49,12 +50,13 @@ macro_rules! walk {
     };
 }
 walk!(held, holders, limits; stay.holds, stay.by_dates, stay.by_client_key, shop.holds, shop.by_user,
-    ticket.holds, ticket.by_seat, ticket.buyers_held);
+    calendar.locks, calendar.by_slot, ticket.holds, ticket.by_seat, ticket.buyers_held);
 
 /// A new table does not compile until it stands here: if it is live, add it to `walk!` above.
 #[expect(dead_code, reason = "it is there to be compiled")]
 fn nothing_is_forgotten(tables: Tables) {
-    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay, shop, ticket } = tables;
+    let Tables { ids: _, receipts: _, held: _, holders: _, limits: _, decisions: _, stay, shop, calendar, ticket } =
+        tables;
     let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
     let shop::Tables {
         users: _,
@@ -68,6 +70,16 @@ fn nothing_is_forgotten(tables: Tables) {
         by_user: _,
         orders: _,
     } = shop;
+    let calendar::Tables {
+        rooms: _,
+        hours: _,
+        holidays: _,
+        slots: _,
+        generations: _,
+        locks: _,
+        by_slot: _,
+        reservations: _,
+    } = calendar;
     let ticket::Tables {
         events: _,
         plans: _,
@@ -143,6 +155,12 @@ impl Live<ClientKey> for stay::LiveHold {
 impl Live<UserId> for shop::LastHold {
     fn name(keys: &Keys, key: &UserId) -> String {
         keys.order_by_user(*key)
+    }
+}
+
+impl Live<SlotId> for calendar::LiveLock {
+    fn name(keys: &Keys, key: &SlotId) -> String {
+        keys.lock_by_slot(*key)
     }
 }
 

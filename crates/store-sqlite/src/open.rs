@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0002_stays.sql"),
     include_str!("../migrations/0003_records.sql"),
     include_str!("../migrations/0004_shop.sql"),
+    include_str!("../migrations/0005_calendar.sql"),
     include_str!("../migrations/0006_tickets.sql"),
 ];
 

@@ -14,7 +14,7 @@ use holdfast_records::layout::LINE_NO;
 use holdfast_records::walk::{self, HoldVisitor, Visitor, VisitorMut};
 use holdfast_records::{Cells, Filter, Layout, List, Listed, Parts, Record, Taken, ToCell as _, Value};
 use rusqlite::types::FromSqlError;
-use rusqlite::{Connection, OptionalExtension as _, Row, params_from_iter};
+use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, params_from_iter};
 
 use crate::codec::{Bound, value_of};
 
@@ -90,6 +90,10 @@ pub(crate) fn list(connection: &Connection, list: &List) -> rusqlite::Result<Vec
                 conditions.push(format!("{plus}{column} > ?"));
                 values.push(value);
             }
+            Filter::Below(column, value) => {
+                conditions.push(format!("{plus}{column} < ?"));
+                values.push(value);
+            }
             Filter::IsNull(column) => conditions.push(format!("{column} IS NULL")),
             Filter::IsNotNull(column) => conditions.push(format!("{column} IS NOT NULL")),
         }
@@ -116,6 +120,7 @@ struct Sql {
     insert: String,
     update: String,
     delete: String,
+    select_lines: String,
     insert_line: String,
 }
 
@@ -137,11 +142,12 @@ impl Sql {
         let (keys, columns) = (layout.key.len(), layout.columns().count());
         let by_key = numbered(layout.key, 1, " AND ");
         let all: Vec<_> = layout.columns().collect();
-        let insert_line = layout.parts.as_ref().map_or_else(String::new, |parts| {
-            let Parts { table, owner, columns } = parts;
-            let marks = marks(1, columns.len() + 2);
-            format!("INSERT INTO {table} ({owner}, {LINE_NO}, {}) VALUES ({marks})", names(columns))
-        });
+        let (mut select_lines, mut insert_line) = (String::new(), String::new());
+        if let Some(Parts { table, owner, columns }) = &layout.parts {
+            let (marks, columns) = (marks(1, columns.len() + 2), names(columns));
+            select_lines = format!("SELECT {columns} FROM {table} WHERE {owner} = ?1 ORDER BY {LINE_NO}");
+            insert_line = format!("INSERT INTO {table} ({owner}, {LINE_NO}, {columns}) VALUES ({marks})");
+        }
         Self {
             select: format!("{} WHERE {by_key}", select(layout)),
             select_range: format!(
@@ -154,6 +160,7 @@ impl Sql {
             insert: format!("INSERT INTO {table} ({}) VALUES ({})", names(&all), marks(1, columns)),
             update: format!("UPDATE {table} SET {} WHERE {by_key}", numbered(layout.changing, keys + 1, ", ")),
             delete: format!("DELETE FROM {table} WHERE {by_key}"),
+            select_lines,
             insert_line,
         }
     }
@@ -178,9 +185,8 @@ fn cells<'r>(layout: &Layout, row: &'r Row<'_>) -> rusqlite::Result<Vec<Value<'r
 
 /// The lines that belong to a row.
 fn lines(connection: &Connection, layout: &Layout, key: &Value<'_>) -> rusqlite::Result<Vec<Vec<Value<'static>>>> {
-    let Some(Parts { table, owner, columns }) = &layout.parts else { return Ok(Vec::new()) };
-    let sql = format!("SELECT {} FROM {table} WHERE {owner} = ?1 ORDER BY {LINE_NO}", names(columns));
-    let mut select = connection.prepare_cached(&sql)?;
+    let Some(Parts { columns, .. }) = &layout.parts else { return Ok(Vec::new()) };
+    let mut select = connection.prepare_cached(&SQL[layout.table].select_lines)?;
     let read = |row: &Row<'_>| {
         let cell = |(index, column): (usize, &holdfast_records::Column)| {
             Ok(value_of(column.kind, row.get_ref(index)?)?.into_owned())
@@ -269,30 +275,60 @@ fn write_table<R: Record, S: Scan<R::Key>>(
     }
     let (sql, layout) = (sql::<R>(), R::LAYOUT);
     let (keys, fixed) = (layout.key.len(), layout.fixed.len());
+    let mut statements = Statements::new(connection);
+    let mut cells = Cells::default();
     for change in changes {
-        let mut cells = key_of::<R>(change.key);
-        let written = match (change.is_new, change.row) {
+        cells.0.clear();
+        R::put_key(change.key, &mut cells);
+        let statement = match (change.is_new, change.row) {
             (true, Some(row)) => {
                 row.put(change.key, &mut cells);
-                let inserted =
-                    connection.prepare_cached(&sql.insert)?.execute(params_from_iter(cells.0.iter().map(Bound)))?;
-                write_lines(connection, row, &cells.0[0])?;
-                inserted
+                statements.get(Change::Insert, &sql.insert)?
             }
             (false, Some(row)) => {
                 row.put(change.key, &mut cells);
                 cells.0.drain(keys..keys + fixed);
-                connection.prepare_cached(&sql.update)?.execute(params_from_iter(cells.0.iter().map(Bound)))?
+                statements.get(Change::Update, &sql.update)?
             }
-            (false, None) => {
-                connection.prepare_cached(&sql.delete)?.execute(params_from_iter(cells.0.iter().map(Bound)))?
-            }
+            (false, None) => statements.get(Change::Delete, &sql.delete)?,
             // Made and taken away in the same batch.
             (true, None) => continue,
         };
+        let written = statement.execute(params_from_iter(cells.0.iter().map(Bound)))?;
         assert_eq!(written, 1, "a row of {} that was loaded is there to be changed", layout.table);
+        if let (true, Some(row)) = (change.is_new, change.row) {
+            write_lines(connection, row, &cells.0[0])?;
+        }
     }
     Ok(())
+}
+
+/// What is done to a row.
+#[derive(Clone, Copy)]
+enum Change {
+    Insert,
+    Update,
+    Delete,
+}
+
+/// Looked up once for all rows of a table.
+struct Statements<'c> {
+    connection: &'c Connection,
+    prepared: [Option<CachedStatement<'c>>; 3],
+}
+
+impl<'c> Statements<'c> {
+    fn new(connection: &'c Connection) -> Self {
+        Self { connection, prepared: [None, None, None] }
+    }
+
+    fn get(&mut self, change: Change, sql: &str) -> rusqlite::Result<&mut CachedStatement<'c>> {
+        let slot = &mut self.prepared[change as usize];
+        if slot.is_none() {
+            *slot = Some(self.connection.prepare_cached(sql)?);
+        }
+        Ok(slot.as_mut().expect("it was just prepared"))
+    }
 }
 
 fn write_lines<R: Record>(connection: &Connection, row: &R, key: &Value<'_>) -> rusqlite::Result<()> {

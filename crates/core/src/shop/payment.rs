@@ -5,13 +5,14 @@ use super::coupon::{self, CouponCode, CouponState, UserCoupon, UserCouponId};
 use super::order::{Order, OrderId, OrderState};
 use super::reservation::{self, InventoryReservationId, OrderHold};
 use super::stock::{self, Inventory};
-use super::stock_unit;
 use super::user::{self, UserAccount};
+use super::{CART_LINES_MAX, stock_unit};
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
 use crate::hold::{self, Decided, HoldState, Remembered as _, Status, TryId};
 use crate::id::{HoldId, Sequence, UserId};
-use crate::rejection::ShopRejection;
+use crate::money::AMOUNT_MAX;
+use crate::rejection::{Fault, Rejection, ShopRejection};
 use crate::rows::Rows;
 use crate::time::Timestamp;
 
@@ -39,6 +40,7 @@ impl Command for PayOrder {
     const WRITES: Writes = Writes::Both;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<PaidOrder> {
+        self.check_input()?;
         self.want(rows, at.now);
         let hold = self.open_hold(rows, at.now)?;
         let paid = self.pay(rows, &hold, at.now)?;
@@ -47,6 +49,7 @@ impl Command for PayOrder {
     }
 
     fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
+        self.check_input()?;
         reservation::want_last_hold(rows, self.user);
         let hold = self.open_hold(rows, at.now)?;
         let pinned = hold::pin(rows, &numbered(hold), at.now)?;
@@ -108,6 +111,16 @@ impl Command for SettleOrder {
 }
 
 impl PayOrder {
+    fn check_input(&self) -> Result<(), Rejection> {
+        if self.expected_amount.is_some_and(|amount| !(0..=AMOUNT_MAX).contains(&amount)) {
+            return Err(Rejection::invalid("expectedAmount", Fault::OutOfRange { min: 0, max: AMOUNT_MAX }));
+        }
+        if self.reservation_ids.as_ref().is_some_and(|ids| ids.len() > CART_LINES_MAX) {
+            return Err(Rejection::invalid("reservationIds", Fault::TooManyItems { max: CART_LINES_MAX }));
+        }
+        Ok(())
+    }
+
     /// Which rows a payment needs, as far as that can be known before the hold is seen.
     fn want(&self, rows: &mut Rows, now: Timestamp) {
         rows.ids.want(&Sequence::Order);

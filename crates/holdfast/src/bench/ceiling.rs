@@ -62,10 +62,41 @@ struct Availability {
     nights: Vec<Night>,
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NamedUser {
+    user_id: u64,
+}
+
+#[derive(Serialize)]
+struct Data {
+    data: Reservations,
+}
+
+#[derive(Serialize)]
+struct Reservations {
+    reservations: Vec<Line>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    reservation_id: u64,
+    product_option_id: u64,
+    product_name: &'static str,
+    option_code: &'static str,
+    quantity: u32,
+    status: &'static str,
+    available_stock: u32,
+    reserved_at: &'static str,
+    expires_at: &'static str,
+}
+
 pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
     let router = Router::new()
         .route("/v1/holds", post(hold))
         .route("/v1/room-types/{id}/availability", get(availability))
+        .route("/api/order/reserve", post(reserve))
         .route("/v1/events/{id}/queue", get(place));
     let listener = tokio::net::TcpListener::bind(args.listen).await?;
     println!("ready");
@@ -87,6 +118,21 @@ async fn hold(Json(body): Json<NewHold>) -> (StatusCode, Json<Answer>) {
         currency: "KRW",
     };
     (StatusCode::CREATED, Json(answer))
+}
+
+async fn reserve(Json(body): Json<NamedUser>) -> Json<Data> {
+    let reservation = Line {
+        reservation_id: body.user_id,
+        product_option_id: 1,
+        product_name: "beans",
+        option_code: "ETH-HD-200",
+        quantity: 1,
+        status: "RESERVED",
+        available_stock: 999_999,
+        reserved_at: "2026-01-01T00:00:00.000Z",
+        expires_at: "2026-01-01T00:30:00.000Z",
+    };
+    Json(Data { data: Reservations { reservations: vec![reservation] } })
 }
 
 /// The members of our own answer to a poll.

@@ -6,6 +6,7 @@ mod holds;
 mod http;
 mod load;
 mod report;
+mod shop;
 mod stays;
 mod stores;
 mod tickets;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use holdfast_server::config::parse_duration;
+use indicatif::ProgressBar;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -27,6 +29,8 @@ pub(crate) struct Args {
 enum What {
     /// Stays on the embedded store, beside an empty handler with the same JSON in and out.
     Stays(StaysArgs),
+    /// Orders on every store, beside an empty handler and the transactions of a shop written by hand.
+    Shop(shop::Args),
     /// Holds on PostgreSQL and Redis, beside a transaction and a script written by hand on the same servers.
     Stores(stores::Args),
     /// A sale of tickets in full, and polling the waiting room, beside an empty handler and raw Redis.
@@ -56,11 +60,31 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     match args.what {
         What::Stays(args) => runtime.block_on(stays::run(&args))?,
+        What::Shop(args) => runtime.block_on(shop::run(&args))?,
         What::Stores(args) => runtime.block_on(stores::run(&args))?,
         What::Tickets(args) => runtime.block_on(tickets::run(&args))?,
         What::Ceiling(args) => runtime.block_on(ceiling::run(&args))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Resolves on SIGTERM or SIGINT.
+fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+/// Shows that something is going on.
+fn busy(what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner().with_message(what);
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
 }
 
 fn duration(text: &str) -> anyhow::Result<Duration> {

@@ -24,19 +24,19 @@ const HOLD_TTL: &str = "4s";
 /// Makes a process believe in another time.
 const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 
-struct Cluster {
+pub(crate) struct Cluster {
     postgres: PostgresServer,
     redis: RedisServer,
     database: TestDatabase,
     servers: Vec<Option<Process>>,
     /// How clients reach them.
-    clients: Clients,
+    pub(crate) clients: Clients,
 }
 
-type Clients = Arc<RwLock<Vec<Client>>>;
+pub(crate) type Clients = Arc<RwLock<Vec<Client>>>;
 
 impl Cluster {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let postgres = PostgresServer::start(&PostgresOptions { durable: true }).unwrap();
         let redis = RedisServer::start(&RedisOptions { appendonly: true }).unwrap();
         let database = postgres.postgres().database();
@@ -53,6 +53,7 @@ impl Cluster {
         let (database, redis) = (self.database.url(), self.redis.url());
         let mut environment = environment.to_vec();
         environment.push(("HOLDFAST_STAY_HOLD_TTL", HOLD_TTL));
+        environment.push(("HOLDFAST_SHOP_HOLD_TTL", HOLD_TTL));
         // Others complain when a store is away; that is what this is about.
         environment.push(("HOLDFAST_LOG_LEVEL", "off"));
         Process::start_with(&["--database-url", database, "--redis-url", redis], &environment)
@@ -67,6 +68,25 @@ impl Cluster {
 
     fn client(&self) -> Client {
         self.clients.read().unwrap()[0].clone()
+    }
+
+    /// One server dies, or one of the stores, each in its turn; it is there again at once.
+    pub(crate) fn harm(&mut self, round: u32) {
+        match round % 3 {
+            0 => self.kill_and_restart(round as usize / 3 % SERVERS),
+            1 => {
+                self.redis.kill();
+                self.redis.restart().unwrap();
+            }
+            _ => {
+                self.postgres.stop_immediate();
+                self.postgres.restart().unwrap();
+            }
+        }
+    }
+
+    pub(crate) fn verify(&self) -> (i32, String) {
+        run(&["verify", "--database-url", self.database.url(), "--redis-url", self.redis.url()])
     }
 }
 
@@ -99,17 +119,7 @@ async fn three_servers_whatever_dies_sell_nothing_twice_lose_nothing_and_leak_no
 
     for round in 0..rounds {
         tokio::time::sleep(Duration::from_millis(300 + u64::from(round * 37 % 200))).await;
-        tokio::task::block_in_place(|| match round % 3 {
-            0 => cluster.kill_and_restart(round as usize / 3 % SERVERS),
-            1 => {
-                cluster.redis.kill();
-                cluster.redis.restart().unwrap();
-            }
-            _ => {
-                cluster.postgres.stop_immediate();
-                cluster.postgres.restart().unwrap();
-            }
-        });
+        tokio::task::block_in_place(|| cluster.harm(round));
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
     stop.store(true, Ordering::Relaxed);
@@ -129,8 +139,7 @@ async fn three_servers_whatever_dies_sell_nothing_twice_lose_nothing_and_leak_no
         assert_eq!((found.status, found.user_id), (*status, *user), "reservation {number}");
     }
     nothing_is_left_over(&cluster.client(), &room_types).await;
-    let (code, findings) =
-        run(&["verify", "--database-url", cluster.database.url(), "--redis-url", cluster.redis.url()]);
+    let (code, findings) = cluster.verify();
     assert_eq!(code, 0, "{findings}");
 }
 

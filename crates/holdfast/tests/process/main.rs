@@ -4,6 +4,7 @@
 mod cluster;
 mod crash;
 mod running;
+mod shop;
 mod support;
 mod tickets;
 mod verify;

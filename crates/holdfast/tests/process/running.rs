@@ -122,6 +122,11 @@ async fn the_demo_prints_requests_that_work_as_printed() {
         printed.contains("스탠다드 더블") && printed.contains("\"HELD\"") && printed.contains("\"CONFIRMED\""),
         "{printed}"
     );
+    // Two at 21,000 and one at 32,000, a tenth off.
+    for expected in ["에티오피아 예가체프 G1", "\"RESERVED\"", "\"paidAmount\":66600", "\"balance\":233400"] {
+        assert!(printed.contains(expected), "{expected}: {printed}");
+    }
+    assert!(printed.contains("\"AVAILABLE\"") && printed.contains("\"RESERVED\""), "{printed}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! A handler returns a [`Problem`]; the edge writes it down in the caller's language, with the request's id.
 
+mod calendar;
 mod queue;
 mod shop;
 mod stay;
@@ -233,6 +234,7 @@ impl From<&Rejection> for Problem {
             .with("until", until.to_jiff().to_string()),
             Rejection::Stay(rejection) => stay::problem(rejection),
             Rejection::Shop(rejection) => shop::problem(rejection),
+            Rejection::Calendar(rejection) => calendar::problem(rejection),
             Rejection::Ticket(rejection) => ticket::problem(rejection),
         }
     }
@@ -281,6 +283,15 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
         Fault::TooManyItems { max } => {
             (format!("최대 {max}건까지 가능합니다"), format!("may have at most {max} entries"))
         }
+        Fault::TooManyDays { max } => {
+            (format!("최대 {max}일까지 가능합니다"), format!("may be at most {max} days, the first one included"))
+        }
+        Fault::NotATime => fixed("HH:MM 형식의 시각이어야 합니다", "must be a time like 09:30"),
+        Fault::UnknownWeekday => {
+            fixed("요일은 mon, tue, wed, thu, fri, sat, sun 중 하나여야 합니다", "must name weekdays mon to sun")
+        }
+        Fault::UnknownCountry => fixed("알 수 없는 국가 코드입니다", "must be a country code like KR"),
+        Fault::CannotChange => fixed("슬롯이 만들어진 뒤에는 바꿀 수 없습니다", "cannot change once there are slots"),
     }
 }
 
@@ -304,6 +315,7 @@ pub fn catalog() -> Vec<Problem> {
     let mut problems: Vec<Problem> = rejections.iter().map(Problem::from).collect();
     problems.extend(stay::catalog().iter().map(stay::problem));
     problems.extend(shop::catalog().iter().map(shop::problem));
+    problems.extend(calendar::catalog().iter().map(calendar::problem));
     problems.extend(ticket::catalog().iter().map(ticket::problem));
     problems.extend(queue::catalog());
     problems.extend(refusals.into_iter().map(Problem::from));

@@ -4,6 +4,7 @@ use holdfast_core::{Event, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::calendar::lock::{BlockedView, LockView, RoomReservationView};
 use super::queue::AdmissionView;
 use super::shop::{OrderView, ReservationEventView};
 use super::stay::{HoldView, ReservationView};
@@ -21,6 +22,11 @@ pub fn type_of(event: &Event) -> &'static str {
         Event::OrderReleased(_) => "order.released",
         Event::OrderPaid(_) => "order.paid",
         Event::OrderCancelled(_) => "order.cancelled",
+        Event::RoomSlotsLocked(_) => "room.slot.locked",
+        Event::RoomSlotsReleased(_) => "room.slot.released",
+        Event::RoomSlotsReserved(_) => "room.slot.reserved",
+        Event::RoomSlotsCancelled(_) => "room.slot.cancelled",
+        Event::RoomSlotsBlocked { .. } => "room.slot.blocked",
         Event::SeatsHeld(_) => "seat.held",
         Event::SeatsReleased(_) => "seat.released",
         Event::SeatsReserved(_) => "seat.reserved",
@@ -42,6 +48,15 @@ pub fn data_of(event: &Event, at: Timestamp) -> String {
             serde_json::to_string(&ReservationEventView::new(hold))
         }
         Event::OrderPaid(order) | Event::OrderCancelled(order) => serde_json::to_string(&OrderView::new(order)),
+        Event::RoomSlotsLocked(lock) | Event::RoomSlotsReleased(lock) => {
+            serde_json::to_string(&LockView::new(lock, at))
+        }
+        Event::RoomSlotsReserved(reservation) | Event::RoomSlotsCancelled(reservation) => {
+            serde_json::to_string(&RoomReservationView::new(reservation))
+        }
+        Event::RoomSlotsBlocked { room, slots, status } => {
+            serde_json::to_string(&BlockedView::new(*room, slots, *status))
+        }
         Event::SeatsHeld(hold) | Event::SeatsReleased(hold) => serde_json::to_string(&SeatHoldView::new(hold, at)),
         Event::SeatsReserved(reservation) | Event::SeatsCancelled(reservation) => {
             serde_json::to_string(&SeatReservationView::new(reservation))

@@ -1,5 +1,6 @@
 //! How things are written in JSON. Domain types are never sent as they are; what is here never decides anything.
 
+pub mod calendar;
 pub mod event;
 pub mod list;
 pub mod queue;

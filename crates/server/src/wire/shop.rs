@@ -356,6 +356,7 @@ pub struct PaymentBody {
     #[schema(min_length = 1, max_length = 64)]
     pub coupon_code: Option<String>,
     /// Pay this or nothing.
+    #[schema(minimum = 0, maximum = 1_000_000_000_000_000_i64)]
     pub expected_amount: Option<i64>,
     /// Pay for exactly these or for nothing.
     #[schema(max_items = 100)]

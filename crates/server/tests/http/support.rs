@@ -121,6 +121,11 @@ impl TestApp {
         self.clock.advance(span);
     }
 
+    /// Where the rows lie, for tests that look at them.
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// The file behind an embedded server, for tests that get in its way.
     pub(crate) fn file(&self) -> std::path::PathBuf {
         let Place::Embedded(directory) = &self.place else { panic!("{:?} has no file", self.profile) };

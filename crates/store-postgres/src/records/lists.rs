@@ -94,6 +94,7 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
         conditions.push(match filter {
             Filter::Is(column, value) => format!("{column} = {}", mark(column, value)),
             Filter::Above(column, value) => format!("{column} > {}", mark(column, value)),
+            Filter::Below(column, value) => format!("{column} < {}", mark(column, value)),
             Filter::IsNull(column) => format!("{column} IS NULL"),
             Filter::IsNotNull(column) => format!("{column} IS NOT NULL"),
         });

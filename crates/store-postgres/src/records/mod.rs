@@ -22,7 +22,7 @@ pub(crate) use lists::list_sql;
 pub(crate) use lists::{audit_durable, audit_holds, list, remember_holds, tidy_holds};
 pub(crate) use load::{Asked, Of, ask_confirmed, confirmed, wants_durable};
 pub(crate) use seen::Seen;
-pub(crate) use sql::{locks, reads, tidies, writes};
+pub(crate) use sql::{DROP_CLEARED_MONTH, locks, reads, tidies, writes};
 pub(crate) use write::{has_durable_changes, write_durable, write_holds};
 
 use holdfast_records::{Cells, Record, Value};

@@ -54,13 +54,28 @@ pub(crate) fn reads() -> Vec<&'static str> {
     BY_TABLE.values().copied().flat_map(of_table).chain(confirmed).collect()
 }
 
+/// Tables that are divided by month, and the column that says in which one a row lies.
+const BY_MONTH: &[(&str, &str)] = &[("time_slots", "slot_date")];
+
+/// Makes the months that rows are about to be written to.
+pub(super) const MAKE_MONTHS: &str = "SELECT make_months($1, $2::date[])";
+
+/// Drops a month of which nothing is left.
+pub(crate) const DROP_CLEARED_MONTH: &str = "SELECT drop_cleared_month()";
+
+/// Where in the cells of a row of this table its date is, if the table is divided by month.
+pub(super) fn month_at(layout: &Layout) -> Option<usize> {
+    let (_, column) = BY_MONTH.iter().find(|(table, _)| *table == layout.table)?;
+    layout.columns().position(|known| known.name == *column)
+}
+
 /// For connections that write.
 pub(crate) fn writes() -> Vec<&'static str> {
     let of_table = |sql: &'static Sql| {
         let always = [Some(&*sql.insert), Some(&*sql.delete)];
         always.into_iter().chain([sql.update.as_deref(), sql.insert_lines.as_deref()]).flatten()
     };
-    BY_TABLE.values().copied().flat_map(of_table).collect()
+    BY_TABLE.values().copied().flat_map(of_table).chain([MAKE_MONTHS]).collect()
 }
 
 /// For connections of servers that share the database.
@@ -85,7 +100,11 @@ impl Sql {
         } else {
             format!("unnest({}) AS wanted ({keys}) JOIN {table} USING ({keys})", arrays(key, 1))
         };
-        let range = format!("({keys}) >= ({}) AND ({keys}) <= ({})", marks(key, 1), marks(key, key.len() + 1));
+        let mut range = format!("({keys}) >= ({}) AND ({keys}) <= ({})", marks(key, 1), marks(key, key.len() + 1));
+        if let Some(at) = month_at(layout) {
+            // A range is of one room, so this says nothing new; but only so are months left alone that have no part in it.
+            range += &format!(" AND {name} >= ${} AND {name} <= ${}", at + 1, key.len() + at + 1, name = key[at].name);
+        }
         let expected = "SELECT expect_rows(count(*), cardinality($1)) FROM written";
         let update = format!(
             "WITH written AS (UPDATE {table} AS old SET {}, version = old.version + 1

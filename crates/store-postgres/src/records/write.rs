@@ -1,13 +1,17 @@
 //! Writing what a batch changed: one statement per table for new rows, one for changed ones, one for those that are gone.
 
+use std::collections::BTreeSet;
+
 use holdfast_core::rows::Tables;
 use holdfast_core::table::{Scan, Table, TableSet as _};
 use holdfast_records::walk::{self, Visitor};
 use holdfast_records::{Cells, Record, Value};
+use jiff::civil::Date;
 
 use super::load::by_column;
 use super::sql;
-use crate::pipeline::Pipeline;
+use crate::codec::Col;
+use crate::pipeline::{Pipeline, params};
 
 /// All but holds.
 pub(crate) fn write_durable<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
@@ -68,6 +72,9 @@ impl<'a> Visitor<'a> for Write<'_, 'a> {
         if !gone.is_empty() {
             self.pipeline.send(&sql.delete, by_column(gone, keys));
         }
+        if let Some(date_at) = sql::month_at(layout).filter(|_| !new.is_empty()) {
+            self.pipeline.send(sql::MAKE_MONTHS, params![layout.table, months(&new, date_at)]);
+        }
         if !new.is_empty() {
             self.pipeline.send(&sql.insert, by_column(new, width));
         }
@@ -79,6 +86,16 @@ impl<'a> Visitor<'a> for Write<'_, 'a> {
             self.pipeline.send(sql, by_column(old, width - fixed));
         }
     }
+}
+
+/// The first day of each month that rows lie in.
+fn months(rows: &[Vec<Value<'_>>], date_at: usize) -> Vec<Col<Value<'static>>> {
+    let date = |row: &Vec<Value<'_>>| match row[date_at] {
+        Value::Date(date) => date.first_of_month(),
+        _ => unreachable!("the column is one of dates"),
+    };
+    let months: BTreeSet<Date> = rows.iter().map(date).collect();
+    months.into_iter().map(|month| Col(Value::Date(month))).collect()
 }
 
 fn add_lines<'a, R: Record>(row: &'a R, owner: &Value<'a>, all: &mut Vec<Vec<Value<'a>>>) {

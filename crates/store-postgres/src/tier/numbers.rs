@@ -22,6 +22,9 @@ fn batch_max(sequence: Sequence) -> u64 {
         | Sequence::User
         | Sequence::Product
         | Sequence::Order
+        | Sequence::Room
+        | Sequence::RoomReservation
+        | Sequence::Generation
         | Sequence::TicketEvent
         | Sequence::SeatReservation => commands,
     }

@@ -60,13 +60,19 @@ impl Faults for Trap {
     }
 }
 
-const LIVE: [Point; 4] = [Point::LiveLoaded, Point::DurableRead, Point::LiveDecided, Point::LiveCommitted];
-const RECORD: [Point; 3] = [Point::RecordLoaded, Point::RecordDecided, Point::RecordCommitted];
+pub(crate) const LIVE: [Point; 4] = [Point::LiveLoaded, Point::DurableRead, Point::LiveDecided, Point::LiveCommitted];
+pub(crate) const RECORD: [Point; 3] = [Point::RecordLoaded, Point::RecordDecided, Point::RecordCommitted];
 
 async fn broken_server(cluster: &Cluster, point: Point, harm: Harm) -> (Server, Arc<Trap>) {
     let trap = Arc::new(Trap { point, harm, sprung: AtomicBool::new(false), dead: AtomicBool::new(false) });
     let server = cluster.server().await;
     (Server { store: server.store.with_faults(trap.clone()), ..server }, trap)
+}
+
+/// A server that dies at this point.
+pub(crate) fn dying(healthy: &Server, point: Point) -> Server {
+    let trap = Trap { point, harm: Harm::Death, sprung: AtomicBool::new(false), dead: AtomicBool::new(false) };
+    Server { store: healthy.store.clone().with_faults(Arc::new(trap)), ..healthy.clone() }
 }
 
 /// Ends whatever is unfinished, and checks that what is there is what must be.
@@ -78,7 +84,7 @@ async fn check(server: &Server, what: &str) {
     assert_eq!(audit.finish(), [""; 0], "{what}");
 }
 
-async fn for_each_fault(expected: &[Point], mut test: impl AsyncFnMut(&Cluster, &Server, &Server, &str)) {
+pub(crate) async fn for_each_fault(expected: &[Point], mut test: impl AsyncFnMut(&Cluster, &Server, &Server, &str)) {
     let mut sprung = Vec::new();
     for point in Point::ALL {
         for harm in [Harm::Error, Harm::Delay, Harm::Death] {
@@ -195,15 +201,11 @@ async fn resolving_and_whatever_goes_wrong() {
             let room_type = healthy.room_type(1).await;
             let hold = healthy.place(1, room_type).await.unwrap();
             // A server that dies right after it has pinned the hold, or right after the confirmation was recorded.
-            let trap =
-                |point| Trap { point, harm: Harm::Death, sprung: AtomicBool::new(false), dead: AtomicBool::new(false) };
             for point in [Point::LiveCommitted, Point::RecordCommitted] {
-                let dying = healthy.store.clone().with_faults(Arc::new(trap(point)));
-                Server { store: dying, ..healthy.clone() }.confirm(hold.id).await.unwrap_err();
+                dying(healthy, point).confirm(hold.id).await.unwrap_err();
                 if let Ok(resolved) = broken.store.resolve().await {
-                    for one in resolved {
-                        let settle = holdfast_core::stay::hold::SettleHold { of: one.of, record: one.record };
-                        broken.run(settle).await.ok();
+                    for one in &resolved {
+                        broken.settle(one).await.ok();
                     }
                 }
                 healthy.resolve().await;
@@ -234,9 +236,9 @@ async fn changing_something_else_leaves_a_limit_alone() {
 
 /// Stops its server once, between loading and recording, until it is told to go on.
 #[derive(Default)]
-struct Gate {
-    reached: Notify,
-    go_on: Notify,
+pub(crate) struct Gate {
+    pub(crate) reached: Notify,
+    pub(crate) go_on: Notify,
     passed: AtomicBool,
 }
 

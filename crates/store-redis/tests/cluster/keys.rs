@@ -33,7 +33,7 @@ async fn a_hold_lies_under_its_documented_names_and_each_has_a_time_to_live() {
     }
     server.cancel(hold.id).await.unwrap();
     let value: String = redis.get(format!("{prefix}hold:{}", hold.id)).unwrap();
-    assert!(value.contains(" CANCELLED "), "ended holds stay readable: {value}");
+    assert!(value.contains("CANCELLED"), "ended holds stay readable: {value}");
 }
 
 /// A row left over of a hold that is gone never blocks anyone.

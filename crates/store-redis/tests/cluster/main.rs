@@ -5,6 +5,8 @@
 mod faults;
 mod keys;
 mod loss;
+mod shop;
+mod shop_faults;
 mod support;
 mod trips;
 mod two_servers;

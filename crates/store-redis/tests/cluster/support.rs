@@ -4,13 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_core::actor::Actor;
+use holdfast_core::calendar::confirm::SettleLock;
 use holdfast_core::id::{HoldId, UserId};
+use holdfast_core::shop::payment::SettleOrder;
 use holdfast_core::stay::availability::{NightAvailability, availability};
 use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold, SettleHold};
 use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, RoomTypeDraft};
 use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayHold, StayReservation};
+use holdfast_core::ticket::hold::SettleSeatHold;
 use holdfast_core::time::Span;
-use holdfast_core::{Command, Context, Limits, Rejection, Rows, Stop, Timestamp, stay};
+use holdfast_core::{Command, Context, Decision, Kind, Limits, Rejection, Rows, Stop, Timestamp, stay};
+use holdfast_engine::store::Resolved;
 use holdfast_engine::{Answer, Batch, Clock as _, Engine, EngineSettings, ManualClock, NoSink, Refused, Store as _};
 use holdfast_store_redis::ClusterStore;
 use holdfast_testkit::{Place, Profile};
@@ -103,21 +107,41 @@ impl Server {
     pub(crate) async fn resolve(&self) -> usize {
         let resolved = self.store.resolve().await.unwrap();
         for one in &resolved {
-            self.run(SettleHold { of: one.of, record: one.record }).await.unwrap();
+            self.settle(one).await.unwrap();
         }
         resolved.len()
     }
 
+    pub(crate) async fn settle(&self, one: &Resolved) -> Result<(), Refused> {
+        let (of, record) = (one.of, one.record);
+        match one.kind {
+            Kind::Stay => self.run(SettleHold { of, record }).await,
+            Kind::Shop => self.run(SettleOrder { of, record }).await,
+            Kind::Room => self.run(SettleLock { of, record }).await,
+            Kind::Ticket => self.run(SettleSeatHold { of, record }).await,
+        }
+    }
+
     /// The one night there is.
     pub(crate) async fn night(&self, room_type: RoomTypeId) -> NightAvailability {
+        let check_out = next_day(tomorrow());
+        self.ask(|rows, at| availability(rows, at, room_type, tomorrow(), check_out)).await.unwrap().nights[0]
+    }
+
+    /// Answers a question from what is committed.
+    pub(crate) async fn ask<T>(
+        &self,
+        mut question: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>,
+    ) -> Result<T, Rejection> {
         let mut rows = Rows::default();
         let limits = limits();
         loop {
             let at = Context { now: self.clock.now(), limits: &limits };
-            match availability(&mut rows, &at, room_type, tomorrow(), next_day(tomorrow())) {
-                Ok(found) => return found.nights[0],
+            match question(&mut rows, &at) {
+                Ok(answer) => return Ok(answer),
+                Err(Stop::Rejected(rejection)) => return Err(rejection),
                 Err(Stop::Missing) => self.store.read(&mut rows).await.unwrap(),
-                Err(other) => panic!("{other:?}"),
+                Err(other @ Stop::Busy) => panic!("{other:?}"),
             };
         }
     }

@@ -5,7 +5,7 @@ use crate::rejection::ShopRejection;
 #[test]
 fn a_new_account_is_empty_and_in_won() {
     both(|shop| {
-        let account = shop.run(&CreateUser { name: "김철수".into(), currency: None }).unwrap();
+        let account = shop.run(&CreateUser { name: "손님 하나".into(), currency: None }).unwrap();
         assert_eq!((account.balance, account.charged, account.currency), (0, 0, Currency::KRW));
         let other = shop.run(&CreateUser { name: "Kim".into(), currency: Some("EUR".into()) }).unwrap();
         assert_eq!(other.currency.as_str(), "EUR");

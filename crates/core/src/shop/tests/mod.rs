@@ -58,7 +58,7 @@ impl Shop {
 
     /// A user with so much money.
     fn user(&mut self, balance: i64) -> UserId {
-        let account = self.run(&CreateUser { name: "김철수".into(), currency: None }).unwrap();
+        let account = self.run(&CreateUser { name: "손님 하나".into(), currency: None }).unwrap();
         if balance > 0 {
             self.run(&AddBalance { user: account.id, amount: balance }).unwrap();
         }

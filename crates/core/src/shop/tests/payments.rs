@@ -178,3 +178,18 @@ fn goods_of_a_lost_reservation_that_were_sold_meanwhile_are_not_sold_twice() {
         shop.world.memory.absorb(&mut rows);
     });
 }
+
+#[test]
+fn an_amount_that_nothing_can_cost_and_more_lines_than_a_cart_has_are_bad_input() {
+    both(|shop| {
+        let (user, option, hold) = reserved(shop, 5_000);
+        for amount in [-1, crate::money::AMOUNT_MAX + 1] {
+            let refused = shop.run(&PayOrder { expected_amount: Some(amount), ..payment_of(user) });
+            assert_eq!(invalid(refused).0, "expectedAmount");
+        }
+        let many = vec![hold.lines[0].reservation; CART_LINES_MAX + 1];
+        let refused = shop.run(&PayOrder { reservation_ids: Some(many), ..payment_of(user) });
+        assert_eq!(invalid(refused), ("reservationIds", Fault::TooManyItems { max: CART_LINES_MAX }));
+        assert_eq!(shop.stock(option), (10, 2, 8), "it is still reserved");
+    });
+}

@@ -43,7 +43,7 @@ const SCHEMA: &str = "
     INSERT INTO inventory SELECT item, 1000000000 FROM generate_series(1, 1000) AS item;
     ANALYZE inventory;";
 
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 const COUNT_OWN: &str = "SELECT count(*) FROM inventory_reservation
     WHERE user_id = $1 AND status IN ('RESERVED', 'CONFIRMED') AND expires_at > now()";
 const LOCK_ITEM: &str = "SELECT stock_quantity FROM inventory WHERE product_option_id = $1 FOR UPDATE";
@@ -85,23 +85,13 @@ pub(crate) async fn measure(
 ) -> anyhow::Result<Measured> {
     let mut customers = Vec::with_capacity(CONNECTIONS);
     for _ in 0..CONNECTIONS {
-        let client = database.connect().await?;
-        customers.push(Customer {
-            count_own: client.prepare(COUNT_OWN).await?,
-            lock_item: client.prepare(LOCK_ITEM).await?,
-            sum_reserved: client.prepare(SUM_RESERVED).await?,
-            insert: client.prepare(INSERT).await?,
-            client,
-            people: people.clone(),
-            hot: work == Work::Hot,
-            latency: Histogram::new(3)?,
-        });
+        customers.push(Customer::connect(database, people, work == Work::Hot).await?);
     }
     load::measure(name, time, customers).await
 }
 
-struct Customer {
-    client: Client,
+pub(crate) struct Customer {
+    pub client: Client,
     count_own: Statement,
     lock_item: Statement,
     sum_reserved: Statement,
@@ -113,10 +103,9 @@ struct Customer {
 
 impl load::Client for Customer {
     async fn round(&mut self) -> anyhow::Result<()> {
-        let person = self.people.fetch_add(1, Ordering::Relaxed) + 1;
-        let item = if self.hot { 1 } else { spread_night(person).0 as i64 };
+        let (person, item) = self.next();
         let began = Instant::now();
-        self.reserve(person as i64, item).await?;
+        self.reserve(person, item).await?;
         self.latency.record(began.elapsed().as_micros() as u64)?;
         Ok(())
     }
@@ -127,7 +116,27 @@ impl load::Client for Customer {
 }
 
 impl Customer {
-    async fn reserve(&self, user: i64, item: i64) -> anyhow::Result<()> {
+    pub(crate) async fn connect(database: &Database, people: &Arc<AtomicU64>, hot: bool) -> anyhow::Result<Self> {
+        let client = database.connect().await?;
+        Ok(Self {
+            count_own: client.prepare(COUNT_OWN).await?,
+            lock_item: client.prepare(LOCK_ITEM).await?,
+            sum_reserved: client.prepare(SUM_RESERVED).await?,
+            insert: client.prepare(INSERT).await?,
+            client,
+            people: people.clone(),
+            hot,
+            latency: Histogram::new(3)?,
+        })
+    }
+
+    /// Somebody new, and what they want.
+    pub(crate) fn next(&self) -> (i64, i64) {
+        let person = self.people.fetch_add(1, Ordering::Relaxed) + 1;
+        (person as i64, if self.hot { 1 } else { spread_night(person).0 as i64 })
+    }
+
+    pub(crate) async fn reserve(&self, user: i64, item: i64) -> anyhow::Result<()> {
         let (client, asked): (_, [&(dyn ToSql + Sync); 1]) = (&self.client, [&user]);
         // Sent together, as drivers of connection pools do.
         let (begun, own) = tokio::join!(client.batch_execute(BEGIN), client.query_one(&self.count_own, &asked));

@@ -1,13 +1,13 @@
 //! `holdfast bench stores`: ours on PostgreSQL, and on PostgreSQL with Redis, beside what one would write by hand on the
 //! same servers; with nothing stored, and with many old reservations.
 
-mod databases;
-mod locking;
+pub(crate) mod databases;
+pub(crate) mod locking;
 mod ours;
 mod postgres;
-mod redis;
+pub(crate) mod redis;
 mod script;
-mod servers;
+pub(crate) mod servers;
 mod table;
 
 use std::path::PathBuf;
@@ -16,13 +16,13 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use anyhow::bail;
-use indicatif::ProgressBar;
 
 use self::databases::Database;
 pub(crate) use self::postgres::Postgres;
 use self::servers::Servers;
 use self::table::{Contender, Phase, Results, Work};
 use super::load::Measured;
+use super::{busy, stop_signal};
 
 #[derive(clap::Args, Clone)]
 pub(crate) struct Args {
@@ -64,7 +64,7 @@ impl Args {
 
 pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
     let stop = stop_signal()?;
-    let servers = Servers::start(args).await?;
+    let servers = Servers::start(args.database_url.as_deref(), args.redis_url.as_deref()).await?;
     // Whatever ends it, what was made on the servers is removed; private ones end with the value.
     let outcome = tokio::select! {
         outcome = measure_all(args, &servers) => outcome,
@@ -79,18 +79,6 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
         std::fs::write(path, serde_json::to_vec_pretty(&results)?)?;
     }
     Ok(())
-}
-
-/// Resolves on SIGTERM or SIGINT.
-fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
 }
 
 async fn measure_all(args: &Args, servers: &Servers) -> anyhow::Result<Results> {
@@ -173,11 +161,4 @@ impl Bench<'_> {
         }
         Ok(Stored { locking, ours })
     }
-}
-
-/// Shows that something is going on.
-fn busy(what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::new_spinner().with_message(what);
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }

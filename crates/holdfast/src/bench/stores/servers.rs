@@ -2,7 +2,6 @@
 
 use holdfast_testkit::{RedisOptions, RedisServer};
 
-use super::Args;
 use super::databases::Databases;
 use super::postgres::Postgres;
 use super::redis::Redis;
@@ -16,18 +15,19 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    pub(crate) async fn start(args: &Args) -> anyhow::Result<Self> {
-        let private_postgres = match args.database_url {
+    /// What is not given is private.
+    pub(crate) async fn start(database_url: Option<&str>, redis_url: Option<&str>) -> anyhow::Result<Self> {
+        let private_postgres = match database_url {
             Some(_) => None,
             None => Some(Postgres::start().await?),
         };
-        let private_redis = match args.redis_url {
+        let private_redis = match redis_url {
             Some(_) => None,
             None => Some(RedisServer::start(&RedisOptions { appendonly: true })?),
         };
-        let database_url = private_postgres.as_ref().map(|server| server.url.clone());
-        let databases = Databases::at(database_url.or(args.database_url.clone()).unwrap_or_default()).await?;
-        let redis_url = private_redis.as_ref().map(RedisServer::url).or(args.redis_url.as_deref());
+        let database_url = private_postgres.as_ref().map(|server| &*server.url).or(database_url);
+        let databases = Databases::at(database_url.unwrap_or_default().to_owned()).await?;
+        let redis_url = private_redis.as_ref().map(RedisServer::url).or(redis_url);
         let redis = Redis::at(redis_url.unwrap_or_default()).await?;
         if private_redis.is_some() {
             redis.sync_every_second().await?;

@@ -1,0 +1,198 @@
+//! What must be true of a whole store, checked record by record: slots do not overlap, every reserved slot has its
+//! reservation and every reservation its slots, a slot has one live lock at most, and then it is free.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::lock::{Purpose, RoomLock};
+use super::reservation::{RoomReservation, RoomReservationId, RoomReservationState};
+use super::room::{Room, RoomId};
+use super::slot::{Slot, SlotId, SlotState};
+use crate::hold::{HOLD_TTL_MAX, Status};
+use crate::id::HoldId;
+use crate::time::Timestamp;
+use crate::unit::Units;
+
+/// Collects records in any order; [`finish`](Self::finish) says what is wrong.
+#[derive(Debug)]
+pub struct CalendarAudit {
+    now: Timestamp,
+    rooms: HashMap<RoomId, Room>,
+    slots: BTreeMap<SlotId, Slot>,
+    reserved: HashMap<SlotId, RoomReservationId>,
+    reservations: HashMap<RoomReservationId, HoldId>,
+    /// How many live locks are on a slot, and whether one of them may be a reservation already.
+    held: BTreeMap<SlotId, (u32, bool)>,
+    locks_confirmed: HashMap<HoldId, u64>,
+    findings: Vec<String>,
+    records: u64,
+}
+
+impl CalendarAudit {
+    pub fn new(now: Timestamp) -> Self {
+        Self {
+            now,
+            rooms: HashMap::new(),
+            slots: BTreeMap::new(),
+            reserved: HashMap::new(),
+            reservations: HashMap::new(),
+            held: BTreeMap::new(),
+            locks_confirmed: HashMap::new(),
+            findings: Vec::new(),
+            records: 0,
+        }
+    }
+
+    pub fn room(&mut self, room: &Room) {
+        self.records += 1;
+        self.rooms.insert(room.id, room.clone());
+    }
+
+    pub fn slot(&mut self, id: SlotId, slot: Slot) {
+        self.records += 1;
+        self.slots.insert(id, slot);
+    }
+
+    pub fn lock(&mut self, lock: &RoomLock) {
+        self.records += 1;
+        match lock.status(self.now) {
+            status @ (Status::Held | Status::Confirming) => {
+                for id in lock.ids() {
+                    self.hold(id, 1, status == Status::Confirming);
+                }
+            }
+            Status::Confirmed { record } if lock.purpose == Purpose::Reserve => {
+                self.locks_confirmed.insert(lock.id, record);
+            }
+            Status::Confirmed { .. } | Status::Cancelled | Status::Replaced | Status::Expired => {}
+        }
+        if lock.expires_at <= lock.created_at {
+            self.findings.push(format!("lock {}: ends before it begins", lock.id));
+        }
+        if lock.slots.iter().map(|slot| slot.price).sum::<i64>() != lock.total {
+            self.findings.push(format!("lock {}: its slots do not add up to its total", lock.id));
+        }
+    }
+
+    /// What is counted as held of a slot, where locks themselves cannot be listed; `pinned`, if some of it is between two
+    /// steps. A lock in its last second may be counted beside the next one, so how many it is says nothing.
+    pub fn held(&mut self, id: SlotId, quantity: u32, pinned: bool) {
+        self.records += 1;
+        self.hold(id, quantity.min(1), pinned);
+    }
+
+    /// What can be held of all slots that were shown. A lock lives for a day at most, so slots that began before are out of
+    /// the question.
+    pub(crate) fn units(&self) -> Vec<Units> {
+        let earliest = self.now - HOLD_TTL_MAX - HOLD_TTL_MAX;
+        let can_be_held =
+            |id: &&SlotId| self.rooms.get(&id.room).is_some_and(|room| id.start.begins_at(&room.zone) >= earliest);
+        let unit = |id: &SlotId| Units { first: id.unit(), last_part: id.start.minutes() };
+        self.slots.keys().filter(can_be_held).map(unit).collect()
+    }
+
+    pub fn reservation(&mut self, reservation: &RoomReservation) {
+        self.records += 1;
+        if self.reservations.insert(reservation.id, reservation.lock).is_some() {
+            self.findings.push(format!("reservation {}: there are two of that number", reservation.id));
+        }
+        if reservation.slots.iter().map(|slot| slot.price).sum::<i64>() != reservation.total {
+            self.findings.push(format!("reservation {}: its slots do not add up to its total", reservation.id));
+        }
+        if reservation.state == RoomReservationState::Confirmed {
+            for id in reservation.ids() {
+                if let Some(other) = self.reserved.insert(id, reservation.id) {
+                    let place = place(id);
+                    self.findings.push(format!("{place}: sold twice, to reservations {other} and {}", reservation.id));
+                }
+            }
+        }
+    }
+
+    /// How many records were looked at.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// What is wrong, one sentence each; empty if all is well.
+    pub fn finish(mut self) -> Vec<String> {
+        self.check_slots();
+        self.check_reserved();
+        self.check_held();
+        self.check_locks();
+        self.findings.sort();
+        self.findings
+    }
+
+    fn hold(&mut self, id: SlotId, quantity: u32, pinned: bool) {
+        let held = self.held.entry(id).or_default();
+        held.0 += quantity;
+        held.1 |= pinned;
+    }
+
+    fn check_slots(&mut self) {
+        let mut last: Option<(SlotId, Timestamp)> = None;
+        for (id, slot) in &self.slots {
+            let Some(room) = self.rooms.get(&id.room) else {
+                self.findings.push(format!("{}: there is no such room", place(*id)));
+                continue;
+            };
+            let (begins_at, ends_at) = slot.moments(id.start, room);
+            if let Some((other, end)) = last
+                && other.room == id.room
+                && end > begins_at
+            {
+                self.findings.push(format!("{}: overlaps the slot of {}", place(*id), other.start));
+            }
+            last = Some((*id, ends_at));
+        }
+    }
+
+    fn check_reserved(&mut self) {
+        for (id, slot) in &self.slots {
+            let SlotState::Reserved { reservation } = slot.state else { continue };
+            if self.reserved.get(id) != Some(&reservation) {
+                self.findings.push(format!("{}: reserved, but not by reservation {reservation}", place(*id)));
+            }
+        }
+        for (id, reservation) in &self.reserved {
+            match self.slots.get(id).map(|slot| slot.state) {
+                Some(SlotState::Reserved { reservation: other }) if other == *reservation => {}
+                // Old slots are cleared.
+                None if self.rooms.get(&id.room).is_some_and(|room| id.start.date() < room.zone.today(self.now)) => {}
+                _ => self.findings.push(format!("{}: of reservation {reservation}, but not reserved", place(*id))),
+            }
+        }
+    }
+
+    fn check_held(&mut self) {
+        for (id, (quantity, in_doubt)) in &self.held {
+            if *quantity > 1 {
+                self.findings.push(format!("{}: locked {quantity} times", place(*id)));
+            }
+            // Between two steps a slot may be locked and reserved already.
+            let is_free = self.slots.get(id).is_some_and(|slot| slot.state == SlotState::Free);
+            if *quantity > 0 && !is_free && !in_doubt {
+                self.findings.push(format!("{}: locked, but not free", place(*id)));
+            }
+        }
+    }
+
+    fn check_locks(&mut self) {
+        let mut locks_seen = HashMap::new();
+        for (number, lock) in &self.reservations {
+            if let Some(other) = locks_seen.insert(lock, number) {
+                self.findings.push(format!("lock {lock}: confirmed twice, as reservations {other} and {number}"));
+            }
+        }
+        for (lock, record) in &self.locks_confirmed {
+            let found = RoomReservationId::new(*record).and_then(|number| self.reservations.get(&number));
+            if found != Some(lock) {
+                self.findings.push(format!("lock {lock}: confirmed, but reservation {record} is not its own"));
+            }
+        }
+    }
+}
+
+fn place(id: SlotId) -> String {
+    format!("room {}, slot {}", id.room, id.start)
+}

@@ -1,0 +1,135 @@
+//! Whether slots can be had, for the one who asks.
+
+use super::LOCK_SLOTS_MAX;
+use super::room::{self, RoomId};
+use super::slot::{self, LockedBy, SlotId, SlotState, check_starts};
+use super::wall::SlotStart;
+use crate::command::{Context, Decision};
+use crate::id::UserId;
+use crate::money::Currency;
+use crate::rows::Rows;
+
+/// What can be had of some slots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Availability {
+    pub room: RoomId,
+    pub result: AvailabilityResult,
+    /// Of those slots that the caller could lock now.
+    pub total_price: i64,
+    pub currency: Currency,
+    /// In order.
+    pub slots: Vec<AskedSlot>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AvailabilityResult {
+    /// All are free, or under the caller's own lock.
+    Available,
+    /// Some are locked by others.
+    PartiallyAvailable,
+    /// Some cannot be had, whatever becomes of locks.
+    Unavailable,
+    /// All are locked by others.
+    TemporarilyUnavailable,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AskedSlot {
+    pub start: SlotStart,
+    pub status: AskedStatus,
+    /// None, if there is no such slot.
+    pub price: Option<i64>,
+}
+
+/// What a slot is to the one who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskedStatus {
+    Available,
+    LockedByCaller,
+    Locked,
+    Reserved,
+    Blocked,
+    Maintenance,
+    /// It has begun.
+    Past,
+    /// There is none.
+    Missing,
+}
+
+pub fn availability(
+    rows: &mut Rows,
+    at: &Context<'_>,
+    room: RoomId,
+    user: Option<UserId>,
+    starts: &[SlotStart],
+) -> Decision<Availability> {
+    let starts = check_starts(starts, LOCK_SLOTS_MAX)?;
+    let ids: Vec<SlotId> = starts.into_iter().map(|start| SlotId { room, start }).collect();
+    rows.calendar.rooms.want(&room);
+    for id in &ids {
+        slot::want(rows, *id);
+    }
+    let found = room::find(rows, room)?;
+    if user.is_some() {
+        want_locks(rows, at, &ids)?;
+    }
+    let mut slots = Vec::with_capacity(ids.len());
+    for id in ids {
+        let locked_by = slot::locked_by(rows, id, at.now)?;
+        let slot = rows.calendar.slots.get(&id)?.copied().filter(|slot| slot.is_there(locked_by));
+        let status = match slot.map(|slot| slot.state) {
+            None => AskedStatus::Missing,
+            Some(SlotState::Reserved { .. }) => AskedStatus::Reserved,
+            Some(SlotState::Blocked) => AskedStatus::Blocked,
+            Some(SlotState::Maintenance) => AskedStatus::Maintenance,
+            Some(SlotState::Free) if id.start.begins_at(&found.zone) <= at.now => AskedStatus::Past,
+            Some(SlotState::Free) => free_status(rows, locked_by, user)?,
+        };
+        slots.push(AskedSlot { start: id.start, status, price: slot.map(|slot| slot.final_price) });
+    }
+    let can_be_had = |slot: &&AskedSlot| matches!(slot.status, AskedStatus::Available | AskedStatus::LockedByCaller);
+    let total_price = slots.iter().filter(can_be_had).filter_map(|slot| slot.price).sum();
+    Ok(Availability { room, result: result(&slots), total_price, currency: found.currency, slots })
+}
+
+/// Any that can never be had decides; then those locked by others, all or some.
+fn result(slots: &[AskedSlot]) -> AvailabilityResult {
+    let (mut free, mut locked) = (0, 0);
+    for slot in slots {
+        match slot.status {
+            AskedStatus::Available | AskedStatus::LockedByCaller => free += 1,
+            AskedStatus::Locked => locked += 1,
+            AskedStatus::Reserved
+            | AskedStatus::Blocked
+            | AskedStatus::Maintenance
+            | AskedStatus::Past
+            | AskedStatus::Missing => return AvailabilityResult::Unavailable,
+        }
+    }
+    match (free, locked) {
+        (_, 0) => AvailabilityResult::Available,
+        (0, _) => AvailabilityResult::TemporarilyUnavailable,
+        _ => AvailabilityResult::PartiallyAvailable,
+    }
+}
+
+/// Names all locks on the slots at once, to see whose they are.
+fn want_locks(rows: &mut Rows, at: &Context<'_>, ids: &[SlotId]) -> Decision<()> {
+    for id in ids {
+        if let LockedBy::Lock(lock) = slot::locked_by(rows, *id, at.now)? {
+            rows.calendar.locks.want(&lock);
+        }
+    }
+    Ok(())
+}
+
+fn free_status(rows: &mut Rows, locked_by: LockedBy, user: Option<UserId>) -> Decision<AskedStatus> {
+    Ok(match (locked_by, user) {
+        (LockedBy::Nobody, _) => AskedStatus::Available,
+        (LockedBy::Lock(lock), Some(user)) => match rows.calendar.locks.get(&lock)? {
+            Some(lock) if lock.owner == user => AskedStatus::LockedByCaller,
+            Some(_) | None => AskedStatus::Locked,
+        },
+        (LockedBy::Lock(_) | LockedBy::InDoubt, _) => AskedStatus::Locked,
+    })
+}

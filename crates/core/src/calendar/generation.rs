@@ -1,0 +1,233 @@
+//! Making slots ahead of time, and clearing those nobody asks for any more.
+
+use jiff::civil::Date;
+
+use super::holiday::{self, HolidaysOf};
+use super::hours::{self, OperatingHours};
+use super::making::{Taken, make_day};
+use super::rebuild::rebuild_some;
+use super::room::{self, Room, RoomId};
+use super::slot::{self, Slot, SlotId, SlotsOf};
+use super::wall::{DayRange, SlotStart, day_after, day_before, days_after};
+use super::{BULK_WEIGHT, DAYS_AHEAD_MAX, DAYS_PER_COMMAND_MAX, SLOTS_PER_COMMAND_MAX};
+use crate::command::{Command, Context, Decision, Missing, Writes};
+use crate::id::Sequence;
+use crate::rejection::{Fault, Rejection};
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::time::Timestamp;
+
+/// Slots are kept so many days at least: longer than a lock on them may live.
+const KEEP_DAYS_MIN: u32 = 2;
+
+/// An entry in the log of a room. Numbers grow with time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GenerationId {
+    pub room: RoomId,
+    pub number: u64,
+}
+
+/// That slots were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Generation {
+    /// The day it was there.
+    pub generation_date: Date,
+    pub slots_created: u32,
+    pub generated_until: Date,
+    pub created_at: Timestamp,
+}
+
+impl Row for Generation {}
+
+/// Makes the slots of a room that are not there yet: those of today, and of the days after the last one that was made, up
+/// to `until` or as many days ahead as the settings say. Days that were made already are left as they are. Today's slots
+/// are made also if they have begun: they cannot be locked, but a day is shown whole.
+///
+/// At most [`SLOTS_PER_COMMAND_MAX`] at a time; to be repeated until it is `done`. Finishes first what new hours began.
+#[derive(Clone, Debug)]
+pub struct GenerateSlots {
+    pub room: RoomId,
+    pub until: Option<Date>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Generated {
+    pub created: u32,
+    /// The last day that has its slots; none, if no day has.
+    pub generated_until: Option<Date>,
+    /// Whether nothing remains to be made.
+    pub done: bool,
+}
+
+impl Command for GenerateSlots {
+    type Outcome = Generated;
+    const NAME: &'static str = "calendar.slots.generate";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Generated> {
+        rows.ids.want(&Sequence::Generation);
+        rows.calendar.hours.want(&self.room);
+        let room = room::find(rows, self.room)?;
+        let hours = hours::find(rows, self.room)?;
+        let today = room.zone.today(at.now);
+        let until = self.until(today, at)?;
+        if !room.active {
+            return Ok(Generated { created: 0, generated_until: room.generated_until, done: true });
+        }
+        let rebuilt = rebuild_some(rows, at, &room, &hours)?;
+        if !rebuilt.done {
+            return Ok(Generated { created: rebuilt.created, generated_until: room.generated_until, done: false });
+        }
+        let (slots, last) = make_missing(rows, &room, &hours, today, until)?;
+        let created = slots.len() as u32;
+        for (start, slot) in slots {
+            rows.calendar.slots.insert(SlotId { room: self.room, start }, slot);
+        }
+        let generated_until = room.generated_until.map_or(last, |before| before.max(last));
+        let changed = Room {
+            generated_until: Some(generated_until),
+            kept_from: Some(room.kept_from.unwrap_or(today)),
+            ..room.clone()
+        };
+        // Written with its slots also if it stays as it is: two servers never make slots of one room at the same time.
+        if changed != room || created > 0 {
+            rows.calendar.rooms.put(self.room, changed);
+        }
+        log(rows, at, &room, created, generated_until)?;
+        Ok(Generated {
+            created: created + rebuilt.created,
+            generated_until: Some(generated_until),
+            done: generated_until >= until,
+        })
+    }
+
+    fn lane(&self) -> u64 {
+        self.room.get()
+    }
+
+    fn weight(&self) -> usize {
+        BULK_WEIGHT
+    }
+}
+
+impl GenerateSlots {
+    fn until(&self, today: Date, at: &Context<'_>) -> Result<Date, Rejection> {
+        let Some(until) = self.until else {
+            return Ok(days_after(today, at.limits.calendar.days_ahead.min(DAYS_AHEAD_MAX)));
+        };
+        if until < today {
+            return Err(Rejection::invalid("until", Fault::InThePast));
+        }
+        if until > days_after(today, DAYS_AHEAD_MAX) {
+            return Err(Rejection::invalid("until", Fault::TooFarAhead { days_max: DAYS_AHEAD_MAX }));
+        }
+        Ok(until)
+    }
+}
+
+/// Makes slots of days that have none, as many as one command may, and tells the last day that is now complete.
+fn make_missing(
+    rows: &mut Rows,
+    room: &Room,
+    hours: &OperatingHours,
+    today: Date,
+    until: Date,
+) -> Decision<(Vec<(SlotStart, Slot)>, Date)> {
+    let first = room.generated_until.map_or(today, |last| day_after(last).max(today));
+    let fresh = (first <= until).then(|| DayRange { first, last: until }.beginning(DAYS_PER_COMMAND_MAX));
+    // Today is always looked at: its hours may have been given after it was made.
+    let ranges = [Some(DayRange { first: today, last: today }), fresh];
+    let mut there = Ok(Vec::new());
+    for days in ranges.into_iter().flatten() {
+        let found = slot::scan(rows, SlotsOf { room: room.id, days: days.widened() });
+        there = there.and_then(|mut there: Vec<(SlotId, Slot)>| {
+            there.extend(found?);
+            Ok::<_, Missing>(there)
+        });
+    }
+    let last = fresh.map_or(today, |days| days.last);
+    let holidays = holiday::within(rows, &HolidaysOf { country: room.country, days: DayRange { first: today, last } });
+    let (there, holidays) = (there?, holidays?);
+    let mut taken = Taken::default();
+    for (id, slot) in there {
+        let (begins_at, ends_at) = slot.moments(id.start, room);
+        taken.keep(begins_at, ends_at);
+    }
+    let mut slots = make_day(room, hours, &holidays, today, &mut taken);
+    let mut complete = today;
+    for date in fresh.into_iter().flat_map(DayRange::days).filter(|date| *date > today) {
+        let day = make_day(room, hours, &holidays, date, &mut taken);
+        if slots.len() + day.len() > SLOTS_PER_COMMAND_MAX {
+            break;
+        }
+        slots.extend(day);
+        complete = date;
+    }
+    Ok((slots, complete))
+}
+
+/// Writes down that slots were made, if any were.
+pub(super) fn log(rows: &mut Rows, at: &Context<'_>, room: &Room, created: u32, until: Date) -> Decision<()> {
+    if created == 0 {
+        return Ok(());
+    }
+    let number = rows.next_id(Sequence::Generation)?;
+    let generation = Generation {
+        generation_date: room.zone.today(at.now),
+        slots_created: created,
+        generated_until: until,
+        created_at: at.now,
+    };
+    rows.calendar.generations.insert(GenerationId { room: room.id, number }, generation);
+    Ok(())
+}
+
+/// Deletes the slots of a room that are older than they are kept, some days at a time; to be repeated until it is `done`.
+/// Reservations stay.
+#[derive(Clone, Debug)]
+pub struct ClearOldSlots {
+    pub room: RoomId,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cleared {
+    pub deleted: u32,
+    pub done: bool,
+}
+
+impl Command for ClearOldSlots {
+    type Outcome = Cleared;
+    const NAME: &'static str = "calendar.slots.clear";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Cleared> {
+        let room = room::find(rows, self.room)?;
+        let keep = at.limits.calendar.keep_days.max(KEEP_DAYS_MIN);
+        let kept_from = room.zone.today(at.now).saturating_sub(jiff::Span::new().days(keep));
+        let Some(first) = room.kept_from.filter(|first| *first < kept_from) else {
+            return Ok(Cleared { deleted: 0, done: true });
+        };
+        let old = DayRange { first, last: day_before(kept_from) }.beginning(DAYS_PER_COMMAND_MAX);
+        let slots = slot::scan(rows, SlotsOf { room: self.room, days: old })?;
+        // Whole days only: the day in which the measure is full is left to the next one.
+        let (next, deleted) = match slots.get(SLOTS_PER_COMMAND_MAX) {
+            Some((id, _)) => {
+                (id.start.date(), slots.partition_point(|(other, _)| other.start.date() < id.start.date()))
+            }
+            None => (day_after(old.last), slots.len()),
+        };
+        for (id, _) in &slots[..deleted] {
+            rows.calendar.slots.delete(*id);
+        }
+        rows.calendar.rooms.put(self.room, Room { kept_from: Some(next), ..room });
+        Ok(Cleared { deleted: deleted as u32, done: next >= kept_from })
+    }
+
+    fn lane(&self) -> u64 {
+        self.room.get()
+    }
+
+    fn weight(&self) -> usize {
+        BULK_WEIGHT
+    }
+}

@@ -1,0 +1,106 @@
+//! Which days are holidays, country by country.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use jiff::civil::Date;
+
+use super::BULK_WEIGHT;
+use super::wall::DayRange;
+use crate::command::{Command, Context, Decision, Missing, Writes};
+use crate::rejection::{Fault, Rejection};
+use crate::rows::Rows;
+use crate::table::{Row, Scan};
+
+/// The most holidays a country may have: decades of them.
+pub const HOLIDAYS_MAX: usize = 1_000;
+
+/// An ISO 3166 code: two capital letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Country([u8; 2]);
+
+impl Country {
+    pub const KR: Self = Self(*b"KR");
+
+    pub fn parse(text: &str) -> Option<Self> {
+        let code: [u8; 2] = text.as_bytes().try_into().ok()?;
+        code.iter().all(u8::is_ascii_uppercase).then_some(Self(code))
+    }
+
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("two ASCII letters")
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HolidayId {
+    pub country: Country,
+    pub date: Date,
+}
+
+/// That a day is a holiday: there is no more to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holiday;
+
+impl Row for Holiday {}
+
+/// The holidays of a country within some days.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HolidaysOf {
+    pub country: Country,
+    pub days: DayRange,
+}
+
+impl HolidaysOf {
+    /// All there are: years have four digits.
+    pub fn all(country: Country) -> Self {
+        Self { country, days: DayRange { first: jiff::civil::date(0, 1, 1), last: Date::MAX } }
+    }
+}
+
+impl Scan<HolidayId> for HolidaysOf {
+    const ORDERED: bool = true;
+
+    fn range(&self) -> RangeInclusive<HolidayId> {
+        let id = |date| HolidayId { country: self.country, date };
+        id(self.days.first)..=id(self.days.last)
+    }
+}
+
+/// Says which days are holidays in a country; others no longer are. Slots that are made keep their price.
+#[derive(Clone, Debug)]
+pub struct SetHolidays {
+    pub country: Country,
+    pub dates: Vec<Date>,
+}
+
+impl Command for SetHolidays {
+    /// The dates, in order, each once.
+    type Outcome = Vec<Date>;
+    const NAME: &'static str = "calendar.holidays.set";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<Vec<Date>> {
+        let new: BTreeSet<Date> = self.dates.iter().copied().collect();
+        if new.len() > HOLIDAYS_MAX {
+            return Err(Rejection::invalid("dates", Fault::TooManyItems { max: HOLIDAYS_MAX }).into());
+        }
+        let old = within(rows, &HolidaysOf::all(self.country))?;
+        for date in old.difference(&new) {
+            rows.calendar.holidays.delete(HolidayId { country: self.country, date: *date });
+        }
+        for date in new.difference(&old) {
+            rows.calendar.holidays.insert(HolidayId { country: self.country, date: *date }, Holiday);
+        }
+        Ok(new.into_iter().collect())
+    }
+
+    fn weight(&self) -> usize {
+        BULK_WEIGHT / 4
+    }
+}
+
+/// The holidays in a range, in order.
+pub fn within(rows: &mut Rows, range: &HolidaysOf) -> Result<BTreeSet<Date>, Missing> {
+    Ok(rows.calendar.holidays.scan(range)?.into_iter().map(|id| id.date).collect())
+}

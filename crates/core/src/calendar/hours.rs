@@ -1,0 +1,150 @@
+//! When a room is open.
+
+use std::sync::Arc;
+
+use jiff::civil::{Date, DateTime, Weekday};
+
+use super::room::{self, RoomId};
+use super::wall::{WallTime, day_after, day_before, wall};
+use crate::command::Decision;
+use crate::rejection::{Fault, Rejection};
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::time::{Timestamp, Zone};
+
+/// The most times a room may open on one day.
+pub const OPENINGS_PER_DAY_MAX: usize = 48;
+pub const EXCEPTIONS_MAX: usize = 1_000;
+
+/// From when until when a room is open. `to` before `from` is a time of the next day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenHours {
+    pub from: WallTime,
+    pub to: WallTime,
+}
+
+/// A date with hours of its own; none, if the room stays closed. What began the evening before is not touched by it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exception {
+    pub date: Date,
+    pub hours: Arc<[OpenHours]>,
+}
+
+/// The hours of a room, and how far its slots have caught up with them.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct OperatingHours {
+    /// Monday first.
+    pub weekly: [Arc<[OpenHours]>; 7],
+    /// In the order of dates.
+    pub exceptions: Arc<[Exception]>,
+    /// Days whose slots are not yet those of these hours.
+    pub rebuild: Option<Rebuild>,
+}
+
+impl Row for OperatingHours {}
+
+/// What remains to be rebuilt: the days `next` to `until`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rebuild {
+    pub next: Date,
+    pub until: Date,
+    /// From this day on it has to be done once more: locks were in the way, or the room was not active.
+    pub again_from: Option<Date>,
+}
+
+impl OperatingHours {
+    /// Checks what a caller says.
+    pub fn new(weekly: [Vec<OpenHours>; 7], mut exceptions: Vec<Exception>) -> Result<Self, Rejection> {
+        weekly.iter().try_for_each(|hours| check("weekly", hours))?;
+        exceptions.iter().try_for_each(|exception| check("exceptions", &exception.hours))?;
+        if exceptions.len() > EXCEPTIONS_MAX {
+            return Err(Rejection::invalid("exceptions", Fault::TooManyItems { max: EXCEPTIONS_MAX }));
+        }
+        exceptions.sort_by_key(|exception| exception.date);
+        if exceptions.windows(2).any(|pair| pair[0].date == pair[1].date) {
+            return Err(Rejection::invalid("exceptions", Fault::Duplicate));
+        }
+        Ok(Self { weekly: weekly.map(Into::into), exceptions: exceptions.into(), rebuild: None })
+    }
+
+    pub fn weekly_on(&self, day: Weekday) -> &[OpenHours] {
+        &self.weekly[day.to_monday_zero_offset() as usize]
+    }
+
+    /// The hours that begin on a date.
+    pub fn on(&self, date: Date) -> &[OpenHours] {
+        match self.exceptions.binary_search_by_key(&date, |exception| exception.date) {
+            Ok(index) => &self.exceptions[index].hours,
+            Err(_) => self.weekly_on(date.weekday()),
+        }
+    }
+
+    /// Whether the room is open all the time from one moment to the other, less than a day later. `date` is that on which
+    /// this begins.
+    pub fn cover(&self, zone: &Zone, date: Date, begins_at: Timestamp, ends_at: Timestamp) -> bool {
+        let mut open: Vec<(Timestamp, Timestamp)> = [day_before(date), date, day_after(date)]
+            .into_iter()
+            .flat_map(|date| self.on(date).iter().map(move |hours| hours.on(date)))
+            .map(|opening| opening.moments(zone))
+            .collect();
+        open.sort_unstable();
+        // One opening may follow the other without a break.
+        let mut open_until = begins_at;
+        for (opens_at, closes_at) in open {
+            if opens_at <= open_until {
+                open_until = open_until.max(closes_at);
+            }
+        }
+        open_until >= ends_at
+    }
+}
+
+/// Hours of a certain date, as the clock shows them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Opening {
+    pub(super) from: DateTime,
+    pub(super) to: DateTime,
+}
+
+impl OpenHours {
+    pub(super) fn on(self, date: Date) -> Opening {
+        let last = if self.runs_past_midnight() { day_after(date) } else { date };
+        Opening { from: wall(date, self.from), to: wall(last, self.to) }
+    }
+
+    pub(super) fn runs_past_midnight(self) -> bool {
+        self.to < self.from
+    }
+}
+
+impl Opening {
+    /// From when until when that really is. A time that the clocks jump over is reached when they jump.
+    pub(super) fn moments(self, zone: &Zone) -> (Timestamp, Timestamp) {
+        (zone.moment_of(self.from).reached(), zone.moment_of(self.to).reached())
+    }
+}
+
+/// The hours of a room that is there.
+pub fn of_room(rows: &mut Rows, room: RoomId) -> Decision<OperatingHours> {
+    rows.calendar.hours.want(&room);
+    room::find(rows, room)?;
+    find(rows, room)
+}
+
+/// The hours of a room; one that was given none is closed.
+pub(super) fn find(rows: &mut Rows, room: RoomId) -> Decision<OperatingHours> {
+    Ok(rows.calendar.hours.get(&room)?.cloned().unwrap_or_default())
+}
+
+fn check(field: &'static str, hours: &[OpenHours]) -> Result<(), Rejection> {
+    if hours.len() > OPENINGS_PER_DAY_MAX {
+        return Err(Rejection::invalid(field, Fault::TooManyItems { max: OPENINGS_PER_DAY_MAX }));
+    }
+    if hours.iter().any(|hours| hours.from == WallTime::MIDNIGHT_AFTER) {
+        return Err(Rejection::invalid(field, Fault::NotATime));
+    }
+    if hours.iter().any(|hours| hours.from == hours.to) {
+        return Err(Rejection::invalid(field, Fault::EmptyRange));
+    }
+    Ok(())
+}

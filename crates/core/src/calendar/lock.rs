@@ -1,0 +1,309 @@
+//! Locking slots: placing, replacing and releasing.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::LOCK_SLOTS_MAX;
+use super::room::{self, Room, RoomId};
+use super::slot::{self, LockedBy, Slot, SlotId, SlotState, check_starts, not_available};
+use super::wall::SlotStart;
+use crate::actor::Actor;
+use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
+use crate::event::Event;
+use crate::hold::{self, Claim, Hold, HoldState, Remembered, Status};
+use crate::id::{HoldId, UserId};
+use crate::money::Currency;
+use crate::rejection::{CalendarRejection, Fault, Rejection};
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::time::{Span, Timestamp};
+use crate::unit::{Holder, Kind, Unit};
+
+/// A hold on one or more slots of a room.
+pub type RoomLock = Hold<RoomClaim>;
+
+/// What a lock claims, and on which terms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomClaim {
+    pub room: RoomId,
+    /// In order.
+    pub slots: Arc<[LockedSlot]>,
+    pub total: i64,
+    pub currency: Currency,
+    pub purpose: Purpose,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockedSlot {
+    pub start: SlotStart,
+    pub minutes: u16,
+    pub price: i64,
+}
+
+/// What a lock is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A customer's, to be confirmed.
+    Reserve,
+    /// The house's own, between the steps of blocking slots where live and durable rows lie in two stores. It becomes no
+    /// reservation.
+    Block,
+}
+
+impl Claim for RoomClaim {
+    const KIND: Kind = Kind::Room;
+
+    fn lines(&self) -> impl Iterator<Item = (Unit, u32)> {
+        self.ids().map(|id| (id.unit(), 1))
+    }
+}
+
+impl RoomClaim {
+    pub fn ids(&self) -> impl Iterator<Item = SlotId> {
+        self.slots.iter().map(|slot| SlotId { room: self.room, start: slot.start })
+    }
+}
+
+/// A pointer to a lock, good until it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveLock {
+    pub hold: HoldId,
+    pub expires_at: Timestamp,
+}
+
+impl Row for LiveLock {
+    fn ends_at(&self) -> Option<Timestamp> {
+        Some(self.expires_at)
+    }
+}
+
+/// Locks slots, all or none. One's own live locks that overlap are replaced whole, in the same step: their other slots
+/// become free.
+#[derive(Clone, Debug)]
+pub struct LockSlots {
+    /// Makes the lock's id, together with the time of the decision.
+    pub random: [u8; 10],
+    pub room: RoomId,
+    pub user: UserId,
+    pub slots: Vec<SlotStart>,
+    /// How long the lock lives, a second at least. More than the setting says counts as that.
+    pub ttl: Option<Span>,
+}
+
+impl Command for LockSlots {
+    type Outcome = RoomLock;
+    const NAME: &'static str = "calendar.lock.place";
+    const WRITES: Writes = Writes::Live;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<RoomLock> {
+        let ids = self.check()?;
+        let expires_at = at.now + self.ttl(at)?;
+        self.want(rows, &ids);
+        let room = room::find(rows, self.room)?;
+        let id = HoldId::new(at.now, self.random);
+        let replaced = self.replace_own(rows, &ids, id, at.now)?;
+        hold::check_holder(rows, at, Kind::Room, self.user)?;
+        let mut slots = Vec::with_capacity(ids.len());
+        for id in ids {
+            slots.push(lockable(rows, &room, id, replaced.contains(&id), at.now)?);
+        }
+        let claim = RoomClaim {
+            room: self.room,
+            total: slots.iter().map(|slot| slot.price).sum(),
+            slots: slots.into(),
+            currency: room.currency,
+            purpose: Purpose::Reserve,
+        };
+        let lock = place(rows, id, self.user, expires_at, claim, at.now)?;
+        rows.emit(Event::RoomSlotsLocked(lock.clone()));
+        Ok(lock)
+    }
+
+    fn lane(&self) -> u64 {
+        self.room.get()
+    }
+
+    fn weight(&self) -> usize {
+        1 + self.slots.len().min(LOCK_SLOTS_MAX) / 8
+    }
+}
+
+impl LockSlots {
+    fn check(&self) -> Result<Vec<SlotId>, Rejection> {
+        let starts = check_starts(&self.slots, LOCK_SLOTS_MAX)?;
+        Ok(starts.into_iter().map(|start| SlotId { room: self.room, start }).collect())
+    }
+
+    fn ttl(&self, at: &Context<'_>) -> Result<Span, Rejection> {
+        let longest = at.limits.calendar.lock_ttl;
+        match self.ttl {
+            Some(ttl) if ttl < Span::from_secs(1) => {
+                let fault = Fault::OutOfRange { min: 1, max: longest.as_millis() / 1_000 };
+                Err(Rejection::invalid("ttlSeconds", fault))
+            }
+            Some(ttl) => Ok(ttl.min(longest)),
+            None => Ok(longest),
+        }
+    }
+
+    fn want(&self, rows: &mut Rows, ids: &[SlotId]) {
+        rows.calendar.rooms.want(&self.room);
+        rows.holders.want(&Holder { kind: Kind::Room, user: self.user });
+        for id in ids {
+            slot::want(rows, *id);
+        }
+    }
+
+    /// Ends the user's own live locks on any of these slots, and tells all slots they were on.
+    fn replace_own(&self, rows: &mut Rows, ids: &[SlotId], by: HoldId, now: Timestamp) -> Decision<BTreeSet<SlotId>> {
+        let mut on_them = BTreeSet::new();
+        for id in ids {
+            if let Some(pointer) = rows.calendar.by_slot.get(id)?
+                && pointer.expires_at > now
+            {
+                on_them.insert(pointer.hold);
+            }
+        }
+        // Named all at once: asking lock by lock would need a load for each.
+        for lock in &on_them {
+            rows.calendar.locks.want(lock);
+        }
+        let mut own = Vec::new();
+        for id in &on_them {
+            // One that is being confirmed is no longer live; its slots are in doubt, and that is noticed there.
+            if let Some(lock) = rows.calendar.locks.get(id)?
+                && lock.owner == self.user
+                && lock.is_live(now)
+            {
+                own.push(lock.clone());
+            }
+        }
+        for lock in &own {
+            RoomLock::want_derived(rows, lock);
+        }
+        let mut replaced = BTreeSet::new();
+        for lock in own {
+            let state = HoldState::Replaced { by };
+            end(rows, &lock, state, now)?;
+            replaced.extend(lock.ids());
+            rows.emit(Event::RoomSlotsReleased(Hold { state, ..lock }));
+        }
+        Ok(replaced)
+    }
+}
+
+/// The line of a slot that may be locked now. One that is there only because of one's own lock is still there.
+fn lockable(rows: &mut Rows, room: &Room, id: SlotId, was_own: bool, now: Timestamp) -> Decision<LockedSlot> {
+    let slot = rows.calendar.slots.get(&id)?.copied();
+    let locked_by = slot::locked_by(rows, id, now)?;
+    let is_for_sale = |slot: &Slot| {
+        slot.state == SlotState::Free && (slot.is_there(locked_by) || was_own) && !has_begun(room, id, now)
+    };
+    match (slot.filter(is_for_sale), locked_by) {
+        (None, _) | (_, LockedBy::Lock(_)) => Err(not_available(id.start).into()),
+        (_, LockedBy::InDoubt) => Err(Stop::Busy),
+        (Some(slot), LockedBy::Nobody) => {
+            Ok(LockedSlot { start: id.start, minutes: slot.minutes, price: slot.final_price })
+        }
+    }
+}
+
+fn has_begun(room: &Room, id: SlotId, now: Timestamp) -> bool {
+    id.start.begins_at(&room.zone) <= now
+}
+
+/// Makes a lock. That its slots are free has been checked.
+pub(super) fn place(
+    rows: &mut Rows,
+    id: HoldId,
+    owner: UserId,
+    expires_at: Timestamp,
+    claim: RoomClaim,
+    now: Timestamp,
+) -> Decision<RoomLock> {
+    let (state, attempts) = (HoldState::Held, Attempt::default());
+    let lock = RoomLock { id, owner, created_at: now, expires_at, state, attempts, claim };
+    RoomLock::remember(rows, &lock, now)?;
+    rows.calendar.locks.insert(lock.id, lock.clone());
+    Ok(lock)
+}
+
+/// Gives a live lock back.
+#[derive(Clone, Debug)]
+pub struct ReleaseLock {
+    pub id: HoldId,
+    pub actor: Actor,
+}
+
+impl Command for ReleaseLock {
+    type Outcome = ();
+    const NAME: &'static str = "calendar.lock.release";
+    const WRITES: Writes = Writes::Live;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+        let lock = open_lock(rows, self.id, self.actor, at.now)?;
+        end(rows, &lock, HoldState::Cancelled, at.now)?;
+        rows.emit(Event::RoomSlotsReleased(Hold { state: HoldState::Cancelled, ..lock }));
+        Ok(())
+    }
+}
+
+/// The lock, for one who may see it.
+pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<RoomLock> {
+    let lock = rows.calendar.locks.get(&id)?.cloned().ok_or(CalendarRejection::LockNotFound)?;
+    actor.must_own(lock.owner)?;
+    Ok(lock)
+}
+
+/// The counts of a live lock, and the pointers to it.
+impl Remembered for RoomLock {
+    fn want_derived(rows: &mut Rows, lock: &Self) {
+        hold::want_counts(rows, lock.owner, &lock.claim);
+        lock.ids().for_each(|id| rows.calendar.by_slot.want(&id));
+    }
+
+    fn remember(rows: &mut Rows, lock: &Self, now: Timestamp) -> Decision<()> {
+        hold::count(rows, lock, now)?;
+        for id in lock.ids() {
+            rows.calendar.by_slot.put(id, LiveLock { hold: lock.id, expires_at: lock.expires_at });
+        }
+        Ok(())
+    }
+}
+
+/// Ends a live lock before its time, and with it everything derived from it.
+pub(super) fn end(rows: &mut Rows, lock: &RoomLock, state: HoldState, now: Timestamp) -> Decision<()> {
+    hold::uncount(rows, lock, now)?;
+    for id in lock.ids() {
+        if rows.calendar.by_slot.get(&id)?.is_some_and(|pointer| pointer.hold == lock.id) {
+            rows.calendar.by_slot.delete(id);
+        }
+    }
+    rows.calendar.locks.put(lock.id, RoomLock { state, ..lock.clone() });
+    Ok(())
+}
+
+/// The lock, for one who wants to do something with it: then one that is unknown is simply not locked.
+pub(super) fn find_to_end(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<RoomLock> {
+    match find(rows, id, actor) {
+        Err(Stop::Rejected(Rejection::Calendar(CalendarRejection::LockNotFound))) => {
+            Err(CalendarRejection::SlotNotLocked { reservation: None }.into())
+        }
+        found => found,
+    }
+}
+
+/// The lock, if it can still be confirmed or released by `actor`; what is derived from it is loaded with it.
+pub(super) fn open_lock(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decision<RoomLock> {
+    let lock = find_to_end(rows, id, actor)?;
+    let reservation = match (lock.status(now), lock.purpose) {
+        (Status::Held, _) => {
+            RoomLock::want_derived(rows, &lock);
+            return Ok(lock);
+        }
+        (Status::Confirming, _) => return Err(Stop::Busy),
+        (Status::Confirmed { record }, Purpose::Reserve) => Some(record),
+        (Status::Confirmed { .. } | Status::Expired | Status::Replaced | Status::Cancelled, _) => None,
+    };
+    Err(CalendarRejection::SlotNotLocked { reservation }.into())
+}

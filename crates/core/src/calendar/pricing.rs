@@ -1,0 +1,40 @@
+//! What a slot costs. Decided when it is made, and frozen into it.
+
+use jiff::civil::Date;
+
+use super::room::{Peak, Room};
+use super::wall::{SlotStart, day_before};
+
+/// The price of a slot, and why it is so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Price {
+    pub base_price: i64,
+    pub final_price: i64,
+    pub is_peak: bool,
+    pub is_holiday: bool,
+}
+
+/// Surcharges of peak time and holiday add up, and the sum is rounded half up. Of several peak windows the dearest
+/// counts. A slot costs what its beginning says.
+pub fn price(room: &Room, start: SlotStart, is_holiday: bool) -> Price {
+    let peak = room.peak.iter().filter(|peak| covers(peak, start)).map(|peak| peak.percent).max();
+    let holiday = if is_holiday { room.holiday_percent } else { 0 };
+    let percent = 100 + i64::from(peak.unwrap_or(0)) + i64::from(holiday);
+    Price {
+        base_price: room.base_price,
+        final_price: (room.base_price * percent + 50) / 100,
+        is_peak: peak.is_some(),
+        is_holiday,
+    }
+}
+
+/// Whether a slot that begins then begins in the window.
+fn covers(peak: &Peak, start: SlotStart) -> bool {
+    let (date, time) = (start.date(), start.time());
+    let is_on = |date: Date| peak.days.contains(date.weekday());
+    if peak.from < peak.to {
+        is_on(date) && (peak.from..peak.to).contains(&time)
+    } else {
+        (is_on(date) && time >= peak.from) || (is_on(day_before(date)) && time < peak.to)
+    }
+}

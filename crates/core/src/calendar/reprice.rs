@@ -1,0 +1,84 @@
+//! Pricing slots anew, as if they were made today.
+
+use jiff::civil::Date;
+
+use super::holiday::{self, HolidaysOf};
+use super::pricing::price;
+use super::room::{self, RoomId};
+use super::slot::{self, LockedBy, Slot, SlotState, SlotsOf};
+use super::wall::{DayRange, day_after};
+use super::{BULK_WEIGHT, DAYS_PER_COMMAND_MAX, RANGE_DAYS_MAX, SLOTS_PER_COMMAND_MAX};
+use crate::command::{Command, Context, Decision, Writes};
+use crate::rows::Rows;
+
+/// Gives free slots that have not begun the price they would have if they were made now. A locked one keeps its price,
+/// and so does whatever is not for sale.
+///
+/// Some days at a time; to be repeated from `next` on while there is one.
+#[derive(Clone, Debug)]
+pub struct RepriceSlots {
+    pub room: RoomId,
+    pub from: Date,
+    pub to: Date,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repriced {
+    /// How many have another price now.
+    pub changed: u32,
+    /// Where to go on.
+    pub next: Option<Date>,
+}
+
+impl Command for RepriceSlots {
+    type Outcome = Repriced;
+    const NAME: &'static str = "calendar.slots.reprice";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Repriced> {
+        let all = DayRange::new(self.from, self.to, RANGE_DAYS_MAX)?;
+        let mut days = all.beginning(DAYS_PER_COMMAND_MAX);
+        rows.calendar.rooms.want(&self.room);
+        let slots = slot::scan(rows, SlotsOf { room: self.room, days });
+        let room = room::find(rows, self.room)?;
+        let holidays = holiday::within(rows, &HolidaysOf { country: room.country, days });
+        let (mut slots, holidays) = (slots?, holidays?);
+        // Whole days only: the day in which the measure is full is left to the next one.
+        if let Some((id, _)) = slots.get(SLOTS_PER_COMMAND_MAX) {
+            let full = id.start.date();
+            slots.retain(|(id, _)| id.start.date() < full);
+            days.last = full.yesterday().unwrap_or(full);
+        }
+        slots.retain(|(id, slot)| slot.state == SlotState::Free && id.start.begins_at(&room.zone) > at.now);
+        for (id, _) in &slots {
+            slot::want(rows, *id);
+        }
+        let mut changed = 0;
+        for (id, slot) in slots {
+            if slot::locked_by(rows, id, at.now)? != LockedBy::Nobody {
+                continue;
+            }
+            let price = price(&room, id.start, holidays.contains(&id.start.date()));
+            let repriced = Slot {
+                base_price: price.base_price,
+                final_price: price.final_price,
+                is_peak: price.is_peak,
+                is_holiday: price.is_holiday,
+                ..slot
+            };
+            if repriced != slot {
+                rows.calendar.slots.put(id, repriced);
+                changed += 1;
+            }
+        }
+        Ok(Repriced { changed, next: (days.last < all.last).then(|| day_after(days.last)) })
+    }
+
+    fn lane(&self) -> u64 {
+        self.room.get()
+    }
+
+    fn weight(&self) -> usize {
+        BULK_WEIGHT
+    }
+}

@@ -1,0 +1,125 @@
+//! What a confirmed lock becomes.
+
+use std::sync::Arc;
+
+use jiff::civil::Date;
+
+use super::lock::LockedSlot;
+use super::room::RoomId;
+use super::slot::{Slot, SlotId, SlotState};
+use super::wall::{SlotStart, WallTime};
+use crate::actor::Actor;
+use crate::command::{Command, Context, Decision, Writes};
+use crate::event::Event;
+use crate::id::{HoldId, UserId, number_id};
+use crate::money::Currency;
+use crate::rejection::CalendarRejection;
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::time::Timestamp;
+
+number_id!(
+    /// The number of a reservation of slots.
+    RoomReservationId
+);
+
+/// Slots that are sold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomReservation {
+    pub id: RoomReservationId,
+    pub lock: HoldId,
+    pub room: RoomId,
+    pub user: UserId,
+    /// In order.
+    pub slots: Arc<[ReservedSlot]>,
+    pub total: i64,
+    pub currency: Currency,
+    pub confirmed_at: Timestamp,
+    pub state: RoomReservationState,
+}
+
+impl Row for RoomReservation {}
+
+/// One slot of a reservation. It outlives the slot, which is cleared when it is old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReservedSlot {
+    pub start: SlotStart,
+    pub minutes: u16,
+    pub price: i64,
+}
+
+impl ReservedSlot {
+    pub fn date(&self) -> Date {
+        self.start.date()
+    }
+
+    pub fn time(&self) -> WallTime {
+        self.start.time()
+    }
+}
+
+impl From<&LockedSlot> for ReservedSlot {
+    fn from(slot: &LockedSlot) -> Self {
+        Self { start: slot.start, minutes: slot.minutes, price: slot.price }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoomReservationState {
+    Confirmed,
+    Cancelled { at: Timestamp },
+}
+
+impl RoomReservation {
+    pub fn ids(&self) -> impl Iterator<Item = SlotId> {
+        self.slots.iter().map(|slot| SlotId { room: self.room, start: slot.start })
+    }
+}
+
+/// Cancels a reservation and frees its slots. Those outside the present hours disappear.
+#[derive(Clone, Debug)]
+pub struct CancelRoomReservation {
+    pub id: RoomReservationId,
+    pub actor: Actor,
+}
+
+impl Command for CancelRoomReservation {
+    type Outcome = RoomReservation;
+    const NAME: &'static str = "calendar.reservation.cancel";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<RoomReservation> {
+        let reservation = find(rows, self.id, self.actor)?;
+        if reservation.state != RoomReservationState::Confirmed {
+            return Err(CalendarRejection::RoomReservationAlreadyCancelled.into());
+        }
+        reservation.ids().for_each(|id| rows.calendar.slots.want(&id));
+        for id in reservation.ids() {
+            // Old slots have been cleared.
+            let Some(slot) = rows.calendar.slots.get(&id)?.copied() else { continue };
+            assert_eq!(slot.state, SlotState::Reserved { reservation: self.id }, "a reserved slot stays reserved");
+            free(rows, id, slot);
+        }
+        let cancelled = RoomReservation { state: RoomReservationState::Cancelled { at: at.now }, ..reservation };
+        rows.calendar.reservations.put(cancelled.id, cancelled.clone());
+        rows.emit(Event::RoomSlotsCancelled(cancelled.clone()));
+        Ok(cancelled)
+    }
+}
+
+/// Nobody uses a slot any more: it is free, or no more.
+pub(super) fn free(rows: &mut Rows, id: SlotId, slot: Slot) {
+    if slot.outside_hours {
+        rows.calendar.slots.delete(id);
+    } else {
+        rows.calendar.slots.put(id, Slot { state: SlotState::Free, ..slot });
+    }
+}
+
+/// The reservation, for one who may see it.
+pub fn find(rows: &mut Rows, id: RoomReservationId, actor: Actor) -> Decision<RoomReservation> {
+    let reservation =
+        rows.calendar.reservations.get(&id)?.cloned().ok_or(CalendarRejection::RoomReservationNotFound)?;
+    actor.must_own(reservation.user)?;
+    Ok(reservation)
+}

@@ -1,0 +1,251 @@
+//! Confirming a lock, all at once and in steps, and cancelling what came of it.
+
+use super::*;
+use crate::calendar::confirm::SettleLock;
+use crate::calendar::lock::{self, ReleaseLock};
+use crate::calendar::reprice::RepriceSlots;
+use crate::calendar::reservation::{self, CancelRoomReservation};
+use crate::calendar::room::ChangeRoom;
+use crate::command::{Attempt, Stop};
+use crate::event::Event;
+use crate::hold::Remembered as _;
+use crate::hold::{HoldState, TryId};
+use crate::id::HoldId;
+use crate::table::Table;
+
+fn confirm_command(lock: &RoomLock) -> ConfirmLock {
+    ConfirmLock { id: lock.id, actor: Actor::User(lock.owner) }
+}
+
+fn not_locked(reservation: Option<u64>) -> Rejection {
+    CalendarRejection::SlotNotLocked { reservation }.into()
+}
+
+/// Every test of this on both ways.
+fn both_ways(test: impl Fn(&dyn Fn(&mut World, &ConfirmLock) -> Result<RoomReservation, Rejection>)) {
+    test(&|world, command| world.run(command));
+    test(&|world, command| world.run_in_steps(command));
+}
+
+#[test]
+fn a_confirmed_lock_becomes_a_reservation() {
+    both_ways(|run| {
+        let mut world = world();
+        let room = room(&mut world);
+        let lock = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00", "10:00"])).unwrap();
+        world.wait(Span::from_secs(299));
+        world.events.clear();
+        let reservation = run(&mut world, &confirm_command(&lock)).unwrap();
+        assert_eq!((reservation.room, reservation.user, reservation.total), (room, user(1), 20_000));
+        assert_eq!((reservation.lock, reservation.confirmed_at), (lock.id, world.now));
+        assert_eq!(reservation.slots[1].date(), TOMORROW);
+        assert_eq!(reservation.slots[1].time(), time("10:00"));
+        assert_eq!(world.events, [Event::RoomSlotsReserved(reservation.clone())]);
+        assert_eq!(day(&mut world, room, TOMORROW), "09:00R 10:00R 11:00");
+        let views = list(&world, room, TOMORROW, TOMORROW).unwrap();
+        assert_eq!(views[0].reservation, Some(reservation.id));
+        assert_eq!(views[2].reservation, None);
+        assert_eq!(world.memory.held.rows().count(), 0, "nothing is held any more");
+        assert_eq!(audit(&world), [""; 0]);
+
+        let again = run(&mut world, &confirm_command(&lock));
+        assert_eq!(again, Err(not_locked(Some(reservation.id.get()))), "a repeat tells what came of it");
+        let release = ReleaseLock { id: lock.id, actor: Actor::Admin };
+        assert_eq!(world.run(&release), Err(not_locked(Some(reservation.id.get()))));
+    });
+}
+
+#[test]
+fn unknown_expired_released_and_replaced_locks_are_not_locked_and_others_locks_forbidden() {
+    both_ways(|run| {
+        let mut world = world();
+        let room = room(&mut world);
+        let unknown = ConfirmLock { id: HoldId::new(world.now, [9; 10]), actor: Actor::Admin };
+        assert_eq!(run(&mut world, &unknown), Err(not_locked(None)));
+        let slots = slots_at(TOMORROW, &["09:00"]);
+        let replaced = lock(&mut world, room, 1, &slots).unwrap();
+        let released = lock(&mut world, room, 1, &slots).unwrap();
+        assert_eq!(run(&mut world, &confirm_command(&replaced)), Err(not_locked(None)));
+        world.run(&ReleaseLock { id: released.id, actor: Actor::Admin }).unwrap();
+        assert_eq!(run(&mut world, &confirm_command(&released)), Err(not_locked(None)));
+        let expired = lock(&mut world, room, 1, &slots).unwrap();
+        let other = ConfirmLock { id: expired.id, actor: Actor::User(user(2)) };
+        assert_eq!(run(&mut world, &other), Err(Rejection::Forbidden));
+        world.now = expired.expires_at;
+        assert_eq!(run(&mut world, &confirm_command(&expired)), Err(not_locked(None)));
+        assert_eq!(run(&mut world, &other), Err(Rejection::Forbidden), "it is still another's");
+        assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00 11:00");
+    });
+}
+
+#[test]
+fn a_live_lock_is_confirmed_also_after_its_slot_began() {
+    both_ways(|run| {
+        let mut world = world();
+        let room = room(&mut world);
+        world.wait(Span::from_secs(59 * 60));
+        let lock = lock(&mut world, room, 1, &slots_at(TODAY, &["09:00"])).unwrap();
+        world.wait(Span::from_secs(120));
+        assert!(run(&mut world, &confirm_command(&lock)).is_ok());
+    });
+}
+
+#[test]
+fn the_price_is_the_locks() {
+    both_ways(|run| {
+        let mut world = world();
+        let id = room(&mut world);
+        let slots = slots_at(TOMORROW, &["09:00"]);
+        let lock = lock(&mut world, id, 1, &slots).unwrap();
+        let draft = RoomDraft { base_price: Some(5), ..RoomDraft::default() };
+        world.run(&ChangeRoom { id, draft }).unwrap();
+        world.run(&RepriceSlots { room: id, from: TOMORROW, to: TOMORROW }).unwrap();
+        assert_eq!(run(&mut world, &confirm_command(&lock)).unwrap().total, 10_000);
+        let views = list(&world, id, TOMORROW, TOMORROW).unwrap();
+        assert_eq!(views.iter().map(|view| view.final_price).collect::<Vec<_>>(), [10_000, 5, 5]);
+    });
+}
+
+#[test]
+fn if_live_rows_were_lost_a_slot_is_sold_once_all_the_same() {
+    both_ways(|run| {
+        let mut world = world();
+        let room = room(&mut world);
+        let lost = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00", "10:00"])).unwrap();
+        world.memory.held = Table::complete();
+        world.memory.calendar.by_slot = Table::complete();
+        reserve(&mut world, room, 2, &slots_at(TOMORROW, &["10:00"]));
+        // Its own count is back, as the store had it.
+        world.memory.held = Table::complete();
+        restore(&mut world, &lost);
+        assert_eq!(run(&mut world, &confirm_command(&lost)), Err(not_available(TOMORROW, "10:00")));
+        world.run(&ReleaseLock { id: lost.id, actor: Actor::Admin }).expect("what was refused is live again");
+        assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00R 11:00");
+        assert_eq!(audit(&world), [""; 0]);
+    });
+}
+
+fn restore(world: &mut World, lock: &RoomLock) {
+    world.memory.holders = Table::complete();
+    world
+        .step(crate::command::Writes::Live, |rows, at| {
+            RoomLock::want_derived(rows, lock);
+            RoomLock::remember(rows, lock, at.now)
+        })
+        .unwrap();
+}
+
+#[test]
+fn between_its_steps_a_lock_does_not_end_and_others_stand_back() {
+    let mut world = world();
+    let room = room(&mut world);
+    let slots = slots_at(TOMORROW, &["09:00"]);
+    let lock = lock(&mut world, room, 1, &slots).unwrap();
+    let command = confirm_command(&lock);
+    let attempt = world.prepare(&command).unwrap();
+    world.wait(Span::from_secs(3_600));
+    assert_eq!(day(&mut world, room, TOMORROW), "09:00L 10:00 11:00", "it no longer ends by time");
+    for by in [1, 2] {
+        let other = lock_command(&world, room, by, &slots);
+        let decided = world.step(crate::command::Writes::Live, |rows, at| crate::Command::decide(&other, rows, at));
+        assert_eq!(decided, Err(Stop::Busy));
+    }
+    assert_eq!(world.prepare(&command), Err(Stop::Busy));
+    let block = block_command(room, &slots, BlockStatus::Blocked);
+    assert_eq!(world.prepare(&block), Err(Stop::Busy));
+    let reservation = world.record(&command, attempt).unwrap();
+    // Recorded and not yet finished: whoever wants it is told so.
+    let other = lock_command(&world, room, 2, &slots);
+    assert_eq!(world.run(&other), Err(not_available(TOMORROW, "09:00")));
+    assert_eq!(day(&mut world, room, TOMORROW), "09:00R 10:00 11:00");
+    assert_eq!(audit(&world), [""; 0]);
+    let again = world.record(&command, attempt);
+    assert_eq!(again, Err(Stop::Rejected(not_locked(Some(reservation.id.get())))), "one decision per try");
+    world.finish(&command, attempt, Some(&reservation));
+    world.finish(&command, attempt, None);
+    assert_eq!(day(&mut world, room, TOMORROW), "09:00R 10:00 11:00", "finishing twice does no harm");
+}
+
+#[test]
+fn one_who_renews_a_lock_that_is_being_confirmed_waits() {
+    let mut world = world();
+    let room = room(&mut world);
+    let slots = slots_at(TOMORROW, &["09:00"]);
+    let lock = lock(&mut world, room, 1, &slots).unwrap();
+    world.prepare(&confirm_command(&lock)).unwrap();
+    let again = lock_command(&world, room, 1, &slots);
+    let decided = world.step(crate::command::Writes::Live, |rows, at| crate::Command::decide(&again, rows, at));
+    assert_eq!(decided, Err(Stop::Busy));
+    let release = ReleaseLock { id: lock.id, actor: Actor::Admin };
+    let decided = world.step(crate::command::Writes::Live, |rows, at| crate::Command::decide(&release, rows, at));
+    assert_eq!(decided, Err(Stop::Busy));
+}
+
+#[test]
+fn what_a_dead_server_left_is_settled_as_it_was_decided() {
+    for record in [None, Some(77)] {
+        let mut world = world();
+        let room = room(&mut world);
+        let held = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
+        let attempt = world.prepare(&confirm_command(&held)).unwrap();
+        let of = TryId { hold: held.id, attempt };
+        world.run(&SettleLock { of: TryId { attempt: Attempt(attempt.0 + 1), ..of }, record }).unwrap();
+        world.run(&SettleLock { of, record }).unwrap();
+        world.run(&SettleLock { of, record: Some(88) }).expect("the second one finds nothing to do");
+        let state = world.ask(|rows, _| Ok(lock::find(rows, held.id, Actor::Admin)?.state)).unwrap();
+        assert_eq!(state, record.map_or(HoldState::Held, |record| HoldState::Confirmed { record }));
+        let unknown = TryId { hold: HoldId::new(world.now, [9; 10]), attempt };
+        world.run(&SettleLock { of: unknown, record }).expect("what was lost needs no end");
+    }
+}
+
+#[test]
+fn a_try_that_was_given_up_is_not_recorded() {
+    let mut world = world();
+    let room = room(&mut world);
+    let lock = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
+    let command = confirm_command(&lock);
+    let attempt = world.prepare(&command).unwrap();
+    let of = TryId { hold: lock.id, attempt };
+    let give_up = |rows: &mut crate::Rows, _: &crate::Context<'_>| {
+        rows.decisions.get(&of)?;
+        rows.decisions.put(of, crate::hold::Decided { record: None });
+        Ok(())
+    };
+    world.step(crate::command::Writes::Durable, give_up).unwrap();
+    assert_eq!(world.record(&command, attempt), Err(Stop::Busy));
+    world.finish(&command, attempt, None);
+    assert!(world.run_in_steps(&command).is_ok(), "the next try is another one");
+}
+
+#[test]
+fn a_lock_that_was_lost_between_its_steps_is_not_locked() {
+    let mut world = world();
+    let room = room(&mut world);
+    let lock = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
+    let command = confirm_command(&lock);
+    let attempt = world.prepare(&command).unwrap();
+    world.memory.calendar.locks = Table::complete();
+    assert_eq!(world.record(&command, attempt), Err(Stop::Rejected(not_locked(None))));
+    world.finish(&command, attempt, None);
+}
+
+#[test]
+fn cancelling_frees_the_slots_once() {
+    let mut world = world();
+    let room = room(&mut world);
+    let reserved = reserve(&mut world, room, 1, &slots_at(TOMORROW, &["09:00", "11:00"]));
+    let by = |actor| CancelRoomReservation { id: reserved.id, actor };
+    assert_eq!(world.run(&by(Actor::User(user(2)))), Err(Rejection::Forbidden));
+    world.events.clear();
+    let cancelled = world.run(&by(Actor::User(user(1)))).unwrap();
+    assert_eq!(cancelled.state, RoomReservationState::Cancelled { at: world.now });
+    assert_eq!(world.events, [Event::RoomSlotsCancelled(cancelled)]);
+    assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00 11:00");
+    assert_eq!(world.run(&by(Actor::Admin)), Err(CalendarRejection::RoomReservationAlreadyCancelled.into()));
+    let unknown = RoomReservationId::new(99).unwrap();
+    let find = |rows: &mut crate::Rows, _: &crate::Context<'_>| reservation::find(rows, unknown, Actor::Admin);
+    assert_eq!(world.ask(find), Err(CalendarRejection::RoomReservationNotFound.into()));
+    reserve(&mut world, room, 2, &slots_at(TOMORROW, &["09:00"]));
+    assert_eq!(audit(&world), [""; 0]);
+}

@@ -1,0 +1,248 @@
+//! Random histories: whatever people do, in whatever order, what must be true stays true.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::calendar::block::UnblockSlots;
+use crate::calendar::generation::ClearOldSlots;
+use crate::calendar::lock::ReleaseLock;
+use crate::calendar::reprice::RepriceSlots;
+use crate::calendar::reservation::CancelRoomReservation;
+use crate::calendar::room::ChangeRoom;
+use crate::command::{Attempt, Command, Stop};
+use crate::table::TableSet as _;
+use crate::testing::Dice;
+
+const HOURS: [&str; 5] = ["09:00-12:00", "08:30-11:30", "10:00-15:00", "22:00-02:00 09:00-10:00", ""];
+
+/// A confirmation between its steps, as a server may leave it for others to find.
+type UnderWay = (ConfirmLock, Attempt);
+
+struct History {
+    world: World,
+    dice: Dice,
+    room: RoomId,
+    in_steps: bool,
+    locks: Vec<RoomLock>,
+    reservations: Vec<RoomReservation>,
+    under_way: Vec<UnderWay>,
+    commands: u64,
+}
+
+impl History {
+    fn new(seed: u64, in_steps: bool) -> Self {
+        let mut world = world();
+        world.limits.calendar.days_ahead = 3;
+        world.limits.calendar.keep_days = 2;
+        let room = room(&mut world);
+        let (locks, reservations, under_way) = (Vec::new(), Vec::new(), Vec::new());
+        Self { world, dice: Dice::new(seed), room, in_steps, locks, reservations, under_way, commands: 0 }
+    }
+
+    /// Some slots of the next days, there or not.
+    fn some_slots(&mut self) -> Vec<SlotStart> {
+        let today = Zone::parse("Asia/Seoul").unwrap().today(self.world.now);
+        let date = wall::days_after(today, self.dice.roll(3) as u32);
+        let mut starts: Vec<SlotStart> = (0..=self.dice.roll(3))
+            .map(|_| {
+                let minutes = (8 * 60 + self.dice.roll(14) * 30) as u16;
+                SlotStart::new(date, WallTime::from_minutes(minutes).unwrap()).unwrap()
+            })
+            .collect();
+        starts.sort_unstable();
+        starts.dedup();
+        starts
+    }
+
+    fn random(&mut self) -> [u8; 10] {
+        self.commands += 1;
+        let mut random = [0; 10];
+        random[..8].copy_from_slice(&self.commands.to_be_bytes());
+        random
+    }
+
+    fn run<C: Command>(&mut self, command: &C) -> Option<C::Outcome> {
+        // What stands back because somebody is between two steps would be tried again; here it is dropped.
+        let decided = if self.in_steps && C::WRITES == crate::command::Writes::Both {
+            let attempt = match self.world.prepare(command) {
+                Ok(attempt) => attempt,
+                Err(stop) => return refused(&stop),
+            };
+            let outcome = self.world.record(command, attempt);
+            self.world.finish(command, attempt, outcome.as_ref().ok());
+            outcome
+        } else {
+            self.world.step(C::WRITES, |rows, at| command.decide(rows, at))
+        };
+        match decided {
+            Ok(outcome) => Some(outcome),
+            Err(stop) => refused(&stop),
+        }
+    }
+
+    fn step(&mut self) {
+        let room = self.room;
+        match self.dice.roll(20) {
+            0..=5 => {
+                let slots = self.some_slots();
+                let by = 1 + self.dice.roll(4);
+                let ttl = Some(Span::from_secs(1 + self.dice.roll(400) as i64));
+                let command = LockSlots { ttl, random: self.random(), ..lock_command(&self.world, room, by, &slots) };
+                let lock = self.run(&command);
+                self.locks.extend(lock);
+            }
+            6..=8 if !self.locks.is_empty() => self.confirm(),
+            9 if !self.locks.is_empty() => {
+                let lock = &self.locks[self.dice.roll(self.locks.len() as u64) as usize];
+                self.run(&ReleaseLock { id: lock.id, actor: Actor::Admin });
+            }
+            10 if !self.reservations.is_empty() => {
+                let index = self.dice.roll(self.reservations.len() as u64) as usize;
+                let id = self.reservations[index].id;
+                self.run(&CancelRoomReservation { id, actor: Actor::Admin });
+            }
+            11 => {
+                let weekly = std::array::from_fn(|_| hours(HOURS[self.dice.roll(5) as usize]));
+                self.run(&SetOperatingHours { room, weekly, exceptions: Vec::new() });
+            }
+            12 => {
+                self.run(&GenerateSlots { room, until: None });
+            }
+            13 => {
+                let slots = self.some_slots();
+                let command = BlockSlots { random: self.random(), ..block_command(room, &slots, BlockStatus::Blocked) };
+                self.run(&command);
+            }
+            14 => {
+                let slots = self.some_slots();
+                self.run(&UnblockSlots { room, slots });
+            }
+            15 => {
+                let (minutes, price) = ([30, 60, 45][self.dice.roll(3) as usize], self.dice.roll(1_000) as i64);
+                let active = Some(self.dice.roll(8) > 0);
+                let draft =
+                    RoomDraft { slot_minutes: Some(minutes), base_price: Some(price), active, ..RoomDraft::default() };
+                self.run(&ChangeRoom { id: room, draft });
+            }
+            16 => {
+                let today = Zone::parse("Asia/Seoul").unwrap().today(self.world.now);
+                self.run(&RepriceSlots { room, from: today, to: wall::days_after(today, 9) });
+                self.run(&ClearOldSlots { room });
+            }
+            17 if !self.under_way.is_empty() => self.finish_one(),
+            _ => {
+                let millis = [1, 700, 20_000, 200_000, 3_600_000][self.dice.roll(5) as usize];
+                self.world.wait(Span::from_millis(millis));
+            }
+        }
+    }
+
+    /// A live lock can always be confirmed.
+    fn confirm(&mut self) {
+        let lock = self.locks[self.dice.roll(self.locks.len() as u64) as usize].clone();
+        let command = ConfirmLock { id: lock.id, actor: Actor::Admin };
+        let now = self.world.now;
+        let is_live = self.world.memory.calendar.locks.rows().any(|(id, lock)| *id == command.id && lock.is_live(now));
+        if self.in_steps && is_live && self.dice.roll(2) == 0 {
+            let attempt = self.world.prepare(&command).expect("a live lock can always be confirmed");
+            self.under_way.push((command, attempt));
+            return;
+        }
+        let reservation = self.run(&command);
+        assert_eq!(reservation.is_some(), is_live, "a live lock can always be confirmed, and no other");
+        self.reservations.extend(reservation);
+    }
+
+    fn finish_one(&mut self) {
+        let (command, attempt) = self.under_way.swap_remove(self.dice.roll(self.under_way.len() as u64) as usize);
+        let outcome = if self.dice.roll(4) == 0 {
+            None
+        } else {
+            Some(self.world.record(&command, attempt).expect("what is prepared can be recorded"))
+        };
+        self.world.finish(&command, attempt, outcome.as_ref());
+        self.reservations.extend(outcome);
+    }
+
+    fn check(&mut self, what: &str) {
+        assert_eq!(audit(&self.world), [""; 0], "{what}");
+        let now = self.world.now;
+        // Everything derived follows from the locks there are.
+        let mut pointers = BTreeMap::new();
+        for (_, lock) in self.world.memory.calendar.locks.rows().filter(|(_, lock)| lock.is_live(now)) {
+            for id in lock.ids() {
+                assert_eq!(pointers.insert(id, lock.id), None, "{what}: one live lock per slot");
+            }
+        }
+        for (id, lock) in &pointers {
+            let found = self.world.memory.calendar.by_slot.rows().find(|(other, _)| *other == id);
+            assert_eq!(found.map(|(_, pointer)| pointer.hold), Some(*lock), "{what}");
+            let held = self.world.memory.held.rows().find(|(unit, _)| **unit == id.unit());
+            assert!(held.is_some_and(|(_, tally)| tally.live(now) >= 1), "{what}");
+        }
+    }
+}
+
+fn refused<T>(stop: &Stop) -> Option<T> {
+    assert_ne!(*stop, Stop::Missing);
+    None
+}
+
+#[test]
+fn whatever_people_do_nothing_is_sold_twice_and_nothing_leaks() {
+    for seed in 1..=60 {
+        for in_steps in [false, true] {
+            let mut history = History::new(seed, in_steps);
+            for step in 0..250 {
+                history.step();
+                history.check(&format!("seed {seed}, step {step}, in steps: {in_steps}"));
+            }
+            while !history.under_way.is_empty() {
+                history.finish_one();
+            }
+            history.world.wait(Span::from_secs(400));
+            history.world.memory.tidy(history.world.now, usize::MAX);
+            assert_eq!(history.world.memory.held.rows().count(), 0, "seed {seed}: all that is not confirmed is free");
+            assert_eq!(history.world.memory.holders.rows().count(), 0, "seed {seed}");
+            history.check(&format!("seed {seed}, at the end"));
+        }
+    }
+}
+
+#[test]
+fn both_ways_to_carry_out_commands_have_the_same_outcomes() {
+    for seed in 1..=40 {
+        let mut ways = [false, true].map(|in_steps| History::new(seed, in_steps));
+        for step in 0..200 {
+            for way in &mut ways {
+                // Nobody is ever between two steps here.
+                let lock_slots = way.dice.roll(2) == 0;
+                if lock_slots {
+                    let slots = way.some_slots();
+                    let by = 1 + way.dice.roll(3);
+                    let command = LockSlots { random: way.random(), ..lock_command(&way.world, way.room, by, &slots) };
+                    let lock = way.run(&command);
+                    way.locks.extend(lock);
+                } else if let Some(lock) = way.locks.pop() {
+                    let reservation = way.run(&ConfirmLock { id: lock.id, actor: Actor::Admin });
+                    way.reservations.extend(reservation);
+                } else {
+                    let slots = way.some_slots();
+                    let block = block_command(way.room, &slots, BlockStatus::Maintenance);
+                    let command = BlockSlots { random: way.random(), ..block };
+                    way.run(&command);
+                }
+                way.world.wait(Span::from_secs(7));
+            }
+            let [a, b] = &ways;
+            assert_eq!(a.locks, b.locks, "seed {seed}, step {step}");
+            assert_eq!(a.reservations, b.reservations, "seed {seed}, step {step}");
+        }
+        let [a, b] = ways;
+        let slots = |history: &History| -> BTreeMap<SlotId, Slot> {
+            history.world.memory.calendar.slots.rows().map(|(id, slot)| (*id, *slot)).collect()
+        };
+        assert_eq!(slots(&a), slots(&b));
+        assert_eq!(a.world.events.len(), b.world.events.len());
+    }
+}

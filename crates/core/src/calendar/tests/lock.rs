@@ -1,0 +1,226 @@
+//! Locking and releasing.
+
+use super::*;
+use crate::calendar::lock::{self, ReleaseLock};
+use crate::event::Event;
+use crate::hold::Remembered as _;
+use crate::hold::{HoldState, Status};
+use crate::id::HoldId;
+use crate::rejection::Fault;
+use crate::table::TableSet as _;
+use crate::time::Timestamp;
+
+#[test]
+fn a_lock_claims_slots_at_their_prices_for_a_while() {
+    let mut world = world();
+    let room = room(&mut world);
+    let lock = lock(&mut world, room, 7, &slots_at(TOMORROW, &["11:00", "09:00"])).unwrap();
+    assert_eq!((lock.owner, lock.room, lock.total, lock.currency.as_str()), (user(7), room, 20_000, "KRW"));
+    let slots: Vec<_> = lock.slots.iter().map(|slot| (slot.start, slot.minutes, slot.price)).collect();
+    let expected = slots_at(TOMORROW, &["09:00", "11:00"]).into_iter().map(|start| (start, 60, 10_000));
+    assert_eq!(slots, expected.collect::<Vec<_>>(), "in order");
+    assert_eq!(lock.expires_at, world.now + Span::from_secs(300));
+    assert_eq!(day(&mut world, room, TOMORROW), "09:00L 10:00 11:00L");
+    assert_eq!(world.events, [Event::RoomSlotsLocked(lock.clone())]);
+    assert_eq!(world.ask(|rows, _| lock::find(rows, lock.id, Actor::User(user(7)))), Ok(lock.clone()));
+    assert_eq!(world.ask(|rows, _| lock::find(rows, lock.id, Actor::User(user(8)))), Err(Rejection::Forbidden));
+    let unknown = HoldId::new(world.now, [9; 10]);
+    assert_eq!(
+        world.ask(|rows, _| lock::find(rows, unknown, Actor::Admin)),
+        Err(CalendarRejection::LockNotFound.into())
+    );
+}
+
+#[test]
+fn a_lock_of_many_slots_is_decided_after_one_load() {
+    let mut world = world();
+    let room = room_open(&mut world, "00:00-24:00");
+    let times: Vec<String> = (0..24).map(|hour| format!("{hour:02}:00")).collect();
+    let times: Vec<&str> = times.iter().map(String::as_str).collect();
+    lock(&mut world, room, 1, &slots_at(TOMORROW, &times)).unwrap();
+    assert_eq!(world.loads.get(), 1);
+}
+
+#[test]
+fn any_slot_that_is_not_free_is_named_and_none_is_locked() {
+    let mut world = world();
+    let room = room_open(&mut world, "07:00-14:00");
+    reserve(&mut world, room, 1, &slots_at(TOMORROW, &["08:00"]));
+    lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
+    world.run(&block_command(room, &slots_at(TOMORROW, &["10:00"]), BlockStatus::Blocked)).unwrap();
+    world.run(&block_command(room, &slots_at(TOMORROW, &["11:00"]), BlockStatus::Maintenance)).unwrap();
+    for refused in ["08:00", "09:00", "10:00", "11:00", "06:00", "12:30"] {
+        let slots = slots_at(TOMORROW, &["13:00", refused]);
+        assert_eq!(lock(&mut world, room, 2, &slots), Err(not_available(TOMORROW, refused)));
+    }
+    let several = slots_at(TOMORROW, &["11:00", "09:00", "07:00"]);
+    assert_eq!(lock(&mut world, room, 2, &several), Err(not_available(TOMORROW, "09:00")), "the first in order");
+    let begun = slots_at(TODAY, &["08:00"]);
+    assert_eq!(lock(&mut world, room, 2, &begun), Err(not_available(TODAY, "08:00")), "it begins now");
+    lock(&mut world, room, 2, &slots_at(TODAY, &["09:00"])).expect("it has not begun");
+    assert_eq!(day(&mut world, room, TOMORROW), "07:00 08:00R 09:00L 10:00B 11:00M 12:00 13:00");
+    assert_eq!(audit(&world), [""; 0]);
+}
+
+#[test]
+fn impossible_locks_are_refused_before_anything_else() {
+    let mut world = world();
+    let room = room(&mut world);
+    let refused = |field, fault| Err(Rejection::invalid(field, fault));
+    assert_eq!(lock(&mut world, room, 1, &[]), refused("times", Fault::Missing));
+    let twice = slots_at(TOMORROW, &["09:00", "10:00", "09:00"]);
+    assert_eq!(lock(&mut world, room, 1, &twice), refused("times", Fault::Duplicate));
+    let many: Vec<SlotStart> = (0..101).map(|days| slot_at(wall::days_after(TODAY, days), "09:00")).collect();
+    assert_eq!(lock(&mut world, room, 1, &many), refused("times", Fault::TooManyItems { max: 100 }));
+    let one = slots_at(TOMORROW, &["09:00"]);
+    let short = LockSlots { ttl: Some(Span::from_millis(999)), ..lock_command(&world, room, 1, &one) };
+    assert_eq!(world.run(&short), refused("ttlSeconds", Fault::OutOfRange { min: 1, max: 300 }));
+    assert_eq!(lock(&mut world, RoomId::new(99).unwrap(), 1, &one), Err(CalendarRejection::RoomNotFound.into()));
+}
+
+#[test]
+fn the_time_to_live_may_only_be_shortened() {
+    let mut world = world();
+    let room = room(&mut world);
+    let one = slots_at(TOMORROW, &["09:00"]);
+    for (ttl, lives) in [(1, 1), (60, 60), (300, 300), (9_999, 300)] {
+        let command = LockSlots { ttl: Some(Span::from_secs(ttl)), ..lock_command(&world, room, 1, &one) };
+        assert_eq!(world.run(&command).unwrap().expires_at, world.now + Span::from_secs(lives));
+    }
+}
+
+#[test]
+fn a_lock_past_its_time_counts_as_free_at_once() {
+    let mut world = world();
+    let room = room(&mut world);
+    world.wait(Span::from_millis(250));
+    let one = slots_at(TOMORROW, &["09:00"]);
+    let first = lock(&mut world, room, 1, &one).unwrap();
+    world.now = Timestamp::from_millis(first.expires_at.as_millis() - 1);
+    assert_eq!(lock(&mut world, room, 2, &one), Err(not_available(TOMORROW, "09:00")), "never earlier");
+    world.now = first.expires_at;
+    assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00 11:00");
+    let release = ReleaseLock { id: first.id, actor: Actor::Admin };
+    assert_eq!(world.run(&release), Err(CalendarRejection::SlotNotLocked { reservation: None }.into()));
+    let second = lock(&mut world, room, 2, &one).expect("not a millisecond later");
+    assert_eq!(lock(&mut world, room, 3, &one), Err(not_available(TOMORROW, "09:00")));
+    // What is left of the first one's count does the second one no harm.
+    world.run(&ReleaseLock { id: second.id, actor: Actor::Admin }).unwrap();
+    let third = lock(&mut world, room, 3, &one).unwrap();
+    world.wait(Span::from_secs(1));
+    assert_eq!(lock(&mut world, room, 1, &one), Err(not_available(TOMORROW, "09:00")));
+    confirm(&mut world, &third);
+    assert_eq!(audit(&world), [""; 0]);
+}
+
+#[test]
+fn own_locks_that_overlap_are_replaced_whole() {
+    let mut world = world();
+    let room = room_open(&mut world, "08:00-14:00");
+    let a = lock(&mut world, room, 1, &slots_at(TOMORROW, &["08:00", "09:00"])).unwrap();
+    let b = lock(&mut world, room, 1, &slots_at(TOMORROW, &["10:00", "11:00"])).unwrap();
+    let c = lock(&mut world, room, 1, &slots_at(TOMORROW, &["13:00"])).unwrap();
+    world.events.clear();
+    let new = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00", "10:00", "12:00"])).unwrap();
+    assert_eq!(day(&mut world, room, TOMORROW), "08:00 09:00L 10:00L 11:00 12:00L 13:00L");
+    let mut status = |id| world.ask(|rows, at| Ok(lock::find(rows, id, Actor::Admin)?.status(at.now))).unwrap();
+    assert_eq!([a.id, b.id].map(&mut status), [Status::Replaced; 2]);
+    assert_eq!([c.id, new.id].map(&mut status), [Status::Held; 2]);
+    let released = |lock: &RoomLock| {
+        Event::RoomSlotsReleased(RoomLock { state: HoldState::Replaced { by: new.id }, ..lock.clone() })
+    };
+    assert_eq!(world.events, [released(&a), released(&b), Event::RoomSlotsLocked(new.clone())]);
+    assert_eq!(audit(&world), [""; 0]);
+}
+
+#[test]
+fn a_refused_lock_replaces_nothing() {
+    let mut world = world();
+    let room = room(&mut world);
+    lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
+    lock(&mut world, room, 2, &slots_at(TOMORROW, &["10:00"])).unwrap();
+    let both = slots_at(TOMORROW, &["09:00", "10:00"]);
+    assert_eq!(lock(&mut world, room, 1, &both), Err(not_available(TOMORROW, "10:00")));
+    assert_eq!(day(&mut world, room, TOMORROW), "09:00L 10:00L 11:00");
+}
+
+#[test]
+fn one_user_has_a_limited_number_of_live_locks() {
+    let mut world = world();
+    world.limits.holds_per_user_max = 2;
+    let room = room(&mut world);
+    lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
+    lock(&mut world, room, 1, &slots_at(TOMORROW, &["10:00"])).unwrap();
+    let third = slots_at(TOMORROW, &["11:00"]);
+    assert_eq!(lock(&mut world, room, 1, &third), Err(Rejection::TooManyHolds { max: 2 }));
+    lock(&mut world, room, 2, &third).expect("others have their own");
+    assert_eq!(lock(&mut world, room, 1, &third), Err(Rejection::TooManyHolds { max: 2 }), "said before any shortage");
+    lock(&mut world, room, 1, &slots_at(TOMORROW, &["10:00"])).expect("a lock that is replaced makes room");
+    world.wait(Span::from_secs(300));
+    lock(&mut world, room, 1, &third).expect("and so does one that has ended");
+}
+
+#[test]
+fn while_holds_are_suspended_nothing_is_locked() {
+    let mut world = world();
+    let room = room(&mut world);
+    let command = lock_command(&world, room, 1, &slots_at(TOMORROW, &["09:00"]));
+    let until = world.now + Span::from_secs(1);
+    let decided = world.step(crate::command::Writes::Live, |rows, at| {
+        rows.suspended_until = Some(until);
+        crate::Command::decide(&command, rows, at)
+    });
+    assert_eq!(decided, Err(Rejection::HoldsSuspended { until }.into()));
+}
+
+#[test]
+fn a_released_lock_frees_its_slots_and_cannot_be_released_again() {
+    let mut world = world();
+    let room = room(&mut world);
+    let held = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
+    let by = |actor| ReleaseLock { id: held.id, actor };
+    assert_eq!(world.run(&by(Actor::User(user(2)))), Err(Rejection::Forbidden));
+    world.events.clear();
+    world.run(&by(Actor::User(user(1)))).unwrap();
+    assert_eq!(world.events, [Event::RoomSlotsReleased(RoomLock { state: HoldState::Cancelled, ..held.clone() })]);
+    assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00 11:00");
+    assert_eq!(
+        world.run(&by(Actor::User(user(1)))),
+        Err(CalendarRejection::SlotNotLocked { reservation: None }.into())
+    );
+    let unknown = ReleaseLock { id: HoldId::new(world.now, [9; 10]), actor: Actor::Admin };
+    assert_eq!(world.run(&unknown), Err(CalendarRejection::SlotNotLocked { reservation: None }.into()));
+}
+
+#[test]
+fn everything_derived_can_be_made_anew_from_live_locks() {
+    let mut world = world();
+    let room = room(&mut world);
+    let kept = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00", "10:00"])).unwrap();
+    let short =
+        LockSlots { ttl: Some(Span::from_secs(1)), ..lock_command(&world, room, 2, &slots_at(TOMORROW, &["11:00"])) };
+    world.run(&short).unwrap();
+    world.wait(Span::from_secs(2));
+    world.memory.held = Table::complete();
+    world.memory.holders = Table::complete();
+    world.memory.calendar.by_slot = Table::complete();
+    let live: Vec<RoomLock> = world
+        .memory
+        .calendar
+        .locks
+        .rows()
+        .filter(|(_, lock)| lock.is_live(world.now))
+        .map(|row| row.1.clone())
+        .collect();
+    assert_eq!(live, std::slice::from_ref(&kept));
+    for lock in &live {
+        let mut rows = crate::Rows::default();
+        RoomLock::want_derived(&mut rows, lock);
+        rows.answer_from(&world.memory);
+        RoomLock::remember(&mut rows, lock, world.now).unwrap();
+        world.memory.absorb(&mut rows);
+    }
+    assert_eq!(day(&mut world, room, TOMORROW), "09:00L 10:00L 11:00");
+    world.run(&ReleaseLock { id: kept.id, actor: Actor::Admin }).unwrap();
+    assert_eq!(world.memory.held.rows().count(), 0);
+}

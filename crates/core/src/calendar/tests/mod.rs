@@ -1,0 +1,183 @@
+//! The contract of the calendar, sentence by sentence, in a world that is all memory.
+
+mod audits;
+mod availability;
+mod block;
+mod confirm;
+mod generation;
+mod histories;
+mod lock;
+mod making;
+mod rebuild;
+mod room;
+
+use jiff::civil::{Date, date};
+
+use super::audit::CalendarAudit;
+use super::block::{BlockSlots, BlockStatus};
+use super::confirm::ConfirmLock;
+use super::generation::GenerateSlots;
+use super::hours::{Exception, OpenHours};
+use super::lock::LockSlots;
+use super::rebuild::{HoursSet, RebuildSlots, Rebuilt, SetOperatingHours};
+use super::room::{CreateRoom, RoomDraft};
+use super::slot;
+use super::*;
+use crate::actor::Actor;
+use crate::id::UserId;
+use crate::rejection::{CalendarRejection, Rejection};
+use crate::testing::World;
+use crate::time::Zone;
+
+/// A Monday; the day every test begins, at eight in the morning in Seoul.
+const TODAY: Date = date(2026, 6, 1);
+const TOMORROW: Date = date(2026, 6, 2);
+
+fn world() -> World {
+    let mut world = World::new();
+    world.now = slot_at(TODAY, "08:00").begins_at(&Zone::parse("Asia/Seoul").unwrap());
+    world
+}
+
+fn user(number: u64) -> UserId {
+    UserId::new(number).unwrap()
+}
+
+fn time(text: &str) -> WallTime {
+    WallTime::parse_end(text).unwrap()
+}
+
+fn slot_at(date: Date, text: &str) -> SlotStart {
+    SlotStart::new(date, time(text)).unwrap()
+}
+
+fn slots_at(date: Date, times: &[&str]) -> Vec<SlotStart> {
+    times.iter().map(|text| slot_at(date, text)).collect()
+}
+
+fn not_available(date: Date, text: &str) -> Rejection {
+    CalendarRejection::SlotNotAvailable { date, time: time(text) }.into()
+}
+
+/// `"09:00-12:00 13:00-18:00"`.
+fn hours(text: &str) -> Vec<OpenHours> {
+    let opening = |text: &str| {
+        let (from, to) = text.split_once('-').unwrap();
+        OpenHours { from: time(from), to: time(to) }
+    };
+    text.split_whitespace().map(opening).collect()
+}
+
+fn every_day(text: &str) -> [Vec<OpenHours>; 7] {
+    std::array::from_fn(|_| hours(text))
+}
+
+fn draft() -> RoomDraft {
+    RoomDraft {
+        name: Some("Meeting room".into()),
+        slot_minutes: Some(60),
+        base_price: Some(10_000),
+        ..RoomDraft::default()
+    }
+}
+
+fn set_hours(world: &mut World, room: RoomId, text: &str, exceptions: &[(Date, &str)]) -> HoursSet {
+    let exception = |(date, text): &(Date, &str)| Exception { date: *date, hours: hours(text).into() };
+    let exceptions = exceptions.iter().map(exception).collect();
+    world.run(&SetOperatingHours { room, weekly: every_day(text), exceptions }).unwrap()
+}
+
+/// New hours, and everything that follows from them.
+fn set_hours_to_the_end(world: &mut World, room: RoomId, text: &str) -> Rebuilt {
+    let mut all = set_hours(world, room, text, &[]).rebuilt;
+    while !all.done {
+        let more = world.run(&RebuildSlots { room }).unwrap();
+        all.created += more.created;
+        all.deleted += more.deleted;
+        all.affected.extend(more.affected);
+        all.done = more.done;
+    }
+    all
+}
+
+fn generate(world: &mut World, room: RoomId) -> u32 {
+    let mut created = 0;
+    loop {
+        let made = world.run(&GenerateSlots { room, until: None }).unwrap();
+        created += made.created;
+        if made.done {
+            return created;
+        }
+    }
+}
+
+/// A room that is open from nine to twelve, with its slots made.
+fn room(world: &mut World) -> RoomId {
+    room_open(world, "09:00-12:00")
+}
+
+fn room_open(world: &mut World, text: &str) -> RoomId {
+    let room = world.run(&CreateRoom(draft())).unwrap().id;
+    set_hours_to_the_end(world, room, text);
+    generate(world, room);
+    room
+}
+
+fn lock_command(world: &World, room: RoomId, by: u64, slots: &[SlotStart]) -> LockSlots {
+    // Different for each lock there will ever be.
+    let locks = world.memory.calendar.locks.rows().count() as u64;
+    let mut random = [0; 10];
+    random[..8].copy_from_slice(&locks.to_be_bytes());
+    LockSlots { random, room, user: user(by), slots: slots.to_vec(), ttl: None }
+}
+
+fn lock(world: &mut World, room: RoomId, by: u64, slots: &[SlotStart]) -> Result<RoomLock, Rejection> {
+    let command = lock_command(world, room, by, slots);
+    world.run(&command)
+}
+
+fn confirm(world: &mut World, lock: &RoomLock) -> RoomReservation {
+    world.run(&ConfirmLock { id: lock.id, actor: Actor::User(lock.owner) }).unwrap()
+}
+
+fn reserve(world: &mut World, room: RoomId, by: u64, slots: &[SlotStart]) -> RoomReservation {
+    let lock = lock(world, room, by, slots).unwrap();
+    confirm(world, &lock)
+}
+
+fn block_command(room: RoomId, slots: &[SlotStart], status: BlockStatus) -> BlockSlots {
+    BlockSlots { random: [0xbb; 10], room, slots: slots.to_vec(), status }
+}
+
+/// The times of a day's slots with their status, as `"09:00 10:00L 11:00R"`.
+fn day(world: &mut World, room: RoomId, date: Date) -> String {
+    let views = list(world, room, date, date).unwrap();
+    let text = |view: &SlotView| {
+        let status = match view.status {
+            SlotStatus::Available => "",
+            SlotStatus::Locked => "L",
+            SlotStatus::Reserved => "R",
+            SlotStatus::Blocked => "B",
+            SlotStatus::Maintenance => "M",
+        };
+        format!("{}{status}", view.time)
+    };
+    views.iter().map(text).collect::<Vec<_>>().join(" ")
+}
+
+/// What is wrong with everything there is.
+fn audit(world: &World) -> Vec<String> {
+    let tables = &world.memory.calendar;
+    let mut audit = CalendarAudit::new(world.now);
+    tables.rooms.rows().for_each(|(_, room)| audit.room(room));
+    tables.slots.rows().for_each(|(id, slot)| audit.slot(*id, *slot));
+    tables.locks.rows().for_each(|(_, lock)| audit.lock(lock));
+    tables.reservations.rows().for_each(|(_, reservation)| audit.reservation(reservation));
+    audit.finish()
+}
+
+/// The slots of some days as people see them.
+fn list(world: &World, room: RoomId, from: Date, to: Date) -> Result<Vec<SlotView>, Rejection> {
+    let ids = world.ask(|rows, _| slot::ids(rows, room, from, to))?;
+    world.ask(|rows, at| slot::views(rows, at, room, &ids))
+}

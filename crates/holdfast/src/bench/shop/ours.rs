@@ -1,0 +1,98 @@
+//! Our own server, on each kind of store.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::goods::{self, Dialect};
+use crate::bench::child::Server;
+use crate::bench::stores::databases::{Database, Databases};
+
+/// What a server is started on.
+pub(crate) enum Place {
+    Directory(Directory),
+    /// A database, and a Redis beside it if there is one.
+    Database(String, Option<String>),
+}
+
+impl Place {
+    pub(crate) fn serve(&self) -> anyhow::Result<Server> {
+        match self {
+            Self::Directory(directory) => Server::holdfast(directory.0.path()),
+            Self::Database(database, redis) => Server::holdfast_on(database, redis.as_deref()),
+        }
+    }
+}
+
+/// An embedded store that no server uses.
+pub(crate) struct Directory(tempfile::TempDir);
+
+const FILE: &str = "holdfast.db";
+
+const SQLITE: Dialect = Dialect { hold_id: "unhex(printf('%012x70008%015x', ms, i))", moment: str::to_owned };
+
+const POSTGRES: Dialect = Dialect {
+    hold_id: "(lpad(to_hex(ms), 12, '0') || '70008' || lpad(to_hex(i), 15, '0'))::uuid",
+    moment: |ms| format!("to_timestamp(({ms}) / 1000.0)"),
+};
+
+impl Directory {
+    /// Goods, people and their carts.
+    pub(crate) fn create(people: u32) -> anyhow::Result<Self> {
+        let directory = tempfile::tempdir()?;
+        // The server makes its own tables.
+        drop(Server::holdfast(directory.path())?);
+        let directory = Self(directory);
+        directory.execute(&goods::fill(people))?;
+        Ok(directory)
+    }
+
+    pub(crate) fn with_history(&self, people: u32, reservations: u32) -> anyhow::Result<Self> {
+        let directory = self.copy()?;
+        directory.execute(&goods::history(&SQLITE, people, reservations))?;
+        Ok(directory)
+    }
+
+    pub(crate) fn copy(&self) -> anyhow::Result<Self> {
+        let directory = tempfile::tempdir()?;
+        std::fs::copy(self.file(), directory.path().join(FILE))?;
+        Ok(Self(directory))
+    }
+
+    fn execute(&self, statements: &[String]) -> anyhow::Result<()> {
+        let mut connection = rusqlite::Connection::open(self.file())?;
+        let transaction = connection.transaction()?;
+        for statement in statements {
+            transaction.execute_batch(statement).with_context(|| statement.clone())?;
+        }
+        transaction.commit()?;
+        // Then one file is all there is to copy.
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        connection.close().map_err(|(_, error)| error.into())
+    }
+
+    fn file(&self) -> impl AsRef<Path> + use<> {
+        self.0.path().join(FILE)
+    }
+}
+
+/// A database with goods, people and their carts.
+pub(crate) async fn create(databases: &Databases, people: u32) -> anyhow::Result<Database> {
+    let database = databases.create("ours").await?;
+    // The server makes its own tables.
+    drop(Server::holdfast_on(&database.url, None)?);
+    execute(&database, &goods::fill(people)).await?;
+    Ok(database)
+}
+
+pub(crate) async fn pile_up(database: &Database, people: u32, reservations: u32) -> anyhow::Result<()> {
+    execute(database, &goods::history(&POSTGRES, people, reservations)).await
+}
+
+async fn execute(database: &Database, statements: &[String]) -> anyhow::Result<()> {
+    let client = database.connect().await?;
+    for statement in statements {
+        client.batch_execute(statement).await.with_context(|| statement.clone())?;
+    }
+    Ok(client.batch_execute("VACUUM ANALYZE").await?)
+}

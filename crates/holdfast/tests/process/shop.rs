@@ -1,0 +1,279 @@
+//! kill -9 in the middle of orders, on every profile. Whoever gets no answer asks again under the same key, so in the end
+//! every order, every charge and every piece is known: nothing acknowledged is lost, nothing happens twice.
+//!
+//! `FAULT_ROUNDS=200 cargo test -p holdfast --test process shop` runs it for longer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use holdfast_client::{Client, Error, NewCoupon, NewProduct, NewProductOption, Order, OrderStatus, Payment};
+use holdfast_testkit::{PostgresOptions, PostgresServer};
+
+use crate::cluster::{Clients, Cluster};
+use crate::support::{Process, run, verify};
+
+const BUYERS: usize = 24;
+const OPTIONS: usize = 5;
+const PIECES: u32 = 1_000_000;
+const PRICE: i64 = 700;
+/// So that what is left over can be told from what is reserved.
+const HOLD_TTL: (&str, &str) = ("HOLDFAST_SHOP_HOLD_TTL", "4s");
+const QUIET: (&str, &str) = ("HOLDFAST_LOG_LEVEL", "off");
+/// Whoever has no answer by then never gets one.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(40);
+
+fn rounds(usual: u32) -> u32 {
+    std::env::var("FAULT_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn embedded_and_killed_in_the_middle_of_orders_nothing_is_lost_or_doubled() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let start = || Process::start_with(&["--data", data.to_str().unwrap()], &[HOLD_TTL, QUIET]);
+    let check = || verify(data);
+    killed_now_and_then(start, check, rounds(8)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_postgres_alone_and_killed_in_the_middle_of_orders_nothing_is_lost_or_doubled() {
+    let postgres = PostgresServer::start(&PostgresOptions { durable: true }).unwrap();
+    let database = postgres.postgres().database();
+    let start = || Process::start_with(&["--database-url", database.url()], &[HOLD_TTL, QUIET]);
+    let check = || run(&["verify", "--database-url", database.url()]);
+    killed_now_and_then(start, check, rounds(6)).await;
+}
+
+/// One server, killed again and again.
+async fn killed_now_and_then(start: impl Fn() -> Process, check: impl Fn() -> (i32, String), rounds: u32) {
+    let mut process = start();
+    let servers = Clients::default();
+    servers.write().unwrap().push(process.client());
+    let crowd = Crowd::open(servers.clone()).await;
+    for round in 0..rounds {
+        tokio::time::sleep(Duration::from_millis(300 + u64::from(round * 61 % 250))).await;
+        process = tokio::task::block_in_place(|| {
+            process.kill_9();
+            let (code, findings) = check();
+            assert_eq!(code, 0, "after round {round}: {findings}");
+            start()
+        });
+        servers.write().unwrap()[0] = process.client();
+    }
+    crowd.leave_and_compare().await;
+    process.kill_9();
+    let (code, findings) = check();
+    assert_eq!(code, 0, "{findings}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn three_servers_on_postgres_and_redis_whatever_dies_in_the_middle_of_orders_nothing_is_lost_or_doubled() {
+    let mut cluster = Cluster::start();
+    let crowd = Crowd::open(cluster.clients.clone()).await;
+    for round in 0..rounds(9) {
+        tokio::time::sleep(Duration::from_millis(300 + u64::from(round * 37 % 200))).await;
+        tokio::task::block_in_place(|| cluster.harm(round));
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    crowd.leave_and_compare().await;
+    let (code, findings) = cluster.verify();
+    assert_eq!(code, 0, "{findings}");
+}
+
+/// Buyers at work, each on an account of their own and all on the same goods.
+struct Crowd {
+    servers: Clients,
+    options: Arc<[u64]>,
+    stop: Arc<AtomicBool>,
+    buyers: Vec<tokio::task::JoinHandle<Buyer>>,
+}
+
+/// One who writes down every answer.
+struct Buyer {
+    id: u64,
+    number: usize,
+    servers: Clients,
+    options: Arc<[u64]>,
+    requests: usize,
+    charged: i64,
+    orders: BTreeMap<u64, Order>,
+}
+
+impl Crowd {
+    async fn open(servers: Clients) -> Self {
+        let admin = servers.read().unwrap()[0].clone();
+        let options = (0..OPTIONS).map(|number| NewProductOption::new(format!("O-{number}"), PRICE, PIECES));
+        let made = admin.create_product(&NewProduct::new("원두", options.collect())).await.unwrap();
+        let options: Arc<[u64]> = made.options.iter().map(|option| option.id).collect();
+        admin.create_coupon(&NewCoupon::percent("TEN", 10, 1_000)).await.unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut buyers = Vec::new();
+        for number in 0..BUYERS {
+            let id = admin.create_account("손님 하나").await.unwrap().id;
+            admin.as_user(id).take_coupon("TEN").await.unwrap();
+            let buyer = Buyer {
+                id,
+                number,
+                servers: servers.clone(),
+                options: options.clone(),
+                requests: 0,
+                charged: 0,
+                orders: BTreeMap::new(),
+            };
+            buyers.push(tokio::spawn(buyer.until_told_to_stop(stop.clone())));
+        }
+        Self { servers, options, stop, buyers }
+    }
+
+    /// All is as the buyers were told, and nothing else has happened.
+    async fn leave_and_compare(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let admin = self.servers.read().unwrap()[0].clone();
+        let mut sold: BTreeMap<u64, u32> = BTreeMap::new();
+        let (mut orders, mut cancelled, mut requests) = (0, 0, 0);
+        for buyer in self.buyers {
+            let buyer = buyer.await.unwrap();
+            let found = all_orders(&admin.as_user(buyer.id)).await;
+            let told: Vec<Order> = buyer.orders.values().cloned().collect();
+            assert_eq!(found, told, "the orders of user {} are those that were acknowledged", buyer.id);
+            let paid: i64 =
+                told.iter().filter(|order| order.status == OrderStatus::Paid).map(|it| it.paid_amount).sum();
+            let balance = admin.account(buyer.id).await.unwrap().balance;
+            assert_eq!(balance + paid, buyer.charged, "the money of user {}", buyer.id);
+            for item in told.iter().filter(|order| order.status == OrderStatus::Paid).flat_map(|order| &order.items) {
+                *sold.entry(item.product_option_id).or_default() += item.quantity;
+            }
+            orders += told.len();
+            cancelled += told.iter().filter(|order| order.status == OrderStatus::Cancelled).count();
+            requests += buyer.requests;
+        }
+        println!("{requests} requests were answered: {orders} orders, {cancelled} of them cancelled");
+        assert!(orders > 60 && cancelled > 10, "there was load: {orders} orders, {cancelled} cancelled");
+        let began = Instant::now();
+        for option in &*self.options {
+            let left = PIECES - sold.get(option).copied().unwrap_or_default();
+            // Reservations run out, and what was unfinished is finished.
+            loop {
+                let shown = admin.product_option(*option).await.unwrap();
+                assert_eq!(shown.stock_quantity, left, "the stock of option {option}");
+                if shown.reserved_quantity == 0 {
+                    assert_eq!(shown.available_stock, left);
+                    break;
+                }
+                assert!(began.elapsed() < Duration::from_secs(30), "{shown:?}: still reserved by nobody");
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        }
+    }
+}
+
+/// Without what is said only once, right after paying.
+fn as_shown(order: Order) -> Order {
+    Order { balance_after: None, ..order }
+}
+
+async fn all_orders(user: &Client) -> Vec<Order> {
+    let (mut orders, mut cursor) = (Vec::new(), None);
+    loop {
+        let mut query = vec![("limit", "500".to_owned())];
+        query.extend(cursor.map(|cursor| ("cursor", cursor)));
+        let page = user.orders(&query).await.unwrap();
+        orders.extend(page.items);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return orders;
+        }
+    }
+}
+
+impl Buyer {
+    async fn until_told_to_stop(mut self, stop: Arc<AtomicBool>) -> Self {
+        let mut round = self.number;
+        while !stop.load(Ordering::Relaxed) {
+            self.one_order(round).await;
+            round += 1;
+        }
+        self
+    }
+
+    async fn one_order(&mut self, round: usize) {
+        if round % 4 == self.number % 4 {
+            let id = self.id;
+            self.answer(move |server| async move { server.add_balance(id, 9_000).await })
+                .await
+                .expect("money can always be paid in");
+            self.charged += 9_000;
+        }
+        for step in 0..2 {
+            let option = self.options[(round * 3 + step) % OPTIONS];
+            let quantity = u32::try_from(1 + (round + step) % 3).unwrap();
+            self.answer(move |server| async move { server.put_cart_item(option, quantity).await }).await.unwrap();
+        }
+        // What was left from the last time, if it has not run out, is exchanged.
+        self.answer(move |server| async move { server.replace_order_reservation().await })
+            .await
+            .expect("there is enough for all");
+        match round % 6 {
+            4 => {
+                // It may have run out meanwhile.
+                self.answer(move |server| async move { server.release_order().await }).await.ok();
+            }
+            5 => {}
+            _ => self.pay_and_perhaps_cancel(round).await,
+        }
+    }
+
+    async fn pay_and_perhaps_cancel(&mut self, round: usize) {
+        let coupon_code = round.is_multiple_of(5).then(|| "TEN".to_owned());
+        let payment = Payment { coupon_code, ..Payment::default() };
+        let order = match self
+            .answer(|server| {
+                let payment = payment.clone();
+                async move { server.pay_order(&payment).await }
+            })
+            .await
+        {
+            Ok(order) => order,
+            Err(code) => {
+                let refusals = ["INSUFFICIENT_BALANCE", "COUPON_NOT_USABLE", "RESERVATION_EXPIRED"];
+                assert!(refusals.contains(&&*code), "a live reservation can always be paid: {code}");
+                return;
+            }
+        };
+        let number = order.order_id;
+        let before = self.orders.insert(number, as_shown(order));
+        assert_eq!(before, None, "no number is given twice");
+        if round % 3 == 1 {
+            let cancelled = self.answer(move |server| async move { server.cancel_order(number).await }).await;
+            self.orders.insert(number, cancelled.expect("a paid order can be cancelled"));
+        }
+    }
+
+    /// Asks, each time another server, until there is an answer: what came of it, or the code of a refusal.
+    async fn answer<T, Answer>(&mut self, ask: impl Fn(Client) -> Answer) -> Result<T, String>
+    where
+        Answer: Future<Output = Result<T, Error>>,
+    {
+        let key = format!("{}-{}", self.id, self.requests);
+        self.requests += 1;
+        let began = Instant::now();
+        for attempt in 0.. {
+            let server = {
+                let servers = self.servers.read().unwrap();
+                servers[(self.number + self.requests + attempt) % servers.len()].clone()
+            };
+            match ask(server.as_user(self.id).with_idempotency_key(&key)).await {
+                Ok(answer) => return Ok(answer),
+                // Nothing changed, or nobody knows.
+                Err(Error::Problem(problem)) if problem.status < 429 && problem.code != "LOCK_TIMEOUT" => {
+                    return Err(problem.code);
+                }
+                Err(error) => assert!(began.elapsed() < ANSWERED_WITHIN, "no answer to {key}: {error}"),
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        unreachable!("there is always another attempt")
+    }
+}

@@ -1,0 +1,464 @@
+//! Rooms by the hour.
+
+use std::sync::Arc;
+
+use holdfast_core::audit::Audit;
+use holdfast_core::calendar::hours::Rebuild;
+use holdfast_core::calendar::{
+    Country, Exception, Generation, GenerationId, Holiday, HolidayId, LockedSlot, OpenHours, OperatingHours, Peak,
+    Purpose, ReservedSlot, Room, RoomClaim, RoomId, RoomLock, RoomReservation, RoomReservationId, RoomReservationState,
+    Slot, SlotId, SlotStart, SlotState, WallTime, Weekdays,
+};
+use holdfast_core::id::{HoldId, ID_MAX, UserId};
+use jiff::civil::Date;
+
+use crate::cell::{Cells, Taken, Value, number_id, text as text_cell};
+use crate::hold::{self, OWNER};
+use crate::layout::{Column, Layout, Parts, big, boolean, date, int, moment, text, uuid};
+use crate::list::{Filter, List};
+use crate::record::Record;
+
+number_id!(RoomId, RoomReservationId);
+text_cell!(Country, |country| country.as_str().into(), Country::parse);
+
+impl Record for Room {
+    type Key = RoomId;
+
+    const LAYOUT: &'static Layout = &Layout {
+        table: "room",
+        key: &[big("id")],
+        fixed: &[],
+        changing: &[
+            text("name"),
+            text("time_zone"),
+            text("country"),
+            text("currency"),
+            int("slot_minutes"),
+            big("base_price"),
+            text("peak"),
+            int("holiday_percent"),
+            boolean("is_active"),
+            date("generated_until"),
+            date("kept_from"),
+        ],
+        parts: None,
+    };
+
+    fn put_key<'a>(key: &'a RoomId, cells: &mut Cells<'a>) {
+        cells.add(key);
+    }
+
+    fn put<'a>(&'a self, _key: &'a RoomId, cells: &mut Cells<'a>) {
+        cells.add(&self.name).add(&self.zone).add(&self.country).add(&self.currency);
+        cells.add(&self.slot_minutes).add(&self.base_price).add_value(write_peaks(&self.peak));
+        cells.add(&self.holiday_percent).add(&self.active).add(&self.generated_until).add(&self.kept_from);
+    }
+
+    fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(RoomId, Self)> {
+        let id = cells.take()?;
+        let room = Self {
+            id,
+            name: cells.take()?,
+            zone: cells.take()?,
+            country: cells.take()?,
+            currency: cells.take()?,
+            slot_minutes: cells.take()?,
+            base_price: cells.take()?,
+            peak: read_peaks(&cells.take::<String>()?)?,
+            holiday_percent: cells.take()?,
+            active: cells.take()?,
+            generated_until: cells.take()?,
+            kept_from: cells.take()?,
+        };
+        Some((id, room))
+    }
+
+    fn show(_key: &RoomId, row: &Self, audit: &mut Audit) {
+        audit.calendar.room(row);
+    }
+}
+
+impl Record for OperatingHours {
+    type Key = RoomId;
+
+    const LAYOUT: &'static Layout = &Layout {
+        table: "operating_hours",
+        key: &[big("room_id")],
+        fixed: &[],
+        changing: &[
+            text("weekly"),
+            text("exceptions"),
+            date("rebuild_next"),
+            date("rebuild_until"),
+            date("rebuild_again_from"),
+        ],
+        parts: None,
+    };
+
+    fn put_key<'a>(key: &'a RoomId, cells: &mut Cells<'a>) {
+        cells.add(key);
+    }
+
+    fn put<'a>(&'a self, _key: &'a RoomId, cells: &mut Cells<'a>) {
+        let weekly: Vec<String> = self.weekly.iter().map(|hours| write_hours(hours)).collect();
+        let exception = |exception: &Exception| format!("{} {}", exception.date, write_hours(&exception.hours));
+        let exceptions: Vec<String> = self.exceptions.iter().map(exception).collect();
+        cells.add_value(weekly.join(";")).add_value(exceptions.join(";"));
+        match &self.rebuild {
+            Some(rebuild) => cells.add(&rebuild.next).add(&rebuild.until).add(&rebuild.again_from),
+            None => cells.add_value(Value::Null).add_value(Value::Null).add_value(Value::Null),
+        };
+    }
+
+    fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(RoomId, Self)> {
+        let (room, weekly, exceptions): (_, String, String) = (cells.take()?, cells.take()?, cells.take()?);
+        let weekly: Vec<_> = weekly.split(';').map(read_hours).collect::<Option<_>>()?;
+        let exception = |text: &str| {
+            let (date, hours) = text.split_once(' ')?;
+            Some(Exception { date: date.parse().ok()?, hours: read_hours(hours)? })
+        };
+        let (next, until): (Option<Date>, Option<Date>) = (cells.take()?, cells.take()?);
+        let again_from = cells.take()?;
+        let hours = Self {
+            weekly: weekly.try_into().ok()?,
+            exceptions: entries(&exceptions, ';').map(exception).collect::<Option<_>>()?,
+            rebuild: next.zip(until).map(|(next, until)| Rebuild { next, until, again_from }),
+        };
+        Some((room, hours))
+    }
+
+    fn show(_key: &RoomId, _row: &Self, _audit: &mut Audit) {}
+}
+
+impl Record for Holiday {
+    type Key = HolidayId;
+
+    const LAYOUT: &'static Layout = &Layout {
+        table: "holiday",
+        key: &[text("country"), date("holiday_date")],
+        fixed: &[],
+        changing: &[],
+        parts: None,
+    };
+
+    fn put_key<'a>(key: &'a HolidayId, cells: &mut Cells<'a>) {
+        cells.add(&key.country).add(&key.date);
+    }
+
+    fn put<'a>(&'a self, _key: &'a HolidayId, _cells: &mut Cells<'a>) {}
+
+    fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(HolidayId, Self)> {
+        Some((HolidayId { country: cells.take()?, date: cells.take()? }, Self))
+    }
+
+    fn show(_key: &HolidayId, _row: &Self, _audit: &mut Audit) {}
+}
+
+/// Date and time are two columns: the date says in which part of the table a slot lies.
+impl Record for Slot {
+    type Key = SlotId;
+
+    const LAYOUT: &'static Layout = &Layout {
+        table: "time_slots",
+        key: &[big("room_id"), date("slot_date"), int("slot_time")],
+        fixed: &[int("minutes")],
+        changing: &[
+            text("status"),
+            big("reservation_id"),
+            big("base_price"),
+            big("final_price"),
+            boolean("is_peak_time"),
+            boolean("is_holiday"),
+            boolean("outside_hours"),
+        ],
+        parts: None,
+    };
+
+    fn put_key<'a>(key: &'a SlotId, cells: &mut Cells<'a>) {
+        cells.add(&key.room);
+        put_start(key.start, cells);
+    }
+
+    fn put<'a>(&'a self, _key: &'a SlotId, cells: &mut Cells<'a>) {
+        let (status, reservation) = match self.state {
+            SlotState::Free => ("AVAILABLE", Value::Null),
+            SlotState::Reserved { reservation } => ("RESERVED", reservation.get().into()),
+            SlotState::Blocked => ("BLOCKED", Value::Null),
+            SlotState::Maintenance => ("MAINTENANCE", Value::Null),
+        };
+        cells.add(&self.minutes).add_value(status).add_value(reservation);
+        cells.add(&self.base_price).add(&self.final_price);
+        cells.add(&self.is_peak).add(&self.is_holiday).add(&self.outside_hours);
+    }
+
+    fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(SlotId, Self)> {
+        let id = SlotId { room: cells.take()?, start: take_start(cells)? };
+        let (minutes, status): (_, String) = (cells.take()?, cells.take()?);
+        let reservation: Option<RoomReservationId> = cells.take()?;
+        let state = match &*status {
+            "AVAILABLE" => SlotState::Free,
+            "RESERVED" => SlotState::Reserved { reservation: reservation? },
+            "BLOCKED" => SlotState::Blocked,
+            "MAINTENANCE" => SlotState::Maintenance,
+            _ => return None,
+        };
+        let slot = Self {
+            minutes,
+            state,
+            base_price: cells.take()?,
+            final_price: cells.take()?,
+            is_peak: cells.take()?,
+            is_holiday: cells.take()?,
+            outside_hours: cells.take()?,
+        };
+        Some((id, slot))
+    }
+
+    fn show(key: &SlotId, row: &Self, audit: &mut Audit) {
+        audit.calendar.slot(*key, *row);
+    }
+}
+
+impl Record for Generation {
+    type Key = GenerationId;
+
+    const LAYOUT: &'static Layout = &Layout {
+        table: "slot_generation_log",
+        key: &[big("room_id"), big("id")],
+        fixed: &[date("generation_date"), int("slots_created"), date("generated_until"), moment("created_at")],
+        changing: &[],
+        parts: None,
+    };
+
+    fn put_key<'a>(key: &'a GenerationId, cells: &mut Cells<'a>) {
+        cells.add(&key.room).add(&key.number);
+    }
+
+    fn put<'a>(&'a self, _key: &'a GenerationId, cells: &mut Cells<'a>) {
+        cells.add(&self.generation_date).add(&self.slots_created).add(&self.generated_until).add(&self.created_at);
+    }
+
+    fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(GenerationId, Self)> {
+        let id = GenerationId { room: cells.take()?, number: cells.take()? };
+        let generation = Self {
+            generation_date: cells.take()?,
+            slots_created: cells.take()?,
+            generated_until: cells.take()?,
+            created_at: cells.take()?,
+        };
+        Some((id, generation))
+    }
+
+    fn show(_key: &GenerationId, _row: &Self, _audit: &mut Audit) {}
+}
+
+/// Lines of locks and of reservations are the same.
+const LINE: &[Column] = &[date("slot_date"), int("slot_time"), int("minutes"), big("price")];
+
+impl Record for RoomLock {
+    type Key = HoldId;
+
+    const LAYOUT: &'static Layout = &Layout {
+        table: "room_lock",
+        key: hold::KEY,
+        fixed: &[
+            OWNER[0],
+            OWNER[1],
+            OWNER[2],
+            big("room_id"),
+            big("total_price"),
+            text("currency"),
+            // Only between two stores is one not a customer's.
+            text("purpose"),
+        ],
+        changing: hold::STATE,
+        parts: Some(Parts { table: "room_lock_slot", owner: "lock_id", columns: LINE }),
+    };
+
+    fn put_key<'a>(key: &'a HoldId, cells: &mut Cells<'a>) {
+        cells.add(key);
+    }
+
+    fn put<'a>(&'a self, _key: &'a HoldId, cells: &mut Cells<'a>) {
+        hold::put_owner(self, cells);
+        cells.add(&self.claim.room).add(&self.claim.total).add(&self.claim.currency);
+        cells.add_value(match self.claim.purpose {
+            Purpose::Reserve => "RESERVE",
+            Purpose::Block => "BLOCK",
+        });
+        hold::put_state(self, cells);
+    }
+
+    fn put_parts<'a>(&'a self, lines: &mut Vec<Cells<'a>>) {
+        lines.extend(self.claim.slots.iter().map(|slot| line(slot.start, slot.minutes, slot.price)));
+    }
+
+    fn take(cells: &mut Taken<'_>, lines: Vec<Taken<'_>>) -> Option<(HoldId, Self)> {
+        let life = hold::take_owner(cells)?;
+        let (room, total, currency) = (cells.take()?, cells.take()?, cells.take()?);
+        let purpose = match &*cells.take::<String>()? {
+            "RESERVE" => Purpose::Reserve,
+            "BLOCK" => Purpose::Block,
+            _ => return None,
+        };
+        let slots = lines.into_iter().map(|mut line| {
+            Some(LockedSlot { start: take_start(&mut line)?, minutes: line.take()?, price: line.take()? })
+        });
+        let claim = RoomClaim { room, slots: slots.collect::<Option<_>>()?, total, currency, purpose };
+        life.claims(claim, cells)
+    }
+
+    fn show(_key: &HoldId, row: &Self, audit: &mut Audit) {
+        audit.calendar.lock(row);
+    }
+}
+
+impl Record for RoomReservation {
+    type Key = RoomReservationId;
+
+    const LAYOUT: &'static Layout = &Layout {
+        table: "room_reservation",
+        key: &[big("id")],
+        fixed: &[
+            uuid("hold_id"),
+            big("room_id"),
+            big("user_id"),
+            big("total_price"),
+            text("currency"),
+            // Of its slots, for those who look for what was sold on some days.
+            date("first_date"),
+            date("last_date"),
+            moment("confirmed_at"),
+        ],
+        changing: &[moment("cancelled_at")],
+        parts: Some(Parts { table: "room_reservation_slot", owner: "reservation_id", columns: LINE }),
+    };
+
+    fn put_key<'a>(key: &'a RoomReservationId, cells: &mut Cells<'a>) {
+        cells.add(key);
+    }
+
+    fn put<'a>(&'a self, _key: &'a RoomReservationId, cells: &mut Cells<'a>) {
+        let (first, last) = (self.slots.first(), self.slots.last());
+        let day = |slot: Option<&ReservedSlot>| slot.map_or(Value::Null, |slot| slot.date().into());
+        cells.add(&self.lock).add(&self.room).add(&self.user).add(&self.total).add(&self.currency);
+        cells.add_value(day(first)).add_value(day(last)).add(&self.confirmed_at);
+        match &self.state {
+            RoomReservationState::Confirmed => cells.add_value(Value::Null),
+            RoomReservationState::Cancelled { at } => cells.add(at),
+        };
+    }
+
+    fn put_parts<'a>(&'a self, lines: &mut Vec<Cells<'a>>) {
+        lines.extend(self.slots.iter().map(|slot| line(slot.start, slot.minutes, slot.price)));
+    }
+
+    fn take(cells: &mut Taken<'_>, lines: Vec<Taken<'_>>) -> Option<(RoomReservationId, Self)> {
+        let (id, lock, room, user) = (cells.take()?, cells.take()?, cells.take()?, cells.take()?);
+        let (total, currency) = (cells.take()?, cells.take()?);
+        let (_first, _last): (Option<Date>, Option<Date>) = (cells.take()?, cells.take()?);
+        let (confirmed_at, cancelled_at) = (cells.take()?, cells.take()?);
+        let state = match cancelled_at {
+            Some(at) => RoomReservationState::Cancelled { at },
+            None => RoomReservationState::Confirmed,
+        };
+        let slots = lines.into_iter().map(|mut line| {
+            Some(ReservedSlot { start: take_start(&mut line)?, minutes: line.take()?, price: line.take()? })
+        });
+        let slots = slots.collect::<Option<_>>()?;
+        Some((id, Self { id, lock, room, user, slots, total, currency, confirmed_at, state }))
+    }
+
+    fn show(_key: &RoomReservationId, row: &Self, audit: &mut Audit) {
+        audit.calendar.reservation(row);
+    }
+}
+
+fn line(start: SlotStart, minutes: u16, price: i64) -> Cells<'static> {
+    let mut cells = Cells::default();
+    put_start(start, &mut cells);
+    cells.add_value(minutes).add_value(price);
+    cells
+}
+
+fn put_start(start: SlotStart, cells: &mut Cells<'_>) {
+    cells.add_value(start.date()).add_value(start.time().minutes());
+}
+
+fn take_start(cells: &mut Taken<'_>) -> Option<SlotStart> {
+    let (date, minutes) = (cells.take()?, cells.take()?);
+    SlotStart::new(date, WallTime::from_minutes(minutes)?)
+}
+
+/// `09:00-12:00,13:00-24:00`
+fn write_hours(hours: &[OpenHours]) -> String {
+    let each: Vec<String> = hours.iter().map(|hours| format!("{}-{}", hours.from, hours.to)).collect();
+    each.join(",")
+}
+
+fn read_hours(text: &str) -> Option<Arc<[OpenHours]>> {
+    let each = |text: &str| read_times(text).map(|(from, to)| OpenHours { from, to });
+    entries(text, ',').map(each).collect()
+}
+
+/// `31 09:00-12:00 50`: weekdays as bits, Monday the lowest; times; percent.
+fn write_peaks(peaks: &[Peak]) -> String {
+    let each = |peak: &Peak| format!("{} {}-{} {}", peak.days.bits(), peak.from, peak.to, peak.percent);
+    peaks.iter().map(each).collect::<Vec<_>>().join(",")
+}
+
+fn read_peaks(text: &str) -> Option<Arc<[Peak]>> {
+    let each = |text: &str| {
+        let mut words = text.split(' ');
+        let days = Weekdays::from_bits(words.next()?.parse().ok()?)?;
+        let (from, to) = read_times(words.next()?)?;
+        Some(Peak { days, from, to, percent: words.next()?.parse().ok()? })
+    };
+    entries(text, ',').map(each).collect()
+}
+
+fn read_times(text: &str) -> Option<(WallTime, WallTime)> {
+    let (from, to) = text.split_once('-')?;
+    Some((WallTime::parse_end(from)?, WallTime::parse_end(to)?))
+}
+
+/// What stands between separators; nothing in an empty text.
+fn entries(text: &str, separator: char) -> impl Iterator<Item = &str> {
+    text.split(separator).filter(|entry| !entry.is_empty())
+}
+
+/// Which reservations are asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RoomReservationFilter {
+    pub user: Option<UserId>,
+    pub room: Option<RoomId>,
+}
+
+impl RoomReservationFilter {
+    /// In order of number. Users and rooms have indexes of their own; of both, the user's is the shorter one.
+    pub fn list(&self, after: Option<RoomReservationId>, limit: usize) -> List {
+        let list = List::of::<RoomReservation>(after.as_ref(), limit);
+        match (self.user, self.room) {
+            (Some(user), Some(room)) => list.by("user_id", user.get()).filter(Filter::Is("room_id", room.get().into())),
+            (Some(user), None) => list.by("user_id", user.get()),
+            (None, Some(room)) => list.by("room_id", room.get()),
+            (None, None) => list,
+        }
+    }
+}
+
+/// What is sold of a room, of reservations that reach from `first` or later to `last` or earlier with one of their ends.
+pub fn sold(room: RoomId, first: Date, last: Date, after: Option<RoomReservationId>, limit: usize) -> List {
+    let (before, behind) = (first.yesterday().unwrap_or(first), last.tomorrow().unwrap_or(last));
+    List::of::<RoomReservation>(after.as_ref(), limit)
+        .by("room_id", room.get())
+        .filter(Filter::IsNull("cancelled_at"))
+        .filter(Filter::Above("last_date", before.into()))
+        .filter(Filter::Below("first_date", behind.into()))
+}
+
+/// The log of a room, oldest first.
+pub fn generations(room: RoomId, after: Option<u64>, limit: usize) -> List {
+    let after = GenerationId { room, number: after.unwrap_or(0) };
+    List::of::<Generation>(Some(&after), limit).until::<Generation>(&GenerationId { room, number: ID_MAX })
+}

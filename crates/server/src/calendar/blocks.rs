@@ -1,0 +1,85 @@
+//! Taking slots off sale, putting them back, and pricing them anew.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use holdfast_core::Fault;
+use holdfast_core::calendar::BlockStatus;
+use holdfast_core::calendar::block::{BlockSlots, UnblockSlots};
+use http::StatusCode;
+
+use super::{room_id, work};
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, parse_date};
+use crate::wire::calendar::slot::{BlockBody, RepriceBody, RepricedView, SlotView, UnblockBody, starts};
+
+/// Take slots off sale, all or none. Admins only.
+#[utoipa::path(post, path = "/v1/rooms/{id}/block", tag = "calendar", request_body = BlockBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = Vec<SlotView>), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 404, description = "`ROOM_NOT_FOUND`, `SLOT_NOT_FOUND`"),
+        (status = 409, description = "`SLOT_NOT_AVAILABLE`: locked or reserved")))]
+pub async fn block(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let room = room_id(&id)?;
+    let body: BlockBody = request.json()?;
+    let status = match &*body.status {
+        "BLOCKED" => BlockStatus::Blocked,
+        "MAINTENANCE" => BlockStatus::Maintenance,
+        _ => return Err(Problem::invalid("status", &Fault::UnknownValue)),
+    };
+    let slots = starts(body.date.as_ref(), body.times.as_ref(), body.slots.as_ref())?;
+    let command = BlockSlots { random: app.ids().random(), room, slots, status };
+    app.run(caller, &request, command, |slots| Reply::json(StatusCode::OK, &SlotView::list(slots))).await
+}
+
+/// Put slots back on sale, all or none. Those outside the present hours disappear. Admins only.
+#[utoipa::path(post, path = "/v1/rooms/{id}/unblock", tag = "calendar", request_body = UnblockBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = Vec<SlotView>), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 404, description = "`ROOM_NOT_FOUND`, `SLOT_NOT_FOUND`"),
+        (status = 409, description = "`SLOT_NOT_AVAILABLE`: locked or reserved")))]
+pub async fn unblock(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let room = room_id(&id)?;
+    let body: UnblockBody = request.json()?;
+    let slots = starts(body.date.as_ref(), body.times.as_ref(), body.slots.as_ref())?;
+    let command = UnblockSlots { room, slots };
+    app.run(caller, &request, command, |slots| Reply::json(StatusCode::OK, &SlotView::list(slots))).await
+}
+
+/// Give free slots the price they would have if they were made now. Admins only.
+#[utoipa::path(post, path = "/v1/rooms/{id}/reprice", tag = "calendar", request_body = RepriceBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = RepricedView), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 404, description = "`ROOM_NOT_FOUND`")))]
+pub async fn reprice(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let room = room_id(&id)?;
+    let body: RepriceBody = request.json()?;
+    let (from, to) = (parse_date("from", &body.from)?, parse_date("to", &body.to)?);
+    let working = async {
+        let slots_repriced = work::reprice(&app, room, from, to).await?;
+        Ok(Reply::json(StatusCode::OK, &RepricedView { slots_repriced }))
+    };
+    app.once(caller, &request, working).await
+}

@@ -1,0 +1,78 @@
+//! Making slots, and the log of it.
+
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::calendar::{Generation, GenerationId, RoomId, room};
+use holdfast_records::calendar::generations;
+use http::StatusCode;
+use tokio::sync::watch;
+
+use super::room_id;
+use super::work::{self, Progress};
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params, id, parse_date};
+use crate::wire::calendar::room::{GenerateBody, GeneratedView, GenerationView};
+use crate::wire::list::{List, page};
+
+/// What is not done by then is large, and goes on in the background.
+const SMALL_WITHIN: Duration = Duration::from_secs(2);
+
+/// Make the slots that are missing, of one room or of all. Repeatable. Admins only.
+#[utoipa::path(post, path = "/v1/calendar/generate", tag = "calendar", request_body = GenerateBody,
+    params(("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = GeneratedView),
+        (status = 202, body = GeneratedView, description = "Goes on in the background; this is how far it has come."),
+        (status = 400, description = "`INVALID_INPUT`"), (status = 404, description = "`ROOM_NOT_FOUND`"),
+        (status = 429, description = "`OVERLOADED`")))]
+pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let body: GenerateBody = if request.is_empty() { GenerateBody::default() } else { request.json()? };
+    let room = body.room_id.map(|number| id("roomId", number, RoomId::new)).transpose()?;
+    let until = body.until.map(|date| parse_date("until", &date)).transpose()?;
+    let working = async {
+        let Some(permit) = app.permit_generation() else { return Err(Problem::overloaded()) };
+        let progress = watch::Sender::new(Progress::default());
+        let seen = progress.subscribe();
+        let task = tokio::spawn({
+            let app = app.clone();
+            async move {
+                let _permit = permit;
+                work::generate_for(&app, room, until, &progress).await
+            }
+        });
+        let status = match tokio::time::timeout(SMALL_WITHIN, task).await {
+            Ok(ended) => {
+                ended.map_err(|_| Problem::internal())??;
+                StatusCode::OK
+            }
+            Err(_) => StatusCode::ACCEPTED,
+        };
+        let progress = *seen.borrow();
+        Ok(Reply::json(status, &progress.view()))
+    };
+    app.once(caller, &request, working).await
+}
+
+/// The log of a room, oldest first.
+#[utoipa::path(get, path = "/v1/rooms/{id}/generations", tag = "calendar",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+    responses((status = 200, body = List<GenerationView>), (status = 404, description = "`ROOM_NOT_FOUND`")))]
+pub async fn list(
+    State(app): State<App>,
+    _caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let room = room_id(&id)?;
+    let page = page(&params, Some)?;
+    app.query(|rows, _| room::find(rows, room)).await?;
+    let log: Vec<(GenerationId, Generation)> =
+        app.list_with_keys::<Generation>(generations(room, page.after, page.limit + 1)).await?;
+    let list = List::new(log, page.limit, |(id, _)| id.number, |(_, entry)| GenerationView::new(entry));
+    Ok(axum::Json(list).into_response())
+}

@@ -1,0 +1,137 @@
+//! What happens by itself: every midnight of a room its next day gets slots, also if some were missed; old slots are
+//! cleared; what new hours began is finished.
+//!
+//! Every server does this. The commands may be repeated and never get into each other's way for long, so it happens once
+//! however many servers there are. What is due is told by the rows of rooms: most of the time nothing is, and then nothing but a
+//! clock is looked at.
+
+use std::time::Duration;
+
+use holdfast_core::Timestamp;
+use holdfast_core::calendar::hours::OperatingHours;
+use holdfast_core::calendar::rebuild::RebuildSlots;
+use holdfast_core::calendar::{Limits, Room, RoomId, room};
+use holdfast_core::time::{Span, Zone};
+use holdfast_records::{Filter, List};
+use jiff::civil::Date;
+
+use super::work::{self, ROOMS_AT_ONCE};
+use crate::app::App;
+use crate::problem::Problem;
+
+/// How often the clock is looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often rooms are looked at although it is nowhere midnight: some may be new, or changed.
+const ROUND_EVERY: Span = Span::from_secs(300);
+/// How often unfinished rebuilds are looked for.
+const REBUILD_EVERY: Span = Span::from_secs(30);
+/// After something went wrong.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// When to look again.
+#[derive(Debug, Default)]
+struct Schedule {
+    /// The next midnight in the zone of any room, or simply later.
+    round_at: Timestamp,
+    rebuild_at: Timestamp,
+}
+
+pub(crate) async fn run(app: App) {
+    let mut schedule = Schedule::default();
+    let mut due = tokio::time::interval(LOOK_EVERY);
+    due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = app.stopped() => return,
+            _ = due.tick() => {}
+        }
+        if let Err(problem) = look(&app, &mut schedule).await {
+            tracing::warn!(code = problem.code, "could not look after the calendar; trying again");
+            tokio::select! {
+                () = app.stopped() => return,
+                () = tokio::time::sleep(PAUSE) => {}
+            }
+        }
+    }
+}
+
+async fn look(app: &App, schedule: &mut Schedule) -> Result<(), Problem> {
+    let (now, limits) = app.query(|_, at| Ok((at.now, at.limits.calendar.clone()))).await?;
+    if now >= schedule.rebuild_at {
+        rebuild(app).await?;
+        schedule.rebuild_at = now + REBUILD_EVERY;
+    }
+    if now >= schedule.round_at {
+        schedule.round_at = round(app, &limits, now).await?;
+    }
+    Ok(())
+}
+
+/// Finishes what new hours began. Slots that are locked are in its way, until their locks end.
+async fn rebuild(app: &App) -> Result<(), Problem> {
+    let mut after: Option<RoomId> = None;
+    loop {
+        let pending =
+            List::of::<OperatingHours>(after.as_ref(), ROOMS_AT_ONCE).filter(Filter::IsNotNull("rebuild_next"));
+        let pending = app.list_with_keys::<OperatingHours>(pending).await?;
+        for (id, _) in &pending {
+            let id = *id;
+            // An inactive room waits until it is active again.
+            if app.query(|rows, _| room::find(rows, id)).await?.active {
+                while !work::run(app, RebuildSlots { room: id }).await?.done && !app.is_stopping() {}
+            }
+        }
+        after = pending.last().map(|(id, _)| *id);
+        if pending.len() < ROOMS_AT_ONCE || app.is_stopping() {
+            return Ok(());
+        }
+    }
+}
+
+/// Looks at all rooms, and does what is due. Tells when something may be due again.
+async fn round(app: &App, limits: &Limits, now: Timestamp) -> Result<Timestamp, Problem> {
+    let mut next = now + ROUND_EVERY;
+    let mut after = None;
+    loop {
+        let rooms = app.list::<Room>(List::of::<Room>(after.as_ref(), ROOMS_AT_ONCE)).await?;
+        for room in &rooms {
+            let today = room.zone.today(now);
+            next = next.min(midnight_after(&room.zone, today));
+            if lacks_slots(room, limits, today) || has_old_slots(room, limits, today) {
+                look_after(app, room.id, limits, now).await?;
+            }
+        }
+        after = rooms.last().map(|room| room.id);
+        if rooms.len() < ROOMS_AT_ONCE || app.is_stopping() {
+            return Ok(next.max(now + Span::from_secs(1)));
+        }
+    }
+}
+
+/// Looked at once more: another server may have been first.
+async fn look_after(app: &App, id: RoomId, limits: &Limits, now: Timestamp) -> Result<(), Problem> {
+    let room = app.query(|rows, _| room::find(rows, id)).await?;
+    let today = room.zone.today(now);
+    if lacks_slots(&room, limits, today) {
+        work::generate(app, id, None, |_| {}).await?;
+    }
+    if has_old_slots(&room, limits, today) {
+        work::clear(app, id).await?;
+    }
+    Ok(())
+}
+
+/// Only a room that was given slots gets more: one without hours has nothing to be made.
+fn lacks_slots(room: &Room, limits: &Limits, today: Date) -> bool {
+    let until = today.saturating_add(jiff::Span::new().days(limits.days_ahead));
+    room.active && room.generated_until.is_some_and(|last| last < until)
+}
+
+fn has_old_slots(room: &Room, limits: &Limits, today: Date) -> bool {
+    let kept_from = today.saturating_sub(jiff::Span::new().days(limits.keep_days));
+    room.kept_from.is_some_and(|first| first < kept_from)
+}
+
+fn midnight_after(zone: &Zone, today: Date) -> Timestamp {
+    zone.moment_of(today.tomorrow().unwrap_or(today).at(0, 0, 0, 0)).reached()
+}

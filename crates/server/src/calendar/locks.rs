@@ -1,0 +1,104 @@
+//! Locking slots.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::Fault;
+use holdfast_core::calendar::confirm::ConfirmLock;
+use holdfast_core::calendar::lock::{self, LockSlots, ReleaseLock};
+use holdfast_core::hold::HOLD_TTL_MAX;
+use holdfast_core::id::HoldId;
+use holdfast_core::time::Span;
+use http::StatusCode;
+use uuid::Uuid;
+
+use super::room_id;
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params};
+use crate::wire::calendar::lock::{LockView, NewLockBody, RoomReservationView};
+use crate::wire::calendar::slot::starts;
+
+/// Lock slots, all or none. One's own locks on any of them are replaced whole.
+#[utoipa::path(post, path = "/v1/rooms/{id}/locks", tag = "calendar", request_body = NewLockBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = LockView), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 404, description = "`ROOM_NOT_FOUND`"),
+        (status = 409, description = "`SLOT_NOT_AVAILABLE`, `LOCK_TIMEOUT`"),
+        (status = 429, description = "`TOO_MANY_HOLDS`, `OVERLOADED`")))]
+pub async fn place(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let room = room_id(&id)?;
+    let body: NewLockBody = request.json()?;
+    let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
+    let slots = starts(body.date.as_ref(), body.times.as_ref(), body.slots.as_ref())?;
+    // More than any setting allows says no more than that.
+    let ttl = body.ttl_seconds.map(|seconds| Span::from_secs(seconds.clamp(0, HOLD_TTL_MAX.as_millis() / 1_000)));
+    let command = LockSlots { random: app.ids().random(), room, user, slots, ttl };
+    app.run(caller, &request, command, |lock| Reply::json(StatusCode::CREATED, &LockView::placed(lock))).await
+}
+
+/// A lock, also after it has ended.
+#[utoipa::path(get, path = "/v1/locks/{lockId}", tag = "calendar",
+    params(("lockId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = LockView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`LOCK_NOT_FOUND`")))]
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let (id, actor) = (lock_id(&id)?, caller.actor(params.user()?)?);
+    let view = app.query(|rows, at| lock::find(rows, id, actor).map(|lock| LockView::new(&lock, at.now))).await?;
+    Ok(Reply::json(StatusCode::OK, &view).into_response())
+}
+
+/// Turn a live lock into a reservation.
+#[utoipa::path(post, path = "/v1/locks/{lockId}/confirm", tag = "calendar",
+    params(("lockId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = RoomReservationView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 409, description = "`SLOT_NOT_LOCKED`, with the `reservationId` made before")))]
+pub async fn confirm(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let command = ConfirmLock { id: lock_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    app.run(caller, &request, command, |reservation| {
+        Reply::json(StatusCode::CREATED, &RoomReservationView::new(reservation))
+    })
+    .await
+}
+
+/// Give a live lock back.
+#[utoipa::path(delete, path = "/v1/locks/{lockId}", tag = "calendar",
+    params(("lockId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 204), (status = 403, description = "`FORBIDDEN`"),
+        (status = 409, description = "`SLOT_NOT_LOCKED`")))]
+pub async fn release(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let command = ReleaseLock { id: lock_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    app.run(caller, &request, command, |()| Reply::no_content()).await
+}
+
+fn lock_id(text: &str) -> Result<HoldId, Problem> {
+    let parsed = if text.len() == 36 { Uuid::try_parse(text).ok() } else { None };
+    parsed.map(HoldId).ok_or_else(|| Problem::invalid("lockId", &Fault::Malformed))
+}

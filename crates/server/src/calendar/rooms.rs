@@ -1,0 +1,62 @@
+//! What is rented by the hour.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::calendar::room::{self, ChangeRoom, CreateRoom};
+use holdfast_core::calendar::{Room, RoomId};
+use http::StatusCode;
+
+use super::room_id;
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params};
+use crate::wire::calendar::room::{NewRoomBody, RoomChangeBody, RoomView};
+use crate::wire::list::{List, page};
+
+/// Open a room. It has no slots before it has hours. Admins only.
+#[utoipa::path(post, path = "/v1/rooms", tag = "calendar", request_body = NewRoomBody,
+    params(("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = RoomView), (status = 400, description = "`INVALID_INPUT`")))]
+pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let command = CreateRoom(request.json::<NewRoomBody>()?.draft()?);
+    app.run(caller, &request, command, |room| Reply::json(StatusCode::CREATED, &RoomView::new(room))).await
+}
+
+/// All rooms.
+#[utoipa::path(get, path = "/v1/rooms", tag = "calendar",
+    params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+    responses((status = 200, body = List<RoomView>)))]
+pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Result<Response, Problem> {
+    let page = page(&params, RoomId::new)?;
+    let rooms = app.list::<Room>(page.of::<Room>()).await?;
+    Ok(axum::Json(List::new(rooms, page.limit, |it| it.id.get(), RoomView::new)).into_response())
+}
+
+/// One room.
+#[utoipa::path(get, path = "/v1/rooms/{id}", tag = "calendar",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = RoomView), (status = 404, description = "`ROOM_NOT_FOUND`")))]
+pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+    let id = room_id(&id)?;
+    let room = app.query(|rows, _| room::find(rows, id)).await?;
+    Ok(Reply::json(StatusCode::OK, &RoomView::new(&room)).into_response())
+}
+
+/// Change a room. What is said of slots counts for those made from then on. Admins only.
+#[utoipa::path(patch, path = "/v1/rooms/{id}", tag = "calendar", request_body = RoomChangeBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = RoomView), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 404, description = "`ROOM_NOT_FOUND`")))]
+pub async fn change(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let command = ChangeRoom { id: room_id(&id)?, draft: request.json::<RoomChangeBody>()?.draft()? };
+    app.run(caller, &request, command, |room| Reply::json(StatusCode::OK, &RoomView::new(room))).await
+}

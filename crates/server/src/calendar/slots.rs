@@ -1,0 +1,96 @@
+//! What slots there are, what of them is free, and what was sold.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::Fault;
+use holdfast_core::calendar::availability::availability;
+use holdfast_core::calendar::wall::DayRange;
+use holdfast_core::calendar::{RANGE_DAYS_MAX, RoomReservation, RoomReservationId, slot, stats};
+use holdfast_records::calendar::sold;
+use http::StatusCode;
+
+use super::room_id;
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params};
+use crate::wire::calendar::slot::{AskBody, AvailabilityView, SlotView, StatsView, starts};
+
+/// Reservations looked at together.
+const RESERVATIONS_AT_ONCE: usize = 1_000;
+
+/// The slots of a day, or of the days `from` to `to`, both included: at most 92.
+#[utoipa::path(get, path = "/v1/rooms/{id}/slots", tag = "calendar",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("date" = Option<String>, Query, format = Date),
+        ("from" = Option<String>, Query, format = Date), ("to" = Option<String>, Query, format = Date)),
+    responses((status = 200, body = Vec<SlotView>), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 404, description = "`ROOM_NOT_FOUND`")))]
+pub async fn list(
+    State(app): State<App>,
+    _caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    let room = room_id(&id)?;
+    let (from, to) = match (params.text("date"), params.text("from").or(params.text("to"))) {
+        (Some(_), Some(_)) => return Err(Problem::invalid("date", &Fault::UnknownValue)),
+        (Some(_), None) => (params.date("date")?, params.date("date")?),
+        (None, Some(_)) => (params.date("from")?, params.date("to")?),
+        (None, None) => return Err(Problem::invalid("date", &Fault::Missing)),
+    };
+    let ids = app.query(|rows, _| slot::ids(rows, room, from, to)).await?;
+    let slots = app.query(|rows, at| slot::views(rows, at, room, &ids)).await?;
+    Ok(Reply::json(StatusCode::OK, &SlotView::list(&slots)).into_response())
+}
+
+/// Whether slots can be had. One's own locks do not count.
+#[utoipa::path(post, path = "/v1/rooms/{id}/availability", tag = "calendar", request_body = AskBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = AvailabilityView), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 404, description = "`ROOM_NOT_FOUND`")))]
+pub async fn ask(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    let room = room_id(&id)?;
+    let body: AskBody = request.json()?;
+    let user = caller.listing(request.params.user_or(body.user_id)?)?;
+    let starts = starts(body.date.as_ref(), body.times.as_ref(), body.slots.as_ref())?;
+    let availability = app.query(|rows, at| availability(rows, at, room, user, &starts)).await?;
+    Ok(Reply::json(StatusCode::OK, &AvailabilityView::new(&availability)).into_response())
+}
+
+/// What was sold of a room from day to day, both included: at most 366. Admins only.
+#[utoipa::path(get, path = "/v1/rooms/{id}/stats", tag = "calendar",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("from" = String, Query, format = Date), ("to" = String, Query, format = Date)),
+    responses((status = 200, body = StatsView), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 404, description = "`ROOM_NOT_FOUND`")))]
+pub async fn get_stats(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let room = room_id(&id)?;
+    let (from, to) = (params.date("from")?, params.date("to")?);
+    let days = DayRange::new(from, to, RANGE_DAYS_MAX)?;
+    let mut reservations: Vec<RoomReservation> = Vec::new();
+    loop {
+        let after: Option<RoomReservationId> = reservations.last().map(|last| last.id);
+        let list = sold(room, days.first, days.last, after, RESERVATIONS_AT_ONCE);
+        let page = app.list::<RoomReservation>(list).await?;
+        let is_last = page.len() < RESERVATIONS_AT_ONCE;
+        reservations.extend(page);
+        if is_last {
+            break;
+        }
+    }
+    let stats = app.query(|rows, at| stats::stats(rows, at, room, from, to, &reservations)).await?;
+    Ok(Reply::json(StatusCode::OK, &StatsView::new(&stats)).into_response())
+}

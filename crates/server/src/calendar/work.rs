@@ -1,0 +1,146 @@
+//! What takes more than one command: each makes or deletes a bounded number of slots, so that those who book never wait
+//! long. All of it may be repeated, and goes on where it stopped.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use holdfast_core::Command;
+use holdfast_core::calendar::generation::{ClearOldSlots, GenerateSlots};
+use holdfast_core::calendar::hours::OperatingHours;
+use holdfast_core::calendar::rebuild::{RebuildSlots, SetOperatingHours};
+use holdfast_core::calendar::reprice::RepriceSlots;
+use holdfast_core::calendar::{Room, RoomId, RoomReservationId};
+use holdfast_engine::Refused;
+use jiff::civil::Date;
+
+use crate::app::App;
+use crate::problem::Problem;
+use crate::wire::calendar::room::GeneratedView;
+
+/// A caller waits so long for slots to be rebuilt or priced; what remains is done in the background, or asked for again.
+const WAIT_MAX: Duration = Duration::from_secs(3);
+/// Rooms looked at together.
+pub(super) const ROOMS_AT_ONCE: usize = 500;
+/// A command that is refused because others were first is tried so often.
+const TRIES_MAX: usize = 20;
+
+/// Carries out one command of several. Others that are in the way are waited for: nobody is waiting for this one alone.
+pub(super) async fn run<C: Command + Clone>(app: &App, command: C) -> Result<C::Outcome, Refused> {
+    let mut tries = 0;
+    loop {
+        match app.engine().run(command.clone(), None).await {
+            Ok(holdfast_engine::Answer::Fresh(outcome)) => return Ok(outcome),
+            Ok(_) => unreachable!("nothing is kept without a key"),
+            Err(Refused::LockTimeout | Refused::Overloaded) if tries < TRIES_MAX && !app.is_stopping() => {
+                tries += 1;
+                tokio::time::sleep(Duration::from_millis(20) * tries as u32).await;
+            }
+            Err(refused) => return Err(refused),
+        }
+    }
+}
+
+/// Sets hours and rebuilds slots; tells the hours, and which reservations are outside of them.
+pub(super) async fn set_hours(
+    app: &App,
+    command: SetOperatingHours,
+) -> Result<(OperatingHours, BTreeSet<RoomReservationId>), Problem> {
+    let (room, began) = (command.room, Instant::now());
+    let set = match app.engine().run(command, None).await? {
+        holdfast_engine::Answer::Fresh(set) => set,
+        _ => unreachable!("nothing is kept without a key"),
+    };
+    let mut affected: BTreeSet<_> = set.rebuilt.affected.into_iter().collect();
+    let mut done = set.rebuilt.done;
+    // The job goes on with what is not done by then.
+    while !done && began.elapsed() < WAIT_MAX {
+        let rebuilt = run(app, RebuildSlots { room }).await?;
+        affected.extend(rebuilt.affected);
+        done = rebuilt.done;
+    }
+    Ok((set.hours, affected))
+}
+
+/// Prices slots anew; tells how many have another price.
+pub(super) async fn reprice(app: &App, room: RoomId, from: Date, to: Date) -> Result<u64, Problem> {
+    let (mut next, mut changed) = (Some(from), 0);
+    while let Some(from) = next {
+        let repriced = run(app, RepriceSlots { room, from, to }).await?;
+        changed += u64::from(repriced.changed);
+        next = repriced.next;
+    }
+    Ok(changed)
+}
+
+/// What has been made so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    pub(super) created: u64,
+    pub(super) generated_until: Option<Date>,
+}
+
+impl Progress {
+    fn add(&mut self, created: u32) {
+        self.created += u64::from(created);
+    }
+
+    /// Of several rooms, the one that is behind counts.
+    fn reached(&mut self, until: Option<Date>) {
+        self.generated_until = match (self.generated_until, until) {
+            (Some(before), Some(until)) => Some(before.min(until)),
+            (before, until) => before.or(until),
+        };
+    }
+
+    pub(super) fn view(self) -> GeneratedView {
+        GeneratedView { slots_created: self.created, generated_until: self.generated_until }
+    }
+}
+
+/// Makes the missing slots of a room.
+pub(super) async fn generate(
+    app: &App,
+    room: RoomId,
+    until: Option<Date>,
+    mut made: impl FnMut(u32),
+) -> Result<Option<Date>, Refused> {
+    loop {
+        let generated = run(app, GenerateSlots { room, until }).await?;
+        made(generated.created);
+        if generated.done || app.is_stopping() {
+            return Ok(generated.generated_until);
+        }
+    }
+}
+
+/// Makes the missing slots of one room, or of all active ones, and tells how far it has come.
+pub(super) async fn generate_for(
+    app: &App,
+    room: Option<RoomId>,
+    until: Option<Date>,
+    progress: &tokio::sync::watch::Sender<Progress>,
+) -> Result<(), Problem> {
+    if let Some(room) = room {
+        let until = generate(app, room, until, |created| progress.send_modify(|it| it.add(created))).await?;
+        progress.send_modify(|it| it.reached(until));
+        return Ok(());
+    }
+    let mut after = None;
+    loop {
+        let rooms = app.list::<Room>(holdfast_records::List::of::<Room>(after.as_ref(), ROOMS_AT_ONCE)).await?;
+        for room in rooms.iter().filter(|room| room.active) {
+            let until = generate(app, room.id, until, |created| progress.send_modify(|it| it.add(created))).await?;
+            progress.send_modify(|it| it.reached(until));
+        }
+        after = rooms.last().map(|room| room.id);
+        if rooms.len() < ROOMS_AT_ONCE || app.is_stopping() {
+            return Ok(());
+        }
+    }
+}
+
+/// Deletes the slots of a room that are too old to be kept.
+pub(super) async fn clear(app: &App, room: RoomId) -> Result<(), Refused> {
+    while !run(app, ClearOldSlots { room }).await?.done && !app.is_stopping() {}
+    Ok(())
+}

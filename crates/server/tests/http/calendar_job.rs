@@ -1,0 +1,130 @@
+//! What happens by itself, and what the database itself refuses.
+
+use std::time::Duration;
+
+use holdfast_core::time::Span;
+use holdfast_testkit::{Place, Profile};
+use serde_json::json;
+
+use crate::calendar_support::mornings;
+use crate::support::{TODAY, TestApp, day, with_app, with_profile, with_settings};
+
+/// Waits until it is so; the job looks at the clock every second.
+async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    for _ in 0..100 {
+        if is_so().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("this did not come true: {what}");
+}
+
+async fn generated_until(app: &TestApp, room: u64) -> jiff::civil::Date {
+    app.admin().room(room).await.unwrap().generated_until.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_midnight_of_the_room_the_next_day_gets_its_slots_also_if_some_were_missed() {
+    with_app(async |app| {
+        let seoul = app.room().await;
+        let new_york = app.room_with(&json!({"timeZone": "America/New_York"}), &mornings()).await;
+        // It is 22:00 of the day before in New York, and noon in Seoul.
+        assert_eq!(generated_until(app, new_york).await, day(59));
+        app.pass(Span::from_hours(2));
+        soon("midnight in New York", async || generated_until(app, new_york).await == day(60)).await;
+        assert_eq!(generated_until(app, seoul).await, day(60), "it is afternoon in Seoul");
+        app.pass(Span::from_hours(10));
+        soon("midnight in Seoul", async || generated_until(app, seoul).await == day(61)).await;
+        assert_eq!(app.times_on(seoul, day(61)).await.len(), 3);
+        // Nobody was there for five days.
+        app.pass(Span::from_hours(5 * 24));
+        soon("five days later", async || generated_until(app, seoul).await == day(66)).await;
+        assert_eq!(app.admin().slots(seoul, TODAY, day(66)).await.unwrap().len(), 67 * 3, "no hole");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn old_slots_are_cleared_and_reservations_stay() {
+    with_settings(
+        |config| config.calendar.keep_days = 2,
+        async |app| {
+            let room = app.room().await;
+            let reservation = app.reserved(1, room, day(1), &["09:00"]).await;
+            app.pass(Span::from_hours(6 * 24));
+            soon("the first four days are cleared", async || {
+                app.admin().slots(room, TODAY, day(3)).await.unwrap().is_empty()
+            })
+            .await;
+            assert_eq!(app.times_on(room, day(4)).await.len(), 3, "two days are kept");
+            let kept = app.guest(1).room_reservation(reservation).await.unwrap();
+            assert_eq!((kept.status.as_str(), kept.total_price), ("RESERVED", 10_000));
+            let stats =
+                app.send("GET", &format!("/v1/rooms/{room}/stats?from={}&to={}", day(0), day(3)), &[], "").await;
+            assert_eq!((&stats.json["totalSlots"], &stats.json["revenue"]), (&json!(0), &json!(10_000)));
+            app.guest(1).cancel_room_reservation(reservation).await.unwrap();
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_new_hours_left_undone_because_of_a_lock_is_finished_when_it_ends() {
+    with_app(async |app| {
+        let room = app.room().await;
+        app.locked(1, room, day(1), &["10:00"]).await;
+        app.admin().set_operating_hours(room, &crate::calendar_support::every_day("09:30", "12:30")).await.unwrap();
+        assert_eq!(app.times_on(room, day(1)).await, ["10:00", "11:30"]);
+        app.pass(Span::from_secs(330));
+        soon("the slots are those of the new hours", async || {
+            app.times_on(room, day(1)).await == ["09:30", "10:30", "11:30"]
+        })
+        .await;
+    })
+    .await;
+}
+
+/// Statements that no rule would ever send.
+const FORBIDDEN: [&str; 4] = [
+    "UPDATE time_slots SET status = 'AVAILABLE', reservation_id = NULL WHERE reservation_id IS NOT NULL",
+    "UPDATE time_slots SET reservation_id = reservation_id + 1 WHERE reservation_id IS NOT NULL",
+    "UPDATE time_slots SET final_price = 0 WHERE reservation_id IS NOT NULL",
+    "DELETE FROM time_slots WHERE reservation_id IS NOT NULL",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reserved_slot_changes_only_by_cancellation_the_database_itself_refuses_anything_else() {
+    with_profile(Profile::Embedded, &|_| {}, &async |app: &TestApp| {
+        let room = app.room().await;
+        let reservation = app.reserved(1, room, day(1), &["09:00"]).await;
+        let file = rusqlite::Connection::open(app.file()).unwrap();
+        file.busy_timeout(Duration::from_secs(5)).unwrap();
+        for sql in FORBIDDEN {
+            let refusal = file.execute_batch(sql).unwrap_err().to_string();
+            assert!(refusal.contains("a reserved slot changes only by cancellation"), "{sql}: {refusal}");
+        }
+        drop(file);
+        app.guest(1).cancel_room_reservation(reservation).await.unwrap();
+    })
+    .await;
+    with_profile(Profile::Postgres, &|_| {}, &async |app: &TestApp| {
+        let room = app.room().await;
+        let reservation = app.reserved(1, room, day(1), &["09:00"]).await;
+        let Place::Postgres(database) = app.place() else { unreachable!("it is PostgreSQL") };
+        let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        for sql in FORBIDDEN {
+            let refusal = client.batch_execute(sql).await.unwrap_err();
+            let said = refusal.as_db_error().unwrap().message().to_owned();
+            assert_eq!(said, "a reserved slot changes only by cancellation", "{sql}");
+        }
+        let parts = "SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid
+            WHERE inhparent = 'time_slots'::regclass ORDER BY 1";
+        let parts = client.query(parts, &[]).await.unwrap();
+        let parts: Vec<String> = parts.iter().map(|row| row.get(0)).collect();
+        assert_eq!(parts, ["time_slots_2027_03", "time_slots_2027_04"], "one part for each month");
+        app.guest(1).cancel_room_reservation(reservation).await.unwrap();
+    })
+    .await;
+}

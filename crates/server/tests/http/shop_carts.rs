@@ -1,0 +1,105 @@
+//! What a user means to buy.
+
+use holdfast_client::{NewProduct, NewProductOption};
+use serde_json::json;
+
+use crate::shop_support::{buyer, option, send, set_active};
+use crate::support::{code, problem, refused, with_app};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cart_has_one_line_for_each_option_and_zero_removes_it() {
+    with_app(async |app| {
+        let user = buyer(app, 0).await;
+        let (first, second) = (option(app, 21_000, 10).await, option(app, 15_000, 10).await);
+        let put = async |option: u64, quantity: u32| {
+            let body = json!({"userId": user.id, "productOptionId": option, "quantity": quantity});
+            send(app, "PUT", "/api/cart/items", &body).await
+        };
+        put(second, 1).await;
+        let line = |option: u64, quantity: u32, price: i64| {
+            json!({"productOptionId": option, "productName": "에티오피아 예가체프 G1", "optionCode": "ETH-HD-200",
+                "quantity": quantity, "price": price, "isActive": true})
+        };
+        let both = json!({"data": {"userId": user.id, "items": [line(first, 2, 21_000), line(second, 1, 15_000)]}});
+        let answer = put(first, 2).await;
+        assert_eq!((answer.status, &answer.json), (200, &both));
+        let shown = send(app, "GET", &format!("/api/cart?userId={}", user.id), &json!(null)).await;
+        assert_eq!((shown.status, &shown.json), (200, &both));
+        put(first, 7).await;
+        assert_eq!(user.in_cart().await, [(first, 7), (second, 1)], "said again, not added");
+        assert_eq!(put(first, 0).await.json["data"]["items"], json!([line(second, 1, 15_000)]));
+        assert_eq!(put(first, 0).await.status, 200, "what is not there can be removed again");
+        put(second, 0).await;
+        assert_eq!(user.in_cart().await, []);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cart_is_that_of_a_user_who_exists_and_holds_options_that_exist() {
+    with_app(async |app| {
+        let user = buyer(app, 0).await;
+        let option = option(app, 1, 0).await;
+        assert_eq!(code(app.guest(99).cart().await), refused(404, "USER_NOT_FOUND"));
+        assert_eq!(code(app.guest(99).put_cart_item(option, 1).await), refused(404, "USER_NOT_FOUND"));
+        assert_eq!(code(user.put_cart_item(99, 1).await), refused(404, "PRODUCT_OPTION_NOT_FOUND"));
+        set_active(app, option, false).await;
+        let cart = user.put_cart_item(option, 3).await.expect("a cart claims nothing");
+        assert!(!cart.items[0].is_active, "and says what cannot be had");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cart_has_at_most_a_hundred_lines_of_at_most_ten_thousand_pieces() {
+    with_app(async |app| {
+        let user = buyer(app, 0).await;
+        let options = (0..100).map(|number| NewProductOption::new(format!("O-{number}"), 1, 100));
+        let made = app.admin().create_product(&NewProduct::new("원두", options.collect())).await.unwrap();
+        for option in &made.options {
+            user.put_cart_item(option.id, 1).await.unwrap();
+        }
+        let more = option(app, 1, 1).await;
+        let refusal = problem(user.put_cart_item(more, 1).await);
+        assert_eq!((refusal.status, refusal.code.as_str()), (400, "INVALID_INPUT"));
+        user.put_cart_item(made.options[0].id, 10_000).await.expect("what is there may be changed");
+        let refusal = problem(user.put_cart_item(made.options[0].id, 10_001).await);
+        assert_eq!((refusal.code.as_str(), &refusal.extra["field"]), ("INVALID_INPUT", &json!("quantity")));
+        user.put_cart_item(made.options[0].id, 0).await.unwrap();
+        user.put_cart_item(more, 1).await.expect("there is room again");
+        assert_eq!(user.in_cart().await.len(), 100);
+        let reserved = user.reserve_order().await.unwrap();
+        let order: Vec<_> = reserved.iter().map(|line| line.product_option_id).collect();
+        assert!(order.len() == 100 && order.is_sorted(), "a full cart is reserved, ascending by option");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_cart_comes_to_cannot_overflow() {
+    with_app(async |app| {
+        let user = buyer(app, 0).await;
+        let dear = option(app, 1_000_000_000_000, 100_000).await;
+        user.put_cart_item(dear, 10_000).await.unwrap();
+        let refusal = problem(user.reserve_order().await);
+        assert_eq!((refusal.code.as_str(), &refusal.extra["field"]), ("INVALID_INPUT", &json!("totalAmount")));
+        user.put_cart_item(dear, 1_000).await.unwrap();
+        user.reserve_order().await.unwrap();
+        assert_eq!(user.order_reservation().await.unwrap().total_amount, 1_000_000_000_000_000);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_cart_has_one_currency() {
+    with_app(async |app| {
+        let user = buyer(app, 0).await;
+        let mut new = NewProduct::new("Beans", vec![NewProductOption::new("USD-1", 1_299, 5)]);
+        new.currency = Some("USD".into());
+        let dollars = app.admin().create_product(&new).await.unwrap();
+        assert_eq!(dollars.currency, "USD");
+        let refusal = problem(user.put_cart_item(dollars.options[0].id, 1).await);
+        assert_eq!((refusal.code.as_str(), &refusal.extra["field"]), ("INVALID_INPUT", &json!("productOptionId")));
+    })
+    .await;
+}

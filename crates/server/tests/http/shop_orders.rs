@@ -1,0 +1,116 @@
+//! What was bought, its list and its cancellation.
+
+use holdfast_client::{NewCoupon, OrderStatus, Payment};
+use holdfast_core::time::Span;
+use serde_json::json;
+
+use crate::shop_support::{buyer, counts, option, send};
+use crate::support::{code, refused, with_app};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_is_shown_as_it_was_paid() {
+    with_app(async |app| {
+        let option = option(app, 1_000, 10).await;
+        let user = buyer(app, 10_000).await;
+        let paid = user.buy(option, 2).await;
+        let found = user.order(paid.order_id).await.unwrap();
+        assert_eq!(found, holdfast_client::Order { balance_after: None, ..paid });
+        assert_eq!(code(user.order(99).await), refused(404, "ORDER_NOT_FOUND"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelling_gives_stock_money_and_coupon_back_and_only_once() {
+    with_app(async |app| {
+        let option = option(app, 1_000, 10).await;
+        let user = buyer(app, 10_000).await;
+        app.admin().create_coupon(&NewCoupon::percent("HALF", 50, 1)).await.unwrap();
+        user.take_coupon("HALF").await.unwrap();
+        let with_coupon = Payment { coupon_code: Some("HALF".into()), ..Payment::default() };
+        user.reserve(option, 4).await;
+        let order = user.pay_order(&with_coupon).await.unwrap();
+        assert_eq!((user.balance().await, counts(app, option).await), (8_000, (6, 0, 6)));
+        app.pass(Span::from_hours(48));
+        let cancel = format!("/api/orders/{}/cancel", order.order_id);
+        let cancelled = send(app, "POST", &cancel, &json!({"userId": user.id})).await;
+        let data = &cancelled.json["data"];
+        assert_eq!((cancelled.status, &data["status"]), (200, &json!("CANCELLED")));
+        assert_eq!(data["cancelledAt"], json!("2027-03-03T03:00:00.000Z"));
+        assert_eq!((user.balance().await, counts(app, option).await), (10_000, (10, 0, 10)));
+        assert_eq!(user.in_cart().await, [], "the cart stays as it is");
+        for _ in 0..2 {
+            let again = send(app, "POST", &cancel, &json!({"userId": user.id})).await;
+            assert_eq!(again.refusal(), (409, "ORDER_ALREADY_CANCELLED"));
+        }
+        assert_eq!((user.balance().await, counts(app, option).await), (10_000, (10, 0, 10)), "once");
+        assert_eq!(user.order(order.order_id).await.unwrap().status, OrderStatus::Cancelled);
+        user.reserve(option, 1).await;
+        let again = user.pay_order(&with_coupon).await.expect("the coupon is its owner's again");
+        assert_eq!(again.discount_amount, 500);
+        let unknown = send(app, "POST", "/api/orders/99/cancel", &json!({"userId": user.id})).await;
+        assert_eq!(unknown.refusal(), (404, "ORDER_NOT_FOUND"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_cancelled_order_gives_back_others_can_have_at_once() {
+    with_app(async |app| {
+        let option = option(app, 1_000, 1).await;
+        let (first, second) = (buyer(app, 1_000).await, buyer(app, 1_000).await);
+        let order = first.buy(option, 1).await;
+        second.put_cart_item(option, 1).await.unwrap();
+        assert_eq!(code(second.reserve_order().await), refused(409, "INSUFFICIENT_AVAILABLE_STOCK"));
+        first.cancel_order(order.order_id).await.unwrap();
+        second.reserve_order().await.unwrap();
+        second.pay_order(&Payment::default()).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_a_key_an_order_is_cancelled_once_and_the_answer_is_given_again() {
+    with_app(async |app| {
+        let option = option(app, 1_000, 1).await;
+        let user = buyer(app, 1_000).await;
+        let order = user.buy(option, 1).await;
+        let client = user.with_idempotency_key("cancel-1");
+        let first = client.cancel_order(order.order_id).await.unwrap();
+        assert_eq!(client.cancel_order(order.order_id).await.unwrap(), first);
+        assert_eq!(user.balance().await, 1_000);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn orders_are_listed_page_by_page_one_users_or_all() {
+    with_app(async |app| {
+        let option = option(app, 1, 100).await;
+        let (first, second) = (buyer(app, 100).await, buyer(app, 100).await);
+        let mut own = Vec::new();
+        for _ in 0..5 {
+            own.push(first.buy(option, 1).await.order_id);
+            second.buy(option, 1).await;
+        }
+        let answer = send(app, "GET", &format!("/api/orders?userId={}&limit=2", first.id), &json!(null)).await;
+        assert_eq!(answer.json["data"]["items"].as_array().unwrap().len(), 2);
+        let (mut seen, mut cursor) = (Vec::new(), None);
+        loop {
+            let mut query = vec![("limit", "2".to_owned())];
+            query.extend(cursor.map(|cursor| ("cursor", cursor)));
+            let page = first.orders(&query).await.unwrap();
+            assert!(page.items.iter().all(|order| order.user_id == first.id));
+            seen.extend(page.items.iter().map(|order| order.order_id));
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, own);
+        let all = app.admin().orders(&[]).await.unwrap();
+        assert_eq!((all.items.len(), all.next_cursor), (10, None), "one without a name sees all while auth is off");
+        assert_eq!(app.guest(77).orders(&[]).await.unwrap().items, []);
+    })
+    .await;
+}

@@ -1,0 +1,71 @@
+//! What the shop tells on `/v1/stream`.
+
+use holdfast_client::Payment;
+use serde_json::json;
+
+use crate::shop_support::{Buyer, buyer, option};
+use crate::stream::Listening;
+use crate::support::with_app;
+
+/// Reserves, exchanges, gives back, reserves, pays, cancels: one of everything.
+async fn one_of_everything(user: &Buyer, option: u64) -> u64 {
+    user.reserve(option, 2).await;
+    user.replace_order_reservation().await.unwrap();
+    user.release_order().await.unwrap();
+    user.reserve_order().await.unwrap();
+    let order = user.pay_order(&Payment::default()).await.unwrap().order_id;
+    user.cancel_order(order).await.unwrap();
+    order
+}
+
+const EVERYTHING: [&str; 7] = [
+    "order.reserved",
+    "order.released",
+    "order.reserved",
+    "order.released",
+    "order.reserved",
+    "order.paid",
+    "order.cancelled",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_change_of_an_order_is_told_once_and_in_order() {
+    with_app(async |app| {
+        let option = option(app, 1_000, 10).await;
+        let (first, second) = (buyer(app, 10_000).await, buyer(app, 10_000).await);
+        let mut all = Listening::open(&app.admin(), "?types=order.", None).await;
+        let mut seconds = Listening::open(&second, "", None).await;
+        let mut paid = Listening::open(&app.admin(), "?types=order.paid", None).await;
+        let order = one_of_everything(&first, option).await;
+        one_of_everything(&second, option).await;
+        assert_eq!(all.next_types(14).await, [EVERYTHING, EVERYTHING].concat());
+        for expected in EVERYTHING {
+            let (_, event) = seconds.next().await;
+            assert_eq!((event["type"].as_str(), &event["data"]["userId"]), (Some(expected), &json!(second.id)));
+        }
+        let (_, event) = paid.next().await;
+        let data = &event["data"];
+        assert_eq!(
+            (&data["orderId"], &data["paidAmount"], &data["status"]),
+            (&json!(order), &json!(2_000), &json!("PAID"))
+        );
+        assert_eq!(data["items"][0]["quantity"], json!(2));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_paid_and_cancelled_is_never_missed() {
+    with_app(async |app| {
+        let option = option(app, 1_000, 10).await;
+        let user = buyer(app, 10_000).await;
+        let mut listening = Listening::open(&app.admin(), "?types=order.paid", None).await;
+        one_of_everything(&user, option).await;
+        let paid = listening.next().await.0;
+        drop(listening);
+        one_of_everything(&user, option).await;
+        let mut back = Listening::open(&app.admin(), "?types=order.", Some(&paid)).await;
+        assert_eq!(back.next_types(3).await, ["order.cancelled", "order.paid", "order.cancelled"]);
+    })
+    .await;
+}

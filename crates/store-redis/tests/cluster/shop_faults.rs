@@ -1,0 +1,188 @@
+//! Something goes wrong at every wait between the stores while somebody buys. Whatever it was: nothing is paid or sold twice,
+//! no payment is lost, and nothing is left over.
+
+use std::sync::Arc;
+
+use holdfast_core::ShopRejection;
+use holdfast_core::id::UserId;
+use holdfast_core::rejection::Rejection;
+use holdfast_core::time::Span;
+use holdfast_engine::{Refused, Store as _};
+use holdfast_store_redis::fault::Point;
+
+use crate::faults::{Gate, LIVE, RECORD, dying, for_each_fault};
+use crate::shop::{BALANCE, LIFE, PRICE};
+use crate::support::{Cluster, Server, rejected};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reserving_and_whatever_goes_wrong() {
+    for_each_fault(&LIVE, async |cluster, broken, healthy, what| {
+        let option = healthy.goods(5).await;
+        let (first, second) = (healthy.buyer(option, 2).await, healthy.buyer(option, 3).await);
+        healthy.reserve(first).await.unwrap();
+        let reserved = broken.reserve(second).await;
+        let (_, held, _) = healthy.stock(option).await;
+        match &reserved {
+            Ok(_) => assert_eq!(held, 5, "{what}: told, so it is there"),
+            Err(Refused::StoreUnavailable(_)) => assert_eq!(held, 2, "{what}: nothing changed"),
+            Err(Refused::OutcomeUnknown) => assert!(held == 2 || held == 5, "{what}: all or nothing, {held}"),
+            Err(other) => panic!("{what}: {other}"),
+        }
+        assert_eq!(healthy.is_reserved(second).await, held == 5, "{what}");
+        cluster.clock.advance(LIFE + Span::from_secs(1));
+        assert_eq!(healthy.stock(option).await, (5, 0, 5), "{what}: time frees everything");
+        healthy.reserve(second).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn exchanging_and_giving_back_and_whatever_goes_wrong() {
+    for_each_fault(&LIVE, async |_, broken, healthy, what| {
+        let option = healthy.goods(5).await;
+        let user = healthy.buyer(option, 2).await;
+        healthy.reserve(user).await.unwrap();
+        healthy.run(holdfast_core::shop::cart::PutCartItem { user, option, quantity: 5 }).await.unwrap();
+        let exchanged = broken.exchange(user).await;
+        let (_, held, _) = healthy.stock(option).await;
+        assert!(held == 5 || (held == 2 && exchanged.is_err()), "{what}: {held} held, {exchanged:?}");
+        healthy.exchange(user).await.unwrap();
+        let given_back = broken.give_back(user).await;
+        let (_, held, _) = healthy.stock(option).await;
+        assert!(held == 0 || (held == 5 && given_back.is_err()), "{what}: {held} held, {given_back:?}");
+    })
+    .await;
+}
+
+/// Whether there is an order; never two.
+async fn paid_once(healthy: &Server, user: UserId, what: &str) -> bool {
+    let orders = healthy.orders(user).await;
+    assert!(orders.len() <= 1, "{what}: paid twice, {orders:?}");
+    orders.len() == 1
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn paying_and_whatever_goes_wrong() {
+    for_each_fault(&[&LIVE[..], &RECORD[..]].concat(), async |cluster, broken, healthy, what| {
+        let option = healthy.goods(3).await;
+        let (user, other) = (healthy.buyer(option, 2).await, healthy.buyer(option, 2).await);
+        healthy.reserve(user).await.unwrap();
+        let paid = broken.pay(user).await;
+        // Nobody else gets the goods, in whatever state the reservation is left.
+        assert!(healthy.reserve(other).await.is_err(), "{what}");
+        healthy.resolve().await;
+        match paid {
+            Ok(paid) => {
+                assert_eq!((paid.order.paid, paid.balance_after), (PRICE, BALANCE - PRICE), "{what}");
+                assert!(paid_once(healthy, user, what).await, "{what}: told, so it is there");
+            }
+            // Its sender asks again, and makes it happen, unless it has.
+            Err(Refused::StoreUnavailable(_) | Refused::OutcomeUnknown) => {
+                if paid_once(healthy, user, what).await {
+                    let again = rejected(healthy.pay(user).await);
+                    assert_eq!(again, Rejection::Shop(ShopRejection::OrderReservationNotFound), "{what}");
+                } else {
+                    assert_eq!(healthy.balance(user).await, BALANCE, "{what}: all or nothing");
+                    assert!(healthy.is_reserved(user).await, "{what}: it can be tried again");
+                    healthy.pay(user).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+                }
+            }
+            Err(other) => panic!("{what}: {other}"),
+        }
+        assert_eq!(healthy.balance(user).await, BALANCE - PRICE, "{what}: paid once");
+        assert_eq!(healthy.stock(option).await, (1, 0, 1), "{what}: sold once");
+        cluster.clock.advance(LIFE + Span::from_secs(1));
+        assert_eq!(healthy.stock(option).await, (1, 0, 1), "{what}");
+        healthy.cancel_order(healthy.orders(user).await[0].id).await.unwrap();
+        assert_eq!((healthy.balance(user).await, healthy.stock(option).await), (BALANCE, (3, 0, 3)), "{what}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelling_an_order_and_whatever_goes_wrong() {
+    for_each_fault(&RECORD, async |_, broken, healthy, what| {
+        let option = healthy.goods(3).await;
+        let user = healthy.buyer(option, 2).await;
+        healthy.reserve(user).await.unwrap();
+        let order = healthy.pay(user).await.unwrap().order;
+        let cancelled = broken.cancel_order(order.id).await;
+        match (healthy.balance(user).await, healthy.stock(option).await) {
+            (BALANCE, (3, 0, 3)) => {
+                let again = rejected(healthy.cancel_order(order.id).await);
+                assert_eq!(again, Rejection::Shop(ShopRejection::OrderAlreadyCancelled), "{what}");
+            }
+            (balance, stock) => {
+                assert!(cancelled.is_err(), "{what}: told, so it is there");
+                assert_eq!((balance, stock), (BALANCE - PRICE, (1, 0, 1)), "{what}: all or nothing");
+                healthy.cancel_order(order.id).await.unwrap();
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lowering_stock_and_whatever_goes_wrong() {
+    for_each_fault(&[&LIVE[..], &RECORD[..]].concat(), async |cluster, broken, healthy, what| {
+        let option = healthy.goods(5).await;
+        let (user, other) = (healthy.buyer(option, 2).await, healthy.buyer(option, 3).await);
+        healthy.reserve(user).await.unwrap();
+        broken.set_stock(option, 2).await.ok();
+        let (stock, held, _) = healthy.stock(option).await;
+        assert!(stock == 2 || stock == 5, "{what}: {stock}");
+        assert!(held <= stock, "{what}: {held} held of {stock}");
+        let more = healthy.reserve(other).await;
+        assert!(more.is_err() || stock == 5, "{what}: {more:?}");
+        healthy.pay(user).await.unwrap_or_else(|error| panic!("{what}: a live reservation can be paid: {error}"));
+        // A limit that nobody took back ends by time.
+        cluster.clock.advance(LIFE + Span::from_secs(1));
+        assert_eq!(healthy.stock(option).await, (stock - 2, 0, stock - 2), "{what}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn resolving_a_payment_and_whatever_goes_wrong() {
+    let points = [Point::AbandonedListed, Point::AbandonedDecided, Point::LiveDecided];
+    for_each_fault(&points, async |_, broken, healthy, what| {
+        let option = healthy.goods(2).await;
+        let user = healthy.buyer(option, 2).await;
+        healthy.reserve(user).await.unwrap();
+        // A server that dies right after it has pinned the reservation, or right after the payment was recorded.
+        for point in [Point::LiveCommitted, Point::RecordCommitted] {
+            dying(healthy, point).pay(user).await.unwrap_err();
+            if let Ok(resolved) = broken.store.resolve().await {
+                for one in &resolved {
+                    broken.settle(one).await.ok();
+                }
+            }
+            healthy.resolve().await;
+        }
+        assert!(paid_once(healthy, user, what).await, "{what}");
+        assert_eq!((healthy.balance(user).await, healthy.stock(option).await), (BALANCE - PRICE, (0, 0, 0)), "{what}");
+        assert!(!healthy.is_reserved(user).await, "{what}");
+    })
+    .await;
+}
+
+/// A server that was only slow finds its try given up, and tries again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_that_was_given_up_meanwhile_is_followed_by_another() {
+    let cluster = Cluster::new();
+    let healthy = cluster.server().await;
+    let option = healthy.goods(1).await;
+    let user = healthy.buyer(option, 1).await;
+    healthy.reserve(user).await.unwrap();
+    let gate = Arc::new(Gate::default());
+    let slow = Server { store: healthy.store.clone().with_faults(gate.clone()), ..healthy.clone() };
+    let resolving = async {
+        gate.reached.notified().await;
+        let resolved = healthy.resolve().await;
+        gate.go_on.notify_one();
+        resolved
+    };
+    let (paid, resolved) = tokio::join!(slow.pay(user), resolving);
+    assert_eq!((paid.unwrap().balance_after, resolved), (BALANCE - PRICE / 2, 1), "the try was given up in between");
+    assert_eq!(healthy.stock(option).await, (0, 0, 0));
+}
