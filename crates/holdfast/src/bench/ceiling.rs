@@ -98,7 +98,8 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
         .route("/v1/room-types/{id}/availability", get(availability))
         .route("/api/order/reserve", post(reserve))
         .route("/v1/rooms/{id}/availability", post(slots_asked))
-        .route("/v1/rooms/{id}/slots", get(day_of_slots));
+        .route("/v1/rooms/{id}/slots", get(day_of_slots))
+        .route("/v1/events/{id}/queue", get(place));
     let listener = tokio::net::TcpListener::bind(args.listen).await?;
     println!("ready");
     Ok(axum::serve(listener, router).await?)
@@ -134,6 +135,29 @@ async fn reserve(Json(body): Json<NamedUser>) -> Json<Data> {
         expires_at: "2026-01-01T00:30:00.000Z",
     };
     Json(Data { data: Reservations { reservations: vec![reservation] } })
+}
+
+/// The members of our own answer to a poll.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Place {
+    status: &'static str,
+    rank: u64,
+    ahead_count: u64,
+    estimated_wait_seconds: u64,
+    poll_after_ms: u64,
+    remaining_seats: u32,
+}
+
+async fn place() -> Json<Place> {
+    Json(Place {
+        status: "waiting",
+        rank: 123_456,
+        ahead_count: 123_456,
+        estimated_wait_seconds: 600,
+        poll_after_ms: 30_000,
+        remaining_seats: 10_000,
+    })
 }
 
 async fn availability() -> Json<Availability> {

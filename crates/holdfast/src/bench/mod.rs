@@ -10,6 +10,7 @@ mod report;
 mod shop;
 mod stays;
 mod stores;
+mod tickets;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,6 +36,8 @@ enum What {
     Stores(stores::Args),
     /// Rooms by the hour: reading, booking and making slots, beside an empty handler, queries by hand and bare inserts.
     Calendar(calendar::Args),
+    /// A sale of tickets in full, and polling the waiting room, beside an empty handler and raw Redis.
+    Tickets(tickets::Args),
     /// The empty handler itself; started by the others.
     #[command(hide = true)]
     Ceiling(ceiling::Args),
@@ -63,6 +66,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         What::Shop(args) => runtime.block_on(shop::run(&args))?,
         What::Stores(args) => runtime.block_on(stores::run(&args))?,
         What::Calendar(args) => runtime.block_on(calendar::run(&args))?,
+        What::Tickets(args) => runtime.block_on(tickets::run(&args))?,
         What::Ceiling(args) => runtime.block_on(ceiling::run(&args))?,
     }
     Ok(ExitCode::SUCCESS)

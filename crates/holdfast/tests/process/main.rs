@@ -7,4 +7,5 @@ mod crash;
 mod running;
 mod shop;
 mod support;
+mod tickets;
 mod verify;

@@ -5,7 +5,6 @@ use http::StatusCode as S;
 
 use super::Problem;
 
-#[expect(clippy::too_many_lines, reason = "one arm for each refusal")]
 pub(super) fn problem(rejection: &R) -> Problem {
     match rejection {
         R::EventNotFound => {

@@ -14,6 +14,7 @@ mod conventions;
 mod documents;
 mod holds;
 mod queue;
+mod queue_stream;
 mod races;
 mod reservations;
 mod room_types;

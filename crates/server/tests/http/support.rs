@@ -123,8 +123,10 @@ impl TestApp {
 
     /// Another server beside this one, on the same rows, without HTTP; for those that can be several.
     pub(crate) async fn another(&self) -> (App, std::thread::JoinHandle<()>) {
+        let config = Config::defaults();
         let store = self.place.open(self.clock.clone()).await;
-        App::start(&Config::defaults(), Parts { store, ids: IdMaker::seeded(2) }).await.unwrap()
+        let room = self.place.open_room(config.queue.timings(), self.clock.clone()).await;
+        App::start(&config, Parts { store, room, ids: IdMaker::seeded(2) }).await.unwrap()
     }
 
     /// Where the rows lie, for tests that look at them.

@@ -102,8 +102,8 @@ async fn a_hold_ends_by_time_alone() {
             let event = open_event(app, 2).await;
             let hold = app.guest(1).hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();
             app.pass(Span::from_millis(29_999));
-            let held = refused(409, "SEAT_HELD_BY_ANOTHER");
-            assert_eq!(code(app.guest(2).hold_seats(event.id, &[seat(&event, 1)]).await), held);
+            let refusal = refused(409, "SEAT_HELD_BY_ANOTHER");
+            assert_eq!(code(app.guest(2).hold_seats(event.id, &[seat(&event, 1)]).await), refusal);
             app.pass(Span::from_millis(1_001));
             assert_eq!(map(app, &event).await, "..");
             assert_eq!(code(app.guest(1).confirm_seat_hold(hold.hold_id).await), refused(409, "SEAT_HOLD_EXPIRED"));
@@ -143,8 +143,8 @@ async fn reserving_in_one_step_takes_all_or_none_and_ones_own_held_seats() {
         let taken = refused(409, "SEAT_ALREADY_RESERVED");
         assert_eq!(code(app.guest(2).reserve_seats(event.id, &[seats[4], seats[3]]).await), taken);
         app.guest(3).hold_seats(event.id, &[seats[5]]).await.unwrap();
-        let held = refused(409, "SEAT_HELD_BY_ANOTHER");
-        assert_eq!(code(app.guest(2).reserve_seats(event.id, &[seats[4], seats[5]]).await), held);
+        let refusal = refused(409, "SEAT_HELD_BY_ANOTHER");
+        assert_eq!(code(app.guest(2).reserve_seats(event.id, &[seats[4], seats[5]]).await), refusal);
         assert_eq!(map(app, &event).await, ".RR.h.", "none of them");
     })
     .await;

@@ -167,8 +167,8 @@ async fn listeners_are_told_of_entries_holds_and_reservations() {
         assert_eq!(admitted["type"], "queue.admitted");
         assert_eq!((&admitted["data"]["eventId"], &admitted["data"]["userId"]), (&json!(event.id), &json!(1)));
         let hold = guest.hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();
-        let (_, held) = all.next().await;
-        assert_eq!((&held["type"], &held["data"]["holdId"]), (&json!("seat.held"), &json!(hold.hold_id)), "told once");
+        let (_, told) = all.next().await;
+        assert_eq!((&told["type"], &told["data"]["holdId"]), (&json!("seat.held"), &json!(hold.hold_id)), "told once");
         guest.cancel_seat_hold(hold.hold_id).await.unwrap();
         assert_eq!(all.next_types(1).await, ["seat.released"]);
         let reservation = guest.reserve_seats(event.id, &[seat(&event, 2)]).await.unwrap();

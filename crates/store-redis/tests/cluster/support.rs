@@ -11,6 +11,7 @@ use holdfast_core::stay::availability::{NightAvailability, availability};
 use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold, SettleHold};
 use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, RoomTypeDraft};
 use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayHold, StayReservation};
+use holdfast_core::ticket::hold::SettleSeatHold;
 use holdfast_core::time::Span;
 use holdfast_core::{Command, Context, Decision, Kind, Limits, Rejection, Rows, Stop, Timestamp, stay};
 use holdfast_engine::store::Resolved;
