@@ -13,6 +13,7 @@ use holdfast_core::calendar::rebuild::RebuildSlots;
 use holdfast_core::calendar::{Limits, Room, RoomId, room};
 use holdfast_core::time::{Span, Zone};
 use holdfast_records::{Filter, List};
+use http::StatusCode;
 use jiff::civil::Date;
 
 use super::work::{self, ROOMS_AT_ONCE};
@@ -25,6 +26,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const ROUND_EVERY: Span = Span::from_secs(300);
 /// How often unfinished rebuilds are looked for.
 const REBUILD_EVERY: Span = Span::from_secs(30);
+/// A room that could not be looked after is looked at again then.
+const AGAIN_AFTER: Span = Span::from_secs(10);
 /// After something went wrong.
 const PAUSE: Duration = Duration::from_secs(10);
 
@@ -76,9 +79,8 @@ async fn rebuild(app: &App) -> Result<(), Problem> {
         let pending = app.list_with_keys::<OperatingHours>(pending).await?;
         for (id, _) in &pending {
             let id = *id;
-            // An inactive room waits until it is active again.
-            if app.query(|rows, _| room::find(rows, id)).await?.active {
-                while !work::run(app, RebuildSlots { room: id }).await?.done && !app.is_stopping() {}
+            if let Err(problem) = rebuild_room(app, id).await {
+                give_up_if_away(problem, id)?;
             }
         }
         after = pending.last().map(|(id, _)| *id);
@@ -86,6 +88,23 @@ async fn rebuild(app: &App) -> Result<(), Problem> {
             return Ok(());
         }
     }
+}
+
+async fn rebuild_room(app: &App, id: RoomId) -> Result<(), Problem> {
+    // An inactive room waits until it is active again.
+    if app.query(|rows, _| room::find(rows, id)).await?.active {
+        while !work::run(app, RebuildSlots { room: id }).await?.done && !app.is_stopping() {}
+    }
+    Ok(())
+}
+
+/// What is wrong with one room keeps no other waiting; a store that is away is asked again later.
+fn give_up_if_away(problem: Problem, room: RoomId) -> Result<(), Problem> {
+    if problem.status == StatusCode::SERVICE_UNAVAILABLE {
+        return Err(problem);
+    }
+    tracing::warn!(code = problem.code, %room, "could not look after a room; trying again later");
+    Ok(())
 }
 
 /// Looks at all rooms, and does what is due. Tells when something may be due again.
@@ -97,8 +116,11 @@ async fn round(app: &App, limits: &Limits, now: Timestamp) -> Result<Timestamp, 
         for room in &rooms {
             let today = room.zone.today(now);
             next = next.min(midnight_after(&room.zone, today));
-            if lacks_slots(room, limits, today) || has_old_slots(room, limits, today) {
-                look_after(app, room.id, limits, now).await?;
+            if (lacks_slots(room, limits, today) || has_old_slots(room, limits, today))
+                && let Err(problem) = look_after(app, room.id, limits, now).await
+            {
+                next = next.min(now + AGAIN_AFTER);
+                give_up_if_away(problem, room.id)?;
             }
         }
         after = rooms.last().map(|room| room.id);

@@ -43,7 +43,9 @@ pub(super) async fn on_sqlite(args: &Args, report: &mut Report) -> anyhow::Resul
     let ours = OpenOptions::new(data.path());
     let many: Arc<dyn Store> = Arc::new(SqliteStore::open(ours, Arc::new(SystemClock))?);
     let took = rooms::make(many.clone(), rooms, Days::All).await?;
-    let disk = std::fs::metadata(data.path().join("holdfast.db"))?.len();
+    // With its log, which may not be empty yet.
+    let sizes = ["holdfast.db", "holdfast.db-wal"].map(|name| std::fs::metadata(data.path().join(name)));
+    let disk = sizes.into_iter().flatten().map(|file| file.len()).sum();
     made(report, "SQLite", rooms, bare, took, disk)?;
     compare(args, report, "SQLite", few, many, rooms).await
 }
@@ -140,8 +142,9 @@ async fn ask(engine: Engine, turn: u64, rooms: u64) -> anyhow::Result<()> {
 /// Whether it is free or not: both are an answer.
 async fn lock(engine: Engine, turn: u64, rooms: u64) -> anyhow::Result<()> {
     let (room, start) = scattered(turn, rooms);
+    // An id keeps some bits of the first bytes for itself.
     let mut random = [0; 10];
-    random[..8].copy_from_slice(&turn.to_le_bytes());
+    random[2..].copy_from_slice(&turn.to_be_bytes());
     let user = UserId::new(turn + 1).expect("a number");
     let command = LockSlots { random, room, user, slots: vec![start], ttl: None };
     match engine.run(command, None).await {
