@@ -55,9 +55,9 @@ async fn fill(client: &Client) {
              INSERT INTO event_sales SELECT n, 1 FROM generate_series(1, {ROWS}) n;
              INSERT INTO seat_reservation SELECT n, gen_random_uuid(), n, n % 1000, 1, 'KRW', now(), NULL
                  FROM generate_series(1, {ROWS}) n;
-             INSERT INTO seat_reservation_seat SELECT n, 0, n * 1000000 + 1, 'A1', NULL, 1
+             INSERT INTO seat_reservation_seat SELECT n, 0, n::bigint * 1000000 + 1, 'A1', NULL, 1
                  FROM generate_series(1, {ROWS}) n;
-             INSERT INTO sold_seat SELECT n * 1000000 + 1, n FROM generate_series(1, {ROWS}) n;
+             INSERT INTO sold_seat SELECT n::bigint * 1000000 + 1, n FROM generate_series(1, {ROWS}) n;
              INSERT INTO event_buyer SELECT n, 1, 1 FROM generate_series(1, {ROWS}) n;
              INSERT INTO seat_hold SELECT gen_random_uuid(), 1, now(), now(), 1, 1, 'KRW', 'HELD', NULL, NULL
                  FROM generate_series(1, {ROWS}) n;

@@ -6,6 +6,7 @@ use crate::ticket::audit::TicketAudit;
 /// An event of three seats: seat 1 sold to user 1 as reservation 1, seat 2 held by user 2.
 struct Records {
     event: TicketEvent,
+    plan: SeatPlan,
     sales: EventSales,
     sold: Vec<(SeatId, SoldSeat)>,
     buyer: Buyer,
@@ -24,6 +25,7 @@ impl Records {
         holds.sort_by_key(|hold| hold.owner);
         Self {
             event: tables.events.rows().next().unwrap().1.clone(),
+            plan: tables.plans.rows().next().unwrap().1.clone(),
             sales: *tables.sales.rows().next().unwrap().1,
             sold: tables.seats.rows().map(|(id, row)| (*id, *row)).collect(),
             buyer: *tables.buyers.rows().next().unwrap().1,
@@ -36,6 +38,7 @@ impl Records {
     fn audit(&self) -> TicketAudit {
         let mut audit = TicketAudit::new(self.now);
         audit.event(&self.event);
+        audit.plan(self.event.id, &self.plan);
         audit.sales(self.event.id, self.sales);
         self.sold.iter().for_each(|(id, row)| audit.seat(*id, *row));
         audit.buyer(BuyerId { event: self.event.id, user: id(1) }, self.buyer);
@@ -55,7 +58,7 @@ fn check(harm: impl FnOnce(&mut Records), expected: &[&str]) {
 #[test]
 fn nothing_is_wrong_with_what_the_rules_wrote() {
     check(|_| {}, &[]);
-    assert_eq!(Records::new().audit().records(), 7);
+    assert_eq!(Records::new().audit().records(), 8);
 }
 
 #[test]
@@ -99,7 +102,11 @@ fn a_seat_held_twice_or_held_and_sold_is_found() {
 fn more_than_there_is_is_found() {
     check(
         |records| records.event.seat_count = 1,
-        &["event 1: oversold: 1 reserved + 1 held of 1", "seat 1000002: there is no such seat"],
+        &[
+            "event 1: has 1 seats, 3 in its plan",
+            "event 1: oversold: 1 reserved + 1 held of 1",
+            "seat 1000002: there is no such seat",
+        ],
     );
     let records = Records::new();
     let mut audit = TicketAudit::new(records.now);
@@ -130,6 +137,11 @@ fn a_confirmed_hold_without_its_reservation_is_found() {
         ..records.reservations[0].clone()
     });
     assert_eq!(audit.finish(), ["seat reservation 1: there are two of that number"]);
+}
+
+#[test]
+fn a_plan_that_is_not_whole_is_found() {
+    check(|records| records.plan = SeatPlan::new([]), &["event 1: has 3 seats, 0 in its plan"]);
 }
 
 #[test]
