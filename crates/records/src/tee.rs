@@ -286,7 +286,7 @@ impl Record for Booking {
     }
 }
 
-fn cell_or_null<'a, T: ToCell>(value: Option<&'a T>) -> Value<'a> {
+fn cell_or_null<T: ToCell>(value: Option<&T>) -> Value<'_> {
     value.map_or(Value::Null, ToCell::to_cell)
 }
 

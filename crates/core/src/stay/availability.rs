@@ -47,11 +47,16 @@ pub fn availability(
         let night = room_type::night(rows, NightId { room_type, date })?;
         let unit = night_unit(room_type, date);
         let free = hold::available(rows, unit, total_quantity, night.reserved, at.now)?;
+        let mut held = hold::held(rows, unit, at.now)?;
+        if hold::is_in_doubt(rows, unit)? {
+            // What is reserved by now and not yet let go as held is shown once.
+            held = held.min(total_quantity.saturating_sub(night.reserved));
+        }
         nights.push(NightAvailability {
             date,
             total_quantity,
             reserved: night.reserved,
-            held: hold::held(rows, unit, at.now)?,
+            held,
             available: if night.closed { 0 } else { free },
             closed: night.closed,
         });

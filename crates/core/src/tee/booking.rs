@@ -186,6 +186,9 @@ pub struct HistoryEntry {
 
 impl Row for HistoryEntry {}
 
+/// More than any booking has; any database's integer holds it.
+const HISTORY_NUMBER_MAX: u32 = i32::MAX as u32;
+
 /// The whole history of a booking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryOf(pub BookingId);
@@ -194,7 +197,7 @@ impl Scan<HistoryId> for HistoryOf {
     const ORDERED: bool = true;
 
     fn range(&self) -> RangeInclusive<HistoryId> {
-        HistoryId { booking: self.0, number: 0 }..=HistoryId { booking: self.0, number: u32::MAX }
+        HistoryId { booking: self.0, number: 0 }..=HistoryId { booking: self.0, number: HISTORY_NUMBER_MAX }
     }
 }
 

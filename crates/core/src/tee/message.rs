@@ -167,14 +167,13 @@ impl Message {
     /// The slot it is about.
     pub fn slot(&self) -> TeeSlotId {
         match self {
-            Self::SlotChanged(SlotNews { slot, .. }) | Self::SlotClosed { slot, .. } => *slot,
+            Self::SlotChanged(SlotNews { slot, .. }) | Self::SlotClosed { slot, .. } | Self::Told { slot, .. } => *slot,
             Self::SlotReserve(places)
             | Self::SlotReserved { places, .. }
             | Self::SlotReserveFailed { places, .. }
             | Self::SlotRelease(places)
             | Self::SlotReleased(places) => places.slot,
             Self::Booking { booking, .. } => booking.slot,
-            Self::Told { slot, .. } => *slot,
         }
     }
 

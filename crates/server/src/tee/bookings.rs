@@ -203,10 +203,8 @@ pub async fn notifications(State(app): State<App>, caller: Caller, params: Param
 fn by(caller: Caller, named: Option<UserId>) -> Result<By, Problem> {
     match (caller, named) {
         (Caller::User(_), _) => caller.acting_for(named).map(By::User),
-        (Caller::Unnamed, Some(user)) => Ok(By::User(user)),
-        (Caller::Unnamed, None) => Ok(By::Admin),
-        (Caller::Service(_), Some(user)) => Ok(By::User(user)),
-        (Caller::Admin(_), _) | (Caller::Service(_), None) => Ok(By::Admin),
+        (Caller::Unnamed | Caller::Service(_), Some(user)) => Ok(By::User(user)),
+        (Caller::Admin(_), _) | (Caller::Unnamed | Caller::Service(_), None) => Ok(By::Admin),
     }
 }
 

@@ -74,12 +74,16 @@ pub async fn create_slots(
 /// Whether the booking service has heard of these slots.
 async fn are_known(app: &App, times: &[SlotTimeId]) -> Result<bool, Problem> {
     app.query(|rows, _| {
-        times.iter().for_each(|time| rows.tee.slot_times.want(time));
+        for time in times {
+            rows.tee.slot_times.want(time);
+        }
         let mut slots = Vec::with_capacity(times.len());
         for time in times {
             slots.extend(rows.tee.slot_times.get(time)?.map(|found| found.slot));
         }
-        slots.iter().for_each(|slot| rows.tee.known_slots.want(slot));
+        for slot in &slots {
+            rows.tee.known_slots.want(slot);
+        }
         let mut known = true;
         for slot in &slots {
             known &= rows.tee.known_slots.get(slot)?.is_some();

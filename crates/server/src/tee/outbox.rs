@@ -136,7 +136,9 @@ async fn troubles(app: &App, records: &[OutboxRecord]) -> Result<HashMap<u64, Tr
     let events: HashSet<u64> =
         records.iter().filter(|record| address(record).is_some()).map(|record| record.id).collect();
     app.query(|rows, _| {
-        events.iter().for_each(|event| rows.relay.troubles.want(&TroubleId { event: *event }));
+        for event in &events {
+            rows.relay.troubles.want(&TroubleId { event: *event });
+        }
         let mut found = HashMap::new();
         for event in &events {
             found.extend(rows.relay.troubles.get(&TroubleId { event: *event })?.map(|trouble| (*event, *trouble)));
@@ -155,9 +157,8 @@ fn view(record: OutboxRecord, marks: &HashMap<Partition, u64>, troubles: &HashMa
     };
     let status = match trouble {
         Some(trouble) if trouble.failed => OutboxStatus::Failed,
-        Some(_) => OutboxStatus::Pending,
         None if is_handed_on => OutboxStatus::Sent,
-        None => OutboxStatus::Pending,
+        Some(_) | None => OutboxStatus::Pending,
     };
     OutboxView {
         id: record.id,

@@ -23,8 +23,10 @@ use crate::wire::queue::PlaceView;
 
 /// However fast the line moves, each listener looks no more often.
 const LOOK_EVERY_MIN: Duration = Duration::from_millis(500);
-/// Looks at least so often, so that the place is kept.
+/// Looks at least so often, so that the place is kept. Sooner in the beginning: what moves before the first word of it can
+/// arrive would be missed.
 const LOOK_EVERY_MAX: Duration = Duration::from_secs(10);
+const FIRST_LOOK_AFTER: Duration = Duration::from_secs(1);
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
 
 /// Where one stands, as it changes. Ends when one is no longer in line.
@@ -45,7 +47,8 @@ pub async fn listen(
     let changes = app.room().subscribe();
     // Whoever is not in line is told so at once, as a problem.
     let first = place(&app, id, user).await?;
-    let follower = Follower { app, id, user, changes, told: None, next: Some(first), looked_at: Instant::now() };
+    let follower =
+        Follower { app, id, user, changes, told: None, next: Some(first), looks: 0, looked_at: Instant::now() };
     let events = stream::unfold(Some(follower), |follower| async {
         let mut follower = follower?;
         match follower.next().await {
@@ -66,6 +69,8 @@ struct Follower {
     changes: broadcast::Receiver<Change>,
     told: Option<PlaceView>,
     next: Option<PlaceView>,
+    /// How often it has looked.
+    looks: u32,
     looked_at: Instant,
 }
 
@@ -83,12 +88,13 @@ impl Follower {
                 self.told = Some(place);
                 return Some(Told::Place(event));
             }
+            let at_the_latest = LOOK_EVERY_MAX.min(FIRST_LOOK_AFTER * 2_u32.saturating_pow(self.looks.min(8)));
             tokio::select! {
                 () = self.app.stopped() => return None,
                 () = moved(&mut self.changes, self.id, self.looked_at) => {}
-                () = tokio::time::sleep_until(self.looked_at + LOOK_EVERY_MAX) => {}
+                () = tokio::time::sleep_until(self.looked_at + at_the_latest) => {}
             }
-            self.looked_at = Instant::now();
+            (self.looks, self.looked_at) = (self.looks.saturating_add(1), Instant::now());
             match place(&self.app, self.id, self.user).await {
                 Ok(place) => self.next = Some(place),
                 Err(problem) => {

@@ -55,6 +55,7 @@ struct BookingData {
 /// What the notify service has to know of a booking.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "as they are called in JSON")]
 struct NoticeData {
     booking_id: u64,
     game_time_slot_id: u64,
