@@ -316,6 +316,14 @@ impl Config {
             return Err(ConfigError("queue.entry_max: must not be shorter than queue.entry_ttl".into()));
         }
         queue.keys(&[0; SECRET_LEN_MIN])?;
+        let (second, hour) = (Duration::from_secs(1), Duration::from_hours(1));
+        between("tee.saga_timeout", self.tee.saga_timeout, second, hour)?;
+        between("tee.sweep_every", self.tee.sweep_every, second, hour)?;
+        between("tee.outbox_poll", self.tee.outbox_poll, Duration::from_millis(10), Duration::from_mins(1))?;
+        count("tee.outbox_batch", self.tee.outbox_batch, 500)?;
+        if self.tee.outbox_retries_max > 100 {
+            return Err(ConfigError("tee.outbox_retries_max: must be from 0 to 100".into()));
+        }
         if self.tee.refund_last_day_percent > 100 {
             return Err(ConfigError("tee.refund_last_day_percent: must be from 0 to 100".into()));
         }
