@@ -1,7 +1,8 @@
-//! Something to look at: a small hotel, a coffee shop, some meeting rooms and a concert in an empty store, and requests that
-//! work as printed.
+//! Something to look at: a small hotel, a coffee shop, some meeting rooms, a concert and a golf club in an empty store, and
+//! requests that work as printed.
 
 mod concert;
+mod golf;
 
 use std::sync::Arc;
 
@@ -13,21 +14,25 @@ use holdfast_core::shop::{CouponCode, Discount, Product, UserAccount};
 use holdfast_core::stay::RoomType;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft};
 use holdfast_engine::store::{self, Store};
-use holdfast_engine::{Answer, Engine, EngineSettings, NoSink, Refused};
+use holdfast_engine::{Answer, Engine, EngineSettings, Refused};
 use holdfast_records::List;
 
 use crate::calendar;
+use crate::stream::Stream;
 
 /// Fills an empty store; leaves any other as it is. Says whether it did.
 pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<bool, Refused> {
     if !is_empty(&*store).await? {
         return Ok(false);
     }
-    let (engine, thread) = Engine::start(store, Arc::new(NoSink), settings).map_err(|_| Refused::Internal)?;
+    // Nobody listens yet, but what is for the outbox must be readable there.
+    let sink = Arc::new(Stream::new(store.outbox_last().await?, store.is_split()));
+    let (engine, thread) = Engine::start(store, sink, settings).map_err(|_| Refused::Internal)?;
     fill_hotel(&engine).await?;
     fill_shop(&engine).await?;
     calendar::demo::fill(&engine).await?;
     concert::fill(&engine).await?;
+    golf::fill(&engine).await?;
     drop(engine);
     tokio::task::spawn_blocking(move || thread.join()).await.ok();
     Ok(true)
@@ -96,6 +101,7 @@ pub fn requests(url: &str, today: jiff::civil::Date) -> String {
     let (check_in, check_out) = (day(7), day(9));
     let rooms = calendar::demo::requests(url, day(1));
     let concert = concert::requests(url);
+    let golf = golf::requests(url, day(10));
     format!(
         r#"  # what there is, and what of it is free
   curl '{url}/v1/room-types'
@@ -125,6 +131,7 @@ pub fn requests(url: &str, today: jiff::civil::Date) -> String {
 
 {rooms}
 {concert}
+{golf}
   # watch what happens, from another shell
   curl -N '{url}/v1/stream'
 "#

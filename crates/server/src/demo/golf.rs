@@ -1,0 +1,42 @@
+//! A golf club with a few mornings to book.
+
+use holdfast_core::tee::StartTime;
+use holdfast_core::tee::course::CreateCourse;
+use holdfast_core::tee::slot::{CreateSlots, SlotDraft};
+use holdfast_engine::{Answer, Engine, Refused};
+use jiff::civil::Date;
+
+/// Slots are made for so many days.
+const DAYS: i32 = 14;
+
+pub(super) async fn fill(engine: &Engine) -> Result<(), Refused> {
+    let create = CreateCourse { name: "한강 파크골프장".into(), time_zone: None };
+    let Answer::Fresh(course) = engine.run(create, None).await? else { return Err(Refused::Internal) };
+    let now = engine.query(|_, at| Ok(at.now)).await?;
+    let today = course.zone.today(now);
+    let mut slots = Vec::new();
+    for days in 1..=DAYS {
+        for start in ["08:00", "08:10", "08:20", "08:30"] {
+            slots.push(SlotDraft {
+                date: today.saturating_add(jiff::Span::new().days(days)),
+                start: StartTime::parse(start).ok_or(Refused::Internal)?,
+                max_players: 4,
+                price: 12_000,
+                currency: None,
+            });
+        }
+    }
+    engine.run(CreateSlots { course: course.id, slots }, None).await?;
+    Ok(())
+}
+
+pub(super) fn requests(url: &str, date: Date) -> String {
+    format!(
+        r#"  # tee times: what there is on a day; a booking for user 44, and what would come back
+  curl '{url}/v1/courses/1/slots?date={date}'
+  curl -X POST '{url}/bookings' -H 'Prefer: wait=2' -H 'Content-Type: application/json' \
+    -d '{{"idempotencyKey":"first-booking","userId":44,"gameTimeSlotId":37,"playerCount":3}}'
+  curl '{url}/bookings/1/refund-quote?userId=44'
+"#
+    )
+}
