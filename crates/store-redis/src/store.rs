@@ -18,8 +18,8 @@ use holdfast_store_postgres::{Decision, Drawn, DurableSession, DurableTier};
 use crate::fault::{Faults, Point};
 use crate::live::{LiveTier, Seen};
 
-/// Ranges of units that are looked up together.
-const AUDIT_PAGE: usize = 100;
+/// Units that are looked up together by the auditor. A range without an end counts as that many.
+const AUDIT_UNITS_MAX: u64 = 40_000;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -158,10 +158,17 @@ impl Store for ClusterStore {
     /// twice.
     async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
         self.durable.audit(audit).await?;
-        for units in audit.units().chunks(AUDIT_PAGE) {
-            self.live.audit(units, audit).await?;
+        let (mut together, mut size) = (Vec::new(), 0);
+        for units in audit.units() {
+            let more = (u64::from(units.last_part - units.first.part) + 1).min(AUDIT_UNITS_MAX);
+            if size + more > AUDIT_UNITS_MAX {
+                self.live.audit(&std::mem::take(&mut together), audit).await?;
+                size = 0;
+            }
+            together.push(units);
+            size += more;
         }
-        Ok(())
+        self.live.audit(&together, audit).await
     }
 }
 

@@ -17,7 +17,7 @@ async fn wait_for(client: &Client, event: u64, act: impl AsyncFn(), is_it: impl 
     let (mut bytes, mut text) = (Box::pin(response.bytes_stream()), String::new());
     let mut acted = false;
     loop {
-        let read = tokio::time::timeout(Duration::from_secs(5), bytes.next()).await;
+        let read = tokio::time::timeout(Duration::from_secs(30), bytes.next()).await;
         let chunk = read.expect("an event arrives").expect("the stream is open").unwrap();
         text.push_str(std::str::from_utf8(&chunk).unwrap());
         while let Some((told, rest)) = text.split_once("\n\n") {

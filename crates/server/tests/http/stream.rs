@@ -38,7 +38,7 @@ impl Listening {
                     None => continue,
                 }
             }
-            let read = tokio::time::timeout(Duration::from_secs(5), self.bytes.next());
+            let read = tokio::time::timeout(Duration::from_secs(30), self.bytes.next());
             let bytes = read.await.expect("an event arrives").expect("the stream is open").unwrap();
             self.buffer.push_str(std::str::from_utf8(&bytes).unwrap());
         }

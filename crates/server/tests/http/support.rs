@@ -94,7 +94,7 @@ async fn run(
     stop.send(()).unwrap();
     serving.await.unwrap();
     let ended = tokio::task::spawn_blocking(move || engine.join().unwrap());
-    tokio::time::timeout(Duration::from_secs(5), ended).await.expect("the engine ends with its last handle").unwrap();
+    tokio::time::timeout(Duration::from_secs(20), ended).await.expect("the engine ends with its last handle").unwrap();
     let mut audit = Audit::new(test_app.clock.now());
     test_app.store.as_ref().unwrap().audit(&mut audit).await.unwrap();
     assert_eq!(audit.finish(), [""; 0], "the store is sound after the test, on {profile:?}");
