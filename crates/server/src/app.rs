@@ -118,7 +118,11 @@ impl App {
         tokio::spawn(calendar::job::run(app.clone()));
         tokio::spawn(app.clone().tidy_rooms());
         let relay = RelaySettings { poll: config.tee.outbox_poll, batch: config.tee.outbox_batch };
-        tokio::spawn(relay::run(app.clone(), Arc::new(Services::new(app.clone())), relay));
+        tokio::spawn(relay::run(
+            app.clone(),
+            Arc::new(Services::new(app.clone(), config.tee.lock_retries_max as u32)),
+            relay,
+        ));
         tokio::spawn(services::sweep(app.clone(), config.tee.sweep_every));
         if app.store().is_split() {
             tokio::spawn(app.clone().resolve_now_and_then());

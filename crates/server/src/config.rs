@@ -321,6 +321,9 @@ impl Config {
         between("tee.sweep_every", self.tee.sweep_every, second, hour)?;
         between("tee.outbox_poll", self.tee.outbox_poll, Duration::from_millis(10), Duration::from_mins(1))?;
         count("tee.outbox_batch", self.tee.outbox_batch, 500)?;
+        if self.tee.lock_retries_max > 100 {
+            return Err(ConfigError("tee.lock_retries_max: must be from 0 to 100".into()));
+        }
         if self.tee.outbox_retries_max > 100 {
             return Err(ConfigError("tee.outbox_retries_max: must be from 0 to 100".into()));
         }

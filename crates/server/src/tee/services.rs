@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use holdfast_core::tee::inbox::{Handled, Receive};
 use holdfast_core::tee::saga::TimeOutBooking;
 use holdfast_core::tee::{Booking, BookingStatus, Message, Subject};
-use holdfast_engine::Answer;
 use holdfast_engine::store::OutboxRecord;
+use holdfast_engine::{Answer, Refused};
 use holdfast_records::tee;
 
 use crate::app::App;
@@ -17,24 +17,33 @@ use crate::wire::message;
 
 /// A message that is done bit by bit is received so often at most.
 const ROUNDS_MAX: usize = 10_000;
+/// How long to wait before a message whose turn did not come is tried again, longer each time.
+const LOCK_RETRY_AFTER: Duration = Duration::from_millis(50);
 /// Bookings that are looked at together by the sweep.
 const SWEEP_PAGE: usize = 500;
 
 /// The services of this process.
 pub struct Services {
     app: App,
+    lock_retries_max: u32,
 }
 
 impl Services {
-    pub fn new(app: App) -> Self {
-        Self { app }
+    pub fn new(app: App, lock_retries_max: u32) -> Self {
+        Self { app, lock_retries_max }
     }
 
     async fn receive(&self, received: Message) -> Result<(), String> {
         let (id, service) = (received.id(), received.subject().consumer());
+        let mut retries = 0;
         for _ in 0..ROUNDS_MAX {
             match self.app.engine().run(Receive(received.clone()), None).await {
                 Ok(Answer::Fresh(Handled::More)) => {}
+                // Its turn did not come: once more, in a moment.
+                Err(Refused::LockTimeout | Refused::Overloaded) if retries < self.lock_retries_max => {
+                    retries += 1;
+                    tokio::time::sleep(LOCK_RETRY_AFTER * retries).await;
+                }
                 Ok(handled) => {
                     tracing::debug!(message = %id, ?service, ?handled, "[SagaHandler] received");
                     return Ok(());
