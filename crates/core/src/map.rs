@@ -22,6 +22,9 @@ static SHARD_OF_SLOT: LazyLock<[u8; SLOTS]> =
 
 #[derive(Clone, Debug)]
 pub(crate) struct Map<K, V> {
+    /// All entries of a small map. A working set has many tables and uses few: an empty one costs nothing to make.
+    small: HashMap<K, V, RandomState>,
+    /// All entries of a large one.
     shards: Vec<HashMap<K, V, RandomState>>,
     hasher: RandomState,
 }
@@ -29,63 +32,68 @@ pub(crate) struct Map<K, V> {
 impl<K: Hash + Eq, V> Map<K, V> {
     /// For few entries.
     pub(crate) fn small() -> Self {
-        Self { shards: vec![HashMap::default()], hasher: RandomState::default() }
+        Self { small: HashMap::default(), shards: Vec::new(), hasher: RandomState::default() }
     }
 
     /// For any number of entries.
     pub(crate) fn large() -> Self {
-        Self { shards: (0..SHARDS).map(|_| HashMap::default()).collect(), hasher: RandomState::default() }
+        Self { shards: (0..SHARDS).map(|_| HashMap::default()).collect(), ..Self::small() }
     }
 
     pub(crate) fn get(&self, key: &K) -> Option<&V> {
-        self.shards[self.shard(key)].get(key)
+        self.shard(key).get(key)
     }
 
     pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
-        let shard = self.shard(key);
-        self.shards[shard].get_mut(key)
+        self.shard_mut(key).get_mut(key)
     }
 
     pub(crate) fn contains_key(&self, key: &K) -> bool {
-        self.shards[self.shard(key)].contains_key(key)
+        self.shard(key).contains_key(key)
     }
 
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
-        let shard = self.shard(&key);
-        self.shards[shard].insert(key, value)
+        self.shard_mut(&key).insert(key, value)
     }
 
     pub(crate) fn get_or_insert(&mut self, key: K, value: V) -> &mut V {
-        let shard = self.shard(&key);
-        self.shards[shard].entry(key).or_insert(value)
+        self.shard_mut(&key).entry(key).or_insert(value)
     }
 
     pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
-        let shard = self.shard(key);
-        self.shards[shard].remove(key)
+        self.shard_mut(key).remove(key)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        self.shards.iter().flatten()
+        self.small.iter().chain(self.shards.iter().flatten())
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.shards.iter().map(HashMap::len).sum()
+        self.small.len() + self.shards.iter().map(HashMap::len).sum::<usize>()
     }
 
     /// Forgets everything, and keeps room for about `kept` entries.
     pub(crate) fn clear(&mut self, kept: usize) {
-        let kept = kept / self.shards.len();
-        for shard in &mut self.shards {
-            shard.clear();
-            shard.shrink_to(kept);
+        let kept = kept / self.shards.len().max(1);
+        for map in self.shards.iter_mut().chain([&mut self.small]) {
+            map.clear();
+            map.shrink_to(kept);
         }
     }
 
-    fn shard(&self, key: &K) -> usize {
-        if self.shards.len() == 1 {
-            return 0;
+    fn shard(&self, key: &K) -> &HashMap<K, V, RandomState> {
+        if self.shards.is_empty() { &self.small } else { &self.shards[self.shard_number(key)] }
+    }
+
+    fn shard_mut(&mut self, key: &K) -> &mut HashMap<K, V, RandomState> {
+        if self.shards.is_empty() {
+            return &mut self.small;
         }
+        let shard = self.shard_number(key);
+        &mut self.shards[shard]
+    }
+
+    fn shard_number(&self, key: &K) -> usize {
         let slot = self.hasher.hash_one(key) >> (u64::BITS - SLOTS.ilog2());
         usize::from(SHARD_OF_SLOT[slot as usize])
     }
@@ -96,17 +104,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_map_is_a_map() {
-        let mut map = Map::large();
-        for number in 0..10_000 {
-            assert_eq!(map.insert(number, number), None);
+    fn a_map_is_a_map_small_or_large() {
+        for mut map in [Map::small(), Map::large()] {
+            for number in 0..10_000 {
+                assert_eq!(map.insert(number, number), None);
+            }
+            assert_eq!((map.len(), map.get(&77)), (10_000, Some(&77)));
+            assert_eq!((map.remove(&77), map.contains_key(&77)), (Some(77), false));
+            assert_eq!(*map.get_or_insert(77, 5), 5);
+            assert_eq!(map.get_mut(&77), Some(&mut 5));
+            assert_eq!(map.iter().count(), 10_000);
+            map.clear(0);
+            assert_eq!(map.len(), 0);
         }
-        assert_eq!((map.len(), map.get(&77)), (10_000, Some(&77)));
-        assert_eq!((map.remove(&77), map.contains_key(&77)), (Some(77), false));
-        assert_eq!(*map.get_or_insert(77, 5), 5);
-        assert_eq!(map.iter().count(), 10_000);
-        map.clear(0);
-        assert_eq!(map.len(), 0);
     }
 
     #[test]

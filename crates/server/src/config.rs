@@ -166,7 +166,7 @@ pub struct CalendarConfig {
     pub keep_days: u32,
 }
 
-/// Of a part that is to come.
+/// Some of it belongs to services in separate processes, which are to come; `holdfast.toml` says which.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TeeConfig {
