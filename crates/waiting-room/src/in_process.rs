@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use async_trait::async_trait;
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
+use holdfast_core::time::Span;
 use holdfast_engine::Clock;
 use tokio::sync::broadcast;
 
@@ -18,6 +19,10 @@ use crate::token::Keys;
 use crate::view::{Entry, Sight, Standing, View};
 use crate::waiting_room::{Change, Entered, Error, Joined, Refusal, Stats, WaitingRoom};
 use crate::writer::Writer;
+
+/// An empty room nobody has asked about for so long is forgotten, and with it how new the settings were that it was shown. No
+/// caller still has stale ones by then.
+const FORGOTTEN_AFTER: Span = Span::from_secs(600);
 
 /// Gives sixteen random bytes: the id of an entry.
 pub type IdSource = Arc<dyn Fn() -> [u8; 16] + Send + Sync>;
@@ -55,6 +60,7 @@ struct Kept {
     generation: u64,
     room: Room,
     position: u64,
+    called_at: Timestamp,
 }
 
 impl InProcess {
@@ -79,8 +85,8 @@ impl InProcess {
         }
         drop(rooms);
         let mut rooms = self.rooms.write().unwrap_or_else(PoisonError::into_inner);
-        let generation = rooms.generation;
-        let new = || Kept { generation, room: Room::new(self.options.timings), position: 0 };
+        let (generation, called_at) = (rooms.generation, self.options.clock.now());
+        let new = || Kept { generation, room: Room::new(self.options.timings), position: 0, called_at };
         rooms.by_event.entry(event).or_insert_with(|| Arc::new(Mutex::new(new()))).clone()
     }
 
@@ -96,6 +102,7 @@ impl InProcess {
         let (answer, generation, position) = {
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
             let now = self.options.clock.now();
+            kept.called_at = now;
             kept.room.configure(settings, now);
             let (answer, change) = act(&mut kept.room, now);
             self.submit(event, &mut kept, change)?;
@@ -197,13 +204,15 @@ impl WaitingRoom for InProcess {
             kept.room.advance(self.options.clock.now());
             self.submit(event, &mut kept, None)?;
         }
+        let forgotten_before = self.options.clock.now() - FORGOTTEN_AFTER;
         let mut rooms = self.rooms.write().unwrap_or_else(PoisonError::into_inner);
         // Nobody else has it in hand, nor can take it: that needs the lock we hold. Once all is written, a new room may
         // begin with the same numbers.
         rooms.by_event.retain(|_, kept| {
             Arc::strong_count(kept) > 1 || {
                 let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                !(kept.room.is_forgettable() && self.writer.is_safe(kept.position))
+                let is_forgotten = kept.called_at < forgotten_before && kept.room.is_forgettable();
+                !(is_forgotten && self.writer.is_safe(kept.position))
             }
         });
         Ok(())
@@ -220,7 +229,7 @@ fn rebuild(generation: u64, timings: Timings, rows: Vec<Row>, now: Timestamp) ->
     while let Some(event) = rows.peek().map(|row| row.event) {
         let of_event = std::iter::from_fn(|| rows.next_if(|row| row.event == event));
         let room = Room::restore(timings, of_event, now);
-        rooms.by_event.insert(event, Arc::new(Mutex::new(Kept { generation, room, position: 0 })));
+        rooms.by_event.insert(event, Arc::new(Mutex::new(Kept { generation, room, position: 0, called_at: now })));
     }
     rooms
 }

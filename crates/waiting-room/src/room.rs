@@ -205,7 +205,7 @@ impl Room {
         (std::mem::take(&mut self.records), std::mem::take(&mut self.moved))
     }
 
-    /// Whether a new room would be just as good.
+    /// Whether a new room would be just as good, once it is told what the event allows.
     pub fn is_forgettable(&self) -> bool {
         self.line.is_empty() && self.entries.is_empty() && self.rate.per_minute(self.now) == 0
     }
