@@ -10,10 +10,12 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::RangeInclusive;
 
+mod ranges;
 mod set;
 #[cfg(test)]
 mod tests;
 
+use ranges::Ranges;
 pub use set::TableSet;
 
 use crate::command::Missing;
@@ -78,8 +80,10 @@ pub struct Table<K, V, S = NoScan> {
     wanted: Vec<K>,
     scans_wanted: Vec<S>,
     scans_known: Vec<S>,
-    /// All keys in order, known or wanted, from the moment a working set is asked for a range of them: in a batch, that may
-    /// be thousands of ranges.
+    /// As a memory: where it knows all rows there are.
+    ranges_known: Ranges<K>,
+    /// All keys in order, known or wanted, from the moment a working set is asked for a range of them, or a memory learns
+    /// one: in a batch, that may be thousands of ranges.
     ordered: Option<BTreeSet<K>>,
     /// What a store supplied that its memory did not know.
     supplied: Vec<K>,
@@ -139,6 +143,7 @@ impl<K: Key, V: Row, S: Scan<K>> Default for Table<K, V, S> {
             wanted: Vec::new(),
             scans_wanted: Vec::new(),
             scans_known: Vec::new(),
+            ranges_known: Ranges::default(),
             ordered: None,
             supplied: Vec::new(),
             journal: Vec::new(),
@@ -188,8 +193,8 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// The keys of all rows in the range, in order.
     pub fn scan(&mut self, scan: &S) -> Result<Vec<K>, Missing> {
-        if self.upkeep.is_none() && self.ordered.is_none() {
-            self.ordered = Some(self.cells.iter().map(|(key, _)| key.clone()).collect());
+        if self.upkeep.is_none() {
+            self.order_all();
         }
         if let Some(keys) = self.known_in(scan) {
             return Ok(keys);
@@ -206,7 +211,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         if let Some(upkeep) = &self.upkeep {
             return Some(upkeep.ordered.range(range).cloned().collect());
         }
-        if !self.scans_known.contains(scan) {
+        if !self.knows(scan) {
             return None;
         }
         let is_there = |key: &&K| matches!(self.cells.get(key), Some(Cell::Known(Some(_))));
@@ -217,6 +222,16 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         let mut keys: Vec<K> = in_range.filter(is_there).cloned().collect();
         keys.sort_unstable();
         Some(keys)
+    }
+
+    /// Whether all rows in the range are known.
+    fn knows(&self, scan: &S) -> bool {
+        self.upkeep.is_some() || self.scans_known.contains(scan) || self.ranges_known.cover(&scan.range())
+    }
+
+    fn order_all(&mut self) {
+        let keys = self.cells.iter().map(|(key, _)| key.clone());
+        self.ordered.get_or_insert_with(|| keys.collect());
     }
 
     fn order(&mut self, key: &K) {
@@ -338,6 +353,11 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         }
     }
 
+    /// How much a memory keeps although the store has it too.
+    fn cached(&self) -> usize {
+        self.cells.len() + self.ranges_known.len()
+    }
+
     /// Writes into a complete table, where nothing is ever undone.
     fn keep(&mut self, key: K, row: Option<V>) {
         let upkeep = self.upkeep.as_mut().expect("only a complete table keeps rows");
@@ -405,7 +425,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
 
     fn is_answered_by(&self, memory: &Self) -> bool {
         self.wanted.iter().all(|key| memory.peek(key).is_some())
-            && (self.scans_wanted.is_empty() || memory.upkeep.is_some())
+            && self.scans_wanted.iter().all(|scan| memory.knows(scan))
     }
 
     fn answer_from(&mut self, memory: &Self) {
@@ -452,10 +472,29 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
                 match (&self.upkeep, cell) {
                     (Some(_), Cell::Known(row)) => self.keep(key, row),
                     (_, cell) => {
+                        self.order(&key);
                         self.cells.insert(key, cell);
                     }
                 }
             }
+        }
+    }
+
+    fn learn(&mut self, read: &Self, cached_max: usize) {
+        if self.upkeep.is_some() || self.cached() > cached_max {
+            return;
+        }
+        for key in &read.supplied {
+            if let Some(cell @ Cell::Known(_)) = read.cells.get(key)
+                && !self.cells.contains_key(key)
+            {
+                self.order(key);
+                self.cells.insert(key.clone(), cell.clone());
+            }
+        }
+        for scan in &read.scans_known {
+            self.order_all();
+            self.ranges_known.add(scan.range());
         }
     }
 
@@ -473,8 +512,10 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
 
     fn tidy(&mut self, now: Timestamp, cached_max: usize) {
         let Some(upkeep) = &mut self.upkeep else {
-            if self.cells.len() > cached_max {
+            if self.cached() > cached_max {
                 self.cells.clear(0);
+                self.ordered = None;
+                self.ranges_known.clear();
             }
             return;
         };

@@ -47,6 +47,12 @@ impl Memory {
         self.rows.absorb(&mut rows);
     }
 
+    /// Remembers what a query had to read from the database: the next one finds it here. Whatever was written since must be
+    /// in memory.
+    pub fn learn(&mut self, read: &Rows) {
+        self.rows.learn(read, CACHED_ROWS_MAX);
+    }
+
     /// Takes over a committed batch.
     pub fn absorb(&mut self, committed: &mut Rows, now: Timestamp) {
         self.rows.absorb(committed);

@@ -173,7 +173,10 @@ impl Shared {
                 }
                 rows.answer_from(&memory.rows);
                 drop(memory);
-                load(&snapshot, rows)?;
+                let mut read = rows.copy_wants();
+                load(&snapshot, &mut read)?;
+                rows.answer_from(&read);
+                self.learn(&read, commits);
                 Ok(true)
             })?;
             if done {
@@ -182,6 +185,15 @@ impl Shared {
             std::thread::yield_now();
         }
         Err(StoreError::Unavailable("the last commit is still in doubt".into()))
+    }
+
+    /// Keeps in memory what was read from the file, if nothing was committed since. Nobody waits for that.
+    fn learn(&self, read: &Rows, commits: u64) {
+        if let Ok(mut memory) = self.memory.try_write()
+            && memory.commits == commits
+        {
+            memory.learn(read);
+        }
     }
 
     /// After a commit of unknown outcome: the file knows.

@@ -22,6 +22,9 @@ pub trait TableSet {
     fn copy_wants(&self) -> Self;
     /// As a store's memory: take over what a committed working set learned and changed.
     fn absorb(&mut self, committed: &mut Self);
+    /// As a store's memory: remember rows and ranges that a query had to read from the store, unless there is too much
+    /// already. Whatever was written since they were read must be known here.
+    fn learn(&mut self, read: &Self, cached_max: usize);
     /// Forget everything, and keep the room for the next batch.
     fn clear(&mut self);
     /// As a store's memory: forget rows that have ended, and cached rows beyond `cached_max` per table.
@@ -64,6 +67,10 @@ macro_rules! table_set {
             fn absorb(&mut self, committed: &mut Self) {
                 let Self { $($field),+ } = self;
                 $($crate::table::TableSet::absorb($field, &mut committed.$field);)+
+            }
+            fn learn(&mut self, read: &Self, cached_max: usize) {
+                let Self { $($field),+ } = self;
+                $($crate::table::TableSet::learn($field, &read.$field, cached_max);)+
             }
             fn clear(&mut self) {
                 let Self { $($field),+ } = self;

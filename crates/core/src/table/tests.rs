@@ -198,3 +198,75 @@ fn memory_takes_over_the_final_value_of_a_row_written_twice() {
     memory.absorb(&mut table);
     assert_eq!(memory.get(&1).unwrap(), Some(&lasting("second")));
 }
+
+/// A working set that has read these rows and the range up to `upto` from a store.
+fn read(rows: &[(u32, &'static str)], upto: u32) -> Texts {
+    let mut read = Texts::default();
+    assert!(read.scan(&Upto(upto)).is_err());
+    for (key, text) in rows {
+        read.supply(*key, Some(lasting(text)));
+    }
+    read.take_scans_wanted();
+    read.supply_scan(Upto(upto));
+    read
+}
+
+fn scanned(memory: &Texts, upto: u32) -> Option<Vec<u32>> {
+    let mut asks = Texts::default();
+    assert!(asks.scan(&Upto(upto)).is_err());
+    let is_answered = asks.is_answered_by(memory);
+    asks.answer_from(memory);
+    assert_eq!(asks.is_settled(), is_answered);
+    is_answered.then(|| asks.scan(&Upto(upto)).unwrap())
+}
+
+#[test]
+fn a_memory_knows_what_it_learned_from_a_query_and_what_was_committed_since() {
+    let mut memory = Texts::cache();
+    memory.learn(&read(&[(2, "two"), (5, "five")], 9), 100);
+    assert_eq!(scanned(&memory, 9), Some(vec![2, 5]));
+    assert_eq!(scanned(&memory, 4), Some(vec![2]), "a part of what is known is known");
+    assert_eq!(scanned(&memory, 10), None);
+
+    let mut committed = Texts::default();
+    committed.supply(5, Some(lasting("five")));
+    committed.delete(5);
+    committed.insert(7, lasting("seven"));
+    memory.absorb(&mut committed);
+    assert_eq!(scanned(&memory, 9), Some(vec![2, 7]));
+}
+
+#[test]
+fn a_memory_does_not_learn_what_it_knows_better() {
+    let mut memory = Texts::cache();
+    let mut committed = Texts::default();
+    committed.insert(2, lasting("new"));
+    memory.absorb(&mut committed);
+    memory.learn(&read(&[(2, "old")], 9), 100);
+    assert_eq!(memory.get(&2).unwrap(), Some(&lasting("new")));
+}
+
+#[test]
+fn a_memory_that_is_full_learns_nothing_and_forgets_all_at_once() {
+    let mut memory = Texts::cache();
+    memory.learn(&read(&[(1, "one"), (2, "two")], 9), 2);
+    memory.learn(&read(&[(12, "twelve")], 19), 2);
+    assert_eq!(scanned(&memory, 9), Some(vec![1, 2]));
+    assert_eq!(scanned(&memory, 19), None);
+    memory.tidy(Timestamp::default(), 2);
+    assert_eq!(scanned(&memory, 9), None);
+}
+
+#[test]
+fn ranges_that_meet_are_one() {
+    let mut ranges = Ranges::default();
+    for (first, last) in [(10, 19), (30, 39), (50, 59)] {
+        ranges.add(first..=last);
+    }
+    assert!(ranges.cover(&(12..=19)) && !ranges.cover(&(19..=30)) && !ranges.cover(&(9..=12)));
+    ranges.add(15..=35);
+    assert!(ranges.cover(&(10..=39)) && ranges.cover(&(50..=59)) && !ranges.cover(&(39..=50)));
+    assert_eq!(ranges.len(), 2);
+    ranges.add(0..=99);
+    assert_eq!(ranges.len(), 1);
+}

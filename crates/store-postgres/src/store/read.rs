@@ -77,7 +77,18 @@ impl Shared {
         }
         rows.answer_from(&cache.memory.rows);
         rows.answer_from(&wants);
+        drop(cache);
+        self.learn(&wants, epoch, commits);
         Ok(true)
+    }
+
+    /// Keeps in memory what was read, if nothing was committed or forgotten since. Nobody waits for that.
+    fn learn(&self, read: &Rows, epoch: u64, commits: u64) {
+        if let Ok(mut cache) = self.memory.try_write()
+            && (cache.epoch, cache.memory.commits) == (epoch, commits)
+        {
+            cache.memory.learn(read);
+        }
     }
 
     /// Waits until memory has taken over a commit. False if it will not, or not in time.

@@ -1,0 +1,42 @@
+//! Ranges of keys of which a memory knows every row. Ranges that meet are one.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+/// First and last key of each range. No two overlap.
+#[derive(Debug)]
+pub(super) struct Ranges<K>(BTreeMap<K, K>);
+
+impl<K> Default for Ranges<K> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<K: Clone + Ord> Ranges<K> {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Whether every key of `range` is in here.
+    pub(super) fn cover(&self, range: &RangeInclusive<K>) -> bool {
+        self.0.range(..=range.start()).next_back().is_some_and(|(_, last)| last >= range.end())
+    }
+
+    pub(super) fn add(&mut self, range: RangeInclusive<K>) {
+        let (mut first, mut last) = range.into_inner();
+        let met = |ranges: &BTreeMap<K, K>, first: &K, last: &K| {
+            let (start, end) = ranges.range(..=last).next_back()?;
+            (end >= first).then(|| (start.clone(), end.clone()))
+        };
+        while let Some((start, end)) = met(&self.0, &first, &last) {
+            self.0.remove(&start);
+            (first, last) = (first.min(start), last.max(end));
+        }
+        self.0.insert(first, last);
+    }
+}
