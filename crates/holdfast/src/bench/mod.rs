@@ -73,7 +73,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Resolves on SIGTERM or SIGINT.
-fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+pub(crate) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
@@ -91,6 +91,6 @@ fn busy(what: &'static str) -> ProgressBar {
     bar
 }
 
-fn duration(text: &str) -> anyhow::Result<Duration> {
+pub(crate) fn duration(text: &str) -> anyhow::Result<Duration> {
     parse_duration(text).context("write a duration like 500ms, 10s or 1m")
 }
