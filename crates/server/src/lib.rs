@@ -14,6 +14,7 @@
 //! | [`wire`] | how things are written in JSON |
 //! | [`stays`], [`calendar`] | handlers of stays, and of rooms by the hour |
 //! | [`docs`] | `/openapi.json` and `/docs` |
+//! | [`console`] | pages for people |
 //! | [`demo`] | something to look at |
 //!
 //! A handler has one shape: who calls, what is asked, one command or query, a typed answer. No rule is decided here.
@@ -22,6 +23,7 @@ pub mod app;
 pub mod calendar;
 pub mod caller;
 pub mod config;
+pub mod console;
 pub mod demo;
 pub mod docs;
 pub mod edge;
