@@ -79,7 +79,16 @@ async fn on_a_server_of_its_own(args: &SaleArgs) -> anyhow::Result<ExitCode> {
     let (ready, is_ready) = oneshot::channel();
     let server = tokio::spawn(async move {
         let stopped = async { drop(stopped.await) };
-        serve::run_server(&config, true, stopped, |address| drop(ready.send(address))).await
+        serve::run_server(
+            &config,
+            true,
+            || Ok(stopped),
+            |address| {
+                // Nobody waits for it any more if the sale was given up.
+                ready.send(address).ok();
+            },
+        )
+        .await
     });
     let Ok(address) = is_ready.await else { return server.await?.map(|()| ExitCode::FAILURE) };
     println!("A server for this sale: http://{address}/demo (until the sale is over; --url names one that stays)\n");

@@ -79,19 +79,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let config = args.config()?;
     start_log(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let stop = stop_signal()?;
-        run_server(&config, args.demo, stop, |address| greet(address, args.demo)).await
-    })?;
+    runtime.block_on(run_server(&config, args.demo, stop_signal, |address| greet(address, args.demo)))?;
     runtime.shutdown_timeout(Duration::from_millis(500));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves until `stop` resolves; `ready` is told where.
-pub(crate) async fn run_server(
+/// Serves until what `stop` gives resolves, which it is asked for once the store is open; `ready` is told where.
+pub(crate) async fn run_server<S: Future<Output = ()>>(
     config: &Config,
     fill_demo: bool,
-    stop: impl Future<Output = ()>,
+    stop: impl FnOnce() -> anyhow::Result<S>,
     ready: impl FnOnce(SocketAddr),
 ) -> anyhow::Result<()> {
     let ids = IdMaker::new();
@@ -104,8 +101,12 @@ pub(crate) async fn run_server(
     if fill_demo {
         demo::fill(store.clone(), config.engine_settings()).await?;
     }
+    let stop = stop()?;
     let parts = Parts { store, room, ids };
     let (app, engine) = App::start(config, parts).await?;
+    if fill_demo {
+        app.show_demo(address);
+    }
     tracing::info!(%address, store = %store::describe(config), auth = !config.auth_is_off(), "holdfast is ready");
     ready(address);
     serve::serve(app, listener, config.server.connections_max, stop).await;
@@ -120,6 +121,7 @@ pub(crate) async fn run_server(
 fn greet(address: SocketAddr, filled_demo: bool) {
     println!("Holdfast is ready: http://{address}   (reference: http://{address}/docs)");
     if filled_demo {
+        println!("\nIn a browser: http://{address}/demo");
         let today = Zone::parse("Asia/Seoul").expect("zones are compiled in").today(SystemClock.now());
         println!("\nTry these:\n\n{}", demo::requests(&format!("http://{address}"), today));
     }

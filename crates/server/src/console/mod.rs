@@ -6,6 +6,7 @@
 //! | [`texts`] | what pages say, in both languages |
 //! | [`page`] | what all pages have in common |
 //! | [`demo`] | pages for customers |
+//! | [`sale`] | a crowd for the demo, and its report |
 //!
 //! Templates, styles, scripts and texts are in `console/` at the top of the repository. No rule is decided here: a page
 //! asks and acts through the API, as any other caller.
@@ -14,6 +15,7 @@ pub mod assets;
 pub mod demo;
 pub mod now;
 pub mod page;
+pub mod sale;
 pub mod texts;
 
 use axum::Router;
