@@ -8,12 +8,15 @@ const HOLD = "concert.hold";
 let event, others = [];
 let stop = () => {};
 
+// Whether this customer stands in line or is inside: asked for only then.
+const inLine = () => `concert.line.${event.id}`;
 const path = (rest) => `/v1/events/${event.id}${rest}`;
 const seatName = (seat) => [seat.section, seat.label].filter(Boolean).join(" ");
 
 /** Before the doors: what there is, and the way into the line. */
 async function lobby() {
   stop();
+  remember(inLine(), null);
   event = await call("GET", path(""));
   if (await isSoldOut()) return soldOut();
   const left = el("p", { class: "price", id: "left" });
@@ -32,7 +35,8 @@ const isSoldOut = async () => (await call("GET", path("/seats"))).every((seat) =
 function soldOut() {
   stop();
   unsay();
-  show(el("section", { class: "card kind", tabindex: "-1", id: "sold-out" }, el("h2", {}, t.hall_sold_out), el("p", {}, t.hall_sold_out_way), el("div", { class: "row" }, otherEvents())));
+  show(el("section", { class: "card kind", tabindex: "-1", id: "sold-out" }, el("h2", {}, t.hall_sold_out), el("p", {}, t.hall_sold_out_way),
+    el("div", { class: "row" }, otherEvents(), el("a", { class: "button", href: "/demo" }, t.demo_look_around))));
   focus(document.getElementById("sold-out"));
   // Somebody may give a ticket back.
   stop = every(3_000, async () => {
@@ -42,7 +46,9 @@ function soldOut() {
 }
 
 async function join() {
-  await line(await call("POST", path("/queue"), {}));
+  const place = await call("POST", path("/queue"), {});
+  remember(inLine(), "yes");
+  await line(place);
 }
 
 /** In line: one's place, how many are ahead, how long it may take. Asks again as often as the server says, which keeps the place. */
@@ -157,7 +163,7 @@ async function inside() {
       el("section", { class: "card sticky" }, chosen, holdButton),
       el("section", { class: "card" }, el("div", { class: "row end" }, field(t.hall_how_many, best),
         button(t.hall_best, async () => showHold(await call("POST", path("/seats/best"), { count })), { id: "best", refused }))),
-      el("div", { class: "row" }, button(t.hall_leave, leave)))));
+      el("div", { class: "row" }, button(t.hall_leave_hall, leave)))));
   map.announce();
   focus(map.element.querySelector("[tabindex='0']"));
   // Being here counts as long as one asks; and the plan changes while others choose.
@@ -206,8 +212,7 @@ function showHold(held) {
   unsay();
   remember(HOLD, held.holdId);
   const lines = held.seats.map((seat) => [seatName(seat), money(seat.price, held.currency)]);
-  const over = () => { remember(HOLD, null); show(timeIsUp(again)); focus(document.getElementById("time-is-up")); };
-  const again = async () => line(await call("POST", path("/queue"), {}));
+  const over = () => { remember(HOLD, null); show(timeIsUp(join)); focus(document.getElementById("time-is-up")); };
   show(holdPanel({
     lines, total: money(held.totalPrice, held.currency), until: held.expiresAt, over,
     pay: async () => {
@@ -223,6 +228,7 @@ function showHold(held) {
 
 function showDone(reservation, lines) {
   stop();
+  remember(inLine(), null);
   show(doneCard(t.hall_tickets, [t.demo_number, reservation.reservationId], lines, [
     button(t.demo_cancel, async () => { await call("POST", `/v1/seat-reservations/${reservation.reservationId}/cancel`); await lobby(); say(t.demo_cancelled, { kind: "free" }); }),
     button(t.demo_start_over, lobby),
@@ -235,7 +241,7 @@ async function resume() {
   const quietly = (answer) => answer.catch((error) => { if (error instanceof Refusal) return null; throw error; });
   const held = remembered(HOLD) && await quietly(call("GET", `/v1/seat-holds/${remembered(HOLD)}`));
   if (held?.status === "HELD" && held.eventId === event.id) return showHold(held);
-  const place = await quietly(call("GET", path("/queue")));
+  const place = remembered(inLine()) && await quietly(call("GET", path("/queue")));
   return place ? line(place) : lobby();
 }
 

@@ -1,11 +1,13 @@
 // A tee time: ask for it, watch it become confirmed, and see what comes back before cancelling.
 import { call, customer, dayFrom, Refusal } from "./api.js";
-import { ask, button, clock, days, el, every, field, focus, say, select, show, unsay } from "./ui.js";
+import { ask, button, clock, days, el, every, field, focus, longDay, say, select, show, unsay } from "./ui.js";
 import { fill, money, t } from "../texts.js";
 
 const DAYS = 14, FINAL = ["CONFIRMED", "FAILED", "CANCELLED", "COMPLETED", "NO_SHOW"];
 let course, date, players = 2;
 let stopLooking = () => {};
+
+const playersOf = (count) => (count === 1 ? t.tee_time_player_count : fill(t.tee_time_players_count, { count }));
 
 async function look() {
   const list = el("div", { class: "grid", id: "slots" });
@@ -17,7 +19,7 @@ async function look() {
     list.replaceChildren(...(slots.length ? slots.map(card) : [el("p", { class: "empty" }, t.tee_time_none)]));
   };
   const week = Array.from({ length: DAYS }, (_, index) => dayFrom(index + 1, course.timeZone));
-  const count = select([1, 2, 3, 4].map((count) => [count, fill(t.tee_time_players_count, { count })]), players, (value) => { players = Number(value); refresh(); });
+  const count = select([1, 2, 3, 4].map((count) => [count, playersOf(count)]), players, (value) => { players = Number(value); refresh(); });
   await refresh();
   show(el("div", { class: "card" }, el("h2", {}, course.name), days(week, date, (chosen) => { date = chosen; stopLooking(); look(); }),
     el("div", { class: "fields narrow" }, field(t.tee_time_players, count))), list);
@@ -75,7 +77,7 @@ function bookingCard(booking, slot) {
     el("header", { class: "row between" }, el("h2", {}, fill(t.tee_time_booking, { number: booking.bookingNumber })),
       el("span", { class: `mark ${status === "CONFIRMED" ? "free" : status === "PENDING" ? "held" : status === "FAILED" ? "danger" : ""}`, id: "status" }, status)),
     el("p", { role: "status" }, el("strong", {}, word)),
-    el("p", { class: "quiet" }, `${course.name} · ${date} ${slot.startTime} · ${fill(t.tee_time_players_count, { count: booking.playerCount })} · ${money(booking.totalPrice, booking.currency)}`),
+    el("p", { class: "quiet" }, `${course.name} · ${longDay(slot.date)} ${slot.startTime} · ${playersOf(booking.playerCount)} · ${money(booking.totalPrice, booking.currency)}`),
     el("ol", { class: "steps" }, (booking.history ?? []).map((step) => el("li", {}, el("strong", {}, t[`tee_time_step_${step.action.toLowerCase()}`] ?? step.action), el("time", { datetime: step.at }, clock(step.at)))),
       status === "PENDING" && el("li", { class: "next" }, el("span", { class: "spinner", "aria-hidden": "true" }))),
     status === "FAILED" && el("p", {}, t.tee_time_failed_way),

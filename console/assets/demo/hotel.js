@@ -67,7 +67,7 @@ function showHold(held) {
   const room = rooms.find((room) => room.id === held.roomTypeId);
   const nights = Math.round((Date.parse(held.checkOut) - Date.parse(held.checkIn)) / 86_400_000);
   const lines = [[`${room.name} · ${datesOf(held)} (${nightsOf(nights)})`, money(held.price, held.currency)]];
-  const over = () => { remember(HOLD, null); show(timeIsUp(async () => { await look(); await hold(room, held.checkIn, nights); })); focus(document.getElementById("time-is-up")); };
+  const over = () => { remember(HOLD, null); show(timeIsUp(async () => { await look(); await hold(room, held.checkIn, nights); }, (error) => lost(error, room))); focus(document.getElementById("time-is-up")); };
   show(holdPanel({
     lines, total: money(held.price, held.currency), until: held.expiredAt,
     pay: async () => {

@@ -3,7 +3,10 @@ import { call } from "./api.js";
 import { button, el, every, field } from "./ui.js";
 import { fill, number, t } from "../texts.js";
 
+// Drawn anew only when something else can be done, so that nobody loses the button under their finger.
+const meters = el("div", {}), actions = el("div", {});
 const box = document.getElementById("sale");
+const phase = el("p", { class: "phase", role: "status", id: "phase" });
 const people = el("input", { type: "number", min: "1", max: "5000", value: "400", inputmode: "numeric" });
 let stop = () => {};
 
@@ -27,20 +30,26 @@ function follow() {
 const bar = (label, value, max) =>
   el("div", { class: "meter" }, el("span", {}, label), el("progress", { max: Math.max(1, max), value, "aria-label": label }), el("strong", {}, `${number(value)} / ${number(max)}`));
 
+const form = () => el("div", { class: "row end" }, field(t.demo_sale_people, people), button(t.demo_sale_start, start, { kind: "primary", id: "start-sale" }));
+
 function draw(sale) {
-  const form = el("div", { class: "row end" }, field(t.demo_sale_people, people), button(t.demo_sale_start, start, { kind: "primary", id: "start-sale" }));
-  if (!sale.phase) return box.replaceChildren(form);
   const inLine = sale.people - Math.floor(sale.people / 5);
-  const counters = fill(t.demo_sale_counters, { waiting: number(sale.waiting), inside: number(sale.inside), lost: number(sale.lostRaces), let_go: number(sale.letGo), requests: number(sale.requests), p99: number(Math.round(sale.p99Ms * 10) / 10) });
-  box.replaceChildren(
-    el("p", { class: "phase", role: "status", id: "phase", "data-phase": sale.phase }, sale.error ? `${t.demo_sale_failed} ${sale.error}` : t[`demo_sale_${sale.phase}`] ?? ""),
-    bar(t.demo_sale_joined, sale.joined, inLine), bar(t.demo_sale_seats, sale.seatsSold, sale.seats), bar(t.demo_sale_nights, sale.nightsSold, sale.nights),
-    el("p", { class: "quiet small" }, counters),
-    isOn(sale)
-      ? el("div", { class: "row" }, el("a", { class: "button", href: `/demo/concert?event=${sale.eventId ?? ""}` }, t.demo_sale_watch), button(t.demo_sale_stop, () => call("DELETE", "/demo/sale")))
-      : el("div", { class: "stack" }, sale.report && el("p", {}, el("a", { class: "button primary", href: sale.report, id: "report" }, t.demo_sale_report)), form));
+  if (sale.phase) {
+    const counters = fill(t.demo_sale_counters, { waiting: number(sale.waiting), inside: number(sale.inside), lost: number(sale.lostRaces), let_go: number(sale.letGo), requests: number(sale.requests), p99: number(Math.round(sale.p99Ms * 10) / 10) });
+    meters.replaceChildren(
+      bar(t.demo_sale_joined, sale.joined, inLine), bar(t.demo_sale_seats, sale.seatsSold, sale.seats), bar(t.demo_sale_nights, sale.nightsSold, sale.nights),
+      el("p", { class: "quiet small" }, counters));
+  }
+  if (actions.dataset.phase === (sale.phase ?? "none")) return;
+  actions.dataset.phase = sale.phase ?? "none";
+  phase.dataset.phase = sale.phase ?? "none";
+  phase.textContent = sale.error ? `${t.demo_sale_failed} ${sale.error}` : t[`demo_sale_${sale.phase}`] ?? "";
+  actions.replaceChildren(isOn(sale)
+    ? el("div", { class: "row" }, el("a", { class: "button", href: `/demo/concert?event=${sale.eventId ?? ""}` }, t.demo_sale_watch), button(t.demo_sale_stop, () => call("DELETE", "/demo/sale")))
+    : el("div", { class: "stack" }, sale.report && el("p", {}, el("a", { class: "button primary", href: sale.report, id: "report" }, t.demo_sale_report)), form()));
 }
 
+box.append(phase, meters, actions);
 const sale = await call("GET", "/demo/sale");
 draw(sale);
 if (isOn(sale)) follow();

@@ -87,7 +87,7 @@ function showHold(lock) {
   const lines = lock.slots.map((slot) => [`${room.name} · ${longDay(slot.date)} ${slot.time}`, money(slot.price, room.currency)]);
   const times = lock.slots.map((slot) => slot.time);
   date = lock.slots[0].date;
-  const over = () => { remember(LOCK, null); show(timeIsUp(async () => { await look(); await hold(times); })); focus(document.getElementById("time-is-up")); };
+  const over = () => { remember(LOCK, null); show(timeIsUp(async () => { await look(); await hold(times); }, lost)); focus(document.getElementById("time-is-up")); };
   show(holdPanel({
     lines, total: money(lock.totalPrice, room.currency), until: lock.expiresAt, over,
     pay: async () => {

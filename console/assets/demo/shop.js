@@ -3,7 +3,7 @@ import { call, customer, Refusal, remember, remembered } from "./api.js";
 import { button, doneCard, el, every, focus, holdPanel, say, show, timeIsUp, unsay } from "./ui.js";
 import { fill, money, t } from "../texts.js";
 
-const COUPON = "WELCOME10", HAVE_COUPON = "shop.coupon";
+const COUPON = "WELCOME10", HAVE_COUPON = "shop.coupon", RESERVED = "shop.reserved";
 const FIRST_BALANCE = 100_000, TOP_UP = 100_000;
 let products = [], cart = { items: [] }, account = null;
 let stopLooking = () => {};
@@ -81,6 +81,7 @@ function cartCard() {
 
 async function reserve() {
   await call("POST", "/api/order/reserve", {});
+  remember(RESERVED, "yes");
   unsay();
   await showReserved();
 }
@@ -103,7 +104,7 @@ async function showReserved() {
   const hasCoupon = remembered(HAVE_COUPON);
   const discount = hasCoupon ? Math.floor(reserved.totalAmount / 10) : 0;
   const lines = discount ? [...priced, [t.goods_discount, `−${money(discount, reserved.currency)}`]] : priced;
-  const over = () => { show(timeIsUp(async () => { await look(); await reserve(); })); focus(document.getElementById("time-is-up")); };
+  const over = () => { remember(RESERVED, null); show(timeIsUp(async () => { await look(); await reserve(); }, tooFew)); focus(document.getElementById("time-is-up")); };
   show(wallet(), holdPanel({
     lines, total: money(reserved.totalAmount - discount, reserved.currency), until: reserved.expiresAt, extra: coupon(hasCoupon), over,
     pay: async () => showPaid(await call("POST", "/api/order", {
@@ -111,7 +112,7 @@ async function showReserved() {
       // If it should cost anything else by now, nothing is taken.
       expectedAmount: reserved.totalAmount - discount,
     })),
-    letGo: async () => { await call("DELETE", "/api/order/reserve"); await look(); say(t.demo_let_go_done); },
+    letGo: async () => { await call("DELETE", "/api/order/reserve"); remember(RESERVED, null); await look(); say(t.demo_let_go_done); },
     refused: (error) => {
       if (error.code === "RESERVATION_EXPIRED") over();
       else if (error.code === "INSUFFICIENT_BALANCE") say(t.goods_no_money, { kind: "held", actions: [button(fill(t.goods_top_up, { amount: money(TOP_UP, account.currency) }), topUp, { kind: "primary", id: "add-money" })] });
@@ -137,6 +138,7 @@ function coupon(hasCoupon) {
 
 function showPaid(order) {
   remember(HAVE_COUPON, null);
+  remember(RESERVED, null);
   const lines = order.items.map((item) => [`${nameOf(item)} × ${item.quantity}`, money(item.amount, order.currency)]);
   if (order.discountAmount) lines.push([t.goods_discount, `−${money(order.discountAmount, order.currency)}`]);
   lines.push([t.demo_total, money(order.paidAmount, order.currency)], [t.goods_balance, money(order.balanceAfter, order.currency)]);
@@ -159,9 +161,9 @@ if (account.balance === 0 && !remembered("shop.welcomed")) {
   account = await call("POST", `/api/users/${account.id}/balance`, { amount: FIRST_BALANCE });
 }
 remember("shop.welcomed", "yes");
-const reserved = await call("GET", "/api/order/reserve").catch((error) => {
+const kept = remembered(RESERVED) && await call("GET", "/api/order/reserve").catch((error) => {
   if (error instanceof Refusal) return null;
   throw error;
 });
-if (reserved) await showReserved();
+if (kept) await showReserved();
 else await look();

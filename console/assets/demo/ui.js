@@ -63,9 +63,15 @@ export function select(options, chosen, onchange) {
 
 /** A row of days to choose from. */
 export function days(list, chosen, choose) {
-  return el("div", { class: "days", role: "group", "aria-label": t.demo_day }, list.map((date) =>
+  const row = el("div", { class: "days", role: "group", "aria-label": t.demo_day }, list.map((date) =>
     el("button", { type: "button", class: "day", "aria-pressed": String(date === chosen), "data-date": date, onclick: () => choose(date) },
       el("span", {}, weekday(date)), el("b", {}, shortDay(date)))));
+  // The chosen one must be in sight, also on a narrow screen.
+  requestAnimationFrame(() => {
+    const day = row.querySelector("[aria-pressed='true']");
+    if (day) row.scrollLeft = day.offsetLeft - row.offsetLeft - row.clientWidth / 2 + day.clientWidth / 2;
+  });
+  return row;
 }
 
 const locale = document.documentElement.lang;
@@ -109,7 +115,8 @@ export function countdown(until, over) {
       told = mark;
       heard.textContent = fill(t.demo_time_left_is, { time: minutes(left) });
     }
-    if (left <= 0) {
+    // What was held is free again within a second: then one may try anew and not be in one's own way.
+    if (left <= -1_000) {
       clearInterval(timer);
       over();
     }
@@ -133,10 +140,10 @@ export function holdPanel({ lines, total, until, pay, letGo, over, refused, extr
 }
 
 /** Time was up: said kindly, with a way on. */
-export function timeIsUp(again) {
+export function timeIsUp(again, refused) {
   unsay();
   return el("section", { class: "card kind", tabindex: "-1", id: "time-is-up" }, el("h2", {}, t.demo_time_is_up), el("p", {}, t.demo_time_is_up_way),
-    el("div", { class: "row" }, button(t.demo_try_again, again, { kind: "primary", id: "again" })));
+    el("div", { class: "row" }, button(t.demo_try_again, again, { kind: "primary", id: "again", refused })));
 }
 
 /** It is mine now. */

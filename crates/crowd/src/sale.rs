@@ -116,6 +116,9 @@ fn gather(
             let window = (person.think * ARRIVING).as_millis() as u64;
             let arrives_after = Duration::from_millis(person.dice.below(window));
             person.board.wait(arrives_after, &[Bell::Stop]).await;
+            if person.is_sent_home() {
+                return Ok(());
+            }
             concert::attend(person, event).await
         });
     }
@@ -136,7 +139,7 @@ async fn sell(
     loop {
         tokio::select! {
             gone = crowd.join_next() => match gone {
-                None => return Ok(sent_home_at.is_some()),
+                None => return Ok(board.bell() == Bell::Stop),
                 Some(gone) => if gone?.is_err() {
                     board.add(Count::Failures, 1);
                 },

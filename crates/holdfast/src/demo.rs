@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use holdfast_crowd::{Board, Language, Outcome, PEOPLE_MAX, Phase, Plan, Progress, report};
 use holdfast_engine::{Clock as _, SystemClock};
 use holdfast_server::Config;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
 use crate::serve;
@@ -60,9 +61,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let What::Sale(args) = &args.what;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(async {
+        // Before the first word is printed: whoever reads it may press Ctrl-C.
+        let interrupts = Interrupts::new()?;
         match &args.url {
-            Some(url) => hold_sale(args, url.clone()).await,
-            None => on_a_server_of_its_own(args).await,
+            Some(url) => hold_sale(args, url.clone(), interrupts).await,
+            None => on_a_server_of_its_own(args, interrupts).await,
         }
     });
     runtime.shutdown_timeout(Duration::from_millis(500));
@@ -70,7 +73,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// In a directory that is gone afterwards, on a port that nobody uses.
-async fn on_a_server_of_its_own(args: &SaleArgs) -> anyhow::Result<ExitCode> {
+async fn on_a_server_of_its_own(args: &SaleArgs, interrupts: Interrupts) -> anyhow::Result<ExitCode> {
     let directory = tempfile::tempdir()?;
     let data = directory.path().to_str().context("the temp directory's name is not text")?.to_owned();
     let config =
@@ -92,13 +95,13 @@ async fn on_a_server_of_its_own(args: &SaleArgs) -> anyhow::Result<ExitCode> {
     });
     let Ok(address) = is_ready.await else { return server.await?.map(|()| ExitCode::FAILURE) };
     println!("A server for this sale: http://{address}/demo (until the sale is over; --url names one that stays)\n");
-    let code = hold_sale(args, format!("http://{address}")).await;
+    let code = hold_sale(args, format!("http://{address}"), interrupts).await;
     drop(stop);
     server.await??;
     code
 }
 
-async fn hold_sale(args: &SaleArgs, url: String) -> anyhow::Result<ExitCode> {
+async fn hold_sale(args: &SaleArgs, url: String, mut interrupts: Interrupts) -> anyhow::Result<ExitCode> {
     let now = SystemClock.now();
     let plan = Plan {
         url,
@@ -112,7 +115,7 @@ async fn hold_sale(args: &SaleArgs, url: String) -> anyhow::Result<ExitCode> {
     let sale = tokio::spawn(holdfast_crowd::run(plan, board.clone()));
     tokio::select! {
         () = show(&board) => {}
-        stopped = end_early(&board) => stopped?,
+        stopped = end_early(&board, &mut interrupts) => stopped?,
     }
     let outcome = sale.await??;
     print(&outcome);
@@ -126,13 +129,32 @@ async fn hold_sale(args: &SaleArgs, url: String) -> anyhow::Result<ExitCode> {
 }
 
 /// The first Ctrl-C sends the crowd home and the report is still written; the second ends everything.
-async fn end_early(board: &Board) -> anyhow::Result<()> {
-    crate::bench::stop_signal()?.await;
+async fn end_early(board: &Board, interrupts: &mut Interrupts) -> anyhow::Result<()> {
+    interrupts.next().await;
     board.stop();
     eprintln!("\nSending everybody home; once more to end at once.");
     tokio::select! {
         () = show(board) => Ok(()),
-        () = crate::bench::stop_signal()? => anyhow::bail!("ended before everybody was home; what they hold ends by itself"),
+        () = interrupts.next() => bail!("ended before everybody was home; what they hold ends by itself"),
+    }
+}
+
+/// SIGINT and SIGTERM, from now on.
+struct Interrupts {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Interrupts {
+    fn new() -> anyhow::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
     }
 }
 
