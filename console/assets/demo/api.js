@@ -20,7 +20,7 @@ let making = null;
 /** My customer number. Each window has its own; the shop's account is where numbers come from. */
 export function customer() {
   if (number) return Promise.resolve(number);
-  making ??= send("POST", "/api/users", { name: t.demo_you_are.replace(" {number}", "").replace("{number}번", "") }, {})
+  making ??= send("POST", "/api/users", { name: t.demo_guest }, {})
     .then((account) => {
       number = account.id;
       sessionStorage.setItem(NUMBER, number);

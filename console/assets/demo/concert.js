@@ -1,6 +1,6 @@
 // The concert: stand in line, come in when it is your turn, choose seats, hold them, pay.
 import { call, now, Refusal, remember, remembered } from "./api.js";
-import { button, countdown, doneCard, el, every, field, focus, holdPanel, minutes, say, select, show, timeIsUp, unsay } from "./ui.js";
+import { button, countdown, el, every, field, focus, holdPanel, minutes, say, select, show, showDone, showTimeIsUp, unsay } from "./ui.js";
 import { seatMap } from "./seat-map.js";
 import { fill, money, number, t } from "../texts.js";
 
@@ -35,7 +35,9 @@ const isSoldOut = async () => (await call("GET", path("/seats"))).every((seat) =
 function soldOut() {
   stop();
   unsay();
-  show(el("section", { class: "card kind", tabindex: "-1", id: "sold-out" }, el("h2", {}, t.hall_sold_out), el("p", {}, t.hall_sold_out_way),
+  show(el("section", { class: "card kind", tabindex: "-1", id: "sold-out" },
+    el("h2", {}, t.hall_sold_out),
+    el("p", {}, t.hall_sold_out_way),
     el("div", { class: "row" }, otherEvents(), el("a", { class: "button", href: "/demo" }, t.demo_look_around))));
   focus(document.getElementById("sold-out"));
   // Somebody may give a ticket back.
@@ -88,12 +90,13 @@ async function line(place) {
 }
 
 function drawLine(place, longest) {
-  show(el("section", { class: "card line", id: "line", tabindex: "-1", "aria-labelledby": "line-title" }, el("h2", { id: "line-title" }, `${event.name} · ${t.hall_waiting}`),
+  show(el("section", { class: "card line", id: "line", tabindex: "-1", "aria-labelledby": "line-title" },
+    el("h2", { id: "line-title" }, `${event.name} · ${t.hall_waiting}`),
     el("dl", { class: "facts" },
       el("div", {}, el("dt", {}, t.hall_place), el("dd", { id: "place" })),
       el("div", {}, el("dt", {}, t.hall_ahead), el("dd", { id: "ahead" })),
       el("div", {}, el("dt", {}, t.hall_wait), el("dd", { id: "wait" }))),
-    el("progress", { id: "progress", max: longest, value: 0, "aria-label": t.hall_place }),
+    el("progress", { id: "progress", max: longest + 1, value: 0, "aria-label": t.hall_place }),
     el("p", { id: "closed", class: "mark held", hidden: true }),
     el("p", { class: "quiet" }, t.hall_stay_here), el("p", { class: "visually-hidden", role: "status", id: "heard" }),
     el("div", { class: "row" }, button(t.hall_leave, leave, { id: "leave" }))));
@@ -121,7 +124,11 @@ function updateLine(place, longest) {
   call("GET", path("")).then((seen) => { event = seen; }).catch(() => {});
 }
 
-const waitWord = (seconds) => (seconds < 5 ? t.hall_wait_soon : seconds < 90 ? fill(t.hall_wait_seconds, { count: seconds }) : fill(t.hall_wait_minutes, { count: Math.round(seconds / 60) }));
+function waitWord(seconds) {
+  if (seconds < 5) return t.hall_wait_soon;
+  if (seconds < 90) return fill(t.hall_wait_seconds, { count: seconds });
+  return fill(t.hall_wait_minutes, { count: number(Math.round(seconds / 60)) });
+}
 
 function showTurn(place) {
   const until = place.readyUntil;
@@ -153,7 +160,9 @@ async function inside() {
   const holdButton = button(t.hall_hold_chosen, () => hold(map.chosen()), { kind: "primary big", id: "hold", refused });
   const map = seatMap(seats, event.currency, (picked) => {
     const total = picked.reduce((sum, seat) => sum + seat.price, 0);
-    chosen.replaceChildren(el("span", {}, picked.length ? picked.map((seat) => seat.label).join(", ") : t.hall_nothing_chosen), el("strong", {}, picked.length ? money(total, event.currency) : ""));
+    chosen.replaceChildren(
+      el("span", {}, picked.map((seat) => seat.label).join(", ") || t.hall_nothing_chosen),
+      el("strong", {}, picked.length ? money(total, event.currency) : ""));
     holdButton.disabled = picked.length === 0;
   });
   let count = 2;
@@ -189,7 +198,8 @@ async function inside() {
       call("GET", path("/seats")).then(map.update, () => {});
     } else if (error.code === "NOT_ENOUGH_SEATS") {
       const { available } = error.problem;
-      say(available ? fill(t.hall_too_few, { count: available }) : t.hall_all_held, { way: available ? undefined : t.hall_back_soon, kind: "held" });
+      if (available) say(fill(t.hall_too_few, { count: available }), { kind: "held" });
+      else say(t.hall_all_held, { way: t.hall_back_soon, kind: "held" });
     } else if (error.code === "SEAT_LIMIT_REACHED") say(fill(t.hall_limit, { max: error.problem.max }), { kind: "held" });
     else if (error.code === "SOLD_OUT") soldOut();
     else if (error.code === "QUEUE_TOKEN_REQUIRED") entryOver();
@@ -212,28 +222,44 @@ function showHold(held) {
   unsay();
   remember(HOLD, held.holdId);
   const lines = held.seats.map((seat) => [seatName(seat), money(seat.price, held.currency)]);
-  const over = () => { remember(HOLD, null); show(timeIsUp(join)); focus(document.getElementById("time-is-up")); };
+  const over = () => {
+    remember(HOLD, null);
+    showTimeIsUp(join);
+  };
   show(holdPanel({
     lines, total: money(held.totalPrice, held.currency), until: held.expiresAt, over,
     pay: async () => {
       const reservation = await call("POST", `/v1/seat-holds/${held.holdId}/confirm`);
       remember(HOLD, null);
-      showDone(reservation, lines);
+      showPaid(reservation, lines);
     },
-    letGo: async () => { await call("DELETE", `/v1/seat-holds/${held.holdId}`); remember(HOLD, null); await inside(); say(t.demo_let_go_done); },
-    refused: (error) => { if (error.code === "SEAT_HOLD_EXPIRED") { over(); return true; } return false; },
+    letGo: async () => {
+      await call("DELETE", `/v1/seat-holds/${held.holdId}`);
+      remember(HOLD, null);
+      await inside();
+      say(t.demo_let_go_done);
+    },
+    refused: (error) => {
+      if (error.code !== "SEAT_HOLD_EXPIRED") return false;
+      over();
+      return true;
+    },
   }));
   focus(document.querySelector(".hold"));
 }
 
-function showDone(reservation, lines) {
+function showPaid({ reservationId }, lines) {
   stop();
   remember(inLine(), null);
-  show(doneCard(t.hall_tickets, [t.demo_number, reservation.reservationId], lines, [
-    button(t.demo_cancel, async () => { await call("POST", `/v1/seat-reservations/${reservation.reservationId}/cancel`); await lobby(); say(t.demo_cancelled, { kind: "free" }); }),
-    button(t.demo_start_over, lobby),
-  ]));
-  focus(document.getElementById("done"));
+  const cancel = async () => {
+    await call("POST", `/v1/seat-reservations/${reservationId}/cancel`);
+    await lobby();
+    say(t.demo_cancelled, { kind: "free" });
+  };
+  showDone({
+    title: t.hall_tickets, name: t.demo_number, number: reservationId, lines,
+    actions: [button(t.demo_cancel, cancel), button(t.demo_start_over, lobby)],
+  });
 }
 
 /** Where this customer was before a reload. */

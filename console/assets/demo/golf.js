@@ -33,7 +33,8 @@ function card(slot) {
     : slot.availablePlayers === 1 ? t.tee_time_place_left : fill(t.tee_time_places_left, { count: slot.availablePlayers });
   return el("article", { class: "card tee", "data-slot": slot.id }, el("header", { class: "row between" }, el("h2", {}, slot.startTime),
     el("span", { class: `mark ${fits ? "free" : ""}` }, left)),
-    el("p", { class: "price" }, el("strong", {}, money(slot.price * players, slot.currency)), ` ${fill(t.tee_time_per_player, { price: money(slot.price, slot.currency) })}`),
+    el("p", { class: "price" }, el("strong", {}, money(slot.price * players, slot.currency)),
+      ` ${fill(t.tee_time_per_player, { price: money(slot.price, slot.currency) })}`),
     button(t.tee_time_book, () => book(slot), { kind: "primary", disabled: !fits }));
 }
 
@@ -68,20 +69,36 @@ async function follow(id, slot) {
   if (!FINAL.includes(place.dataset.status)) stopAsking = every(1_000, refresh);
 }
 
+const COLOURS = { PENDING: "held", CONFIRMED: "free", FAILED: "danger" };
+const FAILURES = { SLOT_FULL: t.tee_time_failed_full, SLOT_CLOSED: t.tee_time_failed_closed };
+
+/** What became of it, in a sentence. */
+function wordOf({ status, failureReason, refund, currency }) {
+  if (status === "PENDING") return t.tee_time_pending;
+  if (status === "CONFIRMED") return t.tee_time_confirmed;
+  if (status === "FAILED") return FAILURES[failureReason] ?? t.tee_time_failed;
+  if (refund) return fill(t.tee_time_refunded, { amount: money(refund.amount, currency), percent: refund.percent });
+  return t.demo_cancelled;
+}
+
 function bookingCard(booking, slot) {
   const { status } = booking;
-  const word = status === "PENDING" ? t.tee_time_pending : status === "CONFIRMED" ? t.tee_time_confirmed : status === "FAILED"
-    ? (booking.failureReason === "SLOT_FULL" ? t.tee_time_failed_full : booking.failureReason === "SLOT_CLOSED" ? t.tee_time_failed_closed : t.tee_time_failed)
-    : status === "CANCELLED" && booking.refund ? fill(t.tee_time_refunded, { amount: money(booking.refund.amount, booking.currency), percent: booking.refund.percent }) : t.demo_cancelled;
+  const facts = [course.name, `${longDay(slot.date)} ${slot.startTime}`, playersOf(booking.playerCount), money(booking.totalPrice, booking.currency)];
+  const step = ({ action, at }) => el("li", {},
+    el("strong", {}, t[`tee_time_step_${action.toLowerCase()}`] ?? action),
+    el("time", { datetime: at }, clock(at)));
   return el("section", { class: `card booking ${status === "CONFIRMED" ? "done" : ""}`, tabindex: "-1", "data-booking": status },
-    el("header", { class: "row between" }, el("h2", {}, fill(t.tee_time_booking, { number: booking.bookingNumber })),
-      el("span", { class: `mark ${status === "CONFIRMED" ? "free" : status === "PENDING" ? "held" : status === "FAILED" ? "danger" : ""}`, id: "status" }, status)),
-    el("p", { role: "status" }, el("strong", {}, word)),
-    el("p", { class: "quiet" }, `${course.name} · ${longDay(slot.date)} ${slot.startTime} · ${playersOf(booking.playerCount)} · ${money(booking.totalPrice, booking.currency)}`),
-    el("ol", { class: "steps" }, (booking.history ?? []).map((step) => el("li", {}, el("strong", {}, t[`tee_time_step_${step.action.toLowerCase()}`] ?? step.action), el("time", { datetime: step.at }, clock(step.at)))),
+    el("header", { class: "row between" },
+      el("h2", {}, fill(t.tee_time_booking, { number: booking.bookingNumber })),
+      el("span", { class: `mark ${COLOURS[status] ?? ""}`, id: "status" }, status)),
+    el("p", { role: "status" }, el("strong", {}, wordOf(booking))),
+    el("p", { class: "quiet" }, facts.join(" · ")),
+    el("ol", { class: "steps" }, (booking.history ?? []).map(step),
       status === "PENDING" && el("li", { class: "next" }, el("span", { class: "spinner", "aria-hidden": "true" }))),
     status === "FAILED" && el("p", {}, t.tee_time_failed_way),
-    el("div", { class: "row" }, status === "CONFIRMED" && button(t.demo_cancel, () => cancel(booking, slot), { id: "cancel" }), button(t.demo_start_over, look)));
+    el("div", { class: "row" },
+      status === "CONFIRMED" && button(t.demo_cancel, () => cancel(booking, slot), { id: "cancel" }),
+      button(t.demo_start_over, look)));
 }
 
 /** Says what comes back before anything is done. */

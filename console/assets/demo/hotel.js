@@ -1,6 +1,6 @@
 // A hotel room: look, hold, then pay or let it go.
 import { addDays, call, dayFrom, Refusal, remember, remembered } from "./api.js";
-import { button, doneCard, el, every, field, focus, holdPanel, longDay, say, select, show, timeIsUp, unsay } from "./ui.js";
+import { button, el, every, field, focus, holdPanel, longDay, say, select, show, showDone, showTimeIsUp, unsay } from "./ui.js";
 import { fill, money, t } from "../texts.js";
 
 const HOLD = "hotel.hold";
@@ -43,9 +43,12 @@ function card(room, seen) {
   const isFull = seen.available === 0;
   const left = isFull ? t.inn_full : seen.available === 1 ? t.inn_room_left : fill(t.inn_rooms_left, { count: seen.available });
   return el("article", { class: "card room", "data-room": room.id, "data-seen": `${seen.checkIn} ${seen.checkOut} ${seen.available}` },
-    el("header", { class: "row between" }, el("h2", {}, room.name), el("span", { class: `mark ${isFull ? "" : seen.available < 3 ? "held" : "free"}` }, left)),
+    el("header", { class: "row between" },
+      el("h2", {}, room.name),
+      el("span", { class: `mark ${isFull ? "" : seen.available < 3 ? "held" : "free"}` }, left)),
     el("p", { class: "quiet" }, room.description ?? ""),
-    el("p", { class: "price" }, el("strong", {}, total), ` ${nightsOf(stay.nights)} · ${fill(t.inn_per_night, { price: money(room.basePrice, room.currency) })}`),
+    el("p", { class: "price" }, el("strong", {}, total),
+      ` ${nightsOf(stay.nights)} · ${fill(t.inn_per_night, { price: money(room.basePrice, room.currency) })}`),
     isFull
       ? button(t.inn_use_dates, () => findOtherDates(room), { class: "other" })
       : button(t.inn_hold, () => hold(room, stay.checkIn, stay.nights), { kind: "primary", refused: (error) => lost(error, room) }));
@@ -67,13 +70,20 @@ function showHold(held) {
   const room = rooms.find((room) => room.id === held.roomTypeId);
   const nights = Math.round((Date.parse(held.checkOut) - Date.parse(held.checkIn)) / 86_400_000);
   const lines = [[`${room.name} · ${datesOf(held)} (${nightsOf(nights)})`, money(held.price, held.currency)]];
-  const over = () => { remember(HOLD, null); show(timeIsUp(async () => { await look(); await hold(room, held.checkIn, nights); }, (error) => lost(error, room))); focus(document.getElementById("time-is-up")); };
+  const again = async () => {
+    await look();
+    await hold(room, held.checkIn, nights);
+  };
+  const over = () => {
+    remember(HOLD, null);
+    showTimeIsUp(again, (error) => lost(error, room));
+  };
   show(holdPanel({
     lines, total: money(held.price, held.currency), until: held.expiredAt,
     pay: async () => {
       const reservation = await call("POST", `/v1/holds/${held.holdId}/confirm`);
       remember(HOLD, null);
-      showDone(reservation, lines);
+      showPaid(reservation, lines);
     },
     letGo: async () => {
       await call("DELETE", `/v1/holds/${held.holdId}`);
@@ -82,21 +92,25 @@ function showHold(held) {
       say(t.demo_let_go_done);
     },
     over,
-    refused: (error) => { if (error.code === "RESERVATION_HOLD_EXPIRED") { over(); return true; } return false; },
+    refused: (error) => {
+      if (error.code !== "RESERVATION_HOLD_EXPIRED") return false;
+      over();
+      return true;
+    },
   }));
   focus(document.querySelector(".hold"));
 }
 
-function showDone(reservation, lines) {
-  show(doneCard(t.demo_done, [t.demo_number, reservation.reservationId], lines, [
-    button(t.demo_cancel, async () => {
-      await call("POST", `/v1/reservations/${reservation.reservationId}/cancel`);
-      await look();
-      say(t.demo_cancelled, { kind: "free" });
-    }),
-    button(t.demo_start_over, look),
-  ]));
-  focus(document.getElementById("done"));
+function showPaid({ reservationId }, lines) {
+  const cancel = async () => {
+    await call("POST", `/v1/reservations/${reservationId}/cancel`);
+    await look();
+    say(t.demo_cancelled, { kind: "free" });
+  };
+  showDone({
+    title: t.demo_done, name: t.demo_number, number: reservationId, lines,
+    actions: [button(t.demo_cancel, cancel), button(t.demo_start_over, look)],
+  });
 }
 
 /** Somebody else was quicker: say so, and show what else there is. */

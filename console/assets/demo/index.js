@@ -28,25 +28,39 @@ function follow() {
 }
 
 const bar = (label, value, max) =>
-  el("div", { class: "meter" }, el("span", {}, label), el("progress", { max: Math.max(1, max), value, "aria-label": label }), el("strong", {}, `${number(value)} / ${number(max)}`));
+  el("div", { class: "meter" },
+    el("span", {}, label),
+    el("progress", { max: Math.max(1, max), value, "aria-label": label }),
+    el("strong", {}, `${number(value)} / ${number(max)}`));
 
-const form = () => el("div", { class: "row end" }, field(t.demo_sale_people, people), button(t.demo_sale_start, start, { kind: "primary", id: "start-sale" }));
+const form = () => el("div", { class: "row end" },
+  field(t.demo_sale_people, people),
+  button(t.demo_sale_start, start, { kind: "primary", id: "start-sale" }));
 
 function draw(sale) {
   const inLine = sale.people - Math.floor(sale.people / 5);
   if (sale.phase) {
-    const counters = fill(t.demo_sale_counters, { waiting: number(sale.waiting), inside: number(sale.inside), lost: number(sale.lostRaces), let_go: number(sale.letGo), requests: number(sale.requests), p99: number(Math.round(sale.p99Ms * 10) / 10) });
+    const counters = {
+      waiting: number(sale.waiting), inside: number(sale.inside), lost: number(sale.lostRaces), let_go: number(sale.letGo),
+      requests: number(sale.requests), p99: number(Math.round(sale.p99Ms * 10) / 10),
+    };
     meters.replaceChildren(
-      bar(t.demo_sale_joined, sale.joined, inLine), bar(t.demo_sale_seats, sale.seatsSold, sale.seats), bar(t.demo_sale_nights, sale.nightsSold, sale.nights),
-      el("p", { class: "quiet small" }, counters));
+      bar(t.demo_sale_joined, sale.joined, inLine),
+      bar(t.demo_sale_seats, sale.seatsSold, sale.seats),
+      bar(t.demo_sale_nights, sale.nightsSold, sale.nights),
+      el("p", { class: "quiet small" }, fill(t.demo_sale_counters, counters)));
   }
   if (actions.dataset.phase === (sale.phase ?? "none")) return;
   actions.dataset.phase = sale.phase ?? "none";
   phase.dataset.phase = sale.phase ?? "none";
   phase.textContent = sale.error ? `${t.demo_sale_failed} ${sale.error}` : t[`demo_sale_${sale.phase}`] ?? "";
   actions.replaceChildren(isOn(sale)
-    ? el("div", { class: "row" }, el("a", { class: "button", href: `/demo/concert?event=${sale.eventId ?? ""}` }, t.demo_sale_watch), button(t.demo_sale_stop, () => call("DELETE", "/demo/sale")))
-    : el("div", { class: "stack" }, sale.report && el("p", {}, el("a", { class: "button primary", href: sale.report, id: "report" }, t.demo_sale_report)), form()));
+    ? el("div", { class: "row" },
+      el("a", { class: "button", href: `/demo/concert?event=${sale.eventId ?? ""}` }, t.demo_sale_watch),
+      button(t.demo_sale_stop, () => call("DELETE", "/demo/sale")))
+    : el("div", { class: "stack" },
+      sale.report && el("p", {}, el("a", { class: "button primary", href: sale.report, id: "report" }, t.demo_sale_report)),
+      form()));
 }
 
 box.append(phase, meters, actions);

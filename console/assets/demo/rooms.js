@@ -1,6 +1,6 @@
 // A meeting room by the hour: see the day, choose hours, hold all of them or none, then pay.
 import { call, dayFrom, now, Refusal, remember, remembered } from "./api.js";
-import { button, days, doneCard, el, every, field, focus, holdPanel, longDay, say, select, show, timeIsUp, unsay } from "./ui.js";
+import { button, days, el, every, field, focus, holdPanel, longDay, say, select, show, showDone, showTimeIsUp, unsay } from "./ui.js";
 import { fill, money, t } from "../texts.js";
 
 const LOCK = "rooms.lock", DAYS = 10;
@@ -29,20 +29,40 @@ async function look() {
   const slotButton = (slot) => {
     const words = [slot.isHoliday && t.meeting_holiday, slot.isPeakTime && t.meeting_peak].filter(Boolean).join(" · ");
     const status = isFree(slot) ? "" : statusWord(slot);
-    return el("button", { type: "button", class: `slot ${isFree(slot) ? "" : slot.status.toLowerCase()} ${slot.isPeakTime || slot.isHoliday ? "dear" : ""}`, "data-time": slot.time,
-      "aria-pressed": isFree(slot) ? String(chosen.has(slot.time)) : undefined, disabled: !isFree(slot), onclick: () => { chosen.has(slot.time) ? chosen.delete(slot.time) : chosen.add(slot.time); drawGrid(); } },
+    const toggle = () => {
+      if (!chosen.delete(slot.time)) chosen.add(slot.time);
+      drawGrid();
+    };
+    return el("button", {
+      type: "button",
+      class: `slot ${slot.isPeakTime || slot.isHoliday ? "dear" : ""}`,
+      "data-time": slot.time,
+      "aria-pressed": isFree(slot) ? String(chosen.has(slot.time)) : undefined,
+      disabled: !isFree(slot),
+      onclick: toggle,
+    },
       el("b", {}, slot.time), el("span", {}, status || money(slot.finalPrice, slot.currency)), el("small", {}, status ? "" : words || " "));
   };
   const dates = Array.from({ length: DAYS }, (_, index) => dayFrom(index, room.timeZone));
   await refresh();
-  show(el("div", { class: "card" }, rooms.length > 1 && el("div", { class: "fields" }, field(t.meeting_room, select(rooms.map((room) => [room.id, room.name]), room.id, (id) => { room = rooms.find((one) => String(one.id) === id); chosen.clear(); date = firstDay(); restart(); }))),
-    days(dates, date, (day) => { date = day; chosen.clear(); restart(); })), el("div", { class: "card" }, grid), sum);
+  const choice = select(rooms.map((one) => [one.id, one.name]), room.id, (id) => {
+    room = rooms.find((one) => String(one.id) === id);
+    restart(firstDay());
+  });
+  show(
+    el("div", { class: "card" },
+      rooms.length > 1 && el("div", { class: "fields" }, field(t.meeting_room, choice)),
+      days(dates, date, restart)),
+    el("div", { class: "card" }, grid),
+    sum);
   stopLooking();
   stopLooking = every(2_500, refresh);
 }
 
-function restart() {
+function restart(day) {
   stopLooking();
+  date = day;
+  chosen.clear();
   return look();
 }
 
@@ -55,13 +75,19 @@ function isFree(slot) {
   return slot.status === "AVAILABLE" && !hasBegun;
 }
 
-const statusWord = (slot) => ({ LOCKED: t.meeting_locked, RESERVED: t.meeting_reserved, BLOCKED: t.meeting_blocked, MAINTENANCE: t.meeting_blocked })[slot.status] ?? t.meeting_past;
+const WORDS = { LOCKED: t.meeting_locked, RESERVED: t.meeting_reserved, BLOCKED: t.meeting_blocked, MAINTENANCE: t.meeting_blocked };
+
+const statusWord = (slot) => WORDS[slot.status] ?? t.meeting_past;
 
 function drawSum(place) {
   const wanted = slots.filter((slot) => chosen.has(slot.time));
   const total = wanted.reduce((sum, slot) => sum + slot.finalPrice, 0);
-  place.replaceChildren(el("p", { class: "sum", role: "status" }, el("span", {}, wanted.length ? fill(t.meeting_chosen, { count: wanted.length }) : t.meeting_nothing), el("strong", {}, wanted.length ? money(total, room.currency) : "")),
-    button(t.meeting_hold, () => hold([...chosen].sort()), { kind: "primary big", id: "hold", disabled: wanted.length === 0, refused: lost }));
+  const isEmpty = wanted.length === 0;
+  place.replaceChildren(
+    el("p", { class: "sum", role: "status" },
+      el("span", {}, isEmpty ? t.meeting_nothing : fill(t.meeting_chosen, { count: wanted.length })),
+      el("strong", {}, isEmpty ? "" : money(total, room.currency))),
+    button(t.meeting_hold, () => hold([...chosen].sort()), { kind: "primary big", id: "hold", disabled: isEmpty, refused: lost }));
 }
 
 async function hold(times) {
@@ -77,7 +103,7 @@ function lost(error) {
   if (error.code !== "SLOT_NOT_AVAILABLE") return false;
   const time = error.problem.time ?? error.problem.slot?.time ?? "";
   say(fill(t.meeting_lost, { time }), { way: t.meeting_lost_way, kind: "held" });
-  restart();
+  restart(date);
   return true;
 }
 
@@ -87,26 +113,46 @@ function showHold(lock) {
   const lines = lock.slots.map((slot) => [`${room.name} · ${longDay(slot.date)} ${slot.time}`, money(slot.price, room.currency)]);
   const times = lock.slots.map((slot) => slot.time);
   date = lock.slots[0].date;
-  const over = () => { remember(LOCK, null); show(timeIsUp(async () => { await look(); await hold(times); }, lost)); focus(document.getElementById("time-is-up")); };
+  const again = async () => {
+    await look();
+    await hold(times);
+  };
+  const over = () => {
+    remember(LOCK, null);
+    showTimeIsUp(again, lost);
+  };
   show(holdPanel({
     lines, total: money(lock.totalPrice, room.currency), until: lock.expiresAt, over,
     pay: async () => {
       const reservation = await call("POST", `/v1/locks/${lock.lockId}/confirm`);
       remember(LOCK, null);
-      showDone(reservation, lines);
+      showPaid(reservation, lines);
     },
-    letGo: async () => { await call("DELETE", `/v1/locks/${lock.lockId}`); remember(LOCK, null); await look(); say(t.demo_let_go_done); },
-    refused: (error) => { if (error.code === "SLOT_NOT_LOCKED") { over(); return true; } return false; },
+    letGo: async () => {
+      await call("DELETE", `/v1/locks/${lock.lockId}`);
+      remember(LOCK, null);
+      await look();
+      say(t.demo_let_go_done);
+    },
+    refused: (error) => {
+      if (error.code !== "SLOT_NOT_LOCKED") return false;
+      over();
+      return true;
+    },
   }));
   focus(document.querySelector(".hold"));
 }
 
-function showDone(reservation, lines) {
-  show(doneCard(t.demo_done, [t.demo_number, reservation.reservationId], lines, [
-    button(t.demo_cancel, async () => { await call("POST", `/v1/room-reservations/${reservation.reservationId}/cancel`); await look(); say(t.demo_cancelled, { kind: "free" }); }),
-    button(t.demo_start_over, look),
-  ]));
-  focus(document.getElementById("done"));
+function showPaid({ reservationId }, lines) {
+  const cancel = async () => {
+    await call("POST", `/v1/room-reservations/${reservationId}/cancel`);
+    await look();
+    say(t.demo_cancelled, { kind: "free" });
+  };
+  showDone({
+    title: t.demo_done, name: t.demo_number, number: reservationId, lines,
+    actions: [button(t.demo_cancel, cancel), button(t.demo_start_over, look)],
+  });
 }
 
 rooms = (await call("GET", "/v1/rooms")).items.slice(0, 20);

@@ -19,7 +19,11 @@ export function seatMap(seats, currency, changed) {
   const buttons = new Map();
   const chosen = () => [...picked].map((id) => byId.get(id));
 
-  const statusOf = (seat) => (picked.has(seat.id) ? t.hall_chosen : { AVAILABLE: t.hall_free, HELD: t.hall_held, RESERVED: t.hall_sold }[seat.status]);
+  const words = { AVAILABLE: t.hall_free, HELD: t.hall_held, RESERVED: t.hall_sold };
+  const nameOf = (seat) => fill(t.hall_seat_label, {
+    section: seat.section ?? "", label: seat.label, price: money(seat.price, currency),
+    status: picked.has(seat.id) ? t.hall_chosen : words[seat.status],
+  }).trim();
 
   function dress(seat) {
     const button = buttons.get(seat.id);
@@ -28,7 +32,7 @@ export function seatMap(seats, currency, changed) {
     button.setAttribute("aria-pressed", String(picked.has(seat.id)));
     // Not `disabled`: whoever walks by keyboard should be able to pass, and hear what it is.
     button.setAttribute("aria-disabled", String(!isFree));
-    button.setAttribute("aria-label", fill(t.hall_seat_label, { section: seat.section ?? "", label: seat.label, price: money(seat.price, currency), status: statusOf(seat) }).trim());
+    button.setAttribute("aria-label", nameOf(seat));
   }
 
   function toggle(id) {
@@ -44,7 +48,13 @@ export function seatMap(seats, currency, changed) {
   const rowElements = rows.map((row, line) => el("div", { class: "seats", role: "row" },
     el("span", { class: "row-name", role: "rowheader" }, row[0].label.replace(/\d+$/, "")),
     row.map((seat, column) => {
-      const button = el("button", { type: "button", "data-seat": seat.label, tabindex: line === 0 && column === 0 ? "0" : "-1", onclick: () => { walkTo(line, column); toggle(seat.id); } }, seat.label.replace(/^\D+/, ""));
+      const press = () => {
+        walkTo(line, column);
+        toggle(seat.id);
+      };
+      // One stop for Tab in the whole plan; arrow keys do the rest.
+      const tabindex = line === 0 && column === 0 ? "0" : "-1";
+      const button = el("button", { type: "button", "data-seat": seat.label, tabindex, onclick: press }, seat.label.replace(/^\D+/, ""));
       buttons.set(seat.id, button);
       return el("span", { role: "gridcell" }, button);
     })));
@@ -76,7 +86,9 @@ export function seatMap(seats, currency, changed) {
       walkTo(here[0] + step[0], here[1] + step[1]);
     } }, [...sections].map(([name, { price, lines }]) => el("div", { role: "rowgroup", class: "section" },
       el("p", { class: "section-name", role: "presentation" }, el("strong", {}, name), ` ${money(price, currency)}`), lines))),
-    el("ul", { class: "legend" }, [["available", t.hall_free], ["mine", t.hall_chosen], ["held", t.hall_held], ["reserved", t.hall_sold]].map(([kind, word]) => el("li", {}, el("i", { class: `seat ${kind}`, "aria-hidden": "true" }), word))),
+    el("ul", { class: "legend" },
+      [["available", t.hall_free], ["mine", t.hall_chosen], ["held", t.hall_held], ["reserved", t.hall_sold]].map(([kind, word]) =>
+        el("li", {}, el("i", { class: `seat ${kind}`, "aria-hidden": "true" }), word))),
     el("p", { class: "quiet small", id: "map-keys" }, t.hall_keys));
   seats.forEach(dress);
 

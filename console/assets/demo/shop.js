@@ -1,6 +1,6 @@
 // Coffee beans: fill the cart, reserve all of it or none, then pay with balance and coupon.
 import { call, customer, Refusal, remember, remembered } from "./api.js";
-import { button, doneCard, el, every, focus, holdPanel, say, show, timeIsUp, unsay } from "./ui.js";
+import { button, el, every, focus, holdPanel, say, show, showDone, showTimeIsUp, unsay } from "./ui.js";
 import { fill, money, t } from "../texts.js";
 
 const COUPON = "WELCOME10", HAVE_COUPON = "shop.coupon", RESERVED = "shop.reserved";
@@ -45,9 +45,12 @@ function draw() {
 }
 
 function wallet() {
-  return el("p", { class: "row between wallet" }, el("span", {}, t.goods_balance, " ", el("strong", { id: "balance" }, money(account.balance, account.currency))),
-    button(fill(t.goods_top_up, { amount: money(TOP_UP, account.currency) }), topUp, { kind: "slim", "data-key": "top-up" }));
+  return el("p", { class: "row between wallet" },
+    el("span", {}, t.goods_balance, " ", el("strong", { id: "balance" }, money(account.balance, account.currency))),
+    topUpButton({ kind: "slim", "data-key": "top-up" }));
 }
+
+const topUpButton = (properties) => button(fill(t.goods_top_up, { amount: money(TOP_UP, account.currency) }), topUp, properties);
 
 async function topUp() {
   account = await call("POST", `/api/users/${account.id}/balance`, { amount: TOP_UP });
@@ -60,24 +63,32 @@ function option(option) {
   const inCart = cart.items.find((line) => line.productOptionId === option.id)?.quantity ?? 0;
   const isOut = option.availableStock === 0 || !option.isActive;
   return el("li", { "data-option": option.id },
-    el("span", {}, el("strong", {}, option.optionCode), el("span", { class: "quiet small" }, " ", isOut ? t.goods_sold_out : fill(t.goods_in_stock, { count: option.availableStock }))),
+    el("span", {}, el("strong", {}, option.optionCode),
+      el("span", { class: "quiet small" }, " ", isOut ? t.goods_sold_out : fill(t.goods_in_stock, { count: option.availableStock }))),
     el("span", { class: "row" }, money(option.price, option.currency),
-      button(t.goods_add, () => put(option.id, inCart + 1), { kind: "slim", disabled: isOut, "data-key": `add-${option.id}`, "aria-label": `${t.goods_add}: ${option.productName} ${option.optionCode}` })));
+      button(t.goods_add, () => put(option.id, inCart + 1), {
+        kind: "slim", disabled: isOut, "data-key": `add-${option.id}`, "aria-label": `${t.goods_add}: ${nameOf(option)}`,
+      })));
 }
 
 function cartCard() {
-  if (cart.items.length === 0) return el("section", { class: "card cart", id: "cart" }, el("h2", {}, t.goods_cart), el("p", { class: "quiet" }, t.goods_cart_empty));
+  if (cart.items.length === 0) {
+    return el("section", { class: "card cart", id: "cart" }, el("h2", {}, t.goods_cart), el("p", { class: "quiet" }, t.goods_cart_empty));
+  }
   const total = cart.items.reduce((sum, line) => sum + line.price * line.quantity, 0);
   return el("section", { class: "card cart", id: "cart" }, el("h2", {}, t.goods_cart),
     el("ul", { class: "lines" }, cart.items.map((line) => el("li", { "data-line": line.productOptionId },
       el("span", {}, nameOf(line)),
       el("span", { class: "stepper", role: "group", "aria-label": fill(t.goods_quantity, { name: nameOf(line) }) },
-        button("−", () => put(line.productOptionId, line.quantity - 1), { kind: "slim", "aria-label": t.goods_less, "data-key": `less-${line.productOptionId}` }),
+        step(line, -1, "−", t.goods_less),
         el("output", {}, String(line.quantity)),
-        button("+", () => put(line.productOptionId, line.quantity + 1), { kind: "slim", "aria-label": t.goods_more, "data-key": `more-${line.productOptionId}` }))))),
+        step(line, 1, "+", t.goods_more))))),
     el("p", { class: "sum" }, el("span", {}, t.demo_total), el("strong", {}, money(total, account.currency))),
     button(t.goods_reserve, reserve, { kind: "primary big", id: "reserve", "data-key": "reserve", refused: tooFew }));
 }
+
+const step = (line, by, sign, label) => button(sign, () => put(line.productOptionId, line.quantity + by),
+  { kind: "slim", "aria-label": label, "data-key": `${sign}${line.productOptionId}` });
 
 async function reserve() {
   await call("POST", "/api/order/reserve", {});
@@ -100,11 +111,19 @@ function tooFew(error) {
 async function showReserved() {
   stopLooking();
   const reserved = await call("GET", "/api/order/reserve");
-  const priced = reserved.reservations.map((line) => [`${nameOf(line)} × ${line.quantity}`, money(line.unitPrice * line.quantity, reserved.currency)]);
+  const priced = reserved.reservations.map((line) =>
+    [`${nameOf(line)} × ${line.quantity}`, money(line.unitPrice * line.quantity, reserved.currency)]);
   const hasCoupon = remembered(HAVE_COUPON);
   const discount = hasCoupon ? Math.floor(reserved.totalAmount / 10) : 0;
   const lines = discount ? [...priced, [t.goods_discount, `−${money(discount, reserved.currency)}`]] : priced;
-  const over = () => { remember(RESERVED, null); show(timeIsUp(async () => { await look(); await reserve(); }, tooFew)); focus(document.getElementById("time-is-up")); };
+  const again = async () => {
+    await look();
+    await reserve();
+  };
+  const over = () => {
+    remember(RESERVED, null);
+    showTimeIsUp(again, tooFew);
+  };
   show(wallet(), holdPanel({
     lines, total: money(reserved.totalAmount - discount, reserved.currency), until: reserved.expiresAt, extra: coupon(hasCoupon), over,
     pay: async () => showPaid(await call("POST", "/api/order", {
@@ -112,10 +131,15 @@ async function showReserved() {
       // If it should cost anything else by now, nothing is taken.
       expectedAmount: reserved.totalAmount - discount,
     })),
-    letGo: async () => { await call("DELETE", "/api/order/reserve"); remember(RESERVED, null); await look(); say(t.demo_let_go_done); },
+    letGo: async () => {
+      await call("DELETE", "/api/order/reserve");
+      remember(RESERVED, null);
+      await look();
+      say(t.demo_let_go_done);
+    },
     refused: (error) => {
       if (error.code === "RESERVATION_EXPIRED") over();
-      else if (error.code === "INSUFFICIENT_BALANCE") say(t.goods_no_money, { kind: "held", actions: [button(fill(t.goods_top_up, { amount: money(TOP_UP, account.currency) }), topUp, { kind: "primary", id: "add-money" })] });
+      else if (error.code === "INSUFFICIENT_BALANCE") say(t.goods_no_money, { kind: "held", actions: [topUpButton({ kind: "primary", id: "add-money" })] });
       else return false;
       return true;
     },
@@ -143,16 +167,16 @@ function showPaid(order) {
   if (order.discountAmount) lines.push([t.goods_discount, `−${money(order.discountAmount, order.currency)}`]);
   lines.push([t.demo_total, money(order.paidAmount, order.currency)], [t.goods_balance, money(order.balanceAfter, order.currency)]);
   unsay();
-  show(doneCard(t.goods_paid, [t.goods_order, order.orderId], lines, [
-    button(t.goods_cancel_order, async () => {
-      await call("POST", `/api/orders/${order.orderId}/cancel`);
-      if (order.discountAmount) remember(HAVE_COUPON, "yes");
-      await look();
-      say(t.goods_order_cancelled, { kind: "free" });
-    }),
-    button(t.demo_start_over, look),
-  ]));
-  focus(document.getElementById("done"));
+  const cancel = async () => {
+    await call("POST", `/api/orders/${order.orderId}/cancel`);
+    if (order.discountAmount) remember(HAVE_COUPON, "yes");
+    await look();
+    say(t.goods_order_cancelled, { kind: "free" });
+  };
+  showDone({
+    title: t.goods_paid, name: t.goods_order, number: order.orderId, lines,
+    actions: [button(t.goods_cancel_order, cancel), button(t.demo_start_over, look)],
+  });
 }
 
 await refresh();

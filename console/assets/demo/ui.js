@@ -129,7 +129,7 @@ export function countdown(until, over) {
 export function holdPanel({ lines, total, until, pay, letGo, over, refused, extra }) {
   const panel = el("section", { class: "card hold", tabindex: "-1", "aria-labelledby": "hold-title" },
     el("h2", { id: "hold-title" }, t.demo_held_for_you),
-    el("ul", { class: "lines" }, lines.map(([what, price]) => el("li", {}, el("span", {}, what), price && el("span", {}, price)))),
+    priceList(lines),
     extra,
     el("p", { class: "sum" }, el("span", {}, t.demo_total), el("strong", {}, total)),
     countdown(until, over),
@@ -140,19 +140,28 @@ export function holdPanel({ lines, total, until, pay, letGo, over, refused, extr
 }
 
 /** Time was up: said kindly, with a way on. */
-export function timeIsUp(again, refused) {
+export function showTimeIsUp(again, refused) {
   unsay();
-  return el("section", { class: "card kind", tabindex: "-1", id: "time-is-up" }, el("h2", {}, t.demo_time_is_up), el("p", {}, t.demo_time_is_up_way),
-    el("div", { class: "row" }, button(t.demo_try_again, again, { kind: "primary", id: "again", refused })));
+  show(el("section", { class: "card kind", tabindex: "-1", id: "time-is-up" },
+    el("h2", {}, t.demo_time_is_up),
+    el("p", {}, t.demo_time_is_up_way),
+    el("div", { class: "row" }, button(t.demo_try_again, again, { kind: "primary", id: "again", refused }))));
+  focus(document.getElementById("time-is-up"));
 }
 
 /** It is mine now. */
-export function doneCard(title, number, lines, actions) {
-  return el("section", { class: "card done", tabindex: "-1", id: "done" }, el("h2", {}, el("span", { class: "tick", "aria-hidden": "true" }, "✓"), title),
-    el("p", { class: "number" }, `${number[0]} `, el("strong", { id: "number" }, number[1])),
-    el("ul", { class: "lines" }, lines.map(([what, price]) => el("li", {}, el("span", {}, what), price && el("span", {}, price)))),
-    el("div", { class: "row" }, actions));
+export function showDone({ title, name, number, lines, actions }) {
+  show(el("section", { class: "card done", tabindex: "-1", id: "done" },
+    el("h2", {}, el("span", { class: "tick", "aria-hidden": "true" }, "✓"), title),
+    el("p", { class: "number" }, `${name} `, el("strong", { id: "number" }, number)),
+    priceList(lines),
+    el("div", { class: "row" }, actions)));
+  focus(document.getElementById("done"));
 }
+
+/** What, and for how much. */
+const priceList = (lines) => el("ul", { class: "lines" },
+  lines.map(([what, price]) => el("li", {}, el("span", {}, what), price && el("span", {}, price))));
 
 /** Moves focus, and with it those who navigate by keyboard or ear. */
 export function focus(element) {
@@ -163,9 +172,16 @@ export function focus(element) {
 /** Asks before something that cannot be taken back. */
 export function ask(title, text, yes, no) {
   return new Promise((resolve) => {
-    const dialog = el("dialog", { "aria-labelledby": "ask-title", onclose: () => { dialog.remove(); resolve(dialog.returnValue === "yes"); } },
-      el("h2", { id: "ask-title" }, title), el("p", {}, text),
-      el("form", { method: "dialog", class: "row" }, el("button", { value: "no" }, no), el("button", { value: "yes", class: "primary", id: "yes" }, yes)));
+    const answer = () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    };
+    const dialog = el("dialog", { "aria-labelledby": "ask-title", onclose: answer },
+      el("h2", { id: "ask-title" }, title),
+      el("p", {}, text),
+      el("form", { method: "dialog", class: "row" },
+        el("button", { value: "no" }, no),
+        el("button", { value: "yes", class: "primary", id: "yes" }, yes)));
     document.body.append(dialog);
     dialog.showModal();
   });

@@ -46,7 +46,8 @@ pub use ticket::{
 
 use std::time::Duration;
 
-use reqwest::{Method, RequestBuilder};
+pub use reqwest::Method;
+use reqwest::RequestBuilder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

@@ -69,6 +69,8 @@ pub struct Plan {
 pub enum Error {
     #[error("{0}")]
     Server(#[from] holdfast_client::Error),
+    #[error("the server at {0} was not started with --demo; nothing there was touched")]
+    NoDemo(String),
     #[error("the server has no {0}; start it with `holdfast serve --demo`")]
     NothingToSell(&'static str),
     #[error("{0} must be between {1} and {2}")]

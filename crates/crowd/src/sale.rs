@@ -73,6 +73,7 @@ pub async fn run(plan: Plan, board: Arc<Board>) -> Result<Outcome, Error> {
 async fn hold_sale(plan: &Plan, board: &Arc<Board>) -> Result<Outcome, Error> {
     plan.check()?;
     let server = person::client(&plan.url);
+    stage::must_be_demo(&server, &plan.url).await?;
     let concert = stage::concert(&server).await?;
     let room = Arc::new(stage::hot_room(&server, plan.now).await?);
     board.set_stage(u64::from(plan.people), concert.event.id, concert.unsold, room.unsold);

@@ -1,6 +1,6 @@
 //! What is for sale: an event with a waiting room and seats left, and the rarest hotel room in a week that is free.
 
-use holdfast_client::{Client, Event, EventChange, NewEvent, NewSeat, RoomType};
+use holdfast_client::{Client, Event, EventChange, Method, NewEvent, NewSeat, RoomType};
 use jiff::civil::Date;
 use jiff::{SignedDuration, Span, Timestamp};
 
@@ -28,6 +28,12 @@ pub(crate) struct HotRoom {
     /// The day after the last night.
     pub(crate) to: Date,
     pub(crate) unsold: u64,
+}
+
+/// Nobody's real seats are bought by mistake: only a server with a demo has this address.
+pub(crate) async fn must_be_demo(server: &Client, url: &str) -> Result<(), Error> {
+    let asked = server.request(Method::GET, "/demo/sale").send().await.map_err(holdfast_client::Error::Transport)?;
+    if asked.status().is_success() { Ok(()) } else { Err(Error::NoDemo(url.to_owned())) }
 }
 
 /// An event that has seats left; if all are sold out, another evening with the same plan is made.

@@ -236,6 +236,40 @@ async fn the_sale_is_started_with_a_button_and_ends_with_a_report() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn there_is_one_sale_at_a_time_and_it_can_be_stopped() {
+    let demo = Demo::start(&[]);
+    let http = reqwest::Client::new();
+    let start = async |body: &'static str| {
+        let sent = http.post(demo.url("/demo/sale")).body(body).send().await.unwrap();
+        (sent.status().as_u16(), sent.json::<Value>().await.unwrap())
+    };
+    for (body, field) in
+        [(r#"{"people":0}"#, "people"), (r#"{"people":20001}"#, "people"), (r#"{"thinkMs":60000}"#, "thinkMs")]
+    {
+        let (status, problem) = start(body).await;
+        assert_eq!((status, &problem["field"]), (400, &Value::from(field)), "{body}: {problem}");
+    }
+    assert_eq!(http.get(demo.url("/demo/sale/report")).send().await.unwrap().status(), 404, "there was none yet");
+    // Nobody will have chosen anything before they are sent home.
+    assert_eq!(start(r#"{"people":30,"thinkMs":30000}"#).await.0, 202);
+    assert_eq!(start("{}").await.0, 200, "this one is shown, no other is started");
+    assert_eq!(http.delete(demo.url("/demo/sale")).send().await.unwrap().status(), 204);
+    let ended = async {
+        loop {
+            let sale: Value = http.get(demo.url("/demo/sale")).send().await.unwrap().json().await.unwrap();
+            if sale["report"].is_string() {
+                return sale;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let sale = tokio::time::timeout(std::time::Duration::from_secs(20), ended).await.unwrap();
+    assert_eq!((&sale["phase"], &sale["people"], &sale["inside"]), (&"done".into(), &30.into(), &0.into()));
+    let event = demo.server.client().event(1).await.unwrap();
+    assert_eq!(event.sales_open_at, None, "the doors do not stay closed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_demo_there_are_no_pages_for_customers() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(data.path(), &[]);

@@ -1,6 +1,6 @@
 //! The concert when others want it too: the line, the race for one seat, and what is left when all is sold.
 
-use holdfast_client::{Client, EventChange};
+use holdfast_client::{Client, EventChange, Method};
 use serde_json::json;
 
 use super::Demo;
@@ -131,4 +131,52 @@ async fn two_guests_want_the_last_room_and_the_one_who_is_late_is_shown_other_da
     two.until_shown("Held for you").await;
     one.close().await;
     two.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_late_for_a_tee_time_or_the_last_beans_or_short_of_money_is_helped() {
+    let demo = Demo::start(&[]);
+    let other = demo.server.client().as_user(2);
+    let mut browser = Browser::open(Look::ENGLISH).await;
+    browser.expect("409 (Conflict)");
+
+    // The last places go while this guest looks away.
+    browser.go(&demo.url("/demo/golf")).await;
+    browser.until("document.querySelector('[data-slot] button')").await;
+    browser.run("Object.defineProperty(document, 'hidden', { value: true, configurable: true })").await;
+    let slot = browser.run("return Number(document.querySelector('[data-slot]').dataset.slot)").await;
+    let body = json!({ "idempotencyKey": "all of it", "gameTimeSlotId": slot, "playerCount": 4 });
+    let booked = other.request(Method::POST, "/bookings").header("prefer", "wait=4").json(&body).send().await.unwrap();
+    assert!(booked.text().await.unwrap().contains("CONFIRMED"));
+    browser.click("[data-slot] button").await;
+    browser.run("delete document.hidden").await;
+    browser.until_shown("it filled up in the meantime").await;
+    browser.picture("demo-golf-full").await;
+
+    // The last beans are somebody else's by now.
+    browser.go(&demo.url("/demo/shop")).await;
+    browser.click("[data-key='add-6']").await;
+    browser.until("document.querySelector('[data-line=\"6\"]')").await;
+    other.put_cart_item(6, 1).await.unwrap();
+    other.reserve_order().await.unwrap();
+    browser.click("#reserve").await;
+    browser.until_shown("reserved the last one").await;
+    browser.picture("demo-shop-late").await;
+    browser.click(".said .row button").await;
+    browser.until("!document.querySelector('[data-line=\"6\"]')").await;
+
+    // More than there is in the purse, until there is more in it.
+    for _ in 0..3 {
+        browser.click("[data-key='add-3']").await;
+    }
+    browser.until("document.querySelector('[data-line=\"3\"] output').textContent == '3'").await;
+    browser.click("#reserve").await;
+    browser.click("#pay").await;
+    browser.until_shown("Your balance is too low").await;
+    browser.picture("demo-shop-short").await;
+    browser.click("#add-money").await;
+    browser.until("document.querySelector('#balance').textContent.includes('200,000')").await;
+    browser.click("#pay").await;
+    browser.until_shown("Thank you for your order").await;
+    browser.close().await;
 }

@@ -1,4 +1,4 @@
-//! A headless Chromium, driven over WebDriver (W3C): a handful of JSON calls.
+//! A headless Chromium, driven over `WebDriver` (W3C): a handful of JSON calls.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
@@ -127,7 +127,7 @@ impl Browser {
         self.call(&format!("element/{element}/value"), json!({ "text": text })).await;
     }
 
-    /// Presses keys where the focus is, as WebDriver writes them: `\u{E004}` is Tab, `\u{E007}` Enter.
+    /// Presses keys where the focus is, as `WebDriver` writes them: `\u{E004}` is Tab, `\u{E007}` Enter.
     pub(crate) async fn press(&self, keys: &str) {
         let actions: Vec<Value> = keys
             .chars()

@@ -6,7 +6,7 @@
 
 use askama::Template;
 use axum::Router;
-use axum::extract::{FromRequestParts, State};
+use axum::extract::FromRequestParts;
 use axum::response::Response;
 use axum::routing::get;
 use http::request::Parts;
@@ -46,14 +46,14 @@ struct Index {
     page: &'static str,
 }
 
-async fn index(_demo: Demo, State(_app): State<App>, shell: Shell) -> Response {
+async fn index(_demo: Demo, shell: Shell) -> Response {
     shell.page(&Index { shell, page: "index" })
 }
 
 /// A page that a module fills.
 #[derive(Template)]
 #[template(path = "demo/page.html")]
-struct Page {
+struct Filled {
     shell: Shell,
     page: &'static str,
     title: &'static str,
@@ -61,21 +61,21 @@ struct Page {
 }
 
 async fn hotel(_demo: Demo, shell: Shell) -> Response {
-    shell.page(&Page { shell, page: "hotel", title: shell.t.demo_hotel, lead: shell.t.demo_hotel_lead })
+    shell.page(&Filled { shell, page: "hotel", title: shell.t.demo_hotel, lead: shell.t.demo_hotel_lead })
 }
 
 async fn shop(_demo: Demo, shell: Shell) -> Response {
-    shell.page(&Page { shell, page: "shop", title: shell.t.demo_shop, lead: shell.t.demo_shop_lead })
+    shell.page(&Filled { shell, page: "shop", title: shell.t.demo_shop, lead: shell.t.demo_shop_lead })
 }
 
 async fn golf(_demo: Demo, shell: Shell) -> Response {
-    shell.page(&Page { shell, page: "golf", title: shell.t.demo_golf, lead: shell.t.demo_golf_lead })
+    shell.page(&Filled { shell, page: "golf", title: shell.t.demo_golf, lead: shell.t.demo_golf_lead })
 }
 
 async fn concert(_demo: Demo, shell: Shell) -> Response {
-    shell.page(&Page { shell, page: "concert", title: shell.t.demo_concert, lead: shell.t.demo_concert_lead })
+    shell.page(&Filled { shell, page: "concert", title: shell.t.demo_concert, lead: shell.t.demo_concert_lead })
 }
 
 async fn rooms(_demo: Demo, shell: Shell) -> Response {
-    shell.page(&Page { shell, page: "rooms", title: shell.t.demo_rooms, lead: shell.t.demo_rooms_lead })
+    shell.page(&Filled { shell, page: "rooms", title: shell.t.demo_rooms, lead: shell.t.demo_rooms_lead })
 }
