@@ -1,4 +1,4 @@
-//! A headless Chromium, driven over `WebDriver` (W3C): a handful of JSON calls.
+//! A headless Chromium, driven over the W3C's `WebDriver`: a handful of JSON calls.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
@@ -116,15 +116,26 @@ impl Browser {
 
     /// Waits for an element and clicks on it as a person would: it must be visible and not covered.
     pub(crate) async fn click(&self, selector: &str) {
-        let element = self.find(selector).await;
-        self.call(&format!("element/{element}/click"), json!({})).await;
+        self.on(selector, "click", json!({})).await;
     }
 
     /// Waits for a field and fills it in.
     pub(crate) async fn fill(&self, selector: &str, text: &str) {
-        let element = self.find(selector).await;
-        self.call(&format!("element/{element}/clear"), json!({})).await;
-        self.call(&format!("element/{element}/value"), json!({ "text": text })).await;
+        self.on(selector, "clear", json!({})).await;
+        self.on(selector, "value", json!({ "text": text })).await;
+    }
+
+    /// Does something to an element. One that the page has just replaced is looked for again.
+    async fn on(&self, selector: &str, what: &str, body: Value) {
+        let began = Instant::now();
+        loop {
+            let element = self.find(selector).await;
+            match self.try_call(&format!("element/{element}/{what}"), &body).await {
+                Ok(_) => return,
+                Err(why) if why.contains("stale element") && began.elapsed() < PATIENCE => {}
+                Err(why) => panic!("{what} {selector}: {why}"),
+            }
+        }
     }
 
     /// Presses keys where the focus is, as `WebDriver` writes them: `\u{E004}` is Tab, `\u{E007}` Enter.
@@ -193,11 +204,14 @@ impl Browser {
     }
 
     async fn call(&self, command: &str, body: Value) -> Value {
-        let sent = self.http.post(format!("{}/{command}", self.session)).json(&body).send().await.unwrap();
+        self.try_call(command, &body).await.unwrap_or_else(|why| panic!("{command} {body}: {why}"))
+    }
+
+    async fn try_call(&self, command: &str, body: &Value) -> Result<Value, String> {
+        let sent = self.http.post(format!("{}/{command}", self.session)).json(body).send().await.unwrap();
         let is_ok = sent.status().is_success();
         let mut answer: Value = sent.json().await.unwrap();
-        assert!(is_ok, "{command} {body}: {}", answer["value"]["message"]);
-        answer["value"].take()
+        if is_ok { Ok(answer["value"].take()) } else { Err(answer["value"]["message"].to_string()) }
     }
 }
 
