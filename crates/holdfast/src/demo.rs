@@ -177,7 +177,7 @@ async fn show(board: &Board) {
             (&seats, now.seats_sold, now.seats),
             (&nights, now.nights_sold, now.nights),
         ] {
-            bar.set_length(length);
+            bar.set_length(length.max(1));
             bar.set_position(position);
         }
         foot.set_message(counters(&now));
