@@ -34,7 +34,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) -
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
             collect(&entry.path(), &format!("{name}/"), files)?;
-        } else if !name.ends_with(".md") && !entry.file_name().as_encoded_bytes().starts_with(b".") {
+        } else if entry.path().extension().is_some_and(|kind| kind != "md") || name.ends_with("LICENSE") {
             files.insert(name, fs::read(entry.path())?);
         }
     }
@@ -85,7 +85,9 @@ fn read_texts(folder: &Path) -> io::Result<BTreeMap<String, [String; 2]>> {
 }
 
 fn texts_as_rust(texts: &BTreeMap<String, [String; 2]>) -> String {
-    let mut code = String::from("#[derive(Debug)]\npub struct Texts {\n");
+    let mut code = String::from(
+        "#[allow(non_snake_case)] // states are called as in the API\n#[derive(Debug)]\npub struct Texts {\n",
+    );
     for name in texts.keys() {
         writeln!(code, "    pub {name}: &'static str,").expect("writing to a string");
     }
@@ -99,7 +101,7 @@ fn texts_as_rust(texts: &BTreeMap<String, [String; 2]>) -> String {
     }
     // For texts whose name is only known when a page is made, like those of states.
     code.push_str(
-        "impl Texts {\n    pub fn get(&self, name: &str) -> Option<&'static str> {\n        Some(match name {\n",
+        "impl Texts {\n    #[allow(clippy::too_many_lines)] // one for each text\n    pub fn get(&self, name: &str) -> Option<&'static str> {\n        Some(match name {\n",
     );
     for name in texts.keys() {
         writeln!(code, "            {name:?} => self.{name},").expect("writing to a string");
