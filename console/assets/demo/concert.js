@@ -170,7 +170,7 @@ async function inside() {
   show(el("div", { class: "hall" }, el("section", { class: "card", "aria-label": t.hall_choose }, el("h2", {}, t.hall_choose), map.element),
     el("div", { class: "stack side" },
       el("section", { class: "card sticky" }, chosen, holdButton),
-      el("section", { class: "card" }, el("div", { class: "row end" }, field(t.hall_how_many, best),
+      el("section", { class: "card" }, el("div", { class: "row low" }, field(t.hall_how_many, best),
         button(t.hall_best, async () => showHold(await call("POST", path("/seats/best"), { count })), { id: "best", refused }))),
       el("div", { class: "row" }, button(t.hall_leave_hall, leave)))));
   map.announce();

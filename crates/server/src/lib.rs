@@ -10,6 +10,7 @@
 //! | [`caller`] | who calls |
 //! | [`request`] | reading bodies, queries, idempotency keys |
 //! | [`problem`] | every error there is: status, code, sentence |
+//! | [`pulse`] | what became of holds, for people to look at |
 //! | [`stream`] | server-sent events |
 //! | [`wire`] | how things are written in JSON |
 //! | [`stays`], [`calendar`] | handlers of stays, and of rooms by the hour |
@@ -30,6 +31,7 @@ pub mod edge;
 pub mod ids;
 pub mod ops;
 pub mod problem;
+pub mod pulse;
 pub mod relay;
 pub mod request;
 pub mod router;

@@ -101,12 +101,13 @@ pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .split_for_parts();
     docs::add_problems(&mut openapi);
     let pages = docs::Pages::new(&openapi);
-    let routes = routes
+    let api = routes.with_state(app.clone());
+    let routes = api
+        .clone()
         .route("/openapi.json", get(docs::openapi_json).with_state(pages.clone()))
         .route("/docs", get(docs::docs_page).with_state(pages))
-        .merge(console::routes())
+        .merge(console::routes(app, api))
         .fallback(|| async { Problem::not_found() })
-        .method_not_allowed_fallback(|| async { Problem::method_not_allowed() })
-        .with_state(app);
+        .method_not_allowed_fallback(|| async { Problem::method_not_allowed() });
     (routes, openapi)
 }

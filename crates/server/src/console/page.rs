@@ -4,11 +4,11 @@ use askama::Template;
 use axum::extract::FromRequestParts;
 use axum::response::{Html, IntoResponse, Response};
 use http::request::Parts;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::assets::VERSION;
+use super::session::Session;
 use super::texts::{self, Texts};
-use crate::app::App;
 use crate::problem::{Language, Problem};
 
 /// Nothing is loaded from elsewhere, nothing inline is run, nobody may frame a page.
@@ -20,14 +20,63 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 pub struct Shell {
     pub t: &'static Texts,
     pub language: Language,
+    /// Which page of the console this is.
+    pub section: &'static str,
+    /// Whether there is something to sign out of.
+    pub signed_in: bool,
+    /// Whether there are pages for customers.
+    pub has_demo: bool,
+}
+
+/// A line of the menu.
+#[derive(Clone, Copy, Debug)]
+pub struct NavLine {
+    pub href: &'static str,
+    pub label: &'static str,
+    pub is_current: bool,
 }
 
 impl Shell {
+    pub fn of(headers: &HeaderMap) -> Self {
+        let language = texts::language(headers);
+        Self { t: Texts::of(language), language, section: "", signed_in: false, has_demo: false }
+    }
+
+    /// The frame of one of the console's pages.
+    #[must_use]
+    pub fn at(self, section: &'static str, session: Session) -> Self {
+        Self { section, signed_in: session.signed_in, has_demo: session.has_demo, ..self }
+    }
+
+    /// The menu, in groups.
+    pub fn nav(&self) -> [Vec<NavLine>; 3] {
+        let line = |section: &str, href, label| NavLine { href, label, is_current: self.section == section };
+        let t = self.t;
+        [
+            vec![line("now", "/", t.nav_now), line("search", "/console/search", t.nav_search)],
+            vec![
+                line("stays", "/console/stays", t.nav_stays),
+                line("shop", "/console/shop", t.nav_shop),
+                line("tee", "/console/tee", t.nav_tee),
+                line("tickets", "/console/tickets", t.nav_tickets),
+                line("rooms", "/console/rooms", t.nav_rooms),
+            ],
+            vec![
+                line("bookings", "/console/bookings", t.nav_bookings),
+                line("outbox", "/console/outbox", t.nav_outbox),
+            ],
+        ]
+    }
+
     pub fn lang(&self) -> &'static str {
         match self.language {
             Language::Korean => "ko",
             Language::English => "en",
         }
+    }
+
+    pub fn nothing_found(&self, q: &str) -> String {
+        texts::fill(self.t.search_nothing, &[("q", q)])
     }
 
     /// Where an embedded file is.
@@ -61,11 +110,10 @@ fn headers(shell: Shell) -> [(header::HeaderName, HeaderValue); 6] {
     ]
 }
 
-impl FromRequestParts<App> for Shell {
+impl<S: Sync> FromRequestParts<S> for Shell {
     type Rejection = std::convert::Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, _app: &App) -> Result<Self, Self::Rejection> {
-        let language = texts::language(&parts.headers);
-        Ok(Self { t: Texts::of(language), language })
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Self::Rejection> {
+        Ok(Self::of(&parts.headers))
     }
 }
