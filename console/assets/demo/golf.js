@@ -84,7 +84,7 @@ function wordOf({ status, failureReason, refund, currency }) {
 function bookingCard(booking, slot) {
   const { status } = booking;
   const facts = [course.name, `${longDay(slot.date)} ${slot.startTime}`, playersOf(booking.playerCount), money(booking.totalPrice, booking.currency)];
-  const step = ({ action, at }) => el("li", {},
+  const step = ({ action, at }) => el("li", { class: action === "FAILED" && "failed" },
     el("strong", {}, t[`tee_time_step_${action.toLowerCase()}`] ?? action),
     el("time", { datetime: at }, clock(at)));
   return el("section", { class: `card booking ${status === "CONFIRMED" ? "done" : ""}`, tabindex: "-1", "data-booking": status },

@@ -101,7 +101,7 @@ async function reserve() {
 function tooFew(error) {
   if (error.code !== "INSUFFICIENT_AVAILABLE_STOCK") return false;
   const { productOptionId, available = 0 } = error.problem;
-  const fit = button(t.goods_fit, async () => { await put(productOptionId, available); unsay(); });
+  const fit = button(available ? t.goods_fit : t.goods_take_out, async () => { await put(productOptionId, available); unsay(); });
   const what = optionOf(productOptionId);
   say(available ? fill(t.goods_too_few, { count: available }) : t.goods_too_few_none,
     { way: what && `${what.productName} ${what.optionCode}`, kind: "held", actions: [fit] });

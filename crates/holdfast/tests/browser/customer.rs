@@ -258,6 +258,9 @@ async fn the_sale_is_started_with_a_button_and_ends_with_a_report() {
     browser.picture("demo-sale-report").await;
     browser.set_look(Look { language: "en-US", dark: true, phone: true }).await;
     browser.picture("demo-sale-report-phone").await;
+    // Operators have the same button, and see the same sale.
+    browser.go(&demo.url("/")).await;
+    browser.until("document.querySelector('#start-sale') && document.querySelector('#report')").await;
     browser.close().await;
 }
 
