@@ -49,4 +49,12 @@ impl Error {
             Self::Transport(_) | Self::Unreadable(_) => None,
         }
     }
+
+    /// Of a confirm that was repeated: the reservation that was made the first time.
+    pub fn made_before(&self) -> Option<u64> {
+        match self {
+            Self::Problem(problem) => problem.extra.get("reservationId")?.as_u64(),
+            Self::Transport(_) | Self::Unreadable(_) => None,
+        }
+    }
 }

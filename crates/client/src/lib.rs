@@ -44,7 +44,10 @@ pub use ticket::{
     TakenSeat,
 };
 
-use reqwest::{Method, RequestBuilder};
+use std::time::Duration;
+
+pub use reqwest::Method;
+use reqwest::RequestBuilder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -57,6 +60,7 @@ pub struct Client {
     token: Option<String>,
     language: Option<String>,
     idempotency_key: Option<String>,
+    within: Option<Duration>,
 }
 
 /// A part of a list.
@@ -72,7 +76,15 @@ impl Client {
     /// `url` is where the server answers, like `http://127.0.0.1:8080`.
     pub fn new(url: impl Into<String>) -> Self {
         let url = url.into().trim_end_matches('/').to_owned();
-        Self { http: reqwest::Client::new(), url, user: None, token: None, language: None, idempotency_key: None }
+        Self {
+            http: reqwest::Client::new(),
+            url,
+            user: None,
+            token: None,
+            language: None,
+            idempotency_key: None,
+            within: None,
+        }
     }
 
     /// Names the caller, for servers without auth.
@@ -99,6 +111,12 @@ impl Client {
         Self { idempotency_key: Some(key.into()), ..self.clone() }
     }
 
+    /// Gives up calls that are not answered in time. It is then not known whether they were carried out.
+    #[must_use]
+    pub fn within(&self, time: Duration) -> Self {
+        Self { within: Some(time), ..self.clone() }
+    }
+
     /// A request as this caller, for what has no method of its own.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let mut request = self.http.request(method, format!("{}{path}", self.url));
@@ -113,6 +131,9 @@ impl Client {
         }
         if let Some(key) = &self.idempotency_key {
             request = request.header("idempotency-key", key);
+        }
+        if let Some(time) = self.within {
+            request = request.timeout(time);
         }
         request
     }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod calendar;
+mod demo;
 mod secret;
 mod serve;
 mod store;
@@ -28,6 +29,8 @@ enum Command {
     Bench(bench::Args),
     /// Look after rooms by the hour.
     Calendar(calendar::Args),
+    /// See it work.
+    Demo(demo::Args),
     /// Check a store that no server is using; exit with 1 if anything is wrong.
     Verify(verify::Args),
 }
@@ -39,6 +42,7 @@ fn main() -> std::process::ExitCode {
         Command::Serve(args) => serve::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Calendar(args) => calendar::run(&args),
+        Command::Demo(args) => demo::run(&args),
         Command::Verify(args) => verify::run(&args),
     };
     match result {

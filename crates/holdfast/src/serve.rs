@@ -1,5 +1,6 @@
 //! `holdfast serve`: the server.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -78,12 +79,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let config = args.config()?;
     start_log(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(run_server(&config, args.demo))?;
+    runtime.block_on(run_server(&config, args.demo, stop_signal, |address| greet(address, args.demo)))?;
     runtime.shutdown_timeout(Duration::from_millis(500));
     Ok(ExitCode::SUCCESS)
 }
 
-async fn run_server(config: &Config, fill_demo: bool) -> anyhow::Result<()> {
+/// Serves until what `stop` gives resolves, which it is asked for once the store is open; `ready` is told where.
+pub(crate) async fn run_server<S: Future<Output = ()>>(
+    config: &Config,
+    fill_demo: bool,
+    stop: impl FnOnce() -> anyhow::Result<S>,
+    ready: impl FnOnce(SocketAddr),
+) -> anyhow::Result<()> {
     let ids = IdMaker::new();
     let store = store::open(config, &ids).await?;
     let room = store::open_room(config).await?;
@@ -94,15 +101,14 @@ async fn run_server(config: &Config, fill_demo: bool) -> anyhow::Result<()> {
     if fill_demo {
         demo::fill(store.clone(), config.engine_settings()).await?;
     }
-    let stop = stop_signal()?;
+    let stop = stop()?;
     let parts = Parts { store, room, ids };
     let (app, engine) = App::start(config, parts).await?;
-    tracing::info!(%address, store = %store::describe(config), auth = !config.auth_is_off(), "holdfast is ready");
-    println!("Holdfast is ready: http://{address}   (reference: http://{address}/docs)");
     if fill_demo {
-        let today = Zone::parse("Asia/Seoul").context("the default zone")?.today(SystemClock.now());
-        println!("\nTry these:\n\n{}", demo::requests(&format!("http://{address}"), today));
+        app.show_demo(address);
     }
+    tracing::info!(%address, store = %store::describe(config), auth = !config.auth_is_off(), "holdfast is ready");
+    ready(address);
     serve::serve(app, listener, config.server.connections_max, stop).await;
     let ended = tokio::time::timeout(ENGINE_ENDS_WITHIN, tokio::task::spawn_blocking(move || engine.join())).await;
     if ended.is_err() {
@@ -110,6 +116,15 @@ async fn run_server(config: &Config, fill_demo: bool) -> anyhow::Result<()> {
     }
     tracing::info!("holdfast has stopped");
     Ok(())
+}
+
+fn greet(address: SocketAddr, filled_demo: bool) {
+    println!("Holdfast is ready: http://{address}   (reference: http://{address}/docs)");
+    if filled_demo {
+        println!("\nIn a browser: http://{address}/demo");
+        let today = Zone::parse("Asia/Seoul").expect("zones are compiled in").today(SystemClock.now());
+        println!("\nTry these:\n\n{}", demo::requests(&format!("http://{address}"), today));
+    }
 }
 
 /// Resolves on SIGTERM or SIGINT.

@@ -1,6 +1,7 @@
 //! What handlers share, and how the parts are started and stopped.
 
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::calendar;
 use crate::caller::{Auth, Caller};
 use crate::config::Config;
+use crate::console::sale::SaleDesk;
 use crate::ids::IdMaker;
 use crate::ops;
 use crate::problem::Problem;
@@ -50,6 +52,8 @@ struct Shared {
     generations: Arc<Semaphore>,
     room: Arc<dyn WaitingRoom>,
     doors: Doors,
+    /// Only where there is a demo.
+    sale_desk: OnceLock<SaleDesk>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -112,6 +116,7 @@ impl App {
             generations: Arc::new(Semaphore::new(GENERATIONS_AT_ONCE_MAX)),
             room: parts.room,
             doors: Doors::default(),
+            sale_desk: OnceLock::new(),
         };
         let app = Self { shared: Arc::new(shared) };
         tokio::spawn(app.clone().tidy_now_and_then());
@@ -161,6 +166,15 @@ impl App {
 
     pub fn room(&self) -> &dyn WaitingRoom {
         &*self.shared.room
+    }
+
+    /// Says that this server shows a demo, and where it listens.
+    pub fn show_demo(&self, address: SocketAddr) {
+        self.shared.sale_desk.set(SaleDesk::new(address)).ok();
+    }
+
+    pub fn sale_desk(&self) -> Option<&SaleDesk> {
+        self.shared.sale_desk.get()
     }
 
     pub fn doors(&self) -> &Doors {

@@ -48,9 +48,9 @@ async fn is_empty(store: &dyn Store) -> Result<bool, Refused> {
 
 async fn fill_hotel(engine: &Engine) -> Result<(), Refused> {
     let rooms = [
-        ("스탠다드 더블", "One double bed, city side.", 12, 90_000),
-        ("디럭스 오션뷰", "Two beds and the sea.", 5, 150_000),
-        ("온돌 스위트", "A heated floor and a view of the garden.", 1, 320_000),
+        ("스탠다드 더블", "더블 침대 하나, 시내 전망 · One double bed, city side", 12, 90_000),
+        ("디럭스 오션뷰", "침대 둘, 바다 전망 · Two beds and the sea", 5, 150_000),
+        ("온돌 스위트", "온돌방, 정원 전망 · A heated floor and the garden", 1, 320_000),
     ];
     for (name, description, total_quantity, base_price) in rooms {
         let draft = RoomTypeDraft {

@@ -10,10 +10,12 @@
 //! | [`caller`] | who calls |
 //! | [`request`] | reading bodies, queries, idempotency keys |
 //! | [`problem`] | every error there is: status, code, sentence |
+//! | [`pulse`] | what became of holds, for people to look at |
 //! | [`stream`] | server-sent events |
 //! | [`wire`] | how things are written in JSON |
 //! | [`stays`], [`calendar`] | handlers of stays, and of rooms by the hour |
 //! | [`docs`] | `/openapi.json` and `/docs` |
+//! | [`console`] | pages for people |
 //! | [`demo`] | something to look at |
 //!
 //! A handler has one shape: who calls, what is asked, one command or query, a typed answer. No rule is decided here.
@@ -22,12 +24,14 @@ pub mod app;
 pub mod calendar;
 pub mod caller;
 pub mod config;
+pub mod console;
 pub mod demo;
 pub mod docs;
 pub mod edge;
 pub mod ids;
 pub mod ops;
 pub mod problem;
+pub mod pulse;
 pub mod relay;
 pub mod request;
 pub mod router;

@@ -13,7 +13,7 @@ use crate::shop::{cart, coupons, orders, products, reservations as order_reserva
 use crate::stays::{holds, reservations, room_types};
 use crate::tee::{bookings, courses, outbox};
 use crate::tickets::{events, follow, holds as seat_holds, queue, reservations as seat_reservations, seats};
-use crate::{docs, ops, stream};
+use crate::{console, docs, ops, stream};
 
 /// The routes, and their description.
 pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
@@ -101,11 +101,13 @@ pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .split_for_parts();
     docs::add_problems(&mut openapi);
     let pages = docs::Pages::new(&openapi);
-    let routes = routes
+    let api = routes.with_state(app.clone());
+    let routes = api
+        .clone()
         .route("/openapi.json", get(docs::openapi_json).with_state(pages.clone()))
         .route("/docs", get(docs::docs_page).with_state(pages))
+        .merge(console::routes(app, api))
         .fallback(|| async { Problem::not_found() })
-        .method_not_allowed_fallback(|| async { Problem::method_not_allowed() })
-        .with_state(app);
+        .method_not_allowed_fallback(|| async { Problem::method_not_allowed() });
     (routes, openapi)
 }

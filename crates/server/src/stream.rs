@@ -23,6 +23,7 @@ use tokio::sync::{broadcast, watch};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
+use crate::pulse::Pulse;
 use crate::request::Params;
 use crate::wire::event::{cloud_event, data_of, type_of};
 
@@ -42,6 +43,7 @@ pub struct Stream {
     /// Other servers commit too: durable events are then told as they are found in the outbox.
     shared: bool,
     committed: watch::Sender<()>,
+    pulse: Pulse,
 }
 
 /// An event as listeners get it.
@@ -59,7 +61,18 @@ impl Stream {
     pub fn new(last_durable: u64, shared: bool) -> Self {
         let told = broadcast::Sender::new(BACKLOG);
         let last_durable = AtomicU64::new(last_durable);
-        Self { told, last_durable, fleeting: AtomicU64::new(0), shared, committed: watch::Sender::new(()) }
+        Self {
+            told,
+            last_durable,
+            fleeting: AtomicU64::new(0),
+            shared,
+            committed: watch::Sender::new(()),
+            pulse: Pulse::default(),
+        }
+    }
+
+    pub fn pulse(&self) -> &Pulse {
+        &self.pulse
     }
 
     /// Changes whenever this server has committed durable events.
@@ -116,6 +129,7 @@ impl EventSink for Stream {
             self.committed.send_replace(());
         }
         for published in events {
+            self.pulse.count(&published.event, published.at);
             if self.shared && published.outbox_id.is_some() {
                 continue;
             }

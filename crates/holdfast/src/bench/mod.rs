@@ -91,6 +91,6 @@ fn busy(what: &'static str) -> ProgressBar {
     bar
 }
 
-fn duration(text: &str) -> anyhow::Result<Duration> {
+pub(crate) fn duration(text: &str) -> anyhow::Result<Duration> {
     parse_duration(text).context("write a duration like 500ms, 10s or 1m")
 }

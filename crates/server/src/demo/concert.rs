@@ -16,8 +16,7 @@ pub(super) async fn fill(engine: &Engine) -> Result<(), Refused> {
             })
         })
     });
-    let draft =
-        EventDraft { name: Some("봄밤 콘서트".into()), max_concurrent: Some(100), ..EventDraft::default() };
+    let draft = EventDraft { name: Some("봄밤 콘서트".into()), max_concurrent: Some(20), ..EventDraft::default() };
     engine.run(CreateEvent { draft, currency: None, seats: seats.collect() }, None).await?;
     Ok(())
 }

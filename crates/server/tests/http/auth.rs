@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::support::{TestApp, code, day, new_hold, refused, with_app, with_settings};
 
-const SECRET: &str = "0123456789abcdef0123456789abcdef";
+pub(crate) const SECRET: &str = "0123456789abcdef0123456789abcdef";
 /// Long after any test.
-const LATER: i64 = 4_102_444_800;
+pub(crate) const LATER: i64 = 4_102_444_800;
 
-fn token(claims: &Value) -> String {
+pub(crate) fn token(claims: &Value) -> String {
     encode(&Header::default(), claims, &EncodingKey::from_secret(SECRET.as_bytes())).unwrap()
 }
 

@@ -10,6 +10,7 @@ mod calendar_races;
 mod calendar_rules;
 mod calendar_slots;
 mod calendar_support;
+mod console;
 mod conventions;
 mod documents;
 mod holds;

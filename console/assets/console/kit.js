@@ -1,0 +1,171 @@
+// What the console's pages share: making elements, asking the API, telling what happened.
+import { t, fill } from "../texts.js";
+
+export { t, fill, number, money } from "../texts.js";
+
+// On a phone the menu is a strip: the page one is on must be in sight.
+document.querySelector(".side [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+
+/** An element. Text is always text: nothing of what the server says is ever read as HTML. */
+export function h(tag, props = {}, ...children) {
+  const svg = ["svg", "rect", "title", "g"].includes(tag);
+  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "value") element.value = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
+  return element;
+}
+
+/** A refusal of the API: `message` is its sentence, `code` what to match on. */
+export class Problem extends Error {
+  constructor(status, body) {
+    super(body?.detail ?? `HTTP ${status}`);
+    this.status = status;
+    this.code = body?.code;
+  }
+}
+
+/** Asks the API in the operator's name. */
+export async function api(path, { method = "GET", body } = {}) {
+  const headers = { "Accept-Language": document.documentElement.lang };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (method !== "GET") headers["Idempotency-Key"] = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+  const answer = await fetch(`/console/api${path}`, { method, headers, body: body && JSON.stringify(body) });
+  const isJson = answer.headers.get("content-type")?.includes("json");
+  const content = isJson ? await answer.json() : undefined;
+  if (answer.status === 401) location.assign("/console/sign-in");
+  if (!answer.ok) throw new Problem(answer.status, content);
+  return content?.data ?? content;
+}
+
+/** The last entries of a list, latest first. Lists begin with the oldest, so some pages are passed over. */
+export async function latest(path, count, pagesMax = 8) {
+  let items = [];
+  let cursor = "";
+  const ask = path.includes("?") ? `${path}&` : `${path}?`;
+  for (let page = 0; page < pagesMax && cursor !== null; page += 1) {
+    const list = await api(`${ask}limit=500${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+    items = [...items, ...list.items].slice(-count);
+    cursor = list.nextCursor;
+  }
+  return items.reverse();
+}
+
+export async function all(path, pagesMax = 4) {
+  return (await latest(path, 500 * pagesMax, pagesMax)).reverse();
+}
+
+/** Says what happened, to eyes and to screen readers. */
+export function say(text, tone = "free") {
+  const said = document.getElementById("said");
+  const note = h("p", { class: `note ${tone}` }, text);
+  said.replaceChildren(note);
+  setTimeout(() => note.remove(), 6000);
+}
+
+export const status = (code) => t[`status_${code}`] ?? code;
+
+const tones = { CONFIRMED: "free", PAID: "free", RESERVED: "accent", COMPLETED: "free", SENT: "free", AVAILABLE: "free", PENDING: "held", PROCESSING: "held", HELD: "held", LOCKED: "held", FAILED: "danger", NO_SHOW: "danger", CLOSED: "danger" };
+export const mark = (code) => h("span", { class: `mark ${tones[code] ?? ""}` }, status(code));
+
+const locale = document.documentElement.lang;
+const moments = new Intl.DateTimeFormat(locale, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+export const moment = (text) => h("time", { datetime: text, title: text }, moments.format(new Date(text)));
+
+/** Days as the API writes them, without the traps of time zones. */
+export const day = {
+  of: (date) => date.toISOString().slice(0, 10),
+  today: (zone) => new Intl.DateTimeFormat("en-CA", { timeZone: zone }).format(new Date()),
+  plus: (text, days) => day.of(new Date(Date.parse(`${text}T00:00:00Z`) + days * 86400000)),
+  weekday: (text) => (new Date(`${text}T00:00:00Z`).getUTCDay() + 6) % 7,
+  name: (text, options) => new Intl.DateTimeFormat(locale, { timeZone: "UTC", ...options }).format(new Date(`${text}T00:00:00Z`)),
+};
+
+export function table(heads, rows, caption) {
+  if (rows.length === 0) return h("p", { class: "empty" }, t.common_none);
+  const head = heads.map((it) => (typeof it === "string" ? h("th", { scope: "col" }, it) : h("th", { scope: "col", class: "number" }, it[0])));
+  const cells = (row) => row.map((cell, at) => h("td", { class: typeof heads[at] === "string" ? undefined : "number" }, cell));
+  const body = rows.map((row) => h("tr", {}, cells(row)));
+  return h("div", { class: "scroll" }, h("table", {}, caption && h("caption", {}, caption), h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
+}
+
+/** A drop-down with its label. */
+export function select(label, options, value, changed) {
+  const id = `select-${label}`.replace(/\s+/g, "-");
+  const list = h("select", { id, onchange: (event) => changed(event.target.value) }, options.map(([key, text]) => h("option", { value: key, selected: String(key) === String(value) }, text)));
+  return h("span", { class: "pick" }, h("label", { for: id, class: "visually-hidden" }, label), list);
+}
+
+export const button = (label, onclick, tone = "") => h("button", { type: "button", class: tone, onclick }, label);
+
+/** Puts the page up, again whenever it is asked to; says so if that fails. What has the focus keeps it. */
+export function page(draw) {
+  const place = document.getElementById("page");
+  let running;
+  let again = false;
+  async function once() {
+    try {
+      const focused = document.activeElement?.id;
+      const content = await draw();
+      place.replaceChildren(...[content].flat().filter(Boolean));
+      if (focused && place.contains(document.getElementById(focused))) document.getElementById(focused).focus();
+    } catch (problem) {
+      const text = fill(t.common_failed, { why: problem.message });
+      place.replaceChildren(h("div", { class: "note danger row between", role: "alert" }, text, button(t.common_again, refresh)));
+      if (!(problem instanceof Problem)) throw problem;
+    } finally {
+      place.setAttribute("aria-busy", "false");
+    }
+  }
+  async function refresh() {
+    if (running) {
+      again = true;
+      return running;
+    }
+    running = once();
+    await running;
+    running = undefined;
+    if (again) {
+      again = false;
+      return refresh();
+    }
+  }
+  refresh();
+  return refresh;
+}
+
+/** Follows changes. `changed` is told each event; `refresh` runs when many may have happened, at most every two seconds. */
+export function follow(types, { changed, refresh }) {
+  const source = new EventSource(`/console/api/v1/stream?types=${types}`);
+  let due;
+  const soon = () => {
+    due ??= setTimeout(() => {
+      due = undefined;
+      if (document.visibilityState === "visible") refresh?.();
+      else document.addEventListener("visibilitychange", () => refresh?.(), { once: true });
+    }, 400 + Math.random() * 1200);
+  };
+  const heard = (event) => {
+    const told = JSON.parse(event.data);
+    if (!changed?.(told)) soon();
+  };
+  for (const type of allTypes.filter((type) => types.split(",").some((prefix) => type.startsWith(prefix)))) {
+    source.addEventListener(type, heard);
+  }
+  let lost = false;
+  source.onerror = () => { lost = true; };
+  source.onopen = () => { if (lost) soon(); lost = false; };
+  addEventListener("pagehide", () => source.close());
+}
+
+const allTypes = [
+  "stay.hold.placed", "stay.hold.cancelled", "stay.hold.replaced", "stay.reservation.confirmed", "stay.reservation.cancelled",
+  "order.reserved", "order.released", "order.paid", "order.cancelled",
+  "booking.created", "booking.confirmed", "booking.failed", "booking.cancelled", "booking.completed", "booking.no_show",
+  "seat.held", "seat.released", "seat.reserved", "seat.cancelled",
+  "room.slot.locked", "room.slot.released", "room.slot.reserved", "room.slot.cancelled", "room.slot.blocked", "queue.admitted",
+];

@@ -1,0 +1,95 @@
+// The customer's side of the API: who I am, how I ask, and what a refusal looks like.
+import { t } from "../texts.js";
+
+const NUMBER = "holdfast.customer";
+
+/** The server said no. `code` is stable: match on it. `detail` is a sentence in the page's language. */
+export class Refusal extends Error {
+  constructor(status, problem) {
+    super(problem.detail);
+    this.status = status;
+    this.code = problem.code;
+    this.detail = problem.detail;
+    this.problem = problem;
+  }
+}
+
+let number = Number(sessionStorage.getItem(NUMBER)) || null;
+let making = null;
+
+/** My customer number. Each window has its own; the shop's account is where numbers come from. */
+export function customer() {
+  if (number) return Promise.resolve(number);
+  making ??= send("POST", "/api/users", { name: t.demo_guest }, {})
+    .then((account) => {
+      number = account.id;
+      sessionStorage.setItem(NUMBER, number);
+      return number;
+    })
+    .finally(() => { making = null; });
+  return making;
+}
+
+export function becomeSomebodyElse() {
+  sessionStorage.clear();
+  location.reload();
+}
+
+/** Calls the API as this customer. */
+export async function call(method, path, body) {
+  return send(method, path, body, { "X-User-Id": await customer() });
+}
+
+/** Calls the API as nobody in particular. */
+export const ask = (method, path, body) => send(method, path, body, {});
+
+async function send(method, path, body, headers) {
+  const request = { method, cache: "no-store", headers: { ...headers, "Accept-Language": document.documentElement.lang } };
+  if (body !== undefined) {
+    request.headers["Content-Type"] = "application/json";
+    request.body = JSON.stringify(body);
+  }
+  let response, text;
+  try {
+    response = await fetch(path, request);
+    text = await response.text();
+  } catch {
+    throw new Refusal(0, { code: "OFFLINE", detail: t.demo_offline });
+  }
+  noteTime(response);
+  const answer = text ? JSON.parse(text) : null;
+  if (!response.ok) throw new Refusal(response.status, answer ?? { code: "UNKNOWN", detail: t.demo_offline });
+  // The shop's answers come wrapped.
+  return path.startsWith("/api/") ? answer?.data : answer;
+}
+
+// Whoever's clock is wrong should still see the right countdown: the server's counts.
+let clockError = 0;
+
+function noteTime(response) {
+  const told = Date.parse(response.headers.get("date"));
+  const error = told + 500 - Date.now();
+  clockError = Math.abs(error) > 2_000 ? error : 0;
+}
+
+export const now = () => Date.now() + clockError;
+
+/** Remembers something of this customer over a reload. */
+export function remember(name, value) {
+  if (value == null) sessionStorage.removeItem(`holdfast.${name}`);
+  else sessionStorage.setItem(`holdfast.${name}`, value);
+}
+
+export const remembered = (name) => sessionStorage.getItem(`holdfast.${name}`);
+
+/** Today plus so many days, as the calendar of a time zone has it. */
+export function dayFrom(days, timeZone) {
+  const parts = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
+  const [year, month, day] = parts.format(now()).split("-").map(Number);
+  return new Date(Date.UTC(year, month - 1, day + days)).toISOString().slice(0, 10);
+}
+
+export function addDays(date, days) {
+  const [year, month, day] = date.split("-").map(Number);
+  return new Date(Date.UTC(year, month - 1, day + days)).toISOString().slice(0, 10);
+}

@@ -1,0 +1,100 @@
+//! What is for sale: an event with a waiting room and seats left, and the rarest hotel room in a week that is free.
+
+use holdfast_client::{Client, Event, EventChange, Method, NewEvent, NewSeat, RoomType};
+use jiff::civil::Date;
+use jiff::{SignedDuration, Span, Timestamp};
+
+use crate::Error;
+
+/// The week begins no sooner than this many days from today, so that guests of the demo keep the next ones.
+const DAYS_AHEAD: i64 = 14;
+const DAYS_SEARCHED: i64 = 180;
+const NIGHTS: usize = 7;
+/// If the crowd is cut off before it opens the doors, they open by themselves.
+const OPENS_BY_ITSELF_AFTER: SignedDuration = SignedDuration::from_mins(2);
+
+/// The concert: where, and how many seats can still be sold.
+pub(crate) struct Concert {
+    pub(crate) event: Event,
+    /// Not reserved by anybody when the sale began.
+    pub(crate) unsold: u64,
+}
+
+/// The room everybody wants.
+pub(crate) struct HotRoom {
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) from: Date,
+    /// The day after the last night.
+    pub(crate) to: Date,
+    pub(crate) unsold: u64,
+}
+
+/// Nobody's real seats are bought by mistake: only a server with a demo has this address.
+pub(crate) async fn must_be_demo(server: &Client, url: &str) -> Result<(), Error> {
+    let asked = server.request(Method::GET, "/demo/sale").send().await.map_err(holdfast_client::Error::Transport)?;
+    if asked.status().is_success() { Ok(()) } else { Err(Error::NoDemo(url.to_owned())) }
+}
+
+/// An event that has seats left; if all are sold out, another evening with the same plan is made.
+pub(crate) async fn concert(server: &Client) -> Result<Concert, Error> {
+    let events = server.events(&[("limit", "500".to_owned())]).await?.items;
+    let last = events.last().ok_or(Error::NothingToSell("concert"))?.clone();
+    let with_seats = events.into_iter().find(|event| event.queue_enabled && event.remaining_seats > 0);
+    let event = match with_seats {
+        Some(event) => event,
+        None => encore(server, &last).await?,
+    };
+    let plan = server.seats(event.id).await?;
+    let unsold = plan.iter().filter(|seat| seat.status != holdfast_client::SeatStatus::Reserved).count() as u64;
+    Ok(Concert { event, unsold })
+}
+
+async fn encore(server: &Client, of: &Event) -> Result<Event, Error> {
+    let plan = server.seats(of.id).await?;
+    let seats = plan.into_iter().map(|seat| NewSeat { label: seat.label, section: seat.section, price: seat.price });
+    let name = of.name.split(" · ").next().unwrap_or_default();
+    let new = NewEvent {
+        name: format!("{name} · 앙코르 {}", of.id + 1),
+        currency: Some(of.currency.clone()),
+        max_concurrent: Some(of.max_concurrent),
+        max_seats_per_user: Some(of.max_seats_per_user),
+        seats: seats.collect(),
+        ..NewEvent::default()
+    };
+    Ok(server.create_event(&new).await?)
+}
+
+/// Lets people stand in line and nobody in.
+pub(crate) async fn close_doors(server: &Client, event: u64, now: Timestamp) -> Result<(), Error> {
+    let opens_at = now.saturating_add(OPENS_BY_ITSELF_AFTER).unwrap_or(now);
+    set_opening(server, event, Some(opens_at)).await
+}
+
+pub(crate) async fn open_doors(server: &Client, event: u64) -> Result<(), Error> {
+    set_opening(server, event, None).await
+}
+
+async fn set_opening(server: &Client, event: u64, at: Option<Timestamp>) -> Result<(), Error> {
+    let change = EventChange { sales_open_at: Some(at), ..EventChange::default() };
+    server.change_event(event, &change).await?;
+    Ok(())
+}
+
+/// The room type with the fewest rooms, in the first week that nobody has booked.
+pub(crate) async fn hot_room(server: &Client, now: Timestamp) -> Result<HotRoom, Error> {
+    let rooms: Vec<RoomType> = server.room_types(None).await?.items;
+    let rarest = rooms.into_iter().filter(|room| room.total_quantity > 0).min_by_key(|room| room.total_quantity);
+    let room = rarest.ok_or(Error::NothingToSell("hotel room"))?;
+    let zone = jiff::tz::TimeZone::get(&room.time_zone).unwrap_or(jiff::tz::TimeZone::UTC);
+    let first = zone.to_datetime(now).date().saturating_add(Span::new().days(DAYS_AHEAD));
+    let last = first.saturating_add(Span::new().days(DAYS_SEARCHED));
+    let nights = server.availability(room.id, first, last).await?.nights;
+    let week = nights
+        .windows(NIGHTS)
+        .find(|week| week.iter().all(|night| night.available == night.total_quantity))
+        .ok_or(Error::NothingToSell("week in which its rarest room is free"))?;
+    let to = week[NIGHTS - 1].date.saturating_add(Span::new().days(1));
+    let unsold = week.iter().map(|night| u64::from(night.total_quantity)).sum();
+    Ok(HotRoom { id: room.id, name: room.name, from: week[0].date, to, unsold })
+}

@@ -1,0 +1,238 @@
+//! `holdfast demo sale`: a crowd at the concert and at the rarest hotel room, shown while it happens, with a report at the end.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use holdfast_crowd::{Board, Language, Outcome, PEOPLE_MAX, Phase, Plan, Progress, report};
+use holdfast_engine::{Clock as _, SystemClock};
+use holdfast_server::Config;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+
+use crate::serve;
+
+const SHOW_EVERY: Duration = Duration::from_millis(120);
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Send a crowd at the concert and the rarest hotel room, and write a report of how it went.
+    Sale(SaleArgs),
+}
+
+#[derive(clap::Args)]
+struct SaleArgs {
+    #[arg(
+        long,
+        value_name = "URL",
+        help = "A server that was started with --demo; without this, one is started for the sale and gone after it"
+    )]
+    url: Option<String>,
+    /// How many people come.
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=i64::from(PEOPLE_MAX)))]
+    people: u32,
+    /// How long somebody takes to choose, and again to pay, on average.
+    #[arg(long, default_value = "500ms", value_parser = crate::bench::duration)]
+    think: Duration,
+    /// After so long everybody is sent home.
+    #[arg(long, default_value = "5m", value_parser = crate::bench::duration)]
+    time_limit: Duration,
+    /// Where to write the report.
+    #[arg(long, value_name = "FILE", default_value = "holdfast-sale.html")]
+    report: PathBuf,
+    /// The language of the report; else that of the terminal.
+    #[arg(long, value_parser = ["ko", "en"])]
+    lang: Option<String>,
+    /// Write the numbers here too.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let What::Sale(args) = &args.what;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let code = runtime.block_on(async {
+        // Before the first word is printed: whoever reads it may press Ctrl-C.
+        let interrupts = Interrupts::new()?;
+        match &args.url {
+            Some(url) => hold_sale(args, url.clone(), interrupts).await,
+            None => on_a_server_of_its_own(args, interrupts).await,
+        }
+    });
+    runtime.shutdown_timeout(Duration::from_millis(500));
+    code
+}
+
+/// In a directory that is gone afterwards, on a port that nobody uses.
+async fn on_a_server_of_its_own(args: &SaleArgs, interrupts: Interrupts) -> anyhow::Result<ExitCode> {
+    let directory = tempfile::tempdir()?;
+    let data = directory.path().to_str().context("the temp directory's name is not text")?.to_owned();
+    let config =
+        Config::load(None, std::iter::empty(), &[("server.data", data), ("server.listen", "127.0.0.1:0".into())])?;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (ready, is_ready) = oneshot::channel();
+    let server = tokio::spawn(async move {
+        let stopped = async { drop(stopped.await) };
+        serve::run_server(
+            &config,
+            true,
+            || Ok(stopped),
+            |address| {
+                // Nobody waits for it any more if the sale was given up.
+                ready.send(address).ok();
+            },
+        )
+        .await
+    });
+    let Ok(address) = is_ready.await else { return server.await?.map(|()| ExitCode::FAILURE) };
+    println!("A server for this sale: http://{address}/demo (until the sale is over; --url names one that stays)\n");
+    let code = hold_sale(args, format!("http://{address}"), interrupts).await;
+    drop(stop);
+    server.await??;
+    code
+}
+
+async fn hold_sale(args: &SaleArgs, url: String, mut interrupts: Interrupts) -> anyhow::Result<ExitCode> {
+    let now = SystemClock.now();
+    let plan = Plan {
+        url,
+        people: args.people,
+        think: args.think,
+        time_limit: args.time_limit,
+        now: now.to_jiff(),
+        seed: now.as_millis().unsigned_abs(),
+    };
+    let board = Arc::new(Board::default());
+    let sale = tokio::spawn(holdfast_crowd::run(plan, board.clone()));
+    tokio::select! {
+        () = show(&board) => {}
+        stopped = end_early(&board, &mut interrupts) => stopped?,
+    }
+    let outcome = sale.await??;
+    print(&outcome);
+    let page = report::html(&outcome, language(args.lang.as_deref()));
+    std::fs::write(&args.report, page).with_context(|| format!("cannot write {}", args.report.display()))?;
+    if let Some(path) = &args.json {
+        std::fs::write(path, serde_json::to_vec_pretty(&outcome)?)?;
+    }
+    println!("\nThe report: {}", args.report.display());
+    Ok(if outcome.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The first Ctrl-C sends the crowd home and the report is still written; the second ends everything.
+async fn end_early(board: &Board, interrupts: &mut Interrupts) -> anyhow::Result<()> {
+    interrupts.next().await;
+    board.stop();
+    eprintln!("\nSending everybody home; once more to end at once.");
+    tokio::select! {
+        () = show(board) => Ok(()),
+        () = interrupts.next() => bail!("ended before everybody was home; what they hold ends by itself"),
+    }
+}
+
+/// SIGINT and SIGTERM, from now on.
+struct Interrupts {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Interrupts {
+    fn new() -> anyhow::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// Shows the board until the sale is over.
+async fn show(board: &Board) {
+    let style = |template| ProgressStyle::with_template(template).expect("the template is right");
+    let bars = MultiProgress::new();
+    let head = bars.add(ProgressBar::new_spinner().with_style(style("{msg}")));
+    let bar = |name: &'static str| {
+        let bar = bars.add(ProgressBar::new(1).with_prefix(name));
+        bar.with_style(style("  {prefix:28} {bar:32} {pos:>5} of {len}"))
+    };
+    let (joined, seats, nights) = (bar("in line"), bar("seats sold"), bar("nights of the hot room sold"));
+    let foot = bars.add(ProgressBar::new_spinner().with_style(style("{msg}")));
+    loop {
+        let now = board.progress();
+        head.set_message(headline(&now));
+        for (bar, position, length) in [
+            (&joined, now.joined, now.people - now.people / 5),
+            (&seats, now.seats_sold, now.seats),
+            (&nights, now.nights_sold, now.nights),
+        ] {
+            bar.set_length(length.max(1));
+            bar.set_position(position);
+        }
+        foot.set_message(counters(&now));
+        if matches!(now.phase, Phase::Done | Phase::Failed) {
+            bars.clear().ok();
+            return;
+        }
+        tokio::time::sleep(SHOW_EVERY).await;
+    }
+}
+
+fn headline(now: &Progress) -> String {
+    let doing = match now.phase {
+        Phase::Preparing => "looking at what is for sale",
+        Phase::Gathering => "the doors are closed, the crowd gathers",
+        Phase::Selling => "the doors are open",
+        Phase::Checking => "asking the server what it sold",
+        Phase::Done | Phase::Failed => "over",
+    };
+    format!("{:>6.1} s  {doing}", now.elapsed_seconds)
+}
+
+fn counters(now: &Progress) -> String {
+    format!(
+        "  {} waiting, {} inside, {} gave up, {} let go, {} times another was quicker\n  {} requests, p50 {:.1} ms, p99 {:.1} ms",
+        now.waiting, now.inside, now.gave_up, now.let_go, now.lost_races, now.requests, now.p50_ms, now.p99_ms
+    )
+}
+
+fn print(outcome: &Outcome) {
+    let (concert, room) = (&outcome.concert, &outcome.room);
+    println!("{} people in {:.1} s, {} requests", outcome.people, outcome.seconds, outcome.requests);
+    println!("  {}: {} of {} seats sold", concert.name, concert.sold, concert.capacity);
+    println!("  {}, {} to {}: {} of {} nights sold", room.name, room.from, room.to, room.sold, room.capacity);
+    println!("  sold twice: {}; bought and lost: {}", outcome.oversold(), concert.lost + room.lost);
+    println!(
+        "  let in out of order: {}; {} inside at most, of {} that may be",
+        outcome.fairness.error, outcome.inside_max, concert.max_concurrent
+    );
+    if outcome.stopped {
+        println!("  ended before its time");
+    }
+    if outcome.failures > 0 {
+        println!("  {} people were not answered", outcome.failures);
+    }
+}
+
+/// That of the terminal, unless one is asked for.
+fn language(asked: Option<&str>) -> Language {
+    let of_terminal = || {
+        let set = ["LC_ALL", "LC_MESSAGES", "LANG"]
+            .iter()
+            .find_map(|name| std::env::var(name).ok().filter(|it| !it.is_empty()));
+        set.unwrap_or_default()
+    };
+    let name = asked.map_or_else(of_terminal, str::to_owned);
+    if name.starts_with("ko") { Language::Korean } else { Language::English }
+}

@@ -1,0 +1,233 @@
+//! The console: every page opens, what others do is seen at once, what an operator does is said before it is done.
+
+use serde_json::{Value, json};
+
+use super::driver::{Browser, Look};
+use super::life::{book_something, call, tomorrow};
+use super::{Demo, token};
+
+/// Address, and something only that page shows in Korean and in English.
+const PAGES: [(&str, &str, &str, &str); 9] = [
+    ("now", "/", "진행 중인 가계약", "Live holds"),
+    ("stays", "/console/stays", "디럭스 오션뷰", "Reservations"),
+    ("shop", "/console/shop", "ETH-HD-200", "Stock"),
+    ("tee", "/console/tee", "08:10", "Places"),
+    ("tickets", "/console/tickets", "봄밤 콘서트", "Waiting room"),
+    ("rooms", "/console/rooms", "강남 회의실 A", "Utilisation"),
+    ("bookings", "/console/bookings", "BK-", "Tee-off"),
+    ("outbox", "/console/outbox", "booking.confirmed", "Dead letters"),
+    ("search", "/console/search?q=1", "티타임 예약", "Tee-time booking"),
+];
+/// Compressed, all assets of a page.
+const PAGE_BYTES_MAX: u64 = 150 << 10;
+
+#[tokio::test]
+async fn every_page_opens_at_the_desk_in_english_and_is_light() {
+    let demo = Demo::start(&[]);
+    book_something(&demo).await;
+    let browser = Browser::open(Look::ENGLISH).await;
+    for (name, path, _, english) in PAGES {
+        browser.go(&demo.url(path)).await;
+        browser.until_shown(english).await;
+        ready(&browser, name).await;
+        browser.picture(&format!("console-{name}")).await;
+        let bytes = browser
+            .run(
+                "return performance.getEntriesByType('resource').filter((it) => it.name.includes('/assets/'))\
+                 .reduce((sum, it) => sum + it.encodedBodySize, 0)",
+            )
+            .await;
+        let bytes = bytes.as_u64().unwrap();
+        assert!((1..PAGE_BYTES_MAX).contains(&bytes), "{name} loads {bytes} bytes");
+        browser.set_look(Look { dark: true, ..Look::ENGLISH }).await;
+        browser.picture(&format!("console-{name}-dark")).await;
+        browser.set_look(Look::ENGLISH).await;
+    }
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn every_page_fits_a_phone_in_korean() {
+    let demo = Demo::start(&[]);
+    book_something(&demo).await;
+    let look = Look { phone: true, ..Look::KOREAN };
+    let browser = Browser::open(look).await;
+    for (name, path, korean, _) in PAGES {
+        browser.go(&demo.url(path)).await;
+        browser.until_shown(korean).await;
+        ready(&browser, name).await;
+        assert_eq!(browser.run("return document.documentElement.lang").await, json!("ko"));
+        let too_wide = browser.run("return document.documentElement.scrollWidth - innerWidth").await;
+        assert_eq!(too_wide, json!(0), "{name} is wider than a phone");
+        browser.picture(&format!("console-{name}-phone")).await;
+    }
+    browser.close().await;
+}
+
+/// What is drawn by scripts is there.
+async fn ready(browser: &Browser, name: &str) {
+    let drawn = match name {
+        "now" => "Number(document.body.dataset.samples) > 2 && document.querySelector('.plot canvas')",
+        "search" => "document.querySelectorAll('.story').length >= 2",
+        _ => "document.querySelector('#page[aria-busy=false] .card')",
+    };
+    browser.until(drawn).await;
+}
+
+#[tokio::test]
+async fn the_console_changes_when_others_book() {
+    let demo = Demo::start(&[]);
+    let browser = Browser::open(Look::ENGLISH).await;
+    let (url, date) = (&demo.server.url, tomorrow(3));
+    let seat = "document.querySelectorAll('.seat')[4].dataset.status";
+
+    browser.go(&demo.url("/console/tickets")).await;
+    browser.until(&format!("{seat} === 'AVAILABLE'")).await;
+    let seats = call("GET", url, "/v1/events/1/seats", 7, Value::Null).await;
+    let wanted = json!({ "seatIds": [seats[4]["id"]] });
+    call("POST", url, "/v1/events/1/queue", 7, json!({})).await;
+    call("POST", url, "/v1/events/1/queue/enter", 7, json!({})).await;
+    browser.until("document.querySelector('#queue').innerText.includes('1')").await;
+    let hold = call("POST", url, "/v1/events/1/seats/hold", 7, wanted).await;
+    browser.until(&format!("{seat} === 'HELD'")).await;
+    call("POST", url, &format!("/v1/seat-holds/{}/confirm", hold["holdId"].as_str().unwrap()), 7, json!({})).await;
+    browser.until(&format!("{seat} === 'RESERVED'")).await;
+
+    browser.go(&demo.url("/console/stays")).await;
+    let night = format!("document.querySelector('[data-night=\"3:{date}\"] .left').innerText");
+    browser.run(&format!("document.getElementById('month').value = '{}'", &date[..7])).await;
+    browser.run("document.getElementById('month').dispatchEvent(new Event('change'))").await;
+    browser.until(&format!("{night} === '1'")).await;
+    let stay = json!({ "roomTypeId": 3, "checkIn": date, "checkOut": tomorrow(4),
+        "clientHoldKey": "0f0e8f3c-35a4-4c39-8f0a-2f1f5a9d7e11" });
+    call("POST", url, "/v1/holds", 8, stay).await;
+    browser.until(&format!("{night} === '0'")).await;
+
+    browser.go(&demo.url("/")).await;
+    browser.until("document.querySelector('#tiles dd').innerText === '1'").await;
+    call("POST", url, "/v1/rooms/1/locks", 9, json!({ "date": date, "times": ["10:00"] })).await;
+    browser.until("document.querySelector('#tiles dd').innerText === '2'").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn what_an_operator_does_is_said_before_it_is_done() {
+    let demo = Demo::start(&[]);
+    let mut browser = Browser::open(Look::ENGLISH).await;
+    let (url, date) = (&demo.server.url, tomorrow(1));
+
+    // A night is closed, but only when the operator means it.
+    browser.go(&demo.url("/console/stays")).await;
+    browser.run(&format!("document.getElementById('month').value = '{}'", &date[..7])).await;
+    browser.run("document.getElementById('month').dispatchEvent(new Event('change'))").await;
+    let night = format!("[data-night=\"1:{date}\"]");
+    browser.click(&night).await;
+    browser.until_shown(&format!("No new holds for the nights from {date}")).await;
+    browser.picture("console-act").await;
+    browser.press("\u{E00C}").await;
+    browser.until("!document.querySelector('dialog')").await;
+    let availability = format!("/v1/room-types/1/availability?checkIn={date}&checkOut={}", tomorrow(2));
+    assert_eq!(call("GET", url, &availability, 1, Value::Null).await["nights"][0]["closed"], json!(false));
+    browser.click(&night).await;
+    browser.click("dialog button.primary").await;
+    browser.until(&format!("document.querySelector('{night}.closed')")).await;
+    browser.until_shown("Done.").await;
+    assert_eq!(call("GET", url, &availability, 1, Value::Null).await["nights"][0]["closed"], json!(true));
+
+    // What the API refuses is shown where it was asked.
+    let stay = json!({ "roomTypeId": 3, "checkIn": date, "checkOut": tomorrow(2),
+        "clientHoldKey": "0f0e8f3c-35a4-4c39-8f0a-2f1f5a9d7e11" });
+    call("POST", url, "/v1/holds", 8, stay).await;
+    browser.expect("409");
+    browser.click(".maps .card:nth-child(3) header button").await;
+    browser.fill("#act-totalQuantity", "0").await;
+    browser.until_shown("will have 0 rooms").await;
+    browser.click("dialog button.primary").await;
+    browser.until("document.querySelector('dialog [role=alert]:not([hidden])')").await;
+    browser.press("\u{E00C}").await;
+
+    // The waiting room is paused; something new is made.
+    browser.go(&demo.url("/console/tickets")).await;
+    browser.click("header button.danger").await;
+    browser.until("document.querySelector('dialog[open]')").await;
+    assert!(browser.text("dialog .will").await.starts_with("Nobody more is let in."));
+    browser.click("dialog button.primary").await;
+    browser.until_shown("Paused").await;
+    assert_eq!(call("GET", url, "/v1/events/1", 1, Value::Null).await["paused"], json!(true));
+    browser.click("#tools button.primary").await;
+    browser.fill("#act-name", "새 공연").await;
+    browser.until_shown("goes on sale at once: 60 seats").await;
+    browser.click("dialog button.primary").await;
+    browser.until("document.querySelectorAll('.seat').length === 60").await;
+
+    // A booking is cancelled from where it was searched for.
+    let booking = json!({ "idempotencyKey": "b", "userId": 44, "gameTimeSlotId": 40, "playerCount": 2 });
+    let made = call("POST", url, "/bookings", 44, booking).await;
+    browser.go(&demo.url("/console/search")).await;
+    browser.fill("#q", made["bookingNumber"].as_str().unwrap()).await;
+    browser.until_shown("slot.reserved").await;
+    browser.until("document.querySelector('.story .mark').innerText === 'Confirmed'").await;
+    browser.click(".story button.danger").await;
+    browser.until_shown("is cancelled and refunded in full").await;
+    browser.click("dialog button.primary").await;
+    browser.until("document.querySelector('.story .mark').innerText === 'Cancelled'").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_dead_letter_is_handed_on_again() {
+    let mut demo = Demo::start(&[]);
+    let booking = json!({ "idempotencyKey": "b", "userId": 44, "gameTimeSlotId": 40, "playerCount": 2 });
+    let made = call("POST", &demo.server.url, "/bookings", 44, booking).await;
+    demo.stop();
+    // As the relay leaves an event that nobody took.
+    let store = rusqlite::Connection::open(demo.data.path().join("holdfast.db")).unwrap();
+    let event: i64 =
+        store.query_row("SELECT id FROM outbox WHERE event_type = 'booking.confirmed'", [], |row| row.get(0)).unwrap();
+    let partition = made["id"].as_i64().unwrap() % 8;
+    let trouble = "INSERT INTO outbox_trouble VALUES (?1, ?2, 5, 0, 1)";
+    assert_eq!(store.execute(trouble, [event, partition]).unwrap(), 1);
+    drop(store);
+    demo.start_again(&[]);
+
+    let browser = Browser::open(Look::ENGLISH).await;
+    browser.go(&demo.url("/console/outbox")).await;
+    browser.until_shown("Dead letters (1)").await;
+    browser.click("#dead td button.slim").await;
+    browser.until_shown("is handed on again").await;
+    browser.picture("console-dead-letter").await;
+    browser.click("dialog button.primary").await;
+    browser.until_shown("Nothing was given up").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn with_auth_on_operators_sign_in_and_out() {
+    let demo = Demo::start(&[("HOLDFAST_AUTH_JWT_SECRET", super::SECRET)]);
+    let mut browser = Browser::open(Look::ENGLISH).await;
+    browser.go(&demo.url("/console/stays")).await;
+    browser.until_shown("Sign in").await;
+    browser.picture("console-sign-in").await;
+
+    browser.expect("401");
+    browser.expect("403");
+    browser.fill("#token", "not a token").await;
+    browser.click("form button").await;
+    browser.until_shown("This token is not valid").await;
+    browser.fill("#token", &token("7", "user")).await;
+    browser.click("form button").await;
+    browser.until_shown("The console is for operators").await;
+
+    browser.fill("#token", &token("1", "admin")).await;
+    browser.click("form button").await;
+    browser.until("location.pathname === '/' && Number(document.body.dataset.samples) > 0").await;
+    assert_eq!(browser.run("return document.cookie").await, json!(""), "no script can read the token");
+    browser.go(&demo.url("/console/stays")).await;
+    browser.until_shown("디럭스 오션뷰").await;
+
+    browser.click(".side form button").await;
+    browser.until("location.pathname === '/console/sign-in'").await;
+    browser.go(&demo.url("/")).await;
+    browser.until("location.pathname === '/console/sign-in'").await;
+    browser.close().await;
+}

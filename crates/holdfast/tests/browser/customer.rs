@@ -1,0 +1,312 @@
+//! Customers at the demo's pages, each walked to its end: in Korean at a desk by day, in English on a phone by night.
+
+use holdfast_client::{OrderStatus, ReservationStatus, SeatReservationStatus};
+use serde_json::Value;
+
+use super::Demo;
+use super::driver::{Browser, Look};
+use super::support::Process;
+
+/// What all files of a page may weigh on the wire.
+const PAGE_BYTES_MAX: u64 = 150 << 10;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_can_be_walked_to_its_end_in_korean() {
+    let words = Words {
+        held: "맡아 두었습니다", refund: "100 %", let_go: "놓아주었습니다", free: "취소되었습니다"
+    };
+    walk(Look::KOREAN, "demo-desk", &words).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_can_be_walked_to_its_end_in_english_on_a_phone_in_the_dark() {
+    let words = Words { held: "Held for you", refund: "100 %", let_go: "Let go", free: "Cancelled" };
+    walk(Look { language: "en-US", dark: true, phone: true }, "demo-phone", &words).await;
+}
+
+struct Words {
+    held: &'static str,
+    refund: &'static str,
+    let_go: &'static str,
+    free: &'static str,
+}
+
+async fn walk(look: Look, name: &str, words: &Words) {
+    let demo = Demo::start(&[]);
+    let browser = Browser::open(look).await;
+    let visit = Visit { demo: &demo, browser: &browser, name };
+    visit.index().await;
+    visit.hotel(words).await;
+    visit.shop().await;
+    visit.golf(words).await;
+    visit.meeting_room().await;
+    visit.concert().await;
+    browser.close().await;
+}
+
+struct Visit<'a> {
+    demo: &'a Demo,
+    browser: &'a Browser,
+    name: &'a str,
+}
+
+impl Visit<'_> {
+    /// Opens a page and waits until it shows this.
+    async fn open(&self, path: &str, selector: &str) {
+        self.browser.go(&self.demo.url(path)).await;
+        self.browser.until(&format!("document.querySelector({})", Value::from(selector))).await;
+    }
+
+    /// Looks at the page as it is now: it must fit, be usable without eyes or mouse, and be light.
+    async fn look(&self, what: &str) {
+        let wide = self.browser.run("return document.documentElement.scrollWidth - innerWidth").await;
+        assert!(wide.as_i64().unwrap() <= 0, "{what} is {wide} pixels too wide");
+        let nameless = self.browser.run(NAMELESS).await;
+        assert_eq!(nameless, Value::Array(Vec::new()), "{what}: these have no name to be read out");
+        let faint = self.browser.run(FAINT).await;
+        assert_eq!(faint, Value::Array(Vec::new()), "{what}: these are hard to read");
+        let bytes = self.browser.run(BYTES).await.as_u64().unwrap();
+        assert!((1..=PAGE_BYTES_MAX).contains(&bytes), "{what} weighs {bytes} bytes");
+        self.browser.picture(&format!("{}-{what}", self.name)).await;
+    }
+
+    /// The number on the last card.
+    async fn number(&self) -> u64 {
+        self.browser.until("document.querySelector('#number')").await;
+        self.browser.text("#number").await.parse().unwrap()
+    }
+
+    async fn customer(&self) -> u64 {
+        self.browser.until("sessionStorage.getItem('holdfast.customer')").await;
+        let number = self.browser.run("return sessionStorage.getItem('holdfast.customer')").await;
+        number.as_str().unwrap().parse().unwrap()
+    }
+
+    async fn index(&self) {
+        self.open("/demo", "#start-sale").await;
+        self.browser.until("document.querySelector('#customer')").await;
+        self.look("index").await;
+    }
+
+    /// Held, let go; held again over a reload, paid.
+    async fn hotel(&self, words: &Words) {
+        let room = "[data-room='2'] button.primary";
+        self.open("/demo/hotel", room).await;
+        self.look("hotel").await;
+        self.browser.click(room).await;
+        self.browser.until_shown(words.held).await;
+        self.browser.click("#let-go").await;
+        self.browser.until_shown(words.let_go).await;
+        self.browser.click(room).await;
+        self.browser.until_shown(words.held).await;
+        self.open("/demo/hotel", "#pay").await;
+        self.look("hotel-held").await;
+        self.browser.click("#pay").await;
+        let number = self.number().await;
+        self.look("hotel-paid").await;
+        let guest = self.demo.server.client().as_user(self.customer().await);
+        assert_eq!(guest.reservation(number).await.unwrap().status, ReservationStatus::Confirmed);
+    }
+
+    /// Cart, reservation, coupon, too little money, more money, paid.
+    async fn shop(&self) {
+        self.open("/demo/shop", "#cart").await;
+        for _ in 0..2 {
+            self.browser.click("[data-key='add-5']").await;
+        }
+        self.browser.until("document.querySelector('[data-line=\"5\"] output').textContent == '2'").await;
+        self.browser.click("[data-key='add-3']").await;
+        self.browser.until("document.querySelector('[data-line=\"3\"]')").await;
+        self.look("shop").await;
+        self.browser.click("#reserve").await;
+        self.browser.click("#get-coupon").await;
+        self.browser.until("document.querySelector('#coupon')").await;
+        self.look("shop-reserved").await;
+        // Two at 32,000 and one at 45,000, a tenth off, are 98,100 of the 100,000 that a new guest has.
+        self.browser.click("#pay").await;
+        let number = self.number().await;
+        self.look("shop-paid").await;
+        let guest = self.demo.server.client().as_user(self.customer().await);
+        let order = guest.order(number).await.unwrap();
+        assert_eq!((order.status, order.paid_amount), (OrderStatus::Paid, 98_100));
+    }
+
+    /// Asked for, confirmed, quoted, cancelled.
+    async fn golf(&self, words: &Words) {
+        self.open("/demo/golf", "[data-slot] button").await;
+        self.look("golf").await;
+        self.browser.click("[data-slot] button").await;
+        self.browser.until("document.querySelector('[data-booking=\"CONFIRMED\"]')").await;
+        self.look("golf-confirmed").await;
+        self.browser.click("#cancel").await;
+        self.browser.until_shown(words.refund).await;
+        self.browser.click("#yes").await;
+        self.browser.until("document.querySelector('[data-booking=\"CANCELLED\"]')").await;
+        self.browser.until_shown(words.free).await;
+        self.look("golf-cancelled").await;
+    }
+
+    async fn meeting_room(&self) {
+        self.open("/demo/rooms", "[data-time='10:00']").await;
+        self.browser.click("[data-time='10:00']").await;
+        self.browser.click("[data-time='11:00']").await;
+        self.look("rooms").await;
+        self.browser.click("#hold").await;
+        self.browser.until("document.querySelector('#pay')").await;
+        self.look("rooms-held").await;
+        self.browser.click("#pay").await;
+        let number = self.number().await;
+        let guest = self.demo.server.client().as_user(self.customer().await);
+        assert_eq!(guest.room_reservation(number).await.unwrap().slots.len(), 2);
+    }
+
+    /// Nobody else is there: straight in, two seats, paid.
+    async fn concert(&self) {
+        self.open("/demo/concert", "#join").await;
+        self.look("concert").await;
+        self.browser.click("#join").await;
+        self.browser.click("[data-seat='C7']").await;
+        self.browser.click("[data-seat='C8']").await;
+        self.look("concert-seats").await;
+        self.browser.click("#hold").await;
+        self.browser.until("document.querySelector('#pay')").await;
+        self.look("concert-held").await;
+        self.browser.click("#pay").await;
+        let number = self.number().await;
+        self.look("concert-paid").await;
+        let guest = self.demo.server.client().as_user(self.customer().await);
+        let reservation = guest.seat_reservation(number).await.unwrap();
+        assert_eq!((reservation.status, reservation.seats.len()), (SeatReservationStatus::Reserved, 2));
+    }
+}
+
+/// Buttons, links and fields that nobody could name, pictures without a word for them, and pages without a heading.
+const NAMELESS: &str = r"
+    const named = (it) => (it.getAttribute('aria-label') || it.innerText || (it.labels && it.labels[0]?.innerText) || '').trim();
+    const seen = (it) => it.getClientRects().length > 0;
+    const things = [...document.querySelectorAll('button, a[href], input, select, progress, [role=grid]')].filter((it) => seen(it) && !named(it));
+    const pictures = [...document.querySelectorAll('img:not([alt])')];
+    const headings = document.querySelectorAll('h1').length === 1 ? [] : [document.body];
+    return [...things, ...pictures, ...headings].map((it) => it.outerHTML.slice(0, 120))";
+
+/// Texts with less contrast to what is behind them than AA asks for: 4.5, or 3 for large ones.
+const FAINT: &str = r"
+    document.getAnimations().forEach((it) => it.finish());
+    const parse = (text) => {
+        const [r, g, b, a = 1] = text.match(/[\d.]+/g).map(Number);
+        return text.startsWith('color(') ? [r * 255, g * 255, b * 255, a] : [r, g, b, a];
+    };
+    const over = (top, below) => below.map((it, at) => top[at] * top[3] + it * (1 - top[3])).slice(0, 3);
+    const ground = (it) => {
+        if (!it) return [255, 255, 255];
+        const colour = parse(getComputedStyle(it).backgroundColor);
+        return colour[3] === 1 ? colour.slice(0, 3) : over(colour, ground(it.parentElement));
+    };
+    const light = (colour) => colour.map((it) => it / 255).map((it) => (it <= 0.03928 ? it / 12.92 : ((it + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, it, at) => sum + it * [0.2126, 0.7152, 0.0722][at], 0);
+    const texts = [...document.querySelectorAll('body *')].filter((it) => it.getClientRects().length > 0 && !it.closest(':disabled, [aria-busy]')
+        && [...it.childNodes].some((node) => node.nodeType === 3 && node.data.trim()));
+    return texts.filter((it) => {
+        const style = getComputedStyle(it), behind = ground(it);
+        const [high, low] = [light(over(parse(style.color), behind)), light(behind)].sort((a, b) => b - a);
+        const size = parseFloat(style.fontSize), isLarge = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+        return (high + 0.05) / (low + 0.05) < (isLarge ? 3 : 4.5);
+    }).map((it) => it.outerHTML.slice(0, 120))";
+
+/// Of the page and every script, style and picture it loaded; answers of the API are not among them.
+const BYTES: &str = r"
+    const parts = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
+    return parts.filter((it) => it.initiatorType !== 'fetch').reduce((sum, it) => sum + it.encodedBodySize, 0)";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn time_that_runs_out_is_said_kindly_and_there_is_a_way_on() {
+    let demo = Demo::start(&[("HOLDFAST_STAY_HOLD_TTL", "3s"), ("HOLDFAST_CALENDAR_LOCK_TTL", "3s")]);
+    let browser = Browser::open(Look::ENGLISH).await;
+    browser.go(&demo.url("/demo/hotel")).await;
+    browser.click("[data-room='3'] button.primary").await;
+    browser.until("document.querySelector('.time').textContent.startsWith('0:0')").await;
+    browser.until_shown("Time is up").await;
+    browser.picture("demo-time-is-up").await;
+    browser.click("#again").await;
+    browser.click("#pay").await;
+    browser.until_shown("It is yours").await;
+    browser.go(&demo.url("/demo/rooms")).await;
+    browser.click("[data-time='15:00']").await;
+    browser.click("#hold").await;
+    browser.until_shown("Time is up").await;
+    browser.click("#again").await;
+    browser.click("#pay").await;
+    browser.until_shown("It is yours").await;
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sale_is_started_with_a_button_and_ends_with_a_report() {
+    let demo = Demo::start(&[]);
+    let browser = Browser::open(Look::ENGLISH).await;
+    browser.go(&demo.url("/demo")).await;
+    browser.fill("#sale input", "60").await;
+    browser.click("#start-sale").await;
+    browser.until("['gathering', 'selling'].includes(document.querySelector('#phase').dataset.phase)").await;
+    browser.picture("demo-sale").await;
+    browser.click("#report").await;
+    browser.until_shown("Seats sold").await;
+    let shown = browser.text("#oversold").await;
+    let seats = demo.server.client().seats(1).await.unwrap();
+    let sold = seats.iter().filter(|seat| seat.status == holdfast_client::SeatStatus::Reserved).count();
+    assert_eq!((shown.as_str(), browser.text("#seats-sold").await), ("0", format!("{sold} of 104")));
+    browser.picture("demo-sale-report").await;
+    browser.set_look(Look { language: "en-US", dark: true, phone: true }).await;
+    browser.picture("demo-sale-report-phone").await;
+    // Operators have the same button, and see the same sale.
+    browser.go(&demo.url("/")).await;
+    browser.until("document.querySelector('#start-sale') && document.querySelector('#report')").await;
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn there_is_one_sale_at_a_time_and_it_can_be_stopped() {
+    let demo = Demo::start(&[]);
+    let http = reqwest::Client::new();
+    let start = async |body: &'static str| {
+        let sent = http.post(demo.url("/demo/sale")).body(body).send().await.unwrap();
+        (sent.status().as_u16(), sent.json::<Value>().await.unwrap())
+    };
+    for (body, field) in
+        [(r#"{"people":0}"#, "people"), (r#"{"people":20001}"#, "people"), (r#"{"thinkMs":60000}"#, "thinkMs")]
+    {
+        let (status, problem) = start(body).await;
+        assert_eq!((status, &problem["field"]), (400, &Value::from(field)), "{body}: {problem}");
+    }
+    assert_eq!(http.get(demo.url("/demo/sale/report")).send().await.unwrap().status(), 404, "there was none yet");
+    // Nobody will have chosen anything before they are sent home.
+    assert_eq!(start(r#"{"people":30,"thinkMs":30000}"#).await.0, 202);
+    assert_eq!(start("{}").await.0, 200, "this one is shown, no other is started");
+    assert_eq!(http.delete(demo.url("/demo/sale")).send().await.unwrap().status(), 204);
+    let ended = async {
+        loop {
+            let sale: Value = http.get(demo.url("/demo/sale")).send().await.unwrap().json().await.unwrap();
+            if sale["report"].is_string() {
+                return sale;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let sale = tokio::time::timeout(std::time::Duration::from_secs(20), ended).await.unwrap();
+    assert_eq!((&sale["phase"], &sale["people"], &sale["inside"]), (&"done".into(), &30.into(), &0.into()));
+    let event = demo.server.client().event(1).await.unwrap();
+    assert_eq!(event.sales_open_at, None, "the doors do not stay closed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_demo_there_are_no_pages_for_customers() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(data.path(), &[]);
+    let http = reqwest::Client::new();
+    for path in ["/demo", "/demo/hotel", "/demo/sale", "/demo/sale/report"] {
+        let answer = http.get(format!("{}{path}", server.url)).send().await.unwrap();
+        assert_eq!(answer.status(), 404, "{path}");
+    }
+    let started = http.post(format!("{}/demo/sale", server.url)).body("{}").send().await.unwrap();
+    assert_eq!(started.status(), 404);
+}

@@ -1,0 +1,58 @@
+//! The console asks and acts through the API, in the operator's name: there is no second way to do anything, and no second
+//! rule about who may. A request of a page is handed to the API's own routes, inside the process.
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::{HeaderMap, HeaderName, Method, Uri, header};
+use tower::Service as _;
+
+use super::Console;
+use super::session::{Session, must_be_ours};
+use crate::caller::{Caller, Known};
+use crate::problem::Problem;
+
+const PREFIX: &str = "/console/api";
+/// What of a request's head is meant for the API. Who calls is not: that is known here.
+const PASSED_ON: [HeaderName; 5] = [
+    header::CONTENT_TYPE,
+    header::ACCEPT_LANGUAGE,
+    HeaderName::from_static("idempotency-key"),
+    HeaderName::from_static("last-event-id"),
+    HeaderName::from_static("prefer"),
+];
+
+/// `/console/api/…`: what follows is a path of the API.
+pub async fn forward(State(console): State<Console>, request: Request) -> Result<Response, Problem> {
+    let session = Session::of(&console, request.headers())?;
+    if !request.method().is_safe() {
+        must_be_ours(request.headers())?;
+    }
+    let target = request.uri().path_and_query().and_then(|target| target.as_str().strip_prefix(PREFIX));
+    let target = target.unwrap_or_default();
+    if !["/v1/", "/api/", "/bookings"].iter().any(|family| target.starts_with(family)) {
+        return Err(Problem::not_found());
+    }
+    let uri: Uri = target.parse().map_err(|_| Problem::not_found())?;
+    let (parts, body) = request.into_parts();
+    Ok(console.call(session.caller, parts.method, uri, &parts.headers, body).await)
+}
+
+impl Console {
+    /// Hands a request to the API's routes.
+    pub async fn call(&self, caller: Caller, method: Method, uri: Uri, headers: &HeaderMap, body: Body) -> Response {
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = uri;
+        for name in PASSED_ON {
+            if let Some(value) = headers.get(&name) {
+                request.headers_mut().insert(name, value.clone());
+            }
+        }
+        request.extensions_mut().insert(Known(caller));
+        match self.api.clone().call(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Pages for customers, on the demo's data. They use the public API only, and are worth reading as examples: each is a frame
+//! from `console/templates/demo`, which a module of the same name in `console/assets/demo` fills.
+//!
+//! There are such pages only where a server was started with `--demo` and auth is off: a customer is a number that the
+//! browser makes up, and nobody should believe that elsewhere.
+
+use askama::Template;
+use axum::Router;
+use axum::extract::FromRequestParts;
+use axum::response::Response;
+use axum::routing::get;
+use http::request::Parts;
+
+use super::page::Shell;
+use super::sale;
+use crate::app::App;
+use crate::problem::Problem;
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/demo", get(index))
+        .route("/demo/hotel", get(hotel))
+        .route("/demo/shop", get(shop))
+        .route("/demo/golf", get(golf))
+        .route("/demo/concert", get(concert))
+        .route("/demo/rooms", get(rooms))
+        .route("/demo/sale", get(sale::get).post(sale::start).delete(sale::stop))
+        .route("/demo/sale/report", get(sale::report))
+}
+
+/// Lets nobody in where there is no demo.
+pub struct Demo;
+
+impl FromRequestParts<App> for Demo {
+    type Rejection = Problem;
+
+    async fn from_request_parts(_parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        if app.sale_desk().is_some() && app.auth().is_off() { Ok(Self) } else { Err(Problem::not_found()) }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "demo/index.html")]
+struct Index {
+    shell: Shell,
+    page: &'static str,
+}
+
+async fn index(_demo: Demo, shell: Shell) -> Response {
+    shell.page(&Index { shell, page: "index" })
+}
+
+/// A page that a module fills.
+#[derive(Template)]
+#[template(path = "demo/page.html")]
+struct Filled {
+    shell: Shell,
+    page: &'static str,
+    title: &'static str,
+    lead: &'static str,
+}
+
+async fn hotel(_demo: Demo, shell: Shell) -> Response {
+    shell.page(&Filled { shell, page: "hotel", title: shell.t.demo_hotel, lead: shell.t.demo_hotel_lead })
+}
+
+async fn shop(_demo: Demo, shell: Shell) -> Response {
+    shell.page(&Filled { shell, page: "shop", title: shell.t.demo_shop, lead: shell.t.demo_shop_lead })
+}
+
+async fn golf(_demo: Demo, shell: Shell) -> Response {
+    shell.page(&Filled { shell, page: "golf", title: shell.t.demo_golf, lead: shell.t.demo_golf_lead })
+}
+
+async fn concert(_demo: Demo, shell: Shell) -> Response {
+    shell.page(&Filled { shell, page: "concert", title: shell.t.demo_concert, lead: shell.t.demo_concert_lead })
+}
+
+async fn rooms(_demo: Demo, shell: Shell) -> Response {
+    shell.page(&Filled { shell, page: "rooms", title: shell.t.demo_rooms, lead: shell.t.demo_rooms_lead })
+}

@@ -1,0 +1,344 @@
+//! What is happening now: one computation a second for all who look, and none while nobody does.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use holdfast_core::Timestamp;
+use http::{HeaderMap, HeaderValue, Method, Uri};
+use http_body_util::{BodyExt as _, Limited};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::broadcast;
+use tokio::time::MissedTickBehavior;
+
+use super::Console;
+use super::session::Session;
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::pulse::Counts;
+
+const EVERY: Duration = Duration::from_secs(1);
+/// How many seconds somebody sees who has just come.
+const RECENT_MAX: usize = 300;
+/// How far somebody may fall behind; figures that were missed are not sent again.
+const BACKLOG: usize = 8;
+const READY_WITHIN: Duration = Duration::from_millis(800);
+const READY_BYTES_MAX: usize = 64 << 10;
+/// Reasons for refusals that are shown by name.
+const CODES_MAX: usize = 8;
+
+#[derive(Debug)]
+pub struct Figures {
+    tell: broadcast::Sender<Arc<str>>,
+    shared: Mutex<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    is_running: bool,
+    recent: VecDeque<Arc<str>>,
+}
+
+impl Default for Figures {
+    fn default() -> Self {
+        Self { tell: broadcast::Sender::new(BACKLOG), shared: Mutex::default() }
+    }
+}
+
+/// The figures of one second.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Sample {
+    at: i64,
+    /// Holds by vertical, in the order of `pulse::VERTICALS`; the others are of this second.
+    live: [u64; 5],
+    placed: [u64; 5],
+    confirmed: [u64; 5],
+    expired: [u64; 5],
+    refused: u64,
+    refused_by_code: BTreeMap<String, u64>,
+    requests: u64,
+    /// Milliseconds; none, if there was nothing to measure.
+    p50: Option<f64>,
+    p99: Option<f64>,
+    batches: u64,
+    /// Commands in a batch, on average.
+    batch: Option<f64>,
+    commit_p99: Option<f64>,
+    /// Parts that are in trouble, and what is wrong.
+    trouble: BTreeMap<String, String>,
+    looking: usize,
+}
+
+/// `GET /console/figures`: server-sent events. First `recent`, the last minutes if others were looking; then one `figures` a
+/// second.
+pub async fn listen(State(console): State<Console>, headers: HeaderMap) -> Result<Response, Problem> {
+    Session::of(&console, &headers)?;
+    let (told, recent) = console.figures.join(&console);
+    let first = Event::default().event("recent").data(format!("[{}]", recent.join(",")));
+    let events = stream::unfold((Some(first), told, console), |(first, mut told, console)| async move {
+        if let Some(first) = first {
+            return Some((Ok::<_, Infallible>(first), (None, told, console)));
+        }
+        loop {
+            let sample = tokio::select! {
+                () = console.app.stopped() => return None,
+                sample = told.recv() => sample,
+            };
+            match sample {
+                Ok(sample) => {
+                    let event = Event::default().event("figures").data(&*sample);
+                    return Some((Ok(event), (None, told, console)));
+                }
+                Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    });
+    let mut response = Sse::new(events).keep_alive(KeepAlive::default()).into_response();
+    response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+impl Figures {
+    fn join(&self, console: &Console) -> (broadcast::Receiver<Arc<str>>, Vec<Arc<str>>) {
+        let mut shared = self.shared();
+        let told = self.tell.subscribe();
+        if !shared.is_running {
+            shared.is_running = true;
+            tokio::spawn(compute(console.clone()));
+        }
+        (told, shared.recent.iter().cloned().collect())
+    }
+
+    fn tell(&self, sample: Arc<str>) {
+        let mut shared = self.shared();
+        if shared.recent.len() == RECENT_MAX {
+            shared.recent.pop_front();
+        }
+        shared.recent.push_back(sample.clone());
+        self.tell.send(sample).ok();
+    }
+
+    /// Whether nobody looks any more. Then the computation is over, and what was shown is forgotten.
+    fn is_over(&self) -> bool {
+        let mut shared = self.shared();
+        let is_over = self.tell.receiver_count() == 0;
+        if is_over {
+            *shared = Shared::default();
+        }
+        is_over
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn compute(console: Console) {
+    let mut due = tokio::time::interval(EVERY);
+    due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut before: Option<Reading> = None;
+    loop {
+        tokio::select! {
+            () = console.app.stopped() => return,
+            _ = due.tick() => {}
+        }
+        if console.figures.is_over() {
+            return;
+        }
+        let now = Reading::take(&console, before.as_ref()).await;
+        if let Some(before) = &before {
+            let sample = now.since(before, console.figures.tell.receiver_count());
+            let json = serde_json::to_string(&sample).expect("figures can be written as JSON");
+            console.figures.tell(json.into());
+        }
+        before = Some(now);
+    }
+}
+
+/// All counters at a moment.
+struct Reading {
+    at: i64,
+    counts: Counts,
+    metrics: Metrics,
+    trouble: BTreeMap<String, String>,
+}
+
+impl Reading {
+    async fn take(console: &Console, before: Option<&Self>) -> Self {
+        let app = &console.app;
+        let mut trouble = trouble(console).await;
+        let now = match tokio::time::timeout(READY_WITHIN, app.query(|_, at| Ok(at.now))).await {
+            Ok(Ok(now)) => now,
+            // Nobody tells the time, but for the plot it goes on.
+            _ => {
+                trouble.entry("store".into()).or_insert_with(|| "no answer".into());
+                Timestamp::from_millis(before.map_or(0, |before| before.at + EVERY.as_millis() as i64))
+            }
+        };
+        let counts = app.stream().pulse().counts(now);
+        Self { at: now.as_millis(), counts, metrics: Metrics::parse(&app.metrics().render()), trouble }
+    }
+
+    fn since(&self, before: &Self, looking: usize) -> Sample {
+        let less = |now: [u64; 5], then: [u64; 5]| std::array::from_fn(|i: usize| now[i].saturating_sub(then[i]));
+        let (now, then) = (&self.metrics, &before.metrics);
+        let requests =
+            now.histogram("holdfast_http_request_seconds").less(&then.histogram("holdfast_http_request_seconds"));
+        let batches = now.histogram("holdfast_batch_commands").less(&then.histogram("holdfast_batch_commands"));
+        let commits = now.histogram("holdfast_batch_safe_seconds").less(&then.histogram("holdfast_batch_safe_seconds"));
+        let mut codes: Vec<(String, u64)> = now
+            .problems
+            .iter()
+            .map(|(code, count)| (code.clone(), count.saturating_sub(then.problems.get(code).copied().unwrap_or(0))))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        let refused = codes.iter().map(|(_, count)| count).sum();
+        codes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        codes.truncate(CODES_MAX);
+        let millis = |seconds: Option<f64>| seconds.map(|seconds| seconds * 1_000.0);
+        Sample {
+            at: self.at,
+            live: self.counts.live,
+            placed: less(self.counts.placed, before.counts.placed),
+            confirmed: less(self.counts.confirmed, before.counts.confirmed),
+            expired: less(self.counts.expired, before.counts.expired),
+            refused,
+            refused_by_code: codes.into_iter().collect(),
+            requests: requests.count,
+            p50: millis(requests.quantile(0.5)),
+            p99: millis(requests.quantile(0.99)),
+            batches: batches.count,
+            batch: (batches.count > 0).then(|| batches.sum / batches.count as f64),
+            commit_p99: millis(commits.quantile(0.99)),
+            trouble: self.trouble.clone(),
+            looking,
+        }
+    }
+}
+
+/// What `/readyz` says is wrong, part by part.
+async fn trouble(console: &Console) -> BTreeMap<String, String> {
+    let asking = async {
+        let uri = Uri::from_static("/readyz");
+        let answer = console.call(Caller::Admin(None), Method::GET, uri, &HeaderMap::new(), Body::empty()).await;
+        let body = Limited::new(answer.into_body(), READY_BYTES_MAX).collect().await.ok()?.to_bytes();
+        serde_json::from_slice::<BTreeMap<String, Value>>(&body).ok()
+    };
+    let said = tokio::time::timeout(READY_WITHIN, asking).await.ok().flatten();
+    let Some(said) = said else { return BTreeMap::from([("store".into(), "no answer".into())]) };
+    let parts = said.into_iter().filter(|(part, _)| part != "status");
+    parts.filter_map(|(part, what)| what.as_str().map(|what| (part, what.to_owned()))).collect()
+}
+
+/// What of `/metrics` is shown.
+#[derive(Debug, Default)]
+struct Metrics {
+    histograms: BTreeMap<String, Histogram>,
+    problems: BTreeMap<String, u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Histogram {
+    /// Upper ends, and how many were not above them.
+    buckets: Vec<(f64, u64)>,
+    sum: f64,
+    count: u64,
+}
+
+impl Metrics {
+    fn parse(text: &str) -> Self {
+        let mut metrics = Self::default();
+        for line in text.lines().filter(|line| line.starts_with("holdfast_")) {
+            let Some((name, value)) = line.rsplit_once(' ') else { continue };
+            let Ok(value) = value.parse::<f64>() else { continue };
+            let (name, label) =
+                name.split_once('{').map_or((name, ""), |(name, labels)| (name, labels.trim_end_matches('}')));
+            let label = label.split_once("=\"").map_or("", |(_, label)| label.trim_end_matches('"'));
+            if name == "holdfast_problems_total" {
+                metrics.problems.insert(label.to_owned(), value as u64);
+            } else if let Some(name) = name.strip_suffix("_bucket") {
+                let end = label.parse().unwrap_or(f64::INFINITY);
+                metrics.histograms.entry(name.to_owned()).or_default().buckets.push((end, value as u64));
+            } else if let Some(name) = name.strip_suffix("_sum") {
+                metrics.histograms.entry(name.to_owned()).or_default().sum = value;
+            } else if let Some(name) = name.strip_suffix("_count") {
+                metrics.histograms.entry(name.to_owned()).or_default().count = value as u64;
+            }
+        }
+        metrics
+    }
+
+    fn histogram(&self, name: &str) -> Histogram {
+        self.histograms.get(name).cloned().unwrap_or_default()
+    }
+}
+
+impl Histogram {
+    /// What was added since.
+    fn less(&self, before: &Self) -> Self {
+        let then = |at: usize| before.buckets.get(at).map_or(0, |(_, count)| *count);
+        let buckets = self.buckets.iter().enumerate().map(|(at, (end, count))| (*end, count.saturating_sub(then(at))));
+        Self {
+            buckets: buckets.collect(),
+            sum: (self.sum - before.sum).max(0.0),
+            count: self.count.saturating_sub(before.count),
+        }
+    }
+
+    /// Somewhere in its bucket, in proportion; the last bucket has no end, and counts as its beginning.
+    fn quantile(&self, share: f64) -> Option<f64> {
+        let wanted = (self.count as f64 * share).max(1.0);
+        let (mut from, mut below) = (0.0, 0_u64);
+        for (end, count) in &self.buckets {
+            if *count as f64 >= wanted && *count > below {
+                let part = (wanted - below as f64) / (*count - below) as f64;
+                return Some(if end.is_finite() { from + (end - from) * part } else { from });
+            }
+            (from, below) = (if end.is_finite() { *end } else { from }, *count);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = "# HELP x\nholdfast_http_request_seconds_bucket{le=\"0.001\"} 10\n\
+        holdfast_http_request_seconds_bucket{le=\"0.01\"} 10\nholdfast_http_request_seconds_bucket{le=\"+Inf\"} 10\n\
+        holdfast_http_request_seconds_sum 0.5\nholdfast_http_request_seconds_count 10\n\
+        holdfast_problems_total{code=\"SOLD_OUT\"} 3\nother_total 5\n";
+    const AFTER: &str = "holdfast_http_request_seconds_bucket{le=\"0.001\"} 60\n\
+        holdfast_http_request_seconds_bucket{le=\"0.01\"} 109\nholdfast_http_request_seconds_bucket{le=\"+Inf\"} 110\n\
+        holdfast_http_request_seconds_sum 1.5\nholdfast_http_request_seconds_count 110\n\
+        holdfast_problems_total{code=\"SOLD_OUT\"} 7\nholdfast_problems_total{code=\"ROOM_NOT_AVAILABLE\"} 1\n";
+
+    #[test]
+    fn what_metrics_say_is_read_as_the_difference_of_two_readings() {
+        let (before, after) = (Metrics::parse(BEFORE), Metrics::parse(AFTER));
+        let name = "holdfast_http_request_seconds";
+        let second = after.histogram(name).less(&before.histogram(name));
+        assert_eq!((second.count, second.sum), (100, 1.0));
+        assert_eq!(second.quantile(0.5), Some(0.001));
+        let p99 = second.quantile(0.99).unwrap();
+        assert!((0.0099..=0.01).contains(&p99), "{p99}");
+        assert_eq!(second.quantile(1.0), Some(0.01), "nothing is known of the end of the last bucket");
+        assert_eq!(after.problems["SOLD_OUT"] - before.problems["SOLD_OUT"], 4);
+    }
+
+    #[test]
+    fn nothing_measured_has_no_quantile() {
+        assert_eq!(Histogram::default().quantile(0.5), None);
+        let idle = Metrics::parse(AFTER).histogram("holdfast_http_request_seconds");
+        assert_eq!(idle.less(&idle).quantile(0.99), None);
+    }
+}

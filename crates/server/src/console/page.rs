@@ -1,0 +1,119 @@
+//! What all pages have in common: their frame, their language, and what a browser may do with them.
+
+use askama::Template;
+use axum::extract::FromRequestParts;
+use axum::response::{Html, IntoResponse, Response};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use super::assets::VERSION;
+use super::session::Session;
+use super::texts::{self, Texts};
+use crate::problem::{Language, Problem};
+
+/// Nothing is loaded from elsewhere, nothing inline is run, nobody may frame a page.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+    form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The frame of a page: every template has one, named `shell`.
+#[derive(Clone, Copy, Debug)]
+pub struct Shell {
+    pub t: &'static Texts,
+    pub language: Language,
+    /// Which page of the console this is.
+    pub section: &'static str,
+    /// Whether there is something to sign out of.
+    pub signed_in: bool,
+    /// Whether there are pages for customers.
+    pub has_demo: bool,
+}
+
+/// A line of the menu.
+#[derive(Clone, Copy, Debug)]
+pub struct NavLine {
+    pub href: &'static str,
+    pub label: &'static str,
+    pub is_current: bool,
+}
+
+impl Shell {
+    pub fn of(headers: &HeaderMap) -> Self {
+        let language = texts::language(headers);
+        Self { t: Texts::of(language), language, section: "", signed_in: false, has_demo: false }
+    }
+
+    /// The frame of one of the console's pages.
+    #[must_use]
+    pub fn at(self, section: &'static str, session: Session) -> Self {
+        Self { section, signed_in: session.signed_in, has_demo: session.has_demo, ..self }
+    }
+
+    /// The menu, in groups.
+    pub fn nav(&self) -> [Vec<NavLine>; 3] {
+        let line = |section: &str, href, label| NavLine { href, label, is_current: self.section == section };
+        let t = self.t;
+        [
+            vec![line("now", "/", t.nav_now), line("search", "/console/search", t.nav_search)],
+            vec![
+                line("stays", "/console/stays", t.nav_stays),
+                line("shop", "/console/shop", t.nav_shop),
+                line("tee", "/console/tee", t.nav_tee),
+                line("tickets", "/console/tickets", t.nav_tickets),
+                line("rooms", "/console/rooms", t.nav_rooms),
+            ],
+            vec![
+                line("bookings", "/console/bookings", t.nav_bookings),
+                line("outbox", "/console/outbox", t.nav_outbox),
+            ],
+        ]
+    }
+
+    pub fn lang(&self) -> &'static str {
+        match self.language {
+            Language::Korean => "ko",
+            Language::English => "en",
+        }
+    }
+
+    pub fn nothing_found(&self, q: &str) -> String {
+        texts::fill(self.t.search_nothing, &[("q", q)])
+    }
+
+    /// Where an embedded file is.
+    pub fn asset(&self, name: &str) -> String {
+        format!("/assets/{VERSION}/{name}")
+    }
+
+    pub fn page(self, template: &impl Template) -> Response {
+        self.page_with(StatusCode::OK, template)
+    }
+
+    pub fn page_with(self, status: StatusCode, template: &impl Template) -> Response {
+        match template.render() {
+            Ok(html) => (status, headers(self), Html(html)).into_response(),
+            Err(error) => {
+                tracing::error!(%error, "a page could not be written");
+                Problem::internal().into_response()
+            }
+        }
+    }
+}
+
+fn headers(shell: Shell) -> [(header::HeaderName, HeaderValue); 6] {
+    [
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+        (header::CONTENT_LANGUAGE, HeaderValue::from_static(shell.lang())),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::VARY, HeaderValue::from_static("Accept-Language, Cookie")),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
+    ]
+}
+
+impl<S: Sync> FromRequestParts<S> for Shell {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Self::Rejection> {
+        Ok(Self::of(&parts.headers))
+    }
+}

@@ -1,0 +1,201 @@
+//! The sale, started with a button: the same crowd as `holdfast demo sale`, sent by the server at itself, through its own
+//! front door. One at a time.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::{Html, IntoResponse, Response};
+use base64::Engine as _;
+use holdfast_core::Fault;
+use holdfast_crowd::{Board, Outcome, PEOPLE_MAX, Phase, Plan, Progress, THINK_MAX};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::demo::Demo;
+use super::texts;
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::{Language, Problem};
+use crate::request::Mutation;
+
+const PEOPLE: u32 = 400;
+const THINK: Duration = Duration::from_millis(500);
+const TIME_LIMIT: Duration = Duration::from_mins(5);
+
+/// Where sales of a demo are started and shown.
+#[derive(Debug)]
+pub struct SaleDesk {
+    /// Where the crowd finds this server.
+    url: String,
+    last: Mutex<Option<Sale>>,
+}
+
+#[derive(Debug, Clone)]
+struct Sale {
+    board: Arc<Board>,
+    ended: Option<Result<Arc<Outcome>, String>>,
+}
+
+/// How the last sale goes, or went.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SaleView {
+    #[serde(flatten)]
+    progress: Option<Progress>,
+    /// Where the report is, once there is one.
+    report: Option<&'static str>,
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SaleBody {
+    people: Option<u32>,
+    think_ms: Option<u64>,
+}
+
+impl SaleDesk {
+    pub fn new(address: SocketAddr) -> Self {
+        Self { url: format!("http://{address}"), last: Mutex::default() }
+    }
+
+    fn last(&self) -> Option<Sale> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A board for a new sale, unless one is on.
+    fn open(&self) -> Option<Arc<Board>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_some_and(|sale| sale.ended.is_none()) {
+            return None;
+        }
+        let board = Arc::new(Board::default());
+        *last = Some(Sale { board: board.clone(), ended: None });
+        Some(board)
+    }
+
+    fn close(&self, ended: Result<Arc<Outcome>, String>) {
+        if let Some(sale) = &mut *self.last.lock().unwrap_or_else(PoisonError::into_inner) {
+            sale.ended = Some(ended);
+        }
+    }
+
+    fn view(&self) -> SaleView {
+        let Some(sale) = self.last() else { return SaleView { progress: None, report: None, error: None } };
+        let mut progress = sale.board.progress();
+        let (report, error) = match &sale.ended {
+            Some(Ok(_)) => (Some("/demo/sale/report"), None),
+            Some(Err(error)) => (None, Some(error.clone())),
+            // Done is only what can be looked at.
+            None => {
+                if matches!(progress.phase, Phase::Done | Phase::Failed) {
+                    progress.phase = Phase::Checking;
+                }
+                (None, None)
+            }
+        };
+        SaleView { progress: Some(progress), report, error }
+    }
+}
+
+/// Starts a sale; while one is on, shows that one.
+pub async fn start(
+    _demo: Demo,
+    State(app): State<App>,
+    caller: Caller,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let body: SaleBody = request.json()?;
+    let people = body.people.unwrap_or(PEOPLE);
+    if !(1..=PEOPLE_MAX).contains(&people) {
+        return Err(Problem::invalid("people", &Fault::OutOfRange { min: 1, max: i64::from(PEOPLE_MAX) }));
+    }
+    let think = body.think_ms.map_or(THINK, Duration::from_millis);
+    if think > THINK_MAX {
+        return Err(Problem::invalid("thinkMs", &Fault::OutOfRange { min: 0, max: THINK_MAX.as_millis() as i64 }));
+    }
+    let desk = app.sale_desk().ok_or_else(Problem::not_found)?;
+    let now = app.query(|_, at| Ok(at.now)).await?;
+    let Some(board) = desk.open() else { return Ok(Reply::json(StatusCode::OK, &desk.view()).into_response()) };
+    let plan = Plan {
+        url: desk.url.clone(),
+        people,
+        think,
+        time_limit: TIME_LIMIT,
+        now: now.to_jiff(),
+        seed: app.ids().number(),
+    };
+    tokio::spawn(hold(app.clone(), plan, board));
+    Ok(Reply::json(StatusCode::ACCEPTED, &desk.view()).into_response())
+}
+
+async fn hold(app: App, plan: Plan, board: Arc<Board>) {
+    // As a task, so that somebody who breaks down in it ends the sale and nothing else.
+    let sale = tokio::spawn(holdfast_crowd::run(plan, board));
+    let abort = sale.abort_handle();
+    let ended = tokio::select! {
+        () = app.stopped() => {
+            abort.abort();
+            return;
+        }
+        ended = sale => match ended {
+            Ok(Ok(outcome)) => Ok(Arc::new(outcome)),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(error) => Err(error.to_string()),
+        },
+    };
+    if let Err(error) = &ended {
+        tracing::warn!(%error, "the sale could not be held");
+    }
+    if let Some(desk) = app.sale_desk() {
+        desk.close(ended);
+    }
+}
+
+pub async fn get(_demo: Demo, State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let desk = app.sale_desk().ok_or_else(Problem::not_found)?;
+    let mut response = Reply::json(StatusCode::OK, &desk.view()).into_response();
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Sends the crowd home. What it bought stays bought.
+pub async fn stop(_demo: Demo, State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let desk = app.sale_desk().ok_or_else(Problem::not_found)?;
+    if let Some(sale) = desk.last() {
+        sale.board.stop();
+    }
+    Ok(Reply::no_content().into_response())
+}
+
+/// The page that `holdfast demo sale` would have written.
+pub async fn report(
+    _demo: Demo,
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let last = app.sale_desk().and_then(SaleDesk::last).ok_or_else(Problem::not_found)?;
+    let Some(Ok(outcome)) = last.ended else { return Err(Problem::not_found()) };
+    let language = match texts::language(&headers) {
+        Language::Korean => holdfast_crowd::Language::Korean,
+        Language::English => holdfast_crowd::Language::English,
+    };
+    // It carries its own style, which is the one thing it may use.
+    let style = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(holdfast_crowd::report::STYLE));
+    let policy = format!("default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; frame-ancestors 'none'");
+    let page = Html(holdfast_crowd::report::html(&outcome, language));
+    let mut response = page.into_response();
+    let policy = HeaderValue::try_from(policy).map_err(|_| Problem::internal())?;
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    Ok(response)
+}
