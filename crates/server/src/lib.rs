@@ -13,6 +13,7 @@
 //! | [`stream`] | server-sent events |
 //! | [`wire`] | how things are written in JSON |
 //! | [`stays`], [`calendar`] | handlers of stays, and of rooms by the hour |
+//! | [`webhooks`] | events, told by HTTP to whoever subscribed to them |
 //! | [`docs`] | `/openapi.json` and `/docs` |
 //! | [`demo`] | something to look at |
 //!
@@ -37,6 +38,7 @@ pub mod stays;
 pub mod stream;
 pub mod tee;
 pub mod tickets;
+pub mod webhooks;
 pub mod wire;
 
 pub use app::{App, Parts};
