@@ -575,6 +575,10 @@ mod tests {
                 "me",
                 "auth.issuer: has no effect while auth is off; set auth.jwt_secret or auth.jwt_public_key_file too",
             ),
+            ("HOLDFAST_WEBHOOK_KEEP", "1m", "webhook.keep: must be from 1h to 365d"),
+            ("HOLDFAST_WEBHOOK_RETRY_AFTER", "5s,8d", "webhook.retry_after: at most 50 waits, none longer than 7d"),
+            ("HOLDFAST_WEBHOOK_CONNECT_TIMEOUT", "16s", "webhook.connect_timeout: must be from 1ms to 15s"),
+            ("HOLDFAST_WEBHOOK_PER_WEBHOOK_MAX", "129", "webhook.per_webhook_max: must be from 1 to 128"),
             ("HOLDFAST_AUTH_JWT_SECRET", "short", "auth.jwt_secret: must have at least 32 characters"),
         ];
         for (name, value, expected) in cases {
@@ -582,6 +586,11 @@ mod tests {
         }
         let error = load(&[("HOLDFAST_ENGINE_QUEUE_MAX", "many")], &[]).unwrap_err();
         assert!(error.starts_with("engine.queue_max: ") && !error.contains('\n'), "{error}");
+        let error = load(&[("HOLDFAST_WEBHOOK_RETRY_AFTER", "5s,soon")], &[]).unwrap_err();
+        assert!(
+            error.starts_with("webhook.retry_after: \"soon\" is not a duration") && !error.contains('\n'),
+            "{error}"
+        );
         let error = load(&[], &[("server.listen", "somewhere")]).unwrap_err();
         assert!(error.starts_with("server.listen: ") && !error.contains('\n'), "{error}");
     }
@@ -605,6 +614,15 @@ mod tests {
         assert_eq!(table["auth"].as_table().unwrap().len(), 4);
         assert!(table["server"].as_table().unwrap().contains_key("nats_url"));
         let _: Config = Value::Table(table).try_into().unwrap();
+    }
+
+    #[test]
+    fn waits_are_separated_by_commas_and_may_be_none() {
+        let waits = |text| load(&[("HOLDFAST_WEBHOOK_RETRY_AFTER", text)], &[]).unwrap().webhook.retry_after;
+        assert_eq!(waits("5s, 30m"), [Duration::from_secs(5), Duration::from_mins(30)]);
+        assert_eq!(waits(""), [Duration::ZERO; 0]);
+        let defaults = Config::defaults().webhook.limits().retry_after;
+        assert_eq!(defaults, webhook::Limits::DEFAULT.retry_after);
     }
 
     #[test]

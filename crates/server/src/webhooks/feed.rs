@@ -23,9 +23,9 @@ const PASSED_OVER_MAX: u64 = 10_000;
 /// Runs until the app stops. `server` is a number that no other server has drawn.
 pub async fn run(app: App, server: u64, poll: Duration) {
     let mut committed = app.stream().committed();
-    let mut feed = Feed { app, server, leased: None, read_up_to: 0, marked: 0 };
+    let mut feed = Feed { app, server, leased: None, read_up_to: 0, marked: 0, found: Found::Nobody };
     loop {
-        let found = match feed.step().await {
+        feed.found = match feed.step().await {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(
@@ -36,20 +36,21 @@ pub async fn run(app: App, server: u64, poll: Duration) {
                 Found::Nobody
             }
         };
-        if found == Found::More && !feed.app.is_stopping() {
+        if feed.found == Found::More && !feed.app.is_stopping() {
             continue;
         }
         tokio::select! {
             () = feed.app.stopped() => return,
-            _ = committed.changed(), if found != Found::Nobody => {}
-            () = feed.app.webhooks().feed.notified() => {}
+            _ = committed.changed(), if feed.found != Found::Nobody => {}
+            // Now there is somebody to tell: be there when the next event is committed.
+            () = feed.app.webhooks().feed.notified() => feed.found = Found::All,
             () = tokio::time::sleep(poll) => {}
         }
     }
 }
 
 /// Makes deliveries of events that came another way than through this store's outbox. An event that was offered before makes
-/// none. Says how many were made.
+/// none. At most [`OFFERED_MAX`] at once. Says how many were made.
 pub async fn offer(app: &App, events: Vec<Candidate>) -> Result<usize, Refused> {
     make(app, events, None).await
 }
@@ -92,25 +93,27 @@ struct Feed {
     read_up_to: u64,
     /// How much of that is written down.
     marked: u64,
+    /// What was found last.
+    found: Found,
 }
 
 impl Feed {
     async fn step(&mut self) -> Result<Found, Problem> {
-        // A server that has the store to itself has nobody to share with.
-        let is_shared = self.app.store().is_split();
-        if self.leased.is_none_or(|since| is_shared && since.elapsed() >= LEASE_EVERY) && !self.lease().await? {
-            return Ok(Found::Nobody);
-        }
         // In this order: whoever subscribed before the last of these events was committed is seen.
         let last = self.app.store().outbox_last().await?;
         if last <= self.read_up_to {
-            return Ok(Found::All);
+            return Ok(if self.found == Found::Nobody { Found::Nobody } else { Found::All });
         }
         let webhooks = self.app.query(|rows, _| subscription::active(rows)).await?;
         let Some(begin) = webhooks.iter().map(|webhook| webhook.told_after).min() else {
             self.read_up_to = last;
             return Ok(Found::Nobody);
         };
+        // A server that has the store to itself has nobody to share with.
+        let is_shared = self.app.store().is_split();
+        if self.leased.is_none_or(|since| is_shared && since.elapsed() >= LEASE_EVERY) && !self.lease().await? {
+            return Ok(Found::Nobody);
+        }
         self.read_up_to = self.read_up_to.max(begin);
         self.read(&webhooks).await
     }

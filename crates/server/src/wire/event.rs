@@ -117,3 +117,17 @@ pub fn cloud_event(id: &str, event_type: &str, at: Timestamp, data: &str) -> Str
     };
     serde_json::to_string(&event).expect("wire types can be written as JSON")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_services_tell_others_can_be_subscribed_to_and_what_they_tell_each_other_cannot() {
+        for subject in Subject::ALL {
+            assert_eq!(DURABLE_TYPES.contains(&subject.as_str()), subject.is_public(), "{subject}");
+            assert_eq!(is_public(subject.as_str()), subject.is_public());
+        }
+        assert!(is_public("order.paid"));
+    }
+}
