@@ -1,5 +1,6 @@
 //! Events as `CloudEvents` 1.0.
 
+use holdfast_core::tee::Subject;
 use holdfast_core::{Event, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -9,6 +10,31 @@ use super::queue::AdmissionView;
 use super::shop::{OrderView, ReservationEventView};
 use super::stay::{HoldView, ReservationView};
 use super::ticket::{SeatHoldView, SeatReservationView};
+
+/// Every type of event that goes through the outbox and is for anybody but the services themselves.
+pub const DURABLE_TYPES: &[&str] = &[
+    "stay.reservation.confirmed",
+    "stay.reservation.cancelled",
+    "order.paid",
+    "order.cancelled",
+    "room.slot.reserved",
+    "room.slot.cancelled",
+    "room.slot.blocked",
+    "seat.reserved",
+    "seat.cancelled",
+    "queue.admitted",
+    "booking.created",
+    "booking.confirmed",
+    "booking.failed",
+    "booking.cancelled",
+    "booking.completed",
+    "booking.no_show",
+];
+
+/// What services tell each other is nobody else's business.
+pub fn is_public(event_type: &str) -> bool {
+    Subject::parse(event_type).is_none_or(Subject::is_public)
+}
 
 /// The name an event has on the wire.
 pub fn type_of(event: &Event) -> &'static str {
@@ -90,4 +116,18 @@ pub fn cloud_event(id: &str, event_type: &str, at: Timestamp, data: &str) -> Str
         data: serde_json::from_str(data).expect("event data is JSON"),
     };
     serde_json::to_string(&event).expect("wire types can be written as JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_services_tell_others_can_be_subscribed_to_and_what_they_tell_each_other_cannot() {
+        for subject in Subject::ALL {
+            assert_eq!(DURABLE_TYPES.contains(&subject.as_str()), subject.is_public(), "{subject}");
+            assert_eq!(is_public(subject.as_str()), subject.is_public());
+        }
+        assert!(is_public("order.paid"));
+    }
 }
