@@ -84,32 +84,53 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 async fn run_server(config: &Config, fill_demo: bool) -> anyhow::Result<()> {
-    let ids = IdMaker::new();
-    let store = store::open(config, &ids).await?;
-    let room = store::open_room(config).await?;
+    let mut parts = Vec::new();
+    for group in config.groups() {
+        parts.push(open(&group).await?);
+    }
     let listener = TcpListener::bind(config.server.listen)
         .await
         .with_context(|| format!("cannot listen on {}", config.server.listen))?;
     let address = listener.local_addr()?;
     if fill_demo {
-        demo::fill(store.clone(), config.engine_settings()).await?;
+        demo::fill(parts[0].1.store.clone(), config.engine_settings()).await?;
     }
     let stop = stop_signal()?;
-    let parts = Parts { store, room, ids };
-    let (app, engine) = App::start(config, parts).await?;
-    tracing::info!(%address, store = %store::describe(config), auth = !config.auth_is_off(), "holdfast is ready");
+    let mut running = Vec::new();
+    for (group, parts) in parts {
+        let (app, engine) = App::start(&group, parts).await?;
+        let (roles, store) = (group.roles(), store::describe(&group));
+        tracing::info!(%address, %roles, store, auth = !group.auth_is_off(), "holdfast is ready");
+        running.push((app, engine));
+    }
     println!("Holdfast is ready: http://{address}   (reference: http://{address}/docs)");
     if fill_demo {
         let today = Zone::parse("Asia/Seoul").context("the default zone")?.today(SystemClock.now());
         println!("\nTry these:\n\n{}", demo::requests(&format!("http://{address}"), today));
     }
-    serve::serve(app, listener, config.server.connections_max, stop).await;
-    let ended = tokio::time::timeout(ENGINE_ENDS_WITHIN, tokio::task::spawn_blocking(move || engine.join())).await;
+    serve::serve(running[0].0.clone(), listener, config.server.connections_max, stop).await;
+    let (apps, engines): (Vec<_>, Vec<_>) = running.into_iter().unzip();
+    apps.iter().for_each(App::stop);
+    drop(apps);
+    let join = move || engines.into_iter().for_each(|engine| engine.join().unwrap_or_default());
+    let ended = tokio::time::timeout(ENGINE_ENDS_WITHIN, tokio::task::spawn_blocking(join)).await;
     if ended.is_err() {
         tracing::warn!("the engine is still busy; what it has not answered may or may not be written");
     }
     tracing::info!("holdfast has stopped");
     Ok(())
+}
+
+/// What parts that share a database are made of.
+async fn open(group: &Config) -> anyhow::Result<(Config, Parts)> {
+    let ids = IdMaker::new();
+    let store = store::open(group, &ids).await?;
+    let room = store::open_room(group).await?;
+    let bus = match group.bus() {
+        Some(options) => Some(holdfast_bus::Connection::open(options).await.context("server.nats_url")?),
+        None => None,
+    };
+    Ok((group.clone(), Parts { store, room, ids, bus }))
 }
 
 /// Resolves on SIGTERM or SIGINT.

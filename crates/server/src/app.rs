@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
+use holdfast_bus::Connection;
 use holdfast_core::calendar::confirm::SettleLock;
 use holdfast_core::receipt::{self, KeepAnswer};
 use holdfast_core::shop::payment::SettleOrder;
@@ -26,10 +27,10 @@ use crate::config::Config;
 use crate::ids::IdMaker;
 use crate::ops;
 use crate::problem::Problem;
-use crate::relay::{self, RelaySettings};
 use crate::request::Mutation;
+use crate::roles::{Role, Roles};
 use crate::stream::Stream;
-use crate::tee::services::{self, Services};
+use crate::tee;
 use crate::tickets::door::Doors;
 
 /// Cheap to clone; every handler has one.
@@ -50,6 +51,8 @@ struct Shared {
     generations: Arc<Semaphore>,
     room: Arc<dyn WaitingRoom>,
     doors: Doors,
+    roles: Roles,
+    bus: Option<Connection>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -63,6 +66,8 @@ pub struct Parts {
     pub store: Arc<dyn Store>,
     pub room: Arc<dyn WaitingRoom>,
     pub ids: IdMaker,
+    /// What reaches services in other processes, if there are any.
+    pub bus: Option<Connection>,
 }
 
 impl std::fmt::Debug for Parts {
@@ -112,18 +117,16 @@ impl App {
             generations: Arc::new(Semaphore::new(GENERATIONS_AT_ONCE_MAX)),
             room: parts.room,
             doors: Doors::default(),
+            roles: config.roles(),
+            bus: parts.bus,
         };
         let app = Self { shared: Arc::new(shared) };
         tokio::spawn(app.clone().tidy_now_and_then());
-        tokio::spawn(calendar::job::run(app.clone()));
-        tokio::spawn(app.clone().tidy_rooms());
-        let relay = RelaySettings { poll: config.tee.outbox_poll, batch: config.tee.outbox_batch };
-        tokio::spawn(relay::run(
-            app.clone(),
-            Arc::new(Services::new(app.clone(), config.tee.lock_retries_max as u32)),
-            relay,
-        ));
-        tokio::spawn(services::sweep(app.clone(), config.tee.sweep_every));
+        if app.roles().has(Role::Api) {
+            tokio::spawn(calendar::job::run(app.clone()));
+            tokio::spawn(app.clone().tidy_rooms());
+        }
+        tee::start(&app, &config.tee);
         if app.store().is_split() {
             tokio::spawn(app.clone().resolve_now_and_then());
             tokio::spawn(app.clone().follow_outbox());
@@ -161,6 +164,15 @@ impl App {
 
     pub fn room(&self) -> &dyn WaitingRoom {
         &*self.shared.room
+    }
+
+    /// Which parts this is.
+    pub fn roles(&self) -> Roles {
+        self.shared.roles
+    }
+
+    pub fn bus(&self) -> Option<&Connection> {
+        self.shared.bus.as_ref()
     }
 
     pub fn doors(&self) -> &Doors {

@@ -14,27 +14,48 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, header}
 use tower::Service;
 
 use crate::app::App;
+use crate::forward;
 use crate::problem::{Language, Problem};
+use crate::roles::Role;
 
 const REQUEST_ID_CHARS_MAX: usize = 128;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-pub async fn handle(app: App, mut router: axum::Router, request: Request<Body>) -> Response {
+/// A request that came over HTTP.
+pub async fn handle(app: App, router: axum::Router, request: Request<Body>) -> Response {
+    if app.auth().is_off() && !is_direct_and_local(request.headers(), request.uri()) {
+        return answer(&app, request, async |_, _| Problem::forwarded().into_response()).await;
+    }
+    if !app.roles().has(Role::Api) && !is_for_operators(request.uri()) {
+        return answer(&app, request, async |_, _| Problem::not_found().into_response()).await;
+    }
+    match forward::needed(&app, request.uri()) {
+        Some(role) => {
+            answer(&app, request, async |request, id| forward::ask(&app, role, request, id).await.into_response()).await
+        }
+        None => respond(&app, router, request).await,
+    }
+}
+
+/// A request, wherever it came from, is answered by its handler.
+pub async fn respond(app: &App, mut router: axum::Router, request: Request<Body>) -> Response {
+    answer(app, request, async |request, _| match AssertUnwindSafe(router.call(request)).catch_unwind().await {
+        Ok(Ok(response)) => response,
+        Ok(Err(never)) => match never {},
+        Err(_) => Problem::internal().into_response(),
+    })
+    .await
+}
+
+/// Answers with what `act` says; a problem is written down for the caller.
+async fn answer(app: &App, request: Request<Body>, act: impl AsyncFnOnce(Request<Body>, &str) -> Response) -> Response {
     let began = Instant::now();
-    let request_id = request_id(&app, request.headers());
+    let request_id = request_id(app, request.headers());
     let language = Language::asked_for(request.headers());
     let method = request.method().clone();
     let path = request.uri().path_and_query().cloned();
 
-    let mut response = if app.auth().is_off() && !is_direct_and_local(request.headers(), request.uri()) {
-        Problem::forwarded().into_response()
-    } else {
-        match AssertUnwindSafe(router.call(request)).catch_unwind().await {
-            Ok(Ok(response)) => response,
-            Ok(Err(never)) => match never {},
-            Err(_) => Problem::internal().into_response(),
-        }
-    };
+    let mut response = act(request, &request_id).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>().or_else(|| unnamed_problem(&response)) {
         metrics::counter!("holdfast_problems_total", "code" => problem.code).increment(1);
         let allow = response.headers_mut().remove(header::ALLOW);
@@ -53,6 +74,11 @@ pub async fn handle(app: App, mut router: axum::Router, request: Request<Body>) 
         response.headers_mut().insert(REQUEST_ID, value);
     }
     response
+}
+
+/// What a process answers that serves nobody else.
+fn is_for_operators(uri: &Uri) -> bool {
+    matches!(uri.path(), "/healthz" | "/readyz" | "/metrics")
 }
 
 /// What axum itself refused, before any handler saw it: a path that is not text.

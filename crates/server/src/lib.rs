@@ -12,6 +12,7 @@
 //! | [`problem`] | every error there is: status, code, sentence |
 //! | [`stream`] | server-sent events |
 //! | [`wire`] | how things are written in JSON |
+//! | [`roles`], [`forward`] | which parts a process runs; how the others are reached |
 //! | [`stays`], [`calendar`] | handlers of stays, and of rooms by the hour |
 //! | [`docs`] | `/openapi.json` and `/docs` |
 //! | [`demo`] | something to look at |
@@ -25,11 +26,13 @@ pub mod config;
 pub mod demo;
 pub mod docs;
 pub mod edge;
+pub mod forward;
 pub mod ids;
 pub mod ops;
 pub mod problem;
 pub mod relay;
 pub mod request;
+pub mod roles;
 pub mod router;
 pub mod serve;
 pub mod shop;

@@ -22,6 +22,8 @@ const PAGE: usize = 500;
 const LEASE_EVERY: Duration = Duration::from_secs(3);
 /// After a failure nothing is tried for so long.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
+/// How often to look whether a bus that was away is back.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
 /// How many events in trouble are looked at together.
 const TROUBLES_MAX: usize = REPORTED_MAX / 2;
 /// How much longer than the others an event may wait to be tried again.
@@ -49,6 +51,11 @@ pub trait Bus: Send + Sync + 'static {
     /// Whom an event is for; `None` if it is for nobody.
     fn address(&self, record: &OutboxRecord) -> Option<Address>;
 
+    /// Why nothing can be handed on at present, whatever it is. Then nothing is tried, and no event is given up for it.
+    fn away(&self) -> Option<String> {
+        None
+    }
+
     /// Returns when the event can no longer be lost; an error says why it could not be taken.
     async fn hand_on(&self, message: &Message) -> Result<(), String>;
 }
@@ -74,7 +81,21 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         known: HashMap::new(),
     };
     let mut committed = worker.app.stream().committed();
+    let mut is_away = false;
     loop {
+        if let Some(why) = worker.bus.away() {
+            if !is_away {
+                tracing::warn!(why, "[Outbox] nothing can be handed on; waiting");
+            }
+            is_away = true;
+            tokio::select! {
+                () = worker.app.stopped() => return,
+                () = tokio::time::sleep(LOOK_AGAIN_AFTER) => continue,
+            }
+        }
+        if std::mem::take(&mut is_away) {
+            tracing::info!("[Outbox] events can be handed on again");
+        }
         let more = match worker.step().await {
             Ok(more) => more,
             Err(error) => {

@@ -58,6 +58,21 @@ pub async fn create(
     Ok((status, axum::Json(BookingView::new(&booking))).into_response())
 }
 
+/// Whether this service has heard of all these slots.
+pub async fn know(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
+    app.query(|rows, _| {
+        for slot in slots {
+            rows.tee.known_slots.want(slot);
+        }
+        let mut are_known = true;
+        for slot in slots {
+            are_known &= rows.tee.known_slots.get(slot)?.is_some();
+        }
+        Ok(are_known)
+    })
+    .await
+}
+
 /// Waits until a booking is settled, for so long at most.
 async fn settled(app: &App, mut booking: Booking, within: Duration) -> Result<Booking, Problem> {
     let began = Instant::now();

@@ -12,6 +12,7 @@ use http::StatusCode;
 
 use crate::app::{App, Reply};
 use crate::caller::Caller;
+use crate::forward;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_date, parse_id};
 use crate::wire::list::{List, page};
@@ -71,9 +72,9 @@ pub async fn create_slots(
     Ok(response)
 }
 
-/// Whether the booking service has heard of these slots.
+/// Whether the booking service has heard of the slots at these times.
 async fn are_known(app: &App, times: &[SlotTimeId]) -> Result<bool, Problem> {
-    app.query(|rows, _| {
+    let slots = app.query(|rows, _| {
         for time in times {
             rows.tee.slot_times.want(time);
         }
@@ -81,16 +82,9 @@ async fn are_known(app: &App, times: &[SlotTimeId]) -> Result<bool, Problem> {
         for time in times {
             slots.extend(rows.tee.slot_times.get(time)?.map(|found| found.slot));
         }
-        for slot in &slots {
-            rows.tee.known_slots.want(slot);
-        }
-        let mut known = true;
-        for slot in &slots {
-            known &= rows.tee.known_slots.get(slot)?.is_some();
-        }
-        Ok(known)
-    })
-    .await
+        Ok(slots)
+    });
+    forward::know(app, &slots.await?).await
 }
 
 /// The slots of a day.

@@ -23,6 +23,7 @@ const LOCK_RETRY_AFTER: Duration = Duration::from_millis(50);
 const SWEEP_PAGE: usize = 500;
 
 /// The services of this process.
+#[derive(Debug)]
 pub struct Services {
     app: App,
     lock_retries_max: u32,
@@ -33,7 +34,8 @@ impl Services {
         Self { app, lock_retries_max }
     }
 
-    async fn receive(&self, received: Message) -> Result<(), String> {
+    /// Acts on a message, once.
+    pub async fn receive(&self, received: Message) -> Result<(), String> {
         let (id, service) = (received.id(), received.subject().consumer());
         let mut retries = 0;
         for _ in 0..ROUNDS_MAX {

@@ -76,7 +76,7 @@ async fn run(
 ) -> TestApp {
     let store = place.open(clock.clone()).await;
     let room = place.open_room(config.queue.timings(), clock.clone()).await;
-    let parts = Parts { store: store.clone(), room, ids: IdMaker::seeded(1) };
+    let parts = Parts { store: store.clone(), room, ids: IdMaker::seeded(1), bus: None };
     let (app, engine) = App::start(config, parts).await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -126,7 +126,7 @@ impl TestApp {
         let config = Config::defaults();
         let store = self.place.open(self.clock.clone()).await;
         let room = self.place.open_room(config.queue.timings(), self.clock.clone()).await;
-        App::start(&config, Parts { store, room, ids: IdMaker::seeded(2) }).await.unwrap()
+        App::start(&config, Parts { store, room, ids: IdMaker::seeded(2), bus: None }).await.unwrap()
     }
 
     /// Where the rows lie, for tests that look at them.
