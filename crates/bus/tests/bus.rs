@@ -106,13 +106,14 @@ async fn what_could_not_be_acted_on_comes_again_and_what_cannot_be_read_does_not
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_is_full_takes_no_more_and_throws_nothing_away() {
     let connection = connect(options(nats().url())).await;
-    let large = |id, bytes: usize| {
+    let publish = async |id: &str, bytes: usize| {
         let payload = vec![b'x'; bytes].into();
-        Publication { subject: "slot.reserve", id, key: 1, headers: HeaderMap::new(), payload }
+        let headers = HeaderMap::new();
+        connection.publish(&Publication { subject: "slot.reserve", id, key: 1, headers, payload }).await
     };
     let mut taken = 0;
     let refused = loop {
-        match connection.publish(&large(&taken.to_string(), 200 << 10)).await {
+        match publish(&taken.to_string(), 200 << 10).await {
             Ok(()) => taken += 1,
             Err(error) => break error,
         }
@@ -123,8 +124,7 @@ async fn a_stream_that_is_full_takes_no_more_and_throws_nothing_away() {
     for _ in 0..taken {
         next(&mut seen).await;
     }
-    let too_large = connection.publish(&large("too large", 2 << 20)).await;
-    assert_eq!(too_large, Err(BusError::TooLarge { max: 1 << 20 }));
+    assert_eq!(publish("too large", 2 << 20).await, Err(BusError::TooLarge { max: 1 << 20 }));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use holdfast_core::time::Zone;
 use holdfast_engine::{Clock, SystemClock};
 use holdfast_server::config::LogFormat;
 use holdfast_server::ids::IdMaker;
+use holdfast_server::roles::Roles;
 use holdfast_server::{App, Config, Parts, demo, serve};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -84,8 +85,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 async fn run_server(config: &Config, fill_demo: bool) -> anyhow::Result<()> {
+    let groups = config.groups();
+    if fill_demo && (groups.len() > 1 || config.roles() != Roles::ALL) {
+        bail!("--demo: all parts must be in this process and on one database");
+    }
     let mut parts = Vec::new();
-    for group in config.groups() {
+    for group in groups {
         parts.push(open(&group).await?);
     }
     let listener = TcpListener::bind(config.server.listen)

@@ -13,7 +13,7 @@ use holdfast_core::stay::hold::SettleHold;
 use holdfast_core::ticket::hold::SettleSeatHold;
 use holdfast_core::unit::Kind;
 use holdfast_core::{Command, Context, Decision, Rows};
-use holdfast_engine::store::Resolved;
+use holdfast_engine::store::{Keep, Resolved};
 use holdfast_engine::{Answer, Engine, Once, Store};
 use holdfast_records::{List, Record};
 use holdfast_waiting_room::WaitingRoom;
@@ -53,6 +53,7 @@ struct Shared {
     doors: Doors,
     roles: Roles,
     bus: Option<Connection>,
+    keep: Keep,
 }
 
 impl std::fmt::Debug for Shared {
@@ -119,6 +120,7 @@ impl App {
             doors: Doors::default(),
             roles: config.roles(),
             bus: parts.bus,
+            keep: config.keep(),
         };
         let app = Self { shared: Arc::new(shared) };
         tokio::spawn(app.clone().tidy_now_and_then());
@@ -328,7 +330,7 @@ impl App {
                 () = self.stopped() => return,
                 _ = upkeep.tick() => self.metrics().run_upkeep(),
                 _ = tidy.tick() => loop {
-                    match self.store().tidy().await {
+                    match self.store().tidy(self.shared.keep).await {
                         // Room for others between two slices.
                         Ok(true) if !self.is_stopping() => tokio::time::sleep(Duration::from_millis(20)).await,
                         Ok(_) => break,

@@ -10,6 +10,7 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt as _;
 use holdfast_core::Fault;
+use holdfast_engine::trace::{self, Trace};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, header};
 use tower::Service;
 
@@ -48,14 +49,23 @@ pub async fn respond(app: &App, mut router: axum::Router, request: Request<Body>
 }
 
 /// Answers with what `act` says; a problem is written down for the caller.
-async fn answer(app: &App, request: Request<Body>, act: impl AsyncFnOnce(Request<Body>, &str) -> Response) -> Response {
+async fn answer(
+    app: &App,
+    mut request: Request<Body>,
+    act: impl AsyncFnOnce(Request<Body>, &str) -> Response,
+) -> Response {
     let began = Instant::now();
     let request_id = request_id(app, request.headers());
     let language = Language::asked_for(request.headers());
     let method = request.method().clone();
     let path = request.uri().path_and_query().cloned();
 
-    let mut response = act(request, &request_id).await;
+    let trace = trace_of(app, request.headers());
+    if let Ok(value) = HeaderValue::try_from(&request_id) {
+        // For handlers that say in the log whose request it was.
+        request.headers_mut().insert(REQUEST_ID, value);
+    }
+    let mut response = trace::within(Some(trace), act(request, &request_id)).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>().or_else(|| unnamed_problem(&response)) {
         metrics::counter!("holdfast_problems_total", "code" => problem.code).increment(1);
         let allow = response.headers_mut().remove(header::ALLOW);
@@ -95,6 +105,16 @@ fn request_id(app: &App, headers: &HeaderMap) -> String {
         .and_then(|value| value.to_str().ok())
         .filter(|id| (1..=REQUEST_ID_CHARS_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic()))
         .map_or_else(|| app.ids().request_id(), str::to_owned)
+}
+
+/// The trace the request is part of, or a new one.
+fn trace_of(app: &App, headers: &HeaderMap) -> Trace {
+    let given = headers.get("traceparent").and_then(|value| Trace::parse(value.to_str().ok()?));
+    let number = || app.ids().number();
+    given.map_or_else(
+        || Trace::new((u128::from(number()) << 64) | u128::from(number()), number()),
+        |trace| trace.child(number()),
+    )
 }
 
 /// With auth off, only programs on this machine may call. A proxy gives itself away by its headers; a web page in a

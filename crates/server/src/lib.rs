@@ -12,6 +12,7 @@
 //! | [`problem`] | every error there is: status, code, sentence |
 //! | [`stream`] | server-sent events |
 //! | [`wire`] | how things are written in JSON |
+//! | [`relay`], [`given_up`] | handing durable events on; those that could not be |
 //! | [`roles`], [`forward`] | which parts a process runs; how the others are reached |
 //! | [`stays`], [`calendar`] | handlers of stays, and of rooms by the hour |
 //! | [`docs`] | `/openapi.json` and `/docs` |
@@ -27,6 +28,7 @@ pub mod demo;
 pub mod docs;
 pub mod edge;
 pub mod forward;
+pub mod given_up;
 pub mod ids;
 pub mod ops;
 pub mod problem;

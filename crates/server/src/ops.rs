@@ -77,7 +77,7 @@ pub fn metrics_handle() -> PrometheusHandle {
 }
 
 fn describe_metrics() {
-    use metrics::{Unit, describe_counter, describe_histogram};
+    use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
     describe_histogram!("holdfast_http_request_seconds", Unit::Seconds, "Time from a request's head to its answer.");
     describe_counter!("holdfast_problems_total", "Answers that were not a success, by code.");
     describe_histogram!("holdfast_batch_commands", "Commands in a batch.");
@@ -92,6 +92,8 @@ fn describe_metrics() {
     describe_counter!("holdfast_holds_resolved_total", "Holds finished for a server that died while confirming them.");
     describe_counter!("holdfast_live_lost_total", "How often Redis was found to have lost its data.");
     describe_counter!("holdfast_outbox_failures_total", "Tries to hand an event on that failed.");
+    describe_counter!("holdfast_outbox_given_up_total", "Events that were given up after all retries.");
+    describe_gauge!("holdfast_outbox_given_up", "Events that are given up at present, as the last sweep found them.");
     describe_counter!("holdfast_bus_redelivered_total", "Messages that NATS delivered more than once.");
     describe_counter!("holdfast_bus_unreadable_total", "Messages that were thrown away because they cannot be read.");
     describe_counter!(

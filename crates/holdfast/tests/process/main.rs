@@ -5,6 +5,7 @@ mod calendar;
 mod cluster;
 mod crash;
 mod running;
+mod services;
 mod shop;
 mod support;
 mod tickets;

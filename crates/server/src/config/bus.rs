@@ -5,8 +5,9 @@ use std::time::Duration;
 use holdfast_bus::options::is_prefix;
 use holdfast_bus::{Options, StreamOptions};
 use holdfast_core::tee::{Service, Subject};
+use holdfast_engine::store::Keep;
 
-use super::{Config, ConfigError, Secret};
+use super::{Config, ConfigError, Secret, span};
 use crate::roles::{Role, Roles};
 
 impl Config {
@@ -47,6 +48,11 @@ impl Config {
             Role::Notify => self.notify.database_url.as_ref(),
         };
         own.or(self.server.database_url.as_ref())
+    }
+
+    /// How long is kept what is needed no more.
+    pub fn keep(&self) -> Keep {
+        Keep { outbox: span(self.tee.outbox_keep), inbox: span(self.tee.processed_ttl) }
     }
 
     /// How to use NATS, if it is used.

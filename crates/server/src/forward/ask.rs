@@ -7,6 +7,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use holdfast_bus::{BusError, HeaderMap, Reply};
 use holdfast_core::tee::TeeSlotId;
+use holdfast_engine::trace;
 use http::{HeaderName, HeaderValue, Request, StatusCode};
 
 use super::{AUTH, KNOW, METHOD, STATUS, TARGET, subject};
@@ -55,6 +56,9 @@ pub async fn ask(app: &App, role: Role, request: Request<Body>, request_id: &str
         }
     }
     headers.insert("x-request-id", request_id);
+    if let Some(trace) = trace::current() {
+        headers.insert("traceparent", trace.to_string());
+    }
     headers.insert(METHOD, parts.method.as_str());
     headers.insert(TARGET, parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str));
     headers.insert(AUTH, auth_mode(app));

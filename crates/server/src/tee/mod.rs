@@ -2,6 +2,7 @@
 
 pub mod bookings;
 pub mod courses;
+pub mod log;
 pub mod nats;
 pub mod outbox;
 pub mod services;
@@ -10,9 +11,9 @@ use std::sync::Arc;
 
 use crate::app::App;
 use crate::config::TeeConfig;
-use crate::forward;
 use crate::relay::{self, Bus, RelaySettings};
 use crate::roles::Role;
+use crate::{forward, given_up};
 use nats::NatsBus;
 use services::Services;
 
@@ -31,6 +32,7 @@ pub fn start(app: &App, config: &TeeConfig) {
     };
     let settings = RelaySettings { poll: config.outbox_poll, batch: config.outbox_batch };
     tokio::spawn(relay::run(app.clone(), bus, settings));
+    tokio::spawn(given_up::sweep(app.clone(), config.sweep_every));
     if app.roles().has(Role::Booking) {
         tokio::spawn(services::sweep(app.clone(), config.sweep_every));
     }

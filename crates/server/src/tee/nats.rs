@@ -7,6 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use holdfast_bus::{Connection, Delivery, HeaderMap, Publication, Verdict};
 use holdfast_core::tee::{Message, Service, Subject};
+use holdfast_engine::Trace;
 use holdfast_engine::store::OutboxRecord;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -41,9 +42,12 @@ impl Bus for NatsBus {
 
     async fn hand_on(&self, envelope: &Envelope) -> Result<(), String> {
         let Envelope { address, record } = envelope;
-        let event = cloud_event(&address.id, &record.event_type, record.at, &record.data);
+        let event = cloud_event(&address.id, &record.event_type, record.at, &record.data, record.trace);
         let mut headers = HeaderMap::new();
         headers.insert("Content-Type", "application/cloudevents+json");
+        if let Some(trace) = record.trace {
+            headers.insert("traceparent", trace.to_string());
+        }
         let publication = Publication {
             subject: &record.event_type,
             id: &address.id,
@@ -65,7 +69,7 @@ pub async fn consume(app: App, connection: Connection, services: Arc<Services>, 
 }
 
 async fn receive(services: &Services, service: Service, delivery: Delivery) -> Verdict {
-    let Some(message) = read(service, &delivery) else {
+    let Some((message, trace)) = read(service, &delivery) else {
         tracing::error!(subject = delivery.subject, %service, "[Bus] a message that cannot be read is thrown away");
         metrics::counter!("holdfast_bus_unreadable_total").increment(1);
         return Verdict::Hopeless;
@@ -73,7 +77,7 @@ async fn receive(services: &Services, service: Service, delivery: Delivery) -> V
     if delivery.tries > 1 {
         metrics::counter!("holdfast_bus_redelivered_total").increment(1);
     }
-    match services.receive(message).await {
+    match services.receive(message, trace).await {
         Ok(()) => Verdict::Done,
         Err(error) => {
             tracing::warn!(
@@ -88,7 +92,7 @@ async fn receive(services: &Services, service: Service, delivery: Delivery) -> V
 }
 
 /// A message, if it is one for this service and is what it says it is.
-fn read(service: Service, delivery: &Delivery) -> Option<Message> {
+fn read(service: Service, delivery: &Delivery) -> Option<(Message, Option<Trace>)> {
     #[derive(Deserialize)]
     struct CloudEvent<'a> {
         #[serde(borrow)]
@@ -97,9 +101,12 @@ fn read(service: Service, delivery: &Delivery) -> Option<Message> {
         r#type: Cow<'a, str>,
         #[serde(borrow)]
         data: &'a RawValue,
+        #[serde(borrow)]
+        traceparent: Option<Cow<'a, str>>,
     }
     let event: CloudEvent<'_> = serde_json::from_slice(&delivery.payload).ok()?;
     let subject = Subject::parse(&delivery.subject).filter(|subject| subject.consumer() == Some(service))?;
     let message = message::parse(subject, event.data.get())?;
-    (event.r#type == delivery.subject && event.id == message.id().to_string()).then_some(message)
+    let trace = event.traceparent.and_then(|text| Trace::parse(&text));
+    (event.r#type == delivery.subject && event.id == message.id().to_string()).then_some((message, trace))
 }
