@@ -20,6 +20,8 @@ const TRY_WITHIN: Duration = Duration::from_secs(1);
 /// How long making a connection may take, and how long to wait before the next try.
 const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 const RECONNECT_AFTER_MAX: Duration = Duration::from_millis(500);
+/// How often to look whether NATS is there, before anybody needs it.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(10);
 /// How often to look whether the other end is there.
 const PING_EVERY: Duration = Duration::from_secs(5);
 
@@ -65,6 +67,21 @@ impl Connection {
         let client = connect.connect(addresses).await.map_err(|error| BusError::Address(error.to_string()))?;
         let jetstream = ContextBuilder::new().timeout(TRY_WITHIN).ack_timeout(TRY_WITHIN).build(client.clone());
         Ok(Self { client, jetstream, streams: Arc::default(), options: Arc::new(options) })
+    }
+
+    /// Makes the streams, if NATS is there by then. Otherwise whoever needs one first does.
+    pub async fn prepare(&self, within: Duration) -> Result<(), BusError> {
+        let until = Instant::now() + within;
+        loop {
+            let made = match self.check() {
+                Ok(()) => self.streams.ensure(self).await,
+                away => away,
+            };
+            if made.is_ok() || Instant::now() >= until {
+                return made;
+            }
+            tokio::time::sleep(LOOK_AGAIN_AFTER).await;
+        }
     }
 
     pub fn options(&self) -> &Options {

@@ -122,8 +122,8 @@ impl Connection {
         H: Fn(Delivery) -> F,
         F: Future<Output = Verdict>,
     {
+        let tries = message.info().map_or(1, |info| info.delivered.unsigned_abs());
         let (message, acker) = message.split();
-        let tries = acker_tries(&message);
         let delivery = Delivery {
             subject: self.options.name_of(&message.subject).to_owned(),
             headers: message.headers.unwrap_or_default(),
@@ -144,13 +144,6 @@ impl Connection {
 fn key_of(message: &jetstream::Message) -> u64 {
     let header = message.headers.as_ref().and_then(|headers| headers.get(KEY));
     header.and_then(|key| key.as_str().parse().ok()).unwrap_or_default()
-}
-
-/// `$JS.ACK.<stream>.<consumer>.<delivered>.…`, with two more words before the stream's from some servers.
-fn acker_tries(message: &async_nats::Message) -> u64 {
-    let words: Vec<&str> = message.reply.as_deref().unwrap_or_default().split('.').collect();
-    let index = if words.len() > 9 { 6 } else { 4 };
-    words.get(index).and_then(|word| word.parse().ok()).unwrap_or(1)
 }
 
 fn redeliver_after(tries: u64) -> Duration {

@@ -88,6 +88,8 @@ pub enum StartError {
     Store(#[from] holdfast_engine::StoreError),
 }
 
+/// How long to wait for NATS before starting without it.
+const BUS_WITHIN: Duration = Duration::from_secs(2);
 /// How often old rows are cleared away while there is nothing much to clear.
 const TIDY_EVERY: Duration = Duration::from_mins(1);
 /// How often to look for holds whose confirmation was begun and not finished.
@@ -123,6 +125,11 @@ impl App {
             keep: config.keep(),
         };
         let app = Self { shared: Arc::new(shared) };
+        if let Some(bus) = app.bus()
+            && let Err(error) = bus.prepare(BUS_WITHIN).await
+        {
+            tracing::warn!(%error, "[Bus] starting without NATS; bookings wait until it is there");
+        }
         tokio::spawn(app.clone().tidy_now_and_then());
         if app.roles().has(Role::Api) {
             tokio::spawn(calendar::job::run(app.clone()));

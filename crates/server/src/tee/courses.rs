@@ -19,7 +19,7 @@ use crate::wire::list::{List, page};
 use crate::wire::tee::{CloseBody, CourseView, NewCourseBody, NewSlotBody, NewSlotsBody, SlotView};
 
 /// How long the answer waits for the booking service to hear of new slots: whoever made them may book at once.
-const HEARD_WITHIN: Duration = Duration::from_secs(2);
+const HEARD_WITHIN: Duration = Duration::from_secs(3);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Open a course. Admins only.

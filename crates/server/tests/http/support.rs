@@ -61,11 +61,10 @@ pub(crate) async fn with_restart(before: impl AsyncFn(&TestApp), after: impl Asy
     }
 }
 
-/// Runs a test of services that know each other by messages: in one process, on each profile; over NATS; and over NATS, each on
-/// a store of its own.
+/// Runs a test of services that know each other by messages: in one process, on each profile; and over NATS, each on a store of
+/// its own.
 pub(crate) async fn with_services(test: impl AsyncFn(&TestApp)) {
     with_app(&test).await;
-    over_nats(Profile::Postgres, &[Roles::ALL], &test).await;
     over_nats(Profile::Embedded, &Role::ALL.map(|role| Roles::of([role])), &test).await;
 }
 
@@ -86,6 +85,7 @@ pub(crate) async fn over_nats_with(
     change(&mut config);
     config.nats.prefix = nats().prefix();
     config.nats.bytes_max = 1 << 20;
+    let is_complete = Role::ALL.iter().all(|role| roles.iter().any(|roles| roles.has(*role)));
     let clock = clock();
     let (mut beside, mut places) = (Vec::new(), Vec::new());
     for roles in &roles[1..] {
@@ -95,7 +95,13 @@ pub(crate) async fn over_nats_with(
         places.push(place);
     }
     config.server.roles = roles[0].to_string();
-    run(profile, &config, Place::new(profile), clock.clone(), test).await;
+    let test = async |app: &TestApp| {
+        if is_complete {
+            app.until_services_answer().await;
+        }
+        test(app).await;
+    };
+    run(profile, &config, Place::new(profile), clock.clone(), &test).await;
     for (app, engine, store) in beside {
         app.stop();
         drop(app);
@@ -175,6 +181,18 @@ impl TestApp {
 
     pub(crate) fn guest(&self, user: u64) -> Client {
         self.admin().as_user(user)
+    }
+
+    /// Those that were started do so in a moment.
+    async fn until_services_answer(&self) {
+        let answer = async {
+            for path in ["/bookings", "/v1/courses", "/v1/notifications"] {
+                while self.send("GET", path, &[], "").await.status == 503 {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), answer).await.expect("all services answer");
     }
 
     /// What time it is for the store.

@@ -106,6 +106,18 @@ async fn booking_create_takes_plain_json_or_a_cloud_event_and_answers_with_the_b
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn all_parts_in_one_process_on_one_database_can_use_nats_too() {
+    over_nats(Profile::Postgres, &[Roles::ALL], &async |app: &TestApp| {
+        let slot = slot(app, 10, 5).await;
+        let booking = async |user: u64| booked(app, user, slot, 1, "a").await;
+        let all = futures_util::future::join_all((1..=20).map(booking)).await;
+        assert_eq!(all.iter().filter(|booking| booking["status"] == "CONFIRMED").count(), 5);
+        until(app, "/v1/notifications?limit=500", |told| told["items"].as_array().unwrap().len() == 20).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn messages_are_cloud_events_and_carry_the_trace_of_the_request() {
     over_nats(Profile::Embedded, &[without_course()], &async |app: &TestApp| {
         let connection = join(app).await;
