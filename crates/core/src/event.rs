@@ -104,6 +104,14 @@ impl EventLog {
         self.entries.push((self.stamp, event));
     }
 
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     pub fn take(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.entries).into_iter().map(|(_, event)| event).collect()
     }

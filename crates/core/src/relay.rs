@@ -110,6 +110,8 @@ pub struct LeaseRelays {
     pub server: u64,
     /// Which it would like to have.
     pub wanted: Vec<Partition>,
+    /// It has the store to itself: whoever had a partition before is no more.
+    pub is_alone: bool,
 }
 
 impl Command for LeaseRelays {
@@ -125,7 +127,7 @@ impl Command for LeaseRelays {
         let mut leased = Vec::new();
         for partition in &self.wanted {
             let relay = rows.relay.relays.get(partition)?.copied().unwrap_or_default();
-            if relay.leased_by == self.server || relay.leased_until <= at.now {
+            if self.is_alone || relay.leased_by == self.server || relay.leased_until <= at.now {
                 let relay = Relay { leased_by: self.server, leased_until: at.now + LEASE, ..relay };
                 rows.relay.relays.put(*partition, relay);
                 leased.push((*partition, relay));
@@ -158,11 +160,12 @@ pub struct AdvanceRelay {
 }
 
 impl Command for AdvanceRelay {
-    type Outcome = ();
+    /// Those that are given up now.
+    type Outcome = Vec<u64>;
     const NAME: &'static str = "relay.advance";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Vec<u64>> {
         assert!(self.handed.len() <= REPORTED_MAX, "a step is bounded");
         rows.relay.relays.want(&self.partition);
         for (event, _) in &self.handed {
@@ -172,6 +175,7 @@ impl Command for AdvanceRelay {
         if relay.leased_by != self.server {
             return Err(Rejection::LeaseLost.into());
         }
+        let mut given_up = Vec::new();
         for (event, handed) in &self.handed {
             let id = TroubleId { event: *event };
             let before = rows.relay.troubles.get(&id)?.copied();
@@ -181,6 +185,7 @@ impl Command for AdvanceRelay {
                 Handed::Failed { jitter } => {
                     let retries = before.map_or(0, |trouble| trouble.retries + 1);
                     let failed = retries >= at.limits.relay.retries_max;
+                    given_up.extend(failed.then_some(*event));
                     let next_try_at = at.now + backoff(retries, *jitter);
                     rows.relay.troubles.put(id, Trouble { partition: self.partition, retries, next_try_at, failed });
                 }
@@ -193,7 +198,7 @@ impl Command for AdvanceRelay {
         }
         let (sent_up_to, leased_until) = (self.sent_up_to.max(relay.sent_up_to), at.now + LEASE);
         rows.relay.relays.put(self.partition, Relay { sent_up_to, leased_until, ..relay });
-        Ok(())
+        Ok(given_up)
     }
 
     fn weight(&self) -> usize {
@@ -236,10 +241,15 @@ mod tests {
     const FIRST: Partition = Partition(0);
 
     fn lease(world: &mut World, server: u64) -> Vec<(Partition, Relay)> {
-        world.run(&LeaseRelays { server, wanted: vec![FIRST] }).unwrap()
+        world.run(&LeaseRelays { server, wanted: vec![FIRST], is_alone: false }).unwrap()
     }
 
-    fn advance(world: &mut World, server: u64, sent_up_to: u64, handed: &[(u64, Handed)]) -> Result<(), Rejection> {
+    fn advance(
+        world: &mut World,
+        server: u64,
+        sent_up_to: u64,
+        handed: &[(u64, Handed)],
+    ) -> Result<Vec<u64>, Rejection> {
         world.run(&AdvanceRelay { server, partition: FIRST, sent_up_to, handed: handed.to_vec() })
     }
 
@@ -259,8 +269,16 @@ mod tests {
         world.wait(Span::from_secs(1));
         assert_eq!(lease(&mut world, 2).len(), 1, "who says nothing loses it");
         assert_eq!(advance(&mut world, 1, 5, &[]), Err(Rejection::LeaseLost));
-        assert_eq!(advance(&mut world, 2, 5, &[]), Ok(()));
+        assert_eq!(advance(&mut world, 2, 5, &[]), Ok(Vec::new()));
         assert_eq!(lease(&mut world, 2)[0].1.sent_up_to, 5);
+    }
+
+    #[test]
+    fn a_server_that_is_alone_waits_for_nobody() {
+        let mut world = World::new();
+        lease(&mut world, 1);
+        let leased = world.run(&LeaseRelays { server: 2, wanted: vec![FIRST], is_alone: true }).unwrap();
+        assert_eq!(leased.len(), 1, "as after a restart");
     }
 
     #[test]
@@ -279,8 +297,9 @@ mod tests {
         lease(&mut world, 1);
         let mut waits = Vec::new();
         loop {
-            advance(&mut world, 1, 7, &[(7, Handed::Failed { jitter: 0 })]).unwrap();
+            let given_up = advance(&mut world, 1, 7, &[(7, Handed::Failed { jitter: 0 })]).unwrap();
             let trouble = trouble(&world, 7).unwrap();
+            assert_eq!(given_up.contains(&7), trouble.failed, "it is said once");
             waits.push((trouble.next_try_at.as_millis() - world.now.as_millis()) / 1_000);
             if trouble.failed {
                 break;

@@ -10,9 +10,10 @@ use holdfast_core::table::TableSet;
 use holdfast_core::{Command, Context, Limits, Rows, Stop, Timestamp};
 use metrics::{Counter, Histogram};
 
-use crate::sink::{EventSink, Published};
+use crate::sink::{EventSink, OutboxEntry, Published};
 use crate::store::{Safe, Store, StoreError, Tier};
 use crate::task::{CommandTask, Once, Pending, Refused, Step, Task};
+use crate::trace::Trace;
 
 /// A command that still wants other rows after so many loads is asking in circles.
 const LOADS_MAX: usize = 16;
@@ -268,10 +269,11 @@ impl<'a> Runner<'a> {
             name_wanted_rows(rows, self.limits, step, &mut undecided);
         }
         let mut now = Timestamp::default();
+        let mut traces = Vec::new();
         for _ in 0..LOADS_MAX {
             rows.answer_from(prepared);
             now = session.load(rows).await?;
-            undecided = decide_all(rows, &Context { now, limits: self.limits }, step, undecided);
+            undecided = decide_all(rows, &mut traces, &Context { now, limits: self.limits }, step, undecided);
             if undecided.is_empty() {
                 break;
             }
@@ -292,8 +294,9 @@ impl<'a> Runner<'a> {
 
         let began = Instant::now();
         let events = rows.events.take();
-        let durable = events.iter().filter(|event| event.is_durable());
-        let outbox: Vec<_> = durable.map(|event| self.sink.encode(event, now)).collect();
+        let durable = events.iter().zip(traces).filter(|(event, _)| event.is_durable());
+        let outbox: Vec<_> =
+            durable.map(|(event, trace)| OutboxEntry { trace, ..self.sink.encode(event, now) }).collect();
         self.committing = true;
         let committed = session.commit(rows, &outbox).await?;
         let mut outbox_ids = committed.outbox_ids.into_iter();
@@ -315,16 +318,19 @@ fn name_wanted_rows(rows: &mut Rows, limits: &Limits, step: Step, tasks: &mut [&
     }
 }
 
-/// Decides in order; gives back those that want more rows.
+/// Decides in order; gives back those that want more rows. `traces` says of each event which request it is part of.
 fn decide_all<'a>(
     rows: &mut Rows,
+    traces: &mut Vec<Option<Trace>>,
     at: &Context<'_>,
     step: Step,
     tasks: Vec<&'a mut Box<dyn Task>>,
 ) -> Vec<&'a mut Box<dyn Task>> {
     let mut undecided = Vec::new();
     for task in tasks {
-        match guarded(|| rows.attempt(|rows| task.decide(rows, at, step))) {
+        let decided = guarded(|| rows.attempt(|rows| task.decide(rows, at, step)));
+        traces.resize(rows.events.len(), task.trace());
+        match decided {
             Some(Ok(())) => {}
             Some(Err(Stop::Missing)) => undecided.push(task),
             // What was recorded has happened, whatever becomes of finishing it.

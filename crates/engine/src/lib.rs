@@ -9,6 +9,7 @@
 //! | [`store`] | the port: what a store must do |
 //! | [`memory`] | what a store that is the only writer keeps in memory |
 //! | [`sink`] | where committed events go |
+//! | [`trace`] | which request something is part of |
 //! | [`clock`] | who tells a store the time |
 //!
 //! No rule of any vertical is written here, and nothing here waits without a bound.
@@ -20,6 +21,7 @@ pub mod memory;
 pub mod sink;
 pub mod store;
 pub mod task;
+pub mod trace;
 
 pub use batch::Batch;
 pub use clock::{Clock, ManualClock, SystemClock};
@@ -28,3 +30,4 @@ pub use memory::Memory;
 pub use sink::{EventSink, NoSink, OutboxEntry, Published};
 pub use store::{Store, StoreError};
 pub use task::{Answer, Once, Pending, Refused};
+pub use trace::Trace;

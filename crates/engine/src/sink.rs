@@ -3,6 +3,8 @@
 use holdfast_core::id::UserId;
 use holdfast_core::{Event, Timestamp};
 
+use crate::trace::Trace;
+
 /// A durable event, ready for the outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutboxEntry {
@@ -12,6 +14,8 @@ pub struct OutboxEntry {
     pub at: Timestamp,
     /// The event's data as it will be told.
     pub data: String,
+    /// The request that caused it; the engine knows.
+    pub trace: Option<Trace>,
 }
 
 /// A committed event.
@@ -37,7 +41,13 @@ pub struct NoSink;
 
 impl EventSink for NoSink {
     fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry {
-        OutboxEntry { event_type: "unnamed", owner: event.owner().map(UserId::get), at, data: String::new() }
+        OutboxEntry {
+            event_type: "unnamed",
+            owner: event.owner().map(UserId::get),
+            at,
+            data: String::new(),
+            trace: None,
+        }
     }
 
     fn publish(&self, _events: Vec<Published>) {}

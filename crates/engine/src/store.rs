@@ -19,9 +19,23 @@ use holdfast_core::{Rows, Timestamp};
 use holdfast_records::{List, Listed, Record};
 
 use crate::sink::OutboxEntry;
+use crate::trace::Trace;
 
-/// How long the outbox is kept.
-pub const OUTBOX_KEPT: Span = Span::from_hours(7 * 24);
+/// How long is kept what is needed no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// Events that were handed on. Those that were not are kept for good.
+    pub outbox: Span,
+    /// Notes that a message has come.
+    pub inbox: Span,
+}
+
+impl Default for Keep {
+    fn default() -> Self {
+        Self { outbox: Span::from_hours(7 * 24), inbox: Span::from_secs(60) }
+    }
+}
+
 /// Rows deleted at once by tidying: short enough to go unnoticed between two batches.
 pub const TIDY_ROWS_MAX: usize = 1_000;
 /// How long a list may take.
@@ -69,7 +83,7 @@ pub trait Store: Send + Sync + 'static {
     async fn outbox_last(&self) -> Result<u64, StoreError>;
 
     /// Deletes a bounded amount of what nobody can ask for any more. Says whether there may be more to delete.
-    async fn tidy(&self) -> Result<bool, StoreError>;
+    async fn tidy(&self, keep: Keep) -> Result<bool, StoreError>;
 
     /// Holds somebody began to confirm so long ago that they must have died, each with how it ends: that is decided here,
     /// for good. A bounded number at once.
@@ -156,4 +170,6 @@ pub struct OutboxRecord {
     pub owner: Option<u64>,
     pub at: Timestamp,
     pub data: String,
+    /// The request that caused it.
+    pub trace: Option<Trace>,
 }

@@ -10,6 +10,7 @@ use holdfast_core::{Command, Context, Decision, Rejection, Rows, Stop};
 use tokio::sync::oneshot;
 
 use crate::store::{StoreError, Tier};
+use crate::trace::{self, Trace};
 
 /// What a command gets back when it succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +97,8 @@ pub(crate) trait Task: Send {
     fn name(&self) -> &'static str;
     fn weight(&self) -> usize;
     fn writes(&self) -> Writes;
+    /// The request it is part of.
+    fn trace(&self) -> Option<Trace>;
     /// False if whoever sent the command has given up waiting.
     fn take_turn(&self) -> bool;
     /// How long the command has waited.
@@ -145,6 +148,7 @@ pub(crate) struct CommandTask<C: Command> {
     weight: usize,
     turn: Arc<Turn>,
     waiting_since: Instant,
+    trace: Option<Trace>,
     /// What it was prepared under, if it takes several steps.
     attempt: Option<Attempt>,
     progress: Progress<C::Outcome>,
@@ -173,7 +177,8 @@ impl<C: Command> CommandTask<C> {
     ) -> (Self, Pending<C::Outcome>) {
         let (reply, pending) = oneshot::channel();
         let (attempt, progress) = (None, Progress::Undecided);
-        (Self { command, once, weight, turn, waiting_since: Instant::now(), attempt, progress, reply }, pending)
+        let (waiting_since, trace) = (Instant::now(), trace::current());
+        (Self { command, once, weight, turn, waiting_since, trace, attempt, progress, reply }, pending)
     }
 
     /// Whether the command is decided as a whole in this step.
@@ -223,6 +228,10 @@ impl<C: Command> Task for CommandTask<C> {
 
     fn writes(&self) -> Writes {
         C::WRITES
+    }
+
+    fn trace(&self) -> Option<Trace> {
+        self.trace
     }
 
     fn take_turn(&self) -> bool {

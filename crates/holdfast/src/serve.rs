@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use holdfast_core::time::Zone;
 use holdfast_engine::{Clock, SystemClock};
 use holdfast_server::config::LogFormat;
 use holdfast_server::ids::IdMaker;
+use holdfast_server::roles::Roles;
 use holdfast_server::{App, Config, Parts, demo, serve};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -91,26 +92,39 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
     stop: impl FnOnce() -> anyhow::Result<S>,
     ready: impl FnOnce(SocketAddr),
 ) -> anyhow::Result<()> {
-    let ids = IdMaker::new();
-    let store = store::open(config, &ids).await?;
-    let room = store::open_room(config).await?;
+    let groups = config.groups();
+    if fill_demo && (groups.len() > 1 || config.roles() != Roles::ALL) {
+        bail!("--demo: all parts must be in this process and on one database");
+    }
+    let mut parts = Vec::new();
+    for group in groups {
+        parts.push(open(&group).await?);
+    }
     let listener = TcpListener::bind(config.server.listen)
         .await
         .with_context(|| format!("cannot listen on {}", config.server.listen))?;
     let address = listener.local_addr()?;
     if fill_demo {
-        demo::fill(store.clone(), config.engine_settings()).await?;
+        demo::fill(parts[0].1.store.clone(), config.engine_settings()).await?;
     }
     let stop = stop()?;
-    let parts = Parts { store, room, ids };
-    let (app, engine) = App::start(config, parts).await?;
-    if fill_demo {
-        app.show_demo(address);
+    let mut running = Vec::new();
+    for (group, parts) in parts {
+        let (app, engine) = App::start(&group, parts).await?;
+        let (roles, store) = (group.roles(), store::describe(&group));
+        tracing::info!(%address, %roles, store, auth = !group.auth_is_off(), "holdfast is ready");
+        running.push((app, engine));
     }
-    tracing::info!(%address, store = %store::describe(config), auth = !config.auth_is_off(), "holdfast is ready");
+    if fill_demo {
+        running[0].0.show_demo(address);
+    }
     ready(address);
-    serve::serve(app, listener, config.server.connections_max, stop).await;
-    let ended = tokio::time::timeout(ENGINE_ENDS_WITHIN, tokio::task::spawn_blocking(move || engine.join())).await;
+    serve::serve(running[0].0.clone(), listener, config.server.connections_max, stop).await;
+    let (apps, engines): (Vec<_>, Vec<_>) = running.into_iter().unzip();
+    apps.iter().for_each(App::stop);
+    drop(apps);
+    let join = move || engines.into_iter().for_each(|engine| engine.join().unwrap_or_default());
+    let ended = tokio::time::timeout(ENGINE_ENDS_WITHIN, tokio::task::spawn_blocking(join)).await;
     if ended.is_err() {
         tracing::warn!("the engine is still busy; what it has not answered may or may not be written");
     }
@@ -125,6 +139,18 @@ fn greet(address: SocketAddr, filled_demo: bool) {
         let today = Zone::parse("Asia/Seoul").expect("zones are compiled in").today(SystemClock.now());
         println!("\nTry these:\n\n{}", demo::requests(&format!("http://{address}"), today));
     }
+}
+
+/// What parts that share a database are made of.
+async fn open(group: &Config) -> anyhow::Result<(Config, Parts)> {
+    let ids = IdMaker::new();
+    let store = store::open(group, &ids).await?;
+    let room = store::open_room(group).await?;
+    let bus = match group.bus() {
+        Some(options) => Some(holdfast_bus::Connection::open(options).await.context("server.nats_url")?),
+        None => None,
+    };
+    Ok((group.clone(), Parts { store, room, ids, bus }))
 }
 
 /// Resolves on SIGTERM or SIGINT.

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
+use holdfast_bus::Connection;
 use holdfast_core::calendar::confirm::SettleLock;
 use holdfast_core::receipt::{self, KeepAnswer};
 use holdfast_core::shop::payment::SettleOrder;
@@ -13,7 +14,7 @@ use holdfast_core::stay::hold::SettleHold;
 use holdfast_core::ticket::hold::SettleSeatHold;
 use holdfast_core::unit::Kind;
 use holdfast_core::{Command, Context, Decision, Rows};
-use holdfast_engine::store::Resolved;
+use holdfast_engine::store::{Keep, Resolved};
 use holdfast_engine::{Answer, Engine, Once, Store};
 use holdfast_records::{List, Record};
 use holdfast_waiting_room::WaitingRoom;
@@ -28,10 +29,10 @@ use crate::console::sale::SaleDesk;
 use crate::ids::IdMaker;
 use crate::ops;
 use crate::problem::Problem;
-use crate::relay::{self, RelaySettings};
 use crate::request::Mutation;
+use crate::roles::{Role, Roles};
 use crate::stream::Stream;
-use crate::tee::services::{self, Services};
+use crate::tee;
 use crate::tickets::door::Doors;
 use crate::webhooks::{Bells, courier, feed};
 
@@ -56,6 +57,9 @@ struct Shared {
     /// Only where there is a demo.
     sale_desk: OnceLock<SaleDesk>,
     webhooks: Bells,
+    roles: Roles,
+    bus: Option<Connection>,
+    keep: Keep,
 }
 
 impl std::fmt::Debug for Shared {
@@ -69,6 +73,8 @@ pub struct Parts {
     pub store: Arc<dyn Store>,
     pub room: Arc<dyn WaitingRoom>,
     pub ids: IdMaker,
+    /// What reaches services in other processes, if there are any.
+    pub bus: Option<Connection>,
 }
 
 impl std::fmt::Debug for Parts {
@@ -88,6 +94,8 @@ pub enum StartError {
     Store(#[from] holdfast_engine::StoreError),
 }
 
+/// How long to wait for NATS before starting without it.
+const BUS_WITHIN: Duration = Duration::from_secs(2);
 /// How often old rows are cleared away while there is nothing much to clear.
 const TIDY_EVERY: Duration = Duration::from_mins(1);
 /// How often to look for holds whose confirmation was begun and not finished.
@@ -120,19 +128,23 @@ impl App {
             doors: Doors::default(),
             sale_desk: OnceLock::new(),
             webhooks: Bells::default(),
+            roles: config.roles(),
+            bus: parts.bus,
+            keep: config.keep(),
         };
         let app = Self { shared: Arc::new(shared) };
-        let feed_reader = app.ids().number() >> 11;
+        if let Some(bus) = app.bus()
+            && let Err(error) = bus.prepare(BUS_WITHIN).await
+        {
+            tracing::warn!(%error, "[Bus] starting without NATS; bookings wait until it is there");
+        }
         tokio::spawn(app.clone().tidy_now_and_then());
-        tokio::spawn(calendar::job::run(app.clone()));
-        tokio::spawn(app.clone().tidy_rooms());
-        let relay = RelaySettings { poll: config.tee.outbox_poll, batch: config.tee.outbox_batch };
-        tokio::spawn(relay::run(
-            app.clone(),
-            Arc::new(Services::new(app.clone(), config.tee.lock_retries_max as u32)),
-            relay,
-        ));
-        tokio::spawn(services::sweep(app.clone(), config.tee.sweep_every));
+        if app.roles().has(Role::Api) {
+            tokio::spawn(calendar::job::run(app.clone()));
+            tokio::spawn(app.clone().tidy_rooms());
+        }
+        tee::start(&app, &config.tee);
+        let feed_reader = app.ids().number() >> 11;
         tokio::spawn(feed::run(app.clone(), feed_reader, config.webhook.poll));
         tokio::spawn(courier::run(app.clone(), config.webhook.clone()));
         if app.store().is_split() {
@@ -186,6 +198,15 @@ impl App {
     /// For waking those who tell others of events.
     pub fn webhooks(&self) -> &Bells {
         &self.shared.webhooks
+    }
+
+    /// Which parts this is.
+    pub fn roles(&self) -> Roles {
+        self.shared.roles
+    }
+
+    pub fn bus(&self) -> Option<&Connection> {
+        self.shared.bus.as_ref()
     }
 
     pub fn doors(&self) -> &Doors {
@@ -341,7 +362,7 @@ impl App {
                 () = self.stopped() => return,
                 _ = upkeep.tick() => self.metrics().run_upkeep(),
                 _ = tidy.tick() => loop {
-                    match self.store().tidy().await {
+                    match self.store().tidy(self.shared.keep).await {
                         // Room for others between two slices.
                         Ok(true) if !self.is_stopping() => tokio::time::sleep(Duration::from_millis(20)).await,
                         Ok(_) => break,

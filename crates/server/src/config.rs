@@ -3,6 +3,8 @@
 //! The defaults are `holdfast.toml`, which is embedded in the binary. A file, the environment and flags are laid over it
 //! in that order; whatever is then wrong is said in one line that names the setting.
 
+mod bus;
+
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -28,6 +30,10 @@ const ENVIRONMENT_PREFIX: &str = "HOLDFAST_";
 pub struct Config {
     pub server: ServerConfig,
     pub redis: RedisConfig,
+    pub nats: NatsConfig,
+    pub booking: ServiceConfig,
+    pub course: ServiceConfig,
+    pub notify: ServiceConfig,
     pub log: LogConfig,
     pub auth: AuthConfig,
     pub engine: EngineConfig,
@@ -65,6 +71,23 @@ pub struct RedisConfig {
 pub enum OnLoss {
     Resume,
     Quarantine,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NatsConfig {
+    pub prefix: String,
+    #[serde(deserialize_with = "duration")]
+    pub age_max: Duration,
+    pub bytes_max: usize,
+}
+
+/// A service of tee times.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceConfig {
+    /// Where its rows lie; with all others, if it is not set.
+    pub database_url: Option<Secret>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -167,7 +190,6 @@ pub struct CalendarConfig {
     pub keep_days: u32,
 }
 
-/// Some of it belongs to services in separate processes, which are to come; `holdfast.toml` says which.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TeeConfig {
@@ -357,7 +379,12 @@ impl Config {
             return Err(ConfigError("tee.refund_last_day_percent: must be from 0 to 100".into()));
         }
         self.validate_webhooks()?;
+        between("tee.bus_timeout", self.tee.bus_timeout, second, Duration::from_mins(5))?;
+        between("tee.processed_ttl", self.tee.processed_ttl, second, Duration::from_hours(24 * 7))?;
+        // Whoever listens to the stream may come back after a day.
+        between("tee.outbox_keep", self.tee.outbox_keep, Duration::from_hours(24), Duration::from_hours(24 * 366))?;
         self.validate_profile()?;
+        self.validate_bus()?;
         count("server.connections_max", self.server.connections_max, 100_000)?;
         count("engine.queue_max", self.engine.queue_max, 1_000_000)?;
         count("engine.holds_per_user_max", self.engine.holds_per_user_max as usize, 100_000)?;
@@ -413,9 +440,14 @@ impl Config {
     /// Embedded, PostgreSQL, or PostgreSQL with live holds in Redis.
     fn validate_profile(&self) -> Result<(), ConfigError> {
         let server = &self.server;
-        let schemes: [(&str, &Option<Secret>, &[&str]); 2] = [
-            ("server.database_url", &server.database_url, &["postgres://", "postgresql://"]),
+        let postgres: &[&str] = &["postgres://", "postgresql://"];
+        let schemes: [(&str, &Option<Secret>, &[&str]); 6] = [
+            ("server.database_url", &server.database_url, postgres),
+            ("booking.database_url", &self.booking.database_url, postgres),
+            ("course.database_url", &self.course.database_url, postgres),
+            ("notify.database_url", &self.notify.database_url, postgres),
             ("server.redis_url", &server.redis_url, &["redis://"]),
+            ("server.nats_url", &server.nats_url, &["nats://", "tls://"]),
         ];
         for (name, url, schemes) in schemes {
             if url.as_ref().is_some_and(|url| !schemes.iter().any(|scheme| url.reveal().starts_with(scheme))) {
@@ -426,20 +458,11 @@ impl Config {
             let why = "Redis keeps live holds only; set server.database_url too, for everything else";
             return Err(ConfigError(format!("server.redis_url: {why}")));
         }
-        if server.nats_url.is_some() {
-            return Err(ConfigError("server.nats_url: this version sends no messages; leave it unset".into()));
-        }
         let prefix = &self.redis.prefix;
         if prefix.len() > 100 || prefix.contains(char::is_whitespace) {
             return Err(ConfigError("redis.prefix: must have at most 100 bytes and no space".into()));
         }
-        let known = |role: &str| matches!(role.trim(), "all" | "api" | "booking" | "course" | "notify");
-        match server.roles.split(',').find(|role| !known(role)) {
-            Some(role) => {
-                Err(ConfigError(format!("server.roles: {role:?} is none of api, booking, course, notify, all")))
-            }
-            None => Ok(()),
-        }
+        Ok(())
     }
 }
 
@@ -563,12 +586,28 @@ mod tests {
                 "server.redis_url: Redis keeps live holds only; set server.database_url too, for everything else",
             ),
             ("HOLDFAST_SERVER_DATABASE_URL", "mysql://x", "server.database_url: must begin with postgres://"),
-            ("HOLDFAST_SERVER_NATS_URL", "nats://x", "server.nats_url: this version sends no messages; leave it unset"),
+            ("HOLDFAST_SERVER_NATS_URL", "http://x", "server.nats_url: must begin with nats://"),
             (
                 "HOLDFAST_SERVER_ROLES",
                 "api,king",
                 "server.roles: \"king\" is none of api, booking, course, notify, all",
             ),
+            (
+                "HOLDFAST_SERVER_ROLES",
+                "booking",
+                "server.roles: parts in separate processes need server.nats_url, to reach each other",
+            ),
+            (
+                "HOLDFAST_COURSE_DATABASE_URL",
+                "postgres://x",
+                "course.database_url: services on separate databases need server.nats_url, to reach each other",
+            ),
+            (
+                "HOLDFAST_NATS_PREFIX",
+                "a.b",
+                "nats.prefix: must have at most 50 characters, each a letter, a digit, - or _",
+            ),
+            ("HOLDFAST_TEE_OUTBOX_KEEP", "1h", "tee.outbox_keep: must be from 86400s to 31622400s"),
             ("HOLDFAST_TEE_REFUND_LAST_DAY_PERCENT", "101", "tee.refund_last_day_percent: must be from 0 to 100"),
             (
                 "HOLDFAST_AUTH_ISSUER",

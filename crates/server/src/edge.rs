@@ -10,31 +10,62 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt as _;
 use holdfast_core::Fault;
+use holdfast_engine::trace::{self, Trace};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, header};
 use tower::Service;
 
 use crate::app::App;
+use crate::forward;
 use crate::problem::{Language, Problem};
+use crate::roles::Role;
 
 const REQUEST_ID_CHARS_MAX: usize = 128;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-pub async fn handle(app: App, mut router: axum::Router, request: Request<Body>) -> Response {
+/// A request that came over HTTP.
+pub async fn handle(app: App, router: axum::Router, request: Request<Body>) -> Response {
+    if app.auth().is_off() && !is_direct_and_local(request.headers(), request.uri()) {
+        return answer(&app, request, async |_, _| Problem::forwarded().into_response()).await;
+    }
+    if !app.roles().has(Role::Api) && !is_for_operators(request.uri()) {
+        return answer(&app, request, async |_, _| Problem::not_found().into_response()).await;
+    }
+    match forward::needed(&app, request.uri()) {
+        Some(role) => {
+            answer(&app, request, async |request, id| forward::ask(&app, role, request, id).await.into_response()).await
+        }
+        None => respond(&app, router, request).await,
+    }
+}
+
+/// A request, wherever it came from, is answered by its handler.
+pub async fn respond(app: &App, mut router: axum::Router, request: Request<Body>) -> Response {
+    answer(app, request, async |request, _| match AssertUnwindSafe(router.call(request)).catch_unwind().await {
+        Ok(Ok(response)) => response,
+        Ok(Err(never)) => match never {},
+        Err(_) => Problem::internal().into_response(),
+    })
+    .await
+}
+
+/// Answers with what `act` says; a problem is written down for the caller.
+async fn answer(
+    app: &App,
+    mut request: Request<Body>,
+    act: impl AsyncFnOnce(Request<Body>, &str) -> Response,
+) -> Response {
     let began = Instant::now();
-    let request_id = request_id(&app, request.headers());
+    let request_id = request_id(app, request.headers());
     let language = Language::asked_for(request.headers());
     let method = request.method().clone();
     let path = request.uri().path_and_query().cloned();
 
-    let mut response = if app.auth().is_off() && !is_direct_and_local(request.headers(), request.uri()) {
-        Problem::forwarded().into_response()
-    } else {
-        match AssertUnwindSafe(router.call(request)).catch_unwind().await {
-            Ok(Ok(response)) => response,
-            Ok(Err(never)) => match never {},
-            Err(_) => Problem::internal().into_response(),
-        }
-    };
+    let trace = trace_of(app, request.headers());
+    if let Ok(value) = HeaderValue::try_from(&request_id) {
+        // For handlers that say in the log whose request it was.
+        request.headers_mut().insert(REQUEST_ID, value);
+    }
+    let mut response = trace::within(Some(trace), act(request, &request_id)).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>().or_else(|| unnamed_problem(&response)) {
         metrics::counter!("holdfast_problems_total", "code" => problem.code).increment(1);
         let allow = response.headers_mut().remove(header::ALLOW);
@@ -55,6 +86,11 @@ pub async fn handle(app: App, mut router: axum::Router, request: Request<Body>) 
     response
 }
 
+/// What a process answers that serves nobody else.
+fn is_for_operators(uri: &Uri) -> bool {
+    matches!(uri.path(), "/healthz" | "/readyz" | "/metrics")
+}
+
 /// What axum itself refused, before any handler saw it: a path that is not text.
 fn unnamed_problem(response: &Response) -> Option<Problem> {
     let is_plain =
@@ -69,6 +105,16 @@ fn request_id(app: &App, headers: &HeaderMap) -> String {
         .and_then(|value| value.to_str().ok())
         .filter(|id| (1..=REQUEST_ID_CHARS_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic()))
         .map_or_else(|| app.ids().request_id(), str::to_owned)
+}
+
+/// The trace the request is part of, or a new one.
+fn trace_of(app: &App, headers: &HeaderMap) -> Trace {
+    let given = headers.get("traceparent").and_then(|value| Trace::parse(value.to_str().ok()?));
+    let number = || app.ids().number();
+    given.map_or_else(
+        || Trace::new((u128::from(number()) << 64) | u128::from(number()), number()),
+        |trace| trace.child(number()),
+    )
 }
 
 /// With auth off, only programs on this machine may call. A proxy gives itself away by its headers; a web page in a

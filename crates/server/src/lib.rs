@@ -13,6 +13,8 @@
 //! | [`pulse`] | what became of holds, for people to look at |
 //! | [`stream`] | server-sent events |
 //! | [`wire`] | how things are written in JSON |
+//! | [`relay`], [`given_up`] | handing durable events on; those that could not be |
+//! | [`roles`], [`forward`] | which parts a process runs; how the others are reached |
 //! | [`stays`], [`calendar`] | handlers of stays, and of rooms by the hour |
 //! | [`webhooks`] | events, told by HTTP to whoever subscribed to them |
 //! | [`docs`] | `/openapi.json` and `/docs` |
@@ -29,12 +31,15 @@ pub mod console;
 pub mod demo;
 pub mod docs;
 pub mod edge;
+pub mod forward;
+pub mod given_up;
 pub mod ids;
 pub mod ops;
 pub mod problem;
 pub mod pulse;
 pub mod relay;
 pub mod request;
+pub mod roles;
 pub mod router;
 pub mod serve;
 pub mod shop;

@@ -24,6 +24,9 @@ pub struct Readiness {
     /// What is wrong with the store, if anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<String>,
+    /// What is wrong with the bus, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bus: Option<String>,
 }
 
 /// Whether the process is alive.
@@ -38,10 +41,11 @@ pub async fn healthz() -> Response {
 pub async fn readyz(State(app): State<App>) -> Response {
     let engine_stopped = (!app.engine().is_alive()).then(|| "the engine has stopped".to_owned());
     let store = app.store().check().await.err().map(|error| error.to_string()).or(engine_stopped);
-    if store.is_none() && !app.is_stopping() {
-        axum::Json(Readiness { status: "ready", store }).into_response()
+    let bus = app.bus().and_then(|bus| bus.check().err()).map(|error| error.to_string());
+    if store.is_none() && bus.is_none() && !app.is_stopping() {
+        axum::Json(Readiness { status: "ready", store, bus }).into_response()
     } else {
-        (StatusCode::SERVICE_UNAVAILABLE, axum::Json(Readiness { status: "unavailable", store })).into_response()
+        (StatusCode::SERVICE_UNAVAILABLE, axum::Json(Readiness { status: "unavailable", store, bus })).into_response()
     }
 }
 
@@ -93,6 +97,11 @@ fn describe_metrics() {
         "Webhook deliveries that wait to be tried; 10,000 means so many or more."
     );
     describe_counter!("holdfast_live_lost_total", "How often Redis was found to have lost its data.");
+    describe_counter!("holdfast_outbox_failures_total", "Tries to hand an event on that failed.");
+    describe_counter!("holdfast_outbox_given_up_total", "Events that were given up after all retries.");
+    describe_gauge!("holdfast_outbox_given_up", "Events that are given up at present, as the last sweep found them.");
+    describe_counter!("holdfast_bus_redelivered_total", "Messages that NATS delivered more than once.");
+    describe_counter!("holdfast_bus_unreadable_total", "Messages that were thrown away because they cannot be read.");
     describe_counter!(
         "holdfast_batch_failures_total",
         "Batches the store did not take, or whose commit it could not vouch for."

@@ -20,8 +20,12 @@ use crate::app::App;
 const PAGE: usize = 500;
 /// How often leases are renewed: well before they end.
 const LEASE_EVERY: Duration = Duration::from_secs(3);
+/// How often to write down how far idle partitions have come: as often as old events are cleared away.
+const MARK_EVERY: Duration = Duration::from_mins(1);
 /// After a failure nothing is tried for so long.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
+/// How often to look whether a bus that was away is back.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
 /// How many events in trouble are looked at together.
 const TROUBLES_MAX: usize = REPORTED_MAX / 2;
 /// How much longer than the others an event may wait to be tried again.
@@ -49,6 +53,11 @@ pub trait Bus: Send + Sync + 'static {
     /// Whom an event is for; `None` if it is for nobody.
     fn address(&self, record: &OutboxRecord) -> Option<Address>;
 
+    /// Why nothing can be handed on at present, whatever it is. Then nothing is tried, and no event is given up for it.
+    fn away(&self) -> Option<String> {
+        None
+    }
+
     /// Returns when the event can no longer be lost; an error says why it could not be taken.
     async fn hand_on(&self, message: &Message) -> Result<(), String>;
 }
@@ -71,10 +80,26 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         settings,
         leased: BTreeMap::new(),
         renewed: None,
+        marked: Instant::now(),
+        written: BTreeMap::new(),
         known: HashMap::new(),
     };
     let mut committed = worker.app.stream().committed();
+    let mut is_away = false;
     loop {
+        if let Some(why) = worker.bus.away() {
+            if !is_away {
+                tracing::warn!(why, "[Outbox] nothing can be handed on; waiting");
+            }
+            is_away = true;
+            tokio::select! {
+                () = worker.app.stopped() => return,
+                () = tokio::time::sleep(LOOK_AGAIN_AFTER) => continue,
+            }
+        }
+        if std::mem::take(&mut is_away) {
+            tracing::info!("[Outbox] events can be handed on again");
+        }
         let more = match worker.step().await {
             Ok(more) => more,
             Err(error) => {
@@ -101,6 +126,9 @@ struct Worker {
     server: u64,
     leased: BTreeMap<Partition, Relay>,
     renewed: Option<Instant>,
+    /// When marks were last written down that nothing was handed on for.
+    marked: Instant,
+    written: BTreeMap<Partition, u64>,
     /// Events in trouble, as they were read.
     known: HashMap<u64, Message>,
 }
@@ -149,7 +177,24 @@ impl Worker {
             more |= is_short;
             self.leased.entry(partition).and_modify(|relay| relay.sent_up_to = relay.sent_up_to.max(sent_up_to));
         }
+        if self.marked.elapsed() >= MARK_EVERY {
+            self.mark().await?;
+        }
         Ok(more)
+    }
+
+    /// Writes down how far partitions have come that had nothing to hand on: what lies behind all marks may be cleared away.
+    async fn mark(&mut self) -> Result<(), Refused> {
+        for (partition, relay) in &self.leased {
+            let sent_up_to = relay.sent_up_to;
+            if self.written.insert(*partition, sent_up_to) != Some(sent_up_to) {
+                let command =
+                    AdvanceRelay { server: self.server, partition: *partition, sent_up_to, handed: Vec::new() };
+                self.app.engine().run(command, None).await?;
+            }
+        }
+        self.marked = Instant::now();
+        Ok(())
     }
 
     fn message(&self, record: OutboxRecord) -> Option<Message> {
@@ -158,7 +203,11 @@ impl Worker {
     }
 
     async fn lease(&mut self) -> Result<(), Refused> {
-        let command = LeaseRelays { server: self.server, wanted: Partition::all().collect() };
+        let command = LeaseRelays {
+            server: self.server,
+            wanted: Partition::all().collect(),
+            is_alone: !self.app.store().is_split(),
+        };
         if let Answer::Fresh(leased) = self.app.engine().run(command, None).await? {
             self.leased = leased.into_iter().collect();
             self.renewed = Some(Instant::now());
@@ -229,7 +278,12 @@ impl Worker {
         let mut handed: Vec<_> = handed.into_iter().flatten().collect();
         handed.retain(|(event, how)| *how != Handed::Sent || in_trouble.contains(event));
         let command = AdvanceRelay { server: self.server, partition, sent_up_to, handed };
-        self.app.engine().run(command, None).await?;
+        if let Answer::Fresh(given_up) = self.app.engine().run(command, None).await? {
+            for event in given_up {
+                tracing::error!(event, "[Outbox] given up: FAILED");
+                metrics::counter!("holdfast_outbox_given_up_total").increment(1);
+            }
+        }
         Ok((partition, sent_up_to, is_short))
     }
 
@@ -242,6 +296,9 @@ impl Worker {
                 handed.push((id, Handed::Behind));
                 continue;
             }
+            let record = &message.record;
+            let (subject, trace) = (&record.event_type, record.trace.map(|trace| trace.id().to_string()));
+            tracing::info!(event = id, subject, about = message.address.key, traceId = trace, "[Outbox] handing on");
             match self.bus.hand_on(&message).await {
                 Ok(()) => handed.push((id, Handed::Sent)),
                 Err(error) => {

@@ -82,11 +82,15 @@ impl FromRequest<App> for Mutation {
     async fn from_request(request: Request, _app: &App) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
         let key = idempotency_key(&parts.headers)?;
-        let reading = tokio::time::timeout(BODY_WITHIN, read_body(body));
-        let body = reading.await.map_err(|_| Problem::too_slow())??;
+        let body = read_in_time(body).await?;
         let key = key.map(|key| (key, fingerprint(&parts, &body)));
         Ok(Self { params: Params::of(&parts)?, language: Language::asked_for(&parts.headers), body, key })
     }
+}
+
+/// The whole body, if it arrives in time.
+pub async fn read_in_time(body: Body) -> Result<Bytes, Problem> {
+    tokio::time::timeout(BODY_WITHIN, read_body(body)).await.map_err(|_| Problem::too_slow())?
 }
 
 /// The whole body. Of one that is too large the rest is read and thrown away, within bounds: whoever is still sending

@@ -111,7 +111,7 @@ impl Stream {
         };
         let event_type = type_of(&published.event);
         let data = data_of(&published.event, published.at);
-        let json = cloud_event(&id, event_type, published.at, &data);
+        let json = cloud_event(&id, event_type, published.at, &data, None);
         let owner = published.event.owner().map(UserId::get);
         // An error only says that nobody listens.
         self.told.send(Arc::new(Told { id, durable, event_type: event_type.into(), owner, json })).ok();
@@ -120,7 +120,13 @@ impl Stream {
 
 impl EventSink for Stream {
     fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry {
-        OutboxEntry { event_type: type_of(event), owner: event.owner().map(UserId::get), at, data: data_of(event, at) }
+        OutboxEntry {
+            event_type: type_of(event),
+            owner: event.owner().map(UserId::get),
+            at,
+            data: data_of(event, at),
+            trace: None,
+        }
     }
 
     fn publish(&self, events: Vec<Published>) {
@@ -146,7 +152,7 @@ impl EventSink for Stream {
 impl From<OutboxRecord> for Told {
     fn from(record: OutboxRecord) -> Self {
         let id = record.id.to_string();
-        let json = cloud_event(&id, &record.event_type, record.at, &record.data);
+        let json = cloud_event(&id, &record.event_type, record.at, &record.data, None);
         Self { id, durable: Some(record.id), event_type: record.event_type, owner: record.owner, json }
     }
 }

@@ -8,7 +8,7 @@ use holdfast_core::audit::Audit;
 use holdfast_core::id::{ID_MAX, IdRange, UserId};
 use holdfast_core::time::Span;
 use holdfast_core::{Event, Limits, Rows, Timestamp};
-use holdfast_engine::store::OutboxRecord;
+use holdfast_engine::store::{Keep, OutboxRecord};
 use holdfast_engine::{Batch, Clock, EventSink, ManualClock, OutboxEntry, Published, Store, StoreError};
 use holdfast_store_redis::ClusterStore;
 use holdfast_store_redis::live::ABANDONED_AFTER;
@@ -128,7 +128,7 @@ impl Disk {
     }
 
     pub fn tidy(&self) -> Result<(), Finding> {
-        while self.runtime.block_on(self.store().tidy()).map_err(|error| store_failed(&error))? {}
+        while self.runtime.block_on(self.store().tidy(Keep::default())).map_err(|error| store_failed(&error))? {}
         Ok(())
     }
 
@@ -261,7 +261,7 @@ impl EventSink for Notes {
             Event::OrderCancelled(order) => (ORDER_CANCELLED, order.id.get()),
             other => panic!("{other:?} is no durable event"),
         };
-        OutboxEntry { event_type, owner: event.owner().map(UserId::get), at, data: number.to_string() }
+        OutboxEntry { event_type, owner: event.owner().map(UserId::get), at, data: number.to_string(), trace: None }
     }
 
     fn publish(&self, _events: Vec<Published>) {}

@@ -64,7 +64,7 @@ async fn fill(client: &Client) {
              INSERT INTO seat_hold_seat SELECT id, 0, 1000001, 'A1', NULL, 1 FROM seat_hold;
              INSERT INTO idempotency_key SELECT 'c', n::text, '', '', now() FROM generate_series(1, {ROWS}) n;
              INSERT INTO hold_decision SELECT gen_random_uuid(), 1, NULL, now() FROM generate_series(1, {ROWS}) n;
-             INSERT INTO outbox SELECT n, 't', NULL, now(), NULL FROM generate_series(1, {ROWS}) n;
+             INSERT INTO outbox SELECT n, 't', NULL, now(), NULL, NULL FROM generate_series(1, {ROWS}) n;
              COMMIT"
         ))
         .await

@@ -10,7 +10,7 @@ use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX};
 use holdfast_core::id::HoldId;
 use holdfast_core::time::Span;
 use holdfast_engine::StoreError;
-use holdfast_engine::store::{LIST_WITHIN, OUTBOX_KEPT, OutboxRecord, TIDY_ROWS_MAX};
+use holdfast_engine::store::{Keep, LIST_WITHIN, OutboxRecord, TIDY_ROWS_MAX};
 use holdfast_records::{List, Listed};
 
 use crate::codec::{Col, get};
@@ -89,11 +89,12 @@ impl Readers {
     }
 
     /// What is deleted may still be in a cache, where nothing depends on its being gone.
-    pub(crate) async fn tidy(&self, now: Timestamp) -> Result<bool, StoreError> {
+    pub(crate) async fn tidy(&self, now: Timestamp, keep: Keep) -> Result<bool, StoreError> {
         let made_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
         let tidying = Tidying {
             now,
-            outbox_before: now - OUTBOX_KEPT,
+            outbox_before: now - keep.outbox,
+            inbox_before: now - keep.inbox,
             decisions_on_holds_before: HoldId::earliest_at(now - DECISIONS_KEPT - HOLD_TTL_MAX),
             limit: TIDY_ROWS_MAX,
         };

@@ -5,7 +5,7 @@ use holdfast_core::id::{HoldId, ID_MAX, IdRange, Sequence};
 use holdfast_core::receipt::{RECEIPT_TTL, Receipt, ReceiptId};
 use holdfast_core::rows::Tables;
 use holdfast_engine::store::OutboxRecord;
-use holdfast_engine::{OutboxEntry, StoreError};
+use holdfast_engine::{OutboxEntry, StoreError, Trace};
 use holdfast_records::sequence;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -45,25 +45,32 @@ const APPEND_OUTBOX: &str = "WITH drawn AS (
         RETURNING next - $5 AS first),
     appended AS (
         INSERT INTO outbox
-        SELECT first + position - 1, event_type, user_id, created_at, NULLIF(data, '')::json
-        FROM drawn, unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::text[])
-            WITH ORDINALITY AS entry (event_type, user_id, created_at, data, position))
+        SELECT first + position - 1, event_type, user_id, created_at, NULLIF(data, '')::json, trace
+        FROM drawn, unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::text[], $6::text[])
+            WITH ORDINALITY AS entry (event_type, user_id, created_at, data, trace, position))
     SELECT first FROM drawn";
 
-const OUTBOX_AFTER: &str = "SELECT id, event_type, user_id, created_at, COALESCE(data::text, '') FROM outbox
+const OUTBOX_AFTER: &str = "SELECT id, event_type, user_id, created_at, COALESCE(data::text, ''), trace FROM outbox
     WHERE id > $1 ORDER BY id LIMIT $2";
 const OUTBOX_LAST: &str = "SELECT COALESCE((SELECT next FROM sequence WHERE name = 'outbox'), 1) - 1";
 
 const TIDY_RECEIPTS: &str = "DELETE FROM idempotency_key WHERE (caller, key) IN
     (SELECT caller, key FROM idempotency_key WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2) RETURNING 1";
+/// What was not handed on stays. Where nobody hands on, everything has been.
 const TIDY_OUTBOX: &str = "DELETE FROM outbox WHERE id IN
-    (SELECT id FROM outbox ORDER BY id LIMIT $2) AND created_at < $1 RETURNING 1";
+    (SELECT id FROM outbox WHERE NOT EXISTS (SELECT FROM outbox_trouble WHERE outbox_id = outbox.id)
+     ORDER BY id LIMIT $2)
+    AND created_at < $1 AND id <= COALESCE((SELECT min(sent_up_to) FROM outbox_relay WHERE partition_no >= 0), id)
+    RETURNING 1";
+const TIDY_INBOX: &str = "DELETE FROM message_inbox WHERE (service, subject, of_number, of_version) IN
+    (SELECT service, subject, of_number, of_version FROM message_inbox WHERE received_at < $1
+     ORDER BY received_at LIMIT $2) RETURNING 1";
 const TIDY_DECISIONS: &str = "DELETE FROM hold_decision WHERE (hold_id, attempt) IN
     (SELECT hold_id, attempt FROM hold_decision WHERE hold_id < $1 ORDER BY hold_id LIMIT $2) RETURNING 1";
 
 pub(crate) const READS: &[&str] = &[HEAD, NOW, SELECT_SEQUENCES, SELECT_RECEIPTS, OUTBOX_LAST];
 pub(crate) const WRITES: &[&str] = &[COUNT_COMMIT, WRITE_SEQUENCES, WRITE_RECEIPTS, APPEND_OUTBOX];
-pub(crate) const TIDIES: &[&str] = &[TIDY_RECEIPTS, TIDY_OUTBOX, TIDY_DECISIONS];
+pub(crate) const TIDIES: &[&str] = &[TIDY_RECEIPTS, TIDY_OUTBOX, TIDY_INBOX, TIDY_DECISIONS];
 
 /// Where the database stands.
 #[derive(Clone, Copy, Debug)]
@@ -193,6 +200,7 @@ pub(crate) fn append_outbox<'a>(pipeline: &mut Pipeline<'a>, outbox: &'a [Outbox
         column(&entries, |entry| Col(entry.at)),
         column(&entries, |entry| &*entry.data),
         Box::new(entries.len() as i64),
+        column(&entries, |entry| entry.trace.map(|trace| trace.to_string())),
     ];
     Some(pipeline.send(APPEND_OUTBOX, values))
 }
@@ -214,7 +222,8 @@ pub(crate) async fn outbox_after(lists: &Connection, id: u64, limit: usize) -> R
     let read = |row: &Row| {
         let (Col(id), Col(at)) = (get(row, 0)?, get(row, 3)?);
         let owner = get::<Option<Col<u64>>>(row, 2)?.map(|Col(owner)| owner);
-        Ok(OutboxRecord { id, event_type: get(row, 1)?, owner, at, data: get(row, 4)? })
+        let trace = get::<Option<&str>>(row, 5)?.and_then(Trace::parse);
+        Ok(OutboxRecord { id, event_type: get(row, 1)?, owner, at, data: get(row, 4)?, trace })
     };
     rows.map_err(|error| explain(&error))?.iter().map(read).collect()
 }
@@ -228,16 +237,18 @@ pub(crate) fn ask_outbox_last(pipeline: &mut Pipeline<'_>) -> Ticket {
 pub(crate) struct Tidying {
     pub(crate) now: Timestamp,
     pub(crate) outbox_before: Timestamp,
+    pub(crate) inbox_before: Timestamp,
     pub(crate) decisions_on_holds_before: HoldId,
     /// The most to delete of each.
     pub(crate) limit: usize,
 }
 
-pub(crate) fn tidy(pipeline: &mut Pipeline<'_>, tidying: Tidying) -> [Ticket; 3] {
+pub(crate) fn tidy(pipeline: &mut Pipeline<'_>, tidying: Tidying) -> [Ticket; 4] {
     let limit = tidying.limit as i64;
     [
         pipeline.send(TIDY_RECEIPTS, params![Col(tidying.now), limit]),
         pipeline.send(TIDY_OUTBOX, params![Col(tidying.outbox_before), limit]),
+        pipeline.send(TIDY_INBOX, params![Col(tidying.inbox_before), limit]),
         pipeline.send(TIDY_DECISIONS, params![Col(tidying.decisions_on_holds_before), limit]),
     ]
 }

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::time::Span;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{OutboxRecord, Session, Tier};
+use holdfast_engine::store::{Keep, OutboxRecord, Session, Tier};
 use holdfast_engine::{Memory, Store, StoreError};
 use holdfast_records::{List, Listed};
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
@@ -195,8 +195,8 @@ impl Store for PostgresStore {
         self.shared.readers.outbox_last().await
     }
 
-    async fn tidy(&self) -> Result<bool, StoreError> {
-        self.shared.readers.tidy(self.shared.clock.now()).await
+    async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
+        self.shared.readers.tidy(self.shared.clock.now(), keep).await
     }
 
     async fn check(&self) -> Result<(), StoreError> {

@@ -15,7 +15,7 @@ use holdfast_core::id::HoldId;
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::StoreError;
-use holdfast_engine::store::OutboxRecord;
+use holdfast_engine::store::{Keep, OutboxRecord};
 use holdfast_records::{List, Listed};
 
 use crate::clock::StoreClock;
@@ -210,9 +210,9 @@ impl DurableTier {
     }
 
     /// Deletes a bounded amount of what nobody can ask for any more. Says whether there may be more to delete.
-    pub async fn tidy(&self) -> Result<bool, StoreError> {
+    pub async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
         self.tell_time().await?;
-        self.shared.readers.tidy(self.now()).await
+        self.shared.readers.tidy(self.now(), keep).await
     }
 
     /// Whether batches can be committed.

@@ -10,7 +10,7 @@ use holdfast_core::audit::Audit;
 use holdfast_core::hold::Decided;
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{Committed, OutboxRecord, Resolved, Session, Tier};
+use holdfast_engine::store::{Committed, Keep, OutboxRecord, Resolved, Session, Tier};
 use holdfast_engine::{OutboxEntry, Store, StoreError};
 use holdfast_records::{List, Listed};
 use holdfast_store_postgres::{Decision, Drawn, DurableSession, DurableTier};
@@ -127,9 +127,9 @@ impl Store for ClusterStore {
         self.durable.outbox_last().await
     }
 
-    async fn tidy(&self) -> Result<bool, StoreError> {
+    async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
         // Live rows go by themselves.
-        self.durable.tidy().await
+        self.durable.tidy(keep).await
     }
 
     /// Writing first that a try was given up makes sure that no confirmation of it can come later: it waits for one that

@@ -4,8 +4,8 @@ use holdfast_core::Timestamp;
 use holdfast_core::id::{ID_MAX, IdRange};
 use holdfast_core::receipt::Receipt;
 use holdfast_core::rows::Tables;
-use holdfast_engine::OutboxEntry;
-use holdfast_engine::store::OutboxRecord;
+use holdfast_engine::store::{Keep, OutboxRecord};
+use holdfast_engine::{OutboxEntry, Trace};
 use holdfast_records::sequence;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -56,9 +56,10 @@ pub(crate) fn append_outbox(connection: &Connection, outbox: &[OutboxEntry]) -> 
     let first = outbox_last(connection)? + 1;
     let next = first + outbox.len() as u64;
     write_sequence(connection, "outbox", next)?;
-    let mut insert = connection.prepare_cached("INSERT INTO outbox VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    let mut insert = connection.prepare_cached("INSERT INTO outbox VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
     for (id, entry) in (first..).zip(outbox) {
-        insert.execute(params![id, entry.event_type, entry.owner, Moment(entry.at), entry.data])?;
+        let trace = entry.trace.map(|trace| trace.to_string());
+        insert.execute(params![id, entry.event_type, entry.owner, Moment(entry.at), entry.data, trace])?;
     }
     Ok((first..next).collect())
 }
@@ -66,11 +67,13 @@ pub(crate) fn append_outbox(connection: &Connection, outbox: &[OutboxEntry]) -> 
 pub(crate) fn outbox_after(connection: &Connection, id: u64, limit: usize) -> rusqlite::Result<Vec<OutboxRecord>> {
     connection
         .prepare_cached(
-            "SELECT id, event_type, user_id, created_at, data FROM outbox WHERE id > ?1 ORDER BY id LIMIT ?2",
+            "SELECT id, event_type, user_id, created_at, data, trace FROM outbox WHERE id > ?1 ORDER BY id LIMIT ?2",
         )?
         .query_map(params![id, limit], |row| {
             let Moment(at) = row.get(3)?;
-            Ok(OutboxRecord { id: row.get(0)?, event_type: row.get(1)?, owner: row.get(2)?, at, data: row.get(4)? })
+            let trace = row.get::<_, Option<String>>(5)?.and_then(|text| Trace::parse(&text));
+            let (id, event_type, owner) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(OutboxRecord { id, event_type, owner, at, data: row.get(4)?, trace })
         })?
         .collect()
 }
@@ -95,12 +98,7 @@ pub(crate) fn last_commit_at(connection: &Connection) -> rusqlite::Result<Timest
 }
 
 /// Deletes at most `limit` of each; says how many that was.
-pub(crate) fn tidy(
-    connection: &Connection,
-    now: Timestamp,
-    outbox_before: Timestamp,
-    limit: usize,
-) -> rusqlite::Result<usize> {
+pub(crate) fn tidy(connection: &Connection, now: Timestamp, keep: Keep, limit: usize) -> rusqlite::Result<usize> {
     let receipts = connection
         .prepare_cached(
             "DELETE FROM idempotency_key WHERE (caller, key) IN
@@ -109,10 +107,20 @@ pub(crate) fn tidy(
         .execute(params![Moment(now), limit])?;
     let outbox = connection
         .prepare_cached(
-            "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox ORDER BY id LIMIT ?2) AND created_at < ?1",
+            // What was not handed on stays. Where nobody hands on, everything has been.
+            "DELETE FROM outbox WHERE id IN
+               (SELECT id FROM outbox WHERE id NOT IN (SELECT outbox_id FROM outbox_trouble) ORDER BY id LIMIT ?2)
+             AND created_at < ?1 AND id <= COALESCE((SELECT min(sent_up_to) FROM outbox_relay), id)",
         )?
-        .execute(params![Moment(outbox_before), limit])?;
-    Ok(receipts + outbox)
+        .execute(params![Moment(now - keep.outbox), limit])?;
+    let inbox = connection
+        .prepare_cached(
+            "DELETE FROM message_inbox WHERE (service, subject, of_number, of_version) IN
+               (SELECT service, subject, of_number, of_version FROM message_inbox WHERE received_at < ?1
+                ORDER BY received_at LIMIT ?2)",
+        )?
+        .execute(params![Moment(now - keep.inbox), limit])?;
+    Ok(receipts + outbox + inbox)
 }
 
 fn write_sequence(connection: &Connection, name: &str, next: u64) -> rusqlite::Result<()> {

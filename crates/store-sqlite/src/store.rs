@@ -10,7 +10,7 @@ use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX};
 use holdfast_core::id::HoldId;
 use holdfast_core::table::TableSet;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{Committed, LIST_WITHIN, OUTBOX_KEPT, OutboxRecord, Safe, Session, TIDY_ROWS_MAX, Tier};
+use holdfast_engine::store::{Committed, Keep, LIST_WITHIN, OutboxRecord, Safe, Session, TIDY_ROWS_MAX, Tier};
 use holdfast_engine::{Clock, Memory, OutboxEntry, Store, StoreError};
 use holdfast_records::{List, Listed};
 use rusqlite::{Connection, TransactionBehavior};
@@ -247,7 +247,7 @@ impl Store for SqliteStore {
         self.shared.with_reader(shared::outbox_last)
     }
 
-    async fn tidy(&self) -> Result<bool, StoreError> {
+    async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
         let now = self.shared.now();
         let made_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
         let mut writer = self.shared.writer.clone().lock_owned().await;
@@ -255,7 +255,7 @@ impl Store for SqliteStore {
         let deleted = tokio::task::spawn_blocking(move || {
             let transaction = writer.transaction()?;
             let deleted = records::tidy_holds(&transaction, made_before, TIDY_ROWS_MAX)?
-                + shared::tidy(&transaction, now, now - OUTBOX_KEPT, TIDY_ROWS_MAX)?;
+                + shared::tidy(&transaction, now, keep, TIDY_ROWS_MAX)?;
             transaction.commit()?;
             Ok(deleted)
         });

@@ -225,6 +225,11 @@ impl Subject {
         }
     }
 
+    /// Whether nothing else would put things right if it were lost: no answer is missing, and no time runs out.
+    pub fn is_never_given_up(self) -> bool {
+        matches!(self, Self::SlotRelease | Self::SlotChanged | Self::SlotClosed)
+    }
+
     /// Whether people listen to it too, not services alone.
     pub fn is_public(self) -> bool {
         matches!(

@@ -30,17 +30,29 @@ impl Server {
         })
     }
 
+    /// With these arguments and settings.
+    pub(crate) fn holdfast_with(args: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<Self> {
+        let all =
+            |listen: &str| ["serve", "--listen", listen].iter().chain(args).map(|arg| (*arg).to_owned()).collect();
+        Self::start_in(all, environment)
+    }
+
     pub(crate) fn ceiling() -> anyhow::Result<Self> {
         Self::start(|listen| ["bench", "ceiling", "--listen", listen].map(str::to_owned).to_vec())
     }
 
     fn start(args: impl Fn(&str) -> Vec<String>) -> anyhow::Result<Self> {
+        Self::start_in(args, &[])
+    }
+
+    fn start_in(args: impl Fn(&str) -> Vec<String>, environment: &[(&str, &str)]) -> anyhow::Result<Self> {
         // A free port: asked for, given back, and taken at once.
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let began = Instant::now();
         let mut process = Command::new(std::env::current_exe()?)
             .args(args(&address.to_string()))
             .env("HOLDFAST_LOG_LEVEL", "warn")
+            .envs(environment.iter().copied())
             .stdout(Stdio::piped())
             .spawn()?;
         let mut first_line = String::new();

@@ -71,12 +71,19 @@ impl Connection {
 
     /// `user` is named in a header, if anyone is.
     pub(crate) async fn post(&mut self, path: &str, user: Option<u64>, body: &[u8]) -> anyhow::Result<u16> {
+        let user = user.map(|user| format!("x-user-id: {user}\r\n")).unwrap_or_default();
+        self.post_with(path, &user, body).await
+    }
+
+    /// The answer may wait so many seconds for something to be settled.
+    pub(crate) async fn post_waiting(&mut self, path: &str, seconds: u8, body: &[u8]) -> anyhow::Result<u16> {
+        self.post_with(path, &format!("prefer: wait={seconds}\r\n"), body).await
+    }
+
+    async fn post_with(&mut self, path: &str, header: &str, body: &[u8]) -> anyhow::Result<u16> {
         use std::io::Write as _;
         self.request.clear();
-        write!(self.request, "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n")?;
-        if let Some(user) = user {
-            write!(self.request, "x-user-id: {user}\r\n")?;
-        }
+        write!(self.request, "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{header}")?;
         write!(self.request, "content-length: {}\r\n\r\n", body.len())?;
         self.request.extend_from_slice(body);
         self.exchange().await

@@ -1,5 +1,6 @@
 //! `holdfast bench`: how fast, beside an honest baseline measured in the same run.
 
+mod bookings;
 mod calendar;
 mod ceiling;
 mod child;
@@ -38,6 +39,8 @@ enum What {
     Calendar(calendar::Args),
     /// A sale of tickets in full, and polling the waiting room, beside an empty handler and raw Redis.
     Tickets(tickets::Args),
+    /// Tee times from the request to CONFIRMED, embedded and on PostgreSQL and NATS, beside a bare commit.
+    Bookings(bookings::Args),
     /// The empty handler itself; started by the others.
     #[command(hide = true)]
     Ceiling(ceiling::Args),
@@ -67,6 +70,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         What::Stores(args) => runtime.block_on(stores::run(&args))?,
         What::Calendar(args) => runtime.block_on(calendar::run(&args))?,
         What::Tickets(args) => runtime.block_on(tickets::run(&args))?,
+        What::Bookings(args) => runtime.block_on(bookings::run(&args))?,
         What::Ceiling(args) => runtime.block_on(ceiling::run(&args))?,
     }
     Ok(ExitCode::SUCCESS)

@@ -6,6 +6,7 @@ mod cluster;
 mod crash;
 mod running;
 mod sale;
+mod services;
 mod shop;
 mod support;
 mod tickets;

@@ -118,6 +118,18 @@ impl Problem {
         .with("retryAfterMs", 1_000)
     }
 
+    /// The process that does this is away.
+    pub fn service_unavailable(service: &'static str, english: &str) -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "SERVICE_UNAVAILABLE",
+            "담당 서비스가 응답하지 않습니다. 잠시 후 다시 시도해 주세요.",
+            english,
+        )
+        .with("service", service)
+        .with("retryAfterMs", 1_000)
+    }
+
     pub fn internal() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -147,11 +159,16 @@ impl Problem {
         members
     }
 
-    /// The whole answer, for one request.
-    pub fn render(&self, language: Language, request_id: &str) -> Response {
+    /// The body of the answer to one request.
+    pub fn to_json_for(&self, language: Language, request_id: &str) -> String {
         let mut members = self.to_json(language);
         members.insert("requestId".into(), request_id.into());
-        let body = Value::Object(members).to_string();
+        Value::Object(members).to_string()
+    }
+
+    /// The whole answer, for one request.
+    pub fn render(&self, language: Language, request_id: &str) -> Response {
+        let body = self.to_json_for(language, request_id);
         let mut response = (self.status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
@@ -328,6 +345,7 @@ pub fn catalog() -> Vec<Problem> {
         Problem::method_not_allowed(),
         Problem::payload_too_large(crate::request::BODY_BYTES_MAX),
         Problem::too_slow(),
+        Problem::service_unavailable("booking", "The booking service is away; nothing was changed."),
     ];
     let mut problems: Vec<Problem> = rejections.iter().map(Problem::from).collect();
     problems.extend(stay::catalog().iter().map(stay::problem));

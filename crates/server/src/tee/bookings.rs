@@ -17,6 +17,7 @@ use holdfast_engine::Answer;
 use holdfast_records::tee;
 use http::{HeaderMap, StatusCode};
 
+use super::log;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
@@ -53,16 +54,38 @@ pub async fn create(
     let Answer::Fresh(created) = app.engine().run(command, None).await? else {
         unreachable!("nothing is kept without a receipt")
     };
+    let request_id = headers.get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
+    log::created(request_id, &created.booking, created.is_new);
     let booking = settled(&app, created.booking, wait_asked_for(&headers)).await?;
     let status = if created.is_new { StatusCode::ACCEPTED } else { StatusCode::OK };
     Ok((status, axum::Json(BookingView::new(&booking))).into_response())
 }
 
+/// Whether this service has heard of all these slots.
+pub async fn know(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
+    app.query(|rows, _| {
+        for slot in slots {
+            rows.tee.known_slots.want(slot);
+        }
+        let mut are_known = true;
+        for slot in slots {
+            are_known &= rows.tee.known_slots.get(slot)?.is_some();
+        }
+        Ok(are_known)
+    })
+    .await
+}
+
 /// Waits until a booking is settled, for so long at most.
 async fn settled(app: &App, mut booking: Booking, within: Duration) -> Result<Booking, Problem> {
     let began = Instant::now();
+    let mut committed = app.stream().committed();
     while !BookingView::is_settled(&booking) && began.elapsed() < within {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::select! {
+            _ = committed.changed() => {}
+            // Another server may have settled it.
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+        }
         booking = app.query(|rows, _| booking::find_for(rows, booking.id, Actor::Admin)).await?;
     }
     Ok(booking)

@@ -12,13 +12,14 @@ use http::StatusCode;
 
 use crate::app::{App, Reply};
 use crate::caller::Caller;
+use crate::forward;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_date, parse_id};
 use crate::wire::list::{List, page};
 use crate::wire::tee::{CloseBody, CourseView, NewCourseBody, NewSlotBody, NewSlotsBody, SlotView};
 
 /// How long the answer waits for the booking service to hear of new slots: whoever made them may book at once.
-const HEARD_WITHIN: Duration = Duration::from_secs(2);
+const HEARD_WITHIN: Duration = Duration::from_secs(3);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Open a course. Admins only.
@@ -71,9 +72,9 @@ pub async fn create_slots(
     Ok(response)
 }
 
-/// Whether the booking service has heard of these slots.
+/// Whether the booking service has heard of the slots at these times.
 async fn are_known(app: &App, times: &[SlotTimeId]) -> Result<bool, Problem> {
-    app.query(|rows, _| {
+    let slots = app.query(|rows, _| {
         for time in times {
             rows.tee.slot_times.want(time);
         }
@@ -81,16 +82,9 @@ async fn are_known(app: &App, times: &[SlotTimeId]) -> Result<bool, Problem> {
         for time in times {
             slots.extend(rows.tee.slot_times.get(time)?.map(|found| found.slot));
         }
-        for slot in &slots {
-            rows.tee.known_slots.want(slot);
-        }
-        let mut known = true;
-        for slot in &slots {
-            known &= rows.tee.known_slots.get(slot)?.is_some();
-        }
-        Ok(known)
-    })
-    .await
+        Ok(slots)
+    });
+    forward::know(app, &slots.await?).await
 }
 
 /// The slots of a day.

@@ -2,5 +2,38 @@
 
 pub mod bookings;
 pub mod courses;
+pub mod log;
+pub mod nats;
 pub mod outbox;
 pub mod services;
+
+use std::sync::Arc;
+
+use crate::app::App;
+use crate::config::TeeConfig;
+use crate::relay::{self, Bus, RelaySettings};
+use crate::roles::Role;
+use crate::{forward, given_up};
+use nats::NatsBus;
+use services::Services;
+
+/// Starts what this process runs of them. Without NATS the bus is a call.
+pub fn start(app: &App, config: &TeeConfig) {
+    let services = Arc::new(Services::new(app.clone(), config.lock_retries_max as u32));
+    let bus: Arc<dyn Bus> = match app.bus() {
+        Some(connection) => {
+            for service in app.roles().iter().filter_map(Role::service) {
+                tokio::spawn(nats::consume(app.clone(), connection.clone(), services.clone(), service));
+            }
+            forward::start(app, connection);
+            Arc::new(NatsBus::new(connection.clone()))
+        }
+        None => services,
+    };
+    let settings = RelaySettings { poll: config.outbox_poll, batch: config.outbox_batch };
+    tokio::spawn(relay::run(app.clone(), bus, settings));
+    tokio::spawn(given_up::sweep(app.clone(), config.sweep_every));
+    if app.roles().has(Role::Booking) {
+        tokio::spawn(services::sweep(app.clone(), config.sweep_every));
+    }
+}

@@ -8,9 +8,11 @@ use holdfast_core::tee::inbox::{Handled, Receive};
 use holdfast_core::tee::saga::TimeOutBooking;
 use holdfast_core::tee::{Booking, BookingStatus, Message, Subject};
 use holdfast_engine::store::OutboxRecord;
+use holdfast_engine::trace::{self, Trace};
 use holdfast_engine::{Answer, Refused};
 use holdfast_records::tee;
 
+use super::log;
 use crate::app::App;
 use crate::relay::{Address, Bus, Message as Envelope};
 use crate::wire::message;
@@ -23,6 +25,7 @@ const LOCK_RETRY_AFTER: Duration = Duration::from_millis(50);
 const SWEEP_PAGE: usize = 500;
 
 /// The services of this process.
+#[derive(Debug)]
 pub struct Services {
     app: App,
     lock_retries_max: u32,
@@ -33,8 +36,14 @@ impl Services {
         Self { app, lock_retries_max }
     }
 
-    async fn receive(&self, received: Message) -> Result<(), String> {
-        let (id, service) = (received.id(), received.subject().consumer());
+    /// Acts on a message, once, as a part of what caused it.
+    pub async fn receive(&self, received: Message, trace: Option<Trace>) -> Result<(), String> {
+        let trace = trace.map(|trace| trace.child(self.app.ids().number()));
+        trace::within(trace, self.act(received)).await
+    }
+
+    async fn act(&self, received: Message) -> Result<(), String> {
+        log::received(&received);
         let mut retries = 0;
         for _ in 0..ROUNDS_MAX {
             match self.app.engine().run(Receive(received.clone()), None).await {
@@ -45,10 +54,13 @@ impl Services {
                     tokio::time::sleep(LOCK_RETRY_AFTER * retries).await;
                 }
                 Ok(handled) => {
-                    tracing::debug!(message = %id, ?service, ?handled, "[SagaHandler] received");
+                    log::handled(&received, &handled);
                     return Ok(());
                 }
-                Err(error) => return Err(error.to_string()),
+                Err(error) => {
+                    log::failed(&received, &error);
+                    return Err(error.to_string());
+                }
             }
         }
         Err("it does not come to an end".into())
@@ -74,7 +86,7 @@ impl Bus for Services {
         let subject = Subject::parse(&record.event_type);
         let parsed = subject.and_then(|subject| message::parse(subject, &record.data));
         match parsed {
-            Some(message) => self.receive(message).await,
+            Some(message) => self.receive(message, record.trace).await,
             None => Err("it cannot be read".into()),
         }
     }

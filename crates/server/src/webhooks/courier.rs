@@ -261,7 +261,7 @@ fn count(became: Option<DeliveryStatus>, webhook: u64, delivery: DeliveryId) {
 /// The event as it is sent, signed.
 fn letter(claimed: &Claimed, now: Timestamp) -> Option<Letter> {
     let event = &claimed.event;
-    let body = cloud_event(&claimed.name, &event.event_type, event.at, &event.data);
+    let body = cloud_event(&claimed.name, &event.event_type, event.at, &event.data, None);
     let (id, timestamp) = (format!("msg_{}", claimed.delivery), now.as_millis() / 1_000);
     let signature = SigningSecret::parse(&claimed.webhook.secret)?.sign(&id, timestamp, body.as_bytes());
     Some(Letter { id, timestamp, signature, body: body.into() })

@@ -119,7 +119,8 @@ impl Feed {
     }
 
     async fn lease(&mut self) -> Result<bool, Problem> {
-        let command = LeaseRelays { server: self.server, wanted: vec![Partition::WEBHOOKS] };
+        let is_alone = !self.app.store().is_split();
+        let command = LeaseRelays { server: self.server, wanted: vec![Partition::WEBHOOKS], is_alone };
         self.leased = None;
         if let Answer::Fresh(leased) = self.app.engine().run(command, None).await?
             && let Some((_, relay)) = leased.first()

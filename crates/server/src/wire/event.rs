@@ -2,6 +2,7 @@
 
 use holdfast_core::tee::Subject;
 use holdfast_core::{Event, Timestamp};
+use holdfast_engine::Trace;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -94,7 +95,8 @@ pub fn data_of(event: &Event, at: Timestamp) -> String {
     json.expect("wire types can be written as JSON")
 }
 
-pub fn cloud_event(id: &str, event_type: &str, at: Timestamp, data: &str) -> String {
+/// `trace` says which request it is part of, for whoever acts on it.
+pub fn cloud_event(id: &str, event_type: &str, at: Timestamp, data: &str, trace: Option<Trace>) -> String {
     #[derive(Serialize)]
     struct CloudEvent<'a> {
         specversion: &'a str,
@@ -104,6 +106,8 @@ pub fn cloud_event(id: &str, event_type: &str, at: Timestamp, data: &str) -> Str
         #[serde(serialize_with = "super::time")]
         time: Timestamp,
         datacontenttype: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        traceparent: Option<String>,
         data: &'a RawValue,
     }
     let event = CloudEvent {
@@ -113,6 +117,7 @@ pub fn cloud_event(id: &str, event_type: &str, at: Timestamp, data: &str) -> Str
         r#type: event_type,
         time: at,
         datacontenttype: "application/json",
+        traceparent: trace.map(|trace| trace.to_string()),
         data: serde_json::from_str(data).expect("event data is JSON"),
     };
     serde_json::to_string(&event).expect("wire types can be written as JSON")

@@ -34,6 +34,7 @@ mod shop_support;
 mod store_away;
 mod stream;
 mod support;
+mod tee_services;
 mod tee_times;
 mod tickets;
 mod tickets_input;

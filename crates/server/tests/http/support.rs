@@ -3,17 +3,21 @@
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use holdfast_bus::{Connection, Options};
 use holdfast_client::{Client, Error, Hold, NewHold, NewRoomType, RoomType};
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
 use holdfast_core::time::Span;
 use holdfast_engine::{Clock as _, ManualClock, Store};
+use holdfast_server::config::Secret;
 use holdfast_server::ids::IdMaker;
+use holdfast_server::roles::{Role, Roles};
 use holdfast_server::{App, Config, Parts, serve};
-use holdfast_testkit::{Place, Profile};
+use holdfast_testkit::{Place, Profile, nats};
 use jiff::civil::{Date, date};
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -30,6 +34,8 @@ pub(crate) struct TestApp {
     pub(crate) profile: Profile,
     place: Place,
     clock: Arc<ManualClock>,
+    /// How the server uses NATS, if it does.
+    pub(crate) bus: Option<Options>,
     /// Closed once the server has stopped.
     store: Option<Arc<dyn Store>>,
 }
@@ -55,6 +61,55 @@ pub(crate) async fn with_restart(before: impl AsyncFn(&TestApp), after: impl Asy
     }
 }
 
+/// Runs a test of services that know each other by messages: in one process, on each profile; and over NATS, each on a store of
+/// its own.
+pub(crate) async fn with_services(test: impl AsyncFn(&TestApp)) {
+    with_app(&test).await;
+    over_nats(Profile::Embedded, &Role::ALL.map(|role| Roles::of([role])), &test).await;
+}
+
+/// Runs a test against servers that reach each other over NATS; the first one is asked over HTTP.
+pub(crate) async fn over_nats(profile: Profile, roles: &[Roles], test: &impl AsyncFn(&TestApp)) {
+    over_nats_with(profile, roles, |_| {}, test).await;
+}
+
+/// The same, with settings of its own.
+pub(crate) async fn over_nats_with(
+    profile: Profile,
+    roles: &[Roles],
+    change: impl Fn(&mut Config),
+    test: &impl AsyncFn(&TestApp),
+) {
+    let mut config = Config::defaults();
+    config.server.nats_url = Some(Secret::new(nats().url()));
+    change(&mut config);
+    config.nats.prefix = nats().prefix();
+    config.nats.bytes_max = 1 << 20;
+    let is_complete = Role::ALL.iter().all(|role| roles.iter().any(|roles| roles.has(*role)));
+    let clock = clock();
+    let (mut beside, mut places) = (Vec::new(), Vec::new());
+    for roles in &roles[1..] {
+        let place = Place::new(profile);
+        config.server.roles = roles.to_string();
+        beside.push(start(&config, &place, &clock).await);
+        places.push(place);
+    }
+    config.server.roles = roles[0].to_string();
+    let test = async |app: &TestApp| {
+        if is_complete {
+            app.until_services_answer().await;
+        }
+        test(app).await;
+    };
+    run(profile, &config, Place::new(profile), clock.clone(), &test).await;
+    for (app, engine, store) in beside {
+        app.stop();
+        drop(app);
+        until_ended(engine).await;
+        audit(&*store, &clock, profile).await;
+    }
+}
+
 /// Runs a test against one server.
 pub(crate) async fn with_profile(profile: Profile, change: &impl Fn(&mut Config), test: &impl AsyncFn(&TestApp)) {
     let mut config = Config::defaults();
@@ -74,10 +129,7 @@ async fn run(
     clock: Arc<ManualClock>,
     test: &impl AsyncFn(&TestApp),
 ) -> TestApp {
-    let store = place.open(clock.clone()).await;
-    let room = place.open_room(config.queue.timings(), clock.clone()).await;
-    let parts = Parts { store: store.clone(), room, ids: IdMaker::seeded(1) };
-    let (app, engine) = App::start(config, parts).await.unwrap();
+    let (app, engine, store) = start(config, &place, &clock).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (stop, stopped) = oneshot::channel::<()>();
@@ -85,7 +137,7 @@ async fn run(
         serve::serve(app, listener, 10_000, async { stopped.await.unwrap_or_default() }).await;
     });
 
-    let test_app = TestApp { url, profile, place, clock, store: Some(store) };
+    let test_app = TestApp { url, profile, place, clock, bus: config.bus(), store: Some(store) };
     if let Err(panic) = AssertUnwindSafe(test(&test_app)).catch_unwind().await {
         eprintln!("this was on {profile:?}");
         resume_unwind(panic);
@@ -93,12 +145,32 @@ async fn run(
 
     stop.send(()).unwrap();
     serving.await.unwrap();
+    until_ended(engine).await;
+    audit(&**test_app.store.as_ref().unwrap(), &test_app.clock, profile).await;
+    TestApp { store: None, ..test_app }
+}
+
+async fn start(config: &Config, place: &Place, clock: &Arc<ManualClock>) -> (App, JoinHandle<()>, Arc<dyn Store>) {
+    let store = place.open(clock.clone()).await;
+    let room = place.open_room(config.queue.timings(), clock.clone()).await;
+    let bus = match config.bus() {
+        Some(options) => Some(Connection::open(options).await.unwrap()),
+        None => None,
+    };
+    let parts = Parts { store: store.clone(), room, ids: IdMaker::seeded(1), bus };
+    let (app, engine) = App::start(config, parts).await.unwrap();
+    (app, engine, store)
+}
+
+async fn until_ended(engine: JoinHandle<()>) {
     let ended = tokio::task::spawn_blocking(move || engine.join().unwrap());
     tokio::time::timeout(Duration::from_secs(20), ended).await.expect("the engine ends with its last handle").unwrap();
-    let mut audit = Audit::new(test_app.clock.now());
-    test_app.store.as_ref().unwrap().audit(&mut audit).await.unwrap();
+}
+
+async fn audit(store: &dyn Store, clock: &ManualClock, profile: Profile) {
+    let mut audit = Audit::new(clock.now());
+    store.audit(&mut audit).await.unwrap();
     assert_eq!(audit.finish(), [""; 0], "the store is sound after the test, on {profile:?}");
-    TestApp { store: None, ..test_app }
 }
 
 impl TestApp {
@@ -109,6 +181,18 @@ impl TestApp {
 
     pub(crate) fn guest(&self, user: u64) -> Client {
         self.admin().as_user(user)
+    }
+
+    /// Those that were started do so in a moment.
+    async fn until_services_answer(&self) {
+        let answer = async {
+            for path in ["/bookings", "/v1/courses", "/v1/notifications"] {
+                while self.send("GET", path, &[], "").await.status == 503 {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), answer).await.expect("all services answer");
     }
 
     /// What time it is for the store.
@@ -122,11 +206,11 @@ impl TestApp {
     }
 
     /// Another server beside this one, on the same rows, without HTTP; for those that can be several.
-    pub(crate) async fn another(&self) -> (App, std::thread::JoinHandle<()>) {
+    pub(crate) async fn another(&self) -> (App, JoinHandle<()>) {
         let config = Config::defaults();
         let store = self.place.open(self.clock.clone()).await;
         let room = self.place.open_room(config.queue.timings(), self.clock.clone()).await;
-        App::start(&config, Parts { store, room, ids: IdMaker::seeded(2) }).await.unwrap()
+        App::start(&config, Parts { store, room, ids: IdMaker::seeded(2), bus: None }).await.unwrap()
     }
 
     /// Where the rows lie, for tests that look at them.

@@ -1,24 +1,24 @@
-//! Tee times: courses, slots, bookings and their refunds; three services in one process.
+//! Tee times: courses, slots, bookings and their refunds; three services in one process, or over NATS.
 
 use std::time::{Duration, Instant};
 
 use holdfast_core::time::Span;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, TestApp, day, with_app};
+use crate::support::{Answer, TestApp, day, with_app, with_services};
 
-async fn send(app: &TestApp, method: &str, path: &str, body: &Value) -> Answer {
+pub(crate) async fn send(app: &TestApp, method: &str, path: &str, body: &Value) -> Answer {
     app.send(method, path, &[("content-type", "application/json")], &body.to_string()).await
 }
 
-async fn get(app: &TestApp, path: &str) -> Value {
+pub(crate) async fn get(app: &TestApp, path: &str) -> Value {
     let answer = app.send("GET", path, &[], "").await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.json
 }
 
 /// A slot `days` from today at nine.
-async fn slot(app: &TestApp, days: i32, max_players: u32) -> u64 {
+pub(crate) async fn slot(app: &TestApp, days: i32, max_players: u32) -> u64 {
     let course = send(app, "POST", "/v1/courses", &json!({"name": "파크골프장"})).await.json["id"].as_u64().unwrap();
     let slots = json!({"slots": [
         {"date": day(days).to_string(), "startTime": "09:00", "maxPlayers": max_players, "price": 20_000}
@@ -28,12 +28,12 @@ async fn slot(app: &TestApp, days: i32, max_players: u32) -> u64 {
     made.json[0]["id"].as_u64().unwrap()
 }
 
-fn booking(user: u64, slot: u64, players: u32, key: &str) -> Value {
+pub(crate) fn booking(user: u64, slot: u64, players: u32, key: &str) -> Value {
     json!({"idempotencyKey": key, "userId": user, "gameTimeSlotId": slot, "playerCount": players})
 }
 
 /// Books, and waits until the booking is settled.
-async fn booked(app: &TestApp, user: u64, slot: u64, players: u32, key: &str) -> Value {
+pub(crate) async fn booked(app: &TestApp, user: u64, slot: u64, players: u32, key: &str) -> Value {
     let body = booking(user, slot, players, key).to_string();
     let made = app.send("POST", "/bookings", &[("prefer", "wait=4")], &body).await;
     assert_eq!(made.status, 202, "{}", made.text);
@@ -48,7 +48,7 @@ pub(crate) async fn booked_one(app: &TestApp) -> Value {
 }
 
 /// Looks again and again until it is so, for a while.
-async fn until(app: &TestApp, path: &str, what: impl Fn(&Value) -> bool) -> Value {
+pub(crate) async fn until(app: &TestApp, path: &str, what: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
         let seen = get(app, path).await;
@@ -62,7 +62,7 @@ async fn until(app: &TestApp, path: &str, what: impl Fn(&Value) -> bool) -> Valu
 
 #[tokio::test(flavor = "multi_thread")]
 async fn slots_are_made_all_or_none_and_listed_by_date() {
-    with_app(async |app| {
+    with_services(async |app| {
         let course = send(app, "POST", "/v1/courses", &json!({"name": "파크골프장"})).await;
         assert_eq!((course.status, &course.json["timeZone"]), (201, &json!("Asia/Seoul")));
         let (course, date) = (course.json["id"].as_u64().unwrap(), day(5).to_string());
@@ -100,7 +100,7 @@ async fn slots_are_made_all_or_none_and_listed_by_date() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_booking_is_pending_and_then_confirmed_with_its_history() {
-    with_app(async |app| {
+    with_services(async |app| {
         let slot = slot(app, 10, 4).await;
         let made = send(app, "POST", "/bookings", &booking(7, slot, 3, "a")).await;
         assert_eq!(made.status, 202, "{}", made.text);
@@ -131,7 +131,7 @@ async fn a_booking_is_pending_and_then_confirmed_with_its_history() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_key_of_a_user_gives_the_same_booking_and_another_request_is_refused() {
-    with_app(async |app| {
+    with_services(async |app| {
         let slot = slot(app, 10, 4).await;
         let first = booked(app, 7, slot, 2, "a").await;
         let again = send(app, "POST", "/bookings", &booking(7, slot, 2, "a")).await;
@@ -146,7 +146,7 @@ async fn the_same_key_of_a_user_gives_the_same_booking_and_another_request_is_re
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_can_never_be_booked_is_refused_at_once() {
-    with_app(async |app| {
+    with_services(async |app| {
         let (soon, past) = (slot(app, 10, 4).await, slot(app, -1, 4).await);
         let refused = async |body: Value| send(app, "POST", "/bookings", &body).await;
         assert_eq!(refused(booking(7, 999, 1, "a")).await.refusal(), (404, "SLOT_NOT_FOUND"));
@@ -164,7 +164,7 @@ async fn what_can_never_be_booked_is_refused_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn too_few_places_or_a_closed_slot_fail_the_booking() {
-    with_app(async |app| {
+    with_services(async |app| {
         let slot = slot(app, 10, 4).await;
         booked(app, 7, slot, 3, "a").await;
         let full = booked(app, 8, slot, 2, "a").await;
@@ -189,7 +189,7 @@ async fn too_few_places_or_a_closed_slot_fail_the_booking() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelling_gives_the_places_back_and_refunds_by_the_time_left() {
-    with_app(async |app| {
+    with_services(async |app| {
         for (days, percent, rule) in
             [(8, 100, "AT_LEAST_7_DAYS"), (5, 80, "AT_LEAST_3_DAYS"), (2, 50, "AT_LEAST_1_DAYS"), (1, 0, "LAST_DAY")]
         {
@@ -218,7 +218,7 @@ async fn cancelling_gives_the_places_back_and_refunds_by_the_time_left() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_cancels_in_full_and_a_customer_not_after_tee_off() {
-    with_app(async |app| {
+    with_services(async |app| {
         let slot = slot(app, 1, 4).await;
         let [first, second] = [booked(app, 7, slot, 1, "a").await, booked(app, 7, slot, 1, "b").await];
         let by_operator = send(app, "POST", &format!("/bookings/{}/cancel", first["id"]), &json!({})).await;
@@ -237,7 +237,7 @@ async fn an_operator_cancels_in_full_and_a_customer_not_after_tee_off() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn those_who_did_not_come_get_nothing_back() {
-    with_app(async |app| {
+    with_services(async |app| {
         let slot = slot(app, 1, 4).await;
         let booking = booked(app, 7, slot, 2, "a").await;
         let absent = app.send("POST", &format!("/bookings/{}/no-show", booking["id"]), &[], "").await;
@@ -248,7 +248,7 @@ async fn those_who_did_not_come_get_nothing_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn closing_with_cancel_bookings_refunds_everybody_in_full() {
-    with_app(async |app| {
+    with_services(async |app| {
         let slot = slot(app, 2, 200).await;
         let mut ids = Vec::new();
         for user in 1..=3 {
@@ -267,7 +267,7 @@ async fn closing_with_cancel_bookings_refunds_everybody_in_full() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hundred_players_for_forty_places_fill_them_exactly() {
-    with_app(async |app| {
+    with_services(async |app| {
         let slot = slot(app, 10, 40).await;
         let booking = async |user: u64| booked(app, user, slot, 1, "a").await;
         let all = futures_util::future::join_all((1..=200).map(booking)).await;

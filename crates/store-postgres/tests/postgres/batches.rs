@@ -135,10 +135,10 @@ async fn what_nobody_can_ask_for_any_more_is_cleared_away_bit_by_bit() {
         )
         .await
         .unwrap();
-    assert!(!store.tidy().await.unwrap(), "nothing is old yet");
+    assert!(!store.tidy(store::Keep::default()).await.unwrap(), "nothing is old yet");
     clock.advance(Span::from_hours(8 * 24));
-    assert!(store.tidy().await.unwrap());
-    assert!(!store.tidy().await.unwrap());
+    assert!(store.tidy(store::Keep::default()).await.unwrap());
+    assert!(!store.tidy(store::Keep::default()).await.unwrap());
     for table in ["stay_hold", "idempotency_key", "outbox", "hold_decision"] {
         assert_eq!(number(&client, &format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
     }

@@ -94,7 +94,7 @@ pub(crate) fn decision(reservation: &StayReservation, attempt: u32) -> Decision 
 }
 
 pub(crate) fn event(tier: &DurableTier) -> OutboxEntry {
-    OutboxEntry { event_type: "test", owner: None, at: tier.now(), data: "{\"a\": 1}".into() }
+    OutboxEntry { event_type: "test", owner: None, at: tier.now(), data: "{\"a\": 1}".into(), trace: None }
 }
 
 /// Makes room type 1.

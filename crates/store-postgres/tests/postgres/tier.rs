@@ -223,7 +223,7 @@ async fn a_batch_is_one_round_trip_to_load_and_one_to_commit_and_live_rows_stay_
     session.commit(&rows, &[event(&tier)], &[decision(&reservation, 1)]).await.unwrap();
     assert_eq!(tier.round_trips() - before, 1);
     tier.check().await.unwrap();
-    assert!(!tier.tidy().await.unwrap());
+    assert!(!tier.tidy(holdfast_engine::store::Keep::default()).await.unwrap());
     assert_eq!(tier.list(&List::of::<RoomType>(None, 10)).await.unwrap().len(), 1);
 }
 

@@ -171,8 +171,7 @@ impl Net {
         }
         let index = self.dice.roll(self.outbox.len() as u64) as usize;
         let index = self.first_of_key(&self.outbox, index);
-        let can_be_lost =
-            !matches!(self.outbox[index].subject(), Subject::SlotRelease | Subject::SlotChanged | Subject::SlotClosed);
+        let can_be_lost = !self.outbox[index].subject().is_never_given_up();
         if self.promise.is_lossy && can_be_lost && self.dice.roll(8) == 0 {
             self.outbox.remove(index);
             return;

@@ -1,0 +1,94 @@
+//! Answering those who ask. Several processes share the questions of one subject.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::HeaderMap;
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use tokio::sync::Semaphore;
+
+use crate::BusError;
+use crate::connection::{Connection, Reply};
+
+/// How many questions of a subject are worked on at once.
+const AT_ONCE_MAX: usize = 4_096;
+const AGAIN_AFTER: Duration = Duration::from_millis(200);
+
+/// A question.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub headers: HeaderMap,
+    pub payload: Bytes,
+    /// So many are being worked on that this one should be turned away.
+    pub is_too_many: bool,
+}
+
+impl Connection {
+    /// Answers the questions of a subject until `stop` resolves; `too_large` is the answer instead of one that NATS cannot take.
+    pub async fn answer<H, F>(
+        &self,
+        subject: &str,
+        handle: H,
+        too_large: fn(usize) -> Reply,
+        stop: impl Future<Output = ()>,
+    ) where
+        H: Fn(Asked) -> F + Clone + Send + Sync + 'static,
+        F: Future<Output = Reply> + Send,
+    {
+        let places = Arc::new(Semaphore::new(AT_ONCE_MAX));
+        let answering = async {
+            loop {
+                if let Err(error) = self.answer_until_broken(subject, &handle, too_large, &places).await {
+                    tracing::warn!(%error, subject, "[Bus] cannot listen; trying again");
+                }
+                tokio::time::sleep(AGAIN_AFTER).await;
+            }
+        };
+        tokio::select! {
+            () = answering => {}
+            () = stop => {}
+        }
+        // What is under way is finished.
+        places.acquire_many(AT_ONCE_MAX as u32).await.ok();
+    }
+
+    async fn answer_until_broken<H, F>(
+        &self,
+        subject: &str,
+        handle: &H,
+        too_large: fn(usize) -> Reply,
+        places: &Arc<Semaphore>,
+    ) -> Result<(), BusError>
+    where
+        H: Fn(Asked) -> F + Clone + Send + Sync + 'static,
+        F: Future<Output = Reply> + Send,
+    {
+        let subject = self.options.subject(subject);
+        let queue = self.options.stream("answers");
+        let subscribed = self.client.queue_subscribe(subject, queue).await;
+        let mut questions = subscribed.map_err(|error| BusError::Refused(error.to_string()))?;
+        while let Some(message) = questions.next().await {
+            let Some(reply_to) = message.reply else { continue };
+            let place = places.clone().try_acquire_owned().ok();
+            let headers = message.headers.unwrap_or_default();
+            let asked = Asked { headers, payload: message.payload, is_too_many: place.is_none() };
+            let (connection, handle) = (self.clone(), handle.clone());
+            tokio::spawn(async move {
+                let mut reply = handle(asked).await;
+                let max = connection.client.max_payload();
+                if reply.payload.len() + HEADERS_BYTES_MAX > max {
+                    reply = too_large(max);
+                }
+                let Reply { headers, payload } = reply;
+                // Whoever asked waits within bounds.
+                connection.client.publish_with_headers(reply_to, headers, payload).await.ok();
+                drop(place);
+            });
+        }
+        Ok(())
+    }
+}
+
+/// More than the headers of any answer of ours.
+const HEADERS_BYTES_MAX: usize = 8 << 10;

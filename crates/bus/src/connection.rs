@@ -1,0 +1,160 @@
+//! One connection to NATS: publishing what must not be lost, and asking others. It is made again whenever it breaks.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_nats::client::RequestErrorKind;
+use async_nats::connection::State;
+use async_nats::jetstream::context::{ContextBuilder, PublishErrorKind};
+use async_nats::jetstream::{self, message::PublishMessage};
+use async_nats::{Client, ConnectOptions, HeaderMap, Request};
+use bytes::Bytes;
+
+use crate::BusError;
+use crate::options::Options;
+use crate::streams::Streams;
+
+/// How long one try to publish may take. Whatever was on its way when a connection broke is sent again soon; by its id NATS
+/// knows whether it has it.
+const TRY_WITHIN: Duration = Duration::from_secs(1);
+/// How long making a connection may take, and how long to wait before the next try.
+const CONNECT_WITHIN: Duration = Duration::from_secs(2);
+const RECONNECT_AFTER_MAX: Duration = Duration::from_millis(500);
+/// How often to look whether NATS is there, before anybody needs it.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(10);
+/// How often to look whether the other end is there.
+const PING_EVERY: Duration = Duration::from_secs(5);
+
+/// Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    pub(crate) client: Client,
+    pub(crate) jetstream: jetstream::Context,
+    pub(crate) options: Arc<Options>,
+    pub(crate) streams: Arc<Streams>,
+}
+
+/// A message that must not be lost.
+#[derive(Clone, Debug)]
+pub struct Publication<'a> {
+    pub subject: &'a str,
+    /// The same each time it is sent.
+    pub id: &'a str,
+    /// What it is about: those with the same key are acted on in order.
+    pub key: u64,
+    pub headers: HeaderMap,
+    pub payload: Bytes,
+}
+
+/// An answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    pub headers: HeaderMap,
+    pub payload: Bytes,
+}
+
+impl Connection {
+    /// Returns at once, also while NATS is away: it is tried until it is there.
+    pub async fn open(options: Options) -> Result<Self, BusError> {
+        let connect = ConnectOptions::new()
+            .name(&options.name)
+            .retry_on_initial_connect()
+            .connection_timeout(CONNECT_WITHIN)
+            .reconnect_delay_callback(|tries| RECONNECT_AFTER_MAX.min(Duration::from_millis(25) * tries as u32))
+            .ping_interval(PING_EVERY)
+            .event_callback(async |event| tracing::info!(%event, "[Bus] NATS"));
+        let addresses: Vec<&str> = options.url.split(',').map(str::trim).collect();
+        let client = connect.connect(addresses).await.map_err(|error| BusError::Address(error.to_string()))?;
+        let jetstream = ContextBuilder::new().timeout(TRY_WITHIN).ack_timeout(TRY_WITHIN).build(client.clone());
+        Ok(Self { client, jetstream, streams: Arc::default(), options: Arc::new(options) })
+    }
+
+    /// Makes the streams, if NATS is there by then. Otherwise whoever needs one first does.
+    pub async fn prepare(&self, within: Duration) -> Result<(), BusError> {
+        let until = Instant::now() + within;
+        loop {
+            let made = match self.check() {
+                Ok(()) => self.streams.ensure(self).await,
+                away => away,
+            };
+            if made.is_ok() || Instant::now() >= until {
+                return made;
+            }
+            tokio::time::sleep(LOOK_AGAIN_AFTER).await;
+        }
+    }
+
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Whether NATS is there.
+    pub fn check(&self) -> Result<(), BusError> {
+        match self.client.connection_state() {
+            State::Connected => Ok(()),
+            State::Pending | State::Disconnected => Err(BusError::Away),
+        }
+    }
+
+    /// Returns when NATS has the message, within the time that is set.
+    pub async fn publish(&self, publication: &Publication<'_>) -> Result<(), BusError> {
+        let until = Instant::now() + self.options.timeout;
+        loop {
+            let tried = self.try_publish(publication).await;
+            let is_worth_another =
+                matches!(tried, Err(BusError::TimedOut | BusError::NobodyListens)) && self.check().is_ok();
+            if !is_worth_another || Instant::now() >= until {
+                return tried;
+            }
+        }
+    }
+
+    async fn try_publish(&self, publication: &Publication<'_>) -> Result<(), BusError> {
+        self.check()?;
+        self.streams.ensure(self).await?;
+        let mut headers = publication.headers.clone();
+        headers.insert(crate::consume::KEY, publication.key.to_string());
+        let message =
+            PublishMessage::build().payload(publication.payload.clone()).headers(headers).message_id(publication.id);
+        let sending = self.jetstream.send_publish(self.options.subject(publication.subject), message);
+        let acknowledged = async { sending.await?.await };
+        let within = TRY_WITHIN.min(self.options.timeout);
+        match tokio::time::timeout(within, acknowledged).await {
+            Ok(Ok(_)) => Ok(()),
+            Err(_) => Err(BusError::TimedOut),
+            Ok(Err(error)) => Err(match error.kind() {
+                PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe => BusError::TimedOut,
+                PublishErrorKind::StreamNotFound => {
+                    self.streams.forget();
+                    BusError::NobodyListens
+                }
+                PublishErrorKind::MaxPayloadExceeded => self.too_large(),
+                _ => BusError::Refused(error.to_string()),
+            }),
+        }
+    }
+
+    /// Asks whoever listens, and waits for the answer so long at most.
+    pub async fn ask(
+        &self,
+        subject: &str,
+        headers: HeaderMap,
+        payload: Bytes,
+        within: Duration,
+    ) -> Result<Reply, BusError> {
+        self.check()?;
+        let request = Request::new().headers(headers).payload(payload).timeout(Some(within));
+        let answered = self.client.send_request(self.options.subject(subject), request).await;
+        let message = answered.map_err(|error| match error.kind() {
+            RequestErrorKind::NoResponders => BusError::NobodyListens,
+            RequestErrorKind::TimedOut => BusError::TimedOut,
+            RequestErrorKind::MaxPayloadExceeded => self.too_large(),
+            RequestErrorKind::InvalidSubject | RequestErrorKind::Other => BusError::Refused(error.to_string()),
+        })?;
+        Ok(Reply { headers: message.headers.unwrap_or_default(), payload: message.payload })
+    }
+
+    fn too_large(&self) -> BusError {
+        BusError::TooLarge { max: self.client.max_payload() }
+    }
+}

@@ -1,0 +1,93 @@
+//! Streams and their durable consumers. One stream for each service, with one consumer: NATS 2.9 cannot give a consumer several
+//! subjects of a larger stream. All are made before the first message is published, so that nothing is thrown away because
+//! nobody has asked for it yet.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_nats::jetstream::consumer::{AckPolicy, pull};
+use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
+use tokio::sync::Mutex;
+
+use crate::BusError;
+use crate::connection::Connection;
+use crate::options::{ACKS_PENDING_MAX, DELIVERIES_MAX, DUPLICATE_WINDOW, Options, StreamOptions};
+
+/// Whether the streams are there.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    are_there: AtomicBool,
+    making: Mutex<()>,
+}
+
+impl Streams {
+    /// Makes what is missing, and sets the limits of what is there.
+    pub(crate) async fn ensure(&self, connection: &Connection) -> Result<(), BusError> {
+        if self.are_there.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let _making = self.making.lock().await;
+        if self.are_there.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let options = connection.options();
+        for stream in &options.streams {
+            make(connection, options, stream).await?;
+        }
+        self.are_there.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// One was not there after all.
+    pub(crate) fn forget(&self) {
+        self.are_there.store(false, Ordering::Release);
+    }
+}
+
+async fn make(connection: &Connection, options: &Options, stream: &StreamOptions) -> Result<(), BusError> {
+    let refused = |error: &dyn std::fmt::Display| BusError::Refused(error.to_string());
+    let name = options.stream(&stream.service);
+    let config = Config {
+        name: name.clone(),
+        description: Some(format!("Messages for the {} service of Holdfast", stream.service)),
+        subjects: stream.subjects.iter().map(|subject| options.subject(subject)).collect(),
+        // Kept until everybody who asked for it has acted on it: ours, and whoever else made a consumer.
+        retention: RetentionPolicy::Interest,
+        storage: StorageType::File,
+        discard: DiscardPolicy::New,
+        max_age: options.age_max,
+        max_bytes: i64::try_from(options.bytes_max).unwrap_or(i64::MAX),
+        max_messages: -1,
+        max_messages_per_subject: -1,
+        max_consumers: -1,
+        duplicate_window: DUPLICATE_WINDOW.min(options.age_max),
+        num_replicas: 1,
+        ..Config::default()
+    };
+    let jetstream = &connection.jetstream;
+    match jetstream.get_stream(&name).await {
+        Ok(found) => {
+            // Copies are the operator's business.
+            let num_replicas = found.cached_info().config.num_replicas;
+            jetstream.update_stream(Config { num_replicas, ..config }).await.map_err(|error| refused(&error))?;
+        }
+        Err(_) => {
+            jetstream.create_stream(config).await.map_err(|error| refused(&error))?;
+        }
+    }
+    jetstream
+        .create_consumer_on_stream(consumer(options, stream), name)
+        .await
+        .map(|_| ())
+        .map_err(|error| refused(&error))
+}
+
+pub(crate) fn consumer(options: &Options, stream: &StreamOptions) -> pull::Config {
+    pull::Config {
+        durable_name: Some(stream.service.clone()),
+        ack_policy: AckPolicy::Explicit,
+        ack_wait: options.timeout,
+        max_deliver: DELIVERIES_MAX,
+        max_ack_pending: ACKS_PENDING_MAX as i64,
+        ..pull::Config::default()
+    }
+}

@@ -1,0 +1,194 @@
+//! The bus on a real NATS: nothing published is lost, whatever is killed.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use holdfast_bus::{Asked, BusError, Connection, Delivery, HeaderMap, Options};
+use holdfast_bus::{Publication, Reply, StreamOptions, Verdict};
+use holdfast_testkit::{NatsOptions, NatsServer, nats};
+use tokio::sync::{mpsc, oneshot};
+
+fn options(url: &str) -> Options {
+    Options {
+        url: url.into(),
+        prefix: nats().prefix(),
+        name: "test".into(),
+        timeout: Duration::from_secs(2),
+        age_max: Duration::from_hours(1),
+        bytes_max: 1 << 20,
+        streams: vec![StreamOptions { service: "course".into(), subjects: vec!["slot.reserve".into()] }],
+    }
+}
+
+async fn connect(options: Options) -> Connection {
+    let connection = Connection::open(options).await.unwrap();
+    until_there(&connection).await;
+    connection
+}
+
+async fn until_there(connection: &Connection) {
+    let there = async {
+        while connection.check().is_err() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), there).await.unwrap();
+}
+
+async fn publish(connection: &Connection, id: &str, key: u64) -> Result<(), BusError> {
+    let payload = id.to_owned().into();
+    connection.publish(&Publication { subject: "slot.reserve", id, key, headers: HeaderMap::new(), payload }).await
+}
+
+type Seen = mpsc::UnboundedReceiver<(String, u64)>;
+
+/// Acts on messages as `judge` says; tells of each as it comes.
+fn consume(connection: &Connection, judge: fn(&str, u64) -> Verdict) -> (Seen, oneshot::Sender<()>) {
+    let (seen, receiver) = mpsc::unbounded_channel();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let connection = connection.clone();
+    tokio::spawn(async move {
+        let handle = move |delivery: Delivery| {
+            let seen = seen.clone();
+            async move {
+                assert_eq!(delivery.subject, "slot.reserve");
+                let id = String::from_utf8(delivery.payload.to_vec()).unwrap();
+                let verdict = judge(&id, delivery.tries);
+                seen.send((id, delivery.tries)).ok();
+                verdict
+            }
+        };
+        connection.consume("course", handle, async { stopped.await.unwrap_or_default() }).await;
+    });
+    (receiver, stop)
+}
+
+async fn next(seen: &mut Seen) -> (String, u64) {
+    tokio::time::timeout(Duration::from_secs(20), seen.recv()).await.expect("a message comes").unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_arrives_once_and_those_about_one_thing_in_order() {
+    let connection = connect(options(nats().url())).await;
+    // Nobody acts on them yet; they are kept.
+    for number in 0..30 {
+        publish(&connection, &number.to_string(), number % 3).await.unwrap();
+        publish(&connection, &number.to_string(), number % 3).await.unwrap();
+    }
+    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
+    let mut orders: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for _ in 0..30 {
+        let number: u64 = next(&mut seen).await.0.parse().unwrap();
+        orders.entry(number % 3).or_default().push(number);
+    }
+    assert!(orders.values().all(|order| order.is_sorted() && order.len() == 10), "{orders:?}");
+    publish(&connection, "last", 1).await.unwrap();
+    assert_eq!(next(&mut seen).await.0, "last", "none of them came twice");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_could_not_be_acted_on_comes_again_and_what_cannot_be_read_does_not() {
+    let connection = connect(options(nats().url())).await;
+    let (mut seen, _stop) = consume(&connection, |id, tries| match (id, tries) {
+        ("wrong", _) => Verdict::Hopeless,
+        ("late", 1 | 2) => Verdict::Again,
+        _ => Verdict::Done,
+    });
+    publish(&connection, "wrong", 1).await.unwrap();
+    assert_eq!(next(&mut seen).await, ("wrong".into(), 1));
+    publish(&connection, "late", 1).await.unwrap();
+    for tries in 1..=3 {
+        assert_eq!(next(&mut seen).await, ("late".into(), tries));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_is_full_takes_no_more_and_throws_nothing_away() {
+    let connection = connect(options(nats().url())).await;
+    let publish = async |id: &str, bytes: usize| {
+        let payload = vec![b'x'; bytes].into();
+        let headers = HeaderMap::new();
+        connection.publish(&Publication { subject: "slot.reserve", id, key: 1, headers, payload }).await
+    };
+    let mut taken = 0;
+    let refused = loop {
+        match publish(&taken.to_string(), 200 << 10).await {
+            Ok(()) => taken += 1,
+            Err(error) => break error,
+        }
+        assert!(taken < 10, "1 MiB is 1 MiB");
+    };
+    assert!(matches!(refused, BusError::Refused(_)), "{refused}");
+    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
+    for _ in 0..taken {
+        next(&mut seen).await;
+    }
+    assert_eq!(publish("too large", 2 << 20).await, Err(BusError::TooLarge { max: 1 << 20 }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_lost_while_nats_is_killed_and_started_again() {
+    let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
+    let connection = connect(options(server.url())).await;
+    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
+    let mut published = 0;
+    for round in 0..4 {
+        for _ in 0..50 {
+            // As a relay does: again and again until it is safe.
+            while publish(&connection, &published.to_string(), published % 7).await.is_err() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            published += 1;
+        }
+        if round < 3 {
+            tokio::task::block_in_place(|| server.restart().unwrap());
+        }
+    }
+    let mut acted = BTreeSet::new();
+    while acted.len() < published as usize {
+        acted.insert(next(&mut seen).await.0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_is_answered_and_told_if_nobody_is_there() {
+    let connection = connect(options(nats().url())).await;
+    let ask = async |text: &str| {
+        connection.ask("echo", HeaderMap::new(), text.to_owned().into(), Duration::from_secs(1)).await
+    };
+    assert_eq!(ask("a").await.unwrap_err(), BusError::NobodyListens);
+    let (_stop, stopped) = oneshot::channel::<()>();
+    let listening = connection.clone();
+    let answering = tokio::spawn(async move {
+        let handle = |asked: Asked| async move {
+            match &*asked.payload {
+                b"much" => Reply { headers: HeaderMap::new(), payload: vec![0; 2 << 20].into() },
+                b"never" => std::future::pending().await,
+                _ => Reply { headers: asked.headers, payload: asked.payload },
+            }
+        };
+        let too_large = |max: usize| Reply { headers: HeaderMap::new(), payload: max.to_string().into() };
+        listening.answer("echo", handle, too_large, async { stopped.await.unwrap_or_default() }).await;
+    });
+    while ask("a").await == Err(BusError::NobodyListens) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(&*ask("a").await.unwrap().payload, b"a");
+    assert_eq!(&*ask("much").await.unwrap().payload, (1 << 20).to_string().as_bytes());
+    assert_eq!(ask("never").await.unwrap_err(), BusError::TimedOut);
+    answering.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_starts_while_nats_is_away_and_an_address_must_be_one() {
+    let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
+    server.kill();
+    let connection = Connection::open(options(server.url())).await.unwrap();
+    assert_eq!(connection.check(), Err(BusError::Away));
+    assert_eq!(publish(&connection, "a", 1).await, Err(BusError::Away));
+    tokio::task::block_in_place(|| server.restart().unwrap());
+    until_there(&connection).await;
+    publish(&connection, "a", 1).await.unwrap();
+    assert!(matches!(Connection::open(options("nats://:x:y")).await, Err(BusError::Address(_))));
+}

@@ -1,0 +1,112 @@
+//! Which request something is part of, as W3C trace context has it: `00-<trace>-<span>-<flags>`. A request brings it or is given
+//! one; what its commands cause carries it on, through outbox and bus, to whoever acts on it.
+//!
+//! It belongs to the task that is running and decides nothing.
+
+use std::fmt;
+
+tokio::task_local! {
+    static CURRENT: Trace;
+}
+
+/// One step of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trace {
+    id: u128,
+    span: u64,
+    flags: u8,
+}
+
+impl Trace {
+    /// A new one, of random numbers; none of them is zero.
+    pub fn new(id: u128, span: u64) -> Self {
+        Self { id: id.max(1), span: span.max(1), flags: 1 }
+    }
+
+    /// As `traceparent` writes it. Later versions may have more behind.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let hex = |part: Option<&str>, len: usize| {
+            let part = part.filter(|part| part.len() == len)?;
+            let is_plain = part.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+            is_plain.then(|| u128::from_str_radix(part, 16).ok())?
+        };
+        let version = hex(parts.next(), 2).filter(|version| *version != 0xff)?;
+        let (id, span, flags) = (hex(parts.next(), 32)?, hex(parts.next(), 16)?, hex(parts.next(), 2)?);
+        let ends_well = version > 0 || parts.next().is_none();
+        (ends_well && id > 0 && span > 0).then(|| Self { id, span: span as u64, flags: flags as u8 & 1 })
+    }
+
+    /// What comes of this step.
+    #[must_use]
+    pub fn child(self, span: u64) -> Self {
+        Self { span: span.max(1), ..self }
+    }
+
+    /// What all steps of a trace have in common.
+    pub fn id(self) -> TraceId {
+        TraceId(self.id)
+    }
+}
+
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "00-{:032x}-{:016x}-{:02x}", self.id, self.span, self.flags)
+    }
+}
+
+/// The name of a whole trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceId(u128);
+
+impl fmt::Display for TraceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+/// What the running task is part of.
+pub fn current() -> Option<Trace> {
+    CURRENT.try_with(|trace| *trace).ok()
+}
+
+/// Does something as a part of a trace, if there is one.
+pub async fn within<T>(trace: Option<Trace>, work: impl Future<Output = T>) -> T {
+    match trace {
+        Some(trace) => CURRENT.scope(trace, work).await,
+        None => work.await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_traceparent_is_read_and_written() {
+        let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let trace = Trace::parse(text).unwrap();
+        assert_eq!(trace.to_string(), text);
+        assert_eq!(trace.id().to_string(), "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert_eq!(trace.child(1).to_string(), "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000001-01");
+        let later = "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what-comes";
+        assert_eq!(Trace::parse(later), Some(trace));
+    }
+
+    #[test]
+    fn what_is_no_traceparent_is_none() {
+        for wrong in [
+            "",
+            "00",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-x",
+            "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-4BF92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+            "00-+bf92f3577b34da6a3ce929d0e0e473-00f067aa0ba902b7-01",
+        ] {
+            assert_eq!(Trace::parse(wrong), None, "{wrong}");
+        }
+    }
+}

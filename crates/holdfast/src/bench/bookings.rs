@@ -1,0 +1,167 @@
+//! `holdfast bench bookings`: tee times booked per second, and how long it takes from the request to `CONFIRMED`: on the embedded
+//! store, and on PostgreSQL with NATS between the services, beside a bare commit on the same PostgreSQL in the same run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+use hdrhistogram::Histogram;
+use holdfast_testkit::{NatsOptions, NatsServer};
+use serde_json::{Value, json};
+
+use super::busy;
+use super::child::Server;
+use super::http::{self, Connection, Scenario};
+use super::load::Measured;
+use super::report::Report;
+use super::stores::{Databases, Postgres};
+
+/// What the document this was made after expects of a whole saga.
+const EXPECTED_MS: &str = "50-200 ms";
+/// How many bare commits are measured.
+const COMMITS: u32 = 300;
+/// As many players as a slot takes, and as many slots as are made at once.
+const SLOT_PLAYERS: u64 = 1_000;
+const SLOTS: u64 = 1_000;
+
+#[derive(clap::Args, Clone)]
+pub(crate) struct Args {
+    /// How many people book at once, where the rate is measured.
+    #[arg(long, default_value_t = 64)]
+    connections: usize,
+    /// How long each line of the table is measured.
+    #[arg(long, default_value = "5s", value_parser = super::duration)]
+    time: Duration,
+    /// Write the results here too.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
+    ensure!(args.connections > 0, "nobody books");
+    let mut report = Report::default();
+    let data = tempfile::tempdir()?;
+    let server = Server::holdfast(data.path())?;
+    book("embedded", &server, args, &mut report).await?;
+    drop(server);
+
+    let postgres = Postgres::start().await?;
+    let nats = NatsServer::start(&NatsOptions { jetstream: true })?;
+    let databases = Databases::at(postgres.url.clone()).await?;
+    let [all, booking, course, notify] = [
+        databases.create("all").await?,
+        databases.create("booking").await?,
+        databases.create("course").await?,
+        databases.create("notify").await?,
+    ];
+    let commit = bare_commits(&all.connect().await?).await?;
+    let commit_ms = commit.latency.value_at_quantile(0.5) as f64 / 1_000.0;
+    report.add("one commit after another, by hand", "/s", commit.per_second, &commit.latency, None);
+    let server = Server::holdfast_with(&["--database-url", &all.url, "--nats-url", nats.url()], &[])?;
+    book("PostgreSQL and NATS", &server, args, &mut report).await?;
+    drop(server);
+
+    let environment = [
+        ("HOLDFAST_BOOKING_DATABASE_URL", &*booking.url),
+        ("HOLDFAST_COURSE_DATABASE_URL", &*course.url),
+        ("HOLDFAST_NOTIFY_DATABASE_URL", &*notify.url),
+        // The same NATS, with nothing in it.
+        ("HOLDFAST_NATS_PREFIX", "apart"),
+    ];
+    let start = |roles| {
+        let args = ["--database-url", &all.url, "--nats-url", nats.url(), "--roles", roles];
+        Server::holdfast_with(&args, &environment)
+    };
+    let (_notify, _course, _booking) = (start("notify")?, start("course")?, start("booking")?);
+    book("the same, four processes, four databases", &start("api")?, args, &mut report).await?;
+
+    println!();
+    report.print();
+    println!("\nPOST to CONFIRMED, one at a time, as a multiple of a bare commit ({commit_ms:.2} ms):");
+    for line in report.lines.iter().filter(|line| line.name.ends_with(ALONE)) {
+        println!("{:44} {:.1} commits (the document's own figure: {EXPECTED_MS})", line.name, line.p50_ms / commit_ms);
+    }
+    if let Some(path) = &args.json {
+        std::fs::write(path, serde_json::to_vec_pretty(&report)?)?;
+    }
+    Ok(())
+}
+
+const ALONE: &str = ", one at a time";
+
+/// One after another, for the time it takes; then many at once, for the rate.
+async fn book(name: &str, server: &Server, args: &Args, report: &mut Report) -> anyhow::Result<()> {
+    let slots: Arc<[u64]> = make_slots(server).await?.into();
+    let people = Arc::new(AtomicU64::new(1));
+    for (suffix, connections) in [(ALONE, 1), ("", args.connections)] {
+        let name = format!("{name}{suffix}");
+        let booker = |_| Booker { slots: slots.clone(), people: people.clone() };
+        let Measured { per_second, latency } =
+            http::measure(&name, server.address, connections, args.time, booker).await?;
+        report.add(&name, "/s", per_second, &latency, None);
+    }
+    Ok(())
+}
+
+async fn make_slots(server: &Server) -> anyhow::Result<Vec<u64>> {
+    let spinner = busy("making slots");
+    let mut connection = Connection::open(server.address).await?;
+    let course = create(&mut connection, "/v1/courses", &json!({"name": "course"})).await?;
+    let slot = |number: u64| {
+        let time = format!("{:02}:{:02}", number / 60 % 24, number % 60);
+        json!({"date": "2099-06-01", "startTime": time, "maxPlayers": SLOT_PLAYERS, "price": 1})
+    };
+    let slots: Vec<Value> = (0..SLOTS).map(slot).collect();
+    let path = format!("/v1/courses/{}/slots", course["id"]);
+    let made = create(&mut connection, &path, &json!({"slots": slots})).await?;
+    spinner.finish_and_clear();
+    let ids = made.as_array().context("slots are a list")?.iter().map(|slot| slot["id"].as_u64());
+    ids.collect::<Option<Vec<u64>>>().context("a slot without a number")
+}
+
+/// Services that have just been started may not have found each other yet.
+async fn create(connection: &mut Connection, path: &str, body: &Value) -> anyhow::Result<Value> {
+    let began = Instant::now();
+    loop {
+        let status = connection.post(path, None, body.to_string().as_bytes()).await?;
+        match status {
+            201 => return Ok(serde_json::from_slice(connection.body())?),
+            503 if began.elapsed() < Duration::from_secs(20) => tokio::time::sleep(Duration::from_millis(50)).await,
+            _ => bail!("{path} was answered with {status}: {}", String::from_utf8_lossy(connection.body())),
+        }
+    }
+}
+
+/// Somebody who books, and waits until the booking is settled.
+struct Booker {
+    slots: Arc<[u64]>,
+    people: Arc<AtomicU64>,
+}
+
+impl Scenario for Booker {
+    async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
+        let user = self.people.fetch_add(1, Ordering::Relaxed);
+        let slot = self.slots[user as usize % self.slots.len()];
+        let body = json!({"idempotencyKey": "k", "userId": user, "gameTimeSlotId": slot, "playerCount": 1});
+        let status = connection.post_waiting("/bookings", 4, body.to_string().as_bytes()).await?;
+        let booking: Value = serde_json::from_slice(connection.body())?;
+        ensure!(status == 202 && booking["status"] == "CONFIRMED", "a booking was answered with {status}: {booking}");
+        Ok(())
+    }
+}
+
+async fn bare_commits(client: &tokio_postgres::Client) -> anyhow::Result<Measured> {
+    client.batch_execute("CREATE TABLE bare (id bigint PRIMARY KEY, text text)").await?;
+    let insert = client.prepare("INSERT INTO bare VALUES ($1, 'as short as can be')").await?;
+    let mut latency = Histogram::new(3)?;
+    let began = Instant::now();
+    for number in 0..i64::from(COMMITS) {
+        let each = Instant::now();
+        client.execute(&insert, &[&number]).await?;
+        latency.record(each.elapsed().as_micros() as u64)?;
+    }
+    client.batch_execute("DROP TABLE bare").await?;
+    Ok(Measured { per_second: f64::from(COMMITS) / began.elapsed().as_secs_f64(), latency })
+}

@@ -1,0 +1,165 @@
+//! Answering for the services of this process.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use holdfast_bus::{Asked, Connection, HeaderMap, Reply};
+use holdfast_core::tee::{SLOTS_MAX, TeeSlotId};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
+use http_body_util::BodyExt as _;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::ask::{REQUEST_HEADERS, auth_mode, write};
+use super::{AUTH, BOOKING_CREATE, KNOW, METHOD, TARGET, role_of, subject};
+use crate::app::App;
+use crate::caller::{Caller, Known};
+use crate::problem::{Language, Problem};
+use crate::roles::Role;
+use crate::{edge, router};
+
+/// Requests that came over HTTP, to another process.
+pub(super) async fn requests(app: App, connection: Connection, role: Role) {
+    let desk = Desk::new(&app);
+    let handle = move |asked: Asked| {
+        let desk = desk.clone();
+        async move { desk.request(role, asked).await }
+    };
+    connection.answer(&subject(role), handle, too_large, app.stopped()).await;
+}
+
+/// `booking.create`, from programs that speak NATS: plain JSON or a `CloudEvent`, as `POST /bookings` takes it.
+pub(super) async fn bookings(app: App, connection: Connection) {
+    let desk = Desk::new(&app);
+    let handle = move |asked: Asked| {
+        let desk = desk.clone();
+        async move { desk.booking(asked).await }
+    };
+    connection.answer(BOOKING_CREATE, handle, too_large, app.stopped()).await;
+}
+
+/// Whether this booking service has heard of slots.
+pub(super) async fn known(app: App, connection: Connection) {
+    let asking = app.clone();
+    let handle = move |asked: Asked| {
+        let app = asking.clone();
+        async move {
+            let known = match slots(&asked.payload) {
+                Some(slots) => crate::tee::bookings::know(&app, &slots).await.unwrap_or(false),
+                None => false,
+            };
+            Reply { headers: HeaderMap::new(), payload: known.to_string().into() }
+        }
+    };
+    connection.answer(KNOW, handle, too_large, app.stopped()).await;
+}
+
+fn slots(payload: &[u8]) -> Option<Vec<TeeSlotId>> {
+    let numbers: Vec<u64> = serde_json::from_slice(payload).ok()?;
+    (numbers.len() <= SLOTS_MAX).then(|| numbers.into_iter().map(TeeSlotId::new).collect())?
+}
+
+/// Where what arrives over NATS is answered like any request.
+#[derive(Clone)]
+struct Desk {
+    app: App,
+    router: Arc<Router>,
+}
+
+impl Desk {
+    fn new(app: &App) -> Self {
+        let (router, _) = router::router(app.clone());
+        Self { app: app.clone(), router: Arc::new(router) }
+    }
+
+    async fn request(&self, role: Role, asked: Asked) -> Reply {
+        if asked.is_too_many {
+            return refused(&asked.headers, &Problem::overloaded());
+        }
+        if asked.headers.get(AUTH).is_none_or(|mode| mode.as_str() != auth_mode(&self.app)) {
+            tracing::error!(
+                service = role.as_str(),
+                "[Bus] auth is on in one process and off in another; set it alike"
+            );
+            let english = "The service has other auth settings than the process that was asked.";
+            return refused(&asked.headers, &Problem::service_unavailable(role.as_str(), english));
+        }
+        match read(&asked, role) {
+            Some(request) => self.respond(request).await,
+            None => refused(&asked.headers, &Problem::not_found()),
+        }
+    }
+
+    /// Whoever can reach NATS is a service, and books for the user it names.
+    async fn booking(&self, asked: Asked) -> Reply {
+        #[derive(Deserialize)]
+        struct CloudEvent<'a> {
+            #[serde(rename = "specversion")]
+            _version: &'a str,
+            #[serde(borrow)]
+            data: &'a RawValue,
+        }
+        if asked.is_too_many {
+            return refused(&asked.headers, &Problem::overloaded());
+        }
+        let body = match serde_json::from_slice::<CloudEvent<'_>>(&asked.payload) {
+            Ok(event) => Bytes::copy_from_slice(event.data.get().as_bytes()),
+            Err(_) => asked.payload.clone(),
+        };
+        let mut request = Request::new(Body::from(body));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = Uri::from_static("/bookings");
+        copy_headers(&asked.headers, request.headers_mut());
+        request.extensions_mut().insert(Known(Caller::Service(None)));
+        self.respond(request).await
+    }
+
+    async fn respond(&self, request: Request<Body>) -> Reply {
+        let response = edge::respond(&self.app, (*self.router).clone(), request).await;
+        let (parts, body) = response.into_parts();
+        match body.collect().await {
+            Ok(body) => write(parts.status, &parts.headers, body.to_bytes()),
+            Err(_) => refused(&HeaderMap::new(), &Problem::internal()),
+        }
+    }
+}
+
+/// The request as it came over HTTP; `None` if it is none for this service.
+fn read(asked: &Asked, role: Role) -> Option<Request<Body>> {
+    let header = |name: &str| asked.headers.get(name).map(|value| value.as_str().to_owned());
+    let mut request = Request::new(Body::from(asked.payload.clone()));
+    *request.method_mut() = header(METHOD)?.parse().ok()?;
+    *request.uri_mut() = header(TARGET)?.parse().ok()?;
+    copy_headers(&asked.headers, request.headers_mut());
+    (role_of(request.uri()) == Some(role)).then_some(request)
+}
+
+fn copy_headers(from: &HeaderMap, to: &mut http::HeaderMap) {
+    for name in REQUEST_HEADERS {
+        for value in from.get_all(name) {
+            if let Ok(value) = HeaderValue::from_str(value.as_str()) {
+                to.append(HeaderName::from_static(name), value);
+            }
+        }
+    }
+}
+
+fn refused(headers: &HeaderMap, problem: &Problem) -> Reply {
+    let mut asked = http::HeaderMap::new();
+    copy_headers(headers, &mut asked);
+    let request_id = asked.get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let json = problem.to_json_for(Language::asked_for(&asked), request_id);
+    let mut headers = http::HeaderMap::new();
+    headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    write(problem.status, &headers, json.into())
+}
+
+/// Instead of an answer that NATS does not take.
+fn too_large(max: usize) -> Reply {
+    let english = format!("The answer is larger than NATS takes ({max} bytes); ask for less, with limit.");
+    let korean = "응답이 너무 큽니다. limit으로 나누어 요청해 주세요.";
+    let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", korean, english);
+    refused(&HeaderMap::new(), &problem)
+}

@@ -1,0 +1,127 @@
+//! Asking a service in another process.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use holdfast_bus::{BusError, HeaderMap, Reply};
+use holdfast_core::tee::TeeSlotId;
+use holdfast_engine::trace;
+use http::{HeaderName, HeaderValue, Request, StatusCode};
+
+use super::{AUTH, KNOW, METHOD, STATUS, TARGET, subject};
+use crate::app::App;
+use crate::problem::Problem;
+use crate::request::read_in_time;
+use crate::roles::Role;
+
+/// Everything answers within 5 s.
+const ANSWER_WITHIN: Duration = Duration::from_millis(4_700);
+const KNOW_WITHIN: Duration = Duration::from_millis(500);
+
+/// Headers of a request that its handler looks at.
+pub(super) const REQUEST_HEADERS: [&str; 8] = [
+    "accept-language",
+    "authorization",
+    "content-type",
+    "idempotency-key",
+    "prefer",
+    "traceparent",
+    "x-request-id",
+    "x-user-id",
+];
+/// Headers of an answer that its caller looks at.
+const ANSWER_HEADERS: [&str; 8] = [
+    "allow",
+    "cache-control",
+    "content-language",
+    "content-type",
+    "idempotent-replayed",
+    "location",
+    "retry-after",
+    "www-authenticate",
+];
+
+/// Sends a request to the service it is for, and waits for the answer.
+pub async fn ask(app: &App, role: Role, request: Request<Body>, request_id: &str) -> Result<Response, Problem> {
+    // Who may not come in need not be told whether the service is there.
+    app.auth().caller(request.headers())?;
+    let bus = app.bus().ok_or_else(Problem::internal)?;
+    let (parts, body) = request.into_parts();
+    let mut headers = HeaderMap::new();
+    for name in REQUEST_HEADERS {
+        for value in parts.headers.get_all(name) {
+            headers.append(name, value.to_str().map_err(|_| Problem::invalid(name, &holdfast_core::Fault::Malformed))?);
+        }
+    }
+    headers.insert("x-request-id", request_id);
+    if let Some(trace) = trace::current() {
+        headers.insert("traceparent", trace.to_string());
+    }
+    headers.insert(METHOD, parts.method.as_str());
+    headers.insert(TARGET, parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str));
+    headers.insert(AUTH, auth_mode(app));
+    let asked = bus.ask(&subject(role), headers, read_in_time(body).await?, ANSWER_WITHIN).await;
+    asked.map_err(|error| problem(role, &error)).and_then(read)
+}
+
+/// Whether tokens are asked for. Both ends have to agree: else one would believe what the other did not look at.
+pub(super) fn auth_mode(app: &App) -> &'static str {
+    if app.auth().is_off() { "off" } else { "on" }
+}
+
+fn problem(role: Role, error: &BusError) -> Problem {
+    let service = role.as_str();
+    match error {
+        BusError::TooLarge { max } => Problem::payload_too_large(*max),
+        BusError::NobodyListens | BusError::Away => {
+            Problem::service_unavailable(service, &format!("The {service} service is away; nothing was changed."))
+        }
+        BusError::TimedOut => Problem::service_unavailable(
+            service,
+            &format!(
+                "The {service} service did not answer in time; the request may or may not have been carried out. Ask again."
+            ),
+        ),
+        BusError::Refused(_) | BusError::Address(_) => {
+            tracing::warn!(%error, service, "[Bus] a request could not be sent");
+            Problem::service_unavailable(service, &format!("The {service} service cannot be reached."))
+        }
+    }
+}
+
+fn read(reply: Reply) -> Result<Response, Problem> {
+    let status = reply.headers.get(STATUS).and_then(|status| StatusCode::from_bytes(status.as_str().as_bytes()).ok());
+    let mut response = Response::new(Body::from(reply.payload));
+    *response.status_mut() = status.ok_or_else(Problem::internal)?;
+    for name in ANSWER_HEADERS {
+        let value = reply.headers.get(name).and_then(|value| HeaderValue::from_str(value.as_str()).ok());
+        response.headers_mut().extend(value.map(|value| (HeaderName::from_static(name), value)));
+    }
+    Ok(response)
+}
+
+/// An answer, to be sent.
+pub(super) fn write(status: StatusCode, headers: &http::HeaderMap, payload: Bytes) -> Reply {
+    let mut written = HeaderMap::new();
+    written.insert(STATUS, status.as_str());
+    for name in ANSWER_HEADERS {
+        if let Some(value) = headers.get(name).and_then(|value| value.to_str().ok()) {
+            written.insert(name, value);
+        }
+    }
+    Reply { headers: written, payload }
+}
+
+/// Whether the booking service, in whatever process, has heard of these slots. If it cannot be asked, it has not.
+pub async fn know(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
+    if app.roles().has(Role::Booking) {
+        return crate::tee::bookings::know(app, slots).await;
+    }
+    let Some(bus) = app.bus() else { return Ok(false) };
+    let numbers: Vec<u64> = slots.iter().map(|slot| slot.get()).collect();
+    let payload = serde_json::to_vec(&numbers).map_err(|_| Problem::internal())?;
+    let answered = bus.ask(KNOW, HeaderMap::new(), payload.into(), KNOW_WITHIN).await;
+    Ok(answered.is_ok_and(|reply| &*reply.payload == b"true"))
+}

@@ -1,0 +1,50 @@
+//! Events that were given up, looked through now and then. Some may never be given up: nothing else would put right what they
+//! leave wrong. Those are tried again from the beginning; all others wait for somebody to decide.
+
+use std::time::Duration;
+
+use holdfast_core::relay::{RetryEvent, Trouble, TroubleId};
+use holdfast_core::tee::Subject;
+use holdfast_records::relay::troubles;
+
+use crate::app::App;
+use crate::problem::Problem;
+
+/// Events that are looked at together.
+const PAGE: usize = 500;
+
+/// Runs until the app stops.
+pub async fn sweep(app: App, every: Duration) {
+    let mut due = tokio::time::interval(every);
+    loop {
+        tokio::select! {
+            () = app.stopped() => return,
+            _ = due.tick() => {}
+        }
+        if let Err(error) = retry_all(&app).await {
+            tracing::warn!(code = error.code, "[Outbox] could not look through what was given up; trying again");
+        }
+    }
+}
+
+async fn retry_all(app: &App) -> Result<(), Problem> {
+    let (mut after, mut count) = (None, 0_u32);
+    loop {
+        let page: Vec<(TroubleId, Trouble)> = app.list_with_keys(troubles(Some(true), after, PAGE)).await?;
+        for (TroubleId { event }, _) in &page {
+            count += 1;
+            let record = app.store().outbox_after(event.saturating_sub(1), 1).await?.pop();
+            let subject = record.filter(|record| record.id == *event).and_then(|it| Subject::parse(&it.event_type));
+            if let Some(subject) = subject.filter(|subject| subject.is_never_given_up()) {
+                tracing::warn!(event, %subject, "[Outbox] FAILED before; trying it again");
+                app.engine().run(RetryEvent { event: *event }, None).await?;
+            }
+        }
+        match page.last() {
+            Some((last, _)) if page.len() == PAGE => after = Some(*last),
+            _ => break,
+        }
+    }
+    metrics::gauge!("holdfast_outbox_given_up").set(count);
+    Ok(())
+}
