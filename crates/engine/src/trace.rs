@@ -34,7 +34,7 @@ impl Trace {
         let version = hex(parts.next(), 2).filter(|version| *version != 0xff)?;
         let (id, span, flags) = (hex(parts.next(), 32)?, hex(parts.next(), 16)?, hex(parts.next(), 2)?);
         let ends_well = version > 0 || parts.next().is_none();
-        (ends_well && id > 0 && span > 0).then(|| Self { id, span: span as u64, flags: flags as u8 & 1 })
+        (ends_well && id > 0 && span > 0).then_some(Self { id, span: span as u64, flags: flags as u8 & 1 })
     }
 
     /// What comes of this step.

@@ -20,6 +20,9 @@ use crate::app::App;
 const PAGE: usize = 500;
 /// How often leases are renewed: well before they end.
 const LEASE_EVERY: Duration = Duration::from_secs(3);
+/// How long after something was handed on that is written down: one commit for all that comes meanwhile. After a crash it is
+/// handed on again, and known by its id.
+const MARK_AFTER: Duration = Duration::from_millis(50);
 /// How often to write down how far idle partitions have come: as often as old events are cleared away.
 const MARK_EVERY: Duration = Duration::from_mins(1);
 /// After a failure nothing is tried for so long.
@@ -80,7 +83,7 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         settings,
         leased: BTreeMap::new(),
         renewed: None,
-        marked: Instant::now(),
+        mark_at: Instant::now() + MARK_EVERY,
         written: BTreeMap::new(),
         known: HashMap::new(),
     };
@@ -111,10 +114,15 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         if more && !worker.app.is_stopping() {
             continue;
         }
+        let pause = settings.poll.min(worker.mark_at.saturating_duration_since(Instant::now()));
         tokio::select! {
-            () = worker.app.stopped() => return,
+            () = worker.app.stopped() => {
+                // If it is not written down, it is handed on again.
+                worker.mark().await.ok();
+                return;
+            }
             _ = committed.changed() => {}
-            () = tokio::time::sleep(settings.poll) => {}
+            () = tokio::time::sleep(pause) => {}
         }
     }
 }
@@ -126,11 +134,22 @@ struct Worker {
     server: u64,
     leased: BTreeMap<Partition, Relay>,
     renewed: Option<Instant>,
-    /// When marks were last written down that nothing was handed on for.
-    marked: Instant,
+    /// When marks are to be written down next.
+    mark_at: Instant,
     written: BTreeMap<Partition, u64>,
     /// Events in trouble, as they were read.
     known: HashMap<u64, Message>,
+}
+
+/// How far a partition has come.
+#[derive(Clone, Copy)]
+struct Advanced {
+    partition: Partition,
+    sent_up_to: u64,
+    /// Some were left.
+    is_short: bool,
+    /// Something was handed on.
+    was_busy: bool,
 }
 
 #[derive(Default)]
@@ -173,27 +192,36 @@ impl Worker {
         let done = join_all(steps.collect::<Vec<_>>()).await;
         let mut more = is_full;
         for done in done {
-            let (partition, sent_up_to, is_short) = done?;
+            let Advanced { partition, sent_up_to, is_short, was_busy } = done?;
             more |= is_short;
+            if was_busy {
+                self.mark_at = self.mark_at.min(Instant::now() + MARK_AFTER);
+            }
             self.leased.entry(partition).and_modify(|relay| relay.sent_up_to = relay.sent_up_to.max(sent_up_to));
         }
-        if self.marked.elapsed() >= MARK_EVERY {
+        if Instant::now() >= self.mark_at {
             self.mark().await?;
         }
         Ok(more)
     }
 
-    /// Writes down how far partitions have come that had nothing to hand on: what lies behind all marks may be cleared away.
+    /// Writes down how far partitions have come: what lies behind all marks may be cleared away.
     async fn mark(&mut self) -> Result<(), Refused> {
+        self.mark_at = Instant::now() + MARK_EVERY;
+        let mut marks = Vec::new();
         for (partition, relay) in &self.leased {
-            let sent_up_to = relay.sent_up_to;
-            if self.written.insert(*partition, sent_up_to) != Some(sent_up_to) {
-                let command =
-                    AdvanceRelay { server: self.server, partition: *partition, sent_up_to, handed: Vec::new() };
-                self.app.engine().run(command, None).await?;
+            let (partition, sent_up_to) = (*partition, relay.sent_up_to);
+            if self.written.insert(partition, sent_up_to) != Some(sent_up_to) {
+                let command = AdvanceRelay { server: self.server, partition, sent_up_to, handed: Vec::new() };
+                marks.push(self.app.engine().run(command, None));
             }
         }
-        self.marked = Instant::now();
+        for marked in join_all(marks).await {
+            if let Err(error) = marked {
+                self.written.clear();
+                return Err(error);
+            }
+        }
         Ok(())
     }
 
@@ -209,7 +237,13 @@ impl Worker {
             is_alone: !self.app.store().is_split(),
         };
         if let Answer::Fresh(leased) = self.app.engine().run(command, None).await? {
-            self.leased = leased.into_iter().collect();
+            let kept = std::mem::take(&mut self.leased);
+            // What was handed on meanwhile may not be written down yet.
+            let known = |partition: &Partition| kept.get(partition).map_or(0, |relay| relay.sent_up_to);
+            let leased = leased.into_iter().map(|(partition, relay)| {
+                (partition, Relay { sent_up_to: relay.sent_up_to.max(known(&partition)), ..relay })
+            });
+            self.leased = leased.collect();
             self.renewed = Some(Instant::now());
         }
         Ok(())
@@ -252,7 +286,7 @@ impl Worker {
         Ok(message)
     }
 
-    /// Hands on what a partition has, in the order of each key, and marks how far it has come. Says whether some were left.
+    /// Hands on what a partition has, in the order of each key. Trouble is written down at once.
     async fn advance(
         &self,
         partition: Partition,
@@ -260,13 +294,13 @@ impl Worker {
         due: Vec<Message>,
         stuck: &HashSet<u64>,
         last: u64,
-    ) -> Result<(Partition, u64, bool), Refused> {
+    ) -> Result<Advanced, Refused> {
         let is_short = fresh.len() > self.settings.batch;
         fresh.truncate(self.settings.batch);
         let sent_up_to = if is_short { fresh.last().map_or(last, |message| message.record.id) } else { last };
+        let advanced = Advanced { partition, sent_up_to, is_short, was_busy: true };
         if fresh.is_empty() && due.is_empty() {
-            // Nothing for anybody: the mark need not be written down.
-            return Ok((partition, sent_up_to, false));
+            return Ok(Advanced { was_busy: false, ..advanced });
         }
         let in_trouble: HashSet<u64> = due.iter().map(|message| message.record.id).collect();
         let mut by_key: BTreeMap<u64, Vec<Message>> = BTreeMap::new();
@@ -277,6 +311,9 @@ impl Worker {
         let handed = join_all(by_key.into_iter().map(hand_on)).await;
         let mut handed: Vec<_> = handed.into_iter().flatten().collect();
         handed.retain(|(event, how)| *how != Handed::Sent || in_trouble.contains(event));
+        if handed.is_empty() {
+            return Ok(advanced);
+        }
         let command = AdvanceRelay { server: self.server, partition, sent_up_to, handed };
         if let Answer::Fresh(given_up) = self.app.engine().run(command, None).await? {
             for event in given_up {
@@ -284,7 +321,7 @@ impl Worker {
                 metrics::counter!("holdfast_outbox_given_up_total").increment(1);
             }
         }
-        Ok((partition, sent_up_to, is_short))
+        Ok(advanced)
     }
 
     /// Events about one thing, one after another: behind one that fails all others wait.

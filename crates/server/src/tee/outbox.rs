@@ -17,6 +17,7 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
+use crate::roles::Role;
 use crate::wire::list::{List, page};
 
 /// How many events are looked through for one page.
@@ -63,11 +64,14 @@ impl OutboxStatus {
 
 /// Durable events, and what became of handing them on. Admins only.
 #[utoipa::path(get, path = "/v1/admin/outbox", tag = "events",
-    params(("status" = Option<String>, Query), ("limit" = Option<u64>, Query, minimum = 1),
+    params(("status" = Option<String>, Query),
+        ("service" = Option<String>, Query, description = "Whose outbox, if services run apart: `booking`, `course` or `notify`."),
+        ("limit" = Option<u64>, Query, minimum = 1),
         ("cursor" = Option<String>, Query)),
     responses((status = 200, body = List<OutboxView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
+    check_service(&params)?;
     let asked = params
         .text("status")
         .map(|text| OutboxStatus::parse(text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
@@ -97,7 +101,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
 
 /// Try an event again that was given up. Admins only.
 #[utoipa::path(post, path = "/v1/admin/outbox/{id}/retry", tag = "events",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("service" = Option<String>, Query),
         ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, body = OutboxView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`NOT_FOUND`")))]
@@ -108,6 +112,7 @@ pub async fn retry(
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
+    check_service(&request.params)?;
     let event: u64 = parse_id("id", &id, Some)?;
     let found = app.store().outbox_after(event.saturating_sub(1), 1).await?.pop().filter(|record| record.id == event);
     let record = found.ok_or_else(Problem::not_found)?;
@@ -117,6 +122,15 @@ pub async fn retry(
         Reply::json(StatusCode::OK, &view(record.clone(), &marks, &troubles))
     })
     .await
+}
+
+/// A request for a service elsewhere does not come here; but it must be one there is.
+fn check_service(params: &Params) -> Result<(), Problem> {
+    let is_one = |text: &str| Role::parse(text).and_then(Role::service).is_some();
+    match params.text("service") {
+        Some(text) if !is_one(text) => Err(Problem::invalid("service", &Fault::UnknownValue)),
+        _ => Ok(()),
+    }
 }
 
 /// How far each partition has come.

@@ -295,6 +295,9 @@ async fn the_outbox_shows_what_was_sent_and_only_bookings_are_told_to_listeners(
         assert_eq!(reserve["retryCount"], 0);
         assert_eq!(get(app, "/v1/admin/outbox?status=FAILED").await["items"], json!([]));
         assert_eq!(app.send("GET", "/v1/admin/outbox?status=LOST", &[], "").await.refusal(), (400, "INVALID_INPUT"));
+        let service = app.send("GET", "/v1/admin/outbox?service=king", &[], "").await;
+        assert_eq!((service.refusal(), &service.json["field"]), ((400, "INVALID_INPUT"), &json!("service")));
+        assert_eq!(get(app, "/v1/admin/outbox?service=course&status=FAILED").await["items"], json!([]), "it is here");
         let retried = app.send("POST", &format!("/v1/admin/outbox/{}/retry", reserve["id"]), &[], "").await;
         assert_eq!((retried.status, &retried.json["status"]), (200, &json!("SENT")), "what was sent stays sent");
         assert_eq!(app.send("POST", "/v1/admin/outbox/999/retry", &[], "").await.refusal(), (404, "NOT_FOUND"));

@@ -1,0 +1,67 @@
+//! What is cleared away after its time, on every profile, and what is not.
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
+
+use std::sync::Arc;
+
+use holdfast_core::relay::{AdvanceRelay, Handed, LeaseRelays, Partition};
+use holdfast_core::tee::course::CreateCourse;
+use holdfast_core::tee::inbox::Receive;
+use holdfast_core::tee::slot::{CreateSlots, SlotDraft};
+use holdfast_core::tee::{BookingId, Handled, Message, Places, StartTime, TeeSlotId};
+use holdfast_core::time::Span;
+use holdfast_core::{Command, Limits, Timestamp};
+use holdfast_engine::store::Keep;
+use holdfast_engine::{Answer, Batch, ManualClock, NoSink, Store};
+use holdfast_testkit::{Place, Profile};
+use jiff::civil::date;
+
+async fn run<C: Command>(store: &dyn Store, command: C) -> C::Outcome {
+    let mut batch = Batch::default();
+    let answer = batch.add(command, None);
+    batch.run(store, &NoSink, &Limits::DEFAULT).await;
+    match answer.await.unwrap().unwrap() {
+        Answer::Fresh(outcome) => outcome,
+        other => panic!("{}", std::any::type_name_of_val(&other)),
+    }
+}
+
+async fn outbox(store: &dyn Store) -> Vec<u64> {
+    store.outbox_after(0, 100).await.unwrap().iter().map(|record| record.id).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_that_were_handed_on_and_notes_of_messages_go_and_what_was_not_handed_on_stays() {
+    for profile in Profile::ALL {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_800_000_000_000)));
+        let place = Place::new(profile);
+        let store = place.open(clock.clone()).await;
+        let course = run(&*store, CreateCourse { name: "course".into(), time_zone: None }).await.id;
+        for minute in 0..3 {
+            let start = StartTime::from_minutes(minute).unwrap();
+            let slot = SlotDraft { date: date(2030, 1, 1), start, max_players: 4, price: 1, currency: None };
+            run(&*store, CreateSlots { course, slots: vec![slot] }).await;
+        }
+        let places = Places { booking: BookingId::new(1).unwrap(), slot: TeeSlotId::new(1).unwrap(), players: 1 };
+        let message = Receive(Message::SlotReserve(places));
+        assert_eq!(run(&*store, message.clone()).await, Handled::Done);
+        assert_eq!(run(&*store, message.clone()).await, Handled::Repeated);
+        // The first was handed on, the second is in trouble, the others nobody has looked at.
+        run(&*store, LeaseRelays { server: 1, wanted: Partition::all().collect(), is_alone: true }).await;
+        for partition in Partition::all() {
+            let failed = (partition.get() == 0).then_some((2, Handed::Failed { jitter: 0 }));
+            let handed = failed.into_iter().collect();
+            run(&*store, AdvanceRelay { server: 1, partition, sent_up_to: 2, handed }).await;
+        }
+        assert!(!store.tidy(Keep::default()).await.unwrap());
+        assert_eq!(outbox(&*store).await, [1, 2, 3, 4], "nothing is old yet, on {profile:?}");
+        clock.advance(Span::from_hours(8 * 24));
+        store.tidy(Keep { outbox: Span::from_hours(9 * 24), ..Keep::default() }).await.unwrap();
+        assert_eq!(outbox(&*store).await, [1, 2, 3, 4], "kept for longer, on {profile:?}");
+        store.tidy(Keep::default()).await.unwrap();
+        assert_eq!(outbox(&*store).await, [2, 3, 4], "on {profile:?}");
+        drop(store);
+        let store = place.open(clock.clone()).await;
+        let again = run(&*store, message).await;
+        assert_eq!(again, Handled::Done, "the note is gone, and the same is decided again, on {profile:?}");
+    }
+}
