@@ -26,7 +26,7 @@ const ASK_FOR: Duration = Duration::from_secs(10);
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 /// How long to wait before a message is delivered again, longer each time, and at most.
 const REDELIVER_AFTER: Duration = Duration::from_millis(100);
-const REDELIVER_AFTER_MAX: Duration = Duration::from_secs(30);
+const REDELIVER_AFTER_MAX: Duration = Duration::from_secs(5);
 
 /// A message as it arrived.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// How long NATS remembers the ids of messages, to drop those it gets twice. A help, not a guarantee.
 pub const DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
-/// How many messages of a stream may be under way to those who act on them.
-pub const ACKS_PENDING_MAX: usize = 1_024;
+/// How many messages of a stream may be under way to those who act on them: few enough to be acted on before they come again.
+pub const ACKS_PENDING_MAX: usize = 256;
 /// A message is delivered until somebody has acted on it or it is too old: to give it up after a number of tries would lose it.
 pub const DELIVERIES_MAX: i64 = -1;
 

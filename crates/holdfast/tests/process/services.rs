@@ -20,7 +20,7 @@ const SLOTS: u64 = 6;
 const PLACES: u32 = 150;
 const ROLES: [&str; 4] = ["api", "booking", "course", "notify"];
 /// How long everything may take to come to rest.
-const REST_WITHIN: Duration = Duration::from_mins(1);
+const REST_WITHIN: Duration = Duration::from_mins(2);
 
 struct Services {
     postgres: [PostgresServer; 2],
