@@ -31,6 +31,7 @@ use crate::request::Mutation;
 use crate::stream::Stream;
 use crate::tee::services::{self, Services};
 use crate::tickets::door::Doors;
+use crate::webhooks::{Bells, courier, feed};
 
 /// Cheap to clone; every handler has one.
 #[derive(Clone, Debug)]
@@ -50,6 +51,7 @@ struct Shared {
     generations: Arc<Semaphore>,
     room: Arc<dyn WaitingRoom>,
     doors: Doors,
+    webhooks: Bells,
 }
 
 impl std::fmt::Debug for Shared {
@@ -112,8 +114,10 @@ impl App {
             generations: Arc::new(Semaphore::new(GENERATIONS_AT_ONCE_MAX)),
             room: parts.room,
             doors: Doors::default(),
+            webhooks: Bells::default(),
         };
         let app = Self { shared: Arc::new(shared) };
+        let feed_reader = app.ids().number() >> 11;
         tokio::spawn(app.clone().tidy_now_and_then());
         tokio::spawn(calendar::job::run(app.clone()));
         tokio::spawn(app.clone().tidy_rooms());
@@ -124,6 +128,8 @@ impl App {
             relay,
         ));
         tokio::spawn(services::sweep(app.clone(), config.tee.sweep_every));
+        tokio::spawn(feed::run(app.clone(), feed_reader, config.webhook.poll));
+        tokio::spawn(courier::run(app.clone(), config.webhook.clone()));
         if app.store().is_split() {
             tokio::spawn(app.clone().resolve_now_and_then());
             tokio::spawn(app.clone().follow_outbox());
@@ -161,6 +167,11 @@ impl App {
 
     pub fn room(&self) -> &dyn WaitingRoom {
         &*self.shared.room
+    }
+
+    /// For waking those who tell others of events.
+    pub fn webhooks(&self) -> &Bells {
+        &self.shared.webhooks
     }
 
     pub fn doors(&self) -> &Doors {

@@ -9,3 +9,4 @@ mod shop;
 mod support;
 mod tickets;
 mod verify;
+mod webhooks;
