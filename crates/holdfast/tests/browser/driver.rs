@@ -13,6 +13,8 @@ use tempfile::TempDir;
 
 /// How long a page may take to become what a test waits for.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// In CSS pixels.
+pub(crate) const PHONE_WIDTH: u32 = 390;
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 
 /// What kind of browser is wanted.
@@ -81,7 +83,7 @@ impl Browser {
         let scheme = if look.dark { "dark" } else { "light" };
         let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.devtools("Emulation.setEmulatedMedia", media).await;
-        let (width, height) = if look.phone { (390, 844) } else { (1_360, 900) };
+        let (width, height) = if look.phone { (PHONE_WIDTH, 844) } else { (1_360, 900) };
         let screen = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": look.phone });
         self.devtools("Emulation.setDeviceMetricsOverride", screen).await;
     }
