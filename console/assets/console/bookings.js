@@ -9,7 +9,7 @@ const open = new Set();
 document.getElementById("tools").append(select(t.common_status, [["", t.bookings_all], ...states.map((it) => [it, status(it)])], asked, (value) => { asked = value; refresh(); }));
 
 const refresh = page(async () => {
-  const bookings = await latest(`/bookings${asked && `?status=${asked}`}`, 50);
+  const bookings = await latest(`/bookings${asked && `?status=${asked}`}`);
   const stories = new Map(await Promise.all(bookings.filter((it) => open.has(it.id)).map(async (it) => [it.id, await api(`/bookings/${it.id}`)])));
   if (bookings.length === 0) return h("section", { class: "card" }, h("p", { class: "empty" }, t.common_none));
   const heads = [t.bookings_number, t.common_user, t.bookings_tee_off, t.bookings_players, t.bookings_total, t.common_status];

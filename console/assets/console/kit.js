@@ -14,7 +14,7 @@ export function h(tag, props = {}, ...children) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name === "value") element.value = value;
-    else element.setAttribute(name, value === true ? "" : value);
+    else element.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : value);
   }
   element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
   return element;
@@ -30,11 +30,11 @@ export class Problem extends Error {
 }
 
 /** Asks the API in the operator's name. */
-export async function api(path, { method = "GET", body } = {}) {
+export async function api(path, { method = "GET", body, from = "api" } = {}) {
   const headers = { "Accept-Language": document.documentElement.lang };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (method !== "GET") headers["Idempotency-Key"] = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
-  const answer = await fetch(`/console/api${path}`, { method, headers, body: body && JSON.stringify(body) });
+  const answer = await fetch(`/console/${from}${path}`, { method, headers, body: body && JSON.stringify(body) });
   const isJson = answer.headers.get("content-type")?.includes("json");
   const content = isJson ? await answer.json() : undefined;
   if (answer.status === 401) location.assign("/console/sign-in");
@@ -42,21 +42,20 @@ export async function api(path, { method = "GET", body } = {}) {
   return content?.data ?? content;
 }
 
-/** The last entries of a list, latest first. Lists begin with the oldest, so some pages are passed over. */
-export async function latest(path, count, pagesMax = 8) {
-  let items = [];
+/** The last entries of a list, newest first. */
+export const latest = async (path) => (await api(path, { from: "latest" })).items;
+
+/** A list that is never long, whole. */
+export async function all(path, pagesMax = 10) {
+  const items = [];
   let cursor = "";
   const ask = path.includes("?") ? `${path}&` : `${path}?`;
   for (let page = 0; page < pagesMax && cursor !== null; page += 1) {
     const list = await api(`${ask}limit=500${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
-    items = [...items, ...list.items].slice(-count);
+    items.push(...list.items);
     cursor = list.nextCursor;
   }
-  return items.reverse();
-}
-
-export async function all(path, pagesMax = 4) {
-  return (await latest(path, 500 * pagesMax, pagesMax)).reverse();
+  return items;
 }
 
 /** Says what happened, to eyes and to screen readers. */
@@ -69,7 +68,7 @@ export function say(text, tone = "free") {
 
 export const status = (code) => t[`status_${code}`] ?? code;
 
-const tones = { CONFIRMED: "free", PAID: "free", RESERVED: "accent", COMPLETED: "free", SENT: "free", AVAILABLE: "free", PENDING: "held", PROCESSING: "held", HELD: "held", LOCKED: "held", FAILED: "danger", NO_SHOW: "danger", CLOSED: "danger" };
+const tones = { CONFIRMED: "free", PAID: "free", RESERVED: "accent", COMPLETED: "free", SENT: "free", ACTIVE: "free", DELIVERED: "free", DISABLED: "danger", AVAILABLE: "free", PENDING: "held", PROCESSING: "held", HELD: "held", LOCKED: "held", FAILED: "danger", NO_SHOW: "danger", CLOSED: "danger" };
 export const mark = (code) => h("span", { class: `mark ${tones[code] ?? ""}` }, status(code));
 
 const locale = document.documentElement.lang;
@@ -87,7 +86,7 @@ export const day = {
 
 export function table(heads, rows, caption) {
   if (rows.length === 0) return h("p", { class: "empty" }, t.common_none);
-  const head = heads.map((it) => (typeof it === "string" ? h("th", { scope: "col" }, it) : h("th", { scope: "col", class: "number" }, it[0])));
+  const head = heads.map((it) => (it === "" ? h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, t.common_actions)) : typeof it === "string" ? h("th", { scope: "col" }, it) : h("th", { scope: "col", class: "number" }, it[0])));
   const cells = (row) => row.map((cell, at) => h("td", { class: typeof heads[at] === "string" ? undefined : "number" }, cell));
   const body = rows.map((row) => h("tr", {}, cells(row)));
   return h("div", { class: "scroll" }, h("table", {}, caption && h("caption", {}, caption), h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
@@ -102,7 +101,7 @@ export function select(label, options, value, changed) {
 
 export const button = (label, onclick, tone = "") => h("button", { type: "button", class: tone, onclick }, label);
 
-/** Puts the page up, again whenever it is asked to; says so if that fails. What has the focus keeps it. */
+/** Puts the page up, again whenever it is asked to; says so if that fails. What has the focus keeps it, what is unfolded stays so. */
 export function page(draw) {
   const place = document.getElementById("page");
   let running;
@@ -111,7 +110,9 @@ export function page(draw) {
     try {
       const focused = document.activeElement?.id;
       const content = await draw();
+      const open = [...place.querySelectorAll("details[open]")].map((it) => it.id);
       place.replaceChildren(...[content].flat().filter(Boolean));
+      for (const id of open) document.getElementById(id)?.setAttribute("open", "");
       if (focused && place.contains(document.getElementById(focused))) document.getElementById(focused).focus();
     } catch (problem) {
       const text = fill(t.common_failed, { why: problem.message });
@@ -138,28 +139,38 @@ export function page(draw) {
   return refresh;
 }
 
-/** Follows changes. `changed` is told each event; `refresh` runs when many may have happened, at most every two seconds. */
+/**
+ * Follows changes. `changed` is told each event and says whether that was all there was to do; else `refresh` runs soon, at
+ * most every two seconds. A page that nobody sees follows nothing: it costs the server nothing, and a browser has few connections.
+ */
 export function follow(types, { changed, refresh }) {
-  const source = new EventSource(`/console/api/v1/stream?types=${types}`);
+  const wanted = allTypes.filter((type) => types.split(",").some((prefix) => type.startsWith(prefix)));
+  let source;
   let due;
   const soon = () => {
     due ??= setTimeout(() => {
       due = undefined;
-      if (document.visibilityState === "visible") refresh?.();
-      else document.addEventListener("visibilitychange", () => refresh?.(), { once: true });
+      refresh();
     }, 400 + Math.random() * 1200);
   };
   const heard = (event) => {
-    const told = JSON.parse(event.data);
-    if (!changed?.(told)) soon();
+    if (!changed?.(JSON.parse(event.data))) soon();
   };
-  for (const type of allTypes.filter((type) => types.split(",").some((prefix) => type.startsWith(prefix)))) {
-    source.addEventListener(type, heard);
+  function open() {
+    let isLost = false;
+    source = new EventSource(`/console/api/v1/stream?types=${types}`);
+    source.onerror = () => { isLost = true; };
+    source.onopen = () => { if (isLost) soon(); isLost = false; };
+    for (const type of wanted) source.addEventListener(type, heard);
   }
-  let lost = false;
-  source.onerror = () => { lost = true; };
-  source.onopen = () => { if (lost) soon(); lost = false; };
+  document.addEventListener("visibilitychange", () => {
+    source.close();
+    if (document.visibilityState === "hidden") return;
+    open();
+    soon();
+  });
   addEventListener("pagehide", () => source.close());
+  open();
 }
 
 const allTypes = [

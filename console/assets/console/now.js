@@ -39,7 +39,7 @@ function draw(plot) {
   const options = {
     width: plot.place.clientWidth,
     height: 150,
-    padding: [8, 10, 0, 0],
+    padding: [8, 26, 0, 0],
     cursor: { y: false, points: { size: 5 } },
     legend: { show: false },
     scales: { x: { range: (_, low, high) => [Math.min(low, high - 60), high] }, y: { range: (_, low, high) => [0, Math.max(high ?? 0, 1) * 1.1] } },

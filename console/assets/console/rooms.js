@@ -19,14 +19,14 @@ const refresh = page(async () => {
   if (!room) return h("p", { class: "empty" }, t.common_none);
   const sunday = day.plus(monday, 6);
   const [slots, stats, reservations] = await Promise.all([
-    api(`/v1/rooms/${room.id}/slots?from=${monday}&to=${sunday}`), api(`/v1/rooms/${room.id}/stats?from=${monday}&to=${sunday}`), latest(`/v1/room-reservations?roomId=${room.id}`, 20)]);
+    api(`/v1/rooms/${room.id}/slots?from=${monday}&to=${sunday}`), api(`/v1/rooms/${room.id}/stats?from=${monday}&to=${sunday}`), latest(`/v1/room-reservations?roomId=${room.id}`)]);
   const tile = (label, value) => h("div", { class: "tile" }, h("dt", {}, label), h("dd", {}, value));
   return [
     h("dl", { class: "tiles slim" }, tile(t.rooms_utilization, `${Math.round(stats.utilization * (stats.utilization <= 1 ? 100 : 1))} %`), tile(t.rooms_reserved_slots, [number(stats.reservedSlots), h("small", {}, ` / ${number(stats.totalSlots)}`)]), tile(t.rooms_revenue, money(stats.revenue, stats.currency))),
     h("section", { class: "card" }, h("header", { class: "row between" }, h("h2", {}, room.name), legend()), slots.length === 0 ? h("p", { class: "empty" }, t.rooms_none) : week(slots)),
     h("section", { class: "card" }, h("h2", {}, t.rooms_reservations), table(
       ["#", t.common_user, t.rooms_slots, [t.common_price], t.common_status, ""],
-      reservations.map((it) => [h("a", { href: `/console/search?q=${it.reservationId}` }, it.reservationId), it.userId, it.slots.map((slot) => `${slot.date} ${slot.time}`).join(", "), money(it.totalPrice, it.currency), mark(it.status),
+      reservations.slice(0, 15).map((it) => [h("a", { href: `/console/search?q=${it.reservationId}` }, it.reservationId), it.userId, it.slots.map((slot) => `${slot.date} ${slot.time}`).join(", "), money(it.totalPrice, it.currency), mark(it.status),
         it.status === "RESERVED" && ending(t.stays_cancel, t.rooms_will_cancel, it.reservationId, `/v1/room-reservations/${it.reservationId}/cancel`, refresh)]))),
   ];
 });
@@ -62,7 +62,7 @@ function showTools() {
     h("button", { type: "button", class: "square", "aria-label": t.common_previous, onclick: () => go(-7) }, "‹"),
     h("input", { type: "date", "aria-label": t.common_date, value: monday, onchange: ({ target }) => { if (target.value) { monday = day.plus(target.value, -day.weekday(target.value)); refresh(); } } }),
     h("button", { type: "button", class: "square", "aria-label": t.common_next, onclick: () => go(7) }, "›"),
-    button(t.rooms_hours, hours), button(t.rooms_generate, generate), button(t.rooms_reprice, reprice), button(t.rooms_holidays, holidays),
+    button(t.rooms_change, change), button(t.rooms_hours, hours), button(t.rooms_generate, generate), button(t.rooms_reprice, reprice), button(t.rooms_holidays, holidays),
   ] : []), button(t.rooms_create, create, "primary"));
 }
 
@@ -97,12 +97,26 @@ function create() {
   });
 }
 
-function hours() {
+async function hours() {
+  const { weekly, exceptions } = await api(`/v1/rooms/${room.id}/operating-hours`);
+  const open = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"].map((name) => [name, weekly[name] ?? []]).filter(([, hours]) => hours.length > 0);
+  const usual = open[0]?.[1][0] ?? { from: "09:00", to: "18:00" };
   act({
     title: t.rooms_hours,
-    fields: [{ name: "days", label: t.rooms_days, value: "mon,tue,wed,thu,fri", wide: true }, { name: "from", label: t.common_from, value: "09:00", maxlength: 5 }, { name: "to", label: t.common_to, value: "22:00", maxlength: 5 }],
+    fields: [{ name: "days", label: t.rooms_days, value: open.map(([name]) => name).join(","), wide: true }, { name: "from", label: t.common_from, value: usual.from, maxlength: 5 }, { name: "to", label: t.common_to, value: usual.to, maxlength: 5 }],
     will: (it) => fill(t.rooms_will_hours, { days: it.days ?? "…", from: it.from ?? "…", to: it.to ?? "…" }),
-    request: ({ days, from, to }) => ({ method: "PUT", path: `/v1/rooms/${room.id}/operating-hours`, body: { weekly: Object.fromEntries(days.split(",").map((name) => [name.trim(), [{ from, to }]])), exceptions: [] } }),
+    // Days that are an exception stay one.
+    request: ({ days, from, to }) => ({ method: "PUT", path: `/v1/rooms/${room.id}/operating-hours`, body: { weekly: Object.fromEntries(days.split(",").map((name) => [name.trim(), [{ from, to }]])), exceptions } }),
+    done: refresh,
+  });
+}
+
+function change() {
+  act({
+    title: t.rooms_change,
+    fields: [{ name: "name", label: t.common_name, value: room.name, wide: true }, { name: "basePrice", label: t.rooms_base_price, type: "integer", value: room.basePrice }, { name: "active", label: t.rooms_active, type: "checkbox", value: room.active }],
+    will: (it) => fill(it.active ? t.rooms_will_change : t.rooms_will_rest, { name: it.name ?? "…", price: money(it.basePrice ?? 0, room.currency) }),
+    request: (body) => ({ method: "PATCH", path: `/v1/rooms/${room.id}`, body }),
     done: refresh,
   });
 }
@@ -115,12 +129,14 @@ function reprice() {
   act({ title: t.rooms_reprice, fields: [{ name: "from", label: t.common_from, type: "date", value: monday }, { name: "to", label: t.common_to, type: "date", value: day.plus(monday, 6) }], will: (it) => fill(t.rooms_will_reprice, { from: it.from ?? "…", to: it.to ?? "…" }), request: (body) => ({ method: "POST", path: `/v1/rooms/${room.id}/reprice`, body }), done: refresh });
 }
 
-function holidays() {
+async function holidays() {
+  const country = room.country ?? "KR";
+  const known = await api(`/v1/holidays?country=${encodeURIComponent(country)}`);
   act({
     title: t.rooms_holidays,
-    fields: [{ name: "country", label: t.rooms_country, value: room.country ?? "KR", maxlength: 2 }, { name: "dates", label: t.rooms_dates, required: false, maxlength: 5000, wide: true }],
-    will: (it) => fill(t.rooms_will_holidays, { country: it.country ?? "…" }),
-    request: ({ country, dates }) => ({ method: "PUT", path: "/v1/holidays", body: { country, dates: (dates ?? "").split(",").map((date) => date.trim()).filter(Boolean) } }),
+    fields: [{ name: "dates", label: `${t.rooms_dates} · ${country}`, required: false, maxlength: 5000, value: known.dates.join(", "), wide: true }],
+    will: fill(t.rooms_will_holidays, { country }),
+    request: ({ dates }) => ({ method: "PUT", path: "/v1/holidays", body: { country, dates: (dates ?? "").split(",").map((date) => date.trim()).filter(Boolean) } }),
     done: refresh,
   });
 }

@@ -27,7 +27,7 @@ const refresh = page(async () => {
   const until = `${shift(1)}-01`;
   const types = await all("/v1/room-types");
   const nights = await Promise.all(types.map((type) => api(`/v1/room-types/${type.id}/availability?checkIn=${first}&checkOut=${until}`)));
-  const reservations = await latest("/v1/reservations", 15);
+  const reservations = await latest("/v1/reservations");
   const names = new Map(types.map((type) => [type.id, type.name]));
   const cards = types.map((type, at) => card(type, nights[at].nights));
   return [
@@ -35,7 +35,7 @@ const refresh = page(async () => {
     legend(),
     h("section", { class: "card" }, h("h2", {}, t.stays_reservations), table(
       ["#", t.common_name, t.stays_dates, t.common_user, [t.common_price], t.common_status, ""],
-      reservations.map((it) => [h("a", { href: `/console/search?q=${it.reservationId}` }, it.reservationId), names.get(it.roomTypeId) ?? it.roomTypeId, `${it.checkIn} – ${it.checkOut}`, it.userId, money(it.price, it.currency), mark(it.status),
+      reservations.slice(0, 15).map((it) => [h("a", { href: `/console/search?q=${it.reservationId}` }, it.reservationId), names.get(it.roomTypeId) ?? it.roomTypeId, `${it.checkIn} – ${it.checkOut}`, it.userId, money(it.price, it.currency), mark(it.status),
         it.status === "CONFIRMED" && ending(t.stays_cancel, t.stays_will_cancel, it.reservationId, `/v1/reservations/${it.reservationId}/cancel`, refresh)]),
     )),
   ];
@@ -66,8 +66,8 @@ function cell(type, night, today) {
   const level = night.closed ? "closed" : `level-${share === 0 ? 0 : Math.min(5, 1 + Math.floor(share * 4))}`;
   const label = fill(t.stays_night, { date: night.date, free: night.available, total: night.totalQuantity, reserved: night.reservedCount, held: night.holdCount }) + (night.closed ? `, ${t.common_closed}` : "");
   const isPast = night.date < today;
-  return h("button", { type: "button", class: `night ${level} ${night.holdCount > 0 ? "has-held" : ""} ${night.date === today ? "is-today" : ""}`, "aria-label": label, title: label, disabled: isPast, "data-night": `${type.id}:${night.date}`, id: `night-${type.id}-${night.date}`, onclick: () => toggle(type, night) },
-    h("span", { class: "date" }, Number(night.date.slice(8))), h("span", { class: "left" }, night.closed ? "×" : night.available));
+  return h("button", { type: "button", class: `night ${level} ${night.holdCount > 0 ? "has-held" : ""} ${night.date === today ? "is-today" : ""}`, title: label, disabled: isPast, "data-night": `${type.id}:${night.date}`, id: `night-${type.id}-${night.date}`, onclick: () => toggle(type, night) },
+    h("span", { class: "date", "aria-hidden": true }, Number(night.date.slice(8))), h("span", { class: "left", "aria-hidden": true }, night.closed ? "×" : night.available), h("span", { class: "visually-hidden" }, label));
 }
 
 function legend() {

@@ -18,7 +18,7 @@ const refresh = page(async () => {
   event = events.find((it) => it.id === event?.id) ?? events[0];
   tools.replaceChildren(...(event ? [select(t.tickets_event, events.map((it) => [it.id, it.name]), event.id, (id) => { event = { id: Number(id) }; refresh(); })] : []), button(t.tickets_create, create, "primary"));
   if (!event) return h("p", { class: "empty" }, t.common_none);
-  const [list, reservations, queue] = await Promise.all([api(`/v1/events/${event.id}/seats`), latest("/v1/seat-reservations", 200), stats()]);
+  const [list, reservations, queue] = await Promise.all([api(`/v1/events/${event.id}/seats`), latest("/v1/seat-reservations"), stats()]);
   seats = new Map(list.map((seat) => [seat.id, seat]));
   drawn = new Map();
   const own = reservations.filter((it) => it.eventId === event.id).slice(0, 20);
@@ -80,11 +80,11 @@ function plan(list) {
     last = section;
     return [head, h("div", { class: "seat-row" }, h("span", { class: "row-name", "aria-hidden": true }, letter), row.map(draw))];
   });
-  return h("div", { class: "seats scroll", role: "list", "aria-label": t.tickets_seats }, h("div", { class: "stage", "aria-hidden": true }), lines);
+  return h("div", { class: "seats scroll", role: "group", "aria-label": t.tickets_seats }, h("div", { class: "stage", "aria-hidden": true }), lines);
 }
 
 function draw(seat) {
-  const element = h("span", { class: "seat", role: "listitem" }, /\d+$/.exec(seat.label)?.[0] ?? seat.label);
+  const element = h("span", { class: "seat", role: "img" }, /\d+$/.exec(seat.label)?.[0] ?? seat.label);
   drawn.set(seat.id, element);
   paint(element, seat);
   return element;

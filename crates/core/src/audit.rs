@@ -7,6 +7,7 @@ use crate::tee::audit::TeeAudit;
 use crate::ticket::audit::TicketAudit;
 use crate::time::Timestamp;
 use crate::unit::{Kind, Unit, Units};
+use crate::webhook::audit::WebhookAudit;
 use crate::{calendar, shop, stay};
 
 /// Collects the records of a store; [`finish`](Self::finish) says what is wrong.
@@ -17,6 +18,7 @@ pub struct Audit {
     pub calendar: CalendarAudit,
     pub ticket: TicketAudit,
     pub tee: TeeAudit,
+    pub webhook: WebhookAudit,
 }
 
 impl Audit {
@@ -27,6 +29,7 @@ impl Audit {
             calendar: CalendarAudit::new(now),
             ticket: TicketAudit::new(now),
             tee: TeeAudit::new(),
+            webhook: WebhookAudit::default(),
         }
     }
 
@@ -54,7 +57,7 @@ impl Audit {
     /// How many records were looked at.
     pub fn records(&self) -> u64 {
         let held = self.stay.records() + self.shop.records() + self.calendar.records() + self.ticket.records();
-        held + self.tee.records()
+        held + self.tee.records() + self.webhook.records()
     }
 
     /// What is wrong, one sentence each; empty if all is well.
@@ -64,6 +67,7 @@ impl Audit {
         findings.extend(self.calendar.finish());
         findings.extend(self.ticket.finish());
         findings.extend(self.tee.finish());
+        findings.extend(self.webhook.finish());
         findings
     }
 }

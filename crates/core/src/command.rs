@@ -9,6 +9,7 @@ use crate::stay;
 use crate::tee;
 use crate::ticket;
 use crate::time::{Span, Timestamp};
+use crate::webhook;
 
 /// A change somebody asks for.
 ///
@@ -98,6 +99,7 @@ pub struct Limits {
     pub calendar: calendar::Limits,
     pub ticket: ticket::Limits,
     pub tee: tee::Limits,
+    pub webhook: webhook::Limits,
 }
 
 impl Limits {
@@ -110,6 +112,7 @@ impl Limits {
         calendar: calendar::Limits { lock_ttl: Span::from_secs(300), days_ahead: 60, keep_days: 92 },
         ticket: ticket::Limits { hold_ttl: Span::from_secs(300) },
         tee: tee::Limits { saga_timeout: Span::from_secs(60), refund: tee::RefundPolicy::DEFAULT },
+        webhook: webhook::Limits::DEFAULT,
     };
 }
 

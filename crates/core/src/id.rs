@@ -79,6 +79,8 @@ pub enum Sequence {
     TeeSlot,
     Booking,
     Notification,
+    Webhook,
+    WebhookDelivery,
 }
 
 /// The most numbers of one sequence that a command may draw for each unit of its weight: one for each line of the largest

@@ -20,6 +20,7 @@
 //! | [`calendar`] | rooms by the hour: slots made ahead, locks, reservations |
 //! | [`ticket`] | seats of events: seat plans, holds, best available, reservations |
 //! | [`tee`] | tee times: courses and their slots, bookings, notifications, and the messages between them |
+//! | [`webhook`] | who is told of events by HTTP, and what became of telling them |
 
 pub mod actor;
 pub mod audit;
@@ -45,11 +46,14 @@ pub mod text;
 pub mod ticket;
 pub mod time;
 pub mod unit;
+pub mod webhook;
 
 pub use actor::Actor;
 pub use command::{Command, Context, Decision, Limits, Missing, Stop};
 pub use event::Event;
-pub use rejection::{CalendarRejection, Fault, Rejection, ShopRejection, StayRejection, TeeRejection, TicketRejection};
+pub use rejection::{
+    CalendarRejection, Fault, Rejection, ShopRejection, StayRejection, TeeRejection, TicketRejection, WebhookRejection,
+};
 pub use rows::Rows;
 pub use time::Timestamp;
 pub use unit::{Kind, Tally, Unit};

@@ -9,6 +9,7 @@ use crate::money::Currency;
 use crate::shop::ProductOptionId;
 use crate::tee::{BookingStatus, StartTime};
 use crate::time::Timestamp;
+use crate::webhook::DeliveryStatus;
 
 /// A refusal. What each one is called on the wire stands in the server's `problem` module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,7 @@ pub enum Rejection {
     Calendar(CalendarRejection),
     Ticket(TicketRejection),
     Tee(TeeRejection),
+    Webhook(WebhookRejection),
 }
 
 /// What a hotel says no to.
@@ -127,6 +129,16 @@ pub enum TeeRejection {
     },
 }
 
+/// What those who send webhooks say no to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WebhookRejection {
+    WebhookNotFound,
+    TooManyWebhooks { max: usize },
+    WebhookDisabled,
+    WebhookDeliveryNotFound,
+    WebhookDeliveryNotFailed { status: DeliveryStatus },
+}
+
 /// What is wrong with a field of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -171,6 +183,15 @@ pub enum Fault {
     Duplicate,
     /// It was free to choose until slots were made.
     CannotChange,
+    /// Only `http` and `https` addresses, without a name and password in them.
+    NotAWebAddress,
+    /// An address that only this network can reach.
+    PrivateAddress,
+    /// Not `whsec_` and base64 of so many bytes.
+    NotASecret {
+        min: usize,
+        max: usize,
+    },
 }
 
 impl Rejection {
@@ -199,5 +220,6 @@ of_vertical!(
     Shop(ShopRejection),
     Calendar(CalendarRejection),
     Ticket(TicketRejection),
-    Tee(TeeRejection)
+    Tee(TeeRejection),
+    Webhook(WebhookRejection)
 );

@@ -52,8 +52,11 @@ impl Tables {
 pub struct Partition(u32);
 
 impl Partition {
+    /// Not a share of the relay's: all events, as they are read to be offered to webhooks.
+    pub const WEBHOOKS: Self = Self(1_000);
+
     pub fn new(number: u32) -> Option<Self> {
-        (number < PARTITIONS).then_some(Self(number))
+        (number < PARTITIONS || number == Self::WEBHOOKS.0).then_some(Self(number))
     }
 
     /// The one that what is about `key` belongs to.

@@ -17,6 +17,7 @@ use crate::tee;
 use crate::ticket;
 use crate::time::Timestamp;
 use crate::unit::{Holder, Limit, Resource, Tally, Unit, Units};
+use crate::webhook;
 
 /// Everything a decision can see. A new vertical adds a field.
 #[derive(Debug, Default)]
@@ -48,9 +49,24 @@ pub struct Tables {
     pub calendar: calendar::Tables,
     pub ticket: ticket::Tables,
     pub tee: tee::Tables,
+    pub webhook: webhook::Tables,
 }
 
-crate::table_set!(Tables { ids, receipts, held, holders, limits, decisions, relay, stay, shop, calendar, ticket, tee });
+crate::table_set!(Tables {
+    ids,
+    receipts,
+    held,
+    holders,
+    limits,
+    decisions,
+    relay,
+    stay,
+    shop,
+    calendar,
+    ticket,
+    tee,
+    webhook
+});
 
 impl Row for IdRange {}
 
@@ -68,6 +84,7 @@ impl Rows {
             calendar: calendar::Tables::memory(),
             ticket: ticket::Tables::memory(),
             tee: tee::Tables::memory(),
+            webhook: webhook::Tables::memory(),
             ..Tables::default()
         })
     }
@@ -87,6 +104,7 @@ impl Rows {
             calendar: calendar::Tables::complete(),
             ticket: ticket::Tables::complete(),
             tee: tee::Tables::complete(),
+            webhook: webhook::Tables::complete(),
         })
     }
 

@@ -52,6 +52,8 @@ impl Memory {
         self.rows.absorb(committed);
         // Receipts can be large and are rarely asked for again.
         self.rows.receipts = Table::default();
+        // So can be what webhooks are told.
+        self.rows.webhook.events = Table::default();
         self.commits += 1;
         if now >= self.tidied_at + Span::from_secs(1) {
             self.rows.tidy(now, CACHED_ROWS_MAX);

@@ -13,6 +13,7 @@
 //! | [`sequence`] | what sources of numbers are called |
 //! | `hold` | what all holds have in common |
 //! | [`stay`], [`shop`], [`calendar`], [`ticket`], [`tee`] | one for each vertical |
+//! | [`relay`], [`webhook`] | handing events on, and telling others of them |
 //!
 //! Nothing is decided here, and nothing is read or written.
 
@@ -29,6 +30,7 @@ pub mod stay;
 pub mod tee;
 pub mod ticket;
 pub mod walk;
+pub mod webhook;
 
 pub use cell::{Cells, FromCell, Taken, ToCell, Value};
 pub use layout::{Column, Layout, Parts, Type};

@@ -20,5 +20,7 @@ pub fn name(sequence: Sequence) -> &'static str {
         Sequence::TeeSlot => "game_time_slots",
         Sequence::Booking => "bookings",
         Sequence::Notification => "notification",
+        Sequence::Webhook => "webhook",
+        Sequence::WebhookDelivery => "webhook_delivery",
     }
 }

@@ -6,7 +6,7 @@ use holdfast_core::id::HoldId;
 use holdfast_core::rows::Tables;
 use holdfast_core::table::{Scan, Table};
 use holdfast_core::unit::Kind;
-use holdfast_core::{calendar, relay, shop, stay, tee, ticket};
+use holdfast_core::{calendar, relay, shop, stay, tee, ticket, webhook};
 
 use crate::layout::Layout;
 use crate::record::Record;
@@ -74,7 +74,8 @@ walk!(
         calendar.rooms, calendar.hours, calendar.holidays, calendar.reservations, calendar.slots, calendar.generations,
         ticket.events, ticket.plans, ticket.sales, ticket.reservations, ticket.seats, ticket.buyers,
         tee.courses, tee.slots, tee.slot_times, tee.slot_bookings, tee.known_slots, tee.bookings, tee.booking_keys,
-        tee.history, tee.by_slot, tee.notifications, tee.notices, tee.inbox;
+        tee.history, tee.by_slot, tee.notifications, tee.notices, tee.inbox,
+        webhook.webhooks, webhook.events, webhook.deliveries, webhook.due;
     holds: stay.holds, shop.holds, calendar.locks, ticket.holds;
 );
 
@@ -95,7 +96,9 @@ fn nothing_is_forgotten(tables: Tables) {
         calendar,
         ticket,
         tee,
+        webhook,
     } = tables;
+    let webhook::Tables { webhooks: _, events: _, deliveries: _, due: _ } = webhook;
     let tee::Tables {
         courses: _,
         slots: _,

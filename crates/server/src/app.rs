@@ -33,6 +33,7 @@ use crate::request::Mutation;
 use crate::stream::Stream;
 use crate::tee::services::{self, Services};
 use crate::tickets::door::Doors;
+use crate::webhooks::{Bells, courier, feed};
 
 /// Cheap to clone; every handler has one.
 #[derive(Clone, Debug)]
@@ -54,6 +55,7 @@ struct Shared {
     doors: Doors,
     /// Only where there is a demo.
     sale_desk: OnceLock<SaleDesk>,
+    webhooks: Bells,
 }
 
 impl std::fmt::Debug for Shared {
@@ -117,8 +119,10 @@ impl App {
             room: parts.room,
             doors: Doors::default(),
             sale_desk: OnceLock::new(),
+            webhooks: Bells::default(),
         };
         let app = Self { shared: Arc::new(shared) };
+        let feed_reader = app.ids().number() >> 11;
         tokio::spawn(app.clone().tidy_now_and_then());
         tokio::spawn(calendar::job::run(app.clone()));
         tokio::spawn(app.clone().tidy_rooms());
@@ -129,6 +133,8 @@ impl App {
             relay,
         ));
         tokio::spawn(services::sweep(app.clone(), config.tee.sweep_every));
+        tokio::spawn(feed::run(app.clone(), feed_reader, config.webhook.poll));
+        tokio::spawn(courier::run(app.clone(), config.webhook.clone()));
         if app.store().is_split() {
             tokio::spawn(app.clone().resolve_now_and_then());
             tokio::spawn(app.clone().follow_outbox());
@@ -175,6 +181,11 @@ impl App {
 
     pub fn sale_desk(&self) -> Option<&SaleDesk> {
         self.shared.sale_desk.get()
+    }
+
+    /// For waking those who tell others of events.
+    pub fn webhooks(&self) -> &Bells {
+        &self.shared.webhooks
     }
 
     pub fn doors(&self) -> &Doors {

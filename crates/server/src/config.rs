@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use holdfast_core::hold::HOLD_TTL_MAX;
 use holdfast_core::time::Span;
-use holdfast_core::{Limits, calendar, relay, shop, stay, tee, ticket};
+use holdfast_core::{Limits, calendar, relay, shop, stay, tee, ticket, webhook};
 use holdfast_engine::EngineSettings;
 use holdfast_waiting_room::token::SECRET_LEN_MIN;
 use holdfast_waiting_room::{Key, Keys, Timings};
@@ -37,6 +37,7 @@ pub struct Config {
     pub queue: QueueConfig,
     pub calendar: CalendarConfig,
     pub tee: TeeConfig,
+    pub webhook: WebhookConfig,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -188,6 +189,30 @@ pub struct TeeConfig {
     pub refund_last_day_percent: u8,
 }
 
+/// Telling others of events.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebhookConfig {
+    #[serde(deserialize_with = "durations")]
+    pub retry_after: Vec<Duration>,
+    #[serde(deserialize_with = "duration")]
+    pub connect_timeout: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub timeout: Duration,
+    pub concurrency_max: usize,
+    pub per_webhook_max: usize,
+    #[serde(deserialize_with = "duration")]
+    pub poll: Duration,
+    #[serde(deserialize_with = "duration")]
+    pub keep: Duration,
+}
+
+impl WebhookConfig {
+    pub fn limits(&self) -> webhook::Limits {
+        webhook::Limits { retry_after: self.retry_after.iter().map(|wait| span(*wait)).collect() }
+    }
+}
+
 /// Text that does not show up in logs.
 #[derive(Clone, Deserialize)]
 #[serde(transparent)]
@@ -271,6 +296,7 @@ impl Config {
                     keep_days: self.calendar.keep_days,
                 },
                 ticket: ticket::Limits { hold_ttl: span(self.ticket.hold_ttl) },
+                webhook: self.webhook.limits(),
             },
         }
     }
@@ -330,6 +356,7 @@ impl Config {
         if self.tee.refund_last_day_percent > 100 {
             return Err(ConfigError("tee.refund_last_day_percent: must be from 0 to 100".into()));
         }
+        self.validate_webhooks()?;
         self.validate_profile()?;
         count("server.connections_max", self.server.connections_max, 100_000)?;
         count("engine.queue_max", self.engine.queue_max, 1_000_000)?;
@@ -355,6 +382,34 @@ impl Config {
 }
 
 impl Config {
+    fn validate_webhooks(&self) -> Result<(), ConfigError> {
+        let settings = &self.webhook;
+        let (millisecond, day) = (Duration::from_millis(1), Duration::from_hours(24));
+        let in_range = |name: &str, value: Duration, max: Duration| {
+            let ok = (millisecond..=max).contains(&value);
+            ok.then_some(())
+                .ok_or_else(|| ConfigError(format!("webhook.{name}: must be from {millisecond:?} to {max:?}")))
+        };
+        if settings.retry_after.len() > 50 || settings.retry_after.iter().any(|wait| *wait > 7 * day) {
+            return Err(ConfigError("webhook.retry_after: at most 50 waits, none longer than 7d".into()));
+        }
+        in_range("timeout", settings.timeout, Duration::from_mins(1))?;
+        in_range("connect_timeout", settings.connect_timeout, settings.timeout)?;
+        in_range("poll", settings.poll, Duration::from_mins(1))?;
+        if !(Duration::from_hours(1)..=365 * day).contains(&settings.keep) {
+            return Err(ConfigError("webhook.keep: must be from 1h to 365d".into()));
+        }
+        for (name, value, max) in [
+            ("concurrency_max", settings.concurrency_max, webhook::AT_ONCE_MAX),
+            ("per_webhook_max", settings.per_webhook_max, settings.concurrency_max),
+        ] {
+            if !(1..=max).contains(&value) {
+                return Err(ConfigError(format!("webhook.{name}: must be from 1 to {max}")));
+            }
+        }
+        Ok(())
+    }
+
     /// Embedded, PostgreSQL, or PostgreSQL with live holds in Redis.
     fn validate_profile(&self) -> Result<(), ConfigError> {
         let server = &self.server;
@@ -442,6 +497,18 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
         _ => return None,
     };
     number.checked_mul(millis).map(Duration::from_millis)
+}
+
+/// Durations, separated by commas.
+fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let wrong = |part: &str| {
+        de::Error::custom(format!(
+            "{part:?} is not a duration; write them like 500ms, 10s, 30m, 24h or 7d, with commas between"
+        ))
+    };
+    let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
+    parts.map(|part| parse_duration(part).ok_or_else(|| wrong(part))).collect()
 }
 
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {

@@ -26,6 +26,7 @@ use crate::problem::{self, Language};
         (name = "stays", description = "Hotel nights: room types, holds, reservations."),
         (name = "calendar", description = "Rooms by the hour: slots made ahead, locks, reservations."),
         (name = "events", description = "Changes as they happen."),
+        (name = "webhooks", description = "Durable events, sent to whoever subscribed to them."),
         (name = "operations", description = "For operators."),
     )
 )]

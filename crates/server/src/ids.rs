@@ -32,6 +32,13 @@ impl IdMaker {
         random
     }
 
+    /// What nobody can guess.
+    pub fn secret(&self) -> [u8; 32] {
+        let mut secret = [0; 32];
+        self.generator.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(&mut secret);
+        secret
+    }
+
     pub fn number(&self) -> u64 {
         self.generator.lock().unwrap_or_else(PoisonError::into_inner).next_u64()
     }

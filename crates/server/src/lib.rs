@@ -14,6 +14,7 @@
 //! | [`stream`] | server-sent events |
 //! | [`wire`] | how things are written in JSON |
 //! | [`stays`], [`calendar`] | handlers of stays, and of rooms by the hour |
+//! | [`webhooks`] | events, told by HTTP to whoever subscribed to them |
 //! | [`docs`] | `/openapi.json` and `/docs` |
 //! | [`console`] | pages for people |
 //! | [`demo`] | something to look at |
@@ -41,6 +42,7 @@ pub mod stays;
 pub mod stream;
 pub mod tee;
 pub mod tickets;
+pub mod webhooks;
 pub mod wire;
 
 pub use app::{App, Parts};

@@ -73,7 +73,7 @@ pub fn metrics_handle() -> PrometheusHandle {
 }
 
 fn describe_metrics() {
-    use metrics::{Unit, describe_counter, describe_histogram};
+    use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
     describe_histogram!("holdfast_http_request_seconds", Unit::Seconds, "Time from a request's head to its answer.");
     describe_counter!("holdfast_problems_total", "Answers that were not a success, by code.");
     describe_histogram!("holdfast_batch_commands", "Commands in a batch.");
@@ -86,6 +86,12 @@ fn describe_metrics() {
         "Commits that were tried again because another server was first."
     );
     describe_counter!("holdfast_holds_resolved_total", "Holds finished for a server that died while confirming them.");
+    describe_counter!("holdfast_webhook_deliveries_total", "Tries to deliver webhooks, by what came of them.");
+    describe_histogram!("holdfast_webhook_attempt_seconds", Unit::Seconds, "Time a try to deliver a webhook took.");
+    describe_gauge!(
+        "holdfast_webhook_pending",
+        "Webhook deliveries that wait to be tried; 10,000 means so many or more."
+    );
     describe_counter!("holdfast_live_lost_total", "How often Redis was found to have lost its data.");
     describe_counter!(
         "holdfast_batch_failures_total",

@@ -13,6 +13,7 @@ use crate::shop::{cart, coupons, orders, products, reservations as order_reserva
 use crate::stays::{holds, reservations, room_types};
 use crate::tee::{bookings, courses, outbox};
 use crate::tickets::{events, follow, holds as seat_holds, queue, reservations as seat_reservations, seats};
+use crate::webhooks::{deliveries, subscriptions};
 use crate::{console, docs, ops, stream};
 
 /// The routes, and their description.
@@ -94,6 +95,11 @@ pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(bookings::notifications))
         .routes(routes!(outbox::list))
         .routes(routes!(outbox::retry))
+        .routes(routes!(subscriptions::create, subscriptions::list))
+        .routes(routes!(subscriptions::get, subscriptions::delete))
+        .routes(routes!(subscriptions::enable))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::retry))
         .routes(routes!(stream::listen))
         .routes(routes!(ops::healthz))
         .routes(routes!(ops::readyz))

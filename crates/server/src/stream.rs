@@ -13,7 +13,8 @@ use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream as Futures};
 use holdfast_core::id::UserId;
-use holdfast_core::tee::Subject;
+use holdfast_core::webhook::EventTypes;
+use holdfast_core::webhook::types::TYPES_MAX;
 use holdfast_core::{Event, Fault, Timestamp};
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{EventSink, OutboxEntry, Published, Refused, Store, StoreError};
@@ -25,12 +26,11 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::pulse::Pulse;
 use crate::request::Params;
-use crate::wire::event::{cloud_event, data_of, type_of};
+use crate::wire::event::{cloud_event, data_of, is_public, type_of};
 
 /// Events a slow listener may lag behind before it is sent to the outbox.
 const BACKLOG: usize = 4_096;
 const OUTBOX_PAGE: usize = 500;
-const TYPES_MAX: usize = 50;
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
 
 /// Tells listeners what was committed.
@@ -195,7 +195,7 @@ struct Listener {
 
 struct Filter {
     owner: Option<UserId>,
-    types: Vec<String>,
+    types: EventTypes,
 }
 
 impl Listener {
@@ -250,11 +250,9 @@ impl Listener {
 
 impl Filter {
     fn passes(&self, told: &Told) -> bool {
-        // What services tell each other is nobody else's business.
-        let is_public = Subject::parse(&told.event_type).is_none_or(Subject::is_public);
-        is_public
+        is_public(&told.event_type)
             && self.owner.is_none_or(|owner| told.owner == Some(owner.get()))
-            && (self.types.is_empty() || self.types.iter().any(|prefix| told.event_type.starts_with(prefix)))
+            && self.types.include(&told.event_type)
     }
 }
 
@@ -262,13 +260,12 @@ fn sse(told: &Told) -> SseEvent {
     SseEvent::default().id(&told.id).event(&told.event_type).data(&told.json)
 }
 
-fn types(params: &Params) -> Result<Vec<String>, Problem> {
-    let types: Vec<String> =
-        params.text("types").unwrap_or_default().split(',').map(str::trim).map(str::to_owned).collect();
-    if types.len() > TYPES_MAX {
+fn types(params: &Params) -> Result<EventTypes, Problem> {
+    let types = params.text("types").unwrap_or_default().split(',').map(str::trim);
+    if types.clone().count() > TYPES_MAX {
         return Err(Problem::invalid("types", &Fault::TooManyItems { max: TYPES_MAX }));
     }
-    Ok(types.into_iter().filter(|prefix| !prefix.is_empty()).collect())
+    Ok(EventTypes::any(types.map(str::to_owned)))
 }
 
 /// `12` and `12.7` both mean: everything durable after the twelfth.

@@ -68,6 +68,7 @@ fn nothing_is_forgotten(tables: Tables) {
         calendar,
         ticket,
         tee: _,
+        webhook: _,
     } = tables;
     let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
     let shop::Tables {

@@ -23,6 +23,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0006_tickets.sql"),
     include_str!("../migrations/0007_relay.sql"),
     include_str!("../migrations/0008_tee_times.sql"),
+    include_str!("../migrations/0009_webhooks.sql"),
 ];
 
 /// Up to this size the file's structure is checked at every start; larger ones by `holdfast verify`.

@@ -1,5 +1,9 @@
 //! The console: every page opens, what others do is seen at once, what an operator does is said before it is done.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::driver::{Browser, Look};
@@ -7,7 +11,7 @@ use super::life::{book_something, call, tomorrow};
 use super::{Demo, token};
 
 /// Address, and something only that page shows in Korean and in English.
-const PAGES: [(&str, &str, &str, &str); 9] = [
+const PAGES: [(&str, &str, &str, &str); 10] = [
     ("now", "/", "진행 중인 가계약", "Live holds"),
     ("stays", "/console/stays", "디럭스 오션뷰", "Reservations"),
     ("shop", "/console/shop", "ETH-HD-200", "Stock"),
@@ -16,6 +20,7 @@ const PAGES: [(&str, &str, &str, &str); 9] = [
     ("rooms", "/console/rooms", "강남 회의실 A", "Utilisation"),
     ("bookings", "/console/bookings", "BK-", "Tee-off"),
     ("outbox", "/console/outbox", "booking.confirmed", "Dead letters"),
+    ("webhooks", "/console/webhooks", "웹훅 만들기", "New webhook"),
     ("search", "/console/search?q=1", "티타임 예약", "Tee-time booking"),
 ];
 /// Compressed, all assets of a page.
@@ -198,6 +203,37 @@ async fn a_dead_letter_is_handed_on_again() {
     browser.picture("console-dead-letter").await;
     browser.click("dialog button.primary").await;
     browser.until_shown("Nothing was given up").await;
+    browser.close().await;
+}
+
+#[tokio::test]
+async fn a_delivery_that_failed_is_tried_again() {
+    // Fails the first time, and the first time only.
+    let was_told = Arc::new(AtomicBool::new(false));
+    let receiver = axum::Router::new().fallback(move || async move {
+        if was_told.swap(true, Ordering::Relaxed) { StatusCode::NO_CONTENT } else { StatusCode::INTERNAL_SERVER_ERROR }
+    });
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, receiver).await.unwrap() });
+    let demo = Demo::start(&[("HOLDFAST_WEBHOOK_RETRY_AFTER", "")]);
+
+    let browser = Browser::open(Look::ENGLISH).await;
+    browser.go(&demo.url("/console/webhooks")).await;
+    browser.click("#tools button.primary").await;
+    browser.fill("#act-url", &format!("http://{address}/told")).await;
+    browser.fill("#act-types", "booking.confirmed").await;
+    browser.until_shown("is told booking.confirmed, signed").await;
+    browser.click("dialog button.primary").await;
+    browser.until_shown("whsec_").await;
+    let booking = json!({ "idempotencyKey": "b", "userId": 44, "gameTimeSlotId": 40, "playerCount": 2 });
+    call("POST", &demo.server.url, "/bookings", 44, booking).await;
+    browser.until("document.querySelector('td .mark').innerText === 'Failed'").await;
+    browser.picture("console-webhook-failed").await;
+    browser.click("td button.slim").await;
+    browser.until_shown("booking.confirmed is sent again now").await;
+    browser.click("dialog button.primary").await;
+    browser.until("document.querySelector('td .mark').innerText === 'Delivered'").await;
     browser.close().await;
 }
 

@@ -10,3 +10,4 @@ mod shop;
 mod support;
 mod tickets;
 mod verify;
+mod webhooks;

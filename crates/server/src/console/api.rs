@@ -13,6 +13,8 @@ use crate::caller::{Caller, Known};
 use crate::problem::Problem;
 
 const PREFIX: &str = "/console/api";
+/// Paths of the API begin so.
+pub const PASSED_ON_FAMILIES: [&str; 3] = ["/v1/", "/api/", "/bookings"];
 /// What of a request's head is meant for the API. Who calls is not: that is known here.
 const PASSED_ON: [HeaderName; 5] = [
     header::CONTENT_TYPE,
@@ -30,7 +32,7 @@ pub async fn forward(State(console): State<Console>, request: Request) -> Result
     }
     let target = request.uri().path_and_query().and_then(|target| target.as_str().strip_prefix(PREFIX));
     let target = target.unwrap_or_default();
-    if !["/v1/", "/api/", "/bookings"].iter().any(|family| target.starts_with(family)) {
+    if !PASSED_ON_FAMILIES.iter().any(|family| target.starts_with(family)) {
         return Err(Problem::not_found());
     }
     let uri: Uri = target.parse().map_err(|_| Problem::not_found())?;

@@ -7,6 +7,7 @@
 //! | [`page`] | what all pages have in common |
 //! | [`session`] | who looks, signing in and out |
 //! | [`api`] | how pages ask and act: through the API |
+//! | [`latest`] | the end of a list |
 //! | [`sections`] | the pages of the console |
 //! | [`figures`] | what is happening now, computed once for all who look |
 //! | [`search`] | the whole story of anything that has an id |
@@ -19,6 +20,7 @@ pub mod api;
 pub mod assets;
 pub mod demo;
 pub mod figures;
+pub mod latest;
 pub mod page;
 pub mod sale;
 pub mod search;
@@ -52,6 +54,7 @@ pub fn routes(app: App, api: Router) -> Router {
         .route("/console/figures", get(figures::listen))
         .route("/console/search", get(search::page))
         .route("/console/{section}", get(sections::get))
+        .route("/console/latest/{*path}", get(latest::get))
         .route("/console/api/{*path}", any(api::forward))
         .with_state(console)
         .route("/assets/{version}/{*name}", get(assets::get))

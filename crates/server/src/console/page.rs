@@ -64,6 +64,7 @@ impl Shell {
             vec![
                 line("bookings", "/console/bookings", t.nav_bookings),
                 line("outbox", "/console/outbox", t.nav_outbox),
+                line("webhooks", "/console/webhooks", t.nav_webhooks),
             ],
         ]
     }

@@ -5,7 +5,10 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::{Query, State};
 use axum::response::Response;
+use holdfast_core::Timestamp;
 use holdfast_core::tee::BookingNumber;
+use holdfast_engine::StoreError;
+use holdfast_engine::store::OutboxRecord;
 use http::{HeaderMap, Method};
 use http_body_util::{BodyExt as _, Limited};
 use serde::Deserialize;
@@ -18,10 +21,11 @@ use super::session::Session;
 use super::texts::{Texts, fill};
 
 const ANSWER_BYTES_MAX: usize = 4 << 20;
-/// How far back the outbox is looked through, and how much of it at once.
-const LOOKED_THROUGH_MAX: u64 = 5_000;
+/// How many events are looked through for each moment something happened, and for how many moments.
 const READ_AT_ONCE: usize = 500;
-const TOLD_MAX: usize = 50;
+const MOMENTS_MAX: usize = 8;
+/// How much earlier than the thing says its event may be, where several servers tell the time.
+const SLACK_MILLIS: i64 = 20;
 
 #[derive(Deserialize)]
 pub struct Asked {
@@ -216,7 +220,8 @@ impl Search<'_> {
         {
             steps.extend(self.steps(&other));
         }
-        steps.extend(self.told(place, id).await);
+        let told = self.told(place, id, &steps).await;
+        steps.extend(told);
         steps.sort();
         steps.dedup();
         let status = thing.get("status").map(plain).unwrap_or_default();
@@ -286,17 +291,17 @@ impl Search<'_> {
         steps
     }
 
-    /// What the outbox told about it lately.
-    async fn told(&self, place: &Place, id: &str) -> Vec<Step> {
-        let store = self.console.app.store();
-        let Ok(last) = store.outbox_last().await else { return Vec::new() };
-        let mut after = last.saturating_sub(LOOKED_THROUGH_MAX);
-        let mut steps = Vec::new();
-        while after < last && steps.len() < TOLD_MAX {
-            let Ok(page) = store.outbox_after(after, READ_AT_ONCE).await else { break };
-            let Some(end) = page.last() else { break };
-            after = end.id;
-            for record in page.into_iter().filter(|record| record.event_type.starts_with(place.family)) {
+    /// What the outbox told about it: at each of the moments something happened, events are looked through.
+    async fn told(&self, place: &Place, id: &str, steps: &[Step]) -> Vec<Step> {
+        let moments = steps.iter().filter_map(|step| step.at.parse::<jiff::Timestamp>().ok());
+        let mut moments: Vec<i64> = moments.map(|at| at.as_millisecond() - SLACK_MILLIS).collect();
+        moments.sort_unstable();
+        moments.dedup();
+        let mut told = Vec::new();
+        for moment in moments.into_iter().take(MOMENTS_MAX) {
+            // Without the outbox the story is shorter, and still true.
+            let Ok(records) = self.outbox_from(Timestamp::from_millis(moment)).await else { break };
+            for record in records.into_iter().filter(|record| record.event_type.starts_with(place.family)) {
                 // Most are about others: looked at as text before they are read.
                 if !record.data.contains(id) {
                     continue;
@@ -304,15 +309,26 @@ impl Search<'_> {
                 let data: Map<String, Value> = serde_json::from_str(&record.data).unwrap_or_default();
                 if data.get(place.key).map(plain).is_some_and(|about| about == id) {
                     let at = record.at.to_jiff().to_string();
-                    steps.push(Step {
-                        at,
-                        what: record.event_type,
-                        more: fill(self.t.step_told, &[("n", &record.id.to_string())]),
-                    });
+                    let more = fill(self.t.step_told, &[("n", &record.id.to_string())]);
+                    told.push(Step { at, what: record.event_type, more });
                 }
             }
         }
-        steps
+        told
+    }
+
+    /// Some events from a moment on. They are numbered in the order of time, so the first is found by halving.
+    async fn outbox_from(&self, moment: Timestamp) -> Result<Vec<OutboxRecord>, StoreError> {
+        let store = self.console.app.store();
+        let (mut before, mut end) = (0, store.outbox_last().await?);
+        while before < end {
+            let middle = before + (end - before) / 2;
+            match store.outbox_after(middle, 1).await?.first() {
+                Some(record) if record.at < moment => before = record.id,
+                _ => end = middle,
+            }
+        }
+        store.outbox_after(before, READ_AT_ONCE).await
     }
 }
 

@@ -9,7 +9,7 @@ use super::session::Session;
 use crate::problem::Problem;
 
 /// Name of the address and of the script, and of the texts that begin with it.
-pub const SECTIONS: [&str; 7] = ["stays", "shop", "tee", "tickets", "rooms", "bookings", "outbox"];
+pub const SECTIONS: [&str; 8] = ["stays", "shop", "tee", "tickets", "rooms", "bookings", "outbox", "webhooks"];
 
 #[derive(Template)]
 #[template(path = "now.html")]

@@ -8,6 +8,7 @@ mod shop;
 mod stay;
 mod tee;
 mod ticket;
+mod webhook;
 
 use axum::response::{IntoResponse, Response};
 use holdfast_core::{Fault, Rejection, StayRejection};
@@ -240,6 +241,7 @@ impl From<&Rejection> for Problem {
             Rejection::Calendar(rejection) => calendar::problem(rejection),
             Rejection::Ticket(rejection) => ticket::problem(rejection),
             Rejection::Tee(rejection) => tee::problem(rejection),
+            Rejection::Webhook(rejection) => webhook::problem(rejection),
         }
     }
 }
@@ -295,6 +297,17 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
             fixed("요일은 mon, tue, wed, thu, fri, sat, sun 중 하나여야 합니다", "must name weekdays mon to sun")
         }
         Fault::UnknownCountry => fixed("알 수 없는 국가 코드입니다", "must be a country code like KR"),
+        Fault::NotAWebAddress => fixed(
+            "http 또는 https 주소여야 하며 사용자 정보를 담을 수 없습니다",
+            "must be an http or https address without a user in it",
+        ),
+        Fault::PrivateAddress => {
+            fixed("내부망 주소로는 보낼 수 없습니다", "must not be an address of a private network while auth is on")
+        }
+        Fault::NotASecret { min, max } => (
+            format!("whsec_ 뒤에 {min}~{max}바이트의 base64여야 합니다"),
+            format!("must be whsec_ and base64 of {min} to {max} bytes"),
+        ),
         Fault::CannotChange => fixed("슬롯이 만들어진 뒤에는 바꿀 수 없습니다", "cannot change once there are slots"),
     }
 }
@@ -323,6 +336,7 @@ pub fn catalog() -> Vec<Problem> {
     problems.extend(ticket::catalog().iter().map(ticket::problem));
     problems.extend(queue::catalog());
     problems.extend(tee::catalog().iter().map(tee::problem));
+    problems.extend(webhook::catalog().iter().map(webhook::problem));
     problems.extend(refusals.into_iter().map(Problem::from));
     problems.extend(others);
     problems

@@ -1,5 +1,6 @@
 //! Events as `CloudEvents` 1.0.
 
+use holdfast_core::tee::Subject;
 use holdfast_core::{Event, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -9,6 +10,31 @@ use super::queue::AdmissionView;
 use super::shop::{OrderView, ReservationEventView};
 use super::stay::{HoldView, ReservationView};
 use super::ticket::{SeatHoldView, SeatReservationView};
+
+/// Every type of event that goes through the outbox and is for anybody but the services themselves.
+pub const DURABLE_TYPES: &[&str] = &[
+    "stay.reservation.confirmed",
+    "stay.reservation.cancelled",
+    "order.paid",
+    "order.cancelled",
+    "room.slot.reserved",
+    "room.slot.cancelled",
+    "room.slot.blocked",
+    "seat.reserved",
+    "seat.cancelled",
+    "queue.admitted",
+    "booking.created",
+    "booking.confirmed",
+    "booking.failed",
+    "booking.cancelled",
+    "booking.completed",
+    "booking.no_show",
+];
+
+/// What services tell each other is nobody else's business.
+pub fn is_public(event_type: &str) -> bool {
+    Subject::parse(event_type).is_none_or(Subject::is_public)
+}
 
 /// The name an event has on the wire.
 pub fn type_of(event: &Event) -> &'static str {

@@ -9,6 +9,7 @@ pub mod shop;
 pub mod stay;
 pub mod tee;
 pub mod ticket;
+pub mod webhook;
 
 use holdfast_core::Timestamp;
 use serde::{Deserialize, Deserializer, Serializer};

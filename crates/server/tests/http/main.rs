@@ -38,3 +38,5 @@ mod tee_times;
 mod tickets;
 mod tickets_input;
 mod tickets_races;
+mod webhook_support;
+mod webhooks;

@@ -41,6 +41,12 @@ async fn booked(app: &TestApp, user: u64, slot: u64, players: u32, key: &str) ->
     until(app, &path, |booking| booking["status"] != "PENDING").await
 }
 
+/// A slot, and a booking of it that is confirmed.
+pub(crate) async fn booked_one(app: &TestApp) -> Value {
+    let slot = slot(app, 10, 4).await;
+    booked(app, 7, slot, 2, "a").await
+}
+
 /// Looks again and again until it is so, for a while.
 async fn until(app: &TestApp, path: &str, what: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();

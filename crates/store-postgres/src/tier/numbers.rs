@@ -16,7 +16,9 @@ use crate::pipeline::{self, Pipeline, Rows, Ticket, params};
 fn batch_max(sequence: Sequence) -> u64 {
     let commands = 16_384;
     match sequence {
-        Sequence::InventoryReservation | Sequence::ProductOption => commands * NUMBERS_PER_WEIGHT_MAX as u64,
+        Sequence::InventoryReservation | Sequence::ProductOption | Sequence::WebhookDelivery => {
+            commands * NUMBERS_PER_WEIGHT_MAX as u64
+        }
         Sequence::RoomType
         | Sequence::StayReservation
         | Sequence::User
@@ -30,7 +32,8 @@ fn batch_max(sequence: Sequence) -> u64 {
         | Sequence::Course
         | Sequence::TeeSlot
         | Sequence::Booking
-        | Sequence::Notification => commands,
+        | Sequence::Notification
+        | Sequence::Webhook => commands,
     }
 }
 

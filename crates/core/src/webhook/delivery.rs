@@ -1,0 +1,226 @@
+//! Deliveries: one event on its way to one webhook, and the log of it afterwards.
+
+use std::sync::Arc;
+
+use super::AT_ONCE_MAX;
+use super::offer::{EventName, OfferedEvent};
+use super::subscription::{self, WebhookId};
+use crate::command::{Command, Context, Decision, Writes};
+use crate::id::number_id;
+use crate::rejection::WebhookRejection;
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::time::Timestamp;
+
+number_id!(
+    /// The number of a delivery.
+    DeliveryId
+);
+
+/// An event on its way to a webhook, or there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    pub id: DeliveryId,
+    pub webhook: WebhookId,
+    pub event: EventName,
+    pub event_type: Arc<str>,
+    pub state: DeliveryState,
+    /// How often it was tried in all.
+    pub attempts: u32,
+    /// How many of these were before somebody had it tried from the beginning.
+    pub attempts_before: u32,
+    /// What the receiver answered last.
+    pub last_status: Option<u16>,
+    /// What went wrong last.
+    pub last_error: Option<Arc<str>>,
+    pub created_at: Timestamp,
+}
+
+impl Row for Delivery {}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryState {
+    /// It is to be tried then. While it is being tried: then again, if nothing more is heard of it.
+    Pending {
+        next_attempt_at: Timestamp,
+    },
+    Delivered {
+        at: Timestamp,
+    },
+    /// It was given up. Somebody may have it tried again.
+    Failed {
+        at: Timestamp,
+    },
+}
+
+/// A state without what belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryStatus {
+    Pending,
+    Delivered,
+    Failed,
+}
+
+impl DeliveryStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Delivered => "DELIVERED",
+            Self::Failed => "FAILED",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Pending, Self::Delivered, Self::Failed].into_iter().find(|status| status.as_str() == text)
+    }
+}
+
+impl Delivery {
+    pub fn status(&self) -> DeliveryStatus {
+        match self.state {
+            DeliveryState::Pending { .. } => DeliveryStatus::Pending,
+            DeliveryState::Delivered { .. } => DeliveryStatus::Delivered,
+            DeliveryState::Failed { .. } => DeliveryStatus::Failed,
+        }
+    }
+
+    pub fn next_attempt_at(&self) -> Option<Timestamp> {
+        match self.state {
+            DeliveryState::Pending { next_attempt_at } => Some(next_attempt_at),
+            DeliveryState::Delivered { .. } | DeliveryState::Failed { .. } => None,
+        }
+    }
+
+    /// Where it stands among those to be tried.
+    pub fn due(&self) -> Option<DueId> {
+        self.next_attempt_at().map(|at| DueId { webhook: self.webhook, at, delivery: self.id })
+    }
+}
+
+/// A delivery that is to be tried. Those of a webhook are together, the earliest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DueId {
+    pub webhook: WebhookId,
+    pub at: Timestamp,
+    pub delivery: DeliveryId,
+}
+
+/// That it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due;
+
+impl Row for Due {}
+
+/// A new delivery.
+pub(super) fn insert(rows: &mut Rows, delivery: Delivery) {
+    if let Some(due) = delivery.due() {
+        rows.webhook.due.insert(due, Due);
+    }
+    rows.webhook.deliveries.insert(delivery.id, delivery);
+}
+
+/// Writes a delivery that was `before`, and where it stands among those to be tried.
+pub(super) fn update(rows: &mut Rows, before: &Delivery, after: Delivery) -> Decision<()> {
+    let (old, new) = (before.due(), after.due());
+    if old != new {
+        if let Some(due) = old
+            && rows.webhook.due.get(&due)?.is_some()
+        {
+            rows.webhook.due.delete(due);
+        }
+        if let Some(due) = new {
+            // A delivery stands there once, so nobody can have put it there already.
+            rows.webhook.due.insert(due, Due);
+        }
+    }
+    rows.webhook.deliveries.put(after.id, after);
+    Ok(())
+}
+
+/// Removes a delivery, and with the last one of an event the event.
+pub(super) fn remove(rows: &mut Rows, delivery: &Delivery) -> Decision<()> {
+    if let Some(due) = delivery.due()
+        && rows.webhook.due.get(&due)?.is_some()
+    {
+        rows.webhook.due.delete(due);
+    }
+    if let Some(event) = rows.webhook.events.get(&delivery.event)?.cloned() {
+        let deliveries = event.deliveries.saturating_sub(1);
+        match deliveries {
+            0 => rows.webhook.events.delete(delivery.event.clone()),
+            _ => rows.webhook.events.put(delivery.event.clone(), OfferedEvent { deliveries, ..event }),
+        }
+    }
+    rows.webhook.deliveries.delete(delivery.id);
+    Ok(())
+}
+
+/// Has a delivery that was given up tried again, from the beginning.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryDelivery {
+    pub webhook: WebhookId,
+    pub id: DeliveryId,
+}
+
+impl Command for RetryDelivery {
+    type Outcome = Delivery;
+    const NAME: &'static str = "webhook.delivery.retry";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Delivery> {
+        rows.webhook.deliveries.want(&self.id);
+        let webhook = subscription::find(rows, self.webhook)?;
+        let found = rows.webhook.deliveries.get(&self.id)?.cloned();
+        let before =
+            found.filter(|found| found.webhook == self.webhook).ok_or(WebhookRejection::WebhookDeliveryNotFound)?;
+        if before.status() != DeliveryStatus::Failed {
+            return Err(WebhookRejection::WebhookDeliveryNotFailed { status: before.status() }.into());
+        }
+        if webhook.disabled_at.is_some() {
+            return Err(WebhookRejection::WebhookDisabled.into());
+        }
+        let state = DeliveryState::Pending { next_attempt_at: at.now };
+        let after = Delivery { state, attempts_before: before.attempts, ..before.clone() };
+        update(rows, &before, after.clone())?;
+        Ok(after)
+    }
+}
+
+/// Clears away deliveries that were made before a moment and have ended.
+#[derive(Clone, Debug)]
+pub struct ForgetDeliveries {
+    pub ids: Vec<DeliveryId>,
+    pub made_before: Timestamp,
+}
+
+impl Command for ForgetDeliveries {
+    /// How many went.
+    type Outcome = usize;
+    const NAME: &'static str = "webhook.delivery.forget";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<usize> {
+        assert!(self.ids.len() <= AT_ONCE_MAX, "a step is bounded");
+        for id in &self.ids {
+            rows.webhook.deliveries.want(id);
+        }
+        let mut old = Vec::new();
+        for id in &self.ids {
+            let found = rows.webhook.deliveries.get(id)?.filter(|delivery| {
+                delivery.created_at < self.made_before && delivery.status() != DeliveryStatus::Pending
+            });
+            old.extend(found.cloned());
+        }
+        for delivery in &old {
+            rows.webhook.events.want(&delivery.event);
+        }
+        for delivery in &old {
+            remove(rows, delivery)?;
+        }
+        Ok(old.len())
+    }
+
+    fn weight(&self) -> usize {
+        1 + self.ids.len() / 4
+    }
+}

@@ -1,0 +1,267 @@
+//! The life of webhooks and deliveries, in a world that is all memory.
+
+use super::attempt::{ClaimDeliveries, Claimed, ReportAttempt, Tried};
+use super::delivery::{ForgetDeliveries, RetryDelivery};
+use super::offer::{Candidate, Mark, Offer};
+use super::subscription::{CreateWebhook, DeleteWebhook, EnableWebhook};
+use super::*;
+use crate::audit::Audit;
+use crate::rejection::{Rejection, WebhookRejection};
+use crate::relay::{LeaseRelays, Partition};
+use crate::testing::World;
+use crate::time::Timestamp;
+
+const LEASE: Span = Span::from_secs(45);
+
+fn create(world: &mut World, types: &str) -> Webhook {
+    let command = CreateWebhook {
+        url: "https://example.com".into(),
+        types: EventTypes::parse(types),
+        secret: "whsec_x".into(),
+        outbox_last: 0,
+    };
+    world.run(&command).unwrap()
+}
+
+fn event(number: u64, event_type: &str) -> Candidate {
+    Candidate {
+        name: EventName(number.to_string().into()),
+        event_type: event_type.into(),
+        at: Timestamp::from_millis(1),
+        data: "{}".into(),
+        number: Some(number),
+    }
+}
+
+fn offer(world: &mut World, events: &[Candidate]) -> usize {
+    world.run(&Offer { events: events.to_vec(), mark: None }).unwrap()
+}
+
+fn all_due(world: &World) -> Vec<DueId> {
+    let mut due: Vec<DueId> = world.memory.webhook.due.rows().map(|(id, _)| *id).collect();
+    due.sort_unstable();
+    due
+}
+
+/// Claims everything there is.
+fn claim(world: &mut World) -> Vec<Claimed> {
+    let due = all_due(world);
+    world.run(&ClaimDeliveries { due, lease: LEASE }).unwrap().ready
+}
+
+fn report(world: &mut World, claimed: &Claimed, tried: Tried) -> Option<DeliveryStatus> {
+    let (delivery, attempt) = (claimed.delivery, claimed.attempt);
+    world.run(&ReportAttempt { delivery, attempt, tried, jitter: 0 }).unwrap()
+}
+
+fn failed() -> Tried {
+    Tried::Failed { status: Some(500), error: "answered 500".into() }
+}
+
+fn delivery(world: &World, number: u64) -> Option<Delivery> {
+    let id = DeliveryId::new(number).unwrap();
+    world.ask(|rows, _| Ok(rows.webhook.deliveries.get(&id)?.cloned())).unwrap()
+}
+
+/// What must be true of all rows there are.
+fn check(world: &World) {
+    let mut audit = Audit::new(world.now);
+    let tables = &world.memory.webhook;
+    tables.events.rows().for_each(|(name, event)| audit.webhook.event(name, event));
+    tables.deliveries.rows().for_each(|(_, delivery)| audit.webhook.delivery(delivery));
+    tables.due.rows().for_each(|(due, _)| audit.webhook.due(*due));
+    assert_eq!(audit.finish(), [""; 0]);
+}
+
+#[test]
+fn an_event_makes_one_delivery_for_each_webhook_that_wants_it_and_only_once() {
+    let mut world = World::new();
+    create(&mut world, "order.");
+    create(&mut world, "");
+    create(&mut world, "booking.confirmed");
+    let events = [event(1, "order.paid"), event(2, "seat.reserved")];
+    assert_eq!(offer(&mut world, &events), 3);
+    assert_eq!(offer(&mut world, &events), 0, "they were offered before");
+    let log: Vec<_> = (1..=3).map(|number| delivery(&world, number).unwrap()).collect();
+    let seen: Vec<_> = log.iter().map(|it| (it.webhook.get(), &*it.event.0, it.status())).collect();
+    assert_eq!(
+        seen,
+        [1, 2, 2].iter().zip(["1", "1", "2"]).map(|(w, e)| (*w, e, DeliveryStatus::Pending)).collect::<Vec<_>>()
+    );
+    check(&world);
+}
+
+#[test]
+fn a_webhook_is_told_of_nothing_that_was_before_it() {
+    let mut world = World::new();
+    let command = CreateWebhook {
+        url: "https://example.com".into(),
+        types: EventTypes::default(),
+        secret: "whsec_x".into(),
+        outbox_last: 7,
+    };
+    world.run(&command).unwrap();
+    assert_eq!(offer(&mut world, &[event(7, "order.paid"), event(8, "order.paid")]), 1);
+    assert_eq!(&*delivery(&world, 1).unwrap().event.0, "8");
+}
+
+#[test]
+fn the_mark_moves_with_the_deliveries_and_only_for_who_has_the_lease() {
+    let mut world = World::new();
+    create(&mut world, "");
+    world.run(&LeaseRelays { server: 5, wanted: vec![Partition::WEBHOOKS] }).unwrap();
+    let read = |server, up_to, numbers: &[u64]| Offer {
+        events: numbers.iter().map(|number| event(*number, "order.paid")).collect(),
+        mark: Some(Mark { server, up_to }),
+    };
+    assert_eq!(world.run(&read(5, 2, &[1, 2])), Ok(2));
+    assert_eq!(world.run(&read(6, 3, &[3])), Err(Rejection::LeaseLost));
+    assert_eq!(delivery(&world, 3), None, "nothing of it was done");
+    assert_eq!(world.run(&read(5, 3, &[2, 3])), Ok(1));
+    let leased = world.run(&LeaseRelays { server: 5, wanted: vec![Partition::WEBHOOKS] }).unwrap();
+    assert_eq!(leased[0].1.sent_up_to, 3);
+}
+
+#[test]
+fn a_delivery_is_one_servers_until_its_claim_runs_out() {
+    let mut world = World::new();
+    create(&mut world, "");
+    offer(&mut world, &[event(1, "order.paid")]);
+    let due = all_due(&world);
+    let first = claim(&mut world).remove(0);
+    let late = world.run(&ClaimDeliveries { due, lease: LEASE }).unwrap();
+    assert_eq!((late.ready.len(), late.dropped), (0, 0), "somebody else was first");
+    assert_eq!(claim(&mut world).len(), 0, "it is not due");
+    world.wait(LEASE);
+    let second = claim(&mut world).remove(0);
+    assert_eq!((first.attempt, second.attempt), (1, 2));
+    assert_eq!(report(&mut world, &first, failed()), None, "it came too late");
+    assert_eq!(report(&mut world, &second, Tried::Accepted { status: 200 }), Some(DeliveryStatus::Delivered));
+    assert_eq!(report(&mut world, &second, failed()), None, "it is delivered");
+    assert_eq!(delivery(&world, 1).unwrap().last_status, Some(200));
+    check(&world);
+}
+
+#[test]
+fn what_fails_is_tried_later_and_later_then_given_up_and_may_be_tried_from_the_beginning() {
+    let mut world = World::new();
+    world.limits.webhook.retry_after = vec![Span::from_secs(5), Span::from_secs(300)].into();
+    let webhook = create(&mut world, "").id;
+    offer(&mut world, &[event(1, "order.paid")]);
+    let id = DeliveryId::new(1).unwrap();
+    let retry = RetryDelivery { webhook, id };
+    let pending = WebhookRejection::WebhookDeliveryNotFailed { status: DeliveryStatus::Pending };
+    assert_eq!(world.run(&retry), Err(pending.into()));
+    for round in [0, 3] {
+        for (failures, wait) in [(1, 5), (2, 300)] {
+            let claimed = claim(&mut world).remove(0);
+            assert_eq!(claimed.attempt, round + failures);
+            assert_eq!(report(&mut world, &claimed, failed()), Some(DeliveryStatus::Pending));
+            let due = world.now + Span::from_secs(wait);
+            assert_eq!(delivery(&world, 1).unwrap().next_attempt_at(), Some(due));
+            world.wait(Span::from_secs(wait));
+        }
+        let claimed = claim(&mut world).remove(0);
+        assert_eq!(report(&mut world, &claimed, failed()), Some(DeliveryStatus::Failed));
+        assert_eq!(all_due(&world), []);
+        check(&world);
+        assert_eq!(world.run(&retry).unwrap().status(), DeliveryStatus::Pending);
+    }
+    let elsewhere = RetryDelivery { webhook: create(&mut world, "").id, id };
+    assert_eq!(world.run(&elsewhere), Err(WebhookRejection::WebhookDeliveryNotFound.into()));
+    check(&world);
+}
+
+#[test]
+fn waits_are_up_to_a_fifth_longer_by_chance() {
+    let mut world = World::new();
+    create(&mut world, "");
+    offer(&mut world, &[event(1, "order.paid")]);
+    let claimed = claim(&mut world).remove(0);
+    let (delivery_id, attempt) = (claimed.delivery, claimed.attempt);
+    world.run(&ReportAttempt { delivery: delivery_id, attempt, tried: failed(), jitter: 9_999 }).unwrap();
+    assert_eq!(delivery(&world, 1).unwrap().next_attempt_at(), Some(world.now + Span::from_millis(6_000)));
+}
+
+#[test]
+fn a_receiver_that_is_gone_is_told_nothing_more_until_it_is_enabled() {
+    let mut world = World::new();
+    let webhook = create(&mut world, "").id;
+    offer(&mut world, &[event(1, "order.paid"), event(2, "order.paid")]);
+    let claimed = claim(&mut world);
+    assert_eq!(report(&mut world, &claimed[0], Tried::Gone { status: 410 }), Some(DeliveryStatus::Failed));
+    world.wait(LEASE);
+    assert_eq!(claim(&mut world), [], "what was left is given up");
+    assert_eq!(delivery(&world, 2).unwrap().status(), DeliveryStatus::Failed);
+    assert_eq!(offer(&mut world, &[event(3, "order.paid")]), 0);
+    let retry = RetryDelivery { webhook, id: DeliveryId::new(2).unwrap() };
+    assert_eq!(world.run(&retry), Err(WebhookRejection::WebhookDisabled.into()));
+    assert_eq!(world.run(&EnableWebhook { id: webhook }).unwrap().disabled_at, None);
+    assert_eq!(world.run(&retry).unwrap().status(), DeliveryStatus::Pending);
+    assert_eq!(offer(&mut world, &[event(4, "order.paid")]), 1);
+    check(&world);
+}
+
+#[test]
+fn what_was_for_a_deleted_webhook_is_dropped() {
+    let mut world = World::new();
+    let gone = create(&mut world, "").id;
+    create(&mut world, "");
+    offer(&mut world, &[event(1, "order.paid")]);
+    world.run(&DeleteWebhook { id: gone }).unwrap();
+    assert_eq!(world.run(&DeleteWebhook { id: gone }), Err(WebhookRejection::WebhookNotFound.into()));
+    assert_eq!(claim(&mut world).len(), 1);
+    assert_eq!(delivery(&world, 1), None);
+    check(&world);
+}
+
+#[test]
+fn old_deliveries_are_forgotten_and_the_last_takes_its_event_along() {
+    let mut world = World::new();
+    create(&mut world, "");
+    create(&mut world, "");
+    offer(&mut world, &[event(1, "order.paid")]);
+    let claimed = claim(&mut world);
+    report(&mut world, &claimed[0], Tried::Accepted { status: 200 });
+    world.wait(Span::from_hours(1));
+    let forget = |world: &mut World| {
+        let ids = [1, 2].map(|number| DeliveryId::new(number).unwrap()).to_vec();
+        let made_before = world.now;
+        world.run(&ForgetDeliveries { ids, made_before }).unwrap()
+    };
+    assert_eq!(forget(&mut world), 1, "the other is still pending");
+    check(&world);
+    let claimed = claim(&mut world);
+    report(&mut world, &claimed[0], Tried::Accepted { status: 200 });
+    assert_eq!(forget(&mut world), 1);
+    assert_eq!(world.memory.webhook.events.rows().count(), 0);
+    check(&world);
+}
+
+#[test]
+fn there_are_no_more_webhooks_than_an_event_has_numbers_for() {
+    let mut world = World::new();
+    for _ in 0..WEBHOOKS_MAX {
+        create(&mut world, "");
+    }
+    let command = CreateWebhook {
+        url: "https://example.com".into(),
+        types: EventTypes::default(),
+        secret: "whsec_x".into(),
+        outbox_last: 0,
+    };
+    let refusal = WebhookRejection::TooManyWebhooks { max: WEBHOOKS_MAX };
+    assert_eq!(world.run(&command), Err(refusal.into()));
+    assert_eq!(offer(&mut world, &[event(1, "order.paid")]), WEBHOOKS_MAX);
+    check(&world);
+}
+
+#[test]
+fn claiming_many_asks_for_rows_only_a_few_times() {
+    let mut world = World::new();
+    create(&mut world, "");
+    let events: Vec<_> = (1..=100).map(|number| event(number, "order.paid")).collect();
+    offer(&mut world, &events);
+    assert_eq!(claim(&mut world).len(), 100);
+    assert!(world.loads.get() <= 4, "{}", world.loads.get());
+}

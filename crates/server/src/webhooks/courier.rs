@@ -1,0 +1,268 @@
+//! Tries deliveries that are due. So many at once in all and for each webhook, and webhooks take turns, so that a slow receiver
+//! with a long line holds up no others. A delivery is claimed before it is tried; if the server dies, the claim runs out and
+//! somebody else tries it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use holdfast_core::Timestamp;
+use holdfast_core::id::ID_MAX;
+use holdfast_core::time::Span;
+use holdfast_core::webhook::attempt::{ClaimDeliveries, Claimed, Claims, JITTER_MAX, ReportAttempt, Tried};
+use holdfast_core::webhook::delivery::ForgetDeliveries;
+use holdfast_core::webhook::{AT_ONCE_MAX, Delivery, DeliveryId, DeliveryStatus, Due, DueId, WEBHOOKS_MAX, WebhookId};
+use holdfast_engine::Answer;
+use holdfast_records::webhook;
+use tokio::task::JoinSet;
+
+use super::send::{Letter, Sender};
+use super::sign::SigningSecret;
+use crate::app::App;
+use crate::config::WebhookConfig;
+use crate::problem::{Language, Problem};
+use crate::wire::event::cloud_event;
+
+/// How much longer than a try may take a claim lasts.
+const CLAIM_SLACK: Duration = Duration::from_secs(10);
+/// What is being tried when the server stops has this long to end; after that it is tried again elsewhere.
+const FINISH_WITHIN: Duration = Duration::from_secs(3);
+/// After a failure nothing is tried for so long.
+const AGAIN_AFTER: Duration = Duration::from_millis(500);
+/// How often it is tried to write down what came of a try.
+const REPORTS_MAX: u32 = 5;
+/// How often old deliveries are cleared away, and what waits is counted.
+const TIDY_EVERY: Duration = Duration::from_secs(15);
+/// So many are counted, and no more.
+const COUNTED_MAX: usize = 10_000;
+
+/// Runs until the app stops.
+pub async fn run(app: App, config: WebhookConfig) {
+    let sender = Sender::new(app.auth().is_off(), config.connect_timeout, config.timeout);
+    let (concurrency_max, per_webhook_max) = (config.concurrency_max, config.per_webhook_max);
+    let lease = Span::from_millis((config.timeout + CLAIM_SLACK).as_millis() as i64);
+    let mut courier = Courier {
+        app,
+        sender: Arc::new(sender),
+        concurrency_max,
+        per_webhook_max,
+        lease,
+        tries: JoinSet::new(),
+        busy: HashMap::new(),
+        turn: None,
+    };
+    let mut tidy = tokio::time::interval(TIDY_EVERY);
+    tidy.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        let wait = match courier.step().await {
+            Ok(wait) => wait.map_or(config.poll, |wait| wait.min(config.poll)),
+            Err(error) => {
+                tracing::warn!(error = error.detail(Language::English), "[Webhook] cannot look for deliveries");
+                AGAIN_AFTER
+            }
+        };
+        tokio::select! {
+            () = courier.app.stopped() => break,
+            Some(ended) = courier.tries.join_next() => courier.ended(ended.ok()),
+            () = courier.app.webhooks().courier.notified() => {}
+            () = tokio::time::sleep(wait) => {}
+            _ = tidy.tick() => courier.tidy(config.keep).await,
+        }
+        while let Some(ended) = courier.tries.try_join_next() {
+            courier.ended(ended.ok());
+        }
+    }
+    let finishing = async { while courier.tries.join_next().await.is_some() {} };
+    tokio::time::timeout(FINISH_WITHIN, finishing).await.ok();
+}
+
+struct Courier {
+    app: App,
+    sender: Arc<Sender>,
+    concurrency_max: usize,
+    per_webhook_max: usize,
+    lease: Span,
+    tries: JoinSet<WebhookId>,
+    /// How many tries of each webhook are under way.
+    busy: HashMap<WebhookId, usize>,
+    /// The webhook that had its turn last.
+    turn: Option<WebhookId>,
+}
+
+impl Courier {
+    /// Begins as many tries as there is room for. Says when there will be more to do, as far as that is known.
+    async fn step(&mut self) -> Result<Option<Duration>, Problem> {
+        let room = self.concurrency_max.saturating_sub(self.tries.len());
+        if room == 0 {
+            return Ok(None);
+        }
+        let (due, next) = self.find(room).await?;
+        if due.is_empty() {
+            return Ok(next);
+        }
+        let claims = self.claim(due).await?;
+        metrics::counter!("holdfast_webhook_deliveries_total", "outcome" => "dropped").increment(claims.dropped as u64);
+        for claimed in claims.ready {
+            let webhook = claimed.webhook.id;
+            *self.busy.entry(webhook).or_default() += 1;
+            let (app, sender) = (self.app.clone(), self.sender.clone());
+            self.tries.spawn(async move {
+                attempt(&app, &sender, claimed, claims.now).await;
+                webhook
+            });
+        }
+        // There may be more of a webhook than was looked at.
+        Ok(Some(Duration::ZERO))
+    }
+
+    fn ended(&mut self, webhook: Option<WebhookId>) {
+        let Some(webhook) = webhook else {
+            // A try that broke. Which one it was nobody knows: count anew from what is left.
+            self.busy.clear();
+            return;
+        };
+        if let Some(count) = self.busy.get_mut(&webhook) {
+            *count -= 1;
+            if *count == 0 {
+                self.busy.remove(&webhook);
+            }
+        }
+    }
+
+    /// What is due, some of each webhook, beginning after the one that had its turn last; and how long until something else is.
+    async fn find(&mut self, room: usize) -> Result<(Vec<DueId>, Option<Duration>), Problem> {
+        let now = self.app.query(|_, at| Ok(at.now)).await?;
+        let mut due = Vec::new();
+        let mut next: Option<Timestamp> = None;
+        let (mut after, mut is_second_round) = (self.turn.map(past), self.turn.is_none());
+        // Those of deleted webhooks are among them; whatever is left over is found the next time.
+        for _ in 0..2 * WEBHOOKS_MAX {
+            let page = self.app.list_with_keys::<Due>(webhook::due(after.as_ref(), self.per_webhook_max)).await?;
+            let Some((first, _)) = page.first() else {
+                if is_second_round {
+                    break;
+                }
+                (after, is_second_round) = (None, true);
+                continue;
+            };
+            let webhook = first.webhook;
+            if is_second_round && self.turn.is_some_and(|turn| webhook > turn) {
+                break;
+            }
+            let of_webhook = page.iter().map(|(id, _)| *id).filter(|id| id.webhook == webhook);
+            let busy = self.busy.get(&webhook).copied().unwrap_or(0);
+            let free = self.per_webhook_max.saturating_sub(busy).min(room - due.len());
+            for id in of_webhook {
+                if id.at > now {
+                    next = Some(next.map_or(id.at, |next| next.min(id.at)));
+                }
+            }
+            due.extend(page.iter().map(|(id, _)| *id).filter(|id| id.webhook == webhook && id.at <= now).take(free));
+            if due.len() == room {
+                self.turn = Some(webhook);
+                break;
+            }
+            after = Some(past(webhook));
+        }
+        Ok((due, next.map(|next| Duration::from_millis((next.as_millis() - now.as_millis()).unsigned_abs()))))
+    }
+
+    async fn claim(&self, due: Vec<DueId>) -> Result<Claims, Problem> {
+        match self.app.engine().run(ClaimDeliveries { due, lease: self.lease }, None).await? {
+            Answer::Fresh(claims) => Ok(claims),
+            Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+        }
+    }
+
+    async fn tidy(&self, keep: Duration) {
+        if let Err(error) = self.forget_old(keep).await {
+            tracing::warn!(error = error.detail(Language::English), "[Webhook] cannot clear away old deliveries");
+        }
+        if let Ok(pending) = self.count_pending().await {
+            metrics::gauge!("holdfast_webhook_pending").set(pending as f64);
+        }
+    }
+
+    async fn forget_old(&self, keep: Duration) -> Result<(), Problem> {
+        let now = self.app.query(|_, at| Ok(at.now)).await?;
+        let made_before = now - Span::from_millis(keep.as_millis() as i64);
+        while !self.app.is_stopping() {
+            let ended = self.app.list::<Delivery>(webhook::ended_deliveries(AT_ONCE_MAX)).await?;
+            let old = ended.iter().filter(|delivery| delivery.created_at < made_before);
+            let ids: Vec<_> = old.map(|delivery| delivery.id).collect();
+            let is_last = ids.len() < AT_ONCE_MAX;
+            if !ids.is_empty() {
+                self.app.engine().run(ForgetDeliveries { ids, made_before }, None).await?;
+            }
+            if is_last {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn count_pending(&self) -> Result<usize, Problem> {
+        let (mut counted, mut after) = (0, None);
+        while counted < COUNTED_MAX {
+            let page = self.app.list_with_keys::<Due>(webhook::due(after.as_ref(), AT_ONCE_MAX)).await?;
+            counted += page.len();
+            match page.last() {
+                Some((last, _)) if page.len() == AT_ONCE_MAX => after = Some(*last),
+                _ => break,
+            }
+        }
+        Ok(counted)
+    }
+}
+
+/// Behind everything of a webhook.
+fn past(webhook: WebhookId) -> DueId {
+    let delivery = DeliveryId::new(ID_MAX).expect("the last one is an id");
+    DueId { webhook, at: Timestamp::from_millis(i64::MAX), delivery }
+}
+
+/// Tries a delivery that was claimed, and writes down what came of it.
+async fn attempt(app: &App, sender: &Sender, claimed: Claimed, now: Timestamp) {
+    let began = Instant::now();
+    let tried = match letter(&claimed, now) {
+        Some(letter) => sender.send(&claimed.webhook.url, letter).await,
+        None => Tried::Failed { status: None, error: "the secret cannot be read".into() },
+    };
+    metrics::histogram!("holdfast_webhook_attempt_seconds").record(began.elapsed());
+    let (webhook, delivery, attempt) = (claimed.webhook.id.get(), claimed.delivery, claimed.attempt);
+    tracing::debug!(webhook, delivery = delivery.get(), attempt, ?tried, "[Webhook] tried");
+    let jitter = app.ids().number() as u32 % (JITTER_MAX + 1);
+    for again in 1..=REPORTS_MAX {
+        let report = ReportAttempt { delivery, attempt, tried: tried.clone(), jitter };
+        match app.engine().run(report, None).await {
+            Ok(Answer::Fresh(became)) => return count(became, webhook, delivery),
+            Ok(_) => unreachable!("nothing is kept without a key"),
+            Err(error) if again == REPORTS_MAX => {
+                tracing::warn!(%error, webhook, delivery = delivery.get(), "[Webhook] not written down; it will be tried again");
+            }
+            Err(_) => tokio::time::sleep(AGAIN_AFTER).await,
+        }
+    }
+}
+
+fn count(became: Option<DeliveryStatus>, webhook: u64, delivery: DeliveryId) {
+    let outcome = match became {
+        Some(DeliveryStatus::Delivered) => "delivered",
+        Some(DeliveryStatus::Pending) => "retried",
+        Some(DeliveryStatus::Failed) => {
+            tracing::warn!(webhook, delivery = delivery.get(), "[Webhook] given up; see the webhook's deliveries");
+            "failed"
+        }
+        None => "overtaken",
+    };
+    metrics::counter!("holdfast_webhook_deliveries_total", "outcome" => outcome).increment(1);
+}
+
+/// The event as it is sent, signed.
+fn letter(claimed: &Claimed, now: Timestamp) -> Option<Letter> {
+    let event = &claimed.event;
+    let body = cloud_event(&claimed.name, &event.event_type, event.at, &event.data);
+    let (id, timestamp) = (format!("msg_{}", claimed.delivery), now.as_millis() / 1_000);
+    let signature = SigningSecret::parse(&claimed.webhook.secret)?.sign(&id, timestamp, body.as_bytes());
+    Some(Letter { id, timestamp, signature, body: body.into() })
+}

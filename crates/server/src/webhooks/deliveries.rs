@@ -1,0 +1,64 @@
+//! The log of what was sent to a webhook, and having something sent again that was given up.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::Fault;
+use holdfast_core::webhook::delivery::RetryDelivery;
+use holdfast_core::webhook::{Delivery, DeliveryId, DeliveryStatus, subscription};
+use holdfast_records::webhook;
+use http::StatusCode;
+
+use super::subscriptions::webhook_id;
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params, parse_id};
+use crate::wire::list::{List, page};
+use crate::wire::webhook::DeliveryView;
+
+/// What was and is to be sent to a webhook, the oldest first. Admins only.
+#[utoipa::path(get, path = "/v1/webhooks/{id}/deliveries", tag = "webhooks",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("status" = Option<String>, Query, description = "`PENDING`, `DELIVERED` or `FAILED`."),
+        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+    responses((status = 200, body = List<DeliveryView>), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`WEBHOOK_NOT_FOUND`")))]
+pub async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let id = webhook_id(&id)?;
+    let status = params
+        .text("status")
+        .map(|text| DeliveryStatus::parse(text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
+    let (status, page) = (status.transpose()?, page(&params, DeliveryId::new)?);
+    app.query(|rows, _| subscription::find(rows, id)).await?;
+    let found = app.list::<Delivery>(webhook::deliveries(id, status, page.after, page.limit + 1)).await?;
+    Ok(axum::Json(List::new(found, page.limit, |it| it.id.get(), DeliveryView::new)).into_response())
+}
+
+/// Send something again that was given up, from the beginning of the schedule. Admins only.
+#[utoipa::path(post, path = "/v1/webhooks/{id}/deliveries/{deliveryId}/retry", tag = "webhooks",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("deliveryId" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = DeliveryView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`WEBHOOK_NOT_FOUND` or `WEBHOOK_DELIVERY_NOT_FOUND`"),
+        (status = 409, description = "`WEBHOOK_DELIVERY_NOT_FAILED` or `WEBHOOK_DISABLED`")))]
+pub async fn retry(
+    State(app): State<App>,
+    caller: Caller,
+    Path((id, delivery)): Path<(String, String)>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let delivery = parse_id("deliveryId", &delivery, DeliveryId::new)?;
+    let command = RetryDelivery { webhook: webhook_id(&id)?, id: delivery };
+    let show = |delivery: &Delivery| Reply::json(StatusCode::OK, &DeliveryView::new(delivery));
+    let response = app.run(caller, &request, command, show).await?;
+    app.webhooks().courier.notify_one();
+    Ok(response)
+}

@@ -1,0 +1,149 @@
+//! Reads the outbox, and makes deliveries of what somebody wants. One server at a time does so, on a lease; how far it has come
+//! is written down in the commit of the deliveries. While there are no webhooks it looks at next to nothing, and seldom.
+
+use std::time::{Duration, Instant};
+
+use holdfast_core::relay::{LeaseRelays, Partition};
+use holdfast_core::webhook::offer::{Candidate, Mark, Offer};
+use holdfast_core::webhook::{EventName, OFFERED_MAX, Webhook, subscription};
+use holdfast_engine::store::OutboxRecord;
+use holdfast_engine::{Answer, Refused};
+
+use crate::app::App;
+use crate::problem::Problem;
+use crate::wire::event::is_public;
+
+/// How often the lease is renewed: well before it ends.
+const LEASE_EVERY: Duration = Duration::from_secs(3);
+/// After a failure nothing is tried for so long.
+const AGAIN_AFTER: Duration = Duration::from_millis(500);
+/// How many events nobody wants are passed over before that is written down.
+const PASSED_OVER_MAX: u64 = 10_000;
+
+/// Runs until the app stops. `server` is a number that no other server has drawn.
+pub async fn run(app: App, server: u64, poll: Duration) {
+    let mut committed = app.stream().committed();
+    let mut feed = Feed { app, server, leased: None, read_up_to: 0, marked: 0 };
+    loop {
+        let found = match feed.step().await {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(
+                    error = error.detail(crate::problem::Language::English),
+                    "[Webhook] cannot read the outbox"
+                );
+                tokio::time::sleep(AGAIN_AFTER).await;
+                Found::Nobody
+            }
+        };
+        if found == Found::More && !feed.app.is_stopping() {
+            continue;
+        }
+        tokio::select! {
+            () = feed.app.stopped() => return,
+            _ = committed.changed(), if found != Found::Nobody => {}
+            () = feed.app.webhooks().feed.notified() => {}
+            () = tokio::time::sleep(poll) => {}
+        }
+    }
+}
+
+/// Makes deliveries of events that came another way than through this store's outbox. An event that was offered before makes
+/// none. Says how many were made.
+pub async fn offer(app: &App, events: Vec<Candidate>) -> Result<usize, Refused> {
+    make(app, events, None).await
+}
+
+/// An event of the outbox, as webhooks are told of it; `None` if it is not for them.
+pub fn candidate(record: OutboxRecord) -> Option<Candidate> {
+    is_public(&record.event_type).then(|| Candidate {
+        name: EventName(record.id.to_string().into()),
+        event_type: record.event_type.into(),
+        at: record.at,
+        data: record.data.into(),
+        number: Some(record.id),
+    })
+}
+
+async fn make(app: &App, events: Vec<Candidate>, mark: Option<Mark>) -> Result<usize, Refused> {
+    let made = match app.engine().run(Offer { events, mark }, None).await? {
+        Answer::Fresh(made) => made,
+        Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+    };
+    if made > 0 {
+        app.webhooks().courier.notify_one();
+    }
+    Ok(made)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// Nobody wants to be told of anything, or somebody else sees to it.
+    Nobody,
+    All,
+    More,
+}
+
+struct Feed {
+    app: App,
+    server: u64,
+    /// Since when the outbox is ours to read.
+    leased: Option<Instant>,
+    read_up_to: u64,
+    /// How much of that is written down.
+    marked: u64,
+}
+
+impl Feed {
+    async fn step(&mut self) -> Result<Found, Problem> {
+        // A server that has the store to itself has nobody to share with.
+        let is_shared = self.app.store().is_split();
+        if self.leased.is_none_or(|since| is_shared && since.elapsed() >= LEASE_EVERY) && !self.lease().await? {
+            return Ok(Found::Nobody);
+        }
+        // In this order: whoever subscribed before the last of these events was committed is seen.
+        let last = self.app.store().outbox_last().await?;
+        if last <= self.read_up_to {
+            return Ok(Found::All);
+        }
+        let webhooks = self.app.query(|rows, _| subscription::active(rows)).await?;
+        let Some(begin) = webhooks.iter().map(|webhook| webhook.told_after).min() else {
+            self.read_up_to = last;
+            return Ok(Found::Nobody);
+        };
+        self.read_up_to = self.read_up_to.max(begin);
+        self.read(&webhooks).await
+    }
+
+    async fn lease(&mut self) -> Result<bool, Problem> {
+        let command = LeaseRelays { server: self.server, wanted: vec![Partition::WEBHOOKS] };
+        self.leased = None;
+        if let Answer::Fresh(leased) = self.app.engine().run(command, None).await?
+            && let Some((_, relay)) = leased.first()
+        {
+            self.leased = Some(Instant::now());
+            self.marked = relay.sent_up_to;
+            self.read_up_to = self.read_up_to.max(relay.sent_up_to);
+        }
+        Ok(self.leased.is_some())
+    }
+
+    async fn read(&mut self, webhooks: &[Webhook]) -> Result<Found, Problem> {
+        let page = self.app.store().outbox_after(self.read_up_to, OFFERED_MAX).await?;
+        let Some(up_to) = page.last().map(|record| record.id) else { return Ok(Found::All) };
+        let is_full = page.len() == OFFERED_MAX;
+        let mut events: Vec<Candidate> = page.into_iter().filter_map(candidate).collect();
+        events.retain(|event| webhooks.iter().any(|webhook| event.is_for(webhook)));
+        if !events.is_empty() || up_to > self.marked + PASSED_OVER_MAX {
+            let made = make(&self.app, events, Some(Mark { server: self.server, up_to })).await;
+            if let Err(error) = made {
+                // If it is somebody else's by now, that shows when it is leased again.
+                self.leased = None;
+                return Err(error.into());
+            }
+            self.marked = up_to;
+        }
+        self.read_up_to = up_to;
+        Ok(if is_full { Found::More } else { Found::All })
+    }
+}

@@ -1,0 +1,191 @@
+//! One try: a connection to an address that was looked at, one request on it, and the status that comes back. No redirect is
+//! followed, no proxy asked, and no connection kept, so that what was checked is what is connected to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use holdfast_core::webhook::attempt::Tried;
+use http::{HeaderValue, Method, Request, StatusCode, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::OnceCell;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
+
+use super::target::Target;
+
+/// How much of an answer is read: nobody looks at it, but a receiver should be able to send it.
+const ANSWER_BYTES_MAX: usize = 16 << 10;
+const ANSWER_BODY_WITHIN: Duration = Duration::from_secs(1);
+/// How many addresses of a name are tried.
+const ADDRESSES_MAX: usize = 4;
+const USER_AGENT: &str = concat!("holdfast/", env!("CARGO_PKG_VERSION"));
+
+/// A message that is ready to be sent.
+#[derive(Clone, Debug)]
+pub struct Letter {
+    /// The same at each try.
+    pub id: String,
+    /// Seconds since 1970.
+    pub timestamp: i64,
+    pub signature: String,
+    pub body: Bytes,
+}
+
+/// Sends messages.
+#[derive(Debug)]
+pub struct Sender {
+    pub private_allowed: bool,
+    pub connect_within: Duration,
+    /// Connecting included.
+    pub answer_within: Duration,
+    roots: OnceCell<Arc<ClientConfig>>,
+}
+
+impl Sender {
+    pub fn new(private_allowed: bool, connect_within: Duration, answer_within: Duration) -> Self {
+        Self { private_allowed, connect_within, answer_within, roots: OnceCell::new() }
+    }
+
+    /// Trusts these, and not what the machine trusts.
+    #[must_use]
+    pub fn trusting(self, roots: RootCertStore) -> Self {
+        Self { roots: OnceCell::new_with(Some(tls_config(roots))), ..self }
+    }
+
+    /// Never takes longer than `answer_within`.
+    pub async fn send(&self, url: &str, letter: Letter) -> Tried {
+        let failed = |error: String| Tried::Failed { status: None, error };
+        let Ok(target) = Target::parse(url) else { return failed("the address is not valid".into()) };
+        match tokio::time::timeout(self.answer_within, self.post(&target, letter)).await {
+            Err(_) => failed(format!("no answer within {:?}", self.answer_within)),
+            Ok(Err(error)) => failed(error),
+            Ok(Ok(status)) => tried(status),
+        }
+    }
+
+    async fn post(&self, target: &Target, letter: Letter) -> Result<StatusCode, String> {
+        let connecting = tokio::time::timeout(self.connect_within, self.connect(target));
+        let stream = connecting.await.map_err(|_| format!("no connection within {:?}", self.connect_within))??;
+        let request = request(target, letter).map_err(|_| "the request cannot be written".to_owned())?;
+        if !target.is_tls {
+            return exchange(stream, request).await;
+        }
+        let connector = TlsConnector::from(self.tls().await);
+        let name = ServerName::try_from(target.host.clone()).map_err(|_| "the name cannot be in a certificate")?;
+        let encrypted = connector.connect(name, stream).await.map_err(|error| format!("TLS: {error}"))?;
+        exchange(encrypted, request).await
+    }
+
+    /// To the first address that takes it, of those that were looked at.
+    async fn connect(&self, target: &Target) -> Result<TcpStream, String> {
+        let addresses = target.addresses(self.private_allowed).await?;
+        let mut error = String::new();
+        for address in addresses.into_iter().take(ADDRESSES_MAX) {
+            match TcpStream::connect(address).await {
+                Ok(stream) => {
+                    stream.set_nodelay(true).ok();
+                    return Ok(stream);
+                }
+                Err(refused) => error = format!("cannot connect: {}", refused.kind()),
+            }
+        }
+        Err(error)
+    }
+
+    /// Reads what the machine trusts at the first use: a server without `https` receivers never does.
+    async fn tls(&self) -> Arc<ClientConfig> {
+        let read = || async {
+            let read = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;
+            let mut roots = RootCertStore::empty();
+            if let Ok(found) = read {
+                for error in &found.errors {
+                    tracing::warn!(%error, "[Webhook] could not read some of the certificates this machine trusts");
+                }
+                roots.add_parsable_certificates(found.certs);
+            }
+            tls_config(roots)
+        };
+        self.roots.get_or_init(read).await.clone()
+    }
+}
+
+fn tls_config(roots: RootCertStore) -> Arc<ClientConfig> {
+    let provider = Arc::new(crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = builder.expect("the provider knows the default versions");
+    Arc::new(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn tried(status: StatusCode) -> Tried {
+    let number = status.as_u16();
+    match status {
+        StatusCode::GONE => Tried::Gone { status: number },
+        _ if status.is_success() => Tried::Accepted { status: number },
+        _ if status.is_redirection() => {
+            Tried::Failed { status: Some(number), error: format!("answered {number}; redirects are not followed") }
+        }
+        _ => Tried::Failed { status: Some(number), error: format!("answered {number}") },
+    }
+}
+
+fn request(target: &Target, letter: Letter) -> http::Result<Request<Full<Bytes>>> {
+    let path = target.uri.path_and_query().map_or("/", |path| path.as_str());
+    let authority = target.uri.authority().map_or("", |authority| authority.as_str());
+    Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header(header::HOST, authority)
+        .header(header::USER_AGENT, USER_AGENT)
+        .header(header::CONNECTION, HeaderValue::from_static("close"))
+        .header(header::CONTENT_TYPE, HeaderValue::from_static("application/cloudevents+json; charset=utf-8"))
+        .header("webhook-id", letter.id)
+        .header("webhook-timestamp", letter.timestamp)
+        .header("webhook-signature", letter.signature)
+        .body(Full::new(letter.body))
+}
+
+async fn exchange<S>(stream: S, request: Request<Full<Bytes>>) -> Result<StatusCode, String>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let said = |error: hyper::Error| format!("no valid answer: {error}");
+    let mut http = http1::Builder::new();
+    http.max_buf_size(64 << 10).max_headers(100);
+    let (mut sender, connection) = http.handshake(TokioIo::new(stream)).await.map_err(said)?;
+    let answering = async {
+        let response = sender.send_request(request).await.map_err(said)?;
+        let (status, mut body) = (response.status(), response.into_body());
+        let reading = async {
+            let mut read = 0;
+            while let Some(Ok(frame)) = body.frame().await {
+                read += frame.data_ref().map_or(0, Bytes::len);
+                if read > ANSWER_BYTES_MAX {
+                    break;
+                }
+            }
+        };
+        // What was answered counts, however slowly the rest comes.
+        tokio::time::timeout(ANSWER_BODY_WITHIN, reading).await.ok();
+        Ok(status)
+    };
+    // The connection is driven here, and ends with this: nothing goes on behind anybody's back.
+    let mut connection = std::pin::pin!(connection);
+    let mut answering = std::pin::pin!(answering);
+    let mut is_open = true;
+    loop {
+        tokio::select! {
+            answered = &mut answering => return answered,
+            // Whoever waits for an answer is told of what went wrong.
+            _ = &mut connection, if is_open => is_open = false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! One try against sockets that behave well, and against some that do not.
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::*;
+
+/// Made for `localhost` and these tests, and trusted by nobody else.
+const CERTIFICATE: &[u8] = include_bytes!("../testdata/localhost.pem");
+const KEY: &[u8] = include_bytes!("../testdata/localhost.key");
+
+fn sender(private_allowed: bool) -> Sender {
+    Sender::new(private_allowed, Duration::from_secs(10), Duration::from_secs(20))
+}
+
+fn letter() -> Letter {
+    Letter { id: "msg_1".into(), timestamp: 1, signature: "v1,x".into(), body: Bytes::from_static(b"{}") }
+}
+
+fn error_of(tried: &Tried) -> &str {
+    match tried {
+        Tried::Failed { status: None, error } => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// All of it, up to the body.
+async fn read_request(socket: &mut (impl AsyncRead + Unpin)) {
+    let mut read = Vec::new();
+    while !read.ends_with(b"\r\n\r\n{}") {
+        read.push(socket.read_u8().await.unwrap());
+    }
+}
+
+/// Answers the first request with these bytes, and keeps the connection open.
+async fn answering(answer: &'static [u8]) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        read_request(&mut socket).await;
+        socket.write_all(answer).await.ok();
+        // Until the other side has had enough.
+        socket.read_to_end(&mut Vec::new()).await.ok();
+    });
+    port
+}
+
+#[tokio::test]
+async fn a_private_address_is_not_connected_to_unless_that_is_allowed() {
+    let port = answering(b"HTTP/1.1 204 No Content\r\n\r\n").await;
+    for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
+        let tried = sender(false).send(&format!("http://{host}:{port}/"), letter()).await;
+        assert_eq!(error_of(&tried), "the address is private", "{host}");
+    }
+    let tried = sender(true).send(&format!("http://127.0.0.1:{port}/"), letter()).await;
+    assert_eq!(tried, Tried::Accepted { status: 204 }, "nobody had come before");
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_a_failure_with_a_reason() {
+    let port = answering(b"SSH-2.0-x\r\n").await;
+    let tried = sender(true).send(&format!("http://127.0.0.1:{port}/"), letter()).await;
+    assert!(error_of(&tried).starts_with("no valid answer: "), "{tried:?}");
+    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let tried = sender(true).send(&format!("http://{nobody}/"), letter()).await;
+    assert_eq!(error_of(&tried), "cannot connect: connection refused");
+}
+
+#[tokio::test]
+async fn a_receiver_that_says_nothing_is_not_waited_for_longer_than_allowed() {
+    let port = answering(b"").await;
+    let impatient = Sender { answer_within: Duration::from_millis(50), ..sender(true) };
+    let tried = impatient.send(&format!("http://127.0.0.1:{port}/"), letter()).await;
+    assert_eq!(error_of(&tried), "no answer within 50ms");
+}
+
+#[tokio::test]
+async fn an_endless_answer_is_not_read_to_its_end() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let writing = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9999999999\r\n\r\n").await.unwrap();
+        let mut written = 0_u64;
+        while let Ok(count) = socket.write(&[b'x'; 4_096]).await {
+            written += count as u64;
+        }
+        written
+    });
+    let tried = sender(true).send(&format!("http://127.0.0.1:{port}/"), letter()).await;
+    assert_eq!(tried, Tried::Accepted { status: 200 });
+    assert!(writing.await.unwrap() < 9_999_999_999, "the connection was closed");
+}
+
+#[tokio::test]
+async fn https_needs_a_certificate_that_is_trusted_for_the_name() {
+    let certificate = CertificateDer::from_pem_slice(CERTIFICATE).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
+    let provider = Arc::new(crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = config.with_no_client_auth().with_single_cert(vec![certificate.clone()], key).unwrap();
+    let (acceptor, listener) = (TlsAcceptor::from(Arc::new(config)), TcpListener::bind("127.0.0.1:0").await.unwrap());
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            let Ok(mut socket) = acceptor.accept(socket).await else { continue };
+            read_request(&mut socket).await;
+            socket.write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n").await.ok();
+            socket.shutdown().await.ok();
+        }
+    });
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate).unwrap();
+    let trusting = sender(true).trusting(roots);
+    let tried = trusting.send(&format!("https://localhost:{port}/"), letter()).await;
+    assert_eq!(tried, Tried::Accepted { status: 202 });
+    let tried = trusting.send(&format!("https://127.0.0.1:{port}/"), letter()).await;
+    assert!(error_of(&tried).starts_with("TLS: "), "another name: {tried:?}");
+    let tried =
+        sender(true).trusting(RootCertStore::empty()).send(&format!("https://localhost:{port}/"), letter()).await;
+    assert!(error_of(&tried).starts_with("TLS: "), "not trusted: {tried:?}");
+}

@@ -1,0 +1,107 @@
+//! Webhooks themselves. Admin calls all of them.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use holdfast_core::Fault;
+use holdfast_core::webhook::subscription::{self, CreateWebhook, DeleteWebhook, EnableWebhook};
+use holdfast_core::webhook::{EventTypes, Webhook, WebhookId};
+use http::StatusCode;
+
+use super::sign::{BYTES_MAX, BYTES_MIN, SigningSecret};
+use super::target::Target;
+use crate::app::{App, Reply};
+use crate::caller::Caller;
+use crate::problem::Problem;
+use crate::request::{Mutation, Params, parse_id};
+use crate::wire::event::DURABLE_TYPES;
+use crate::wire::list::{List, page};
+use crate::wire::webhook::{NewWebhookBody, WebhookView};
+
+/// Be told of durable events by HTTP. The secret is shown in this answer only. Admins only.
+#[utoipa::path(post, path = "/v1/webhooks", tag = "webhooks", request_body = NewWebhookBody,
+    params(("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 201, body = WebhookView), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 403, description = "`FORBIDDEN`"), (status = 409, description = "`WEBHOOK_LIMIT_REACHED`")))]
+pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let body: NewWebhookBody = request.json()?;
+    let target = Target::parse(&body.url).map_err(|fault| Problem::invalid("url", &fault))?;
+    let types = EventTypes::new(body.types, DURABLE_TYPES)?;
+    let secret = match &body.secret {
+        Some(text) => SigningSecret::parse(text),
+        None => SigningSecret::new(&app.ids().secret()),
+    };
+    let not_one = Fault::NotASecret { min: BYTES_MIN, max: BYTES_MAX };
+    let secret = secret.ok_or_else(|| Problem::invalid("secret", &not_one))?.reveal();
+    if !app.auth().is_off() && target.is_known_to_be_private().await {
+        return Err(Problem::invalid("url", &Fault::PrivateAddress));
+    }
+    let outbox_last = app.store().outbox_last().await?;
+    let command = CreateWebhook { url: body.url, types, secret, outbox_last };
+    let show = |webhook: &Webhook| Reply::json(StatusCode::CREATED, &WebhookView::with_secret(webhook));
+    let response = app.run(caller, &request, command, show).await?;
+    app.webhooks().feed.notify_one();
+    Ok(response)
+}
+
+/// All webhooks, without their secrets. Admins only.
+#[utoipa::path(get, path = "/v1/webhooks", tag = "webhooks",
+    params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+    responses((status = 200, body = List<WebhookView>), (status = 403, description = "`FORBIDDEN`")))]
+pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let page = page(&params, WebhookId::new)?;
+    let webhooks = app.list::<Webhook>(page.of::<Webhook>()).await?;
+    Ok(axum::Json(List::new(webhooks, page.limit, |it| it.id.get(), WebhookView::new)).into_response())
+}
+
+/// One webhook, without its secret. Admins only.
+#[utoipa::path(get, path = "/v1/webhooks/{id}", tag = "webhooks",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    responses((status = 200, body = WebhookView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`WEBHOOK_NOT_FOUND`")))]
+pub async fn get(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let id = webhook_id(&id)?;
+    let webhook = app.query(|rows, _| subscription::find(rows, id)).await?;
+    Ok(axum::Json(WebhookView::new(&webhook)).into_response())
+}
+
+/// Be told nothing more; what was still to be delivered is dropped. Admins only.
+#[utoipa::path(delete, path = "/v1/webhooks/{id}", tag = "webhooks",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 204), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`WEBHOOK_NOT_FOUND`")))]
+pub async fn delete(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let command = DeleteWebhook { id: webhook_id(&id)? };
+    app.run(caller, &request, command, |()| Reply::no_content()).await
+}
+
+/// Send to a receiver again that had answered 410. What happened meanwhile is not sent. Admins only.
+#[utoipa::path(post, path = "/v1/webhooks/{id}/enable", tag = "webhooks",
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = WebhookView), (status = 403, description = "`FORBIDDEN`"),
+        (status = 404, description = "`WEBHOOK_NOT_FOUND`")))]
+pub async fn enable(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let command = EnableWebhook { id: webhook_id(&id)? };
+    app.run(caller, &request, command, |webhook| Reply::json(StatusCode::OK, &WebhookView::new(webhook))).await
+}
+
+/// A webhook in a path.
+pub(super) fn webhook_id(text: &str) -> Result<WebhookId, Problem> {
+    parse_id("id", text, WebhookId::new)
+}

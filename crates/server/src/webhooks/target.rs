@@ -1,0 +1,194 @@
+//! Where a webhook may be sent to. An address that only this network can reach is refused unless auth is off: else whoever may
+//! make webhooks could have the server call whatever stands behind it.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use holdfast_core::Fault;
+use holdfast_core::webhook::URL_CHARS_MAX;
+use http::Uri;
+use http::uri::Scheme;
+
+/// How long a name may take to be looked up.
+const LOOK_UP_WITHIN: Duration = Duration::from_secs(2);
+
+/// An `http` or `https` address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    pub uri: Uri,
+    pub is_tls: bool,
+    /// A name or an IP address, without brackets.
+    pub host: String,
+    pub port: u16,
+}
+
+impl Target {
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        if text.len() > URL_CHARS_MAX {
+            return Err(Fault::TooLong { max: URL_CHARS_MAX });
+        }
+        // A fragment is never sent.
+        let uri: Uri = text.parse().map_err(|_| Fault::NotAWebAddress)?;
+        let is_tls = match uri.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTPS => true,
+            Some(scheme) if *scheme == Scheme::HTTP => false,
+            _ => return Err(Fault::NotAWebAddress),
+        };
+        let authority = uri.authority().ok_or(Fault::NotAWebAddress)?;
+        // Names and passwords do not belong in an address, and a port must be one.
+        let has_port = authority.as_str().len() > authority.host().len();
+        if authority.as_str().contains('@') || (has_port && authority.port_u16().is_none_or(|port| port == 0)) {
+            return Err(Fault::NotAWebAddress);
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let port = authority.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        if host.is_empty() {
+            return Err(Fault::NotAWebAddress);
+        }
+        Ok(Self { uri, is_tls, host, port })
+    }
+
+    /// Whether it is private for sure. A name that cannot be looked up now may be another time; it is looked up again whenever
+    /// something is sent there.
+    pub async fn is_known_to_be_private(&self) -> bool {
+        let name = self.host.trim_end_matches('.').to_ascii_lowercase();
+        if name == "localhost" || name.ends_with(".localhost") {
+            return true;
+        }
+        self.look_up().await.is_ok_and(|found| found.iter().any(|address| is_private(address.ip())))
+    }
+
+    /// What may be connected to: what the name stands for now.
+    pub async fn addresses(&self, private_allowed: bool) -> Result<Vec<SocketAddr>, String> {
+        let found = self.look_up().await?;
+        if found.is_empty() {
+            return Err("the name stands for no address".into());
+        }
+        if !private_allowed && found.iter().any(|address| is_private(address.ip())) {
+            return Err("the address is private".into());
+        }
+        Ok(found)
+    }
+
+    async fn look_up(&self) -> Result<Vec<SocketAddr>, String> {
+        if let Ok(ip) = self.host.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(ip, self.port)]);
+        }
+        let looking_up = tokio::net::lookup_host((self.host.as_str(), self.port));
+        match tokio::time::timeout(LOOK_UP_WITHIN, looking_up).await {
+            Ok(Ok(found)) => Ok(found.collect()),
+            Ok(Err(_)) => Err("the name cannot be looked up".into()),
+            Err(_) => Err("the name was not looked up in time".into()),
+        }
+    }
+}
+
+/// Whether an address is anything but one of the public Internet.
+pub fn is_private(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => is_private_v4(ip),
+        IpAddr::V6(ip) => is_private_v6(ip),
+    }
+}
+
+fn is_private_v4(ip: Ipv4Addr) -> bool {
+    let [a, b, c, _] = ip.octets();
+    ip.is_private()
+        || ip.is_loopback()
+        // The addresses that clouds tell machines about themselves at are among these.
+        || ip.is_link_local()
+        || ip.is_multicast()
+        || ip.is_broadcast()
+        || ip.is_documentation()
+        // This network; carriers' own (100.64.0.0/10); protocol assignments; benchmarks; what is reserved.
+        || a == 0
+        || (a == 100 && (64..128).contains(&b))
+        || (a == 192 && b == 0 && c == 0)
+        || (a == 192 && b == 88 && c == 99)
+        || (a == 198 && (18..20).contains(&b))
+        || a >= 240
+}
+
+fn is_private_v6(ip: Ipv6Addr) -> bool {
+    if let Some(inner) = embedded_v4(ip) {
+        return is_private_v4(inner);
+    }
+    // What is public lies in 2000::/3; of that not the tunnels and documentation.
+    let [a, b, ..] = ip.segments();
+    a & 0xe000 != 0x2000 || (a == 0x2001 && (b < 0x200 || b == 0xdb8)) || (a == 0x3fff && b < 0x1000)
+}
+
+/// The address that is really meant: IPv4 mapped into IPv6, translated (NAT64) or tunnelled (6to4).
+fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
+    let low = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
+    match ip.segments() {
+        [0, 0, 0, 0, 0, 0xffff, high, rest] | [0x64, 0xff9b, 0, 0, 0, 0, high, rest] | [0x2002, high, rest, ..] => {
+            Some(low(high, rest))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_the_public_internet_are_public() {
+        let private = "127.0.0.1 127.255.0.1 0.0.0.0 0.1.2.3 10.0.0.1 172.16.0.1 172.31.255.255 192.168.1.1 169.254.169.254 \
+            100.64.0.1 100.127.255.255 192.0.0.8 192.0.2.1 198.18.0.1 198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1 \
+            239.255.255.255 240.0.0.1 255.255.255.255 :: ::1 ::127.0.0.1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 \
+            ::ffff:169.254.169.254 64:ff9b::7f00:1 64:ff9b:1::1 2002:7f00:1:: fc00::1 fd00:ec2::254 fe80::1 fec0::1 ff02::1 \
+            100::1 2001:db8::1 2001::1 3fff::1 5f00::1";
+        for text in private.split_whitespace() {
+            assert!(is_private(text.parse().unwrap()), "{text}");
+        }
+        let public = "1.1.1.1 8.8.8.8 100.63.255.255 100.128.0.1 172.15.0.1 172.32.0.1 192.169.0.1 169.253.0.1 198.17.0.1 \
+            223.255.255.255 2606:4700:4700::1111 2400:cb00::1 ::ffff:8.8.8.8 64:ff9b::808:808 2a00:1450::1";
+        for text in public.split_whitespace() {
+            assert!(!is_private(text.parse().unwrap()), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_http_or_https_without_a_name_and_password() {
+        let target = Target::parse("https://example.com/hook?a=b#part").unwrap();
+        assert_eq!((target.is_tls, &*target.host, target.port), (true, "example.com", 443));
+        let target = Target::parse("http://[2606:4700::1]:8080").unwrap();
+        assert_eq!((target.is_tls, &*target.host, target.port), (false, "2606:4700::1", 8080));
+        for wrong in [
+            "",
+            "/hook",
+            "example.com/hook",
+            "ftp://example.com",
+            "file:///etc/passwd",
+            "https://",
+            "https:///hook",
+            "https://user:password@example.com",
+            "https://user@example.com",
+            "https://example.com:0",
+            "https://example.com:99999",
+            "https://example.com:x",
+            "https://exa mple.com",
+            "https://example.com/\r\nx",
+        ] {
+            assert_eq!(Target::parse(wrong), Err(Fault::NotAWebAddress), "{wrong}");
+        }
+        let long = format!("https://example.com/{}", "a".repeat(URL_CHARS_MAX));
+        assert_eq!(Target::parse(&long), Err(Fault::TooLong { max: URL_CHARS_MAX }));
+    }
+
+    /// However it is written, what counts is what it stands for.
+    #[tokio::test]
+    async fn other_spellings_of_a_private_address_are_private() {
+        for text in ["http://127.1", "http://2130706433", "http://0x7f.1", "http://localhost", "http://a.localhost."] {
+            let target = Target::parse(text).unwrap();
+            let refused = target.is_known_to_be_private().await;
+            assert!(refused || target.addresses(false).await.is_err(), "{text}");
+        }
+        let target = Target::parse("http://[::ffff:127.0.0.1]:1").unwrap();
+        assert!(target.is_known_to_be_private().await);
+        assert_eq!(target.addresses(false).await, Err("the address is private".into()));
+        assert_eq!(target.addresses(true).await.unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,100 @@
+//! Webhooks in JSON.
+
+use holdfast_core::Timestamp;
+use holdfast_core::webhook::{Delivery, Webhook};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+#[derive(Deserialize, ToSchema)]
+#[schema(as = NewWebhook)]
+pub struct NewWebhookBody {
+    /// `http` or `https`. Addresses of private networks only while auth is off.
+    #[schema(pattern = "^https?://", max_length = 2_000)]
+    pub url: String,
+    /// Types of durable events, or beginnings of them: `booking.confirmed`, `order.`. None at all means every event.
+    #[schema(max_items = 50)]
+    pub types: Vec<String>,
+    /// `whsec_` and base64 of 24 to 64 bytes; made if left out.
+    #[schema(format = Password, min_length = 32, max_length = 94)]
+    pub secret: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Webhook)]
+pub struct WebhookView {
+    id: u64,
+    url: String,
+    types: Vec<String>,
+    /// `ACTIVE`, or `DISABLED` after the receiver has answered 410.
+    status: &'static str,
+    #[serde(serialize_with = "super::time")]
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    disabled_at: Option<Timestamp>,
+    /// What deliveries are signed with. Shown only when the webhook is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+}
+
+impl WebhookView {
+    pub fn new(webhook: &Webhook) -> Self {
+        Self {
+            id: webhook.id.get(),
+            url: webhook.url.to_string(),
+            types: webhook.types.as_slice().to_vec(),
+            status: if webhook.disabled_at.is_none() { "ACTIVE" } else { "DISABLED" },
+            created_at: webhook.created_at,
+            disabled_at: webhook.disabled_at,
+            secret: None,
+        }
+    }
+
+    pub fn with_secret(webhook: &Webhook) -> Self {
+        Self { secret: Some(webhook.secret.to_string()), ..Self::new(webhook) }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = WebhookDelivery)]
+pub struct DeliveryView {
+    /// The header `webhook-id` is `msg_` and this number.
+    id: u64,
+    webhook_id: u64,
+    /// The `id` of the event.
+    event_id: String,
+    event_type: String,
+    /// `PENDING`, `DELIVERED` or `FAILED`.
+    status: &'static str,
+    attempts: u32,
+    /// What the receiver answered last.
+    last_status: Option<u16>,
+    last_error: Option<String>,
+    /// Of one that is being tried: when it is tried again if nothing more is heard of it.
+    #[serde(serialize_with = "super::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    next_attempt_at: Option<Timestamp>,
+    #[serde(serialize_with = "super::time")]
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+impl DeliveryView {
+    pub fn new(delivery: &Delivery) -> Self {
+        Self {
+            id: delivery.id.get(),
+            webhook_id: delivery.webhook.get(),
+            event_id: delivery.event.to_string(),
+            event_type: delivery.event_type.to_string(),
+            status: delivery.status().as_str(),
+            attempts: delivery.attempts,
+            last_status: delivery.last_status,
+            last_error: delivery.last_error.as_ref().map(ToString::to_string),
+            next_attempt_at: delivery.next_attempt_at(),
+            created_at: delivery.created_at,
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! Webhooks: durable events, sent to whoever subscribed to them, signed, and tried again.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use holdfast_core::time::Span;
+use holdfast_server::Config;
+use serde_json::{Value, json};
+
+use crate::auth::{caller, with_auth};
+use crate::shop_support::{buyer, option};
+use crate::support::{Answer, TestApp, day, placed, with_app, with_restart, with_settings};
+use crate::tee_times;
+use crate::tickets::{open_event, seat};
+use crate::webhook_support::{Received, Receiver, all_are, deliveries, expected_signature, send, subscribe};
+
+/// Time that the test lets pass is noticed soon.
+fn watchful(config: &mut Config) {
+    config.webhook.poll = Duration::from_millis(5);
+}
+
+/// Something happens that webhooks are told of.
+async fn reserved(app: &TestApp) {
+    let room_type = app.room_type(1).await;
+    let hold = placed(app, 7, &room_type, day(30), day(31)).await;
+    app.guest(7).confirm_hold(hold.hold_id).await.unwrap();
+}
+
+async fn get(app: &TestApp, path: &str) -> Answer {
+    app.send("GET", path, &[], "").await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_is_sent_once_as_a_signed_cloud_event() {
+    with_app(async |app| {
+        let receiver = Receiver::start().await;
+        let webhook = subscribe(app, &receiver.url("/hook?a=b"), &["stay.reservation."]).await;
+        let secret = webhook["secret"].as_str().unwrap();
+        let room_type = app.room_type(1).await;
+        let hold = placed(app, 7, &room_type, day(1), day(2)).await;
+        let reservation = app.guest(7).confirm_hold(hold.hold_id).await.unwrap();
+
+        let requests = receiver.until(1).await;
+        let (event, request) = (requests[0].json(), &requests[0]);
+        assert_eq!(request.path, "/hook?a=b");
+        assert_eq!(request.header("content-type"), "application/cloudevents+json; charset=utf-8");
+        assert_eq!(event["type"], "stay.reservation.confirmed");
+        assert_eq!(event["specversion"], "1.0");
+        assert_eq!(event["data"]["reservationId"], reservation.reservation_id);
+        assert_eq!(request.header("webhook-signature"), expected_signature(secret, request));
+        assert_eq!(request.header("webhook-timestamp"), app.now().as_second().to_string());
+
+        let log = deliveries(app, &webhook, all_are("DELIVERED")).await;
+        let expected = json!([{"id": log[0]["id"], "webhookId": webhook["id"], "eventId": event["id"],
+            "eventType": event["type"], "status": "DELIVERED", "attempts": 1, "lastStatus": 204, "lastError": null,
+            "nextAttemptAt": null, "createdAt": log[0]["createdAt"]}]);
+        assert_eq!(Value::from(log.clone()), expected);
+        assert_eq!(request.header("webhook-id"), format!("msg_{}", log[0]["id"]));
+        assert_eq!(receiver.received().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_is_made_shown_and_deleted_and_its_secret_is_shown_once() {
+    with_app(async |app| {
+        let url = "https://example.com/hook";
+        let body = json!({"url": url, "types": ["booking.confirmed", "order."]}).to_string();
+        let key = [("idempotency-key", "a"), ("content-type", "application/json")];
+        let made = app.send("POST", "/v1/webhooks", &key, &body).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+        assert!(made.json["secret"].as_str().unwrap().starts_with("whsec_"));
+        let again = app.send("POST", "/v1/webhooks", &key, &body).await;
+        assert_eq!((again.header("idempotent-replayed"), &again.json), (Some("true"), &made.json));
+        let mut shown = made.json.clone();
+        shown.as_object_mut().unwrap().remove("secret");
+        let expected = json!({"id": made.json["id"], "url": url, "types": ["booking.confirmed", "order."],
+            "status": "ACTIVE", "createdAt": made.json["createdAt"]});
+        assert_eq!(shown, expected);
+        let path = format!("/v1/webhooks/{}", made.json["id"]);
+        assert_eq!(get(app, &path).await.json, expected);
+
+        let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        let all = json!({"url": "http://127.0.0.1:9/x", "types": [], "secret": secret});
+        let second = send(app, "POST", "/v1/webhooks", &all).await;
+        assert_eq!((second.status, &second.json["secret"]), (201, &json!(secret)));
+        let page = get(app, "/v1/webhooks?limit=1").await.json;
+        assert_eq!(page["items"], json!([expected]));
+        let rest = get(app, &format!("/v1/webhooks?cursor={}", page["nextCursor"].as_str().unwrap())).await.json;
+        assert_eq!((&rest["items"][0]["id"], &rest["nextCursor"]), (&second.json["id"], &json!(null)));
+        assert_eq!(rest["items"][0]["secret"], json!(null));
+        assert_eq!(get(app, &format!("{path}/deliveries")).await.json, json!({"items": [], "nextCursor": null}));
+
+        assert_eq!(send(app, "DELETE", &path, &json!({})).await.status, 204);
+        let unknown = (404, "WEBHOOK_NOT_FOUND");
+        assert_eq!(send(app, "DELETE", &path, &json!({})).await.refusal(), unknown);
+        assert_eq!(get(app, &path).await.refusal(), unknown);
+        assert_eq!(get(app, &format!("{path}/deliveries")).await.refusal(), unknown);
+        assert_eq!(send(app, "POST", &format!("{path}/enable"), &json!({})).await.refusal(), unknown);
+        assert_eq!(send(app, "POST", &format!("{path}/deliveries/1/retry"), &json!({})).await.refusal(), unknown);
+        let path = format!("/v1/webhooks/{}/deliveries/1/retry", second.json["id"]);
+        let refused = send(app, "POST", &path, &json!({})).await;
+        assert_eq!(refused.refusal(), (404, "WEBHOOK_DELIVERY_NOT_FOUND"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_input_is_refused_with_the_field() {
+    with_app(async |app| {
+        let good = json!({"url": "https://example.com", "types": ["order."]});
+        let many: Vec<_> = (0..51).map(|number| format!("order.{number}")).collect();
+        for (field, wrong) in [
+            ("url", json!("ftp://example.com")),
+            ("url", json!("https://user:word@example.com")),
+            ("url", json!("example.com")),
+            ("url", json!(format!("https://example.com/{}", "a".repeat(2_000)))),
+            ("url", json!(7)),
+            ("url", json!(null)),
+            ("types", json!("order.")),
+            ("types", json!(["orders"])),
+            ("types", json!([""])),
+            ("types", json!(["stay.hold.placed"])),
+            ("types", json!(["slot.reserve"])),
+            ("types", json!(["order.", "order."])),
+            ("types", json!(many)),
+            ("secret", json!("topsecret")),
+            ("secret", json!("whsec_c2hvcnQ=")),
+        ] {
+            let mut body = good.clone();
+            body[field] = wrong.clone();
+            let refused = send(app, "POST", "/v1/webhooks", &body).await;
+            assert_eq!((refused.refusal(), &refused.json["field"]), ((400, "INVALID_INPUT"), &json!(field)), "{wrong}");
+        }
+        let missing = send(app, "POST", "/v1/webhooks", &json!({"url": "https://example.com"})).await;
+        assert_eq!((missing.refusal(), &missing.json["field"]), ((400, "INVALID_INPUT"), &json!("types")));
+        assert_eq!(get(app, "/v1/webhooks").await.json["items"], json!([]));
+        let webhook = subscribe(app, "https://example.com", &[]).await;
+        let asked = get(app, &format!("/v1/webhooks/{}/deliveries?status=LOST", webhook["id"])).await;
+        assert_eq!((asked.refusal(), &asked.json["field"]), ((400, "INVALID_INPUT"), &json!("status")));
+        assert_eq!(get(app, "/v1/webhooks/0").await.refusal(), (400, "INVALID_INPUT"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_is_tried_again_later_under_the_same_id_until_it_is_taken() {
+    with_settings(watchful, async |app| {
+        let receiver = Receiver::start().await;
+        receiver.will_answer(&[500, 302, 204]);
+        let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
+        let secret = webhook["secret"].as_str().unwrap();
+        reserved(app).await;
+        receiver.until(1).await;
+        let log = deliveries(app, &webhook, |log| log.len() == 1 && log[0]["lastStatus"] == 500).await;
+        assert_eq!((&log[0]["status"], &log[0]["lastError"]), (&json!("PENDING"), &json!("answered 500")));
+        app.pass(Span::from_secs(6));
+        receiver.until(2).await;
+        let log = deliveries(app, &webhook, |log| log[0]["lastStatus"] == 302).await;
+        assert_eq!(log[0]["lastError"], "answered 302; redirects are not followed");
+        app.pass(Span::from_secs(6 * 60));
+        let requests = receiver.until(3).await;
+        let log = deliveries(app, &webhook, all_are("DELIVERED")).await;
+        assert_eq!((&log[0]["attempts"], &log[0]["lastStatus"]), (&json!(3), &json!(204)));
+        let ids: BTreeSet<_> = requests.iter().map(|request| request.header("webhook-id")).collect();
+        let times: BTreeSet<_> = requests.iter().map(|request| request.header("webhook-timestamp")).collect();
+        let bodies: BTreeSet<_> = requests.iter().map(|request| &request.body).collect();
+        let paths: BTreeSet<_> = requests.iter().map(|request| &*request.path).collect();
+        assert_eq!((ids.len(), times.len(), bodies.len()), (1, 3, 1), "signed anew each time");
+        assert_eq!(paths, BTreeSet::from(["/hook"]), "no redirect was followed");
+        for request in &requests {
+            assert_eq!(request.header("webhook-signature"), expected_signature(secret, request));
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_given_up_stays_visible_and_can_be_tried_again() {
+    let once = |config: &mut Config| {
+        watchful(config);
+        config.webhook.retry_after = Vec::new();
+    };
+    with_settings(once, async |app| {
+        let receiver = Receiver::start().await;
+        receiver.will_answer(&[503]);
+        let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
+        reserved(app).await;
+        let log = deliveries(app, &webhook, all_are("FAILED")).await;
+        assert_eq!((&log[0]["attempts"], &log[0]["lastError"]), (&json!(1), &json!("answered 503")));
+        let path = format!("/v1/webhooks/{}/deliveries", webhook["id"]);
+        assert_eq!(get(app, &format!("{path}?status=FAILED")).await.json["items"], json!(log));
+        assert_eq!(get(app, &format!("{path}?status=DELIVERED")).await.json["items"], json!([]));
+        let retry = format!("{path}/{}/retry", log[0]["id"]);
+        let tried = send(app, "POST", &retry, &json!({})).await;
+        assert_eq!((tried.status, &tried.json["status"]), (200, &json!("PENDING")));
+        let log = deliveries(app, &webhook, all_are("DELIVERED")).await;
+        assert_eq!(log[0]["attempts"], 2);
+        let again = send(app, "POST", &retry, &json!({})).await;
+        assert_eq!(again.refusal(), (409, "WEBHOOK_DELIVERY_NOT_FAILED"));
+        let metrics = get(app, "/metrics").await.text;
+        assert!(metrics.contains("holdfast_webhook_deliveries_total{outcome=\"delivered\"}"), "{metrics}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receiver_that_is_gone_is_told_nothing_more_until_it_is_enabled() {
+    with_settings(watchful, async |app| {
+        let receiver = Receiver::start().await;
+        receiver.will_answer(&[410]);
+        let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
+        let path = format!("/v1/webhooks/{}", webhook["id"]);
+        reserved(app).await;
+        let log = deliveries(app, &webhook, all_are("FAILED")).await;
+        assert_eq!(log[0]["lastStatus"], 410);
+        let shown = get(app, &path).await.json;
+        assert_eq!((&shown["status"], shown["disabledAt"].is_string()), (&json!("DISABLED"), true));
+        let retry = send(app, "POST", &format!("{path}/deliveries/{}/retry", log[0]["id"]), &json!({})).await;
+        assert_eq!(retry.refusal(), (409, "WEBHOOK_DISABLED"));
+        // Told to another, so that it is known when it would have been told.
+        let other = subscribe(app, &receiver.url("/other"), &["stay."]).await;
+        reserved(app).await;
+        deliveries(app, &other, all_are("DELIVERED")).await;
+        assert_eq!(deliveries(app, &webhook, |_| true).await.len(), 1, "nothing was made of it");
+        let enabled = send(app, "POST", &format!("{path}/enable"), &json!({})).await;
+        assert_eq!((enabled.status, &enabled.json["status"]), (200, &json!("ACTIVE")));
+        reserved(app).await;
+        deliveries(app, &webhook, |log| log.len() == 2 && log[1]["status"] == "DELIVERED").await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_of_every_vertical_are_told_to_those_who_want_them() {
+    with_app(async |app| {
+        let receiver = Receiver::start().await;
+        let all = subscribe(app, &receiver.url("/all"), &[]).await;
+        let some = subscribe(app, &receiver.url("/some"), &["order.", "booking.confirmed", "seat.reserved"]).await;
+        reserved(app).await;
+        let (option, user) = (option(app, 1_000, 10).await, buyer(app, 10_000).await);
+        let order = user.buy(option, 1).await.order_id;
+        user.cancel_order(order).await.unwrap();
+        let event = open_event(app, 2).await;
+        app.guest(7).reserve_seats(event.id, &[seat(&event, 1)]).await.unwrap();
+        let room = app.room().await;
+        app.reserved(7, room, day(1), &["09:00"]).await;
+        tee_times::booked_one(app).await;
+
+        let types = |log: &[Value]| -> Vec<String> {
+            let mut types: Vec<_> = log.iter().map(|it| it["eventType"].as_str().unwrap().to_owned()).collect();
+            types.sort();
+            types
+        };
+        let expected = [
+            "booking.confirmed",
+            "booking.created",
+            "order.cancelled",
+            "order.paid",
+            "room.slot.reserved",
+            "seat.reserved",
+            "stay.reservation.confirmed",
+        ];
+        let log = deliveries(app, &all, |log| log.len() >= expected.len() && all_are("DELIVERED")(log)).await;
+        assert_eq!(types(&log), expected, "each once, and nothing that is between services");
+        let log = deliveries(app, &some, |log| log.len() >= 4 && all_are("DELIVERED")(log)).await;
+        assert_eq!(types(&log), ["booking.confirmed", "order.cancelled", "order.paid", "seat.reserved"]);
+        let mut sent: Vec<_> =
+            receiver.received().iter().filter(|it| it.path == "/all").map(Received::event_type).collect();
+        sent.sort();
+        assert_eq!(sent, expected);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_receiver_holds_up_no_other_and_a_deleted_one_gets_nothing_more() {
+    let narrow = |config: &mut Config| {
+        watchful(config);
+        config.webhook.per_webhook_max = 2;
+        config.webhook.concurrency_max = 3;
+    };
+    with_settings(narrow, async |app| {
+        let receiver = Receiver::start().await;
+        let slow = subscribe(app, &receiver.url("/slow"), &["stay."]).await;
+        let quick = subscribe(app, &receiver.url("/quick"), &["stay."]).await;
+        for _ in 0..4 {
+            reserved(app).await;
+        }
+        let log = deliveries(app, &quick, |log| log.len() == 4 && all_are("DELIVERED")(log)).await;
+        assert!(log.iter().all(|delivery| delivery["attempts"] == 1));
+        let to_slow = || receiver.received().iter().filter(|it| it.path == "/slow").count();
+        receiver.until(6).await;
+        assert_eq!(to_slow(), 2, "so many at once");
+        let path = format!("/v1/webhooks/{}", slow["id"]);
+        assert_eq!(send(app, "DELETE", &path, &json!({})).await.status, 204);
+        receiver.open_gate();
+        reserved(app).await;
+        deliveries(app, &quick, |log| log.len() == 5 && all_are("DELIVERED")(log)).await;
+        assert_eq!(to_slow(), 2, "what waited was dropped");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_auth_only_admins_may_and_private_addresses_are_refused() {
+    with_auth(async |app| {
+        let body = |url: &str| json!({"url": url, "types": ["order."]}).to_string();
+        let post = async |role: &str, url: &str| {
+            let request = caller(app, "1", role).request(reqwest::Method::POST, "/v1/webhooks");
+            let response = request.body(body(url)).send().await.unwrap();
+            let status = response.status().as_u16();
+            (status, response.json::<Value>().await.unwrap())
+        };
+        let anonymous = app.send("POST", "/v1/webhooks", &[], &body("https://example.com")).await;
+        assert_eq!(anonymous.refusal(), (401, "UNAUTHENTICATED"));
+        let (status, refused) = post("user", "https://example.com").await;
+        assert_eq!((status, &refused["code"]), (403, &json!("FORBIDDEN")));
+        for url in [
+            "http://127.0.0.1/hook",
+            "http://localhost:8080/",
+            "http://10.1.2.3/",
+            "http://192.168.0.1/",
+            "http://169.254.169.254/latest/meta-data/",
+            "http://100.64.0.1/",
+            "http://[::1]/",
+            "http://[fd00:ec2::254]/",
+            "http://[::ffff:10.0.0.1]/",
+            "http://0.0.0.0/",
+        ] {
+            let (status, refused) = post("admin", url).await;
+            assert_eq!(
+                (status, &refused["code"], &refused["field"]),
+                (400, &json!("INVALID_INPUT"), &json!("url")),
+                "{url}"
+            );
+        }
+        let (status, made) = post("admin", "http://203.0.114.1/hook").await;
+        assert_eq!(status, 201, "{made}");
+        for path in ["/v1/webhooks".to_owned(), format!("/v1/webhooks/{}/deliveries", made["id"])] {
+            for (role, expected) in [("user", 403), ("admin", 200), ("service", 200)] {
+                let response = caller(app, "1", role).request(reqwest::Method::GET, &path).send().await.unwrap();
+                assert_eq!(response.status().as_u16(), expected, "{role} {path}");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_pending_outlives_the_server_and_what_is_old_is_cleared_away() {
+    let receiver = Receiver::start().await;
+    with_restart(
+        async |app| {
+            let receiver = &receiver;
+            receiver.will_answer(&[204, 500]);
+            let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
+            reserved(app).await;
+            deliveries(app, &webhook, all_are("DELIVERED")).await;
+            app.pass(Span::from_hours(15 * 24));
+            reserved(app).await;
+            deliveries(app, &webhook, |log| log.iter().any(|it| it["lastStatus"] == 500)).await;
+        },
+        async |app| {
+            let webhook = get(app, "/v1/webhooks").await.json["items"][0].clone();
+            app.pass(Span::from_secs(10));
+            let log = deliveries(app, &webhook, |log| log.len() == 1 && all_are("DELIVERED")(log)).await;
+            assert_eq!(log[0]["attempts"], 2);
+        },
+    )
+    .await;
+    assert_eq!(receiver.received().len(), 3 * 3, "three on each profile");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_share_the_work_and_send_each_event_once() {
+    let watchful = |config: &mut Config| watchful(config);
+    crate::support::with_profile(holdfast_testkit::Profile::Cluster, &watchful, &async |app: &TestApp| {
+        let receiver = Receiver::start().await;
+        let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
+        let (other, engine) = app.another().await;
+        for _ in 0..20 {
+            reserved(app).await;
+        }
+        let log = deliveries(app, &webhook, |log| log.len() == 20 && all_are("DELIVERED")(log)).await;
+        assert!(log.iter().all(|delivery| delivery["attempts"] == 1));
+        let ids: BTreeSet<_> = receiver.received().iter().map(|it| it.header("webhook-id").to_owned()).collect();
+        assert_eq!((ids.len(), receiver.received().len()), (20, 20));
+        other.stop();
+        drop(other);
+        tokio::task::spawn_blocking(move || engine.join().unwrap()).await.unwrap();
+    })
+    .await;
+}
