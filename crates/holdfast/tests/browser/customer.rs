@@ -111,10 +111,12 @@ impl Visit<'_> {
     /// Cart, reservation, coupon, too little money, more money, paid.
     async fn shop(&self) {
         self.open("/demo/shop", "#cart").await;
-        for _ in 0..2 {
+        // One after the other: a button that works takes no second press.
+        for count in 1..=2 {
             self.browser.click("[data-key='add-5']").await;
+            let shown = format!("document.querySelector('[data-line=\"5\"] output').textContent == '{count}'");
+            self.browser.until(&shown).await;
         }
-        self.browser.until("document.querySelector('[data-line=\"5\"] output').textContent == '2'").await;
         self.browser.click("[data-key='add-3']").await;
         self.browser.until("document.querySelector('[data-line=\"3\"]')").await;
         self.look("shop").await;

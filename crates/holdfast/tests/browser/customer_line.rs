@@ -166,10 +166,10 @@ async fn who_is_late_for_a_tee_time_or_the_last_beans_or_short_of_money_is_helpe
     browser.until("!document.querySelector('[data-line=\"6\"]')").await;
 
     // More than there is in the purse, until there is more in it.
-    for _ in 0..3 {
+    for count in 1..=3 {
         browser.click("[data-key='add-3']").await;
+        browser.until(&format!("document.querySelector('[data-line=\"3\"] output').textContent == '{count}'")).await;
     }
-    browser.until("document.querySelector('[data-line=\"3\"] output').textContent == '3'").await;
     browser.click("#reserve").await;
     browser.click("#pay").await;
     browser.until_shown("Your balance is too low").await;

@@ -44,7 +44,7 @@ fn role_of(uri: &Uri) -> Option<Role> {
     match (words.next()?, words.next()) {
         ("bookings", _) => Some(Role::Booking),
         ("v1", Some("courses" | "slots")) => Some(Role::Course),
-        ("v1", Some("notifications" | "webhooks")) => Some(Role::Notify),
+        ("v1", Some("notifications")) => Some(Role::Notify),
         // Each service has an outbox of its own.
         ("v1", Some("admin")) if words.next() == Some("outbox") => {
             let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
@@ -77,7 +77,7 @@ mod tests {
             ("/v1/courses/1/slots", Some(Role::Course)),
             ("/v1/slots/1", Some(Role::Course)),
             ("/v1/notifications?userId=1", Some(Role::Notify)),
-            ("/v1/webhooks/1", Some(Role::Notify)),
+            ("/v1/webhooks/1", None),
             ("/v1/admin/outbox?status=FAILED", None),
             ("/v1/admin/outbox?status=FAILED&service=booking", Some(Role::Booking)),
             ("/v1/admin/outbox/7/retry?service=course", Some(Role::Course)),
