@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 /// How long a page may take to become what a test waits for.
 const PATIENCE: Duration = Duration::from_secs(15);
+const DRIVER_TRIES_MAX: usize = 10;
 /// In CSS pixels.
 pub(crate) const PHONE_WIDTH: u32 = 390;
 const LOOK_EVERY: Duration = Duration::from_millis(25);
@@ -226,16 +227,24 @@ impl Drop for Browser {
     }
 }
 
-/// The driver picks its port itself, and says which.
+/// The driver picks its port itself, and says which. Another one may have picked the same at that moment: then it ends, and
+/// is started again.
 fn start_driver() -> (Child, u16) {
-    let mut command = Command::new("chromedriver");
-    command.arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
-    let mut driver = command.spawn().expect("chromedriver is there; ./test installs it");
-    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-    let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
-        line.split_once("started successfully on port ").and_then(|(_, rest)| rest.trim_end_matches('.').parse().ok())
-    });
-    // It goes on talking, and must not be kept waiting by a full pipe.
-    std::thread::spawn(move || lines.for_each(drop));
-    (driver, port.expect("the driver says its port"))
+    for _ in 0..DRIVER_TRIES_MAX {
+        let mut command = Command::new("chromedriver");
+        command.arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+        let mut driver = command.spawn().expect("chromedriver is there; ./test installs it");
+        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+        let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            let (_, rest) = line.split_once("started successfully on port ")?;
+            rest.trim_end_matches('.').parse().ok()
+        });
+        if let Some(port) = port {
+            // It goes on talking, and must not be kept waiting by a full pipe.
+            std::thread::spawn(move || lines.for_each(drop));
+            return (driver, port);
+        }
+        driver.wait().unwrap();
+    }
+    panic!("no driver could be started");
 }
