@@ -1,7 +1,7 @@
 //! Acting on messages. Those about one thing are acted on in order, in one of a number of lanes; a message that fails comes
 //! again later and loses its place. It is acknowledged only when whoever acted on it says so.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::consumer::pull;
@@ -50,6 +50,12 @@ pub enum Verdict {
     Hopeless,
 }
 
+/// A message in its lane.
+struct Dealt {
+    message: jetstream::Message,
+    at: Instant,
+}
+
 impl Connection {
     /// Acts on the messages of a service until `stop` resolves; what is under way then is finished.
     pub async fn consume<H, F>(&self, service: &str, handle: H, stop: impl Future<Output = ()>)
@@ -62,11 +68,15 @@ impl Connection {
         let mut workers = JoinSet::new();
         let lanes: Vec<_> = (0..LANES)
             .map(|_| {
-                let (sender, mut receiver) = mpsc::channel::<jetstream::Message>(ACKS_PENDING_MAX / LANES);
+                let (sender, mut receiver) = mpsc::channel::<Dealt>(ACKS_PENDING_MAX / LANES);
                 let (connection, handle) = (self.clone(), handle.clone());
                 workers.spawn(async move {
-                    while let Some(message) = receiver.recv().await {
-                        connection.act(message, &handle).await;
+                    while let Some(Dealt { message, at }) = receiver.recv().await {
+                        // One that stood in its lane for so long is on its way again; acting on both would only make the lanes
+                        // longer.
+                        if at.elapsed() < connection.options.timeout {
+                            connection.act(message, &handle).await;
+                        }
                     }
                 });
                 sender
@@ -89,11 +99,7 @@ impl Connection {
     }
 
     /// Deals messages into lanes until something breaks.
-    async fn receive(
-        &self,
-        stream: &StreamOptions,
-        lanes: &[mpsc::Sender<jetstream::Message>],
-    ) -> Result<(), BusError> {
+    async fn receive(&self, stream: &StreamOptions, lanes: &[mpsc::Sender<Dealt>]) -> Result<(), BusError> {
         let refused = |error: &dyn std::fmt::Display| BusError::Refused(error.to_string());
         self.check()?;
         self.streams.ensure(self).await?;
@@ -112,7 +118,7 @@ impl Connection {
             let message = message.map_err(|error| refused(&error))?;
             let lane = &lanes[(key_of(&message) % LANES as u64) as usize];
             // Fails only when we are about to end; then it is delivered again.
-            lane.send(message).await.ok();
+            lane.send(Dealt { message, at: Instant::now() }).await.ok();
         }
         Ok(())
     }

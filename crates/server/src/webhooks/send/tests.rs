@@ -85,6 +85,7 @@ async fn an_endless_answer_is_not_read_to_its_end() {
     let port = listener.local_addr().unwrap().port();
     let writing = tokio::spawn(async move {
         let (mut socket, _) = listener.accept().await.unwrap();
+        read_request(&mut socket).await;
         socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9999999999\r\n\r\n").await.unwrap();
         let mut written = 0_u64;
         while let Ok(count) = socket.write(&[b'x'; 4_096]).await {
