@@ -24,6 +24,9 @@ use crate::time::Timestamp;
 
 /// What a table holds.
 pub trait Row: Clone + Debug {
+    /// How many times as many of these rows as of others a memory keeps: more of small ones that are asked for all the time.
+    const CACHED_TIMES: usize = 1;
+
     /// From when on the row means nothing any more, for rows that end by time alone.
     fn ends_at(&self) -> Option<Timestamp> {
         None
@@ -481,7 +484,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
     }
 
     fn learn(&mut self, read: &Self, cached_max: usize) {
-        if self.upkeep.is_some() || self.cached() > cached_max {
+        if self.upkeep.is_some() || self.cached() > cached_max * V::CACHED_TIMES {
             return;
         }
         for key in &read.supplied {
@@ -512,7 +515,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
 
     fn tidy(&mut self, now: Timestamp, cached_max: usize) {
         let Some(upkeep) = &mut self.upkeep else {
-            if self.cached() > cached_max {
+            if self.cached() > cached_max * V::CACHED_TIMES {
                 self.cells.clear(0);
                 self.ordered = None;
                 self.ranges_known.clear();

@@ -55,7 +55,10 @@ pub struct Slot {
     pub outside_hours: bool,
 }
 
-impl Row for Slot {}
+impl Row for Slot {
+    /// A week of ten thousand rooms.
+    const CACHED_TIMES: usize = 20;
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotState {

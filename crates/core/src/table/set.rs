@@ -27,7 +27,7 @@ pub trait TableSet {
     fn learn(&mut self, read: &Self, cached_max: usize);
     /// Forget everything, and keep the room for the next batch.
     fn clear(&mut self);
-    /// As a store's memory: forget rows that have ended, and cached rows beyond `cached_max` per table.
+    /// As a store's memory: forget rows that have ended, and cached rows beyond `cached_max` per table, or a multiple of it.
     fn tidy(&mut self, now: Timestamp, cached_max: usize);
 }
 

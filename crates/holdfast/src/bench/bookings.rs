@@ -50,8 +50,9 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
     let postgres = Postgres::start().await?;
     let nats = NatsServer::start(&NatsOptions { jetstream: true })?;
     let databases = Databases::at(postgres.url.clone()).await?;
-    let [all, booking, course, notify] = [
+    let [all, api, booking, course, notify] = [
         databases.create("all").await?,
+        databases.create("api").await?,
         databases.create("booking").await?,
         databases.create("course").await?,
         databases.create("notify").await?,
@@ -71,7 +72,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
         ("HOLDFAST_NATS_PREFIX", "apart"),
     ];
     let start = |roles| {
-        let args = ["--database-url", &all.url, "--nats-url", nats.url(), "--roles", roles];
+        let args = ["--database-url", &api.url, "--nats-url", nats.url(), "--roles", roles];
         Server::holdfast_with(&args, &environment)
     };
     let (_notify, _course, _booking) = (start("notify")?, start("course")?, start("booking")?);
