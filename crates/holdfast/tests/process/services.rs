@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 use crate::support::{NIGHT, Process, run};
 
 const ROUNDS: u32 = 20;
-const CLIENTS: u64 = 8;
+const CLIENTS: u64 = 16;
 const SLOTS: u64 = 6;
 const PLACES: u32 = 150;
 const ROLES: [&str; 4] = ["api", "booking", "course", "notify"];
 /// How long everything may take to come to rest.
-const REST_WITHIN: Duration = Duration::from_mins(4);
+const REST_WITHIN: Duration = Duration::from_mins(1);
 
 struct Services {
     postgres: [PostgresServer; 2],
