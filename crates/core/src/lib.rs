@@ -30,7 +30,7 @@ pub mod event;
 pub mod hold;
 pub mod id;
 pub mod limit;
-mod map;
+pub mod map;
 pub mod money;
 pub mod receipt;
 pub mod rejection;

@@ -21,7 +21,7 @@ static SHARD_OF_SLOT: LazyLock<[u8; SLOTS]> =
     LazyLock::new(|| std::array::from_fn(|slot| ((1.0 + slot as f64 / SLOTS as f64).log2() * SHARDS as f64) as u8));
 
 #[derive(Clone, Debug)]
-pub(crate) struct Map<K, V> {
+pub struct Map<K, V> {
     /// All entries of a small map. A working set has many tables and uses few: an empty one costs nothing to make.
     small: HashMap<K, V, RandomState>,
     /// All entries of a large one.
@@ -36,11 +36,11 @@ impl<K: Hash + Eq, V> Map<K, V> {
     }
 
     /// For any number of entries.
-    pub(crate) fn large() -> Self {
+    pub fn large() -> Self {
         Self { shards: (0..SHARDS).map(|_| HashMap::default()).collect(), ..Self::small() }
     }
 
-    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+    pub fn get(&self, key: &K) -> Option<&V> {
         self.shard(key).get(key)
     }
 
@@ -52,7 +52,7 @@ impl<K: Hash + Eq, V> Map<K, V> {
         self.shard(key).contains_key(key)
     }
 
-    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
+    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         self.shard_mut(&key).insert(key, value)
     }
 
@@ -60,7 +60,7 @@ impl<K: Hash + Eq, V> Map<K, V> {
         self.shard_mut(&key).entry(key).or_insert(value)
     }
 
-    pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
+    pub fn remove(&mut self, key: &K) -> Option<V> {
         self.shard_mut(key).remove(key)
     }
 

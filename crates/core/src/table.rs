@@ -62,6 +62,11 @@ pub trait Scan<K>: Clone + PartialEq + Debug + Send + 'static {
     const ORDERED: bool;
 
     fn range(&self) -> RangeInclusive<K>;
+
+    /// What is read along with one row, because it is likely to be asked for next.
+    fn around(_key: &K) -> Option<Self> {
+        None
+    }
 }
 
 /// For tables that are only looked up row by row.
@@ -352,13 +357,13 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         match self.cells.get(key) {
             Some(Cell::Known(row)) => Some(row.as_ref()),
             Some(Cell::Wanted) => None,
-            None => self.upkeep.is_some().then_some(None),
+            None => (self.upkeep.is_some() || self.ranges_known.cover(&(key.clone()..=key.clone()))).then_some(None),
         }
     }
 
-    /// How much a memory keeps although the store has it too.
-    fn cached(&self) -> usize {
-        self.cells.len() + self.ranges_known.len()
+    /// Whether it keeps as much as a memory may keep although the store has it too.
+    fn is_full(&self, cached_max: usize) -> bool {
+        self.cells.len() + self.ranges_known.len() > cached_max * V::CACHED_TIMES
     }
 
     /// Writes into a complete table, where nothing is ever undone.
@@ -466,6 +471,15 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
         copy
     }
 
+    fn around(&self, memory: &Self, cached_max: usize) -> Self {
+        let mut ahead = Self::default();
+        if !memory.is_full(cached_max) {
+            ahead.scans_wanted = self.wanted.iter().filter_map(S::around).collect();
+            ahead.scans_wanted.dedup();
+        }
+        ahead
+    }
+
     fn absorb(&mut self, committed: &mut Self) {
         let supplied = std::mem::take(&mut committed.supplied).into_iter();
         let written = std::mem::take(&mut committed.journal).into_iter().map(|undo| undo.key);
@@ -484,7 +498,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
     }
 
     fn learn(&mut self, read: &Self, cached_max: usize) {
-        if self.upkeep.is_some() || self.cached() > cached_max * V::CACHED_TIMES {
+        if self.upkeep.is_some() || self.is_full(cached_max) {
             return;
         }
         for key in &read.supplied {
@@ -515,7 +529,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
 
     fn tidy(&mut self, now: Timestamp, cached_max: usize) {
         let Some(upkeep) = &mut self.upkeep else {
-            if self.cached() > cached_max * V::CACHED_TIMES {
+            if self.is_full(cached_max) {
                 self.cells.clear(0);
                 self.ordered = None;
                 self.ranges_known.clear();

@@ -47,6 +47,11 @@ impl Memory {
         self.rows.absorb(&mut rows);
     }
 
+    /// What is worth reading along with the rows a query wants.
+    pub fn around(&self, wants: &Rows) -> Rows {
+        wants.around(&self.rows, CACHED_ROWS_MAX).into()
+    }
+
     /// Remembers what a query had to read from the database: the next one finds it here. Whatever was written since must be
     /// in memory.
     pub fn learn(&mut self, read: &Rows) {

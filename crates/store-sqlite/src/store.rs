@@ -172,11 +172,13 @@ impl Shared {
                     return Ok(false);
                 }
                 rows.answer_from(&memory.rows);
+                let mut ahead = memory.around(rows);
                 drop(memory);
                 let mut read = rows.copy_wants();
                 load(&snapshot, &mut read)?;
                 rows.answer_from(&read);
-                self.learn(&read, commits);
+                load(&snapshot, &mut ahead)?;
+                self.learn(&[&read, &ahead], commits);
                 Ok(true)
             })?;
             if done {
@@ -188,11 +190,13 @@ impl Shared {
     }
 
     /// Keeps in memory what was read from the file, if nothing was committed since. Nobody waits for that.
-    fn learn(&self, read: &Rows, commits: u64) {
+    fn learn(&self, read: &[&Rows], commits: u64) {
         if let Ok(mut memory) = self.memory.try_write()
             && memory.commits == commits
         {
-            memory.learn(read);
+            for rows in read {
+                memory.learn(rows);
+            }
         }
     }
 

@@ -83,15 +83,15 @@ impl<T> Line<T> {
         Some(person)
     }
 
-    /// How many stand in front of that number.
-    pub(crate) fn rank(&self, number: u64) -> usize {
-        let mut at = self.slots.partition_point(|slot| slot.number < number);
+    /// How many stand in front of that number, if it is there.
+    pub(crate) fn rank(&self, number: u64) -> Option<usize> {
+        let mut at = self.slot(number)?;
         let mut count = 0;
         while at > 0 {
             count += self.tree[at - 1] as usize;
             at -= lowbit(at);
         }
-        count
+        Some(count)
     }
 
     /// The number of the one who has `rank` others in front.
@@ -118,8 +118,15 @@ impl<T> Line<T> {
         self.slots.iter().filter_map(|slot| Some((slot.number, slot.person.as_ref()?)))
     }
 
+    /// Numbers follow one another but for those that are missing, so a slot is at most so many places further ahead than if
+    /// none were. While none is, it is found at once.
     fn slot(&self, number: u64) -> Option<usize> {
-        self.slots.binary_search_by_key(&number, |slot| slot.number).ok()
+        let (first, last) = (self.slots.first()?.number, self.slots.last()?.number);
+        let missing = (last - first) as usize + 1 - self.slots.len();
+        let at_most = number.checked_sub(first)? as usize;
+        let from = at_most.saturating_sub(missing);
+        let near = self.slots.get(from..self.slots.len().min(at_most + 1))?;
+        Some(from + near.binary_search_by_key(&number, |slot| slot.number).ok()?)
     }
 
     fn close_up(&mut self) {
@@ -155,13 +162,15 @@ mod tests {
             } else {
                 let gone = list.remove(random(list.len()));
                 assert!(line.remove(gone).is_some());
-                assert!(line.remove(gone).is_none() && line.get(gone).is_none());
+                assert!(
+                    line.remove(gone).is_none() && line.get(gone).is_none() && line.rank(gone + 1_000_000).is_none()
+                );
             }
             assert_eq!(line.len(), list.len());
             assert_eq!(line.nth(list.len()), None);
             if !list.is_empty() {
                 let rank = random(list.len());
-                assert_eq!((line.rank(list[rank]), line.nth(rank)), (rank, Some(list[rank])));
+                assert_eq!((line.rank(list[rank]), line.nth(rank)), (Some(rank), Some(list[rank])));
             }
         }
         assert!(line.iter().map(|(number, _)| number).eq(list));

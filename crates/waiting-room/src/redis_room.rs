@@ -4,8 +4,9 @@
 //! | key | what is in it |
 //! | --- | --- |
 //! | `queue:{event}` | sorted set: who waits, by number |
-//! | `queue:due:{event}` | sorted set: who waits, by when they lose the place |
-//! | `queue:ready:{event}` | hash: who is ready, until when, and until when they would wait |
+//! | `queue:heard:{event}` | hash: who waits, and until when if nothing more is heard of them |
+//! | `queue:ready:{event}` | hash: who is ready, and until when |
+//! | `queue:due:{event}` | sorted set: who waits, by when they lose the place, or earlier |
 //! | `token:count:{event}` | sorted set: who is inside, by when the entry ends; so the count cannot drift |
 //! | `token:{event}:{user}` | string: an entry; gone when it ends |
 //! | `queue:room:{event}` | hash: the event's settings, the last number and time, the rate of admission |
@@ -98,7 +99,7 @@ impl RedisRoom {
         let user = user.map_or(0, UserId::get);
         let id = if what == "enter" { hex(ids()) } else { String::new() };
         let mut call = Call::default();
-        for key in ["queue", "queue:due", "queue:ready", "token:count", "queue:room"] {
+        for key in ["queue", "queue:due", "queue:heard", "queue:ready", "token:count", "queue:room"] {
             call.key(format!("{prefix}{key}:{event}"));
         }
         call.key(format!("{prefix}token:{event}:{user}")).key(format!("{prefix}queue:changes"));

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
+use holdfast_core::map::Map;
 
 use crate::deadlines::Deadlines;
 use crate::journal::{Record, Row};
@@ -33,7 +34,7 @@ pub struct Room {
     settings: Option<EventSettings>,
     now: Timestamp,
     line: Line<Waiter>,
-    numbers: BTreeMap<UserId, u64>,
+    numbers: Map<UserId, u64>,
     /// So many at the front of the line are ready.
     ready: usize,
     waiter_deadlines: Deadlines<u64>,
@@ -84,7 +85,7 @@ impl Room {
             settings: None,
             now: Timestamp::default(),
             line: Line::default(),
-            numbers: BTreeMap::new(),
+            numbers: Map::large(),
             ready: 0,
             waiter_deadlines: Deadlines::default(),
             entries: BTreeMap::new(),
@@ -151,7 +152,7 @@ impl Room {
     pub fn enter(&mut self, user: UserId, id: [u8; 16], now: Timestamp) -> Tried {
         self.advance(now);
         if self.hear_of(user) {
-            let number = self.numbers[&user];
+            let number = *self.numbers.get(&user).expect("who was heard of has a number");
             if self.line.get(number).is_none_or(|waiter| waiter.ready_until.is_none()) {
                 return Tried::NotYet(self.sight(user).expect("a waiter is there"));
             }
@@ -215,7 +216,7 @@ impl Room {
             Some(inside) => Standing::Entered(inside.admission),
             None => {
                 let number = *self.numbers.get(&user)?;
-                let rank = self.line.rank(number) as u64;
+                let rank = self.line.rank(number)? as u64;
                 match self.line.get(number)?.ready_until {
                     Some(until) => Standing::Ready { rank, until },
                     None => Standing::Waiting { rank },

@@ -82,6 +82,12 @@ impl Scan<SlotId> for SlotsOf {
         let id = |start| SlotId { room: self.room, start };
         id(SlotStart::first_of(self.days.first))..=id(SlotStart::last_of(self.days.last))
     }
+
+    /// The whole day: who asks for an hour of it is not the last.
+    fn around(key: &SlotId) -> Option<Self> {
+        let day = key.start.date();
+        Some(Self { room: key.room, days: DayRange { first: day, last: day } })
+    }
 }
 
 /// A slot as people see it.

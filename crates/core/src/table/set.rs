@@ -20,6 +20,10 @@ pub trait TableSet {
     /// An empty working set that wants the same.
     #[must_use]
     fn copy_wants(&self) -> Self;
+    /// An empty working set that wants what lies around the rows wanted here, for `memory` to learn; nothing where that is
+    /// full.
+    #[must_use]
+    fn around(&self, memory: &Self, cached_max: usize) -> Self;
     /// As a store's memory: take over what a committed working set learned and changed.
     fn absorb(&mut self, committed: &mut Self);
     /// As a store's memory: remember rows and ranges that a query had to read from the store, unless there is too much
@@ -63,6 +67,10 @@ macro_rules! table_set {
             fn copy_wants(&self) -> Self {
                 let Self { $($field),+ } = self;
                 Self { $($field: $crate::table::TableSet::copy_wants($field)),+ }
+            }
+            fn around(&self, memory: &Self, cached_max: usize) -> Self {
+                let Self { $($field),+ } = self;
+                Self { $($field: $crate::table::TableSet::around($field, &memory.$field, cached_max)),+ }
             }
             fn absorb(&mut self, committed: &mut Self) {
                 let Self { $($field),+ } = self;

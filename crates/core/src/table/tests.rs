@@ -20,6 +20,10 @@ impl Scan<u32> for Upto {
     fn range(&self) -> RangeInclusive<u32> {
         0..=self.0
     }
+
+    fn around(key: &u32) -> Option<Self> {
+        Some(Self(key / 10 * 10 + 9))
+    }
 }
 
 type Texts = Table<u32, Text, Upto>;
@@ -269,4 +273,22 @@ fn ranges_that_meet_are_one() {
     assert_eq!(ranges.len(), 2);
     ranges.add(0..=99);
     assert_eq!(ranges.len(), 1);
+}
+
+#[test]
+fn what_lies_around_a_wanted_row_is_read_along_unless_memory_is_full() {
+    let mut memory = Texts::cache();
+    let mut asks = Texts::default();
+    asks.want(&2);
+    asks.want(&3);
+    assert_eq!(asks.around(&memory, 100).take_scans_wanted(), [Upto(9)]);
+    memory.learn(&read(&[(1, "one"), (2, "two")], 9), 100);
+    assert!(asks.is_answered_by(&memory), "in a range that is known, a row that is not there does not exist");
+    asks.answer_from(&memory);
+    assert_eq!(asks.get(&2).unwrap(), Some(&lasting("two")));
+    assert_eq!(asks.get(&3).unwrap(), None);
+    assert!(asks.around(&memory, 100).is_settled(), "nothing is wanted any more");
+    asks.want(&12);
+    assert_eq!(asks.around(&memory, 100).take_scans_wanted(), [Upto(19)]);
+    assert!(asks.around(&memory, 2).is_settled(), "it would learn nothing");
 }

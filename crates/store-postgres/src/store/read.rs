@@ -54,7 +54,7 @@ impl Shared {
     /// unless memory has forgotten cached rows, which `epoch` tells. Rows that memory never keeps, and the question
     /// which rows there are, it cannot bring up to date; for those both must stand at the same commit.
     async fn try_answer(&self, rows: &mut Rows) -> Result<bool, StoreError> {
-        let (mut wants, epoch) = {
+        let (mut wants, mut ahead, epoch) = {
             let cache = self.memory();
             if rows.is_answered_by(&cache.memory.rows) {
                 rows.answer_from(&cache.memory.rows);
@@ -62,9 +62,10 @@ impl Shared {
             }
             let mut wants = rows.copy_wants();
             wants.answer_from(&cache.memory.rows);
-            (wants, cache.epoch)
+            let ahead = cache.memory.around(&wants);
+            (wants, ahead, cache.epoch)
         };
-        let snapshot = async |connection: &Connection| snapshot(connection, &mut wants).await;
+        let snapshot = async |connection: &Connection| snapshot(connection, &mut wants, &mut ahead).await;
         let snapshot = within(&self.readers.by_key, READ_WITHIN, snapshot).await?;
         if !self.absorbed(snapshot.commits).await {
             return Ok(false);
@@ -79,6 +80,8 @@ impl Shared {
         rows.answer_from(&wants);
         drop(cache);
         self.learn(&wants, epoch, commits);
+        // Which rows there are is known only as of the snapshot.
+        self.learn(&ahead, epoch, snapshot.commits);
         Ok(true)
     }
 
@@ -106,8 +109,8 @@ struct Snapshot {
     is_beside_memory: bool,
 }
 
-/// Loads what is wanted as it stood after one commit, in one round trip.
-async fn snapshot(connection: &Connection, wants: &mut Rows) -> Result<Snapshot, StoreError> {
+/// Loads what is wanted, and what is worth reading along with it, as it stood after one commit, in one round trip.
+async fn snapshot(connection: &Connection, wants: &mut Rows, ahead: &mut Rows) -> Result<Snapshot, StoreError> {
     let mut pipeline = Pipeline::new(connection);
     pipeline.send(pipeline::BEGIN_SNAPSHOT, Vec::new());
     let head = pipeline.send(shared::HEAD, Vec::new());
@@ -115,11 +118,13 @@ async fn snapshot(connection: &Connection, wants: &mut Rows) -> Result<Snapshot,
     shared.ask_sequences(&mut pipeline, wants);
     shared.ask_receipts(&mut pipeline, wants);
     let asked = records::Asked::ask(&mut pipeline, wants, Of::Everything);
+    let asked_ahead = records::Asked::ask(&mut pipeline, ahead, Of::Everything);
     pipeline.send(pipeline::COMMIT, Vec::new());
     let is_beside_memory = shared.is_beside_memory() || asked.is_beside_memory();
     let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
     let commits = Head::read(answers.one(head))?.commits;
     shared.supply(&mut answers, wants)?;
     asked.supply(&mut answers, wants, Of::Everything, &mut Seen::default(), None)?;
+    asked_ahead.supply(&mut answers, ahead, Of::Everything, &mut Seen::default(), None)?;
     Ok(Snapshot { commits, is_beside_memory })
 }

@@ -1,12 +1,13 @@
 -- One event's room: the rules of `room.rs` once more, where several servers share it.
 --
--- KEYS  the line by number, the line by deadline, who is ready, who is inside, the room, the caller's entry, the channel
+-- KEYS  the line by number, the line by deadline, until when each waits, who is ready, who is inside, the room, the caller's
+--       entry, the channel
 -- ARGV  what to do, event, user, the id of a new entry;
 --       revision, max_concurrent, paused (0 or 1), sales_open_at (0: always open);
 --       entry_ttl, entry_max, waiter_ttl, ready_ttl in milliseconds; and, in tests, the time.
 --
 -- Answers an empty list if so much had to be cleared away that it stopped half-way; the caller asks again.
-local LINE, DUE, READY, INSIDE, ROOM, ENTRY, CHANNEL = unpack(KEYS)
+local LINE, DUE, HEARD, READY, INSIDE, ROOM, ENTRY, CHANNEL = unpack(KEYS)
 local what, event, user, id = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local entry_ttl, entry_max = tonumber(ARGV[9]), tonumber(ARGV[10])
 local waiter_ttl, ready_ttl = tonumber(ARGV[11]), tonumber(ARGV[12])
@@ -37,17 +38,16 @@ end
 local clock = now
 now = math.max(now, at)
 
--- Who is ready: until when, and until when they would wait if they were not.
+-- Until when one who is ready may enter.
 local function ready_of(who)
-    local value = redis.call('HGET', READY, who)
-    if not value then return nil end
-    local ready_until, waits_until = string.match(value, '^(%d+) (%d+)$')
-    return tonumber(ready_until), tonumber(waits_until)
+    return ready > 0 and tonumber(redis.call('HGET', READY, who)) or nil
 end
 
-local function set_ready(who, ready_until, waits_until)
-    redis.call('HSET', READY, who, text(ready_until) .. ' ' .. text(waits_until))
-    redis.call('ZADD', DUE, math.min(ready_until, waits_until), who)
+-- When a waiter's time ends. `DUE` has that moment or an earlier one: a poll moves it back without noting so, and the note
+-- is corrected when it comes up.
+local function deadline_of(who)
+    local waits_until = tonumber(redis.call('HGET', HEARD, who)) or 0
+    return math.min(waits_until, ready_of(who) or waits_until)
 end
 
 -- Makes those ready, as of `at`, who shall be, and no others. They are always the first ones.
@@ -59,17 +59,16 @@ local function settle()
     while ready < wanted do
         local last = math.min(wanted, ready + SLICE) - 1
         for _, who in ipairs(redis.call('ZRANGE', LINE, ready, last)) do
-            set_ready(who, at + ready_ttl, tonumber(redis.call('ZSCORE', DUE, who)))
+            redis.call('HSET', READY, who, text(at + ready_ttl))
             ready = ready + 1
+            redis.call('ZADD', DUE, deadline_of(who), who)
         end
         moved, changed = true, true
     end
     while ready > wanted do
         local first = math.max(wanted, ready - SLICE)
         for _, who in ipairs(redis.call('ZRANGE', LINE, first, ready - 1)) do
-            local _, waits_until = ready_of(who)
             redis.call('HDEL', READY, who)
-            redis.call('ZADD', DUE, waits_until, who)
         end
         ready = first
         moved, changed = true, true
@@ -79,6 +78,7 @@ end
 local function drop_waiter(who)
     redis.call('ZREM', LINE, who)
     redis.call('ZREM', DUE, who)
+    redis.call('HDEL', HEARD, who)
     waiting = waiting - 1
     ready = ready - redis.call('HDEL', READY, who)
     moved = true
@@ -90,28 +90,36 @@ local function flush_gone()
     if #gone == 0 then return end
     redis.call('ZREM', LINE, unpack(gone))
     redis.call('ZREM', DUE, unpack(gone))
+    redis.call('HDEL', HEARD, unpack(gone))
     waiting, moved = waiting - #gone, true
     gone = {}
 end
 
--- Ends the time of those waiters, who are in the order of their deadlines: { who, when, who, when … }. Those who are not
--- ready make nobody else ready by losing their places, so they go many at a time. Whoever becomes ready on the way gets a new
--- deadline, so it stops at the first that might come after that one. Says how much work it was.
+-- Ends the time of those waiters, who are in the order of their notes: { who, when, who, when … }. Those who are not ready
+-- make nobody else ready by losing their places, so they go many at a time. Whoever becomes ready on the way, or turns out to
+-- have been heard of, gets a new deadline, so it stops at the first that might come after that one. Says how much work it was.
 local function drop_due(due)
     local work, new_deadline = 0, math.huge
     for i = 1, #due, 2 do
-        local who, deadline = due[i], tonumber(due[i + 1])
-        if deadline > new_deadline then break end
-        at = math.max(at, deadline)
-        if redis.call('HEXISTS', READY, who) == 1 then
-            flush_gone()
-            drop_waiter(who)
-            settle()
-            new_deadline = math.min(new_deadline, at + ready_ttl)
-            work = work + 5
+        local who, noted = due[i], tonumber(due[i + 1])
+        if noted > new_deadline then break end
+        local deadline = deadline_of(who)
+        if deadline > noted then
+            redis.call('ZADD', DUE, deadline, who)
+            new_deadline = math.min(new_deadline, deadline)
+            work = work + 2
         else
-            gone[#gone + 1] = who
-            work = work + 1
+            at = math.max(at, noted)
+            if ready_of(who) then
+                flush_gone()
+                drop_waiter(who)
+                settle()
+                new_deadline = math.min(new_deadline, at + ready_ttl)
+                work = work + 5
+            else
+                gone[#gone + 1] = who
+                work = work + 1
+            end
         end
     end
     flush_gone()
@@ -202,13 +210,8 @@ end
 
 -- A waiter is there. False if the caller is none.
 local function hear_of()
-    if not redis.call('ZSCORE', LINE, user) then return false end
-    local ready_until = ready_of(user)
-    if ready_until then
-        set_ready(user, ready_until, at + waiter_ttl)
-    else
-        redis.call('ZADD', DUE, at + waiter_ttl, user)
-    end
+    if redis.call('HEXISTS', HEARD, user) == 0 then return false end
+    redis.call('HSET', HEARD, user, text(at + waiter_ttl))
     return true
 end
 
@@ -230,6 +233,7 @@ if is_through then
         if not entry() and not hear_of() then
             redis.call('ZADD', LINE, redis.call('HINCRBY', ROOM, 'number', 1), user)
             redis.call('ZADD', DUE, at + waiter_ttl, user)
+            redis.call('HSET', HEARD, user, text(at + waiter_ttl))
             waiting, done, changed = waiting + 1, 1, true
             settle()
         end
@@ -253,7 +257,7 @@ if is_through then
             settle()
         end
     elseif what == 'leave' then
-        if redis.call('ZSCORE', LINE, user) then
+        if redis.call('HEXISTS', HEARD, user) == 1 then
             drop_waiter(user)
             done = 1
             settle()
@@ -270,7 +274,7 @@ if moved then redis.call('PUBLISH', CHANNEL, 'moved ' .. event) end
 -- Every key goes away by itself. Those that may be new are told so at once, the others now and then.
 if changed or at - (tonumber(room[7]) or 0) > 60000 then
     local keep = text(KEPT + math.max(entry_max, waiter_ttl, ready_ttl))
-    for _, key in ipairs({ LINE, DUE, READY, INSIDE, ROOM }) do redis.call('PEXPIRE', key, keep) end
+    for _, key in ipairs({ LINE, DUE, HEARD, READY, INSIDE, ROOM }) do redis.call('PEXPIRE', key, keep) end
     redis.call('HSET', ROOM, 'kept', text(at))
 end
 if not is_through then return {} end

@@ -38,7 +38,7 @@ async fn the_keys_are_the_seeds_own_and_all_of_them_go_away_by_themselves() {
     assert_eq!(inside, 1);
     let left: i64 = ask(&mut redis, &format!("PTTL {prefix}token:7:2")).await;
     assert!((299_000..=300_000).contains(&left), "{left}");
-    for key in ["queue:7", "queue:due:7", "queue:ready:7", "queue:room:7", "token:count:7"] {
+    for key in ["queue:7", "queue:due:7", "queue:heard:7", "queue:ready:7", "queue:room:7", "token:count:7"] {
         let left: i64 = ask(&mut redis, &format!("TTL {prefix}{key}")).await;
         assert!(left > 1_800, "{key}: {left}");
     }
@@ -92,11 +92,12 @@ async fn tens_of_thousands_who_stopped_polling_are_cleared_away_in_slices() {
     let fill = "for i = 2, 35000 do
         redis.call('ZADD', KEYS[1], i, i)
         redis.call('ZADD', KEYS[2], ARGV[1] + i, i)
+        redis.call('HSET', KEYS[3], i, string.format('%.0f', ARGV[1] + i))
     end
-    redis.call('HSET', KEYS[3], 'number', 35000)";
+    redis.call('HSET', KEYS[4], 'number', 35000)";
     let mut filling = redis::cmd("EVAL");
-    filling.arg(fill).arg(3);
-    for key in ["queue:7", "queue:due:7", "queue:room:7"] {
+    filling.arg(fill).arg(4);
+    for key in ["queue:7", "queue:due:7", "queue:heard:7", "queue:room:7"] {
         filling.arg(format!("{prefix}{key}"));
     }
     filling.arg(crate::support::START + 300_000);

@@ -9,22 +9,25 @@ use std::time::{Duration, Instant};
 
 use futures_util::SinkExt as _;
 use hdrhistogram::Histogram;
+use holdfast_core::actor::Actor;
 use holdfast_core::calendar::availability::availability;
-use holdfast_core::calendar::lock::LockSlots;
+use holdfast_core::calendar::lock::{LockSlots, ReleaseLock};
 use holdfast_core::calendar::{RoomId, SlotStart, WallTime};
 use holdfast_core::id::UserId;
-use holdfast_engine::{Engine, NoSink, Store, SystemClock};
+use holdfast_engine::{Engine, NoSink, Refused, Store, SystemClock};
 use holdfast_store_postgres::{PostgresOptions, PostgresStore};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 use jiff::civil::Date;
 use tokio::task::JoinSet;
 
-use super::requests::{DAYS, HOURS, today};
+use super::requests::{HOURS, today};
 use super::rooms::{self, DAYS_AHEAD, Days};
 use super::{Args, Report};
 use crate::bench::stores::{Database, Databases};
 
 const SLOTS_PER_ROOM: u64 = 1_200;
+/// People ask for the coming days.
+const HOT_DAYS: u64 = 7;
 /// What large is compared with.
 const FEW_ROOMS: u64 = 10;
 const BARE_TABLE: &str = "CREATE TABLE bare (room_id INTEGER NOT NULL, slot_date TEXT NOT NULL, slot_time INTEGER NOT NULL,
@@ -77,7 +80,8 @@ fn made(report: &mut Report, name: &str, rooms: u64, bare: Duration, ours: Durat
     Ok(())
 }
 
-/// Reading and locking with few slots and with many.
+/// Reading and locking with few slots and with many, once the days people ask for have been read: the first reading of each
+/// is told apart.
 async fn compare(
     args: &Args,
     report: &mut Report,
@@ -90,19 +94,40 @@ async fn compare(
     let mut rates = Vec::new();
     for (store, rooms) in [(few, FEW_ROOMS), (many, rooms)] {
         let (engine, thread) = Engine::start(store, Arc::new(NoSink), rooms::settings(DAYS_AHEAD))?;
+        let days = rooms * HOT_DAYS;
+        let began = Instant::now();
+        at_once(days, |day| first_ask(engine.clone(), day, rooms)).await?;
+        let first = days as f64 / began.elapsed().as_secs_f64();
         let asks = rate(args.time, |turn| ask(engine.clone(), turn, rooms)).await?;
         let locks = rate(args.time, |turn| lock(engine.clone(), turn, rooms)).await?;
         drop(engine);
         tokio::task::spawn_blocking(move || thread.join()).await.ok();
-        rates.push((rooms * SLOTS_PER_ROOM, asks, locks));
+        rates.push((rooms * SLOTS_PER_ROOM, [first, asks, locks]));
     }
-    for (what, of) in [("availability", 0), ("lock", 1)] {
-        let value = |(_, asks, locks): &(u64, f64, f64)| if of == 0 { *asks } else { *locks };
-        let (small, large) = (value(&rates[0]), value(&rates[1]));
-        report.add(&format!("{name}: {what} of {} slots", rates[0].0), "req", small, &none, None);
-        let line =
-            report.add(&format!("{name}: {what} of {} slots", rates[1].0), "req", large, &none, Some(("few", small)));
-        line.target = Some(0.8);
+    let [(few, small), (many, large)] = &rates[..] else { unreachable!("two were measured") };
+    for (of, what) in ["first availability of each day", "availability", "lock, then release"].into_iter().enumerate() {
+        report.add(&format!("{name}: {what}, {few} slots"), "req", small[of], &none, None);
+        let against = Some(("few", small[of]));
+        let line = report.add(&format!("{name}: {what}, {many} slots"), "req", large[of], &none, against);
+        line.target = (of > 0).then_some(0.8);
+    }
+    Ok(())
+}
+
+/// Does something so many times, 32 at once.
+async fn at_once<F: Future<Output = anyhow::Result<()>> + Send + 'static>(
+    times: u64,
+    work: impl Fn(u64) -> F,
+) -> anyhow::Result<()> {
+    let mut working = JoinSet::new();
+    for turn in 0..times {
+        working.spawn(work(turn));
+        if working.len() >= 32 {
+            working.join_next().await.transpose()?.transpose()?;
+        }
+    }
+    while let Some(done) = working.join_next().await {
+        done??;
     }
     Ok(())
 }
@@ -124,11 +149,15 @@ async fn rate<F: Future<Output = anyhow::Result<()>> + Send + 'static>(
     Ok(done as f64 / began.elapsed().as_secs_f64())
 }
 
-/// Any room, any day, any hour: scattered, so that nothing lies where the last one lay.
+/// Any room, any hour of the coming days: scattered, so that nothing lies where the last one lay.
 fn scattered(turn: u64, rooms: u64) -> (RoomId, SlotStart) {
-    let number = turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-    let day: Date = today().saturating_add(jiff::Span::new().days((1 + (number / rooms) % DAYS) as i64));
-    let hour = (number / rooms / DAYS) % HOURS;
+    slot(turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20, rooms)
+}
+
+/// The rooms one after another, then the days, then the hours.
+fn slot(number: u64, rooms: u64) -> (RoomId, SlotStart) {
+    let day: Date = today().saturating_add(jiff::Span::new().days((1 + (number / rooms) % HOT_DAYS) as i64));
+    let hour = (number / rooms / HOT_DAYS) % HOURS;
     let time = WallTime::from_minutes(hour as u16 * 60).expect("an hour");
     (RoomId::new(1 + number % rooms).expect("a number"), SlotStart::new(day, time).expect("a day to come"))
 }
@@ -139,7 +168,13 @@ async fn ask(engine: Engine, turn: u64, rooms: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether it is free or not: both are an answer.
+async fn first_ask(engine: Engine, day: u64, rooms: u64) -> anyhow::Result<()> {
+    let (room, start) = slot(day, rooms);
+    engine.query(|rows, at| availability(rows, at, room, None, &[start])).await?;
+    Ok(())
+}
+
+/// Locks a slot and lets it go; or finds that somebody else has it for the moment.
 async fn lock(engine: Engine, turn: u64, rooms: u64) -> anyhow::Result<()> {
     let (room, start) = scattered(turn, rooms);
     // An id keeps some bits of the first bytes for itself.
@@ -147,10 +182,13 @@ async fn lock(engine: Engine, turn: u64, rooms: u64) -> anyhow::Result<()> {
     random[2..].copy_from_slice(&turn.to_be_bytes());
     let user = UserId::new(turn + 1).expect("a number");
     let command = LockSlots { random, room, user, slots: vec![start], ttl: None };
-    match engine.run(command, None).await {
-        Ok(_) | Err(holdfast_engine::Refused::Rejected(_)) => Ok(()),
-        Err(refused) => Err(refused.into()),
-    }
+    let lock = match rooms::run(&engine, command).await {
+        Ok(lock) => lock,
+        Err(Refused::Rejected(_)) => return Ok(()),
+        Err(refused) => return Err(refused.into()),
+    };
+    rooms::run(&engine, ReleaseLock { actor: Actor::Admin, id: lock.id }).await?;
+    Ok(())
 }
 
 fn days() -> Vec<Date> {

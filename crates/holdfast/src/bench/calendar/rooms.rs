@@ -8,7 +8,7 @@ use holdfast_core::Limits;
 use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
 use holdfast_core::calendar::{OpenHours, WallTime};
-use holdfast_engine::{Answer, Engine, EngineSettings, NoSink, Store};
+use holdfast_engine::{Answer, Engine, EngineSettings, NoSink, Refused, Store};
 use tokio::task::JoinSet;
 
 use super::requests;
@@ -69,7 +69,7 @@ async fn make_room(engine: Engine) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn run<C: Command>(engine: &Engine, command: C) -> anyhow::Result<C::Outcome> {
+pub(super) async fn run<C: Command>(engine: &Engine, command: C) -> Result<C::Outcome, Refused> {
     match engine.run(command, None).await? {
         Answer::Fresh(outcome) => Ok(outcome),
         Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),

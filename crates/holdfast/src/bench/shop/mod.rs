@@ -57,7 +57,7 @@ impl Args {
 
     /// So many that a line never runs out of people: each buys once.
     fn people(&self) -> u32 {
-        20_000 + (self.time().as_secs_f64() * 40_000.0) as u32
+        20_000 + (self.time().as_secs_f64() * 90_000.0) as u32
     }
 }
 
