@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use hdrhistogram::Histogram;
 use holdfast_store_postgres::{PostgresOptions, PostgresStore};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 
@@ -85,12 +86,14 @@ impl Bench<'_> {
         let server = Server::holdfast(data.path())?;
         let ceiling = Server::ceiling()?;
         let empty_ask = self.measure(CEILING_ASK, &ceiling, Ask::new).await?;
+        let first = requests::ask_each_day(server.address, self.args.connections).await?;
         let ask = self.measure("availability of two slots", &server, Ask::new).await?;
         let empty_day = self.measure(CEILING_DAY, &ceiling, Day::new).await?;
         let day = self.measure("the slots of a day", &server, Day::new).await?;
         let book = self.measure("lock, then confirm", &server, Book::scenarios()).await?;
         self.line(CEILING_ASK, "req", &empty_ask, None);
         let against = Some((CEILING_ASK, empty_ask.per_second));
+        self.rate("availability, the first of each day", first, against);
         self.line("availability of two slots", "req", &ask, against);
         self.report.lines.last_mut().context("a line")?.target = Some(0.6);
         self.line(CEILING_DAY, "req", &empty_day, None);
@@ -108,13 +111,21 @@ impl Bench<'_> {
         let seed_ask = seed::measure_ask(&by_hand, self.args.time).await?;
         let seed_book = seed::measure_book(&by_hand, self.args.time).await?;
         let server = Server::holdfast_on(&database.url, None)?;
+        let first = requests::ask_each_day(server.address, self.args.connections).await?;
         let ask = self.measure("availability, PostgreSQL", &server, Ask::new).await?;
         let book = self.measure("lock, then confirm, PostgreSQL", &server, Book::scenarios()).await?;
         self.line("by hand: SELECT of two slots", "req", &seed_ask, None);
-        self.line("availability, PostgreSQL", "req", &ask, Some(("by hand", seed_ask.per_second)));
+        let against = Some(("by hand", seed_ask.per_second));
+        self.rate("availability, the first of each day, PostgreSQL", first, against);
+        self.line("availability, PostgreSQL", "req", &ask, against);
         self.line("by hand: lock, then confirm", "books", &seed_book, None);
         self.line("lock, then confirm, PostgreSQL", "books", &book, Some(("by hand", seed_book.per_second)));
         Ok(())
+    }
+
+    fn rate(&mut self, name: &str, per_second: f64, against: Option<(&str, f64)>) {
+        let none = Histogram::new(3).expect("three digits");
+        self.report.add(name, "req", per_second, &none, against);
     }
 
     fn line(&mut self, name: &str, unit: &'static str, measured: &Measured, against: Option<(&str, f64)>) {

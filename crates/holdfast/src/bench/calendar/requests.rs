@@ -1,12 +1,15 @@
 //! What clients ask: spread over rooms, days and hours.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 use holdfast_core::time::Zone;
 use holdfast_engine::{Clock as _, SystemClock};
 use jiff::civil::Date;
+use tokio::task::JoinSet;
 
 use crate::bench::http::{Connection, Scenario};
 
@@ -43,11 +46,8 @@ impl Ask {
     pub(super) fn new(index: usize) -> Self {
         Self { turn: index as u64 * 7_919 }
     }
-}
 
-impl Scenario for Ask {
-    async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
-        self.turn += 1;
+    async fn ask(&self, connection: &mut Connection) -> anyhow::Result<()> {
         let Place { room, day, .. } = place(self.turn);
         let hour = self.turn % (HOURS - 1);
         let body = format!(r#"{{"date":"{day}","times":["{hour:02}:00","{:02}:00"]}}"#, hour + 1);
@@ -55,6 +55,35 @@ impl Scenario for Ask {
         ensure!(status == 200, "availability was answered with {status}");
         Ok(())
     }
+}
+
+impl Scenario for Ask {
+    async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
+        self.turn += 1;
+        self.ask(connection).await
+    }
+}
+
+/// Asks for every day of every room once, as many at a time as there are connections; tells how many in a second.
+pub(super) async fn ask_each_day(address: SocketAddr, connections: usize) -> anyhow::Result<f64> {
+    let (next, began) = (Arc::new(AtomicU64::new(0)), Instant::now());
+    let mut asking = JoinSet::new();
+    for _ in 0..connections {
+        let (next, mut connection) = (next.clone(), Connection::open(address).await?);
+        asking.spawn(async move {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= ROOMS * DAYS {
+                    return anyhow::Ok(());
+                }
+                Ask { turn: number }.ask(&mut connection).await?;
+            }
+        });
+    }
+    while let Some(asked) = asking.join_next().await {
+        asked??;
+    }
+    Ok((ROOMS * DAYS) as f64 / began.elapsed().as_secs_f64())
 }
 
 /// All slots of a day.
