@@ -143,12 +143,40 @@ async fn a_reserved_slot_changes_only_by_cancellation_the_database_itself_refuse
             let said = refusal.as_db_error().unwrap().message().to_owned();
             assert_eq!(said, "a reserved slot changes only by cancellation", "{sql}");
         }
-        let parts = "SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid
-            WHERE inhparent = 'time_slots'::regclass ORDER BY 1";
-        let parts = client.query(parts, &[]).await.unwrap();
-        let parts: Vec<String> = parts.iter().map(|row| row.get(0)).collect();
+        let parts = months(&client).await;
         assert_eq!(parts, ["time_slots_2027_03", "time_slots_2027_04"], "one part for each month");
         app.guest(1).cancel_room_reservation(reservation).await.unwrap();
     })
     .await;
+}
+
+/// The parts of the table, one for each month.
+async fn months(client: &tokio_postgres::Client) -> Vec<String> {
+    let parts = "SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid
+        WHERE inhparent = 'time_slots'::regclass ORDER BY 1";
+    client.query(parts, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_month_whose_slots_are_all_cleared_is_dropped_whole_and_the_next_ones_are_there_ahead() {
+    for profile in [Profile::Postgres, Profile::Cluster] {
+        with_profile(profile, &|config| config.calendar.keep_days = 2, &async |app: &TestApp| {
+            let room = app.room().await;
+            let url = match app.place() {
+                Place::Postgres(database) | Place::Cluster { database, .. } => database.url(),
+                Place::Embedded(_) => unreachable!("it is PostgreSQL"),
+            };
+            let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+            tokio::spawn(connection);
+            let reservation = app.reserved(1, room, day(30), &["09:00"]).await;
+            // On the third of April, March is over for good.
+            app.pass(Span::from_hours(33 * 24));
+            soon("March is cleared", async || app.admin().slots(room, TODAY, day(30)).await.unwrap().is_empty()).await;
+            app.clear_away().await;
+            assert_eq!(months(&client).await, ["time_slots_2027_04", "time_slots_2027_05", "time_slots_2027_06"]);
+            assert_eq!(app.times_on(room, day(33)).await.len(), 3);
+            assert_eq!(app.guest(1).room_reservation(reservation).await.unwrap().total_price, 10_000);
+        })
+        .await;
+    }
 }

@@ -12,6 +12,7 @@ use holdfast_client::{Client, Error, Hold, NewHold, NewRoomType, RoomType};
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
 use holdfast_core::time::Span;
+use holdfast_engine::store::Keep;
 use holdfast_engine::{Clock as _, ManualClock, Store};
 use holdfast_server::config::Secret;
 use holdfast_server::ids::IdMaker;
@@ -203,6 +204,11 @@ impl TestApp {
     /// Lets time pass for the store.
     pub(crate) fn pass(&self, span: Span) {
         self.clock.advance(span);
+    }
+
+    /// Clears old rows away, as the server does now and then.
+    pub(crate) async fn clear_away(&self) {
+        while self.store.as_ref().unwrap().tidy(Keep::default()).await.unwrap() {}
     }
 
     /// Another server beside this one, on the same rows, without HTTP; for those that can be several.
