@@ -20,7 +20,7 @@ use jiff::civil::Date;
 use tokio::task::JoinSet;
 
 use super::requests::{DAYS, HOURS, today};
-use super::rooms::{self, DAYS_AHEAD, Days};
+use super::rooms::{self, DAYS_AHEAD};
 use super::{Args, Report};
 use crate::bench::stores::{Database, Databases};
 
@@ -39,10 +39,10 @@ pub(super) async fn on_sqlite(args: &Args, report: &mut Report) -> anyhow::Resul
     let bare = tokio::task::spawn_blocking(move || bare_sqlite(&path, rooms)).await??;
     let few_in = tempfile::tempdir()?;
     let few: Arc<dyn Store> = Arc::new(SqliteStore::open(OpenOptions::new(few_in.path()), Arc::new(SystemClock))?);
-    rooms::make(few.clone(), FEW_ROOMS, Days::All).await?;
+    rooms::make(few.clone(), FEW_ROOMS).await?;
     let ours = OpenOptions::new(data.path());
     let many: Arc<dyn Store> = Arc::new(SqliteStore::open(ours, Arc::new(SystemClock))?);
-    let took = rooms::make(many.clone(), rooms, Days::All).await?;
+    let took = rooms::make(many.clone(), rooms).await?;
     // With its log, which may not be empty yet.
     let sizes = ["holdfast.db", "holdfast.db-wal"].map(|name| std::fs::metadata(data.path().join(name)));
     let disk = sizes.into_iter().flatten().map(|file| file.len()).sum();
@@ -54,10 +54,10 @@ pub(super) async fn on_postgres(args: &Args, databases: &Databases, report: &mut
     let rooms = args.slots.div_ceil(SLOTS_PER_ROOM);
     let (few, many) = (databases.create("few").await?, databases.create("many").await?);
     let few: Arc<dyn Store> = Arc::new(PostgresStore::open(PostgresOptions::new(&few.url)).await?);
-    rooms::make(few.clone(), FEW_ROOMS, Days::All).await?;
+    rooms::make(few.clone(), FEW_ROOMS).await?;
     let store: Arc<dyn Store> = Arc::new(PostgresStore::open(PostgresOptions::new(&many.url)).await?);
     let bare = bare_postgres(&many, rooms).await?;
-    let took = rooms::make(store.clone(), rooms, Days::All).await?;
+    let took = rooms::make(store.clone(), rooms).await?;
     let size = "SELECT sum(pg_total_relation_size(inhrelid))::bigint FROM pg_inherits WHERE inhparent = 'time_slots'::regclass";
     let disk: i64 = many.connect().await?.query_one(size, &[]).await?.get(0);
     made(report, "PostgreSQL", rooms, bare, took, disk as u64)?;
@@ -65,13 +65,12 @@ pub(super) async fn on_postgres(args: &Args, databases: &Databases, report: &mut
 }
 
 fn made(report: &mut Report, name: &str, rooms: u64, bare: Duration, ours: Duration, disk: u64) -> anyhow::Result<()> {
-    // Tomorrow was made with the rooms.
-    let (all, ours_made) = (rooms * SLOTS_PER_ROOM, rooms * (SLOTS_PER_ROOM - HOURS));
+    let all = rooms * SLOTS_PER_ROOM;
     let per_second = |slots: u64, took: Duration| slots as f64 / took.as_secs_f64();
     let none = Histogram::new(3)?;
     report.add(&format!("{name}: bare bulk insert"), "slots", per_second(all, bare), &none, None);
     let against = Some(("bare", per_second(all, bare)));
-    let line = report.add(&format!("{name}: {all} slots made"), "slots", per_second(ours_made, ours), &none, against);
+    let line = report.add(&format!("{name}: {all} slots made"), "slots", per_second(all, ours), &none, against);
     line.target = Some(0.5);
     println!("{name}: {all} slots take {} MiB on disk, {} bytes each", disk >> 20, disk / all);
     Ok(())
