@@ -30,13 +30,15 @@ pub struct Problem {
     pub code: &'static str,
     korean: String,
     english: String,
+    /// What exactly is wrong, in Korean and English, where the sentence does not say.
+    reason: Option<(String, String)>,
     /// What helps: `field`, `available`, …
     extra: Map<String, Value>,
 }
 
 impl Problem {
     pub fn new(status: StatusCode, code: &'static str, korean: impl Into<String>, english: impl Into<String>) -> Self {
-        Self { status, code, korean: korean.into(), english: english.into(), extra: Map::new() }
+        Self { status, code, korean: korean.into(), english: english.into(), reason: None, extra: Map::new() }
     }
 
     #[must_use]
@@ -48,9 +50,14 @@ impl Problem {
     pub fn invalid(field: impl Into<String>, fault: &Fault) -> Self {
         let (korean, english) = fault_sentences(fault);
         let field = field.into();
-        let korean = format!("입력값이 올바르지 않습니다. ({field}: {korean})");
-        let english = format!("The input is not valid: {field} {english}.");
-        Self::new(StatusCode::BAD_REQUEST, "INVALID_INPUT", korean, english).with("field", field)
+        let reason = Some((format!("{field}: {korean}."), format!("{field} {english}.")));
+        let problem = Self::new(
+            StatusCode::BAD_REQUEST,
+            "INVALID_INPUT",
+            "입력값이 올바르지 않습니다.",
+            "The input is not valid.",
+        );
+        Self { reason, ..problem }.with("field", field)
     }
 
     pub fn not_found() -> Self {
@@ -147,6 +154,14 @@ impl Problem {
         }
     }
 
+    /// What exactly is wrong, in one language.
+    pub fn reason(&self, language: Language) -> Option<&str> {
+        self.reason.as_ref().map(|(korean, english)| match language {
+            Language::Korean => korean.as_str(),
+            Language::English => english.as_str(),
+        })
+    }
+
     /// The members every problem has, and what helps.
     pub fn to_json(&self, language: Language) -> Map<String, Value> {
         let mut members = Map::new();
@@ -155,6 +170,7 @@ impl Problem {
         members.insert("status".into(), self.status.as_u16().into());
         members.insert("detail".into(), self.detail(language).into());
         members.insert("code".into(), self.code.into());
+        members.extend(self.reason(language).map(|reason| ("reason".into(), reason.into())));
         members.extend(self.extra.clone());
         members
     }
