@@ -11,6 +11,10 @@ pub(crate) const SECRET: &str = "0123456789abcdef0123456789abcdef";
 /// Long after any test.
 pub(crate) const LATER: i64 = 4_102_444_800;
 
+fn seconds_from_now(seconds: i64) -> i64 {
+    jiff::Timestamp::now().as_second() + seconds
+}
+
 pub(crate) fn token(claims: &Value) -> String {
     encode(&Header::default(), claims, &EncodingKey::from_secret(SECRET.as_bytes())).unwrap()
 }
@@ -99,12 +103,14 @@ async fn with_auth_every_call_needs_a_good_token_except_those_of_operations() {
             "nonsense".to_owned(),
             String::new(),
             changed("exp", json!(1_000_000_000)),
-            without("exp"),
+            changed("exp", json!("never")),
+            changed("exp", json!(seconds_from_now(-5))),
             without("sub"),
             changed("sub", json!("me")),
             changed("sub", json!("0")),
             changed("role", json!("king")),
             changed("nbf", json!(LATER)),
+            changed("nbf", json!(seconds_from_now(10))),
         ] {
             let answer = app.send("GET", "/v1/room-types", &[("authorization", &format!("Bearer {bad}"))], "").await;
             assert_eq!(
@@ -118,7 +124,13 @@ async fn with_auth_every_call_needs_a_good_token_except_those_of_operations() {
             app.send("POST", "/v1/holds", &[("x-user-id", "1")], "{}").await.refusal(),
             (401, "UNAUTHENTICATED")
         );
-        for good in [token(&good), changed("sub", json!(1)), without("role")] {
+        for good in [
+            token(&good),
+            changed("sub", json!(1)),
+            without("role"),
+            without("exp"),
+            changed("exp", json!(seconds_from_now(10))),
+        ] {
             let answer = app.send("GET", "/v1/room-types", &[("authorization", &format!("bearer {good}"))], "").await;
             assert_eq!(answer.status, 200);
         }
@@ -128,6 +140,23 @@ async fn with_auth_every_call_needs_a_good_token_except_those_of_operations() {
         let forwarded = app.send("GET", "/healthz", &[("x-forwarded-for", "10.0.0.1")], "").await;
         assert_eq!(forwarded.status, 200, "behind a proxy is fine with auth on");
     })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_short_secret_is_a_secret_too() {
+    with_settings(
+        |config| config.auth.jwt_secret = Some(Secret::new("short")),
+        async |app| {
+            let claims = json!({"sub": "1"});
+            for (secret, status) in [("short", 200), ("other", 401)] {
+                let signed =
+                    encode(&Header::default(), &claims, &EncodingKey::from_secret(secret.as_bytes())).unwrap();
+                let header = format!("Bearer {signed}");
+                assert_eq!(app.send("GET", "/v1/room-types", &[("authorization", &header)], "").await.status, status);
+            }
+        },
+    )
     .await;
 }
 
