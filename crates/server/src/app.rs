@@ -34,7 +34,7 @@ use crate::roles::{Role, Roles};
 use crate::stream::Stream;
 use crate::tee;
 use crate::tickets::door::Doors;
-use crate::webhooks::{Bells, courier, feed};
+use crate::webhooks::{Bells, courier, feed, holds};
 
 /// Cheap to clone; every handler has one.
 #[derive(Clone, Debug)]
@@ -150,6 +150,7 @@ impl App {
         tee::start(&app, &config.tee);
         let feed_reader = app.ids().number() >> 11;
         tokio::spawn(feed::run(app.clone(), feed_reader, config.webhook.poll));
+        tokio::spawn(holds::run(app.clone(), feed_reader));
         tokio::spawn(courier::run(app.clone(), config.webhook.clone()));
         if app.store().is_split() {
             tokio::spawn(app.clone().resolve_now_and_then());
