@@ -110,8 +110,15 @@ fn a_policy_falls_from_tier_to_tier_down_to_the_last_day() {
 fn policies_and_rules_are_read_as_they_are_written() {
     assert_eq!(RefundPolicy::DEFAULT.to_string(), "7:100 3:80 1:50 0:0");
     assert_eq!(RefundPolicy::parse("7:100 3:80 1:50 0:0"), Some(RefundPolicy::DEFAULT));
-    for text in ["", "7:100", "7:101 0:0", "7:100 3:80 1:50 0:0 0:0", "7:100 3:80 1:50 0", "7:100 3:80 1:50 0:x", "1:1 2:2 3:3 0:0"]
-    {
+    for text in [
+        "",
+        "7:100",
+        "7:101 0:0",
+        "7:100 3:80 1:50 0:0 0:0",
+        "7:100 3:80 1:50 0",
+        "7:100 3:80 1:50 0:x",
+        "1:1 2:2 3:3 0:0",
+    ] {
         assert_eq!(RefundPolicy::parse(text), None, "{text:?}");
     }
     for text in ["0:30", "14:100 0:0", "9:9 8:8 7:7 6:6 5:5 4:4 3:3 0:0"] {
