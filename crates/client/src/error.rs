@@ -45,7 +45,8 @@ impl Error {
             Err(_) => {
                 let detail = String::from_utf8_lossy(body).into_owned();
                 let code = "UNKNOWN".to_owned();
-                let problem = Problem { status, code, detail, reason: None, request_id: String::new(), extra: Map::new() };
+                let problem =
+                    Problem { status, code, detail, reason: None, request_id: String::new(), extra: Map::new() };
                 Self::Problem(Box::new(problem))
             }
         }

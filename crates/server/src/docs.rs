@@ -64,7 +64,8 @@ fn problem_schema() -> utoipa::openapi::Object {
     ];
     let object = said.into_iter().fold(ObjectBuilder::new(), member);
     let status = ObjectBuilder::new().schema_type(Type::Integer).build();
-    let object = ["type", "title", "status", "detail", "code", "requestId"].into_iter().fold(object, ObjectBuilder::required);
+    let object =
+        ["type", "title", "status", "detail", "code", "requestId"].into_iter().fold(object, ObjectBuilder::required);
     let helps = [
         ("field", "With `INVALID_INPUT`: what is wrong."),
         ("reason", "With `INVALID_INPUT`: what is wrong with it, in the language of `detail`."),

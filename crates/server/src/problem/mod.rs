@@ -188,6 +188,8 @@ impl Problem {
         let mut response = (self.status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        // The next answer may be another.
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         let language = if language == Language::Korean { "ko" } else { "en" };
         headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(language));
         if let Some(millis) = self.extra.get("retryAfterMs").and_then(Value::as_u64) {
@@ -338,8 +340,8 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
             fixed("내부망 주소로는 보낼 수 없습니다", "must not be an address of a private network while auth is on")
         }
         Fault::NotASecret { min, max } => (
-            format!("whsec_ 뒤에 {min}~{max}바이트의 base64여야 합니다"),
-            format!("must be whsec_ and base64 of {min} to {max} bytes"),
+            format!("whsec_ 뒤에 무작위 {min}~{max}바이트를 base64로 적어야 합니다"),
+            format!("must be whsec_ followed by base64 of {min} to {max} random bytes"),
         ),
         Fault::CannotChange => fixed("슬롯이 만들어진 뒤에는 바꿀 수 없습니다", "cannot change once there are slots"),
     }

@@ -124,16 +124,21 @@ async fn with_auth_every_call_needs_a_good_token_except_those_of_operations() {
             app.send("POST", "/v1/holds", &[("x-user-id", "1")], "{}").await.refusal(),
             (401, "UNAUTHENTICATED")
         );
-        for good in [
+        for token in [
             token(&good),
             changed("sub", json!(1)),
             without("role"),
             without("exp"),
             changed("exp", json!(seconds_from_now(10))),
         ] {
-            let answer = app.send("GET", "/v1/room-types", &[("authorization", &format!("bearer {good}"))], "").await;
+            let answer = app.send("GET", "/v1/room-types", &[("authorization", &format!("bearer {token}"))], "").await;
             assert_eq!(answer.status, 200);
         }
+        assert_eq!(app.send("GET", "/v1/nothing", &[], "").await.refusal(), (401, "UNAUTHENTICATED"));
+        assert_eq!(app.send("DELETE", "/v1/room-types", &[], "").await.refusal(), (401, "UNAUTHENTICATED"));
+        let known = format!("Bearer {}", token(&good));
+        let nothing = app.send("GET", "/v1/nothing", &[("authorization", &known)], "").await;
+        assert_eq!(nothing.refusal(), (404, "NOT_FOUND"));
         for path in ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"] {
             assert_eq!(app.send("GET", path, &[], "").await.status, 200, "{path}");
         }
@@ -150,8 +155,7 @@ async fn a_short_secret_is_a_secret_too() {
         async |app| {
             let claims = json!({"sub": "1"});
             for (secret, status) in [("short", 200), ("other", 401)] {
-                let signed =
-                    encode(&Header::default(), &claims, &EncodingKey::from_secret(secret.as_bytes())).unwrap();
+                let signed = encode(&Header::default(), &claims, &EncodingKey::from_secret(secret.as_bytes())).unwrap();
                 let header = format!("Bearer {signed}");
                 assert_eq!(app.send("GET", "/v1/room-types", &[("authorization", &header)], "").await.status, status);
             }

@@ -58,8 +58,8 @@ async fn bad_input_is_told_by_one_sentence_the_field_and_a_reason() {
             let said = ["detail", "field", "reason"].map(|member| answer.json[member].as_str().unwrap().to_owned());
             assert_eq!(said, [detail, "limit", reason]);
         }
-        let refused = app.admin().room_types(&[("limit", "0")]).await.unwrap_err().to_string();
-        assert!(refused.ends_with("입력값이 올바르지 않습니다. limit: 1 이상 500 이하여야 합니다."), "{refused}");
+        let refused = app.admin().room_types(Some("?".into())).await.unwrap_err().to_string();
+        assert!(refused.ends_with("입력값이 올바르지 않습니다. cursor: 형식이 올바르지 않습니다."), "{refused}");
         let other = app.send("GET", "/v1/room-types/7", &[], "").await;
         assert!(other.json["reason"].is_null());
     })

@@ -65,7 +65,12 @@ async fn polling_tells_where_one_stands_and_is_kept_by_nobody() {
         let polled = app.send("GET", &format!("/v1/events/{}/queue?userId=3", event.id), &[], "").await;
         assert_eq!((polled.status, &polled.json["rank"]), (200, &json!(2)));
         assert_eq!(polled.header("cache-control"), Some("no-store"));
-        assert_eq!(code(app.guest(4).poll_queue(event.id).await), refused(404, "NOT_IN_QUEUE"));
+        let path = format!("/v1/events/{}/queue?userId=4", event.id);
+        let outside = app.send("GET", &path, &[], "").await;
+        assert_eq!((outside.refusal(), outside.header("cache-control")), ((404, "NOT_IN_QUEUE"), Some("no-store")));
+        let joined = app.send("POST", &path, &[], "").await;
+        assert_eq!((joined.status, joined.header("cache-control")), (201, Some("no-store")));
+        app.guest(4).leave_queue(event.id).await.unwrap();
         app.guest(1).leave_queue(event.id).await.unwrap();
         let place = app.guest(3).poll_queue(event.id).await.unwrap();
         assert_eq!((place.status, place.rank), (QueueStatus::Waiting, 1), "who leaves makes room");

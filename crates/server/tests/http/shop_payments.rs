@@ -61,9 +61,8 @@ async fn whoever_is_named_by_a_header_need_say_nothing() {
 async fn what_cannot_be_a_coupon_is_not_usable() {
     with_app(async |app| {
         let (option, user) = (option(app, 1_000, 10).await, buyer(app, 10_000).await);
-        let pay = async |code: &str| {
-            send(app, "POST", "/api/order", &json!({"userId": user.id, "couponCode": code})).await
-        };
+        let pay =
+            async |code: &str| send(app, "POST", "/api/order", &json!({"userId": user.id, "couponCode": code})).await;
         assert_eq!(pay("").await.refusal(), (404, "RESERVATION_NOT_FOUND"), "said first");
         user.reserve(option, 1).await;
         for code in ["", "  ", "A B", "A\0B", &"x".repeat(65)] {

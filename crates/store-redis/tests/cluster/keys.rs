@@ -1,7 +1,7 @@
 //! What lies in Redis, for those who look: the documented names, each with a time to live.
 
-use holdfast_core::calendar::lock::LockSlots;
 use holdfast_core::calendar::generation::GenerateSlots;
+use holdfast_core::calendar::lock::LockSlots;
 use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
 use holdfast_core::calendar::{OpenHours, SlotStart, WallTime};
