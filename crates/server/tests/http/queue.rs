@@ -5,7 +5,7 @@ use holdfast_client::{Event, EventChange, NewEvent, QueueStats, QueueStatus};
 use holdfast_core::time::Span;
 use serde_json::json;
 
-use crate::support::{TestApp, code, problem, refused, with_app, with_restart};
+use crate::support::{TestApp, code, problem, refused, with_app, with_restart, with_settings};
 use crate::tickets::seat;
 
 /// An event that lets in so many at a time.
@@ -325,6 +325,24 @@ async fn after_a_restart_order_entries_and_places_are_what_they_were() {
                 assert_eq!((place.status, place.rank), (QueueStatus::Waiting, rank));
             }
             app.guest(1).reserve_seats(event.id, &[seat(&event, 7)]).await.expect("the entry is still good");
+            app.guest(2).enter_queue(event.id).await.unwrap();
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_entry_lasts_no_longer_than_it_may_in_all() {
+    with_settings(
+        |config| config.queue.entry_max = std::time::Duration::from_millis(500),
+        async |app| {
+            let event = event(app, 1).await;
+            joined(app, &event, 2).await;
+            app.guest(1).enter_queue(event.id).await.unwrap();
+            app.pass(Span::from_millis(499));
+            assert_eq!(app.guest(1).poll_queue(event.id).await.unwrap().status, QueueStatus::Entered);
+            app.pass(Span::from_millis(1));
+            assert_eq!(code(app.guest(1).poll_queue(event.id).await), refused(404, "NOT_IN_QUEUE"));
             app.guest(2).enter_queue(event.id).await.unwrap();
         },
     )
