@@ -133,7 +133,9 @@ pub fn of_room(rows: &mut Rows, room: RoomId) -> Decision<OperatingHours> {
 
 /// Those of these rooms that were given hours.
 pub fn given(rows: &mut Rows, rooms: &[RoomId]) -> Decision<Vec<RoomId>> {
-    rooms.iter().for_each(|room| rows.calendar.hours.want(room));
+    for room in rooms {
+        rows.calendar.hours.want(room);
+    }
     let mut given = Vec::new();
     for room in rooms {
         if rows.calendar.hours.get(room)?.is_some() {

@@ -31,7 +31,7 @@ pub struct Problem {
     korean: String,
     english: String,
     /// What exactly is wrong, in Korean and English, where the sentence does not say.
-    reason: Option<(String, String)>,
+    reason: Option<Box<[String; 2]>>,
     /// What helps: `field`, `available`, …
     extra: Map<String, Value>,
 }
@@ -50,7 +50,7 @@ impl Problem {
     pub fn invalid(field: impl Into<String>, fault: &Fault) -> Self {
         let (korean, english) = fault_sentences(fault);
         let field = field.into();
-        let reason = Some((format!("{field}: {korean}."), format!("{field} {english}.")));
+        let reason = Some(Box::new([format!("{field}: {korean}."), format!("{field} {english}.")]));
         let problem = Self::new(
             StatusCode::BAD_REQUEST,
             "INVALID_INPUT",
@@ -156,9 +156,10 @@ impl Problem {
 
     /// What exactly is wrong, in one language.
     pub fn reason(&self, language: Language) -> Option<&str> {
-        self.reason.as_ref().map(|(korean, english)| match language {
-            Language::Korean => korean.as_str(),
-            Language::English => english.as_str(),
+        let [korean, english] = &**self.reason.as_ref()?;
+        Some(match language {
+            Language::Korean => korean,
+            Language::English => english,
         })
     }
 
