@@ -20,10 +20,10 @@ export function h(tag, props = {}, ...children) {
   return element;
 }
 
-/** A refusal of the API: `message` is its sentence, `code` what to match on. */
+/** A refusal of the API: `message` is its sentence and what exactly is wrong, `code` what to match on. */
 export class Problem extends Error {
   constructor(status, body) {
-    super(body?.detail ?? `HTTP ${status}`);
+    super([body?.detail ?? `HTTP ${status}`, body?.reason].filter(Boolean).join(" "));
     this.status = status;
     this.code = body?.code;
   }

@@ -104,7 +104,7 @@ async function hours() {
   act({
     title: t.rooms_hours,
     fields: [{ name: "days", label: t.rooms_days, value: open.map(([name]) => name).join(","), wide: true }, { name: "from", label: t.common_from, value: usual.from, maxlength: 5 }, { name: "to", label: t.common_to, value: usual.to, maxlength: 5 }],
-    will: (it) => fill(t.rooms_will_hours, { days: it.days ?? "…", from: it.from ?? "…", to: it.to ?? "…" }),
+    will: (it) => fill(room.generatedUntil ? t.rooms_will_hours : t.rooms_will_first_hours, { days: it.days ?? "…", from: it.from ?? "…", to: it.to ?? "…" }),
     // Days that are an exception stay one.
     request: ({ days, from, to }) => ({ method: "PUT", path: `/v1/rooms/${room.id}/operating-hours`, body: { weekly: Object.fromEntries(days.split(",").map((name) => [name.trim(), [{ from, to }]])), exceptions } }),
     done: refresh,

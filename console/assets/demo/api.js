@@ -3,13 +3,13 @@ import { t } from "../texts.js";
 
 const NUMBER = "holdfast.customer";
 
-/** The server said no. `code` is stable: match on it. `detail` is a sentence in the page's language. */
+/** The server said no. `code` is stable: match on it. `detail` says why, in the page's language. */
 export class Refusal extends Error {
   constructor(status, problem) {
-    super(problem.detail);
+    super([problem.detail, problem.reason].filter(Boolean).join(" "));
     this.status = status;
     this.code = problem.code;
-    this.detail = problem.detail;
+    this.detail = this.message;
     this.problem = problem;
   }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The server said no, and why.
-    #[error("{} {}: {}", .0.status, .0.code, .0.detail)]
+    #[error("{0}")]
     Problem(Box<Problem>),
     #[error("the server could not be reached: {0}")]
     Transport(#[from] reqwest::Error),
@@ -22,11 +22,20 @@ pub struct Problem {
     /// Stable; match on this.
     pub code: String,
     pub detail: String,
+    /// Of bad input: what exactly is wrong with its `field`.
+    pub reason: Option<String>,
     #[serde(default)]
     pub request_id: String,
     /// What helps: `field`, `available`, `reservationId`, …
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}: {}", self.status, self.code, self.detail)?;
+        self.reason.iter().try_for_each(|reason| write!(f, " {reason}"))
+    }
 }
 
 impl Error {
@@ -36,7 +45,8 @@ impl Error {
             Err(_) => {
                 let detail = String::from_utf8_lossy(body).into_owned();
                 let code = "UNKNOWN".to_owned();
-                let problem = Problem { status, code, detail, request_id: String::new(), extra: Map::new() };
+                let problem =
+                    Problem { status, code, detail, reason: None, request_id: String::new(), extra: Map::new() };
                 Self::Problem(Box::new(problem))
             }
         }

@@ -150,12 +150,18 @@ pub fn held(rows: &mut Rows, unit: Unit, now: Timestamp) -> Decision<u32> {
 
 /// Refuses one who already has as many live holds of a kind as anybody may have, and everybody while holds are suspended.
 pub fn check_holder(rows: &mut Rows, at: &Context<'_>, kind: Kind, user: UserId) -> Decision<()> {
-    if let Some(until) = rows.suspended_until.filter(|until| at.now < *until) {
-        return Err(Rejection::HoldsSuspended { until }.into());
-    }
+    check_suspended(rows, at)?;
     let live = rows.holders.get(&Holder { kind, user })?.map_or(0, |tally| tally.live(at.now));
     let max = at.limits.holds_per_user_max;
     if live < max { Ok(()) } else { Err(Rejection::TooManyHolds { max }.into()) }
+}
+
+/// Refuses while what is held is not known.
+pub fn check_suspended(rows: &Rows, at: &Context<'_>) -> Result<(), Rejection> {
+    match rows.suspended_until.filter(|until| at.now < *until) {
+        Some(until) => Err(Rejection::HoldsSuspended { until }),
+        None => Ok(()),
+    }
 }
 
 /// Says which counts [`count`] and [`uncount`] will touch.

@@ -27,7 +27,8 @@ pub(crate) async fn open(config: &Config, ids: &IdMaker) -> anyhow::Result<Arc<d
         Loss::Quarantine => {
             let limits = config.engine_settings().limits;
             // Whatever was held has ended by then.
-            let longest = limits.stay.hold_ttl.max(limits.shop.hold_ttl).max(limits.calendar.lock_ttl);
+            let goods = limits.shop.hold_ttl.max(limits.ticket.hold_ttl);
+            let longest = limits.stay.hold_ttl.max(limits.calendar.lock_ttl).max(goods);
             OnLoss::Quarantine(longest)
         }
     };

@@ -34,7 +34,7 @@ use crate::roles::{Role, Roles};
 use crate::stream::Stream;
 use crate::tee;
 use crate::tickets::door::Doors;
-use crate::webhooks::{Bells, courier, feed};
+use crate::webhooks::{Bells, courier, feed, holds};
 
 /// Cheap to clone; every handler has one.
 #[derive(Clone, Debug)]
@@ -104,8 +104,12 @@ const RESOLVE_EVERY: Duration = Duration::from_secs(1);
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
 /// How many requests may be making slots in the background.
 const GENERATIONS_AT_ONCE_MAX: usize = 4;
+/// How long a further one waits.
+const GENERATION_WAIT_MAX: Duration = Duration::from_secs(2);
 /// How often the waiting room ends what time has ended although nobody asks.
 const TIDY_ROOMS_EVERY: Duration = Duration::from_secs(1);
+/// Says that an answer was given before, under the same idempotency key.
+pub const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
 impl App {
@@ -146,6 +150,7 @@ impl App {
         tee::start(&app, &config.tee);
         let feed_reader = app.ids().number() >> 11;
         tokio::spawn(feed::run(app.clone(), feed_reader, config.webhook.poll));
+        tokio::spawn(holds::run(app.clone(), feed_reader));
         tokio::spawn(courier::run(app.clone(), config.webhook.clone()));
         if app.store().is_split() {
             tokio::spawn(app.clone().resolve_now_and_then());
@@ -224,9 +229,10 @@ impl App {
         listed.into_iter().map(|row| row.read::<R>().ok_or_else(Problem::internal)).collect()
     }
 
-    /// For work in the background; none, if there is enough of it.
-    pub fn permit_generation(&self) -> Option<OwnedSemaphorePermit> {
-        self.shared.generations.clone().try_acquire_owned().ok()
+    /// For work in the background; none, if there is too much of it for too long.
+    pub async fn permit_generation(&self) -> Option<OwnedSemaphorePermit> {
+        let permit = self.shared.generations.clone().acquire_owned();
+        tokio::time::timeout(GENERATION_WAIT_MAX, permit).await.ok()?.ok()
     }
 
     /// Ends jobs and open streams.
@@ -386,7 +392,7 @@ fn kept_answer<T>(answer: Answer<T>) -> Result<Response, Problem> {
     };
     let mut response = Reply::from_bytes(&bytes).ok_or_else(Problem::internal)?.into_response();
     if replayed {
-        response.headers_mut().insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     }
     Ok(response)
 }

@@ -6,7 +6,7 @@
 mod bus;
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -49,6 +49,7 @@ pub struct Config {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerConfig {
+    #[serde(deserialize_with = "address")]
     pub listen: SocketAddr,
     pub data: PathBuf,
     pub database_url: Option<Secret>,
@@ -208,7 +209,17 @@ pub struct TeeConfig {
     pub outbox_keep: Duration,
     #[serde(deserialize_with = "duration")]
     pub sweep_every: Duration,
+    #[serde(deserialize_with = "refund_tiers")]
+    pub refund_tiers: Vec<tee::RefundTier>,
     pub refund_last_day_percent: u8,
+}
+
+impl TeeConfig {
+    /// `None` if the tiers are none.
+    fn refund(&self) -> Option<tee::RefundPolicy> {
+        let last_day = tee::RefundTier { days: 0, percent: self.refund_last_day_percent };
+        tee::RefundPolicy::new(&[&self.refund_tiers[..], &[last_day]].concat())
+    }
 }
 
 /// Telling others of events.
@@ -276,7 +287,8 @@ impl Config {
             let over = parsed.map_err(|error| ConfigError(format!("{}: {}", path.display(), one_line(&error))))?;
             lay_over(&mut table, over);
         }
-        for (name, value) in environment.filter(|(name, _)| name.starts_with(ENVIRONMENT_PREFIX)) {
+        let named = environment.filter(|(name, value)| name.starts_with(ENVIRONMENT_PREFIX) && !value.is_empty());
+        for (name, value) in named {
             let spelled = name[ENVIRONMENT_PREFIX.len()..].to_lowercase();
             let Some((section, key)) = spelled.split_once('_') else {
                 return Err(ConfigError(format!("{name}: there is no such setting; see holdfast.toml")));
@@ -287,6 +299,7 @@ impl Config {
             let (section, key) = name.split_once('.').expect("flags are named section.key");
             set(&mut table, section, key, value);
         }
+        check_sections(&table)?;
         let config: Self = serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| explain(&error))?;
         config.validate()?;
         Ok(config)
@@ -307,9 +320,7 @@ impl Config {
                 stay: stay::Limits { hold_ttl: span(self.stay.hold_ttl) },
                 tee: tee::Limits {
                     saga_timeout: span(self.tee.saga_timeout),
-                    refund: tee::RefundPolicy::DEFAULT
-                        .with_last_day(self.tee.refund_last_day_percent)
-                        .unwrap_or(tee::RefundPolicy::DEFAULT),
+                    refund: self.tee.refund().unwrap_or(tee::RefundPolicy::DEFAULT),
                 },
                 shop: shop::Limits { hold_ttl: span(self.shop.hold_ttl) },
                 calendar: calendar::Limits {
@@ -338,6 +349,7 @@ impl Config {
         };
         let count = |name: &str, value: usize, max: usize| within(name, value, 1, max);
         let ttl_max = Duration::from_millis(HOLD_TTL_MAX.as_millis() as u64);
+        let (moment, hour) = (Duration::from_millis(100), Duration::from_hours(1));
         between("engine.lock_wait", self.engine.lock_wait, Duration::from_millis(10), Duration::from_secs(1))?;
         for (name, ttl) in [
             ("stay.hold_ttl", self.stay.hold_ttl),
@@ -345,7 +357,7 @@ impl Config {
             ("ticket.hold_ttl", self.ticket.hold_ttl),
             ("calendar.lock_ttl", self.calendar.lock_ttl),
         ] {
-            between(name, ttl, Duration::from_secs(1), ttl_max)?;
+            between(name, ttl, moment, ttl_max)?;
         }
         let days_ahead_max = calendar::DAYS_AHEAD_MAX as usize;
         count("calendar.days_ahead", self.calendar.days_ahead as usize, days_ahead_max)?;
@@ -358,15 +370,11 @@ impl Config {
             ("queue.waiter_ttl", queue.waiter_ttl),
             ("queue.ready_ttl", queue.ready_ttl),
         ] {
-            between(name, span, Duration::from_secs(1), Duration::from_hours(24))?;
-        }
-        if queue.entry_max < queue.entry_ttl {
-            return Err(ConfigError("queue.entry_max: must not be shorter than queue.entry_ttl".into()));
+            between(name, span, moment, Duration::from_hours(24))?;
         }
         queue.keys(&[0; SECRET_LEN_MIN])?;
-        let (second, hour) = (Duration::from_secs(1), Duration::from_hours(1));
-        between("tee.saga_timeout", self.tee.saga_timeout, second, hour)?;
-        between("tee.sweep_every", self.tee.sweep_every, second, hour)?;
+        between("tee.saga_timeout", self.tee.saga_timeout, moment, hour)?;
+        between("tee.sweep_every", self.tee.sweep_every, moment, hour)?;
         between("tee.outbox_poll", self.tee.outbox_poll, Duration::from_millis(10), Duration::from_mins(1))?;
         count("tee.outbox_batch", self.tee.outbox_batch, 500)?;
         if self.tee.lock_retries_max > 100 {
@@ -378,9 +386,15 @@ impl Config {
         if self.tee.refund_last_day_percent > 100 {
             return Err(ConfigError("tee.refund_last_day_percent: must be from 0 to 100".into()));
         }
+        if self.tee.refund().is_none() {
+            let (tiers, days) = (tee::REFUND_TIERS_MAX - 1, tee::REFUND_DAYS_MAX);
+            return Err(ConfigError(format!(
+                "tee.refund_tiers: at most {tiers}, each of fewer days than the one before, from {days}d to 1d and 0 to 100"
+            )));
+        }
         self.validate_webhooks()?;
-        between("tee.bus_timeout", self.tee.bus_timeout, second, Duration::from_mins(5))?;
-        between("tee.processed_ttl", self.tee.processed_ttl, second, Duration::from_hours(24 * 7))?;
+        between("tee.bus_timeout", self.tee.bus_timeout, moment, Duration::from_mins(5))?;
+        between("tee.processed_ttl", self.tee.processed_ttl, moment, Duration::from_hours(24 * 7))?;
         // Whoever listens to the stream may come back after a day.
         between("tee.outbox_keep", self.tee.outbox_keep, Duration::from_hours(24), Duration::from_hours(24 * 366))?;
         self.validate_profile()?;
@@ -388,8 +402,8 @@ impl Config {
         count("server.connections_max", self.server.connections_max, 100_000)?;
         count("engine.queue_max", self.engine.queue_max, 1_000_000)?;
         count("engine.holds_per_user_max", self.engine.holds_per_user_max as usize, 100_000)?;
-        if self.auth.jwt_secret.as_ref().is_some_and(|secret| secret.reveal().chars().count() < 32) {
-            return Err(ConfigError("auth.jwt_secret: must have at least 32 characters".into()));
+        if self.auth.jwt_secret.as_ref().is_some_and(|secret| secret.reveal().is_empty()) {
+            return Err(ConfigError("auth.jwt_secret: must not be empty".into()));
         }
         if self.auth_is_off() && (self.auth.audience.is_some() || self.auth.issuer.is_some()) {
             let name = if self.auth.audience.is_some() { "auth.audience" } else { "auth.issuer" };
@@ -489,6 +503,15 @@ fn set(table: &mut Table, section: &str, key: &str, text: &str) {
     section.insert(key.into(), number.map_or_else(|| Value::String(text.into()), Value::Integer));
 }
 
+/// A section that there is none of is named with what is said in it.
+fn check_sections(table: &Table) -> Result<(), ConfigError> {
+    let known: Table = DEFAULTS.parse().expect("the embedded defaults are TOML");
+    let Some((section, value)) = table.iter().find(|(name, _)| !known.contains_key(*name)) else { return Ok(()) };
+    let key = value.as_table().and_then(|keys| keys.keys().next());
+    let full = key.map_or_else(|| section.clone(), |key| format!("{section}.{key}"));
+    Err(ConfigError(format!("{full}: there is no such setting; see holdfast.toml")))
+}
+
 fn explain(error: &serde_path_to_error::Error<toml::de::Error>) -> ConfigError {
     let message = one_line(error.inner());
     let path = error.path().to_string();
@@ -534,6 +557,36 @@ fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Duration>
     parts.map(|part| parse_duration(part).ok_or_else(|| wrong(part))).collect()
 }
 
+/// `127.0.0.1:8080`, `[::1]:8080`, or a host that is looked up now: of several addresses the first, one of IPv4 if there is one.
+fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    if text.rsplit_once(':').is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err()) {
+        let wrong = format!("{text:?} is not an address; write it like 127.0.0.1:8080 or localhost:8080");
+        return Err(de::Error::custom(wrong));
+    }
+    let found: Vec<SocketAddr> = text.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+    let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    first.copied().ok_or_else(|| de::Error::custom(format!("the host of {text:?} cannot be found")))
+}
+
+/// `7d:100, 3d:80`: so many days before tee-off, so many percent.
+fn refund_tiers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<tee::RefundTier>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let tier = |part: &str| {
+        let (days, percent) = part.split_once(':')?;
+        let days = days.trim().strip_suffix('d')?.parse().ok()?;
+        Some(tee::RefundTier { days, percent: percent.trim().parse().ok()? })
+    };
+    let wrong = |part: &str| {
+        de::Error::custom(format!("{part:?} is not a tier; write them like 7d:100, 3d:80, with commas between"))
+    };
+    let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
+    parts.map(|part| tier(part).ok_or_else(|| wrong(part))).collect()
+}
+
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_duration(&text).ok_or_else(|| {
@@ -575,9 +628,11 @@ mod tests {
                 "ten minutes",
                 "stay.hold_ttl: \"ten minutes\" is not a duration; write it like 500ms, 10s, 30m, 24h or 7d",
             ),
-            ("HOLDFAST_STAY_HOLD_TTL", "0s", "stay.hold_ttl: must be from 1s to 86400s"),
+            ("HOLDFAST_STAY_HOLD_TTL", "0s", "stay.hold_ttl: must be from 100ms to 86400s"),
+            ("HOLDFAST_QUEUE_READY_TTL", "99ms", "queue.ready_ttl: must be from 100ms to 86400s"),
+            ("HOLDFAST_TEE_BUS_TIMEOUT", "99ms", "tee.bus_timeout: must be from 100ms to 300s"),
             ("HOLDFAST_STAY_HOLD_TLT", "5s", "stay.hold_tlt: there is no such setting; see holdfast.toml"),
-            ("HOLDFAST_HOTEL_STARS", "5", "hotel: there is no such setting; see holdfast.toml"),
+            ("HOLDFAST_HOTEL_STARS", "5", "hotel.stars: there is no such setting; see holdfast.toml"),
             ("HOLDFAST_NONSENSE", "5", "HOLDFAST_NONSENSE: there is no such setting; see holdfast.toml"),
             ("HOLDFAST_ENGINE_HOLDS_PER_USER_MAX", "0", "engine.holds_per_user_max: must be from 1 to 100000"),
             (
@@ -618,7 +673,26 @@ mod tests {
             ("HOLDFAST_WEBHOOK_RETRY_AFTER", "5s,8d", "webhook.retry_after: at most 50 waits, none longer than 7d"),
             ("HOLDFAST_WEBHOOK_CONNECT_TIMEOUT", "16s", "webhook.connect_timeout: must be from 1ms to 15s"),
             ("HOLDFAST_WEBHOOK_PER_WEBHOOK_MAX", "129", "webhook.per_webhook_max: must be from 1 to 128"),
-            ("HOLDFAST_AUTH_JWT_SECRET", "short", "auth.jwt_secret: must have at least 32 characters"),
+            (
+                "HOLDFAST_TEE_REFUND_TIERS",
+                "7d:100, 3:80",
+                "tee.refund_tiers: \"3:80\" is not a tier; write them like 7d:100, 3d:80, with commas between",
+            ),
+            (
+                "HOLDFAST_TEE_REFUND_TIERS",
+                "3d:80, 7d:100",
+                "tee.refund_tiers: at most 7, each of fewer days than the one before, from 3650d to 1d and 0 to 100",
+            ),
+            (
+                "HOLDFAST_TEE_REFUND_TIERS",
+                "7d:101",
+                "tee.refund_tiers: at most 7, each of fewer days than the one before, from 3650d to 1d and 0 to 100",
+            ),
+            (
+                "HOLDFAST_SERVER_LISTEN",
+                "localhost",
+                "server.listen: \"localhost\" is not an address; write it like 127.0.0.1:8080 or localhost:8080",
+            ),
         ];
         for (name, value, expected) in cases {
             assert_eq!(load(&[(name, value)], &[]).unwrap_err(), *expected);
@@ -632,6 +706,43 @@ mod tests {
         );
         let error = load(&[], &[("server.listen", "somewhere")]).unwrap_err();
         assert!(error.starts_with("server.listen: ") && !error.contains('\n'), "{error}");
+    }
+
+    #[test]
+    fn what_lasts_a_moment_is_allowed() {
+        for name in ["STAY_HOLD_TTL", "SHOP_HOLD_TTL", "TICKET_HOLD_TTL", "CALENDAR_LOCK_TTL", "QUEUE_ENTRY_MAX"] {
+            load(&[(&format!("HOLDFAST_{name}"), "100ms")], &[]).unwrap();
+        }
+        for name in ["SAGA_TIMEOUT", "SWEEP_EVERY", "BUS_TIMEOUT", "PROCESSED_TTL"] {
+            load(&[(&format!("HOLDFAST_TEE_{name}"), "100ms")], &[]).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_empty_variable_is_as_good_as_none() {
+        let config = load(&[("HOLDFAST_STAY_HOLD_TTL", ""), ("HOLDFAST_AUTH_JWT_SECRET", "")], &[]).unwrap();
+        assert_eq!((config.stay.hold_ttl, config.auth_is_off()), (Duration::from_mins(10), true));
+        assert_eq!(load(&[], &[("auth.jwt_secret", "")]).unwrap_err(), "auth.jwt_secret: must not be empty");
+        assert!(load(&[("HOLDFAST_AUTH_JWT_SECRET", "short")], &[]).is_ok());
+    }
+
+    #[test]
+    fn a_host_is_looked_up() {
+        let listen = |text| load(&[], &[("server.listen", text)]).map(|config| config.server.listen);
+        let found = listen("localhost:8081").unwrap();
+        assert!(found.ip().is_loopback() && found.port() == 8081, "{found}");
+        assert_eq!(listen("[::1]:8081").unwrap().to_string(), "[::1]:8081");
+    }
+
+    #[test]
+    fn refunds_are_those_of_the_settings() {
+        let refund = |tiers, last| {
+            let flags = [("tee.refund_tiers", tiers), ("tee.refund_last_day_percent", last)];
+            load(&[], &flags).unwrap().engine_settings().limits.tee.refund.to_string()
+        };
+        assert_eq!(Config::defaults().engine_settings().limits.tee.refund, tee::RefundPolicy::DEFAULT);
+        assert_eq!(refund("14d:90,2d:40", "5"), "14:90 2:40 0:5");
+        assert_eq!(refund("", "0"), "0:0");
     }
 
     #[test]
@@ -657,7 +768,7 @@ mod tests {
 
     #[test]
     fn waits_are_separated_by_commas_and_may_be_none() {
-        let waits = |text| load(&[("HOLDFAST_WEBHOOK_RETRY_AFTER", text)], &[]).unwrap().webhook.retry_after;
+        let waits = |text| load(&[], &[("webhook.retry_after", text)]).unwrap().webhook.retry_after;
         assert_eq!(waits("5s, 30m"), [Duration::from_secs(5), Duration::from_mins(30)]);
         assert_eq!(waits(""), [Duration::ZERO; 0]);
         let defaults = Config::defaults().webhook.limits().retry_after;

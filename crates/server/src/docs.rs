@@ -34,8 +34,10 @@ pub struct Document;
 
 /// Every operation can end in a problem: said once, for all.
 pub fn add_problems(openapi: &mut utoipa::openapi::OpenApi) {
-    use utoipa::openapi::{ContentBuilder, ResponseBuilder};
-    let content = ContentBuilder::new().example(Some(problem::example())).build();
+    use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
+    openapi.components.get_or_insert_default().schemas.insert("Problem".into(), problem_schema().into());
+    let schema = Ref::from_schema_name("Problem");
+    let content = ContentBuilder::new().schema(Some(schema)).example(Some(problem::example())).build();
     let response = ResponseBuilder::new()
         .description("Anything that is not a success, as RFC 9457 problem details with a stable `code`.")
         .content("application/problem+json", content)
@@ -47,6 +49,28 @@ pub fn add_problems(openapi: &mut utoipa::openapi::OpenApi) {
             operation.responses.responses.insert("default".into(), response.clone().into());
         }
     }
+}
+
+fn problem_schema() -> utoipa::openapi::Object {
+    use utoipa::openapi::{ObjectBuilder, Type};
+    let text = |help: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(help)).build();
+    let member = |object: ObjectBuilder, (name, help): (&str, &str)| object.property(name, text(help));
+    let said = [
+        ("type", "Where the code is explained."),
+        ("title", "The code as words."),
+        ("detail", "A sentence for people, in the language of `Accept-Language`."),
+        ("code", "Stable; match on this."),
+        ("requestId", "Under which the log knows more."),
+    ];
+    let object = said.into_iter().fold(ObjectBuilder::new(), member);
+    let status = ObjectBuilder::new().schema_type(Type::Integer).build();
+    let object =
+        ["type", "title", "status", "detail", "code", "requestId"].into_iter().fold(object, ObjectBuilder::required);
+    let helps = [
+        ("field", "With `INVALID_INPUT`: what is wrong."),
+        ("reason", "With `INVALID_INPUT`: what is wrong with it, in the language of `detail`."),
+    ];
+    helps.into_iter().fold(object.property("status", status), member).build()
 }
 
 /// What is served, made once.

@@ -41,6 +41,8 @@ pub struct Address {
     pub id: String,
     /// What it is about: events with the same key are handed on in order.
     pub key: u64,
+    /// The booking it is about, for the log.
+    pub booking: Option<u64>,
 }
 
 /// An event on its way to whoever it is for.
@@ -335,11 +337,12 @@ impl Worker {
             }
             let record = &message.record;
             let (subject, trace) = (&record.event_type, record.trace.map(|trace| trace.id().to_string()));
-            tracing::info!(event = id, subject, about = message.address.key, traceId = trace, "[Outbox] handing on");
+            let booking = message.address.booking;
+            tracing::info!(event = id, subject, bookingId = booking, traceId = trace, "[Outbox] handing on");
             match self.bus.hand_on(&message).await {
                 Ok(()) => handed.push((id, Handed::Sent)),
                 Err(error) => {
-                    tracing::warn!(event = id, subject = message.record.event_type, error, "[Outbox] not handed on");
+                    tracing::warn!(event = id, subject, bookingId = booking, error, "[Outbox] not handed on");
                     metrics::counter!("holdfast_outbox_failures_total").increment(1);
                     handed.push((id, Handed::Failed { jitter: self.app.ids().number() as u32 % JITTER_MILLIS }));
                     is_stuck = true;

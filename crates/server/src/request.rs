@@ -13,6 +13,7 @@ use http::request::Parts;
 use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 use jiff::civil::Date;
+use jiff::fmt::temporal::Pieces;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -66,6 +67,11 @@ impl Mutation {
         }
         let named: Named = self.json_or_default()?;
         self.params.user_or(named.user_id)
+    }
+
+    /// Whether it may be repeated under a key.
+    pub fn has_key(&self) -> bool {
+        self.key.is_some()
     }
 
     /// The caller's idempotency key and what it stands for, if one was sent.
@@ -217,13 +223,21 @@ pub fn parse_date(field: &'static str, text: &str) -> Result<Date, Problem> {
         .ok_or_else(|| Problem::invalid(field, &Fault::NotADate))
 }
 
-/// A moment as RFC 3339 writes it.
+/// A moment as RFC 3339 writes it. One that is later than any that can be told is the latest.
 pub fn parse_time(field: &'static str, text: &str) -> Result<Timestamp, Problem> {
-    let moment: Option<jiff::Timestamp> = text.parse().ok();
+    let moment = text.parse().ok().or_else(|| is_too_late(text).then_some(jiff::Timestamp::MAX));
     let moment = moment.filter(|moment| moment.as_millisecond() >= 0);
     moment
         .map(|moment| Timestamp::from_millis(moment.as_millisecond()))
         .ok_or_else(|| Problem::invalid(field, &Fault::NotAMoment))
+}
+
+/// Whether this is a moment of the last year, which ends later than moments that can be told.
+fn is_too_late(text: &str) -> bool {
+    Pieces::parse(text).is_ok_and(|pieces| {
+        let is_moment = pieces.time().is_some() && pieces.to_numeric_offset().is_some();
+        is_moment && pieces.date().year() == Date::MAX.year()
+    })
 }
 
 /// A number in a path or query.

@@ -1,7 +1,10 @@
 //! All routes.
 
+use std::future::{Ready, ready};
+
 use axum::Router;
 use axum::routing::get;
+use http::HeaderMap;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -112,8 +115,18 @@ pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .clone()
         .route("/openapi.json", get(docs::openapi_json).with_state(pages.clone()))
         .route("/docs", get(docs::docs_page).with_state(pages))
-        .merge(console::routes(app, api))
-        .fallback(|| async { Problem::not_found() })
-        .method_not_allowed_fallback(|| async { Problem::method_not_allowed() });
+        .merge(console::routes(app.clone(), api))
+        .fallback(refusing(app.clone(), Problem::not_found))
+        .method_not_allowed_fallback(refusing(app, Problem::method_not_allowed));
     (routes, openapi)
+}
+
+/// Says what there is not, to those who may come in at all.
+fn refusing(app: App, problem: fn() -> Problem) -> impl Fn(HeaderMap) -> Ready<Problem> + Clone + Send + Sync {
+    move |headers| {
+        ready(match app.auth().caller(&headers) {
+            Err(stranger) if !app.auth().is_off() => stranger,
+            _ => problem(),
+        })
+    }
 }

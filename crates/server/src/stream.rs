@@ -48,11 +48,14 @@ pub struct Stream {
 
 /// An event as listeners get it.
 #[derive(Debug)]
-struct Told {
+pub struct Told {
     /// `12` is the twelfth durable event; `12.7` a fleeting one that came after it.
-    id: String,
-    durable: Option<u64>,
-    event_type: String,
+    pub id: String,
+    pub durable: Option<u64>,
+    pub event_type: String,
+    pub at: Timestamp,
+    /// What is told about it.
+    pub data: String,
     owner: Option<u64>,
     json: String,
 }
@@ -73,6 +76,11 @@ impl Stream {
 
     pub fn pulse(&self) -> &Pulse {
         &self.pulse
+    }
+
+    /// What is told from now on. As long as somebody listens, everything is.
+    pub fn listen(&self) -> broadcast::Receiver<Arc<Told>> {
+        self.told.subscribe()
     }
 
     /// Changes whenever this server has committed durable events.
@@ -114,7 +122,8 @@ impl Stream {
         let json = cloud_event(&id, event_type, published.at, &data, None);
         let owner = published.event.owner().map(UserId::get);
         // An error only says that nobody listens.
-        self.told.send(Arc::new(Told { id, durable, event_type: event_type.into(), owner, json })).ok();
+        let (event_type, at) = (event_type.into(), published.at);
+        self.told.send(Arc::new(Told { id, durable, event_type, at, data, owner, json })).ok();
     }
 }
 
@@ -153,7 +162,8 @@ impl From<OutboxRecord> for Told {
     fn from(record: OutboxRecord) -> Self {
         let id = record.id.to_string();
         let json = cloud_event(&id, &record.event_type, record.at, &record.data, None);
-        Self { id, durable: Some(record.id), event_type: record.event_type, owner: record.owner, json }
+        let OutboxRecord { event_type, at, data, owner, .. } = record;
+        Self { id, durable: Some(record.id), event_type, at, data, owner, json }
     }
 }
 
@@ -171,7 +181,7 @@ pub async fn listen(
     params: Params,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let told = app.stream().told.subscribe();
+    let told = app.stream().listen();
     let last = app.stream().last_committed(app.store()).await.map_err(Refused::from)?;
     let listener = Listener {
         told,

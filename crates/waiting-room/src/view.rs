@@ -123,7 +123,7 @@ fn estimated_wait_seconds(timings: &Timings, sight: &Sight) -> u64 {
 fn poll_after_ms(timings: &Timings, sight: &Sight) -> u64 {
     let part = |span: holdfast_core::time::Span, of: u64| (span.as_millis().max(0) as u64) / of;
     let longest = match sight.standing {
-        Standing::Entered(_) => part(timings.entry_ttl, 3),
+        Standing::Entered(_) => part(timings.entry_ttl.min(timings.entry_max), 3),
         Standing::Waiting { .. } | Standing::Ready { .. } => {
             part(timings.waiter_ttl, 2).min(part(timings.ready_ttl, 2))
         }

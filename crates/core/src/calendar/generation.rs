@@ -41,7 +41,7 @@ impl Row for Generation {}
 
 /// Makes the slots of a room that are not there yet: those of today, and of the days after the last one that was made, up
 /// to `until` or as many days ahead as the settings say. Days that were made already are left as they are. Today's slots
-/// are made also if they have begun: they cannot be locked, but a day is shown whole.
+/// are made also if they have begun: they cannot be locked, but a day is shown whole. A room without hours has none to make.
 ///
 /// At most [`SLOTS_PER_COMMAND_MAX`] at a time; to be repeated until it is `done`. Finishes first what new hours began.
 #[derive(Clone, Debug)]
@@ -68,10 +68,11 @@ impl Command for GenerateSlots {
         rows.ids.want(&Sequence::Generation);
         rows.calendar.hours.want(&self.room);
         let room = room::find(rows, self.room)?;
+        let has_hours = rows.calendar.hours.get(&self.room)?.is_some();
         let hours = hours::find(rows, self.room)?;
         let today = room.zone.today(at.now);
         let until = self.until(today, at)?;
-        if !room.active {
+        if !room.active || !has_hours {
             return Ok(Generated { created: 0, generated_until: room.generated_until, done: true });
         }
         let rebuilt = rebuild_some(rows, at, &room, &hours)?;

@@ -131,6 +131,20 @@ pub fn of_room(rows: &mut Rows, room: RoomId) -> Decision<OperatingHours> {
     find(rows, room)
 }
 
+/// Those of these rooms that were given hours.
+pub fn given(rows: &mut Rows, rooms: &[RoomId]) -> Decision<Vec<RoomId>> {
+    for room in rooms {
+        rows.calendar.hours.want(room);
+    }
+    let mut given = Vec::new();
+    for room in rooms {
+        if rows.calendar.hours.get(room)?.is_some() {
+            given.push(*room);
+        }
+    }
+    Ok(given)
+}
+
 /// The hours of a room; one that was given none is closed.
 pub(super) fn find(rows: &mut Rows, room: RoomId) -> Decision<OperatingHours> {
     Ok(rows.calendar.hours.get(&room)?.cloned().unwrap_or_default())

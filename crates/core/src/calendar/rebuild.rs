@@ -22,7 +22,8 @@ use crate::command::{Command, Context, Decision, Writes};
 use crate::id::Sequence;
 use crate::rows::Rows;
 
-/// Gives a room its hours, and begins to rebuild its slots from tomorrow on.
+/// Gives a room its hours, and begins to rebuild its slots from tomorrow on. One that never had any gets them from
+/// [`GenerateSlots`](super::generation::GenerateSlots) only.
 #[derive(Clone, Debug)]
 pub struct SetOperatingHours {
     pub room: RoomId,
@@ -49,9 +50,12 @@ impl Command for SetOperatingHours {
         rows.calendar.hours.want(&self.room);
         let room = room::find(rows, self.room)?;
         hours::find(rows, self.room)?;
+        let Some(last) = room.generated_until else {
+            rows.calendar.hours.put(self.room, hours.clone());
+            return Ok(HoursSet { hours, rebuilt: Rebuilt { done: true, ..Rebuilt::default() } });
+        };
         let today = room.zone.today(at.now);
-        let ahead = days_after(today, at.limits.calendar.days_ahead.clamp(1, DAYS_AHEAD_MAX));
-        let until = room.generated_until.map_or(ahead, |last| last.max(ahead));
+        let until = last.max(days_after(today, at.limits.calendar.days_ahead.clamp(1, DAYS_AHEAD_MAX)));
         let pending = Rebuild { next: day_after(today), until, again_from: None };
         let hours = OperatingHours { rebuild: Some(pending), ..hours };
         // These days are not made a second time, only rebuilt.

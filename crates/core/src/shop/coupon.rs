@@ -33,6 +33,11 @@ impl CouponCode {
         Ok(Self(text.into()))
     }
 
+    /// The code that somebody who pays gives. What cannot be one is the empty code, which no coupon has.
+    pub fn typed(text: &str) -> Self {
+        Self::parse("couponCode", text).unwrap_or_else(|_| Self("".into()))
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -44,7 +44,7 @@ pub const PRODUCT_OPTIONS_MAX: usize = 100;
 /// The most lines a cart may have, and with it a reservation and an order.
 pub const CART_LINES_MAX: usize = 100;
 /// The most pieces of one option in a cart.
-pub const LINE_QUANTITY_MAX: u32 = 10_000;
+pub const LINE_QUANTITY_MAX: u32 = 1_000_000;
 /// The most pieces of one option that may be said to be there.
 pub const STOCK_MAX: u32 = 1_000_000_000;
 /// The most pieces of one option that may ever come in; any database's integer holds it.

@@ -238,13 +238,25 @@ pub struct BookingView {
 
 /// The booking with its history, for one who may see it.
 pub fn view(rows: &mut Rows, id: BookingId, actor: Actor) -> Decision<BookingView> {
-    let entries = rows.tee.history.scan(&HistoryOf(id));
+    let history = history_of(rows, id, HISTORY_NUMBER_MAX);
     let booking = find_for(rows, id, actor)?;
+    Ok(BookingView { booking, history: history? })
+}
+
+/// Bookings of a list, each with its history as it was when the list was read.
+pub fn with_history(rows: &mut Rows, bookings: &[Booking]) -> Decision<Vec<BookingView>> {
+    // All are named before the first one is missed.
+    let histories: Vec<_> = bookings.iter().map(|booking| history_of(rows, booking.id, booking.revision)).collect();
+    let pairs = bookings.iter().zip(histories);
+    pairs.map(|(booking, history)| Ok(BookingView { booking: booking.clone(), history: history? })).collect()
+}
+
+fn history_of(rows: &mut Rows, id: BookingId, last: u32) -> Decision<Vec<HistoryEntry>> {
     let mut history = Vec::new();
-    for entry in entries? {
+    for entry in rows.tee.history.scan(&HistoryOf(id))?.into_iter().filter(|entry| entry.number <= last) {
         history.push(rows.tee.history.get(&entry)?.cloned().expect("an entry that was found is there"));
     }
-    Ok(BookingView { booking, history })
+    Ok(history)
 }
 
 /// The booking, for one who may see it.

@@ -51,7 +51,7 @@ pub use message::{FailureReason, Message, MessageId, OrderingKey, Places, Servic
 pub use notify::{Notice, NoticeId, Notification, NotificationId};
 pub use number::BookingNumber;
 pub use places::{SlotBooking, SlotBookingState};
-pub use refund::{Refund, RefundPolicy, RefundRule, RefundTier};
+pub use refund::{REFUND_DAYS_MAX, REFUND_TIERS_MAX, Refund, RefundPolicy, RefundRule, RefundTier};
 pub use slot::{SlotStatus, SlotTime, SlotTimeId, SlotsOn, TeeSlot, TeeSlotId};
 pub use start_time::StartTime;
 

@@ -4,8 +4,10 @@ use super::booking::{Booking, BookingState, BookingStatus, By};
 use crate::rejection::TeeRejection;
 use crate::time::{Span, Timestamp};
 
-/// What a policy is made of.
-pub const REFUND_TIERS: usize = 4;
+/// How many tiers a policy may have, the last day included.
+pub const REFUND_TIERS_MAX: usize = 8;
+/// How many days before tee-off the first tier may be.
+pub const REFUND_DAYS_MAX: u16 = 3_650;
 
 /// So many full days before tee-off or earlier, so much comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +18,11 @@ pub struct RefundTier {
 
 /// Tiers from the earliest to the last day, whose `days` are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RefundPolicy([RefundTier; REFUND_TIERS]);
+pub struct RefundPolicy {
+    /// Behind the last day nothing but zeros.
+    tiers: [RefundTier; REFUND_TIERS_MAX],
+    len: u8,
+}
 
 /// Money that comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,52 +47,54 @@ pub enum RefundRule {
 
 impl RefundPolicy {
     /// Seven days 100 %, three days 80 %, one day 50 %, then nothing.
-    pub const DEFAULT: Self = Self([
-        RefundTier { days: 7, percent: 100 },
-        RefundTier { days: 3, percent: 80 },
-        RefundTier { days: 1, percent: 50 },
-        RefundTier { days: 0, percent: 0 },
-    ]);
+    pub const DEFAULT: Self = {
+        let mut tiers = [RefundTier { days: 0, percent: 0 }; REFUND_TIERS_MAX];
+        tiers[0] = RefundTier { days: 7, percent: 100 };
+        tiers[1] = RefundTier { days: 3, percent: 80 };
+        tiers[2] = RefundTier { days: 1, percent: 50 };
+        Self { tiers, len: 4 }
+    };
 
     /// `None` unless days fall from tier to tier down to 0, and no more than all comes back.
-    pub fn new(tiers: [RefundTier; REFUND_TIERS]) -> Option<Self> {
-        let falls = tiers.windows(2).all(|pair| pair[0].days > pair[1].days);
-        let ends = tiers[REFUND_TIERS - 1].days == 0;
-        (falls && ends && tiers.iter().all(|tier| tier.percent <= 100)).then_some(Self(tiers))
+    pub fn new(given: &[RefundTier]) -> Option<Self> {
+        let falls = given.windows(2).all(|pair| pair[0].days > pair[1].days);
+        let ends = given.last()?.days == 0;
+        let sane = given.iter().all(|tier| tier.percent <= 100 && tier.days <= REFUND_DAYS_MAX);
+        let mut tiers = [RefundTier { days: 0, percent: 0 }; REFUND_TIERS_MAX];
+        tiers.get_mut(..given.len())?.copy_from_slice(given);
+        (falls && ends && sane).then_some(Self { tiers, len: given.len() as u8 })
     }
 
     /// The same, with so much on the last day; `None` for more than all.
-    pub fn with_last_day(self, percent: u8) -> Option<Self> {
-        let mut tiers = self.0;
-        tiers[REFUND_TIERS - 1].percent = percent;
-        Self::new(tiers)
+    pub fn with_last_day(mut self, percent: u8) -> Option<Self> {
+        self.tiers[usize::from(self.len) - 1].percent = percent;
+        Self::new(self.tiers())
     }
 
-    pub fn tiers(&self) -> &[RefundTier; REFUND_TIERS] {
-        &self.0
+    pub fn tiers(&self) -> &[RefundTier] {
+        &self.tiers[..usize::from(self.len)]
     }
 
     /// What [`Display`](std::fmt::Display) wrote.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut tiers = [RefundTier { days: 0, percent: 0 }; REFUND_TIERS];
-        let mut parts = text.split(' ');
-        for tier in &mut tiers {
-            let (days, percent) = parts.next()?.split_once(':')?;
-            *tier = RefundTier { days: days.parse().ok()?, percent: percent.parse().ok()? };
-        }
-        if parts.next().is_some() { None } else { Self::new(tiers) }
+        let tier = |part: &str| {
+            let (days, percent) = part.split_once(':')?;
+            Some(RefundTier { days: days.parse().ok()?, percent: percent.parse().ok()? })
+        };
+        Self::new(&text.split(' ').map(tier).collect::<Option<Vec<_>>>()?)
     }
 
     fn tier(&self, now: Timestamp, tee_off: Timestamp) -> RefundTier {
+        let tiers = self.tiers();
         let reached = |tier: &&RefundTier| now + Span::from_hours(24 * i64::from(tier.days)) <= tee_off;
-        *self.0.iter().find(reached).unwrap_or(&self.0[REFUND_TIERS - 1])
+        *tiers.iter().find(reached).unwrap_or(&tiers[tiers.len() - 1])
     }
 }
 
 /// `7:100 3:80 1:50 0:0`.
 impl std::fmt::Display for RefundPolicy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (index, RefundTier { days, percent }) in self.0.iter().enumerate() {
+        for (index, RefundTier { days, percent }) in self.tiers().iter().enumerate() {
             let space = if index == 0 { "" } else { " " };
             write!(f, "{space}{days}:{percent}")?;
         }

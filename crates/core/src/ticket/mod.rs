@@ -48,7 +48,7 @@ pub use seat::SoldSeat;
 /// The most seats an event may have.
 pub const SEATS_MAX: u32 = 100_000;
 /// The most seats one hold or reservation may claim. A hundred of the highest price still fit into 2^53.
-pub const SEATS_AT_ONCE_MAX: usize = 100;
+pub const SEATS_AT_ONCE_MAX: usize = 1_000;
 /// The most people an event may let in at a time.
 pub const CONCURRENT_MAX: u32 = 1_000_000;
 pub const CONCURRENT_DEFAULT: u32 = 800;

@@ -4,14 +4,15 @@ use super::best;
 use super::event::{self, TicketEvent};
 use super::hold::SeatHold;
 use super::seat::{self, SeatStatus};
-use super::take::{Asked, check_on_sale, take};
+use super::take::{Asked, check_at_once, check_on_sale, take};
 use super::{EventId, ReservedSeat, SEATS_AT_ONCE_MAX, SeatPlan, SeatsOf, event_unit, seat_unit};
 use crate::command::{Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::Remembered as _;
+use crate::hold::{self, Remembered as _};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection, TicketRejection};
 use crate::rows::Rows;
+use crate::unit::Kind;
 
 /// Holds seats, all of them or none. Own live holds on any of them are replaced, whole, in the same step.
 #[derive(Clone, Debug)]
@@ -65,10 +66,11 @@ impl Command for HoldBest {
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatHold> {
         Asked { event: self.event, user: self.user, seats: &[] }.want(rows);
         let event = event::find(rows, self.event)?;
-        if !(1..=SEATS_AT_ONCE_MAX as u32).contains(&self.count) {
-            let fault = Fault::OutOfRange { min: 1, max: SEATS_AT_ONCE_MAX as i64 };
+        let fault = Fault::OutOfRange { min: 1, max: SEATS_AT_ONCE_MAX as i64 };
+        if self.count == 0 {
             return Err(Rejection::invalid("count", fault).into());
         }
+        check_at_once(&event, self.count as usize, "count", fault)?;
         let plan = event::plan(rows, self.event)?;
         if self.section.as_ref().is_some_and(|section| !plan.has_section(section)) {
             return Err(Rejection::invalid("section", Fault::UnknownValue).into());
@@ -146,8 +148,9 @@ impl HoldBest {
     }
 }
 
-/// Writes a new hold down.
+/// Writes a new hold down, unless its owner has too many.
 fn place(rows: &mut Rows, at: &Context<'_>, hold: SeatHold) -> Decision<SeatHold> {
+    hold::check_holder(rows, at, Kind::Ticket, hold.owner)?;
     SeatHold::remember(rows, &hold, at.now)?;
     rows.ticket.holds.insert(hold.id, hold.clone());
     rows.emit(Event::SeatsHeld(hold.clone()));

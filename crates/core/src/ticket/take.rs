@@ -57,6 +57,7 @@ impl Asked<'_> {
     /// The event and the seats in ascending order, if they can be asked for at all.
     pub(super) fn check(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<(TicketEvent, Arc<[ReservedSeat]>)> {
         let event = event::find(rows, self.event)?;
+        check_at_once(&event, self.seats.len(), "seatIds", Fault::TooManyItems { max: SEATS_AT_ONCE_MAX })?;
         let numbers = self.check_numbers()?;
         let plan = event::plan(rows, self.event)?;
         let found = numbers.into_iter().map(|number| {
@@ -72,9 +73,6 @@ impl Asked<'_> {
         let refused = |fault| Err(Rejection::invalid("seatIds", fault));
         if self.seats.is_empty() {
             return refused(Fault::Blank);
-        }
-        if self.seats.len() > SEATS_AT_ONCE_MAX {
-            return refused(Fault::TooManyItems { max: SEATS_AT_ONCE_MAX });
         }
         let mut numbers = self.seats.to_vec();
         numbers.sort_unstable();
@@ -94,6 +92,21 @@ impl Asked<'_> {
 
     fn buyer(&self) -> BuyerId {
         BuyerId { event: self.event, user: self.user }
+    }
+}
+
+/// More seats than one command takes are refused; if they are more than anybody may have of the event, for that reason.
+pub(super) fn check_at_once(
+    event: &TicketEvent,
+    count: usize,
+    field: &'static str,
+    fault: Fault,
+) -> Result<(), Rejection> {
+    let max = event.max_seats_per_user;
+    match count {
+        0..=SEATS_AT_ONCE_MAX => Ok(()),
+        _ if count > max as usize => Err(TicketRejection::SeatLimitReached { max }.into()),
+        _ => Err(Rejection::invalid(field, fault)),
     }
 }
 
@@ -127,7 +140,7 @@ pub(super) fn take(
         rows.emit(Event::SeatsReleased(Hold { state, ..old.clone() }));
     }
     check_limit(rows, at, event, user, seats.len() as u32)?;
-    hold::check_holder(rows, at, Kind::Ticket, user)?;
+    hold::check_suspended(rows, at)?;
     let total = seats.iter().map(|seat| seat.price).sum();
     let hold = SeatHold {
         id,

@@ -44,13 +44,16 @@ pub struct Candidate {
     pub event_type: Arc<str>,
     pub at: Timestamp,
     pub data: Arc<str>,
-    /// Its number in the outbox, if it is read from there.
+    /// Its number in the outbox, if it is read from there. One that is not is for those only who name its type.
     pub number: Option<u64>,
 }
 
 impl Candidate {
     pub fn is_for(&self, webhook: &Webhook) -> bool {
-        webhook.types.include(&self.event_type) && self.number.is_none_or(|number| number > webhook.told_after)
+        match self.number {
+            Some(number) => webhook.types.include(&self.event_type) && number > webhook.told_after,
+            None => webhook.types.name(&self.event_type),
+        }
     }
 }
 

@@ -7,13 +7,18 @@ pub const TYPES_MAX: usize = 50;
 /// The longest one.
 pub const TYPE_CHARS_MAX: usize = 100;
 
-/// Types of events, or beginnings of them. None at all means every event.
+/// Stands for every type there is.
+const EVERY: &str = "*";
+
+/// Types of events, or beginnings of them. None at all means every event, except those of holds, which have to be named whole;
+/// `*` means these too.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct EventTypes(Vec<String>);
 
 impl EventTypes {
-    /// `known` are all types there are: what is the beginning of none of them would never be told.
-    pub fn new(types: Vec<String>, known: &[&str]) -> Result<Self, Rejection> {
+    /// `durable` and `fleeting` are all types there are: what is neither the beginning of one nor one of the other would never be
+    /// told.
+    pub fn new(types: Vec<String>, durable: &[&str], fleeting: &[&str]) -> Result<Self, Rejection> {
         let invalid = |fault| Err(Rejection::invalid("types", fault));
         if types.len() > TYPES_MAX {
             return invalid(Fault::TooManyItems { max: TYPES_MAX });
@@ -25,7 +30,8 @@ impl EventTypes {
             if prefix.len() > TYPE_CHARS_MAX {
                 return invalid(Fault::TooLong { max: TYPE_CHARS_MAX });
             }
-            if !known.iter().any(|name| name.starts_with(prefix.as_str())) {
+            let is_whole = prefix == EVERY || fleeting.contains(&prefix.as_str());
+            if !is_whole && !durable.iter().any(|name| name.starts_with(prefix.as_str())) {
                 return invalid(Fault::UnknownValue);
             }
             if types[..at].contains(prefix) {
@@ -50,7 +56,13 @@ impl EventTypes {
     }
 
     pub fn include(&self, event_type: &str) -> bool {
-        self.0.is_empty() || self.0.iter().any(|prefix| event_type.starts_with(prefix.as_str()))
+        let begins = |prefix: &String| prefix == EVERY || event_type.starts_with(prefix.as_str());
+        self.0.is_empty() || self.0.iter().any(begins)
+    }
+
+    /// Whether this very type is named.
+    pub fn name(&self, event_type: &str) -> bool {
+        self.0.iter().any(|name| name == EVERY || name == event_type)
     }
 }
 
@@ -64,10 +76,21 @@ impl std::fmt::Display for EventTypes {
 mod tests {
     use super::*;
 
-    const KNOWN: &[&str] = &["order.paid", "order.cancelled", "booking.confirmed"];
+    const DURABLE: &[&str] = &["order.paid", "order.cancelled", "booking.confirmed"];
+    const FLEETING: &[&str] = &["order.reserved", "stay.hold.placed"];
 
     fn types(types: &[&str]) -> Result<EventTypes, Rejection> {
-        EventTypes::new(types.iter().map(ToString::to_string).collect(), KNOWN)
+        EventTypes::new(types.iter().map(ToString::to_string).collect(), DURABLE, FLEETING)
+    }
+
+    #[test]
+    fn what_is_fleeting_has_to_be_named_whole() {
+        assert!(types(&["order.reserved"]).unwrap().name("order.reserved"));
+        assert!(!types(&["order."]).unwrap().name("order.reserved"));
+        assert!(!types(&[]).unwrap().name("order.reserved"));
+        let all = types(&["*"]).unwrap();
+        assert!(all.name("order.reserved") && all.include("order.paid"));
+        assert!(types(&["stay.hold."]).is_err(), "that would never be told");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
     let room = body.room_id.map(|number| id("roomId", number, RoomId::new)).transpose()?;
     let until = body.until.map(|date| parse_date("until", &date)).transpose()?;
     let working = async {
-        let Some(permit) = app.permit_generation() else { return Err(Problem::overloaded()) };
+        let Some(permit) = app.permit_generation().await else { return Err(Problem::overloaded()) };
         let progress = watch::Sender::new(Progress::default());
         let seen = progress.subscribe();
         let task = tokio::spawn({

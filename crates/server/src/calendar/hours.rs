@@ -17,7 +17,8 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_date};
 use crate::wire::calendar::room::{HolidaysBody, HolidaysView, HoursBody, HoursView};
 
-/// Give a room its hours. Coming slots are rebuilt from tomorrow on; those in use stay. Admins only.
+/// Give a room its hours. Coming slots are rebuilt from tomorrow on; those in use stay. The first slots of a room are made
+/// by `POST /v1/calendar/generate`, or by themselves within a minute. Admins only.
 #[utoipa::path(put, path = "/v1/rooms/{id}/operating-hours", tag = "calendar", request_body = HoursBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),

@@ -1,14 +1,15 @@
-//! What happens by itself: every midnight of a room its next day gets slots, also if some were missed; old slots are
-//! cleared; what new hours began is finished.
+//! What happens by itself: every midnight of a room its next day gets slots, also if some were missed; a room that was given
+//! its first hours gets slots from today on; old slots are cleared; what new hours began is finished.
 //!
 //! Every server does this. The commands may be repeated and never get into each other's way for long, so it happens once
 //! however many servers there are. What is due is told by the rows of rooms: most of the time nothing is, and then nothing but a
 //! clock is looked at.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use holdfast_core::Timestamp;
-use holdfast_core::calendar::hours::OperatingHours;
+use holdfast_core::calendar::hours::{self, OperatingHours};
 use holdfast_core::calendar::rebuild::RebuildSlots;
 use holdfast_core::calendar::{Limits, Room, RoomId, room};
 use holdfast_core::time::{Span, Zone};
@@ -26,6 +27,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const ROUND_EVERY: Span = Span::from_secs(300);
 /// How often unfinished rebuilds are looked for.
 const REBUILD_EVERY: Span = Span::from_secs(30);
+/// How often rooms that have hours and no slots are looked for. One that is found twice is filled: before, whoever gave it
+/// hours may be about to make its slots, and to be told how many there are.
+const FILL_EVERY: Span = Span::from_secs(20);
 /// A room that could not be looked after is looked at again then.
 const AGAIN_AFTER: Span = Span::from_secs(10);
 /// After something went wrong.
@@ -37,6 +41,9 @@ struct Schedule {
     /// The next midnight in the zone of any room, or simply later.
     round_at: Timestamp,
     rebuild_at: Timestamp,
+    fill_at: Timestamp,
+    /// Rooms that had hours and no slots when they were looked for.
+    empty: BTreeSet<RoomId>,
 }
 
 pub(crate) async fn run(app: App) {
@@ -63,6 +70,10 @@ async fn look(app: &App, schedule: &mut Schedule) -> Result<(), Problem> {
     if now >= schedule.rebuild_at {
         rebuild(app).await?;
         schedule.rebuild_at = now + REBUILD_EVERY;
+    }
+    if now >= schedule.fill_at {
+        schedule.empty = fill(app, &schedule.empty).await?;
+        schedule.fill_at = now + FILL_EVERY;
     }
     if now >= schedule.round_at {
         schedule.round_at = round(app, &limits, now).await?;
@@ -96,6 +107,29 @@ async fn rebuild_room(app: &App, id: RoomId) -> Result<(), Problem> {
         while !work::run(app, RebuildSlots { room: id }).await?.done && !app.is_stopping() {}
     }
     Ok(())
+}
+
+/// Makes the first slots of rooms that were `empty` before. Tells which are now.
+async fn fill(app: &App, empty: &BTreeSet<RoomId>) -> Result<BTreeSet<RoomId>, Problem> {
+    let mut found = BTreeSet::new();
+    let mut after: Option<RoomId> = None;
+    loop {
+        let unmade = List::of::<Room>(after.as_ref(), ROOMS_AT_ONCE).filter(Filter::IsNull("generated_until"));
+        let rooms = app.list::<Room>(unmade).await?;
+        let active: Vec<RoomId> = rooms.iter().filter(|room| room.active).map(|room| room.id).collect();
+        for room in app.query(|rows, _| hours::given(rows, &active)).await? {
+            if !empty.contains(&room) {
+                found.insert(room);
+            } else if let Err(refused) = work::generate(app, room, None, |_| {}).await {
+                found.insert(room);
+                give_up_if_away(refused.into(), room)?;
+            }
+        }
+        after = rooms.last().map(|room| room.id);
+        if rooms.len() < ROOMS_AT_ONCE || app.is_stopping() {
+            return Ok(found);
+        }
+    }
 }
 
 /// What is wrong with one room keeps no other waiting; a store that is away is asked again later.
@@ -143,7 +177,7 @@ async fn look_after(app: &App, id: RoomId, limits: &Limits, now: Timestamp) -> R
     Ok(())
 }
 
-/// Only a room that was given slots gets more: one without hours has nothing to be made.
+/// A room that never had slots is not looked after here: `fill` sees whether it has hours.
 fn lacks_slots(room: &Room, limits: &Limits, today: Date) -> bool {
     let until = today.saturating_add(jiff::Span::new().days(limits.days_ahead));
     room.active && room.generated_until.is_some_and(|last| last < until)

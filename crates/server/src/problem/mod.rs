@@ -30,13 +30,15 @@ pub struct Problem {
     pub code: &'static str,
     korean: String,
     english: String,
+    /// What exactly is wrong, in Korean and English, where the sentence does not say.
+    reason: Option<Box<[String; 2]>>,
     /// What helps: `field`, `available`, …
     extra: Map<String, Value>,
 }
 
 impl Problem {
     pub fn new(status: StatusCode, code: &'static str, korean: impl Into<String>, english: impl Into<String>) -> Self {
-        Self { status, code, korean: korean.into(), english: english.into(), extra: Map::new() }
+        Self { status, code, korean: korean.into(), english: english.into(), reason: None, extra: Map::new() }
     }
 
     #[must_use]
@@ -48,9 +50,14 @@ impl Problem {
     pub fn invalid(field: impl Into<String>, fault: &Fault) -> Self {
         let (korean, english) = fault_sentences(fault);
         let field = field.into();
-        let korean = format!("입력값이 올바르지 않습니다. ({field}: {korean})");
-        let english = format!("The input is not valid: {field} {english}.");
-        Self::new(StatusCode::BAD_REQUEST, "INVALID_INPUT", korean, english).with("field", field)
+        let reason = Some(Box::new([format!("{field}: {korean}."), format!("{field} {english}.")]));
+        let problem = Self::new(
+            StatusCode::BAD_REQUEST,
+            "INVALID_INPUT",
+            "입력값이 올바르지 않습니다.",
+            "The input is not valid.",
+        );
+        Self { reason, ..problem }.with("field", field)
     }
 
     pub fn not_found() -> Self {
@@ -147,6 +154,15 @@ impl Problem {
         }
     }
 
+    /// What exactly is wrong, in one language.
+    pub fn reason(&self, language: Language) -> Option<&str> {
+        let [korean, english] = &**self.reason.as_ref()?;
+        Some(match language {
+            Language::Korean => korean,
+            Language::English => english,
+        })
+    }
+
     /// The members every problem has, and what helps.
     pub fn to_json(&self, language: Language) -> Map<String, Value> {
         let mut members = Map::new();
@@ -155,6 +171,7 @@ impl Problem {
         members.insert("status".into(), self.status.as_u16().into());
         members.insert("detail".into(), self.detail(language).into());
         members.insert("code".into(), self.code.into());
+        members.extend(self.reason(language).map(|reason| ("reason".into(), reason.into())));
         members.extend(self.extra.clone());
         members
     }
@@ -172,6 +189,8 @@ impl Problem {
         let mut response = (self.status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        // The next answer may be another.
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         let language = if language == Language::Korean { "ko" } else { "en" };
         headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(language));
         if let Some(millis) = self.extra.get("retryAfterMs").and_then(Value::as_u64) {
@@ -322,8 +341,8 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
             fixed("내부망 주소로는 보낼 수 없습니다", "must not be an address of a private network while auth is on")
         }
         Fault::NotASecret { min, max } => (
-            format!("whsec_ 뒤에 {min}~{max}바이트의 base64여야 합니다"),
-            format!("must be whsec_ and base64 of {min} to {max} bytes"),
+            format!("whsec_ 뒤에 무작위 {min}~{max}바이트를 base64로 적어야 합니다"),
+            format!("must be whsec_ followed by base64 of {min} to {max} random bytes"),
         ),
         Fault::CannotChange => fixed("슬롯이 만들어진 뒤에는 바꿀 수 없습니다", "cannot change once there are slots"),
     }

@@ -16,22 +16,21 @@ use crate::wire::list::{List, page};
 use crate::wire::shop::{Data, OrderView, PaymentBody};
 
 /// Pay for the live reservation, at its prices: stock, money, coupon and cart change together or not at all.
-#[utoipa::path(post, path = "/api/order", tag = "shop", request_body = PaymentBody,
+#[utoipa::path(post, path = "/api/order", tag = "shop", request_body = Option<PaymentBody>,
     params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = Data<OrderView>), (status = 400, description = "`INVALID_INPUT`, `RESERVATION_EXPIRED`"),
         (status = 404, description = "`USER_NOT_FOUND`, `RESERVATION_NOT_FOUND`"),
         (status = 409, description = "`INSUFFICIENT_BALANCE`, `COUPON_NOT_USABLE`, `AMOUNT_CHANGED`")))]
 pub async fn pay(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
-    let body: PaymentBody = request.json()?;
-    let coupon = body.coupon_code.map(|code| CouponCode::parse("couponCode", &code)).transpose()?;
+    let body: PaymentBody = request.json_or_default()?;
     let reservation_ids = body.reservation_ids.map(|numbers| {
         let ids = numbers.into_iter().map(|number| id("reservationIds", number, InventoryReservationId::new));
         ids.collect::<Result<Vec<_>, _>>()
     });
     let command = PayOrder {
         user: caller.acting_for(request.params.user_or(body.user_id)?)?,
-        coupon,
+        coupon: body.coupon_code.map(|code| CouponCode::typed(&code)),
         expected_amount: body.expected_amount,
         reservation_ids: reservation_ids.transpose()?,
     };

@@ -8,7 +8,7 @@ use holdfast_core::id::UserId;
 use holdfast_core::tee::attendance::{CompleteBooking, NoShowBooking};
 use holdfast_core::tee::booking;
 use holdfast_core::tee::cancel::{self, CancelBooking};
-use holdfast_core::tee::create::CreateBooking;
+use holdfast_core::tee::create::{self, BookingCreated, BookingKey, CreateBooking};
 use holdfast_core::tee::{
     Booking, BookingId, BookingStatus, By, IdempotencyKey, Notification, NotificationId, TeeSlotId,
 };
@@ -18,7 +18,7 @@ use holdfast_records::tee;
 use http::{HeaderMap, StatusCode};
 
 use super::log;
-use crate::app::{App, Reply};
+use crate::app::{App, REPLAYED, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, id, parse_id};
@@ -34,7 +34,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// `Prefer: wait=2` it comes when it is settled, or after so many seconds.
 #[utoipa::path(post, path = "/bookings", tag = "tee times", request_body = NewBookingBody,
     params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Prefer" = Option<String>, Header)),
+        ("Prefer" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 202, body = BookingView), (status = 200, body = BookingView, description = "Made before, under the same key"),
         (status = 400, description = "`INVALID_INPUT`"), (status = 404, description = "`SLOT_NOT_FOUND`"),
         (status = 422, description = "`IDEMPOTENCY_KEY_REUSED`")))]
@@ -51,14 +51,41 @@ pub async fn create(
         slot: id("gameTimeSlotId", body.game_time_slot_id, TeeSlotId::new)?,
         players: body.player_count,
     };
-    let Answer::Fresh(created) = app.engine().run(command, None).await? else {
-        unreachable!("nothing is kept without a receipt")
-    };
+    let (answer, made) = make(&app, caller, &request, command).await?;
     let request_id = headers.get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
-    log::created(request_id, &created.booking, created.is_new);
-    let booking = settled(&app, created.booking, wait_asked_for(&headers)).await?;
-    let status = if created.is_new { StatusCode::ACCEPTED } else { StatusCode::OK };
-    Ok((status, axum::Json(BookingView::new(&booking))).into_response())
+    log::created(request_id, &made.booking, made.is_new);
+    let wait = wait_asked_for(&headers);
+    if wait.is_zero() {
+        return Ok(answer);
+    }
+    let booking = settled(&app, made.booking, wait).await?;
+    let mut settled = Reply::json(answer.status(), &BookingView::new(&booking)).into_response();
+    settled.headers_mut().extend(answer.headers().get(REPLAYED).map(|replayed| (REPLAYED, replayed.clone())));
+    Ok(settled)
+}
+
+/// Books, once per `Idempotency-Key` if there is one, and tells the booking beside the answer.
+async fn make(
+    app: &App,
+    caller: Caller,
+    request: &Mutation,
+    command: CreateBooking,
+) -> Result<(Response, BookingCreated), Problem> {
+    let reply = |made: &BookingCreated| {
+        let status = if made.is_new { StatusCode::ACCEPTED } else { StatusCode::OK };
+        Reply::json(status, &BookingView::new(&made.booking))
+    };
+    if !request.has_key() {
+        let Answer::Fresh(made) = app.engine().run(command, None).await? else {
+            unreachable!("nothing is kept without a receipt")
+        };
+        return Ok((reply(&made).into_response(), made));
+    }
+    let key = BookingKey { user: command.user, key: command.key.clone() };
+    let answer = app.run(caller, request, command, reply).await?;
+    let booking = app.query(|rows, _| create::made_under(rows, &key)).await?;
+    let is_new = answer.status() == StatusCode::ACCEPTED && !answer.headers().contains_key(REPLAYED);
+    Ok((answer, BookingCreated { booking, is_new }))
 }
 
 /// Whether this service has heard of all these slots.
@@ -119,7 +146,7 @@ pub async fn get(
     Ok(axum::Json(BookingView::with_history(&view)).into_response())
 }
 
-/// Bookings: one's own, or for admins all or a user's.
+/// Bookings, each with its history: one's own, or for admins all or a user's.
 #[utoipa::path(get, path = "/bookings", tag = "tee times",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("status" = Option<String>, Query),
         ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
@@ -133,7 +160,8 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     let page = page(&params, BookingId::new)?;
     let list = tee::bookings(user, status.transpose()?, page.after, page.limit + 1);
     let bookings = app.list::<Booking>(list).await?;
-    Ok(axum::Json(List::new(bookings, page.limit, |it| it.id.get(), BookingView::new)).into_response())
+    let views = app.query(|rows, _| booking::with_history(rows, &bookings)).await?;
+    Ok(axum::Json(List::new(views, page.limit, |it| it.booking.id.get(), BookingView::with_history)).into_response())
 }
 
 /// Cancel a booking. How much comes back depends on the time left and on who cancels.

@@ -67,7 +67,8 @@ fn tag(message: &Message) -> &'static str {
     }
 }
 
-fn booking_of(message: &Message) -> Option<u64> {
+/// The booking a message is about.
+pub fn booking_of(message: &Message) -> Option<u64> {
     match message.ordering_key() {
         OrderingKey::Booking(booking) => Some(booking.get()),
         OrderingKey::Slot(_) => None,

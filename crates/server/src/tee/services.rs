@@ -72,7 +72,7 @@ pub fn address(record: &OutboxRecord) -> Option<Address> {
     let subject = Subject::parse(&record.event_type)?;
     subject.consumer()?;
     let message = message::parse(subject, &record.data)?;
-    Some(Address { id: message.id().to_string(), key: message::key_of(&message) })
+    Some(Address { id: message.id().to_string(), key: message::key_of(&message), booking: log::booking_of(&message) })
 }
 
 #[async_trait]

@@ -35,13 +35,13 @@ pub async fn join(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let (id, user) = (event_id(&id)?, caller.acting_for(request.named_user()?)?);
-    app.once(caller, &request, async {
+    let joined = app.once(caller, &request, async {
         let door = queue_door(&app, id).await?;
         let joined = app.room().join(door.room, &door.settings, user).await?;
         let status = if joined.new { StatusCode::CREATED } else { StatusCode::OK };
         Ok(Reply::json(status, &PlaceView::new(&joined.view, door.event.remaining)))
-    })
-    .await
+    });
+    joined.await.map(not_stored)
 }
 
 /// Where one stands. Keeps a waiter's place, and renews the entry of one who has entered.

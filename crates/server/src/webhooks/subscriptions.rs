@@ -13,11 +13,11 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
-use crate::wire::event::DURABLE_TYPES;
+use crate::wire::event::{DURABLE_TYPES, FLEETING_TYPES};
 use crate::wire::list::{List, page};
 use crate::wire::webhook::{NewWebhookBody, WebhookView};
 
-/// Be told of durable events by HTTP. The secret is shown in this answer only. Admins only.
+/// Be told of events by HTTP. The secret is shown in this answer only. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks", tag = "webhooks", request_body = NewWebhookBody,
     params(("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = WebhookView), (status = 400, description = "`INVALID_INPUT`"),
@@ -26,7 +26,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     caller.must_be_admin(app.auth())?;
     let body: NewWebhookBody = request.json()?;
     let target = Target::parse(&body.url).map_err(|fault| Problem::invalid("url", &fault))?;
-    let types = EventTypes::new(body.types, DURABLE_TYPES)?;
+    let types = EventTypes::new(body.types, DURABLE_TYPES, FLEETING_TYPES)?;
     let secret = match &body.secret {
         Some(text) => SigningSecret::parse(text),
         None => SigningSecret::new(&app.ids().secret()),
@@ -41,6 +41,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     let show = |webhook: &Webhook| Reply::json(StatusCode::CREATED, &WebhookView::with_secret(webhook));
     let response = app.run(caller, &request, command, show).await?;
     app.webhooks().feed.notify_one();
+    app.webhooks().holds.notify_one();
     Ok(response)
 }
 

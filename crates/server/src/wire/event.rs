@@ -32,6 +32,19 @@ pub const DURABLE_TYPES: &[&str] = &[
     "booking.no_show",
 ];
 
+/// Events of holds: they go through no outbox, and may be lost.
+pub const FLEETING_TYPES: &[&str] = &[
+    "stay.hold.placed",
+    "stay.hold.cancelled",
+    "stay.hold.replaced",
+    "order.reserved",
+    "order.released",
+    "seat.held",
+    "seat.released",
+    "room.slot.locked",
+    "room.slot.released",
+];
+
 /// What services tell each other is nobody else's business.
 pub fn is_public(event_type: &str) -> bool {
     Subject::parse(event_type).is_none_or(Subject::is_public)

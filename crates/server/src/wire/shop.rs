@@ -156,7 +156,7 @@ pub struct CartItemBody {
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
     pub product_option_id: u64,
     /// 0 takes it out.
-    #[schema(maximum = 10_000)]
+    #[schema(maximum = 1_000_000)]
     pub quantity: u32,
 }
 
@@ -347,13 +347,12 @@ impl LiveReservationView {
     }
 }
 
-#[derive(Deserialize, ToSchema)]
+#[derive(Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Payment)]
 pub struct PaymentBody {
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
     pub user_id: Option<u64>,
-    #[schema(min_length = 1, max_length = 64)]
     pub coupon_code: Option<String>,
     /// Pay this or nothing.
     #[schema(minimum = 0, maximum = 1_000_000_000_000_000_i64)]

@@ -162,7 +162,7 @@ pub struct SeatsBody {
     /// May be left out if a header or token names the caller.
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
     pub user_id: Option<u64>,
-    #[schema(min_items = 1, max_items = 100)]
+    #[schema(min_items = 1, max_items = 1_000)]
     pub seat_ids: Vec<u64>,
 }
 
@@ -174,7 +174,7 @@ pub struct BestSeatsBody {
     /// May be left out if a header or token names the caller.
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
     pub user_id: Option<u64>,
-    #[schema(minimum = 1, maximum = 100)]
+    #[schema(minimum = 1, maximum = 1_000)]
     pub count: u32,
     /// Anywhere if left out.
     pub section: Option<String>,

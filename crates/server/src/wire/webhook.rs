@@ -11,7 +11,8 @@ pub struct NewWebhookBody {
     /// `http` or `https`. Addresses of private networks only while auth is off.
     #[schema(pattern = "^https?://", max_length = 2_000)]
     pub url: String,
-    /// Types of durable events, or beginnings of them: `booking.confirmed`, `order.`. None at all means every event.
+    /// Types of durable events, or beginnings of them: `booking.confirmed`, `order.`. None at all means every durable event. Events of
+    /// holds are named whole: `seat.held`. `*` means every event there is.
     #[schema(max_items = 50)]
     pub types: Vec<String>,
     /// `whsec_` and base64 of 24 to 64 bytes; made if left out.

@@ -1,6 +1,7 @@
 //! Who calls: with auth off, and with tokens.
 
 use holdfast_client::Client;
+use holdfast_engine::{Clock as _, SystemClock};
 use holdfast_server::config::Secret;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
@@ -10,6 +11,11 @@ use crate::support::{TestApp, code, day, new_hold, refused, with_app, with_setti
 pub(crate) const SECRET: &str = "0123456789abcdef0123456789abcdef";
 /// Long after any test.
 pub(crate) const LATER: i64 = 4_102_444_800;
+
+/// Tokens go by the machine's clock, not by the store's.
+fn seconds_from_now(seconds: i64) -> i64 {
+    SystemClock.now().as_millis() / 1_000 + seconds
+}
 
 pub(crate) fn token(claims: &Value) -> String {
     encode(&Header::default(), claims, &EncodingKey::from_secret(SECRET.as_bytes())).unwrap()
@@ -99,12 +105,14 @@ async fn with_auth_every_call_needs_a_good_token_except_those_of_operations() {
             "nonsense".to_owned(),
             String::new(),
             changed("exp", json!(1_000_000_000)),
-            without("exp"),
+            changed("exp", json!("never")),
+            changed("exp", json!(seconds_from_now(-5))),
             without("sub"),
             changed("sub", json!("me")),
             changed("sub", json!("0")),
             changed("role", json!("king")),
             changed("nbf", json!(LATER)),
+            changed("nbf", json!(seconds_from_now(10))),
         ] {
             let answer = app.send("GET", "/v1/room-types", &[("authorization", &format!("Bearer {bad}"))], "").await;
             assert_eq!(
@@ -118,16 +126,43 @@ async fn with_auth_every_call_needs_a_good_token_except_those_of_operations() {
             app.send("POST", "/v1/holds", &[("x-user-id", "1")], "{}").await.refusal(),
             (401, "UNAUTHENTICATED")
         );
-        for good in [token(&good), changed("sub", json!(1)), without("role")] {
-            let answer = app.send("GET", "/v1/room-types", &[("authorization", &format!("bearer {good}"))], "").await;
+        for token in [
+            token(&good),
+            changed("sub", json!(1)),
+            without("role"),
+            without("exp"),
+            changed("exp", json!(seconds_from_now(10))),
+        ] {
+            let answer = app.send("GET", "/v1/room-types", &[("authorization", &format!("bearer {token}"))], "").await;
             assert_eq!(answer.status, 200);
         }
+        assert_eq!(app.send("GET", "/v1/nothing", &[], "").await.refusal(), (401, "UNAUTHENTICATED"));
+        assert_eq!(app.send("DELETE", "/v1/room-types", &[], "").await.refusal(), (401, "UNAUTHENTICATED"));
+        let known = format!("Bearer {}", token(&good));
+        let nothing = app.send("GET", "/v1/nothing", &[("authorization", &known)], "").await;
+        assert_eq!(nothing.refusal(), (404, "NOT_FOUND"));
         for path in ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"] {
             assert_eq!(app.send("GET", path, &[], "").await.status, 200, "{path}");
         }
         let forwarded = app.send("GET", "/healthz", &[("x-forwarded-for", "10.0.0.1")], "").await;
         assert_eq!(forwarded.status, 200, "behind a proxy is fine with auth on");
     })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_short_secret_is_a_secret_too() {
+    with_settings(
+        |config| config.auth.jwt_secret = Some(Secret::new("short")),
+        async |app| {
+            let claims = json!({"sub": "1"});
+            for (secret, status) in [("short", 200), ("other", 401)] {
+                let signed = encode(&Header::default(), &claims, &EncodingKey::from_secret(secret.as_bytes())).unwrap();
+                let header = format!("Bearer {signed}");
+                assert_eq!(app.send("GET", "/v1/room-types", &[("authorization", &header)], "").await.status, status);
+            }
+        },
+    )
     .await;
 }
 

@@ -46,6 +46,24 @@ async fn every_midnight_of_the_room_the_next_day_gets_its_slots_also_if_some_wer
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_room_that_was_given_its_first_hours_gets_slots_from_today_on_within_a_minute() {
+    with_app(async |app| {
+        let made = app.json("POST", "/v1/rooms", &json!({"name": "회의실", "slotMinutes": 60, "basePrice": 1})).await;
+        let room = made.json["id"].as_u64().unwrap();
+        app.admin().set_operating_hours(room, &mornings()).await.unwrap();
+        let unmade = app.admin().room(room).await.unwrap();
+        assert_eq!((unmade.generated_until, app.times_on(room, day(1)).await.len()), (None, 0), "hours make none");
+        app.pass(Span::from_secs(20));
+        // The job has looked when it has looked again.
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
+        app.pass(Span::from_secs(20));
+        soon("it has slots", async || app.times_on(room, TODAY).await == ["09:00", "10:00", "11:00"]).await;
+        assert_eq!(app.admin().slots(room, TODAY, day(60)).await.unwrap().len(), 61 * 3);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn several_servers_make_the_slots_of_a_day_once() {
     with_profile(Profile::Cluster, &|_| {}, &async |app: &TestApp| {
         let room = app.room().await;
@@ -58,7 +76,7 @@ async fn several_servers_make_the_slots_of_a_day_once() {
         tokio::time::sleep(Duration::from_millis(2_500)).await;
         let log = app.send("GET", &format!("/v1/rooms/{room}/generations"), &[], "").await;
         let made: Vec<_> = log.json["items"].as_array().unwrap().iter().map(|entry| &entry["slotsCreated"]).collect();
-        assert_eq!(made, [&json!(180), &json!(3), &json!(3), &json!(3), &json!(3)]);
+        assert_eq!(made, [&json!(183), &json!(3), &json!(3), &json!(3)]);
         assert_eq!(app.admin().slots(room, TODAY, day(63)).await.unwrap().len(), 64 * 3);
         for (other, engine) in others {
             other.stop();

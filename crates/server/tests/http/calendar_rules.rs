@@ -205,6 +205,7 @@ async fn lists_come_in_parts() {
         let query = [("roomId", one.to_string()), ("limit", "2".into()), ("cursor", cursor)];
         let rest = app.admin().room_reservations(&query).await.unwrap();
         assert_eq!((rest.items.len(), rest.next_cursor), (1, None));
+        app.admin().generate_slots(Some(one), Some(day(61))).await.unwrap();
         let log = app.send("GET", &format!("/v1/rooms/{one}/generations?limit=1"), &[], "").await.json;
         let cursor = log["nextCursor"].as_str().unwrap();
         let rest = app.send("GET", &format!("/v1/rooms/{one}/generations?limit=1&cursor={cursor}"), &[], "").await.json;

@@ -47,6 +47,26 @@ async fn detail_is_korean_unless_another_language_is_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn bad_input_is_told_by_one_sentence_the_field_and_a_reason() {
+    with_app(async |app| {
+        for (language, detail, reason) in [
+            ("ko", "입력값이 올바르지 않습니다.", "limit: 1 이상 500 이하여야 합니다."),
+            ("en", "The input is not valid.", "limit must be from 1 to 500."),
+        ] {
+            let answer = app.send("GET", "/v1/room-types?limit=0", &[("accept-language", language)], "").await;
+            assert_eq!(answer.refusal(), (400, "INVALID_INPUT"));
+            let said = ["detail", "field", "reason"].map(|member| answer.json[member].as_str().unwrap().to_owned());
+            assert_eq!(said, [detail, "limit", reason]);
+        }
+        let refused = app.admin().room_types(Some("?".into())).await.unwrap_err().to_string();
+        assert!(refused.ends_with("입력값이 올바르지 않습니다. cursor: 형식이 올바르지 않습니다."), "{refused}");
+        let other = app.send("GET", "/v1/room-types/7", &[], "").await;
+        assert!(other.json["reason"].is_null());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_path_is_not_found_and_a_wrong_method_is_not_allowed() {
     with_app(async |app| {
         assert_eq!(app.send("GET", "/v1/nothing", &[], "").await.refusal(), (404, "NOT_FOUND"));

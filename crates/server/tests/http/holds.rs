@@ -366,3 +366,22 @@ async fn lines_of_one_batch_see_each_other() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_may_last_a_tenth_of_a_second() {
+    with_settings(
+        |config| config.stay.hold_ttl = std::time::Duration::from_millis(100),
+        async |app| {
+            let room_type = app.room_type(1).await;
+            let hold = placed(app, 1, &room_type, day(1), day(2)).await;
+            app.pass(Span::from_millis(99));
+            assert_eq!(app.guest(1).hold(hold.hold_id).await.unwrap().status, HoldStatus::Held);
+            app.pass(Span::from_millis(1));
+            assert_eq!(app.guest(1).hold(hold.hold_id).await.unwrap().status, HoldStatus::Expired);
+            app.pass(Span::from_millis(900));
+            let next = placed(app, 2, &room_type, day(1), day(2)).await;
+            app.guest(2).confirm_hold(next.hold_id).await.unwrap();
+        },
+    )
+    .await;
+}

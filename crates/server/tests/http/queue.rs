@@ -5,7 +5,7 @@ use holdfast_client::{Event, EventChange, NewEvent, QueueStats, QueueStatus};
 use holdfast_core::time::Span;
 use serde_json::json;
 
-use crate::support::{TestApp, code, problem, refused, with_app, with_restart};
+use crate::support::{TestApp, code, problem, refused, with_app, with_restart, with_settings};
 use crate::tickets::seat;
 
 /// An event that lets in so many at a time.
@@ -65,7 +65,12 @@ async fn polling_tells_where_one_stands_and_is_kept_by_nobody() {
         let polled = app.send("GET", &format!("/v1/events/{}/queue?userId=3", event.id), &[], "").await;
         assert_eq!((polled.status, &polled.json["rank"]), (200, &json!(2)));
         assert_eq!(polled.header("cache-control"), Some("no-store"));
-        assert_eq!(code(app.guest(4).poll_queue(event.id).await), refused(404, "NOT_IN_QUEUE"));
+        let path = format!("/v1/events/{}/queue?userId=4", event.id);
+        let outside = app.send("GET", &path, &[], "").await;
+        assert_eq!((outside.refusal(), outside.header("cache-control")), ((404, "NOT_IN_QUEUE"), Some("no-store")));
+        let joined = app.send("POST", &path, &[], "").await;
+        assert_eq!((joined.status, joined.header("cache-control")), (201, Some("no-store")));
+        app.guest(4).leave_queue(event.id).await.unwrap();
         app.guest(1).leave_queue(event.id).await.unwrap();
         let place = app.guest(3).poll_queue(event.id).await.unwrap();
         assert_eq!((place.status, place.rank), (QueueStatus::Waiting, 1), "who leaves makes room");
@@ -320,6 +325,24 @@ async fn after_a_restart_order_entries_and_places_are_what_they_were() {
                 assert_eq!((place.status, place.rank), (QueueStatus::Waiting, rank));
             }
             app.guest(1).reserve_seats(event.id, &[seat(&event, 7)]).await.expect("the entry is still good");
+            app.guest(2).enter_queue(event.id).await.unwrap();
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_entry_lasts_no_longer_than_it_may_in_all() {
+    with_settings(
+        |config| config.queue.entry_max = std::time::Duration::from_millis(500),
+        async |app| {
+            let event = event(app, 1).await;
+            joined(app, &event, 2).await;
+            app.guest(1).enter_queue(event.id).await.unwrap();
+            app.pass(Span::from_millis(499));
+            assert_eq!(app.guest(1).poll_queue(event.id).await.unwrap().status, QueueStatus::Entered);
+            app.pass(Span::from_millis(1));
+            assert_eq!(code(app.guest(1).poll_queue(event.id).await), refused(404, "NOT_IN_QUEUE"));
             app.guest(2).enter_queue(event.id).await.unwrap();
         },
     )

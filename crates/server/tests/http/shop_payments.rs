@@ -46,6 +46,34 @@ async fn paying_answers_with_the_order_and_everything_has_changed_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_named_by_a_header_need_say_nothing() {
+    with_app(async |app| {
+        let (option, user) = (option(app, 1_000, 10).await, buyer(app, 10_000).await);
+        user.reserve(option, 3).await;
+        assert_eq!(app.send("POST", "/api/order", &[], "").await.json["field"], json!("userId"));
+        let paid = app.send("POST", "/api/order", &[("x-user-id", &user.id.to_string())], "").await;
+        assert_eq!((paid.status, &paid.json["data"]["paidAmount"]), (201, &json!(3_000)), "{}", paid.text);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_a_coupon_is_not_usable() {
+    with_app(async |app| {
+        let (option, user) = (option(app, 1_000, 10).await, buyer(app, 10_000).await);
+        let pay =
+            async |code: &str| send(app, "POST", "/api/order", &json!({"userId": user.id, "couponCode": code})).await;
+        assert_eq!(pay("").await.refusal(), (404, "RESERVATION_NOT_FOUND"), "said first");
+        user.reserve(option, 1).await;
+        for code in ["", "  ", "A B", "A\0B", &"x".repeat(65)] {
+            assert_eq!(pay(code).await.refusal(), (409, "COUPON_NOT_USABLE"), "{code:?}");
+        }
+        nothing_happened(app, &user, 10_000, option, (10, 1, 9)).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn paying_acts_on_the_reservation_at_its_prices_whatever_has_become_of_the_cart_and_the_option() {
     with_app(async |app| {
         let (reserved, added) = (option(app, 1_000, 10).await, option(app, 1, 10).await);

@@ -119,6 +119,7 @@ async fn a_booking_is_pending_and_then_confirmed_with_its_history() {
         assert_eq!(app.send("GET", "/bookings/999", &[], "").await.refusal(), (404, "BOOKING_NOT_FOUND"));
         let listed = get(app, "/bookings?userId=7&status=CONFIRMED").await;
         assert_eq!(listed["items"].as_array().unwrap().len(), 1);
+        assert_eq!(listed["items"][0]["history"], settled["history"]);
         assert_eq!(get(app, "/bookings?userId=7&status=FAILED").await["items"], json!([]));
         let told = until(app, "/v1/notifications?userId=7", |told| told["items"] != json!([])).await;
         assert_eq!(
@@ -140,6 +141,50 @@ async fn the_same_key_of_a_user_gives_the_same_booking_and_another_request_is_re
         assert_eq!(other.refusal(), (422, "IDEMPOTENCY_KEY_REUSED"));
         let another = booked(app, 8, slot, 2, "a").await;
         assert_ne!(another["id"], first["id"], "keys are per user");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_an_idempotency_key_the_first_answer_is_given_again() {
+    with_services(async |app| {
+        let slot = slot(app, 10, 8).await;
+        let book = async |header: &str, body: &Value| {
+            app.send("POST", "/bookings", &[("idempotency-key", header)], &body.to_string()).await
+        };
+        let first = book("k", &booking(7, slot, 2, "a")).await;
+        assert_eq!((first.status, first.header("idempotent-replayed")), (202, None), "{}", first.text);
+        let path = format!("/bookings/{}?userId=7", first.json["id"]);
+        until(app, &path, |booking| booking["status"] == "CONFIRMED").await;
+        let again = book("k", &booking(7, slot, 2, "a")).await;
+        assert_eq!((again.status, again.header("idempotent-replayed")), (202, Some("true")));
+        assert_eq!(again.text, first.text);
+        for other in [booking(7, slot, 1, "a"), booking(7, slot, 2, "b")] {
+            assert_eq!(book("k", &other).await.refusal(), (422, "IDEMPOTENCY_KEY_REUSED"));
+        }
+        assert_eq!(book("k", &booking(8, slot, 2, "a")).await.status, 202, "keys are per user");
+        // The body's key has rules of its own, under whatever header.
+        let same = book("other", &booking(7, slot, 2, "a")).await;
+        assert_eq!((same.status, &same.json["id"]), (200, &first.json["id"]));
+        let same = send(app, "POST", "/bookings", &booking(7, slot, 2, "a")).await;
+        assert_eq!((same.status, same.header("idempotent-replayed")), (200, None));
+        let booked = get(app, &format!("/v1/slots/{slot}")).await["bookedPlayers"].as_u64().unwrap();
+        assert!(booked <= 4, "two bookings of two: {booked}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_waits_under_an_idempotency_key_is_told_how_it_ended_again_too() {
+    with_services(async |app| {
+        let slot = slot(app, 10, 4).await;
+        let headers = [("idempotency-key", "k"), ("prefer", "wait=4")];
+        let body = booking(7, slot, 2, "a").to_string();
+        let first = app.send("POST", "/bookings", &headers, &body).await;
+        assert_eq!((first.status, &first.json["status"]), (202, &json!("CONFIRMED")), "{}", first.text);
+        let again = app.send("POST", "/bookings", &headers, &body).await;
+        assert_eq!((again.status, again.header("idempotent-replayed")), (202, Some("true")));
+        assert_eq!(again.text, first.text);
     })
     .await;
 }

@@ -215,3 +215,40 @@ async fn a_cancelled_reservation_frees_its_seats_once() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_seats_are_held_and_reserved_in_one_call() {
+    with_settings(
+        |config| config.engine.holds_per_user_max = 1,
+        async |app| {
+            let mut new = NewEvent::with_row("콘서트", 2_001, 1).without_queue();
+            new.max_seats_per_user = Some(2_001);
+            let event = app.admin().create_event(&new).await.unwrap();
+            let seats = |from: u64, count: u64| (from..from + count).map(|it| seat(&event, it)).collect::<Vec<_>>();
+            let held = app.guest(1).hold_seats(event.id, &seats(1, 1_000)).await.unwrap();
+            let another = app.guest(1).hold_seats(event.id, &seats(2_001, 1)).await;
+            assert_eq!(code(another), refused(429, "TOO_MANY_HOLDS"));
+            app.guest(1).reserve_seats(event.id, &seats(1_001, 1_000)).await.expect("reserving at once is no hold");
+            app.guest(1).confirm_seat_hold(held.hold_id).await.unwrap();
+            assert_eq!(app.admin().event(event.id).await.unwrap().remaining_seats, 1);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_moment_too_late_to_be_told_is_the_latest() {
+    with_app(async |app| {
+        for starts_at in ["9999-12-31T23:59:59Z", "9999-12-31T23:59:59.999+09:00"] {
+            let body = json!({"name": "끝", "startsAt": starts_at, "seats": [{"label": "A1", "price": 1}]});
+            let made = app.send("POST", "/v1/events", &[], &body.to_string()).await;
+            assert_eq!(made.status, 201, "{}", made.text);
+            assert!(made.json["startsAt"].as_str().unwrap().starts_with("9999-12-3"), "{}", made.text);
+        }
+        for wrong in ["9999-12-31", "9999-12-32T00:00:00Z", "9999-12-31T23:59:59", "10000-01-01T00:00:00Z"] {
+            let body = json!({"name": "끝", "startsAt": wrong, "seats": [{"label": "A1", "price": 1}]});
+            assert_eq!(app.send("POST", "/v1/events", &[], &body.to_string()).await.json["field"], json!("startsAt"));
+        }
+    })
+    .await;
+}

@@ -120,7 +120,7 @@ async fn wrong_input_is_refused_with_the_field() {
             ("types", json!("order.")),
             ("types", json!(["orders"])),
             ("types", json!([""])),
-            ("types", json!(["stay.hold.placed"])),
+            ("types", json!(["stay.hold."])),
             ("types", json!(["slot.reserve"])),
             ("types", json!(["order.", "order."])),
             ("types", json!(many)),
@@ -132,6 +132,10 @@ async fn wrong_input_is_refused_with_the_field() {
             let refused = send(app, "POST", "/v1/webhooks", &body).await;
             assert_eq!((refused.refusal(), &refused.json["field"]), ((400, "INVALID_INPUT"), &json!(field)), "{wrong}");
         }
+        let short = json!({"url": "https://example.com", "types": [], "secret": "whsec_c2hvcnQ="}).to_string();
+        let short = app.send("POST", "/v1/webhooks", &[("accept-language", "en")], &short).await;
+        let wanted = "secret must be whsec_ followed by base64 of 24 to 64 random bytes.";
+        assert_eq!(short.json["reason"], json!(wanted));
         let missing = send(app, "POST", "/v1/webhooks", &json!({"url": "https://example.com"})).await;
         assert_eq!((missing.refusal(), &missing.json["field"]), ((400, "INVALID_INPUT"), &json!("types")));
         assert_eq!(get(app, "/v1/webhooks").await.json["items"], json!([]));
@@ -139,6 +143,34 @@ async fn wrong_input_is_refused_with_the_field() {
         let asked = get(app, &format!("/v1/webhooks/{}/deliveries?status=LOST", webhook["id"])).await;
         assert_eq!((asked.refusal(), &asked.json["field"]), ((400, "INVALID_INPUT"), &json!("status")));
         assert_eq!(get(app, "/v1/webhooks/0").await.refusal(), (400, "INVALID_INPUT"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_of_holds_are_sent_to_those_who_name_them() {
+    with_app(async |app| {
+        let receiver = Receiver::start().await;
+        let some = subscribe(app, &receiver.url("/some"), &["stay.hold.placed"]).await;
+        let all = subscribe(app, &receiver.url("/all"), &["*"]).await;
+        let durable = subscribe(app, &receiver.url("/durable"), &[]).await;
+        // They are listened for from a moment after the webhook was made.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let room_type = app.room_type(2).await;
+        let hold = placed(app, 7, &room_type, day(30), day(31)).await;
+        app.guest(7).cancel_hold(hold.hold_id).await.unwrap();
+        let hold = placed(app, 7, &room_type, day(30), day(31)).await;
+        app.guest(7).confirm_hold(hold.hold_id).await.unwrap();
+        let types = async |webhook: &Value, count: usize| {
+            let log = deliveries(app, webhook, |log| log.len() == count && all_are("DELIVERED")(log)).await;
+            let mut types: Vec<_> = log.iter().map(|it| it["eventType"].as_str().unwrap().to_owned()).collect();
+            types.sort();
+            types
+        };
+        assert_eq!(types(&some, 2).await, ["stay.hold.placed"; 2]);
+        let placed = "stay.hold.placed";
+        assert_eq!(types(&all, 4).await, ["stay.hold.cancelled", placed, placed, "stay.reservation.confirmed"]);
+        assert_eq!(types(&durable, 1).await, ["stay.reservation.confirmed"]);
     })
     .await;
 }

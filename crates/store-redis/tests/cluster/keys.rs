@@ -1,5 +1,6 @@
 //! What lies in Redis, for those who look: the documented names, each with a time to live.
 
+use holdfast_core::calendar::generation::GenerateSlots;
 use holdfast_core::calendar::lock::LockSlots;
 use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
@@ -70,6 +71,7 @@ async fn a_lock_on_slots_lies_under_names_of_its_own_and_each_has_a_time_to_live
     let open = vec![OpenHours { from: time("09:00"), to: time("12:00") }];
     let hours = SetOperatingHours { room, weekly: std::array::from_fn(|_| open.clone()), exceptions: Vec::new() };
     server.run(hours).await.unwrap();
+    server.run(GenerateSlots { room, until: None }).await.unwrap();
     let slots = vec![SlotStart::new(tomorrow(), time("09:00")).unwrap()];
     let lock = LockSlots { random: [5; 10], room, user: UserId::new(5).unwrap(), slots, ttl: None };
     let lock = server.run(lock).await.unwrap();

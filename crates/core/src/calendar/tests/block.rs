@@ -166,8 +166,9 @@ fn many_slots_are_priced_some_at_a_time() {
     let mut world = world();
     let id = world.run(&CreateRoom(RoomDraft { slot_minutes: Some(15), ..draft() })).unwrap().id;
     set_hours_to_the_end(&mut world, id, "00:00-24:00");
+    generate(&mut world, id);
     world.run(&ChangeRoom { id, draft: RoomDraft { base_price: Some(1), ..RoomDraft::default() } }).unwrap();
-    let (mut from, to) = (TODAY, date(2027, 5, 31));
+    let (mut from, to) = (TOMORROW, date(2027, 5, 31));
     let mut changed = 0;
     loop {
         let repriced = world.run(&RepriceSlots { room: id, from, to }).unwrap();

@@ -18,9 +18,9 @@ fn slots_are_made_from_today_to_sixty_days_ahead_and_only_once() {
     let mut world = world();
     let room = world.run(&CreateRoom(draft())).unwrap().id;
     set_hours_to_the_end(&mut world, room, "09:00-12:00");
-    assert_eq!(count(&world), 60 * 3, "new hours make those from tomorrow on");
+    assert_eq!(count(&world), 0, "the first hours of a room make none");
     let made = world.run(&GenerateSlots { room, until: None }).unwrap();
-    assert_eq!(made, Generated { created: 3, generated_until: Some(until(60)), done: true }, "and today's");
+    assert_eq!(made, Generated { created: 61 * 3, generated_until: Some(until(60)), done: true });
     let again = world.run(&GenerateSlots { room, until: None }).unwrap();
     assert_eq!(again, Generated { created: 0, ..made });
     assert_eq!(day(&mut world, room, TODAY), "09:00 10:00 11:00");
@@ -30,12 +30,13 @@ fn slots_are_made_from_today_to_sixty_days_ahead_and_only_once() {
 }
 
 #[test]
-fn hours_that_came_after_the_first_midnight_count_for_today_too() {
+fn a_room_without_hours_gets_no_slots_until_it_has_some() {
     let mut world = world();
     let room = world.run(&CreateRoom(draft())).unwrap().id;
-    assert_eq!(generate(&mut world, room), 0, "there are no hours yet");
+    let nothing = Generated { created: 0, generated_until: None, done: true };
+    assert_eq!(world.run(&GenerateSlots { room, until: None }), Ok(nothing));
     set_hours_to_the_end(&mut world, room, "09:00-12:00");
-    assert_eq!(generate(&mut world, room), 3);
+    assert_eq!(generate(&mut world, room), 61 * 3);
     assert_eq!(day(&mut world, room, TODAY), "09:00 10:00 11:00");
 }
 
@@ -70,8 +71,7 @@ fn many_slots_are_made_some_at_a_time() {
     let mut world = world();
     world.limits.calendar.days_ahead = 366;
     let id = world.run(&CreateRoom(RoomDraft { slot_minutes: Some(15), ..draft() })).unwrap().id;
-    let first = set_hours(&mut world, id, "00:00-24:00", &[]);
-    assert!(!first.rebuilt.done && first.rebuilt.created as usize <= SLOTS_PER_COMMAND_MAX);
+    set_hours(&mut world, id, "00:00-24:00", &[]);
     let mut commands = 0;
     loop {
         let before = count(&world);
@@ -95,6 +95,7 @@ fn days_beyond_the_last_one_are_made_some_at_a_time_too() {
     let mut world = world();
     let id = world.run(&CreateRoom(RoomDraft { slot_minutes: Some(15), ..draft() })).unwrap().id;
     set_hours_to_the_end(&mut world, id, "00:00-24:00");
+    assert_eq!(generate(&mut world, id), 61 * 96);
     let mut days = 0;
     loop {
         let made = world.run(&GenerateSlots { room: id, until: Some(until(366)) }).unwrap();
@@ -104,7 +105,7 @@ fn days_beyond_the_last_one_are_made_some_at_a_time_too() {
             break;
         }
     }
-    assert_eq!(days, 1 + 306);
+    assert_eq!(days, 306);
     assert_eq!(audit(&world), [""; 0]);
 }
 
@@ -112,6 +113,7 @@ fn days_beyond_the_last_one_are_made_some_at_a_time_too() {
 fn what_was_made_is_logged_and_nothing_else() {
     let mut world = world();
     let room = room(&mut world);
+    set_hours_to_the_end(&mut world, room, "09:00-13:00");
     generate(&mut world, room);
     let mut log: Vec<(GenerationId, Generation)> =
         world.memory.calendar.generations.rows().map(|(id, log)| (*id, *log)).collect();
@@ -122,7 +124,7 @@ fn what_was_made_is_logged_and_nothing_else() {
         generated_until: until(60),
         created_at: world.now,
     };
-    assert_eq!(log.iter().map(|(_, log)| *log).collect::<Vec<_>>(), [entry(180), entry(3)]);
+    assert_eq!(log.iter().map(|(_, log)| *log).collect::<Vec<_>>(), [entry(183), entry(60), entry(1)]);
     assert!(log.iter().all(|(id, _)| id.room == room));
 }
 
@@ -172,6 +174,7 @@ fn many_old_slots_are_cleared_some_at_a_time() {
     let mut world = world();
     let id = world.run(&CreateRoom(RoomDraft { slot_minutes: Some(15), ..draft() })).unwrap().id;
     set_hours_to_the_end(&mut world, id, "00:00-24:00");
+    generate(&mut world, id);
     world.wait(Span::from_hours(24 * 200));
     let mut deleted = 0;
     loop {
@@ -182,7 +185,7 @@ fn many_old_slots_are_cleared_some_at_a_time() {
             break;
         }
     }
-    assert_eq!((deleted, count(&world)), (60 * 96, 0));
+    assert_eq!((deleted, count(&world)), (61 * 96, 0));
     let kept_from = world.ask(|rows, _| room::find(rows, id)).unwrap().kept_from;
     assert_eq!(kept_from, Some(until(200 - 92)));
 }

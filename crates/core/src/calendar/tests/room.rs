@@ -63,6 +63,8 @@ fn zone_and_currency_are_free_to_choose_until_slots_are_made() {
     world.run(&ChangeRoom { id, draft: zone("Europe/Berlin") }).unwrap();
     world.run(&ChangeRoom { id, draft: currency("EUR") }).unwrap();
     set_hours(&mut world, id, "09:00-12:00", &[]);
+    world.run(&ChangeRoom { id, draft: zone("Europe/Berlin") }).unwrap();
+    generate(&mut world, id);
     let refused = |field| Err(Rejection::invalid(field, Fault::CannotChange));
     assert_eq!(world.run(&ChangeRoom { id, draft: zone("Asia/Seoul") }), refused("timeZone"));
     assert_eq!(world.run(&ChangeRoom { id, draft: currency("KRW") }), refused("currency"));

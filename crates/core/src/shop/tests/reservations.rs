@@ -193,9 +193,11 @@ fn prices_are_those_of_the_moment_of_the_reservation() {
 #[test]
 fn no_total_is_larger_than_any_sum_of_money_may_be() {
     both(|shop| {
-        let (user, dear) = (shop.user(0), shop.option(PRICE_MAX, 10_000));
-        shop.put(user, dear, 1_001);
-        assert_eq!(invalid(shop.reserve(user)), ("totalAmount", Fault::OutOfRange { min: 0, max: AMOUNT_MAX }));
+        let (user, dear) = (shop.user(0), shop.option(PRICE_MAX, LINE_QUANTITY_MAX));
+        for quantity in [1_001, LINE_QUANTITY_MAX] {
+            shop.put(user, dear, quantity);
+            assert_eq!(invalid(shop.reserve(user)), ("totalAmount", Fault::OutOfRange { min: 0, max: AMOUNT_MAX }));
+        }
         shop.put(user, dear, 1_000);
         assert_eq!(shop.reserve(user).unwrap().hold.total, AMOUNT_MAX);
     });

@@ -67,6 +67,19 @@ fn on_the_last_day_comes_back_what_the_setting_says() {
 }
 
 #[test]
+fn tiers_are_those_of_the_settings() {
+    let mut club = Club::new();
+    club.world.limits.tee.refund = RefundPolicy::parse("2:90 0:10").unwrap();
+    let slot = club.slot(4);
+    let booking = club.confirmed(slot, 1);
+    for (left, percent, rule) in [(2 * DAY, 90, RefundRule::AtLeastDays(2)), (2 * DAY - 1, 10, RefundRule::LastDay)] {
+        club.world.now = booking.tee_off + Span::from_millis(-left);
+        let refund = club.quote(booking.id, By::User(user(1))).unwrap();
+        assert_eq!((refund.percent, refund.rule), (percent, rule));
+    }
+}
+
+#[test]
 fn while_pending_everything_comes_back() {
     let mut club = Club::new();
     let slot = club.slot(4);
@@ -82,9 +95,14 @@ fn while_pending_everything_comes_back() {
 #[test]
 fn a_policy_falls_from_tier_to_tier_down_to_the_last_day() {
     let tier = |days, percent| RefundTier { days, percent };
-    assert_eq!(RefundPolicy::new(*RefundPolicy::DEFAULT.tiers()), Some(RefundPolicy::DEFAULT));
-    assert_eq!(RefundPolicy::new([tier(3, 100), tier(7, 80), tier(1, 50), tier(0, 0)]), None);
-    assert_eq!(RefundPolicy::new([tier(7, 100), tier(3, 80), tier(2, 50), tier(1, 0)]), None);
+    assert_eq!(RefundPolicy::new(RefundPolicy::DEFAULT.tiers()), Some(RefundPolicy::DEFAULT));
+    assert_eq!(RefundPolicy::new(&[tier(3, 100), tier(7, 80), tier(1, 50), tier(0, 0)]), None);
+    assert_eq!(RefundPolicy::new(&[tier(7, 100), tier(3, 80), tier(2, 50), tier(1, 0)]), None);
+    assert_eq!(RefundPolicy::new(&[]), None);
+    assert_eq!(RefundPolicy::new(&[tier(3_651, 100), tier(0, 0)]), None);
+    let many: Vec<_> = (0..9).rev().map(|days| tier(days, 100)).collect();
+    assert_eq!(RefundPolicy::new(&many), None);
+    assert!(RefundPolicy::new(&many[1..]).is_some());
     assert_eq!(RefundPolicy::DEFAULT.with_last_day(101), None);
 }
 
@@ -92,9 +110,19 @@ fn a_policy_falls_from_tier_to_tier_down_to_the_last_day() {
 fn policies_and_rules_are_read_as_they_are_written() {
     assert_eq!(RefundPolicy::DEFAULT.to_string(), "7:100 3:80 1:50 0:0");
     assert_eq!(RefundPolicy::parse("7:100 3:80 1:50 0:0"), Some(RefundPolicy::DEFAULT));
-    for text in ["", "7:100", "7:100 3:80 1:50 0:0 0:0", "7:100 3:80 1:50 0", "7:100 3:80 1:50 0:x", "1:1 2:2 3:3 0:0"]
-    {
+    for text in [
+        "",
+        "7:100",
+        "7:101 0:0",
+        "7:100 3:80 1:50 0:0 0:0",
+        "7:100 3:80 1:50 0",
+        "7:100 3:80 1:50 0:x",
+        "1:1 2:2 3:3 0:0",
+    ] {
         assert_eq!(RefundPolicy::parse(text), None, "{text:?}");
+    }
+    for text in ["0:30", "14:100 0:0", "9:9 8:8 7:7 6:6 5:5 4:4 3:3 0:0"] {
+        assert_eq!(RefundPolicy::parse(text).unwrap().to_string(), text);
     }
     for text in ["PENDING", "ADMIN", "SYSTEM", "AT_LEAST_14_DAYS", "LAST_DAY", "NO_SHOW"] {
         assert_eq!(RefundRule::parse(text).unwrap().to_string(), text);

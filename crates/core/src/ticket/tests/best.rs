@@ -70,10 +70,13 @@ fn refusals_come_in_order() {
     let sale =
         |opens_at| EventDraft { sales_open_at: Some(opens_at), max_seats_per_user: Some(2), ..EventDraft::default() };
     hall.run(&event::ChangeEvent { id: known, draft: sale(Some(opens_at)) }).unwrap();
-    let range = Fault::OutOfRange { min: 1, max: 100 };
-    for count in [0, 101] {
-        assert_eq!(hall.hold_best(1, count), Err(Rejection::invalid("count", range.clone())));
-    }
+    let range = || Err(Rejection::invalid("count", Fault::OutOfRange { min: 1, max: 1_000 }));
+    assert_eq!(hall.hold_best(1, 0), range());
+    assert_eq!(hall.hold_best(1, 1_001), Err(TicketRejection::SeatLimitReached { max: 2 }.into()));
+    let many = EventDraft { max_seats_per_user: Some(1_001), ..EventDraft::default() };
+    hall.run(&event::ChangeEvent { id: known, draft: many }).unwrap();
+    assert_eq!(hall.hold_best(1, 1_001), range());
+    hall.run(&event::ChangeEvent { id: known, draft: sale(Some(opens_at)) }).unwrap();
     assert_eq!(hall.hold_best(1, 5), Err(TicketRejection::SalesNotOpen { opens_at }.into()));
     hall.world.wait(Span::from_secs(1));
     assert_eq!(hall.hold_best(1, 5), Err(TicketRejection::NotEnoughSeats { available: 4 }.into()));

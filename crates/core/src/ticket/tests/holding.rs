@@ -73,8 +73,10 @@ fn the_request_comes_before_its_seats() {
         let invalid = |fault| Rejection::invalid("seatIds", fault);
         assert_eq!(refused(&mut hall, 1, &[]), invalid(Fault::Blank));
         assert_eq!(refused(&mut hall, 1, &[5, 5]), invalid(Fault::Duplicate));
-        let many: Vec<u64> = (1..=101).collect();
-        assert_eq!(refused(&mut hall, 1, &many), invalid(Fault::TooManyItems { max: 100 }));
+        let many: Vec<u64> = (1..=1_001).collect();
+        assert_eq!(refused(&mut hall, 1, &many), TicketRejection::SeatLimitReached { max: 10 }.into());
+        change(&mut hall, limit(1_001));
+        assert_eq!(refused(&mut hall, 1, &many), invalid(Fault::TooManyItems { max: 1_000 }));
     }
 }
 
@@ -181,7 +183,7 @@ fn a_lower_limit_takes_nothing_away() {
 }
 
 #[test]
-fn too_many_seats_come_before_too_many_holds() {
+fn too_many_seats_come_before_too_many_holds_and_reserving_makes_none() {
     for way in WAYS {
         let mut hall = Hall::with(way, &[6], EventDraft { name: Some("Concert".into()), ..limit(3) });
         hall.world.limits.holds_per_user_max = 2;
@@ -189,8 +191,10 @@ fn too_many_seats_come_before_too_many_holds() {
         hall.hold(1, &[2]).unwrap();
         let [three, four] = [hall.seat(3), hall.seat(4)];
         assert_eq!(refused(&mut hall, 1, &[three, four]), TicketRejection::SeatLimitReached { max: 3 }.into());
-        assert_eq!(refused(&mut hall, 1, &[three]), Rejection::TooManyHolds { max: 2 });
+        assert_eq!(hall.hold(1, &[3]), Err(Rejection::TooManyHolds { max: 2 }));
         hall.hold(1, &[2, 3]).expect("the one that is replaced does not count");
+        hall.hold(1, &[2]).unwrap();
+        hall.reserve(1, &[4]).expect("what is reserved at once is not held");
     }
 }
 

@@ -21,7 +21,7 @@ use jiff::civil::Date;
 use tokio::task::JoinSet;
 
 use super::requests::{HOURS, today};
-use super::rooms::{self, DAYS_AHEAD, Days};
+use super::rooms::{self, DAYS_AHEAD};
 use super::{Args, Report};
 use crate::bench::stores::{Database, Databases};
 
@@ -44,8 +44,8 @@ pub(super) async fn on_sqlite(args: &Args, report: &mut Report) -> anyhow::Resul
     let open = |directory: &Path| -> anyhow::Result<Arc<dyn Store>> {
         Ok(Arc::new(SqliteStore::open(OpenOptions::new(directory), Arc::new(SystemClock))?))
     };
-    rooms::make(open(few_in.path())?, FEW_ROOMS, Days::All).await?;
-    let took = rooms::make(open(data.path())?, rooms, Days::All).await?;
+    rooms::make(open(few_in.path())?, FEW_ROOMS).await?;
+    let took = rooms::make(open(data.path())?, rooms).await?;
     // With its log, which may not be empty yet.
     let sizes = ["holdfast.db", "holdfast.db-wal"].map(|name| std::fs::metadata(data.path().join(name)));
     let disk = sizes.into_iter().flatten().map(|file| file.len()).sum();
@@ -57,11 +57,11 @@ pub(super) async fn on_sqlite(args: &Args, report: &mut Report) -> anyhow::Resul
 pub(super) async fn on_postgres(args: &Args, databases: &Databases, report: &mut Report) -> anyhow::Result<()> {
     let rooms = args.slots.div_ceil(SLOTS_PER_ROOM);
     let (few, many) = (databases.create("few").await?, databases.create("many").await?);
-    rooms::make(open(&few).await?, FEW_ROOMS, Days::All).await?;
+    rooms::make(open(&few).await?, FEW_ROOMS).await?;
     // Its tables are made when it is opened.
     let store = open(&many).await?;
     let bare = bare_postgres(&many, rooms).await?;
-    let took = rooms::make(store, rooms, Days::All).await?;
+    let took = rooms::make(store, rooms).await?;
     let size = "SELECT sum(pg_total_relation_size(inhrelid))::bigint FROM pg_inherits WHERE inhparent = 'time_slots'::regclass";
     let disk: i64 = many.connect().await?.query_one(size, &[]).await?.get(0);
     made(report, "PostgreSQL", rooms, bare, took, disk as u64)?;
@@ -74,13 +74,12 @@ async fn open(database: &Database) -> anyhow::Result<Arc<dyn Store>> {
 }
 
 fn made(report: &mut Report, name: &str, rooms: u64, bare: Duration, ours: Duration, disk: u64) -> anyhow::Result<()> {
-    // Tomorrow was made with the rooms.
-    let (all, ours_made) = (rooms * SLOTS_PER_ROOM, rooms * (SLOTS_PER_ROOM - HOURS));
+    let all = rooms * SLOTS_PER_ROOM;
     let per_second = |slots: u64, took: Duration| slots as f64 / took.as_secs_f64();
     let none = Histogram::new(3)?;
     report.add(&format!("{name}: bare bulk insert"), "slots", per_second(all, bare), &none, None);
     let against = Some(("bare", per_second(all, bare)));
-    let line = report.add(&format!("{name}: {all} slots made"), "slots", per_second(ours_made, ours), &none, against);
+    let line = report.add(&format!("{name}: {all} slots made"), "slots", per_second(all, ours), &none, against);
     line.target = Some(0.5);
     println!("{name}: {all} slots take {} MiB on disk, {} bytes each", disk >> 20, disk / all);
     Ok(())

@@ -82,7 +82,7 @@ impl Bench<'_> {
     async fn embedded(&mut self) -> anyhow::Result<()> {
         let data = tempfile::tempdir()?;
         let store = SqliteStore::open(OpenOptions::new(data.path()), Arc::new(holdfast_engine::SystemClock))?;
-        rooms::make(Arc::new(store), requests::ROOMS, rooms::Days::All).await?;
+        rooms::make(Arc::new(store), requests::ROOMS).await?;
         let server = Server::holdfast(data.path())?;
         let ceiling = Server::ceiling()?;
         let empty_ask = self.measure(CEILING_ASK, &ceiling, Ask::new).await?;
@@ -106,7 +106,7 @@ impl Bench<'_> {
     async fn on_postgres(&mut self, databases: &Databases) -> anyhow::Result<()> {
         let database = databases.create("ours").await?;
         let store = PostgresStore::open(PostgresOptions::new(&database.url)).await?;
-        rooms::make(Arc::new(store), requests::ROOMS, rooms::Days::All).await?;
+        rooms::make(Arc::new(store), requests::ROOMS).await?;
         let by_hand = seed::create(databases, requests::ROOMS).await?;
         let seed_ask = seed::measure_ask(&by_hand, self.args.time).await?;
         let seed_book = seed::measure_book(&by_hand, self.args.time).await?;

@@ -16,23 +16,15 @@ use super::requests;
 /// Days made by `make`; with today, sixty.
 pub(super) const DAYS_AHEAD: u32 = 59;
 
-/// Which days get slots at once.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Days {
-    All,
-    /// Tomorrow only; the others are left to be made.
-    First,
-}
-
 pub(super) fn settings(days_ahead: u32) -> EngineSettings {
     let mut limits = Limits::DEFAULT;
     limits.calendar.days_ahead = days_ahead;
     EngineSettings { lock_wait: Duration::from_secs(1), queue_max: 100_000, limits }
 }
 
-/// Makes the rooms 1 to `count`, and slots. Tells how long the making of slots took, if all are made.
-pub(super) async fn make(store: Arc<dyn Store>, count: u64, days: Days) -> anyhow::Result<Duration> {
-    let (engine, thread) = Engine::start(store.clone(), Arc::new(NoSink), settings(1))?;
+/// Makes the rooms 1 to `count`, and slots. Tells how long the making of slots took.
+pub(super) async fn make(store: Arc<dyn Store>, count: u64) -> anyhow::Result<Duration> {
+    let (engine, thread) = Engine::start(store.clone(), Arc::new(NoSink), settings(DAYS_AHEAD))?;
     let mut working = JoinSet::new();
     for _ in 0..count {
         working.spawn(make_room(engine.clone()));
@@ -45,9 +37,6 @@ pub(super) async fn make(store: Arc<dyn Store>, count: u64, days: Days) -> anyho
     }
     drop(engine);
     tokio::task::spawn_blocking(move || thread.join()).await.ok();
-    if days == Days::First {
-        return Ok(Duration::ZERO);
-    }
     let began = Instant::now();
     let until = requests::today().saturating_add(jiff::Span::new().days(DAYS_AHEAD));
     crate::calendar::fill(store, settings(DAYS_AHEAD), Some(until)).await?;

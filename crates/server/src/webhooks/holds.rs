@@ -1,0 +1,78 @@
+//! Makes deliveries of events of holds, for webhooks that name them. Such events go through no outbox: each server offers what
+//! it committed itself, and what it has no time for is lost. While nobody wants any, nothing is listened to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdfast_core::webhook::offer::Candidate;
+use holdfast_core::webhook::{EventName, OFFERED_MAX, Webhook, subscription};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::feed;
+use crate::app::App;
+use crate::problem::Problem;
+use crate::stream::Told;
+use crate::wire::event::FLEETING_TYPES;
+
+/// How often to look who wants to be told.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// Runs until the app stops. `server` is a number that no other server has drawn: it makes the names of events unique.
+pub async fn run(app: App, server: u64) {
+    while !app.is_stopping() {
+        let look_at = Instant::now() + LOOK_EVERY;
+        match wanted(&app).await {
+            Ok(webhooks) if !webhooks.is_empty() => listen(&app, server, &webhooks, look_at).await,
+            Ok(_) | Err(_) => tokio::select! {
+                () = app.stopped() => return,
+                () = app.webhooks().holds.notified() => {}
+                () = sleep_until(look_at) => {}
+            },
+        }
+    }
+}
+
+/// Those who name an event of holds.
+async fn wanted(app: &App) -> Result<Vec<Webhook>, Problem> {
+    let mut webhooks = app.query(|rows, _| subscription::active(rows)).await?;
+    webhooks.retain(|webhook| FLEETING_TYPES.iter().any(|name| webhook.types.name(name)));
+    Ok(webhooks)
+}
+
+/// Offers what is told until it is time to look again.
+async fn listen(app: &App, server: u64, webhooks: &[Webhook], until: Instant) {
+    let mut told = app.stream().listen();
+    loop {
+        let first = tokio::select! {
+            () = app.stopped() => return,
+            () = app.webhooks().holds.notified() => return,
+            first = timeout_at(until, told.recv()) => first,
+        };
+        let mut events = Vec::new();
+        let mut next = match first {
+            Ok(Ok(told)) => Some(told),
+            Ok(Err(RecvError::Lagged(_))) => None,
+            Ok(Err(RecvError::Closed)) | Err(_) => return,
+        };
+        while let Some(one) = next {
+            events.extend(candidate(&one, server).filter(|event| webhooks.iter().any(|webhook| event.is_for(webhook))));
+            next = if events.len() < OFFERED_MAX { told.try_recv().ok() } else { None };
+        }
+        if !events.is_empty()
+            && let Err(error) = feed::offer(app, events).await
+        {
+            tracing::warn!(%error, "[Webhook] events of holds are lost");
+        }
+    }
+}
+
+fn candidate(told: &Arc<Told>, server: u64) -> Option<Candidate> {
+    told.durable.is_none().then(|| Candidate {
+        name: EventName(format!("{}-{server:x}", told.id).into()),
+        event_type: told.event_type.as_str().into(),
+        at: told.at,
+        data: told.data.as_str().into(),
+        number: None,
+    })
+}
