@@ -143,6 +143,8 @@ impl Connection {
         within: Duration,
     ) -> Result<Reply, BusError> {
         self.check()?;
+        // Whoever answers may publish something for us: be there for it. Without streams questions are answered all the same.
+        self.streams.ensure(self).await.ok();
         let request = Request::new().headers(headers).payload(payload).timeout(Some(within));
         let answered = self.client.send_request(self.options.subject(subject), request).await;
         let message = answered.map_err(|error| match error.kind() {

@@ -42,7 +42,7 @@ async fn events_that_were_handed_on_and_notes_of_messages_go_and_what_was_not_ha
             run(&*store, CreateSlots { course, slots: vec![slot] }).await;
         }
         let places = Places { booking: BookingId::new(1).unwrap(), slot: TeeSlotId::new(1).unwrap(), players: 1 };
-        let message = Receive(Message::SlotReserve(places));
+        let message = Receive::new(Message::SlotReserve(places));
         assert_eq!(run(&*store, message.clone()).await, Handled::Done);
         assert_eq!(run(&*store, message.clone()).await, Handled::Repeated);
         // The first was handed on, the second is in trouble, the others nobody has looked at.

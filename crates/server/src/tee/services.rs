@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use holdfast_core::tee::inbox::{Handled, Receive};
 use holdfast_core::tee::saga::TimeOutBooking;
-use holdfast_core::tee::{Booking, BookingStatus, Message, Subject};
+use holdfast_core::tee::{Booking, BookingStatus, Service, Subject};
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::trace::{self, Trace};
 use holdfast_engine::{Answer, Refused};
@@ -37,16 +37,17 @@ impl Services {
     }
 
     /// Acts on a message, once, as a part of what caused it.
-    pub async fn receive(&self, received: Message, trace: Option<Trace>) -> Result<(), String> {
+    pub async fn receive(&self, received: Receive, trace: Option<Trace>) -> Result<(), String> {
         let trace = trace.map(|trace| trace.child(self.app.ids().number()));
         trace::within(trace, self.act(received)).await
     }
 
-    async fn act(&self, received: Message) -> Result<(), String> {
-        log::received(&received);
+    async fn act(&self, receive: Receive) -> Result<(), String> {
+        let received = &receive.message;
+        log::received(received);
         let mut retries = 0;
         for _ in 0..ROUNDS_MAX {
-            match self.app.engine().run(Receive(received.clone()), None).await {
+            match self.app.engine().run(receive.clone(), None).await {
                 Ok(Answer::Fresh(Handled::More)) => {}
                 // Its turn did not come: once more, in a moment.
                 Err(Refused::LockTimeout | Refused::Overloaded) if retries < self.lock_retries_max => {
@@ -54,11 +55,11 @@ impl Services {
                     tokio::time::sleep(LOCK_RETRY_AFTER * retries).await;
                 }
                 Ok(handled) => {
-                    log::handled(&received, &handled);
+                    log::handled(received, &handled);
                     return Ok(());
                 }
                 Err(error) => {
-                    log::failed(&received, &error);
+                    log::failed(received, &error);
                     return Err(error.to_string());
                 }
             }
@@ -67,18 +68,18 @@ impl Services {
     }
 }
 
-/// Whom an event is for; `None` if no service acts on it.
-pub fn address(record: &OutboxRecord) -> Option<Address> {
-    let subject = Subject::parse(&record.event_type)?;
-    subject.consumer()?;
+/// Whom an event is for; `None` if it is for nobody, or not ours to hand on. Over NATS also those are told who only listen.
+pub fn address(record: &OutboxRecord, is_over_nats: bool) -> Option<Address> {
+    let subject = Subject::parse(&record.event_type).filter(|_| !record.imported)?;
+    let to = if is_over_nats { subject.stream() } else { subject.consumer()? };
     let message = message::parse(subject, &record.data)?;
-    Some(Address { id: message.id().to_string(), key: message::key_of(&message) })
+    Some(Address { id: message.id().to_string(), key: message::key_of(&message), to: Service::as_str(to) })
 }
 
 #[async_trait]
 impl Bus for Services {
     fn address(&self, record: &OutboxRecord) -> Option<Address> {
-        address(record)
+        address(record, false)
     }
 
     async fn hand_on(&self, envelope: &Envelope) -> Result<(), String> {
@@ -86,7 +87,7 @@ impl Bus for Services {
         let subject = Subject::parse(&record.event_type);
         let parsed = subject.and_then(|subject| message::parse(subject, &record.data));
         match parsed {
-            Some(message) => self.receive(message, record.trace).await,
+            Some(message) => self.receive(Receive::new(message), record.trace).await,
             None => Err("it cannot be read".into()),
         }
     }

@@ -99,13 +99,13 @@ fn an_answer_to_a_booking_nobody_knows_is_not_taken_so_that_it_comes_again() {
     let slot = club.slot(4);
     let places = Places { booking: no_booking(), slot, players: 1 };
     let answers = [
-        Message::SlotReserved { places, version: 2 },
+        Message::SlotReserved { places, version: Some(2) },
         Message::SlotReserveFailed { places, reason: FailureReason::SlotFull },
         Message::SlotReleased(places),
     ];
     let before = club.world.memory.tee.inbox.rows().count();
     for answer in answers {
-        assert_eq!(refused(club.run(&Receive(answer))), TeeRejection::BookingNotFound);
+        assert_eq!(refused(club.run(&Receive::new(answer))), TeeRejection::BookingNotFound);
     }
     assert_eq!(club.world.memory.tee.inbox.rows().count(), before);
 }
