@@ -4,6 +4,7 @@
 //! What was handed on and not yet written down as such is handed on again after a crash: those who receive it know it by its id.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -123,6 +124,7 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         written: BTreeMap::new(),
         known: HashMap::new(),
         is_to_revive: true,
+        was_away: AtomicBool::new(false),
     };
     let mut committed = worker.app.stream().committed();
     let mut is_away = false;
@@ -185,6 +187,8 @@ struct Worker {
     /// What was given up may have been so because the bus was away, here or where a partition was before: it is tried again
     /// before anything else.
     is_to_revive: bool,
+    /// A try has failed because the bus was away, for however short a time.
+    was_away: AtomicBool,
 }
 
 /// How far a partition has come.
@@ -239,6 +243,7 @@ impl Worker {
             worker.advance(partition, fresh, troubled.due.remove(&partition).unwrap_or_default(), &troubled.stuck, last)
         });
         let done = join_all(steps.collect::<Vec<_>>()).await;
+        self.is_to_revive |= self.was_away.swap(false, Ordering::Relaxed);
         let mut more = is_full;
         for done in done {
             let Advanced { partition, sent_up_to, is_short, was_busy } = done?;
@@ -430,7 +435,9 @@ impl Worker {
                 Ok(()) => handed.push((id, Handed::Sent)),
                 Err(error) => {
                     // Once is enough to say that the bus is away.
-                    if self.bus.away().is_none() {
+                    if self.bus.away().is_some() {
+                        self.was_away.store(true, Ordering::Relaxed);
+                    } else {
                         tracing::warn!(
                             event = id,
                             subject = message.record.event_type,

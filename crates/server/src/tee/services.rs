@@ -125,3 +125,29 @@ async fn time_out_all(app: &App) -> Result<(), crate::problem::Problem> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn over_nats_also_listeners_are_told_and_what_came_from_elsewhere_is_not_handed_on() {
+        let record = |event_type: &str, imported: bool| OutboxRecord {
+            id: 1,
+            event_type: event_type.into(),
+            owner: Some(7),
+            at: holdfast_core::Timestamp::default(),
+            data: r#"{"bookingId": 15, "gameTimeSlotId": 848, "playerCount": 2, "userId": 7}"#.into(),
+            trace: None,
+            imported,
+        };
+        let to = |event_type: &str, imported, is_over_nats| {
+            address(&record(event_type, imported), is_over_nats).map(|address| (address.id, address.to))
+        };
+        assert_eq!(to("booking.created", false, false), None, "nobody acts on it");
+        assert_eq!(to("booking.created", false, true), Some(("booking.created:15".into(), "notify")));
+        assert_eq!(to("slot.reserve", false, false), Some(("slot.reserve:15".into(), "course")));
+        assert_eq!((to("booking.confirmed", true, true), to("booking.confirmed", true, false)), (None, None));
+        assert_eq!(to("order.paid", false, true), None);
+    }
+}

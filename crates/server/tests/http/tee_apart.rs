@@ -66,8 +66,8 @@ async fn listeners_and_webhooks_are_told_of_bookings_that_are_kept_elsewhere() {
             let mut resumed = Listening::open(&app.guest(8), "?types=booking.", Some(&first)).await;
             assert_eq!(resumed.next_types(2).await, ["booking.confirmed", "booking.completed"]);
 
-            let received = receiver.until(11).await;
-            let mut names: Vec<&str> = received.iter().map(|it| it.header("webhook-id")).collect();
+            let delivered = receiver.until(11).await;
+            let mut names: Vec<&str> = delivered.iter().map(|it| it.header("webhook-id")).collect();
             names.sort_unstable();
             names.dedup();
             assert_eq!(names.len(), 11, "each has been delivered");

@@ -54,7 +54,11 @@ fn messages_about_one_booking_or_one_slot_keep_their_order_and_bookings_have_own
 }
 
 #[test]
-fn every_subject_has_one_sender_and_at_most_one_service_that_acts_on_it() {
+fn every_subject_has_one_sender_and_at_most_one_service_that_acts_on_it_and_is_carried_for_it() {
+    for subject in Subject::ALL {
+        assert!(subject.consumer().is_none_or(|service| service == subject.stream()));
+    }
+    assert_eq!(Subject::BookingCreated.stream(), Service::Notify, "with the other events of bookings");
     let told: Vec<String> = Subject::ALL
         .iter()
         .map(|subject| {

@@ -6,6 +6,7 @@ mod bookings;
 mod cancellations;
 mod closing;
 mod courses;
+mod imports;
 mod messages;
 mod notifications;
 mod protocol;
