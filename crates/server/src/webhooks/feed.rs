@@ -49,6 +49,13 @@ pub async fn run(app: App, server: u64, poll: Duration) {
     }
 }
 
+/// Makes deliveries of events that came another way than through this store's outbox. An event that was offered before makes
+/// none. At most [`OFFERED_MAX`] at once. Their names must not be plain numbers, which are those of this outbox. Says how many
+/// were made.
+pub async fn offer(app: &App, events: Vec<Candidate>) -> Result<usize, Refused> {
+    make(app, events, None).await
+}
+
 /// An event of the outbox, as webhooks are told of it; `None` if it is not for them.
 pub fn candidate(record: OutboxRecord) -> Option<Candidate> {
     is_public(&record.event_type).then(|| Candidate {
