@@ -22,6 +22,8 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 const RECONNECT_AFTER_MAX: Duration = Duration::from_millis(500);
 /// How often to look whether NATS is there, before anybody needs it.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(10);
+/// How long whoever asks waits for the streams.
+const STREAMS_WITHIN: Duration = Duration::from_millis(200);
 /// How often to look whether the other end is there.
 const PING_EVERY: Duration = Duration::from_secs(5);
 
@@ -143,6 +145,8 @@ impl Connection {
         within: Duration,
     ) -> Result<Reply, BusError> {
         self.check()?;
+        // Whoever answers may publish something for us: be there for it. Without streams questions are answered all the same.
+        tokio::time::timeout(STREAMS_WITHIN, self.streams.ensure(self)).await.ok();
         let request = Request::new().headers(headers).payload(payload).timeout(Some(within));
         let answered = self.client.send_request(self.options.subject(subject), request).await;
         let message = answered.map_err(|error| match error.kind() {

@@ -57,14 +57,16 @@ struct Dealt {
 }
 
 impl Connection {
-    /// Acts on the messages of a service until `stop` resolves; what is under way then is finished.
-    pub async fn consume<H, F>(&self, service: &str, handle: H, stop: impl Future<Output = ()>)
+    /// Acts on the messages for a durable consumer until `stop` resolves; what is under way then is finished. Several processes
+    /// share them.
+    pub async fn consume<H, F>(&self, name: &str, handle: H, stop: impl Future<Output = ()>)
     where
         H: Fn(Delivery) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Verdict> + Send,
     {
         let options = self.options.clone();
-        let stream = options.streams.iter().find(|stream| stream.service == service).expect("a stream there is");
+        let has_it = |stream: &&StreamOptions| stream.consumers().any(|consumer| consumer == name);
+        let stream = options.streams.iter().find(has_it).expect("a consumer there is");
         let mut workers = JoinSet::new();
         let lanes: Vec<_> = (0..LANES)
             .map(|_| {
@@ -84,8 +86,8 @@ impl Connection {
             .collect();
         let receiving = async {
             loop {
-                if let Err(error) = self.receive(stream, &lanes).await {
-                    tracing::debug!(%error, service, "[Bus] no messages at present; trying again");
+                if let Err(error) = self.receive(stream, name, &lanes).await {
+                    tracing::debug!(%error, consumer = name, "[Bus] no messages at present; trying again");
                 }
                 tokio::time::sleep(AGAIN_AFTER).await;
             }
@@ -99,13 +101,14 @@ impl Connection {
     }
 
     /// Deals messages into lanes until something breaks.
-    async fn receive(&self, stream: &StreamOptions, lanes: &[mpsc::Sender<Dealt>]) -> Result<(), BusError> {
+    async fn receive(&self, stream: &StreamOptions, name: &str, lanes: &[mpsc::Sender<Dealt>]) -> Result<(), BusError> {
         let refused = |error: &dyn std::fmt::Display| BusError::Refused(error.to_string());
         self.check()?;
         self.streams.ensure(self).await?;
-        let name = self.options.stream(&stream.service);
+        let config = consumer(&self.options, stream, name);
+        let stream = self.options.stream(&stream.service);
         let consumer: jetstream::consumer::Consumer<pull::Config> =
-            match self.jetstream.create_consumer_on_stream(consumer(&self.options, stream), name).await {
+            match self.jetstream.create_consumer_on_stream(config, stream).await {
                 Ok(consumer) => consumer,
                 Err(error) => {
                     self.streams.forget();

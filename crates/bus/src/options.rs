@@ -34,6 +34,16 @@ pub struct StreamOptions {
     pub service: String,
     /// All of them, each in full. No other stream may have one of these.
     pub subjects: Vec<String>,
+    /// Durable consumers beside that of the service, for which this process sees to it that they are there. One that nobody
+    /// has used for as long as messages are kept goes away by itself.
+    pub listeners: Vec<String>,
+}
+
+impl StreamOptions {
+    /// The names of its durable consumers.
+    pub fn consumers(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&*self.service).chain(self.listeners.iter().map(String::as_str))
+    }
 }
 
 impl Options {

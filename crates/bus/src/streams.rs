@@ -1,8 +1,9 @@
-//! Streams and their durable consumers. One stream for each service, with one consumer: NATS 2.9 cannot give a consumer several
-//! subjects of a larger stream. All are made before the first message is published, so that nothing is thrown away because
+//! Streams and their durable consumers. One stream for each service, with a consumer for it: NATS 2.9 cannot give a consumer
+//! several subjects of a larger stream. Others may listen to all that a service gets. All are made before the first message is published, so that nothing is thrown away because
 //! nobody has asked for it yet.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, pull};
 use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy, StorageType};
@@ -74,16 +75,19 @@ async fn make(connection: &Connection, options: &Options, stream: &StreamOptions
             jetstream.create_stream(config).await.map_err(|error| refused(&error))?;
         }
     }
-    jetstream
-        .create_consumer_on_stream(consumer(options, stream), name)
-        .await
-        .map(|_| ())
-        .map_err(|error| refused(&error))
+    for one in stream.consumers() {
+        let made = jetstream.create_consumer_on_stream(consumer(options, stream, one), name.clone()).await;
+        made.map_err(|error| refused(&error))?;
+    }
+    Ok(())
 }
 
-pub(crate) fn consumer(options: &Options, stream: &StreamOptions) -> pull::Config {
+pub(crate) fn consumer(options: &Options, stream: &StreamOptions, name: &str) -> pull::Config {
+    let is_for_good = name == stream.service;
     pull::Config {
-        durable_name: Some(stream.service.clone()),
+        durable_name: Some(name.to_owned()),
+        // What it has missed by then is gone, too.
+        inactive_threshold: if is_for_good { Duration::ZERO } else { options.age_max },
         ack_policy: AckPolicy::Explicit,
         ack_wait: options.timeout,
         max_deliver: DELIVERIES_MAX,

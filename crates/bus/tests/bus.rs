@@ -17,7 +17,11 @@ fn options(url: &str) -> Options {
         timeout: Duration::from_secs(2),
         age_max: Duration::from_hours(1),
         bytes_max: 1 << 20,
-        streams: vec![StreamOptions { service: "course".into(), subjects: vec!["slot.reserve".into()] }],
+        streams: vec![StreamOptions {
+            service: "course".into(),
+            subjects: vec!["slot.reserve".into()],
+            listeners: Vec::new(),
+        }],
     }
 }
 

@@ -6,7 +6,7 @@ use crate::calendar::{BlockStatus, RoomId, RoomLock, RoomReservation, SlotStart}
 use crate::id::UserId;
 use crate::shop::{Order, OrderHold};
 use crate::stay::{StayHold, StayReservation};
-use crate::tee::Message;
+use crate::tee::{BookingTold, Message};
 use crate::ticket::{QueueAdmission, SeatHold, SeatReservation};
 
 /// A change that was committed.
@@ -40,6 +40,8 @@ pub enum Event {
     QueueAdmitted(QueueAdmission),
     /// What the services of tee times tell each other, and others.
     Tee(Message),
+    /// What a booking service elsewhere told. It is not ours to hand on.
+    BookingTold(BookingTold),
 }
 
 impl Event {
@@ -61,6 +63,7 @@ impl Event {
             Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(reservation.user),
             Self::QueueAdmitted(admission) => Some(admission.user),
             Self::Tee(message) => message.owner(),
+            Self::BookingTold(told) => Some(told.user),
         }
     }
 
@@ -87,7 +90,8 @@ impl Event {
             | Self::SeatsReserved(_)
             | Self::SeatsCancelled(_)
             | Self::QueueAdmitted(_)
-            | Self::Tee(_) => true,
+            | Self::Tee(_)
+            | Self::BookingTold(_) => true,
         }
     }
 }

@@ -16,6 +16,8 @@ pub struct OutboxEntry {
     pub data: String,
     /// The request that caused it; the engine knows.
     pub trace: Option<Trace>,
+    /// Somebody else's event, told here too: it is not handed on from here.
+    pub imported: bool,
 }
 
 /// A committed event.
@@ -47,6 +49,7 @@ impl EventSink for NoSink {
             at,
             data: String::new(),
             trace: None,
+            imported: false,
         }
     }
 

@@ -172,4 +172,6 @@ pub struct OutboxRecord {
     pub data: String,
     /// The request that caused it.
     pub trace: Option<Trace>,
+    /// Somebody else's event, told here too: it is not handed on from here.
+    pub imported: bool,
 }

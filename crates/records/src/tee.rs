@@ -5,9 +5,9 @@ use holdfast_core::audit::Audit;
 use holdfast_core::id::UserId;
 use holdfast_core::tee::{
     Booking, BookingAction, BookingId, BookingKey, BookingState, BookingStatus, By, Course, CourseId, FailureReason,
-    HistoryEntry, HistoryId, IdempotencyKey, InboxId, KeyUse, KnownSlot, MessageId, Notice, NoticeId, Notification,
-    NotificationId, OpenBooking, OpenBookingId, Received, Refund, RefundPolicy, RefundRule, Service, SlotBooking,
-    SlotBookingState, SlotTime, SlotTimeId, StartTime, Subject, TeeSlot, TeeSlotId,
+    HistoryEntry, HistoryId, IdempotencyKey, Imported, InboxId, KeyUse, KnownSlot, MessageKey, Notice, NoticeId,
+    Notification, NotificationId, OpenBooking, OpenBookingId, Received, Refund, RefundPolicy, RefundRule, Service,
+    SlotBooking, SlotBookingState, SlotTime, SlotTimeId, StartTime, TeeSlot, TeeSlotId,
 };
 
 use crate::cell::{Cells, FromCell, Taken, ToCell, Value, number_id, text as text_cell};
@@ -21,7 +21,7 @@ text_cell!(BookingAction, |action| action.as_str().into(), BookingAction::parse)
 text_cell!(BookingStatus, |status| status.as_str().into(), BookingStatus::parse);
 text_cell!(FailureReason, |reason| reason.as_str().into(), FailureReason::parse);
 text_cell!(Service, |service| service.as_str().into(), Service::parse);
-text_cell!(Subject, |subject| subject.as_str().into(), Subject::parse);
+text_cell!(MessageKey, |key| key.as_str().into(), MessageKey::parse);
 text_cell!(RefundPolicy, |policy| policy.to_string().into(), RefundPolicy::parse);
 text_cell!(RefundRule, |rule| rule.to_string().into(), RefundRule::parse);
 text_cell!(By, by_text, parse_by);
@@ -507,14 +507,14 @@ impl Record for Received {
 
     const LAYOUT: &'static Layout = &Layout {
         table: "message_inbox",
-        key: &[text("service"), text("subject"), big("of_number"), big("of_version")],
+        key: &[text("service"), text("message_id")],
         fixed: &[moment("received_at")],
         changing: &[],
         parts: None,
     };
 
     fn put_key<'a>(key: &'a InboxId, cells: &mut Cells<'a>) {
-        cells.add(&key.service).add(&key.message.subject).add(&key.message.of).add(&key.message.version);
+        cells.add(&key.service).add(&key.message);
     }
 
     fn put<'a>(&'a self, _key: &'a InboxId, cells: &mut Cells<'a>) {
@@ -522,12 +522,38 @@ impl Record for Received {
     }
 
     fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(InboxId, Self)> {
-        let service = cells.take()?;
-        let message = MessageId { subject: cells.take()?, of: cells.take()?, version: cells.take()? };
-        Some((InboxId { service, message }, Self { at: cells.take()? }))
+        let key = InboxId { service: cells.take()?, message: cells.take()? };
+        Some((key, Self { at: cells.take()? }))
     }
 
     fn show(_key: &InboxId, _row: &Self, _audit: &mut Audit) {}
+}
+
+impl Record for Imported {
+    type Key = MessageKey;
+
+    const LAYOUT: &'static Layout = &Layout {
+        table: "imported_event",
+        key: &[text("message_id")],
+        fixed: &[moment("imported_at")],
+        changing: &[],
+        parts: None,
+    };
+
+    fn put_key<'a>(key: &'a MessageKey, cells: &mut Cells<'a>) {
+        cells.add(key);
+    }
+
+    fn put<'a>(&'a self, _key: &'a MessageKey, cells: &mut Cells<'a>) {
+        cells.add(&self.at);
+    }
+
+    fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(MessageKey, Self)> {
+        let key = cells.take()?;
+        Some((key, Self { at: cells.take()? }))
+    }
+
+    fn show(_key: &MessageKey, _row: &Self, _audit: &mut Audit) {}
 }
 
 /// Bookings in order of number: all, or those of a user, who have an index of their own; in any state, or in one.

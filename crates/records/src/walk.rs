@@ -74,7 +74,7 @@ walk!(
         calendar.rooms, calendar.hours, calendar.holidays, calendar.reservations, calendar.slots, calendar.generations,
         ticket.events, ticket.plans, ticket.sales, ticket.reservations, ticket.seats, ticket.buyers,
         tee.courses, tee.slots, tee.slot_times, tee.slot_bookings, tee.known_slots, tee.bookings, tee.booking_keys,
-        tee.history, tee.by_slot, tee.notifications, tee.notices, tee.inbox,
+        tee.history, tee.by_slot, tee.notifications, tee.notices, tee.inbox, tee.imported,
         webhook.webhooks, webhook.events, webhook.deliveries, webhook.due;
     holds: stay.holds, shop.holds, calendar.locks, ticket.holds;
 );
@@ -112,6 +112,7 @@ fn nothing_is_forgotten(tables: Tables) {
         notifications: _,
         notices: _,
         inbox: _,
+        imported: _,
     } = tee;
     let relay::Tables { relays: _, troubles: _ } = relay;
     let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;

@@ -29,6 +29,7 @@ use crate::console::sale::SaleDesk;
 use crate::ids::IdMaker;
 use crate::ops;
 use crate::problem::Problem;
+use crate::relay::InHand;
 use crate::request::Mutation;
 use crate::roles::{Role, Roles};
 use crate::stream::Stream;
@@ -60,6 +61,7 @@ struct Shared {
     roles: Roles,
     bus: Option<Connection>,
     keep: Keep,
+    in_hand: InHand,
 }
 
 impl std::fmt::Debug for Shared {
@@ -135,6 +137,7 @@ impl App {
             roles: config.roles(),
             bus: parts.bus,
             keep: config.keep(),
+            in_hand: InHand::default(),
         };
         let app = Self { shared: Arc::new(shared) };
         if let Some(bus) = app.bus()
@@ -212,6 +215,11 @@ impl App {
 
     pub fn bus(&self) -> Option<&Connection> {
         self.shared.bus.as_ref()
+    }
+
+    /// What is being handed on by this server.
+    pub fn in_hand(&self) -> &InHand {
+        &self.shared.in_hand
     }
 
     pub fn doors(&self) -> &Doors {

@@ -29,10 +29,15 @@ pub async fn sweep(app: App, every: Duration) {
 
 async fn retry_all(app: &App) -> Result<(), Problem> {
     let (mut after, mut count) = (None, 0_u32);
+    // While the bus is away there is no use in it; once it is back, all are tried again at once.
+    let is_away = app.bus().is_some_and(|bus| bus.check().is_err());
     loop {
         let page: Vec<(TroubleId, Trouble)> = app.list_with_keys(troubles(Some(true), after, PAGE)).await?;
         for (TroubleId { event }, _) in &page {
             count += 1;
+            if is_away {
+                continue;
+            }
             let record = app.store().outbox_after(event.saturating_sub(1), 1).await?.pop();
             let subject = record.filter(|record| record.id == *event).and_then(|it| Subject::parse(&it.event_type));
             if let Some(subject) = subject.filter(|subject| subject.is_never_given_up()) {

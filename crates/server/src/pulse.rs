@@ -66,8 +66,8 @@ impl Pulse {
             Event::OrderPaid(order) => inner.confirmed(SHOP, order.hold, at),
             Event::SeatsReserved(reservation) => inner.confirmed(TICKET, reservation.hold, at),
             Event::RoomSlotsReserved(reservation) => inner.confirmed(ROOM, reservation.lock, at),
-            Event::Tee(message) if message.subject() == Subject::BookingConfirmed => inner.counts.confirmed[TEE] += 1,
-            Event::Tee(message) if message.subject() == Subject::BookingCreated => inner.counts.placed[TEE] += 1,
+            Event::Tee(message) => inner.told(message.subject()),
+            Event::BookingTold(told) => inner.told(told.action.subject()),
             _ => {}
         }
     }
@@ -98,6 +98,14 @@ impl Inner {
             && oldest.get().until < made_at(hold) / 1_000
         {
             self.counts.expired[vertical] += oldest.remove().live;
+        }
+    }
+
+    fn told(&mut self, subject: Subject) {
+        match subject {
+            Subject::BookingConfirmed => self.counts.confirmed[TEE] += 1,
+            Subject::BookingCreated => self.counts.placed[TEE] += 1,
+            _ => {}
         }
     }
 

@@ -4,12 +4,15 @@
 //! What was handed on and not yet written down as such is handed on again after a crash: those who receive it know it by its id.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use holdfast_core::relay::{AdvanceRelay, Handed, LeaseRelays, Partition, REPORTED_MAX, Relay, Trouble, TroubleId};
+use holdfast_core::relay::{
+    AdvanceRelay, Handed, LeaseRelays, Partition, REPORTED_MAX, Relay, RetryEvent, Trouble, TroubleId,
+};
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{Answer, Refused};
 use holdfast_records::relay::troubles;
@@ -39,11 +42,22 @@ const JITTER_MILLIS: u32 = 500;
 pub struct Address {
     /// The same each time it is sent.
     pub id: String,
-    /// What it is about: events with the same key are handed on in order.
+    /// What it is about.
     pub key: u64,
+    /// Who it is for: events about one thing for the same one are handed on in order.
+    pub to: &'static str,
     /// The booking it is about, for the log.
     pub booking: Option<u64>,
 }
+
+impl Address {
+    fn line(&self) -> Line {
+        (self.key, self.to)
+    }
+}
+
+/// What keeps its order.
+type Line = (u64, &'static str);
 
 /// An event on its way to whoever it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +72,8 @@ pub trait Bus: Send + Sync + 'static {
     /// Whom an event is for; `None` if it is for nobody.
     fn address(&self, record: &OutboxRecord) -> Option<Address>;
 
-    /// Why nothing can be handed on at present, whatever it is. Then nothing is tried, and no event is given up for it.
+    /// Why nothing can be handed on at present, whatever it is. What is tried meanwhile fails as it would for any other
+    /// reason, and is tried again as soon as this is over.
     fn away(&self) -> Option<String> {
         None
     }
@@ -76,6 +91,28 @@ pub struct RelaySettings {
     pub batch: usize,
 }
 
+/// What the relay of this server is handing on, until it is written down what became of it. Only to be shown.
+#[derive(Debug, Default)]
+pub struct InHand {
+    events: Mutex<HashMap<u64, Partition>>,
+}
+
+impl InHand {
+    pub fn has(&self, event: u64) -> bool {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&event)
+    }
+
+    fn take(&self, partition: Partition, events: impl Iterator<Item = u64>) {
+        let mut held = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        held.extend(events.map(|event| (event, partition)));
+    }
+
+    fn keep(&self, is_kept: impl Fn(u64, Partition) -> bool) {
+        let mut held = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|event, partition| is_kept(*event, *partition));
+    }
+}
+
 /// Runs until the app stops.
 pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
     let mut worker = Worker {
@@ -88,22 +125,22 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         mark_at: Instant::now() + MARK_EVERY,
         written: BTreeMap::new(),
         known: HashMap::new(),
+        is_to_revive: true,
+        was_away: AtomicBool::new(false),
     };
     let mut committed = worker.app.stream().committed();
     let mut is_away = false;
     loop {
-        if let Some(why) = worker.bus.away() {
-            if !is_away {
-                tracing::warn!(why, "[Outbox] nothing can be handed on; waiting");
+        match worker.bus.away() {
+            Some(why) if !is_away => {
+                tracing::warn!(why, "[Outbox] nothing can be handed on");
+                (is_away, worker.is_to_revive) = (true, true);
             }
-            is_away = true;
-            tokio::select! {
-                () = worker.app.stopped() => return,
-                () = tokio::time::sleep(LOOK_AGAIN_AFTER) => continue,
+            None if is_away => {
+                tracing::info!("[Outbox] events can be handed on again");
+                is_away = false;
             }
-        }
-        if std::mem::take(&mut is_away) {
-            tracing::info!("[Outbox] events can be handed on again");
+            _ => {}
         }
         let more = match worker.step().await {
             Ok(more) => more,
@@ -113,7 +150,8 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
                 false
             }
         };
-        if more && !worker.app.is_stopping() {
+        // While nothing can be handed on, now and then is enough.
+        if more && !is_away && !worker.app.is_stopping() {
             continue;
         }
         let pause = settings.poll.min(worker.mark_at.saturating_duration_since(Instant::now()));
@@ -123,9 +161,16 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
                 worker.mark().await.ok();
                 return;
             }
-            _ = committed.changed() => {}
+            _ = committed.changed(), if !is_away => {}
+            () = until_back(&*worker.bus), if is_away => {}
             () = tokio::time::sleep(pause) => {}
         }
+    }
+}
+
+async fn until_back(bus: &dyn Bus) {
+    while bus.away().is_some() {
+        tokio::time::sleep(LOOK_AGAIN_AFTER).await;
     }
 }
 
@@ -141,6 +186,11 @@ struct Worker {
     written: BTreeMap<Partition, u64>,
     /// Events in trouble, as they were read.
     known: HashMap<u64, Message>,
+    /// What was given up may have been so because the bus was away, here or where a partition was before: it is tried again
+    /// before anything else.
+    is_to_revive: bool,
+    /// A try has failed because the bus was away, for however short a time.
+    was_away: AtomicBool,
 }
 
 /// How far a partition has come.
@@ -158,7 +208,7 @@ struct Advanced {
 struct Troubled {
     due: BTreeMap<Partition, Vec<Message>>,
     /// What has to wait for something that is not due yet.
-    stuck: HashSet<u64>,
+    stuck: HashSet<Line>,
     is_full: bool,
 }
 
@@ -169,6 +219,9 @@ impl Worker {
         let is_shared = self.app.store().is_split();
         if self.renewed.is_none_or(|at| is_shared && at.elapsed() >= LEASE_EVERY) {
             self.lease().await?;
+        }
+        if self.is_to_revive && self.bus.away().is_none() {
+            self.revive().await?;
         }
         let Some(after) = self.leased.values().map(|relay| relay.sent_up_to).min() else { return Ok(false) };
         let page = self.app.store().outbox_after(after, PAGE).await?;
@@ -192,6 +245,7 @@ impl Worker {
             worker.advance(partition, fresh, troubled.due.remove(&partition).unwrap_or_default(), &troubled.stuck, last)
         });
         let done = join_all(steps.collect::<Vec<_>>()).await;
+        self.is_to_revive |= self.was_away.swap(false, Ordering::Relaxed);
         let mut more = is_full;
         for done in done {
             let Advanced { partition, sent_up_to, is_short, was_busy } = done?;
@@ -224,6 +278,34 @@ impl Worker {
                 return Err(error);
             }
         }
+        let written = &self.written;
+        let is_beyond = |event, partition| written.get(&partition).is_some_and(|mark| event > *mark);
+        self.app.in_hand().keep(is_beyond);
+        Ok(())
+    }
+
+    /// Has everything in trouble tried at once, also what was given up.
+    async fn revive(&mut self) -> Result<(), Refused> {
+        let (mut after, mut count) = (None, 0_usize);
+        loop {
+            let page = self.app.store().list(troubles(None, after, TROUBLES_MAX)).await?;
+            let is_last = page.len() < TROUBLES_MAX;
+            let found: Vec<_> = page.into_iter().filter_map(holdfast_records::Listed::read::<Trouble>).collect();
+            after = found.last().map(|(id, _)| *id);
+            let ours = found.iter().filter(|(_, trouble)| self.leased.contains_key(&trouble.partition));
+            let again = ours.map(|(id, _)| self.app.engine().run(RetryEvent { event: id.event }, None));
+            for tried in join_all(again.collect::<Vec<_>>()).await {
+                tried?;
+                count += 1;
+            }
+            if is_last {
+                break;
+            }
+        }
+        if count > 0 {
+            tracing::info!(count, "[Outbox] trying again what could not be handed on");
+        }
+        self.is_to_revive = false;
         Ok(())
     }
 
@@ -247,6 +329,8 @@ impl Worker {
             });
             self.leased = leased.collect();
             self.renewed = Some(Instant::now());
+            self.is_to_revive |= self.leased.keys().any(|partition| !kept.contains_key(partition));
+            self.app.in_hand().keep(|_, partition| self.leased.contains_key(&partition));
         }
         Ok(())
     }
@@ -261,20 +345,23 @@ impl Worker {
             return Ok(troubled);
         }
         let now = self.app.query(|_, at| Ok(at.now)).await.unwrap_or_default();
-        let mut seen = HashSet::new();
+        let (mut seen, mut looked_at) = (HashSet::new(), HashSet::new());
         for row in listed {
             let Some((TroubleId { event }, trouble)) = row.read::<Trouble>() else { continue };
             if !self.leased.contains_key(&trouble.partition) {
                 continue;
             }
             let Some(message) = self.look_up(event).await? else { continue };
-            if seen.insert(message.address.key) && trouble.next_try_at > now {
-                troubled.stuck.insert(message.address.key);
+            looked_at.insert(event);
+            let line = message.address.line();
+            if seen.insert(line) && trouble.next_try_at > now {
+                troubled.stuck.insert(line);
             }
-            if !troubled.stuck.contains(&message.address.key) {
+            if !troubled.stuck.contains(&line) {
                 troubled.due.entry(trouble.partition).or_default().push(message);
             }
         }
+        self.known.retain(|event, _| looked_at.contains(event));
         Ok(troubled)
     }
 
@@ -294,7 +381,7 @@ impl Worker {
         partition: Partition,
         mut fresh: Vec<Message>,
         due: Vec<Message>,
-        stuck: &HashSet<u64>,
+        stuck: &HashSet<Line>,
         last: u64,
     ) -> Result<Advanced, Refused> {
         let is_short = fresh.len() > self.settings.batch;
@@ -305,12 +392,19 @@ impl Worker {
             return Ok(Advanced { was_busy: false, ..advanced });
         }
         let in_trouble: HashSet<u64> = due.iter().map(|message| message.record.id).collect();
-        let mut by_key: BTreeMap<u64, Vec<Message>> = BTreeMap::new();
+        let mut lines: BTreeMap<Line, Vec<Message>> = BTreeMap::new();
         for message in due.into_iter().chain(fresh) {
-            by_key.entry(message.address.key).or_default().push(message);
+            lines.entry(message.address.line()).or_default().push(message);
         }
-        let hand_on = |(key, messages)| self.hand_on(messages, stuck.contains(&key));
-        let handed = join_all(by_key.into_iter().map(hand_on)).await;
+        let tried: Vec<u64> = lines
+            .iter()
+            .filter(|(line, _)| !stuck.contains(*line))
+            .flat_map(|(_, them)| them)
+            .map(|message| message.record.id)
+            .collect();
+        self.app.in_hand().take(partition, tried.into_iter());
+        let hand_on = |(line, messages)| self.hand_on(messages, stuck.contains(&line));
+        let handed = join_all(lines.into_iter().map(hand_on)).await;
         let mut handed: Vec<_> = handed.into_iter().flatten().collect();
         handed.retain(|(event, how)| *how != Handed::Sent || in_trouble.contains(event));
         if handed.is_empty() {
@@ -323,6 +417,7 @@ impl Worker {
                 metrics::counter!("holdfast_outbox_given_up_total").increment(1);
             }
         }
+        self.app.in_hand().keep(|_, other| other != partition);
         Ok(advanced)
     }
 
@@ -342,7 +437,12 @@ impl Worker {
             match self.bus.hand_on(&message).await {
                 Ok(()) => handed.push((id, Handed::Sent)),
                 Err(error) => {
-                    tracing::warn!(event = id, subject, bookingId = booking, error, "[Outbox] not handed on");
+                    // Once is enough to say that the bus is away.
+                    if self.bus.away().is_some() {
+                        self.was_away.store(true, Ordering::Relaxed);
+                    } else {
+                        tracing::warn!(event = id, subject, bookingId = booking, error, "[Outbox] not handed on");
+                    }
                     metrics::counter!("holdfast_outbox_failures_total").increment(1);
                     handed.push((id, Handed::Failed { jitter: self.app.ids().number() as u32 % JITTER_MILLIS }));
                     is_stuck = true;

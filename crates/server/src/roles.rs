@@ -71,6 +71,11 @@ impl Roles {
         self.0 & role.bit() != 0
     }
 
+    /// Whether people listen here to what a booking service elsewhere tells.
+    pub fn imports_bookings(self) -> bool {
+        self.has(Role::Api) && !self.has(Role::Booking)
+    }
+
     pub fn iter(self) -> impl Iterator<Item = Role> {
         Role::ALL.into_iter().filter(move |role| self.has(*role))
     }

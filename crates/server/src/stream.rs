@@ -26,7 +26,7 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::pulse::Pulse;
 use crate::request::Params;
-use crate::wire::event::{cloud_event, data_of, is_public, type_of};
+use crate::wire::event::{cloud_event, data_of, is_public, time_of, type_of};
 
 /// Events a slow listener may lag behind before it is sent to the outbox.
 const BACKLOG: usize = 4_096;
@@ -119,7 +119,8 @@ impl Stream {
         };
         let event_type = type_of(&published.event);
         let data = data_of(&published.event, published.at);
-        let json = cloud_event(&id, event_type, published.at, &data, None);
+        let at = time_of(&published.event, published.at);
+        let json = cloud_event(&id, event_type, at, &data, None);
         let owner = published.event.owner().map(UserId::get);
         // An error only says that nobody listens.
         let (event_type, at) = (event_type.into(), published.at);
@@ -132,9 +133,10 @@ impl EventSink for Stream {
         OutboxEntry {
             event_type: type_of(event),
             owner: event.owner().map(UserId::get),
-            at,
+            at: time_of(event, at),
             data: data_of(event, at),
             trace: None,
+            imported: matches!(event, Event::BookingTold(_)),
         }
     }
 

@@ -261,7 +261,8 @@ impl EventSink for Notes {
             Event::OrderCancelled(order) => (ORDER_CANCELLED, order.id.get()),
             other => panic!("{other:?} is no durable event"),
         };
-        OutboxEntry { event_type, owner: event.owner().map(UserId::get), at, data: number.to_string(), trace: None }
+        let owner = event.owner().map(UserId::get);
+        OutboxEntry { event_type, owner, at, data: number.to_string(), trace: None, imported: false }
     }
 
     fn publish(&self, _events: Vec<Published>) {}

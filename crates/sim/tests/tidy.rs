@@ -3,11 +3,15 @@
 
 use std::sync::Arc;
 
+use holdfast_core::id::UserId;
 use holdfast_core::relay::{AdvanceRelay, Handed, LeaseRelays, Partition};
 use holdfast_core::tee::course::CreateCourse;
+use holdfast_core::tee::import::ImportBookingEvent;
 use holdfast_core::tee::inbox::Receive;
 use holdfast_core::tee::slot::{CreateSlots, SlotDraft};
-use holdfast_core::tee::{BookingId, Handled, Message, Places, StartTime, TeeSlotId};
+use holdfast_core::tee::{
+    BookingAction, BookingId, BookingTold, Handled, Message, MessageKey, Places, StartTime, TeeSlotId,
+};
 use holdfast_core::time::Span;
 use holdfast_core::{Command, Limits, Timestamp};
 use holdfast_engine::store::Keep;
@@ -22,6 +26,17 @@ async fn run<C: Command>(store: &dyn Store, command: C) -> C::Outcome {
     match answer.await.unwrap().unwrap() {
         Answer::Fresh(outcome) => outcome,
         other => panic!("{}", std::any::type_name_of_val(&other)),
+    }
+}
+
+fn told() -> BookingTold {
+    BookingTold {
+        action: BookingAction::Created,
+        booking: BookingId::new(9).unwrap(),
+        user: UserId::new(7).unwrap(),
+        created_at: None,
+        at: None,
+        data: "{}".into(),
     }
 }
 
@@ -42,9 +57,11 @@ async fn events_that_were_handed_on_and_notes_of_messages_go_and_what_was_not_ha
             run(&*store, CreateSlots { course, slots: vec![slot] }).await;
         }
         let places = Places { booking: BookingId::new(1).unwrap(), slot: TeeSlotId::new(1).unwrap(), players: 1 };
-        let message = Receive(Message::SlotReserve(places));
+        let message = Receive::new(Message::SlotReserve(places));
         assert_eq!(run(&*store, message.clone()).await, Handled::Done);
         assert_eq!(run(&*store, message.clone()).await, Handled::Repeated);
+        let import = ImportBookingEvent { key: MessageKey::parse("a").unwrap(), told: told() };
+        assert_eq!(run(&*store, import.clone()).await, Handled::Done);
         // The first was handed on, the second is in trouble, the others nobody has looked at.
         run(&*store, LeaseRelays { server: 1, wanted: Partition::all().collect(), is_alone: true }).await;
         for partition in Partition::all() {
@@ -53,15 +70,20 @@ async fn events_that_were_handed_on_and_notes_of_messages_go_and_what_was_not_ha
             run(&*store, AdvanceRelay { server: 1, partition, sent_up_to: 2, handed }).await;
         }
         assert!(!store.tidy(Keep::default()).await.unwrap());
-        assert_eq!(outbox(&*store).await, [1, 2, 3, 4], "nothing is old yet, on {profile:?}");
+        assert_eq!(outbox(&*store).await, [1, 2, 3, 4, 5], "nothing is old yet, on {profile:?}");
         clock.advance(Span::from_hours(8 * 24));
         store.tidy(Keep { outbox: Span::from_hours(9 * 24), ..Keep::default() }).await.unwrap();
-        assert_eq!(outbox(&*store).await, [1, 2, 3, 4], "kept for longer, on {profile:?}");
+        assert_eq!(run(&*store, import.clone()).await, Handled::Repeated, "that is noted for as long, on {profile:?}");
+        let imported: Vec<bool> =
+            store.outbox_after(3, 9).await.unwrap().iter().map(|record| record.imported).collect();
+        assert_eq!(imported, [false, true], "and marked, on {profile:?}");
+        assert_eq!(outbox(&*store).await, [1, 2, 3, 4, 5], "kept for longer, on {profile:?}");
         store.tidy(Keep::default()).await.unwrap();
-        assert_eq!(outbox(&*store).await, [2, 3, 4], "on {profile:?}");
+        assert_eq!(outbox(&*store).await, [2, 3, 4, 5], "on {profile:?}");
         drop(store);
         let store = place.open(clock.clone()).await;
         let again = run(&*store, message).await;
         assert_eq!(again, Handled::Done, "the note is gone, and the same is decided again, on {profile:?}");
+        assert_eq!(run(&*store, import).await, Handled::Done, "gone with what it is about, on {profile:?}");
     }
 }

@@ -45,13 +45,13 @@ const APPEND_OUTBOX: &str = "WITH drawn AS (
         RETURNING next - $5 AS first),
     appended AS (
         INSERT INTO outbox
-        SELECT first + position - 1, event_type, user_id, created_at, NULLIF(data, '')::json, trace
-        FROM drawn, unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::text[], $6::text[])
-            WITH ORDINALITY AS entry (event_type, user_id, created_at, data, trace, position))
+        SELECT first + position - 1, event_type, user_id, created_at, NULLIF(data, '')::json, trace, imported
+        FROM drawn, unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::text[], $6::text[], $7::boolean[])
+            WITH ORDINALITY AS entry (event_type, user_id, created_at, data, trace, imported, position))
     SELECT first FROM drawn";
 
-const OUTBOX_AFTER: &str = "SELECT id, event_type, user_id, created_at, COALESCE(data::text, ''), trace FROM outbox
-    WHERE id > $1 ORDER BY id LIMIT $2";
+const OUTBOX_AFTER: &str = "SELECT id, event_type, user_id, created_at, COALESCE(data::text, ''), trace, imported
+    FROM outbox WHERE id > $1 ORDER BY id LIMIT $2";
 const OUTBOX_LAST: &str = "SELECT COALESCE((SELECT next FROM sequence WHERE name = 'outbox'), 1) - 1";
 
 const TIDY_RECEIPTS: &str = "DELETE FROM idempotency_key WHERE (caller, key) IN
@@ -62,15 +62,16 @@ const TIDY_OUTBOX: &str = "DELETE FROM outbox WHERE id IN
      ORDER BY id LIMIT $2)
     AND created_at < $1 AND id <= COALESCE((SELECT min(sent_up_to) FROM outbox_relay WHERE partition_no >= 0), id)
     RETURNING 1";
-const TIDY_INBOX: &str = "DELETE FROM message_inbox WHERE (service, subject, of_number, of_version) IN
-    (SELECT service, subject, of_number, of_version FROM message_inbox WHERE received_at < $1
-     ORDER BY received_at LIMIT $2) RETURNING 1";
+const TIDY_INBOX: &str = "DELETE FROM message_inbox WHERE (service, message_id) IN
+    (SELECT service, message_id FROM message_inbox WHERE received_at < $1 ORDER BY received_at LIMIT $2) RETURNING 1";
+const TIDY_IMPORTED: &str = "DELETE FROM imported_event WHERE message_id IN
+    (SELECT message_id FROM imported_event WHERE imported_at < $1 ORDER BY imported_at LIMIT $2) RETURNING 1";
 const TIDY_DECISIONS: &str = "DELETE FROM hold_decision WHERE (hold_id, attempt) IN
     (SELECT hold_id, attempt FROM hold_decision WHERE hold_id < $1 ORDER BY hold_id LIMIT $2) RETURNING 1";
 
 pub(crate) const READS: &[&str] = &[HEAD, NOW, SELECT_SEQUENCES, SELECT_RECEIPTS, OUTBOX_LAST];
 pub(crate) const WRITES: &[&str] = &[COUNT_COMMIT, WRITE_SEQUENCES, WRITE_RECEIPTS, APPEND_OUTBOX];
-pub(crate) const TIDIES: &[&str] = &[TIDY_RECEIPTS, TIDY_OUTBOX, TIDY_INBOX, TIDY_DECISIONS];
+pub(crate) const TIDIES: &[&str] = &[TIDY_RECEIPTS, TIDY_OUTBOX, TIDY_INBOX, TIDY_IMPORTED, TIDY_DECISIONS];
 
 /// Where the database stands.
 #[derive(Clone, Copy, Debug)]
@@ -201,6 +202,7 @@ pub(crate) fn append_outbox<'a>(pipeline: &mut Pipeline<'a>, outbox: &'a [Outbox
         column(&entries, |entry| &*entry.data),
         Box::new(entries.len() as i64),
         column(&entries, |entry| entry.trace.map(|trace| trace.to_string())),
+        column(&entries, |entry| entry.imported),
     ];
     Some(pipeline.send(APPEND_OUTBOX, values))
 }
@@ -223,7 +225,8 @@ pub(crate) async fn outbox_after(lists: &Connection, id: u64, limit: usize) -> R
         let (Col(id), Col(at)) = (get(row, 0)?, get(row, 3)?);
         let owner = get::<Option<Col<u64>>>(row, 2)?.map(|Col(owner)| owner);
         let trace = get::<Option<&str>>(row, 5)?.and_then(Trace::parse);
-        Ok(OutboxRecord { id, event_type: get(row, 1)?, owner, at, data: get(row, 4)?, trace })
+        let (event_type, data, imported) = (get(row, 1)?, get(row, 4)?, get(row, 6)?);
+        Ok(OutboxRecord { id, event_type, owner, at, data, trace, imported })
     };
     rows.map_err(|error| explain(&error))?.iter().map(read).collect()
 }
@@ -243,12 +246,13 @@ pub(crate) struct Tidying {
     pub(crate) limit: usize,
 }
 
-pub(crate) fn tidy(pipeline: &mut Pipeline<'_>, tidying: Tidying) -> [Ticket; 4] {
+pub(crate) fn tidy(pipeline: &mut Pipeline<'_>, tidying: Tidying) -> [Ticket; 5] {
     let limit = tidying.limit as i64;
     [
         pipeline.send(TIDY_RECEIPTS, params![Col(tidying.now), limit]),
         pipeline.send(TIDY_OUTBOX, params![Col(tidying.outbox_before), limit]),
         pipeline.send(TIDY_INBOX, params![Col(tidying.inbox_before), limit]),
+        pipeline.send(TIDY_IMPORTED, params![Col(tidying.outbox_before), limit]),
         pipeline.send(TIDY_DECISIONS, params![Col(tidying.decisions_on_holds_before), limit]),
     ]
 }

@@ -25,6 +25,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0008_tee_times.sql"),
     include_str!("../migrations/0009_webhooks.sql"),
     include_str!("../migrations/0010_traces.sql"),
+    include_str!("../migrations/0011_imports.sql"),
 ];
 
 /// Up to this size the file's structure is checked at every start; larger ones by `holdfast verify`.

@@ -56,10 +56,11 @@ pub(crate) fn append_outbox(connection: &Connection, outbox: &[OutboxEntry]) -> 
     let first = outbox_last(connection)? + 1;
     let next = first + outbox.len() as u64;
     write_sequence(connection, "outbox", next)?;
-    let mut insert = connection.prepare_cached("INSERT INTO outbox VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+    let mut insert = connection.prepare_cached("INSERT INTO outbox VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
     for (id, entry) in (first..).zip(outbox) {
         let trace = entry.trace.map(|trace| trace.to_string());
-        insert.execute(params![id, entry.event_type, entry.owner, Moment(entry.at), entry.data, trace])?;
+        let OutboxEntry { event_type, owner, at, data, imported, .. } = entry;
+        insert.execute(params![id, event_type, owner, Moment(*at), data, trace, imported])?;
     }
     Ok((first..next).collect())
 }
@@ -67,13 +68,14 @@ pub(crate) fn append_outbox(connection: &Connection, outbox: &[OutboxEntry]) -> 
 pub(crate) fn outbox_after(connection: &Connection, id: u64, limit: usize) -> rusqlite::Result<Vec<OutboxRecord>> {
     connection
         .prepare_cached(
-            "SELECT id, event_type, user_id, created_at, data, trace FROM outbox WHERE id > ?1 ORDER BY id LIMIT ?2",
+            "SELECT id, event_type, user_id, created_at, data, trace, imported FROM outbox
+             WHERE id > ?1 ORDER BY id LIMIT ?2",
         )?
         .query_map(params![id, limit], |row| {
             let Moment(at) = row.get(3)?;
             let trace = row.get::<_, Option<String>>(5)?.and_then(|text| Trace::parse(&text));
             let (id, event_type, owner) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok(OutboxRecord { id, event_type, owner, at, data: row.get(4)?, trace })
+            Ok(OutboxRecord { id, event_type, owner, at, data: row.get(4)?, trace, imported: row.get(6)? })
         })?
         .collect()
 }
@@ -115,12 +117,17 @@ pub(crate) fn tidy(connection: &Connection, now: Timestamp, keep: Keep, limit: u
         .execute(params![Moment(now - keep.outbox), limit])?;
     let inbox = connection
         .prepare_cached(
-            "DELETE FROM message_inbox WHERE (service, subject, of_number, of_version) IN
-               (SELECT service, subject, of_number, of_version FROM message_inbox WHERE received_at < ?1
-                ORDER BY received_at LIMIT ?2)",
+            "DELETE FROM message_inbox WHERE (service, message_id) IN
+               (SELECT service, message_id FROM message_inbox WHERE received_at < ?1 ORDER BY received_at LIMIT ?2)",
         )?
         .execute(params![Moment(now - keep.inbox), limit])?;
-    Ok(receipts + outbox + inbox)
+    let imported = connection
+        .prepare_cached(
+            "DELETE FROM imported_event WHERE message_id IN
+               (SELECT message_id FROM imported_event WHERE imported_at < ?1 ORDER BY imported_at LIMIT ?2)",
+        )?
+        .execute(params![Moment(now - keep.outbox), limit])?;
+    Ok(receipts + outbox + inbox + imported)
 }
 
 fn write_sequence(connection: &Connection, name: &str, next: u64) -> rusqlite::Result<()> {

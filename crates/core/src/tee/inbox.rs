@@ -3,18 +3,44 @@
 //! The note saves work, and no more. It may be cleared away after a while: every handler also tells from its own rows what has
 //! been done already.
 
-use super::message::{Message, MessageId, Service};
+use std::sync::Arc;
+
+use super::message::{Message, Service};
 use super::{known_slot, notify, places, saga};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
 
+/// What a message is called by whoever sent it. Two with the same are the same. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageKey(Arc<str>);
+
+impl MessageKey {
+    /// The longest there is.
+    pub const CHARS_MAX: usize = 200;
+
+    /// `None` if it says nothing, or too much.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_one = !text.trim().is_empty() && !text.contains('\0') && text.chars().count() <= Self::CHARS_MAX;
+        is_one.then(|| Self(text.into()))
+    }
+
+    /// What we call a message of ours.
+    pub fn of(message: &Message) -> Self {
+        Self(message.id().to_string().into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// A message, as one service gets it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InboxId {
     pub service: Service,
-    pub message: MessageId,
+    pub message: MessageKey,
 }
 
 /// That it came.
@@ -27,7 +53,17 @@ impl Row for Received {}
 
 /// A message reaches the service that acts on it.
 #[derive(Clone, Debug)]
-pub struct Receive(pub Message);
+pub struct Receive {
+    pub key: MessageKey,
+    pub message: Message,
+}
+
+impl Receive {
+    /// A message of ours.
+    pub fn new(message: Message) -> Self {
+        Self { key: MessageKey::of(&message), message }
+    }
+}
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +82,9 @@ impl Command for Receive {
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Handled> {
-        let message = &self.0;
+        let message = &self.message;
         let Some(service) = message.subject().consumer() else { return Ok(Handled::Done) };
-        let id = InboxId { service, message: message.id() };
+        let id = InboxId { service, message: self.key.clone() };
         rows.tee.inbox.want(&id);
         want(rows, message);
         if rows.tee.inbox.get(&id)?.is_some() {
@@ -62,11 +98,11 @@ impl Command for Receive {
     }
 
     fn lane(&self) -> u64 {
-        self.0.slot().get()
+        self.message.slot().get()
     }
 
     fn weight(&self) -> usize {
-        match self.0 {
+        match self.message {
             Message::SlotClosed { .. } => 1 + super::CANCELLED_AT_ONCE_MAX / 4,
             _ => 1,
         }

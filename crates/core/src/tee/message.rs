@@ -45,6 +45,8 @@ named! {
         SlotNotFound = "SLOT_NOT_FOUND",
         /// It was taken back before it was asked for.
         SlotReleased = "SLOT_RELEASED",
+        /// The course service has a reason that we do not know.
+        SlotRefused = "SLOT_REFUSED",
         /// No answer came in time.
         SagaTimeout = "SAGA_TIMEOUT",
     }
@@ -74,10 +76,10 @@ pub struct SlotNews {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     SlotReserve(Places),
-    /// The slot's version, with these places counted.
+    /// The slot's version, with these places counted; a course service that has no versions says none.
     SlotReserved {
         places: Places,
-        version: u64,
+        version: Option<u64>,
     },
     SlotReserveFailed {
         places: Places,
@@ -204,6 +206,11 @@ impl Subject {
             | Self::BookingNoShow => Some(Service::Notify),
             Self::BookingCreated => None,
         }
+    }
+
+    /// Whose stream carries it over a bus. What nobody acts on is carried for those who listen.
+    pub fn stream(self) -> Service {
+        self.consumer().unwrap_or(Service::Notify)
     }
 
     /// Who sends it.

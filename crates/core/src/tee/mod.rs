@@ -14,7 +14,8 @@
 //! | | [`refund`] | how much comes back, and why |
 //! | notify | [`notify`] | notifications |
 //! | all | [`message`], [`inbox`] | what they tell each other; how each message counts once |
-//! | | [`audit`] | what must be true of a whole store |
+//! | listeners | [`import`] | what a booking service elsewhere told |
+//! | all | [`audit`] | what must be true of a whole store |
 
 pub mod attendance;
 pub mod audit;
@@ -22,6 +23,7 @@ pub mod booking;
 pub mod cancel;
 pub mod course;
 pub mod create;
+pub mod import;
 pub mod inbox;
 pub mod known_slot;
 pub mod message;
@@ -45,7 +47,8 @@ pub use booking::{
 };
 pub use course::{Course, CourseId};
 pub use create::{BookingKey, IdempotencyKey, KeyUse};
-pub use inbox::{Handled, InboxId, Received};
+pub use import::{BookingTold, Imported};
+pub use inbox::{Handled, InboxId, MessageKey, Received};
 pub use known_slot::KnownSlot;
 pub use message::{FailureReason, Message, MessageId, OrderingKey, Places, Service, SlotNews, Subject};
 pub use notify::{Notice, NoticeId, Notification, NotificationId};
@@ -103,6 +106,9 @@ pub struct Tables {
 
     // Each service its own rows.
     pub inbox: Table<InboxId, Received>,
+
+    // Where people listen, if the booking service is elsewhere.
+    pub imported: Table<MessageKey, Imported>,
 }
 
 crate::table_set!(Tables {
@@ -117,7 +123,8 @@ crate::table_set!(Tables {
     by_slot,
     notifications,
     notices,
-    inbox
+    inbox,
+    imported
 });
 
 impl Tables {
@@ -135,6 +142,7 @@ impl Tables {
             notifications: Table::cache(),
             notices: Table::cache(),
             inbox: Table::cache(),
+            imported: Table::cache(),
         }
     }
 
@@ -152,6 +160,7 @@ impl Tables {
             notifications: Table::complete(),
             notices: Table::complete(),
             inbox: Table::complete(),
+            imported: Table::complete(),
         }
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn reserve(rows: &mut Rows, places: Places) -> Decision<()> {
         None => decide(rows, places)?,
     };
     rows.emit(Event::Tee(match decided {
-        SlotBookingState::Reserved { version } => Message::SlotReserved { places, version },
+        SlotBookingState::Reserved { version } => Message::SlotReserved { places, version: Some(version) },
         SlotBookingState::Refused(reason) => Message::SlotReserveFailed { places, reason },
         SlotBookingState::Released => Message::SlotReserveFailed { places, reason: FailureReason::SlotReleased },
     }));

@@ -52,13 +52,16 @@ pub(super) fn want_open(rows: &mut Rows, slot: TeeSlotId) {
 }
 
 /// `slot.reserved`: the booking has its places. One that has ended meanwhile gives them back.
-pub(super) fn reserved(rows: &mut Rows, at: &Context<'_>, places: Places, version: u64) -> Decision<()> {
+pub(super) fn reserved(rows: &mut Rows, at: &Context<'_>, places: Places, version: Option<u64>) -> Decision<()> {
     let booking = booking::find(rows, places.booking)?;
     match booking.status() {
         BookingStatus::Pending => {
             let open = OpenBookingId { slot: booking.slot, booking: booking.id };
             rows.tee.by_slot.get(&open)?;
-            rows.tee.by_slot.put(open, OpenBooking { slot_version: version });
+            // Without a version it rests on the one it was made from.
+            if let Some(slot_version) = version {
+                rows.tee.by_slot.put(open, OpenBooking { slot_version });
+            }
             let state = BookingState::Confirmed { at: at.now };
             booking::advance(rows, at, &booking, state, Step::by_system(BookingAction::Confirmed))?;
         }

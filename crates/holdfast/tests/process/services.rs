@@ -1,5 +1,6 @@
 //! Four processes, one for each part, on four databases of two PostgreSQL servers, with NATS between them; each is killed in its
-//! turn while people book and cancel. Every booking ends, and every slot counts exactly the places of those who have them.
+//! turn while people book and cancel. Every booking ends, every slot counts exactly the places of those who have them, and those
+//! who listen are told of each booking once.
 //!
 //! `FAULT_ROUNDS=200 cargo test -p holdfast --test process services` runs it for longer.
 
@@ -127,9 +128,13 @@ async fn until_told_to_stop(api: Arc<RwLock<Client>>, slots: Vec<u64>, people: A
 }
 
 async fn all_bookings(api: &RwLock<Client>) -> Vec<Value> {
+    all(api, "/bookings?limit=500").await
+}
+
+async fn all(api: &RwLock<Client>, list: &str) -> Vec<Value> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     loop {
-        let page = get(api, &format!("/bookings?limit=500{cursor}")).await;
+        let page = get(api, &format!("{list}{cursor}")).await;
         all.extend(page["items"].as_array().unwrap().iter().cloned());
         match page["nextCursor"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),
@@ -162,6 +167,22 @@ async fn unsettled(api: &RwLock<Client>, slots: &[u64]) -> Option<String> {
         }
     }
     None
+}
+
+/// What those who listen at the first process were not told of these bookings, or twice.
+async fn untold(api: &RwLock<Client>, bookings: &[Value]) -> Option<String> {
+    let mut told: BTreeMap<(u64, String), usize> = BTreeMap::new();
+    for event in all(api, "/v1/admin/outbox?service=api&limit=500").await {
+        let about = event["payload"]["bookingId"].as_u64().unwrap();
+        *told.entry((about, event["eventType"].as_str().unwrap().to_owned())).or_default() += 1;
+    }
+    let twice = told.iter().find(|(_, count)| **count > 1);
+    assert!(twice.is_none(), "told twice: {twice:?}");
+    let expected = bookings.iter().flat_map(|booking| {
+        let last = booking["status"].as_str().unwrap().to_lowercase();
+        ["created", &last].map(|action| (booking["id"].as_u64().unwrap(), format!("booking.{action}")))
+    });
+    expected.into_iter().find(|event| !told.contains_key(event)).map(|event| format!("not told: {event:?}"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -199,6 +220,10 @@ async fn whatever_dies_every_booking_ends_and_every_slot_counts_those_who_have_p
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     let bookings = all_bookings(&api).await;
+    while let Some(what) = untold(&api, &bookings).await {
+        assert!(began.elapsed() < REST_WITHIN, "not at rest: {what}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
     let count = |status: &str| bookings.iter().filter(|booking| booking["status"] == status).count();
     println!(
         "{rounds} rounds, {} bookings: {} confirmed, {} cancelled, {} failed; at rest after {:?}",

@@ -59,10 +59,12 @@ impl Config {
     pub fn bus(&self) -> Option<Options> {
         let url = self.server.nats_url.as_ref()?.reveal().to_owned();
         let streams = Service::ALL.iter().map(|service| {
-            let subjects = Subject::ALL.iter().filter(|subject| subject.consumer() == Some(*service));
+            let subjects = Subject::ALL.iter().filter(|subject| subject.stream() == *service);
+            let listens = *service == Subject::BookingCreated.stream() && self.roles().imports_bookings();
             StreamOptions {
                 service: service.as_str().to_owned(),
                 subjects: subjects.map(|subject| subject.as_str().to_owned()).collect(),
+                listeners: listens.then(|| Role::Api.as_str().to_owned()).into_iter().collect(),
             }
         });
         Some(Options {
@@ -140,15 +142,25 @@ mod tests {
     }
 
     #[test]
-    fn every_message_that_somebody_acts_on_has_one_stream() {
+    fn every_message_has_one_stream_and_who_serves_people_without_booking_listens_to_bookings() {
         let mut config = Config::defaults();
         assert!(config.bus().is_none());
         config.server.nats_url = Some(Secret::new("nats://x"));
         let mut subjects: Vec<String> = config.bus().unwrap().streams.into_iter().flat_map(|it| it.subjects).collect();
         subjects.sort();
-        let mut expected: Vec<_> =
-            Subject::ALL.iter().filter(|it| it.consumer().is_some()).map(|it| it.as_str()).collect();
+        let mut expected: Vec<_> = Subject::ALL.iter().map(|it| it.as_str()).collect();
         expected.sort_unstable();
         assert_eq!(subjects, expected);
+        for (roles, consumers) in [
+            ("all", vec!["course", "booking", "notify"]),
+            ("api", vec!["course", "booking", "notify", "api"]),
+            ("api,notify", vec!["course", "booking", "notify", "api"]),
+            ("booking,course", vec!["course", "booking", "notify"]),
+        ] {
+            config.server.roles = roles.into();
+            let streams = config.bus().unwrap().streams;
+            let found: Vec<&str> = streams.iter().flat_map(StreamOptions::consumers).collect();
+            assert_eq!(found, consumers, "{roles}");
+        }
     }
 }

@@ -1,15 +1,17 @@
 //! The console asks and acts through the API, in the operator's name: there is no second way to do anything, and no second
-//! rule about who may. A request of a page is handed to the API's own routes, inside the process.
+//! rule about who may. A request of a page is handed to the API's own routes, inside the process; one for a service in another
+//! process goes there, as it would from anybody.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderName, Method, Uri, header};
 use tower::Service as _;
 
 use super::Console;
-use super::session::{Session, must_be_ours};
+use super::session::{self, Session, must_be_ours};
 use crate::caller::{Caller, Known};
+use crate::forward;
 use crate::problem::Problem;
 
 const PREFIX: &str = "/console/api";
@@ -52,6 +54,12 @@ impl Console {
             }
         }
         request.extensions_mut().insert(Known(caller));
+        if let Some(role) = forward::needed(&self.app, request.uri()) {
+            // Elsewhere the token says who calls.
+            request.headers_mut().extend(session::bearer(headers).map(|token| (header::AUTHORIZATION, token)));
+            let id = headers.get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
+            return forward::ask(&self.app, role, request, id).await.into_response();
+        }
         match self.api.clone().call(request).await {
             Ok(response) => response,
             Err(never) => match never {},

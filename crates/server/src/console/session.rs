@@ -136,6 +136,11 @@ pub fn must_be_ours(headers: &HeaderMap) -> Result<(), Problem> {
     if is_ours { Ok(()) } else { Err(Problem::forbidden()) }
 }
 
+/// The token of whoever is signed in, as the API takes it.
+pub fn bearer(headers: &HeaderMap) -> Option<HeaderValue> {
+    HeaderValue::try_from(format!("Bearer {}", token(headers)?)).ok()
+}
+
 fn token(headers: &HeaderMap) -> Option<&str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|cookie| cookie.split(';')).filter_map(|pair| pair.trim().split_once('='));

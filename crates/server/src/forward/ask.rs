@@ -10,8 +10,9 @@ use holdfast_core::tee::TeeSlotId;
 use holdfast_engine::trace;
 use http::{HeaderName, HeaderValue, Request, StatusCode};
 
-use super::{AUTH, KNOW, METHOD, STATUS, TARGET, subject};
+use super::{AUTH, CALLER, KNOW, METHOD, OPERATOR, STATUS, TARGET, subject};
 use crate::app::App;
+use crate::caller::{Caller, Known};
 use crate::problem::Problem;
 use crate::request::read_in_time;
 use crate::roles::Role;
@@ -62,6 +63,9 @@ pub async fn ask(app: &App, role: Role, request: Request<Body>, request_id: &str
     headers.insert(METHOD, parts.method.as_str());
     headers.insert(TARGET, parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str));
     headers.insert(AUTH, auth_mode(app));
+    if app.auth().is_off() && matches!(parts.extensions.get(), Some(Known(Caller::Admin(_)))) {
+        headers.insert(CALLER, OPERATOR);
+    }
     let asked = bus.ask(&subject(role), headers, read_in_time(body).await?, ANSWER_WITHIN).await;
     asked.map_err(|error| problem(role, &error)).and_then(read)
 }

@@ -29,6 +29,9 @@ const BOOKING_CREATE: &str = "booking.create";
 const METHOD: &str = "Holdfast-Method";
 const TARGET: &str = "Holdfast-Target";
 const AUTH: &str = "Holdfast-Auth";
+/// Only while auth is off: a page of the console asks, as an operator.
+const CALLER: &str = "Holdfast-Caller";
+const OPERATOR: &str = "operator";
 /// What its answer says.
 const STATUS: &str = "Holdfast-Status";
 
@@ -45,10 +48,11 @@ fn role_of(uri: &Uri) -> Option<Role> {
         ("bookings", _) => Some(Role::Booking),
         ("v1", Some("courses" | "slots")) => Some(Role::Course),
         ("v1", Some("notifications")) => Some(Role::Notify),
-        // Each service has an outbox of its own.
+        // Each service has an outbox of its own; who names none asks for that of bookings.
         ("v1", Some("admin")) if words.next() == Some("outbox") => {
             let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
-            query.into_iter().find(|(name, _)| name == "service").and_then(|(_, service)| Role::parse(&service))
+            let named = query.into_iter().find(|(name, _)| name == "service");
+            named.map_or(Some(Role::Booking), |(_, service)| Role::parse(&service))
         }
         _ => None,
     }
@@ -78,7 +82,10 @@ mod tests {
             ("/v1/slots/1", Some(Role::Course)),
             ("/v1/notifications?userId=1", Some(Role::Notify)),
             ("/v1/webhooks/1", None),
-            ("/v1/admin/outbox?status=FAILED", None),
+            ("/v1/admin/outbox?status=FAILED", Some(Role::Booking)),
+            ("/v1/admin/outbox/7/retry", Some(Role::Booking)),
+            ("/v1/admin/outbox?service=api", Some(Role::Api)),
+            ("/v1/admin/outbox?service=king", None),
             ("/v1/admin/outbox?status=FAILED&service=booking", Some(Role::Booking)),
             ("/v1/admin/outbox/7/retry?service=course", Some(Role::Course)),
             ("/v1/holds", None),

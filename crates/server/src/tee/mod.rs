@@ -25,6 +25,9 @@ pub fn start(app: &App, config: &TeeConfig) {
             for service in app.roles().iter().filter_map(Role::service) {
                 tokio::spawn(nats::consume(app.clone(), connection.clone(), services.clone(), service));
             }
+            if app.roles().imports_bookings() {
+                tokio::spawn(nats::import(app.clone(), connection.clone()));
+            }
             forward::start(app, connection);
             Arc::new(NatsBus::new(connection.clone()))
         }

@@ -3,20 +3,29 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use holdfast_bus::{Connection, Delivery, HeaderMap, Publication, Verdict};
-use holdfast_core::tee::{Message, Service, Subject};
-use holdfast_engine::Trace;
+use holdfast_core::Timestamp;
+use holdfast_core::tee::import::ImportBookingEvent;
+use holdfast_core::tee::inbox::Receive;
+use holdfast_core::tee::{MessageKey, Service, Subject};
 use holdfast_engine::store::OutboxRecord;
+use holdfast_engine::trace::{self, Trace};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::services::{self, Services};
 use crate::app::App;
 use crate::relay::{Address, Bus, Message as Envelope};
+use crate::roles::Role;
 use crate::wire::event::cloud_event;
 use crate::wire::message;
+
+/// How often, and how soon, what cannot be told at present is tried again before it loses its place.
+const IMPORT_TRIES_MAX: u32 = 10;
+const IMPORT_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// Publishes what the outbox has.
 #[derive(Debug)]
@@ -33,7 +42,7 @@ impl NatsBus {
 #[async_trait]
 impl Bus for NatsBus {
     fn address(&self, record: &OutboxRecord) -> Option<Address> {
-        services::address(record)
+        services::address(record, true)
     }
 
     fn away(&self) -> Option<String> {
@@ -69,44 +78,99 @@ pub async fn consume(app: App, connection: Connection, services: Arc<Services>, 
 }
 
 async fn receive(services: &Services, service: Service, delivery: Delivery) -> Verdict {
-    let Some((message, trace)) = read(service, &delivery) else {
-        tracing::error!(subject = delivery.subject, %service, "[Bus] a message that cannot be read is thrown away");
-        metrics::counter!("holdfast_bus_unreadable_total").increment(1);
-        return Verdict::Hopeless;
+    let Some(subject) = Subject::parse(&delivery.subject) else { return unreadable(&delivery) };
+    if subject.consumer() != Some(service) {
+        // It is in this stream for others.
+        return Verdict::Done;
+    }
+    let read = CloudEvent::read(&delivery).and_then(|event| {
+        let message = message::parse(subject, event.data.get())?;
+        Some((Receive { key: event.key()?, message }, event.trace()))
+    });
+    let Some((received, trace)) = read else { return unreadable(&delivery) };
+    verdict(&delivery, services.receive(received, trace).await)
+}
+
+/// Tells those who listen here what a booking service elsewhere tells, until the app stops. Several servers share the work.
+pub async fn import(app: App, connection: Connection) {
+    let importing = app.clone();
+    let handle = move |delivery: Delivery| {
+        let app = importing.clone();
+        async move { import_one(&app, delivery).await }
     };
-    if delivery.tries > 1 {
+    connection.consume(Role::Api.as_str(), handle, app.stopped()).await;
+}
+
+async fn import_one(app: &App, delivery: Delivery) -> Verdict {
+    let read = Subject::parse(&delivery.subject).zip(CloudEvent::read(&delivery)).and_then(|(subject, event)| {
+        let told = message::parse_told(subject, event.data.get(), event.at())?;
+        Some((ImportBookingEvent { key: event.key()?, told }, event.trace()))
+    });
+    let Some((import, trace)) = read else { return unreadable(&delivery) };
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let trace = trace.map(|trace| trace.child(app.ids().number()));
+        match trace::within(trace, app.engine().run(import.clone(), None)).await {
+            Ok(_) => return Verdict::Done,
+            // What comes after it about the same booking waits meanwhile: it is told in order.
+            Err(error) if tries < IMPORT_TRIES_MAX && !app.is_stopping() => {
+                tracing::debug!(%error, subject = delivery.subject, "[Bus] not told yet; trying again");
+                tokio::time::sleep(IMPORT_AGAIN_AFTER).await;
+            }
+            Err(error) => return verdict(&delivery, Err(error.to_string())),
+        }
+    }
+}
+
+fn verdict(delivery: &Delivery, acted: Result<(), String>) -> Verdict {
+    let Delivery { subject, tries, .. } = delivery;
+    if *tries > 1 {
         metrics::counter!("holdfast_bus_redelivered_total").increment(1);
     }
-    match services.receive(message, trace).await {
+    match acted {
         Ok(()) => Verdict::Done,
         Err(error) => {
-            tracing::warn!(
-                subject = delivery.subject,
-                tries = delivery.tries,
-                error,
-                "[Bus] not acted on; it comes again"
-            );
+            tracing::warn!(subject, tries, error, "[Bus] not acted on; it comes again");
             Verdict::Again
         }
     }
 }
 
-/// A message, if it is one for this service and is what it says it is.
-fn read(service: Service, delivery: &Delivery) -> Option<(Message, Option<Trace>)> {
-    #[derive(Deserialize)]
-    struct CloudEvent<'a> {
-        #[serde(borrow)]
-        id: Cow<'a, str>,
-        #[serde(borrow)]
-        r#type: Cow<'a, str>,
-        #[serde(borrow)]
-        data: &'a RawValue,
-        #[serde(borrow)]
-        traceparent: Option<Cow<'a, str>>,
+fn unreadable(delivery: &Delivery) -> Verdict {
+    tracing::error!(subject = delivery.subject, "[Bus] a message that cannot be read is thrown away");
+    metrics::counter!("holdfast_bus_unreadable_total").increment(1);
+    Verdict::Hopeless
+}
+
+/// A message as it came, from us or from a program that knows no more than the contract. What it is about its subject says.
+#[derive(Deserialize)]
+struct CloudEvent<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(borrow)]
+    data: &'a RawValue,
+    #[serde(borrow)]
+    time: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    traceparent: Option<Cow<'a, str>>,
+}
+
+impl<'a> CloudEvent<'a> {
+    fn read(delivery: &'a Delivery) -> Option<Self> {
+        serde_json::from_slice(&delivery.payload).ok()
     }
-    let event: CloudEvent<'_> = serde_json::from_slice(&delivery.payload).ok()?;
-    let subject = Subject::parse(&delivery.subject).filter(|subject| subject.consumer() == Some(service))?;
-    let message = message::parse(subject, event.data.get())?;
-    let trace = event.traceparent.and_then(|text| Trace::parse(&text));
-    (event.r#type == delivery.subject && event.id == message.id().to_string()).then_some((message, trace))
+
+    fn key(&self) -> Option<MessageKey> {
+        MessageKey::parse(&self.id)
+    }
+
+    fn at(&self) -> Option<Timestamp> {
+        let time: jiff::Timestamp = self.time.as_ref()?.parse().ok()?;
+        Some(Timestamp::from_millis(time.as_millisecond()))
+    }
+
+    fn trace(&self) -> Option<Trace> {
+        self.traceparent.as_ref().and_then(|text| Trace::parse(text))
+    }
 }

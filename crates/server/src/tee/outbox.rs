@@ -32,7 +32,7 @@ pub struct OutboxView {
     event_type: String,
     #[schema(value_type = Object)]
     payload: Box<RawValue>,
-    /// `PENDING`, `SENT` or `FAILED`; `PROCESSING` while it is being handed on.
+    /// `PENDING`, `SENT` or `FAILED`; `PROCESSING` while the server that is asked hands it on.
     #[schema(value_type = String)]
     status: OutboxStatus,
     retry_count: u32,
@@ -65,7 +65,7 @@ impl OutboxStatus {
 /// Durable events, and what became of handing them on. Admins only.
 #[utoipa::path(get, path = "/v1/admin/outbox", tag = "events",
     params(("status" = Option<String>, Query),
-        ("service" = Option<String>, Query, description = "Whose outbox, if services run apart: `booking`, `course` or `notify`."),
+        ("service" = Option<String>, Query, description = "Whose outbox, if services run apart: `booking` (the default), `course`, `notify` or `api`."),
         ("limit" = Option<u64>, Query, minimum = 1),
         ("cursor" = Option<String>, Query)),
     responses((status = 200, body = List<OutboxView>), (status = 403, description = "`FORBIDDEN`")))]
@@ -84,7 +84,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
         looked_through += records.len();
         after = records.last().map_or(after, |record| record.id);
         let troubles = troubles(&app, &records).await?;
-        let shown = records.into_iter().map(|record| view(record, &marks, &troubles));
+        let shown = records.into_iter().map(|record| view(&app, record, &marks, &troubles));
         views.extend(shown.filter(|view| asked.is_none_or(|asked| asked == view.status)));
         if is_last {
             break;
@@ -117,18 +117,18 @@ pub async fn retry(
     let found = app.store().outbox_after(event.saturating_sub(1), 1).await?.pop().filter(|record| record.id == event);
     let record = found.ok_or_else(Problem::not_found)?;
     let marks = marks(&app).await?;
+    let shown = app.clone();
     app.run(caller, &request, RetryEvent { event }, move |trouble| {
         let troubles = trouble.iter().map(|trouble| (event, *trouble)).collect();
-        Reply::json(StatusCode::OK, &view(record.clone(), &marks, &troubles))
+        Reply::json(StatusCode::OK, &view(&shown, record.clone(), &marks, &troubles))
     })
     .await
 }
 
 /// A request for a service elsewhere does not come here; but it must be one there is.
 fn check_service(params: &Params) -> Result<(), Problem> {
-    let is_one = |text: &str| Role::parse(text).and_then(Role::service).is_some();
     match params.text("service") {
-        Some(text) if !is_one(text) => Err(Problem::invalid("service", &Fault::UnknownValue)),
+        Some(text) if Role::parse(text).is_none() => Err(Problem::invalid("service", &Fault::UnknownValue)),
         _ => Ok(()),
     }
 }
@@ -147,8 +147,9 @@ async fn marks(app: &App) -> Result<HashMap<Partition, u64>, Problem> {
 }
 
 async fn troubles(app: &App, records: &[OutboxRecord]) -> Result<HashMap<u64, Trouble>, Problem> {
-    let events: HashSet<u64> =
-        records.iter().filter(|record| address(record).is_some()).map(|record| record.id).collect();
+    let is_over_nats = app.bus().is_some();
+    let ours = records.iter().filter(|record| address(record, is_over_nats).is_some());
+    let events: HashSet<u64> = ours.map(|record| record.id).collect();
     app.query(|rows, _| {
         for event in &events {
             rows.relay.troubles.want(&TroubleId { event: *event });
@@ -162,9 +163,14 @@ async fn troubles(app: &App, records: &[OutboxRecord]) -> Result<HashMap<u64, Tr
     .await
 }
 
-fn view(record: OutboxRecord, marks: &HashMap<Partition, u64>, troubles: &HashMap<u64, Trouble>) -> OutboxView {
+fn view(
+    app: &App,
+    record: OutboxRecord,
+    marks: &HashMap<Partition, u64>,
+    troubles: &HashMap<u64, Trouble>,
+) -> OutboxView {
     let trouble = troubles.get(&record.id);
-    let is_handed_on = match address(&record) {
+    let is_handed_on = match address(&record, app.bus().is_some()) {
         Some(address) => marks.get(&Partition::of(address.key)).is_some_and(|mark| record.id <= *mark),
         // It is for nobody but those who listen.
         None => true,
@@ -172,6 +178,7 @@ fn view(record: OutboxRecord, marks: &HashMap<Partition, u64>, troubles: &HashMa
     let status = match trouble {
         Some(trouble) if trouble.failed => OutboxStatus::Failed,
         None if is_handed_on => OutboxStatus::Sent,
+        Some(_) | None if app.in_hand().has(record.id) => OutboxStatus::Processing,
         Some(_) | None => OutboxStatus::Pending,
     };
     OutboxView {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use holdfast_core::tee::inbox::{Handled, Receive};
 use holdfast_core::tee::saga::TimeOutBooking;
-use holdfast_core::tee::{Booking, BookingStatus, Message, Subject};
+use holdfast_core::tee::{Booking, BookingStatus, Subject};
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::trace::{self, Trace};
 use holdfast_engine::{Answer, Refused};
@@ -37,16 +37,17 @@ impl Services {
     }
 
     /// Acts on a message, once, as a part of what caused it.
-    pub async fn receive(&self, received: Message, trace: Option<Trace>) -> Result<(), String> {
+    pub async fn receive(&self, received: Receive, trace: Option<Trace>) -> Result<(), String> {
         let trace = trace.map(|trace| trace.child(self.app.ids().number()));
         trace::within(trace, self.act(received)).await
     }
 
-    async fn act(&self, received: Message) -> Result<(), String> {
-        log::received(&received);
+    async fn act(&self, receive: Receive) -> Result<(), String> {
+        let received = &receive.message;
+        log::received(received);
         let mut retries = 0;
         for _ in 0..ROUNDS_MAX {
-            match self.app.engine().run(Receive(received.clone()), None).await {
+            match self.app.engine().run(receive.clone(), None).await {
                 Ok(Answer::Fresh(Handled::More)) => {}
                 // Its turn did not come: once more, in a moment.
                 Err(Refused::LockTimeout | Refused::Overloaded) if retries < self.lock_retries_max => {
@@ -54,11 +55,11 @@ impl Services {
                     tokio::time::sleep(LOCK_RETRY_AFTER * retries).await;
                 }
                 Ok(handled) => {
-                    log::handled(&received, &handled);
+                    log::handled(received, &handled);
                     return Ok(());
                 }
                 Err(error) => {
-                    log::failed(&received, &error);
+                    log::failed(received, &error);
                     return Err(error.to_string());
                 }
             }
@@ -67,18 +68,23 @@ impl Services {
     }
 }
 
-/// Whom an event is for; `None` if no service acts on it.
-pub fn address(record: &OutboxRecord) -> Option<Address> {
-    let subject = Subject::parse(&record.event_type)?;
-    subject.consumer()?;
+/// Whom an event is for; `None` if it is for nobody, or not ours to hand on. Over NATS also those are told who only listen.
+pub fn address(record: &OutboxRecord, is_over_nats: bool) -> Option<Address> {
+    let subject = Subject::parse(&record.event_type).filter(|_| !record.imported)?;
+    let to = if is_over_nats { subject.stream() } else { subject.consumer()? };
     let message = message::parse(subject, &record.data)?;
-    Some(Address { id: message.id().to_string(), key: message::key_of(&message), booking: log::booking_of(&message) })
+    Some(Address {
+        id: message.id().to_string(),
+        key: message::key_of(&message),
+        to: to.as_str(),
+        booking: log::booking_of(&message),
+    })
 }
 
 #[async_trait]
 impl Bus for Services {
     fn address(&self, record: &OutboxRecord) -> Option<Address> {
-        address(record)
+        address(record, false)
     }
 
     async fn hand_on(&self, envelope: &Envelope) -> Result<(), String> {
@@ -86,7 +92,7 @@ impl Bus for Services {
         let subject = Subject::parse(&record.event_type);
         let parsed = subject.and_then(|subject| message::parse(subject, &record.data));
         match parsed {
-            Some(message) => self.receive(message, record.trace).await,
+            Some(message) => self.receive(Receive::new(message), record.trace).await,
             None => Err("it cannot be read".into()),
         }
     }
@@ -122,5 +128,31 @@ async fn time_out_all(app: &App) -> Result<(), crate::problem::Problem> {
             Some(last) if page.len() == SWEEP_PAGE => after = Some(last.id),
             _ => return Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn over_nats_also_listeners_are_told_and_what_came_from_elsewhere_is_not_handed_on() {
+        let record = |event_type: &str, imported: bool| OutboxRecord {
+            id: 1,
+            event_type: event_type.into(),
+            owner: Some(7),
+            at: holdfast_core::Timestamp::default(),
+            data: r#"{"bookingId": 15, "gameTimeSlotId": 848, "playerCount": 2, "userId": 7}"#.into(),
+            trace: None,
+            imported,
+        };
+        let to = |event_type: &str, imported, is_over_nats| {
+            address(&record(event_type, imported), is_over_nats).map(|address| (address.id, address.to))
+        };
+        assert_eq!(to("booking.created", false, false), None, "nobody acts on it");
+        assert_eq!(to("booking.created", false, true), Some(("booking.created:15".into(), "notify")));
+        assert_eq!(to("slot.reserve", false, false), Some(("slot.reserve:15".into(), "course")));
+        assert_eq!((to("booking.confirmed", true, true), to("booking.confirmed", true, false)), (None, None));
+        assert_eq!(to("order.paid", false, true), None);
     }
 }

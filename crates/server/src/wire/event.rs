@@ -73,6 +73,7 @@ pub fn type_of(event: &Event) -> &'static str {
         Event::SeatsCancelled(_) => "seat.cancelled",
         Event::QueueAdmitted(_) => "queue.admitted",
         Event::Tee(message) => message.subject().as_str(),
+        Event::BookingTold(told) => told.action.subject().as_str(),
     }
 }
 
@@ -89,6 +90,7 @@ pub fn data_of(event: &Event, at: Timestamp) -> String {
             serde_json::to_string(&ReservationEventView::new(hold))
         }
         Event::Tee(message) => return super::message::data_of(message),
+        Event::BookingTold(told) => return told.data.as_ref().to_owned(),
         Event::OrderPaid(order) | Event::OrderCancelled(order) => serde_json::to_string(&OrderView::new(order)),
         Event::RoomSlotsLocked(lock) | Event::RoomSlotsReleased(lock) => {
             serde_json::to_string(&LockView::new(lock, at))
@@ -106,6 +108,14 @@ pub fn data_of(event: &Event, at: Timestamp) -> String {
         Event::QueueAdmitted(admission) => serde_json::to_string(&AdmissionView::new(admission)),
     };
     json.expect("wire types can be written as JSON")
+}
+
+/// When it happened: as a rule when it was committed.
+pub fn time_of(event: &Event, committed_at: Timestamp) -> Timestamp {
+    match event {
+        Event::BookingTold(told) => told.at.unwrap_or(committed_at),
+        _ => committed_at,
+    }
 }
 
 /// `trace` says which request it is part of, for whoever acts on it.

@@ -5,7 +5,8 @@ use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
 use holdfast_core::money::Currency;
 use holdfast_core::tee::{
-    BookingAction, BookingId, CourseId, FailureReason, Message, OrderingKey, Places, SlotNews, Subject, TeeSlotId,
+    BookingAction, BookingId, BookingTold, CourseId, FailureReason, Message, OrderingKey, Places, SlotNews, Subject,
+    TeeSlotId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -52,14 +53,14 @@ struct BookingData {
     booking: BookingView,
 }
 
-/// What the notify service has to know of a booking.
+/// What those who are told of a booking have to know.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_field_names, reason = "as they are called in JSON")]
 struct NoticeData {
     booking_id: u64,
     game_time_slot_id: u64,
     user_id: u64,
+    created_at: Option<String>,
 }
 
 /// The message of a subject with this data; `None` if it is none.
@@ -71,11 +72,12 @@ pub fn parse(subject: Subject, data: &str) -> Option<Message> {
         Subject::SlotReleased => Message::SlotReleased(places()?.places()?),
         Subject::SlotReserved => {
             let data = places()?;
-            Message::SlotReserved { places: data.places()?, version: data.slot_version? }
+            Message::SlotReserved { places: data.places()?, version: data.slot_version }
         }
         Subject::SlotReserveFailed => {
             let data = places()?;
-            let reason = FailureReason::parse(data.reason.as_deref()?)?;
+            // No is no, for whatever reason.
+            let reason = data.reason.as_deref().and_then(FailureReason::parse).unwrap_or(FailureReason::SlotRefused);
             Message::SlotReserveFailed { places: data.places()?, reason }
         }
         Subject::SlotChanged => Message::SlotChanged(serde_json::from_str::<SlotData>(data).ok()?.news()?),
@@ -92,6 +94,24 @@ pub fn parse(subject: Subject, data: &str) -> Option<Message> {
     })
 }
 
+/// What is told of a booking, for those who listen elsewhere; `None` if it is nothing of the kind.
+pub fn parse_told(subject: Subject, data: &str, at: Option<Timestamp>) -> Option<BookingTold> {
+    let notice: NoticeData = serde_json::from_str(data).ok()?;
+    let created_at = notice.created_at.and_then(|text| text.parse::<jiff::Timestamp>().ok());
+    Some(BookingTold {
+        action: action(subject)?,
+        booking: BookingId::new(notice.booking_id)?,
+        user: UserId::new(notice.user_id)?,
+        created_at: created_at.map(|at| Timestamp::from_millis(at.as_millisecond())),
+        at,
+        data: data.into(),
+    })
+}
+
+fn action(subject: Subject) -> Option<BookingAction> {
+    BookingAction::ALL.iter().copied().find(|action| action.subject() == subject)
+}
+
 /// The number of the booking or slot that a message is about: what keeps messages in order.
 pub fn key_of(message: &Message) -> u64 {
     match message.ordering_key() {
@@ -106,9 +126,7 @@ pub fn data_of(message: &Message) -> String {
         Message::SlotReserve(places) | Message::SlotRelease(places) | Message::SlotReleased(places) => {
             serde_json::to_string(&PlacesData::new(places, None, None))
         }
-        Message::SlotReserved { places, version } => {
-            serde_json::to_string(&PlacesData::new(places, Some(*version), None))
-        }
+        Message::SlotReserved { places, version } => serde_json::to_string(&PlacesData::new(places, *version, None)),
         Message::SlotReserveFailed { places, reason } => {
             serde_json::to_string(&PlacesData::new(places, None, Some(*reason)))
         }
@@ -171,7 +189,7 @@ impl SlotData {
 impl NoticeData {
     fn message(&self, subject: Subject) -> Option<Message> {
         Some(Message::Told {
-            action: BookingAction::ALL.iter().copied().find(|action| action.subject() == subject)?,
+            action: action(subject)?,
             booking: BookingId::new(self.booking_id)?,
             slot: TeeSlotId::new(self.game_time_slot_id)?,
             user: UserId::new(self.user_id)?,

@@ -34,6 +34,8 @@ mod shop_support;
 mod store_away;
 mod stream;
 mod support;
+mod tee_apart;
+mod tee_bus;
 mod tee_services;
 mod tee_times;
 mod tickets;

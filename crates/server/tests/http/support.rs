@@ -14,7 +14,7 @@ use holdfast_core::audit::Audit;
 use holdfast_core::time::Span;
 use holdfast_engine::store::Keep;
 use holdfast_engine::{Clock as _, ManualClock, Store};
-use holdfast_server::config::Secret;
+use holdfast_server::config::{Secret, ServerConfig};
 use holdfast_server::ids::IdMaker;
 use holdfast_server::roles::{Role, Roles};
 use holdfast_server::{App, Config, Parts, serve};
@@ -37,6 +37,7 @@ pub(crate) struct TestApp {
     clock: Arc<ManualClock>,
     /// How the server uses NATS, if it does.
     pub(crate) bus: Option<Options>,
+    config: Config,
     /// Closed once the server has stopped.
     store: Option<Arc<dyn Store>>,
 }
@@ -138,7 +139,8 @@ async fn run(
         serve::serve(app, listener, 10_000, async { stopped.await.unwrap_or_default() }).await;
     });
 
-    let test_app = TestApp { url, profile, place, clock, bus: config.bus(), store: Some(store) };
+    let (bus, config) = (config.bus(), config.clone());
+    let test_app = TestApp { url, profile, place, clock, bus, config, store: Some(store) };
     if let Err(panic) = AssertUnwindSafe(test(&test_app)).catch_unwind().await {
         eprintln!("this was on {profile:?}");
         resume_unwind(panic);
@@ -217,6 +219,18 @@ impl TestApp {
         let store = self.place.open(self.clock.clone()).await;
         let room = self.place.open_room(config.queue.timings(), self.clock.clone()).await;
         App::start(&config, Parts { store, room, ids: IdMaker::seeded(2), bus: None }).await.unwrap()
+    }
+
+    /// The same, with other parts, and over the same NATS.
+    pub(crate) async fn another_of(&self, roles: Roles) -> (App, JoinHandle<()>) {
+        let config = Config {
+            server: ServerConfig { roles: roles.to_string(), ..self.config.server.clone() },
+            ..self.config.clone()
+        };
+        let store = self.place.open(self.clock.clone()).await;
+        let room = self.place.open_room(config.queue.timings(), self.clock.clone()).await;
+        let bus = Connection::open(config.bus().unwrap()).await.unwrap();
+        App::start(&config, Parts { store, room, ids: IdMaker::seeded(2), bus: Some(bus) }).await.unwrap()
     }
 
     /// Where the rows lie, for tests that look at them.

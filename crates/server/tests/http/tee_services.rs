@@ -13,7 +13,7 @@ use crate::support::{TestApp, day, over_nats, over_nats_with};
 use crate::tee_times::{booked, booking, get, send, slot, until};
 
 /// A program beside the server, on the same bus.
-async fn join(app: &TestApp) -> Connection {
+pub(crate) async fn join(app: &TestApp) -> Connection {
     let connection = Connection::open(app.bus.clone().unwrap()).await.unwrap();
     while connection.check().is_err() {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -54,7 +54,7 @@ async fn next(seen: &mut mpsc::UnboundedReceiver<(String, Value)>, subject: &str
 }
 
 /// Tells the booking service of a slot, as the course service does.
-async fn tell_of_slot(connection: &Connection, slot: u64) {
+pub(crate) async fn tell_of_slot(connection: &Connection, slot: u64) {
     let tee_off = format!("{}T00:00:00Z", day(10)).parse::<jiff::Timestamp>().unwrap().as_millisecond();
     let (id, data) = (
         format!("slot.changed:{slot}:1"),
@@ -68,7 +68,7 @@ async fn tell_of_slot(connection: &Connection, slot: u64) {
 }
 
 /// Books as soon as the booking service has heard of the slot.
-async fn book(app: &TestApp, slot: u64, headers: &[(&str, &str)]) -> Value {
+pub(crate) async fn book(app: &TestApp, slot: u64, headers: &[(&str, &str)]) -> Value {
     loop {
         let made = app.send("POST", "/bookings", headers, &booking(7, slot, 2, "a").to_string()).await;
         if made.status != 404 {
@@ -79,7 +79,7 @@ async fn book(app: &TestApp, slot: u64, headers: &[(&str, &str)]) -> Value {
     }
 }
 
-fn without_course() -> Roles {
+pub(crate) fn without_course() -> Roles {
     Roles::of([Role::Api, Role::Booking, Role::Notify])
 }
 
@@ -145,7 +145,9 @@ async fn a_service_that_is_away_is_named_and_everything_else_goes_on() {
         assert_eq!((course.refusal(), &course.json["service"]), ((503, "SERVICE_UNAVAILABLE"), &json!("course")));
         let outbox = app.send("GET", "/v1/admin/outbox?service=notify", &[], "").await;
         assert_eq!(outbox.json["service"], "notify");
-        assert_eq!(get(app, "/v1/admin/outbox").await["items"], json!([]));
+        let bookings = app.send("GET", "/v1/admin/outbox", &[], "").await;
+        assert_eq!(bookings.json["service"], "booking", "who names none asks for that of bookings");
+        assert_eq!(get(app, "/v1/admin/outbox?service=api").await["items"], json!([]));
         app.room_type(1).await;
         assert_eq!(app.send("GET", "/readyz", &[], "").await.status, 200);
     })

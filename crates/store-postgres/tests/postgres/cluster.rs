@@ -94,7 +94,8 @@ pub(crate) fn decision(reservation: &StayReservation, attempt: u32) -> Decision 
 }
 
 pub(crate) fn event(tier: &DurableTier) -> OutboxEntry {
-    OutboxEntry { event_type: "test", owner: None, at: tier.now(), data: "{\"a\": 1}".into(), trace: None }
+    let (at, data) = (tier.now(), "{\"a\": 1}".into());
+    OutboxEntry { event_type: "test", owner: None, at, data, trace: None, imported: false }
 }
 
 /// Makes room type 1.

@@ -54,7 +54,11 @@ fn messages_about_one_booking_or_one_slot_keep_their_order_and_bookings_have_own
 }
 
 #[test]
-fn every_subject_has_one_sender_and_at_most_one_service_that_acts_on_it() {
+fn every_subject_has_one_sender_and_at_most_one_service_that_acts_on_it_and_is_carried_for_it() {
+    for subject in Subject::ALL {
+        assert!(subject.consumer().is_none_or(|service| service == subject.stream()));
+    }
+    assert_eq!(Subject::BookingCreated.stream(), Service::Notify, "with the other events of bookings");
     let told: Vec<String> = Subject::ALL
         .iter()
         .map(|subject| {
@@ -99,13 +103,13 @@ fn an_answer_to_a_booking_nobody_knows_is_not_taken_so_that_it_comes_again() {
     let slot = club.slot(4);
     let places = Places { booking: no_booking(), slot, players: 1 };
     let answers = [
-        Message::SlotReserved { places, version: 2 },
+        Message::SlotReserved { places, version: Some(2) },
         Message::SlotReserveFailed { places, reason: FailureReason::SlotFull },
         Message::SlotReleased(places),
     ];
     let before = club.world.memory.tee.inbox.rows().count();
     for answer in answers {
-        assert_eq!(refused(club.run(&Receive(answer))), TeeRejection::BookingNotFound);
+        assert_eq!(refused(club.run(&Receive::new(answer))), TeeRejection::BookingNotFound);
     }
     assert_eq!(club.world.memory.tee.inbox.rows().count(), before);
 }

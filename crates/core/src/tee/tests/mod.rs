@@ -6,6 +6,7 @@ mod bookings;
 mod cancellations;
 mod closing;
 mod courses;
+mod imports;
 mod messages;
 mod notifications;
 mod protocol;
@@ -96,7 +97,7 @@ impl Club {
     }
 
     fn receive(&mut self, message: Message) -> Handled {
-        self.run(&Receive(message)).unwrap()
+        self.run(&Receive::new(message)).unwrap()
     }
 
     /// The next message that nobody has seen yet.
@@ -179,14 +180,14 @@ fn show(world: &World, audit: &mut TeeAudit) {
 
 /// As a store may do with old notes.
 fn forget_inbox(world: &mut World) {
-    let ids: Vec<InboxId> = world.memory.tee.inbox.rows().map(|(id, _)| *id).collect();
+    let ids: Vec<InboxId> = world.memory.tee.inbox.rows().map(|(id, _)| id.clone()).collect();
     let forget = |rows: &mut Rows, _: &Context<'_>| {
         for id in &ids {
             rows.tee.inbox.want(id);
         }
         for id in &ids {
             rows.tee.inbox.get(id)?;
-            rows.tee.inbox.delete(*id);
+            rows.tee.inbox.delete(id.clone());
         }
         Ok(())
     };

@@ -204,13 +204,13 @@ impl Net {
 
     fn crash(&mut self, message: Message) {
         let Some(service) = message.subject().consumer() else { return };
-        let receive = Receive(message);
+        let receive = Receive::new(message);
         self.world(service).ask(|rows, at| receive.decide(rows, at)).unwrap();
     }
 
     fn receive(&mut self, message: Message) -> Handled {
         let Some(service) = message.subject().consumer() else { return Handled::Done };
-        let handled = self.world(service).run(&Receive(message)).unwrap();
+        let handled = self.world(service).run(&Receive::new(message)).unwrap();
         self.repeated += usize::from(handled == Handled::Repeated);
         handled
     }

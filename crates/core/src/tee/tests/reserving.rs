@@ -18,7 +18,7 @@ fn a_repeated_request_does_nothing_and_one_that_was_forgotten_is_answered_as_bef
     let (mut club, places) = asked();
     assert_eq!(club.receive(Message::SlotReserve(places)), Handled::Done);
     let first = answers(&mut club);
-    assert_eq!(first, [Message::SlotReserved { places, version: 2 }]);
+    assert_eq!(first, [Message::SlotReserved { places, version: Some(2) }]);
     assert_eq!(club.receive(Message::SlotReserve(places)), Handled::Repeated);
     assert_eq!(answers(&mut club), []);
     club.forget_inbox();

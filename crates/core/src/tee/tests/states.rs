@@ -103,13 +103,13 @@ fn apply(club: &mut Club, id: BookingId, input: &str) -> Result<(), Rejection> {
     let places = club.booking(id).places();
     let by = |by| CancelBooking { id, by, reason: None };
     match input {
-        "slot.reserved" => club.run(&Receive(Message::SlotReserved { places, version: 2 })).map(drop),
+        "slot.reserved" => club.run(&Receive::new(Message::SlotReserved { places, version: Some(2) })).map(drop),
         "slot.reserve.failed" => {
             let reason = FailureReason::SlotFull;
-            club.run(&Receive(Message::SlotReserveFailed { places, reason })).map(drop)
+            club.run(&Receive::new(Message::SlotReserveFailed { places, reason })).map(drop)
         }
-        "slot.released" => club.run(&Receive(Message::SlotReleased(places))).map(drop),
-        "slot.closed" => club.run(&Receive(Message::SlotClosed { slot: places.slot, version: 9 })).map(drop),
+        "slot.released" => club.run(&Receive::new(Message::SlotReleased(places))).map(drop),
+        "slot.closed" => club.run(&Receive::new(Message::SlotClosed { slot: places.slot, version: 9 })).map(drop),
         "time out" => club.run(&TimeOutBooking { id }).map(drop),
         "cancel by user" => club.run(&by(By::User(user(1)))).map(drop),
         "cancel by admin" => club.run(&by(By::Admin)).map(drop),
