@@ -49,7 +49,7 @@ impl EventSink for NoSink {
             at,
             data: String::new(),
             trace: None,
-            imported: false,
+            imported: matches!(event, Event::BookingTold(_)),
         }
     }
 
