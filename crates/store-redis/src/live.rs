@@ -147,11 +147,13 @@ impl LiveTier {
             self.ask(&[]).await?;
         }
         held.extend(scans.iter().flat_map(|scan| self.units_of(scan)));
-        rows.held.want_elsewhere(held);
+        rows.held.want_elsewhere(each_once(held));
         let seats_of = rows.ticket.by_seat.take_scans_wanted();
+        let mut seats = rows.ticket.by_seat.take_wanted();
         for SeatsOf { event, seat_count } in &seats_of {
-            rows.ticket.by_seat.want_elsewhere((1..=*seat_count).map(|position| event.seat(position)));
+            seats.extend((1..=*seat_count).map(|position| event.seat(position)));
         }
+        rows.ticket.by_seat.want_elsewhere(each_once(seats));
         let receipts = rows.receipts.take_wanted();
         let mut asking = Asking { keys, names: Vec::new(), tables: Vec::new() };
         tables::walk_mut(rows, &mut asking);
@@ -367,18 +369,23 @@ impl Seen {
         Ok(())
     }
 
-    /// Notes the version of a row, and reads it.
+    /// Notes the version of a row, and reads it. What is decided rests on what was read first, so a row that was read before
+    /// must be the same still.
     fn note<V: Stored>(&mut self, found: Option<(String, Option<Vec<u8>>)>) -> Result<Option<V>, StoreError> {
         let (name, value) = found.ok_or_else(|| strange(&"fewer rows than were asked for"))?;
         let damaged = |name: &str| StoreError::Damaged(format!("Redis: {name} cannot be read"));
-        let Some(value) = value else {
-            self.versions.insert(name, None);
-            return Ok(None);
+        let (version, row) = match &value {
+            None => (None, None),
+            Some(value) => {
+                let (version, payload) = value.split_first_chunk().ok_or_else(|| damaged(&name))?;
+                let decode = |payload| V::decode(payload).ok_or_else(|| damaged(&name));
+                (Some(*version), Some(payload).filter(|payload| !payload.is_empty()).map(decode).transpose()?)
+            }
         };
-        let (version, payload) = value.split_first_chunk().ok_or_else(|| damaged(&name))?;
-        let row = if payload.is_empty() { None } else { Some(V::decode(payload).ok_or_else(|| damaged(&name))?) };
-        self.versions.insert(name, Some(*version));
-        Ok(row)
+        match self.versions.insert(name, version) {
+            Some(before) if before != version => Err(StoreError::Conflict),
+            Some(_) | None => Ok(row),
+        }
     }
 }
 
@@ -508,6 +515,12 @@ impl<'a> HoldVisitor<'a> for Open {
         let confirming = table.rows().filter(|(_, hold)| hold.state == HoldState::Confirming);
         self.open.extend(confirming.map(|(id, hold)| TryId { hold: *id, attempt: hold.attempts }));
     }
+}
+
+fn each_once<K: Ord>(mut keys: Vec<K>) -> Vec<K> {
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 fn parse_try(member: &str) -> Option<(Kind, TryId)> {

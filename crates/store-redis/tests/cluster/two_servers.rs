@@ -4,9 +4,12 @@ use holdfast_core::actor::Actor;
 use holdfast_core::audit::Audit;
 use holdfast_core::rejection::Rejection;
 use holdfast_core::stay::hold::ConfirmHold;
+use holdfast_core::stay::night_unit;
 use holdfast_core::time::Span;
-use holdfast_core::{ShopRejection, StayRejection};
-use holdfast_engine::{Answer, Clock as _, Refused, Store as _};
+use holdfast_core::unit::{Unit, Units};
+use holdfast_core::{Rows, ShopRejection, StayRejection};
+use holdfast_engine::store::Tier;
+use holdfast_engine::{Answer, Clock as _, Refused, Store as _, StoreError};
 
 use crate::shop::{payment, reserve};
 use crate::support::{Cluster, TTL, place, rejected, tomorrow};
@@ -29,6 +32,24 @@ async fn what_one_does_the_other_sees_at_once() {
         again,
         Rejection::Stay(StayRejection::StayHoldAlreadyProcessed { reservation: Some(reservation.id.get()) })
     );
+}
+
+/// What is decided rests on the first reading; a later one, of a range that the row is part of, must not hide that the row
+/// has changed in between.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_that_is_read_twice_and_differs_is_a_conflict() {
+    let cluster = Cluster::new();
+    let (a, b) = (cluster.server().await, cluster.server().await);
+    let room_type = a.room_type(2).await;
+    let unit = night_unit(room_type, tomorrow());
+    let mut session = a.store.begin(Tier::Live).await.unwrap();
+    let mut rows = Rows::default();
+    rows.held.want(&unit);
+    session.load(&mut rows).await.unwrap();
+    b.place(1, room_type).await.unwrap();
+    rows.held.scan(&Units::from(Unit { part: 0, ..unit })).unwrap_err();
+    let read_again = session.load(&mut rows).await;
+    assert!(matches!(read_again, Err(StoreError::Conflict)), "{read_again:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
