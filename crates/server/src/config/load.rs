@@ -1,0 +1,88 @@
+//! From files, the environment and flags to settings.
+
+use std::path::Path;
+
+use toml::{Table, Value};
+
+use super::{Config, ConfigError, DEFAULTS};
+
+const ENVIRONMENT_PREFIX: &str = "HOLDFAST_";
+
+impl Config {
+    /// `environment` are the process's variables, `flags` pairs of `section.key` and value.
+    pub fn load(
+        file: Option<&Path>,
+        environment: impl Iterator<Item = (String, String)>,
+        flags: &[(&str, String)],
+    ) -> Result<Self, ConfigError> {
+        let mut table: Table = DEFAULTS.parse().expect("the embedded defaults are TOML");
+        if let Some(path) = file {
+            let read = std::fs::read_to_string(path);
+            let text = read.map_err(|error| ConfigError(format!("cannot read {}: {error}", path.display())))?;
+            let parsed: Result<Table, _> = text.parse();
+            let over = parsed.map_err(|error| ConfigError(format!("{}: {}", path.display(), one_line(&error))))?;
+            lay_over(&mut table, over);
+        }
+        let named = environment.filter(|(name, value)| name.starts_with(ENVIRONMENT_PREFIX) && !value.is_empty());
+        for (name, value) in named {
+            let spelled = name[ENVIRONMENT_PREFIX.len()..].to_lowercase();
+            let Some((section, key)) = spelled.split_once('_') else {
+                return Err(ConfigError(format!("{name}: there is no such setting; see holdfast.toml")));
+            };
+            set(&mut table, section, key, &value);
+        }
+        for (name, value) in flags {
+            let (section, key) = name.split_once('.').expect("flags are named section.key");
+            set(&mut table, section, key, value);
+        }
+        check_sections(&table)?;
+        let config: Self = serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| explain(&error))?;
+        config.validate()?;
+        Ok(config)
+    }
+}
+
+fn lay_over(table: &mut Table, over: Table) {
+    for (name, value) in over {
+        match (table.get_mut(&name), value) {
+            (Some(Value::Table(under)), Value::Table(over)) => lay_over(under, over),
+            (_, value) => {
+                table.insert(name, value);
+            }
+        }
+    }
+}
+
+/// Text from the environment or a flag becomes a number where the default is one.
+fn set(table: &mut Table, section: &str, key: &str, text: &str) {
+    let section = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+    let Value::Table(section) = section else { return };
+    let number = section.get(key).filter(|value| value.is_integer()).and_then(|_| text.parse().ok());
+    section.insert(key.into(), number.map_or_else(|| Value::String(text.into()), Value::Integer));
+}
+
+/// A section that there is none of is named with what is said in it.
+fn check_sections(table: &Table) -> Result<(), ConfigError> {
+    let known: Table = DEFAULTS.parse().expect("the embedded defaults are TOML");
+    let Some((section, value)) = table.iter().find(|(name, _)| !known.contains_key(*name)) else { return Ok(()) };
+    let key = value.as_table().and_then(|keys| keys.keys().next());
+    let full = key.map_or_else(|| section.clone(), |key| format!("{section}.{key}"));
+    Err(ConfigError(format!("{full}: there is no such setting; see holdfast.toml")))
+}
+
+fn explain(error: &serde_path_to_error::Error<toml::de::Error>) -> ConfigError {
+    let message = one_line(error.inner());
+    let path = error.path().to_string();
+    match message.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`')) {
+        Some((name, _)) => {
+            let section = path.strip_suffix(name).unwrap_or(&path).trim_end_matches('.');
+            let full = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
+            ConfigError(format!("{full}: there is no such setting; see holdfast.toml"))
+        }
+        None => ConfigError(format!("{path}: {message}")),
+    }
+}
+
+fn one_line(error: &toml::de::Error) -> String {
+    error.message().lines().next().unwrap_or_default().to_owned()
+}

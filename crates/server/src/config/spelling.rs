@@ -1,0 +1,72 @@
+//! How durations, addresses and tiers are written.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::time::Duration;
+
+use holdfast_core::tee;
+use serde::{Deserialize as _, Deserializer, de};
+
+/// `500ms`, `10s`, `30m`, `24h`, `7d`.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    let millis = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.checked_mul(millis).map(Duration::from_millis)
+}
+
+/// Durations, separated by commas.
+pub(super) fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let wrong = |part: &str| {
+        de::Error::custom(format!(
+            "{part:?} is not a duration; write them like 500ms, 10s, 30m, 24h or 7d, with commas between"
+        ))
+    };
+    let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
+    parts.map(|part| parse_duration(part).ok_or_else(|| wrong(part))).collect()
+}
+
+/// `127.0.0.1:8080`, `[::1]:8080`, or a host that is looked up now: of several addresses the first, one of IPv4 if there is one.
+pub(super) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    if text.rsplit_once(':').is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err()) {
+        let wrong = format!("{text:?} is not an address; write it like 127.0.0.1:8080 or localhost:8080");
+        return Err(de::Error::custom(wrong));
+    }
+    let found: Vec<SocketAddr> = text.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+    let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    first.copied().ok_or_else(|| de::Error::custom(format!("the host of {text:?} cannot be found")))
+}
+
+/// `7d:100, 3d:80`: so many days before tee-off, so many percent.
+pub(super) fn refund_tiers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<tee::RefundTier>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let tier = |part: &str| {
+        let (days, percent) = part.split_once(':')?;
+        let days = days.trim().strip_suffix('d')?.parse().ok()?;
+        Some(tee::RefundTier { days, percent: percent.trim().parse().ok()? })
+    };
+    let wrong = |part: &str| {
+        de::Error::custom(format!("{part:?} is not a tier; write them like 7d:100, 3d:80, with commas between"))
+    };
+    let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
+    parts.map(|part| tier(part).ok_or_else(|| wrong(part))).collect()
+}
+
+pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_duration(&text).ok_or_else(|| {
+        de::Error::custom(format!("{text:?} is not a duration; write it like 500ms, 10s, 30m, 24h or 7d"))
+    })
+}

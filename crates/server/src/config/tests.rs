@@ -1,0 +1,185 @@
+//! Where settings come from, and what is said of bad ones.
+
+use toml::{Table, Value};
+
+use super::*;
+
+fn load(environment: &[(&str, &str)], flags: &[(&str, &str)]) -> Result<Config, String> {
+    let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let flags: Vec<_> = flags.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+    Config::load(None, environment, &flags).map_err(|error| error.to_string())
+}
+
+#[test]
+fn flag_beats_environment_beats_file_beats_default() {
+    let file = std::env::temp_dir().join(format!("holdfast-config-{}.toml", std::process::id()));
+    std::fs::write(&file, "[stay]\nhold_ttl = \"2s\"\n[engine]\nlock_wait = \"20ms\"\nqueue_max = 7\n").unwrap();
+    let environment = [
+        ("HOLDFAST_STAY_HOLD_TTL".to_owned(), "3s".to_owned()),
+        ("HOLDFAST_ENGINE_LOCK_WAIT".to_owned(), "30ms".to_owned()),
+    ];
+    let config = Config::load(Some(&file), environment.into_iter(), &[("stay.hold_ttl", "4s".into())]).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(config.stay.hold_ttl, Duration::from_secs(4));
+    assert_eq!(config.engine.lock_wait, Duration::from_millis(30));
+    assert_eq!(config.engine.queue_max, 7);
+    assert_eq!(config.engine.holds_per_user_max, 50);
+}
+
+#[test]
+fn a_bad_or_unknown_setting_is_named_in_one_line() {
+    let cases: &[(&str, &str, &str)] = &[
+        (
+            "HOLDFAST_STAY_HOLD_TTL",
+            "ten minutes",
+            "stay.hold_ttl: \"ten minutes\" is not a duration; write it like 500ms, 10s, 30m, 24h or 7d",
+        ),
+        ("HOLDFAST_STAY_HOLD_TTL", "0s", "stay.hold_ttl: must be from 100ms to 86400s"),
+        ("HOLDFAST_QUEUE_READY_TTL", "99ms", "queue.ready_ttl: must be from 100ms to 86400s"),
+        ("HOLDFAST_TEE_BUS_TIMEOUT", "99ms", "tee.bus_timeout: must be from 100ms to 300s"),
+        ("HOLDFAST_STAY_HOLD_TLT", "5s", "stay.hold_tlt: there is no such setting; see holdfast.toml"),
+        ("HOLDFAST_HOTEL_STARS", "5", "hotel.stars: there is no such setting; see holdfast.toml"),
+        ("HOLDFAST_NONSENSE", "5", "HOLDFAST_NONSENSE: there is no such setting; see holdfast.toml"),
+        ("HOLDFAST_ENGINE_HOLDS_PER_USER_MAX", "0", "engine.holds_per_user_max: must be from 1 to 100000"),
+        (
+            "HOLDFAST_SERVER_REDIS_URL",
+            "redis://x",
+            "server.redis_url: Redis keeps live holds only; set server.database_url too, for everything else",
+        ),
+        ("HOLDFAST_SERVER_DATABASE_URL", "mysql://x", "server.database_url: must begin with postgres://"),
+        ("HOLDFAST_SERVER_NATS_URL", "http://x", "server.nats_url: must begin with nats://"),
+        ("HOLDFAST_SERVER_ROLES", "api,king", "server.roles: \"king\" is none of api, booking, course, notify, all"),
+        (
+            "HOLDFAST_SERVER_ROLES",
+            "booking",
+            "server.roles: parts in separate processes need server.nats_url, to reach each other",
+        ),
+        (
+            "HOLDFAST_COURSE_DATABASE_URL",
+            "postgres://x",
+            "course.database_url: services on separate databases need server.nats_url, to reach each other",
+        ),
+        ("HOLDFAST_NATS_PREFIX", "a.b", "nats.prefix: must have at most 50 characters, each a letter, a digit, - or _"),
+        ("HOLDFAST_TEE_OUTBOX_KEEP", "1h", "tee.outbox_keep: must be from 86400s to 31622400s"),
+        ("HOLDFAST_TEE_REFUND_LAST_DAY_PERCENT", "101", "tee.refund_last_day_percent: must be from 0 to 100"),
+        (
+            "HOLDFAST_AUTH_ISSUER",
+            "me",
+            "auth.issuer: has no effect while auth is off; set auth.jwt_secret or auth.jwt_public_key_file too",
+        ),
+        ("HOLDFAST_WEBHOOK_KEEP", "1m", "webhook.keep: must be from 1h to 365d"),
+        ("HOLDFAST_WEBHOOK_RETRY_AFTER", "5s,8d", "webhook.retry_after: at most 50 waits, none longer than 7d"),
+        ("HOLDFAST_WEBHOOK_CONNECT_TIMEOUT", "16s", "webhook.connect_timeout: must be from 1ms to 15s"),
+        ("HOLDFAST_WEBHOOK_PER_WEBHOOK_MAX", "129", "webhook.per_webhook_max: must be from 1 to 128"),
+        (
+            "HOLDFAST_TEE_REFUND_TIERS",
+            "7d:100, 3:80",
+            "tee.refund_tiers: \"3:80\" is not a tier; write them like 7d:100, 3d:80, with commas between",
+        ),
+        (
+            "HOLDFAST_TEE_REFUND_TIERS",
+            "3d:80, 7d:100",
+            "tee.refund_tiers: at most 7, each of fewer days than the one before, from 3650d to 1d and 0 to 100",
+        ),
+        (
+            "HOLDFAST_TEE_REFUND_TIERS",
+            "7d:101",
+            "tee.refund_tiers: at most 7, each of fewer days than the one before, from 3650d to 1d and 0 to 100",
+        ),
+        (
+            "HOLDFAST_SERVER_LISTEN",
+            "localhost",
+            "server.listen: \"localhost\" is not an address; write it like 127.0.0.1:8080 or localhost:8080",
+        ),
+    ];
+    for (name, value, expected) in cases {
+        assert_eq!(load(&[(name, value)], &[]).unwrap_err(), *expected);
+    }
+    let error = load(&[("HOLDFAST_ENGINE_QUEUE_MAX", "many")], &[]).unwrap_err();
+    assert!(error.starts_with("engine.queue_max: ") && !error.contains('\n'), "{error}");
+    let error = load(&[("HOLDFAST_WEBHOOK_RETRY_AFTER", "5s,soon")], &[]).unwrap_err();
+    assert!(error.starts_with("webhook.retry_after: \"soon\" is not a duration") && !error.contains('\n'), "{error}");
+    let error = load(&[], &[("server.listen", "somewhere")]).unwrap_err();
+    assert!(error.starts_with("server.listen: ") && !error.contains('\n'), "{error}");
+}
+
+#[test]
+fn what_lasts_a_moment_is_allowed() {
+    for name in ["STAY_HOLD_TTL", "SHOP_HOLD_TTL", "TICKET_HOLD_TTL", "CALENDAR_LOCK_TTL", "QUEUE_ENTRY_MAX"] {
+        load(&[(&format!("HOLDFAST_{name}"), "100ms")], &[]).unwrap();
+    }
+    for name in ["SAGA_TIMEOUT", "SWEEP_EVERY", "BUS_TIMEOUT", "PROCESSED_TTL"] {
+        load(&[(&format!("HOLDFAST_TEE_{name}"), "100ms")], &[]).unwrap();
+    }
+}
+
+#[test]
+fn an_empty_variable_is_as_good_as_none() {
+    let config = load(&[("HOLDFAST_STAY_HOLD_TTL", ""), ("HOLDFAST_AUTH_JWT_SECRET", "")], &[]).unwrap();
+    assert_eq!((config.stay.hold_ttl, config.auth_is_off()), (Duration::from_mins(10), true));
+    assert_eq!(load(&[], &[("auth.jwt_secret", "")]).unwrap_err(), "auth.jwt_secret: must not be empty");
+    assert!(load(&[("HOLDFAST_AUTH_JWT_SECRET", "short")], &[]).is_ok());
+}
+
+#[test]
+fn a_host_is_looked_up() {
+    let listen = |text| load(&[], &[("server.listen", text)]).map(|config| config.server.listen);
+    let found = listen("localhost:8081").unwrap();
+    assert!(found.ip().is_loopback() && found.port() == 8081, "{found}");
+    assert_eq!(listen("[::1]:8081").unwrap().to_string(), "[::1]:8081");
+}
+
+#[test]
+fn refunds_are_those_of_the_settings() {
+    let refund = |tiers, last| {
+        let flags = [("tee.refund_tiers", tiers), ("tee.refund_last_day_percent", last)];
+        load(&[], &flags).unwrap().engine_settings().limits.tee.refund.to_string()
+    };
+    assert_eq!(Config::defaults().engine_settings().limits.tee.refund, tee::RefundPolicy::DEFAULT);
+    assert_eq!(refund("14d:90,2d:40", "5"), "14:90 2:40 0:5");
+    assert_eq!(refund("", "0"), "0:0");
+}
+
+#[test]
+fn without_auth_only_loopback_is_allowed() {
+    let error = load(&[], &[("server.listen", "0.0.0.0:8080")]).unwrap_err();
+    assert!(error.starts_with("server.listen: 0.0.0.0:8080 is not a loopback address"), "{error}");
+    let secret = ("HOLDFAST_AUTH_JWT_SECRET", "0123456789abcdef0123456789abcdef");
+    assert!(load(&[secret], &[("server.listen", "0.0.0.0:8080")]).is_ok());
+}
+
+#[test]
+fn every_setting_shown_in_the_file_is_one() {
+    let uncommented: String = DEFAULTS
+        .lines()
+        .map(|line| line.strip_prefix("# ").filter(|rest| rest.contains(" = \"")).unwrap_or(line))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let table: Table = uncommented.parse().unwrap();
+    assert_eq!(table["auth"].as_table().unwrap().len(), 4);
+    assert!(table["server"].as_table().unwrap().contains_key("nats_url"));
+    let _: Config = Value::Table(table).try_into().unwrap();
+}
+
+#[test]
+fn waits_are_separated_by_commas_and_may_be_none() {
+    let waits = |text| load(&[], &[("webhook.retry_after", text)]).unwrap().webhook.retry_after;
+    assert_eq!(waits("5s, 30m"), [Duration::from_secs(5), Duration::from_mins(30)]);
+    assert_eq!(waits(""), [Duration::ZERO; 0]);
+    let defaults = Config::defaults().webhook.limits().retry_after;
+    assert_eq!(defaults, webhook::Limits::DEFAULT.retry_after);
+}
+
+#[test]
+fn durations_are_a_number_and_a_unit() {
+    assert_eq!(parse_duration("500ms"), Some(Duration::from_millis(500)));
+    assert_eq!(parse_duration("7d"), Some(Duration::from_hours(168)));
+    for wrong in ["", "5", "s", "5 s", "-5s", "1.5s", "99999999999999999999s", "18446744073709551615d", "5w"] {
+        assert_eq!(parse_duration(wrong), None, "{wrong}");
+    }
+}
+
+#[test]
+fn secrets_stay_out_of_logs() {
+    assert_eq!(format!("{:?}", Secret::new("hush")), "(secret)");
+}
