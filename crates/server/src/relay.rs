@@ -78,6 +78,11 @@ pub trait Bus: Send + Sync + 'static {
         None
     }
 
+    /// Whether it can be away at all, so that events may have been given up for no fault of theirs.
+    fn can_be_away(&self) -> bool {
+        false
+    }
+
     /// Returns when the event can no longer be lost; an error says why it could not be taken.
     async fn hand_on(&self, message: &Message) -> Result<(), String>;
 }
@@ -125,7 +130,7 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         mark_at: Instant::now() + MARK_EVERY,
         written: BTreeMap::new(),
         known: HashMap::new(),
-        is_to_revive: true,
+        is_to_revive: false,
         was_away: AtomicBool::new(false),
     };
     let mut committed = worker.app.stream().committed();
@@ -329,7 +334,8 @@ impl Worker {
             });
             self.leased = leased.collect();
             self.renewed = Some(Instant::now());
-            self.is_to_revive |= self.leased.keys().any(|partition| !kept.contains_key(partition));
+            let has_more = self.leased.keys().any(|partition| !kept.contains_key(partition));
+            self.is_to_revive |= has_more && self.bus.can_be_away();
             self.app.in_hand().keep(|_, partition| self.leased.contains_key(&partition));
         }
         Ok(())

@@ -216,7 +216,7 @@ async fn a_delivery_that_failed_is_tried_again() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, receiver).await.unwrap() });
-    let demo = Demo::start(&[("HOLDFAST_WEBHOOK_RETRY_AFTER", "")]);
+    let demo = Demo::start(&[("HOLDFAST_WEBHOOK_RETRY_AFTER", "none")]);
 
     let browser = Browser::open(Look::ENGLISH).await;
     browser.go(&demo.url("/console/webhooks")).await;

@@ -22,15 +22,15 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     number.checked_mul(millis).map(Duration::from_millis)
 }
 
-/// Durations, separated by commas.
+/// Durations, separated by commas, or `none`.
 pub(super) fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Duration>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let wrong = |part: &str| {
         de::Error::custom(format!(
-            "{part:?} is not a duration; write them like 500ms, 10s, 30m, 24h or 7d, with commas between"
+            "{part:?} is not a duration; write them like 500ms, 10s, 30m, 24h or 7d, with commas between, or none"
         ))
     };
-    let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
+    let parts = text.split(',').map(str::trim).filter(|_| text.trim() != "none");
     parts.map(|part| parse_duration(part).ok_or_else(|| wrong(part))).collect()
 }
 

@@ -45,6 +45,10 @@ impl Bus for NatsBus {
         services::address(record, true)
     }
 
+    fn can_be_away(&self) -> bool {
+        true
+    }
+
     fn away(&self) -> Option<String> {
         self.connection.check().err().map(|error| error.to_string())
     }
