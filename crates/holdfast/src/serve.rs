@@ -116,6 +116,7 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
         running.push((app, engine));
     }
     if fill_demo {
+        demo::until_known(&running[0].0).await?;
         running[0].0.show_demo(address);
     }
     ready(address);

@@ -5,6 +5,7 @@ mod concert;
 mod golf;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use holdfast_core::calendar::Room;
 use holdfast_core::shop::coupon::CreateCoupon;
@@ -13,12 +14,19 @@ use holdfast_core::shop::user::{AddBalance, CreateUser};
 use holdfast_core::shop::{CouponCode, Discount, Product, UserAccount};
 use holdfast_core::stay::RoomType;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft};
+use holdfast_core::tee::{TeeSlot, TeeSlotId};
 use holdfast_engine::store::{self, Store};
 use holdfast_engine::{Answer, Engine, EngineSettings, Refused};
 use holdfast_records::List;
 
+use crate::app::App;
 use crate::calendar;
 use crate::stream::Stream;
+use crate::tee::bookings;
+
+/// How long services may take to hear of each other's slots, and how often to look.
+const KNOWN_WITHIN: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Fills an empty store; leaves any other as it is. Says whether it did.
 pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<bool, Refused> {
@@ -36,6 +44,17 @@ pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<boo
     drop(engine);
     tokio::task::spawn_blocking(move || thread.join()).await.ok();
     Ok(true)
+}
+
+/// Waits, for a moment at most, until all parts have heard of what was filled in: who books at once finds the tee times.
+pub async fn until_known(app: &App) -> Result<(), Refused> {
+    let slots = app.store().list(List::of::<TeeSlot>(None, golf::SLOTS)).await?;
+    let slots: Vec<TeeSlotId> = slots.into_iter().filter_map(|row| Some(row.read::<TeeSlot>()?.0)).collect();
+    let began = Instant::now();
+    while began.elapsed() < KNOWN_WITHIN && !bookings::know(app, &slots).await.unwrap_or(false) {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(())
 }
 
 async fn is_empty(store: &dyn Store) -> Result<bool, Refused> {

@@ -30,7 +30,7 @@ pub(super) fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ve
             "{part:?} is not a duration; write them like 500ms, 10s, 30m, 24h or 7d, with commas between, or none"
         ))
     };
-    let parts = text.split(',').map(str::trim).filter(|_| text.trim() != "none");
+    let parts = text.split(',').map(str::trim).filter(|_| !matches!(text.trim(), "" | "none"));
     parts.map(|part| parse_duration(part).ok_or_else(|| wrong(part))).collect()
 }
 

@@ -99,7 +99,6 @@ fn a_bad_or_unknown_setting_is_named_in_one_line() {
     assert!(error.starts_with("engine.queue_max: ") && !error.contains('\n'), "{error}");
     let error = load(&[("HOLDFAST_WEBHOOK_RETRY_AFTER", "5s,soon")], &[]).unwrap_err();
     assert!(error.starts_with("webhook.retry_after: \"soon\" is not a duration") && !error.contains('\n'), "{error}");
-    assert!(load(&[("HOLDFAST_WEBHOOK_RETRY_AFTER", "none")], &[]).unwrap().webhook.retry_after.is_empty());
     let error = load(&[], &[("server.listen", "somewhere")]).unwrap_err();
     assert!(error.starts_with("server.listen: ") && !error.contains('\n'), "{error}");
 }
@@ -166,7 +165,7 @@ fn every_setting_shown_in_the_file_is_one() {
 fn waits_are_separated_by_commas_and_may_be_none() {
     let waits = |text| load(&[], &[("webhook.retry_after", text)]).unwrap().webhook.retry_after;
     assert_eq!(waits("5s, 30m"), [Duration::from_secs(5), Duration::from_mins(30)]);
-    assert_eq!(waits(""), [Duration::ZERO; 0]);
+    assert!(waits("").is_empty() && waits("none").is_empty());
     let defaults = Config::defaults().webhook.limits().retry_after;
     assert_eq!(defaults, webhook::Limits::DEFAULT.retry_after);
 }

@@ -8,6 +8,8 @@ use jiff::civil::Date;
 
 /// Slots are made for so many days.
 const DAYS: i32 = 14;
+const STARTS: [&str; 4] = ["08:00", "08:10", "08:20", "08:30"];
+pub(super) const SLOTS: usize = DAYS as usize * STARTS.len();
 
 pub(super) async fn fill(engine: &Engine) -> Result<(), Refused> {
     let create = CreateCourse { name: "한강 파크골프장".into(), time_zone: None };
@@ -16,7 +18,7 @@ pub(super) async fn fill(engine: &Engine) -> Result<(), Refused> {
     let today = course.zone.today(now);
     let mut slots = Vec::new();
     for days in 1..=DAYS {
-        for start in ["08:00", "08:10", "08:20", "08:30"] {
+        for start in STARTS {
             slots.push(SlotDraft {
                 date: today.saturating_add(jiff::Span::new().days(days)),
                 start: StartTime::parse(start).ok_or(Refused::Internal)?,
