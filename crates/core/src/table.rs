@@ -357,7 +357,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         match self.cells.get(key) {
             Some(Cell::Known(row)) => Some(row.as_ref()),
             Some(Cell::Wanted) => None,
-            None => (self.upkeep.is_some() || self.ranges_known.cover(&(key.clone()..=key.clone()))).then_some(None),
+            None => (self.upkeep.is_some() || self.ranges_known.contains(key)).then_some(None),
         }
     }
 

@@ -115,10 +115,16 @@ pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .clone()
         .route("/openapi.json", get(docs::openapi_json).with_state(pages.clone()))
         .route("/docs", get(docs::docs_page).with_state(pages))
-        .merge(console::routes(app.clone(), api))
+        .merge(console::routes(app.clone(), for_pages(api)))
         .fallback(refusing(app.clone(), Problem::not_found))
         .method_not_allowed_fallback(refusing(app, Problem::method_not_allowed));
     (routes, openapi)
+}
+
+/// The same routes for pages, who are known already.
+fn for_pages(api: Router) -> Router {
+    api.fallback(|| async { Problem::not_found() })
+        .method_not_allowed_fallback(|| async { Problem::method_not_allowed() })
 }
 
 /// Says what there is not, to those who may come in at all.

@@ -27,6 +27,10 @@ impl<K: Clone + Ord> Ranges<K> {
         self.0.range(..=range.start()).next_back().is_some_and(|(_, last)| last >= range.end())
     }
 
+    pub(super) fn contains(&self, key: &K) -> bool {
+        self.0.range(..=key).next_back().is_some_and(|(_, last)| last >= key)
+    }
+
     pub(super) fn add(&mut self, range: RangeInclusive<K>) {
         let (mut first, mut last) = range.into_inner();
         let met = |ranges: &BTreeMap<K, K>, first: &K, last: &K| {

@@ -93,8 +93,11 @@ async fn only_the_consoles_own_pages_can_act_through_it() {
         let hold = placed(app, 7, &room_type, day(1), day(2)).await.hold_id;
         let seen = app.send("GET", &format!("/console/api/v1/holds/{hold}"), &[("x-user-id", "8")], "").await;
         assert_eq!((seen.status, &seen.json["userId"]), (200, &json!(7)));
-        for path in ["/console/api/healthz", "/console/api/console/api/v1/room-types", "/console/api/v1x"] {
-            assert_eq!(app.send("GET", path, &[], "").await.status, 404, "{path}");
+        let wrong = app.send("DELETE", "/console/api/v1/courses", &[("sec-fetch-site", "same-origin")], "").await;
+        assert_eq!(wrong.refusal(), (405, "METHOD_NOT_ALLOWED"));
+        let inner = "/console/api/console/api/v1/room-types";
+        for path in ["/console/api/healthz", inner, "/console/api/v1x", "/console/api/v1/nonsense"] {
+            assert_eq!(app.send("GET", path, &[], "").await.refusal(), (404, "NOT_FOUND"), "{path}");
         }
     })
     .await;
