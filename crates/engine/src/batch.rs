@@ -299,11 +299,11 @@ impl<'a> Runner<'a> {
             durable.map(|(event, trace)| OutboxEntry { trace, ..self.sink.encode(event, now) }).collect();
         self.committing = true;
         let committed = session.commit(rows, &outbox).await?;
-        let mut outbox_ids = committed.outbox_ids.into_iter();
+        let mut recorded = committed.outbox_ids.into_iter().zip(outbox).map(|(id, entry)| entry.recorded(id));
         self.meters.commit_seconds.record(began.elapsed());
         let published = events.into_iter().map(|event| {
-            let outbox_id = if event.is_durable() { outbox_ids.next() } else { None };
-            Published { event, outbox_id, at: now }
+            let recorded = if event.is_durable() { recorded.next() } else { None };
+            Published { event, recorded, at: now }
         });
         Ok(Outcome { published: published.collect(), safe: committed.safe })
     }

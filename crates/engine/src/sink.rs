@@ -3,6 +3,7 @@
 use holdfast_core::id::UserId;
 use holdfast_core::{Event, Timestamp};
 
+use crate::store::OutboxRecord;
 use crate::trace::Trace;
 
 /// A durable event, ready for the outbox.
@@ -20,12 +21,20 @@ pub struct OutboxEntry {
     pub imported: bool,
 }
 
+impl OutboxEntry {
+    /// As it stands in the outbox under this number.
+    pub(crate) fn recorded(self, id: u64) -> OutboxRecord {
+        let Self { event_type, owner, at, data, trace, imported } = self;
+        OutboxRecord { id, event_type: event_type.into(), owner, at, data, trace, imported }
+    }
+}
+
 /// A committed event.
 #[derive(Clone, Debug)]
 pub struct Published {
     pub event: Event,
-    /// Its number in the outbox, for events that are durable.
-    pub outbox_id: Option<u64>,
+    /// What the outbox has of it, for events that are durable.
+    pub recorded: Option<OutboxRecord>,
     pub at: Timestamp,
 }
 

@@ -17,8 +17,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use jiff::civil::Date;
 use tokio::task::JoinSet;
 
-/// Rooms that are worked on together: one is decided while another is written.
-const ROOMS_AT_ONCE: usize = 2;
+/// Rooms that are worked on together, most in one commit: as many as are written in a fraction of what others may wait.
+const ROOMS_AT_ONCE: usize = 4;
 const PAGE: usize = 1_000;
 
 #[derive(clap::Args)]

@@ -37,6 +37,7 @@ pub mod ids;
 pub mod ops;
 pub mod problem;
 pub mod pulse;
+mod recent;
 pub mod relay;
 pub mod request;
 pub mod roles;

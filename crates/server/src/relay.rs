@@ -63,7 +63,7 @@ type Line = (u64, &'static str);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub address: Address,
-    pub record: OutboxRecord,
+    pub record: Arc<OutboxRecord>,
 }
 
 /// Takes events for those they are for.
@@ -130,6 +130,7 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         mark_at: Instant::now() + MARK_EVERY,
         written: BTreeMap::new(),
         known: HashMap::new(),
+        look_at: None,
         is_to_revive: false,
         was_away: AtomicBool::new(false),
     };
@@ -150,6 +151,7 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         let more = match worker.step().await {
             Ok(more) => more,
             Err(error) => {
+                worker.look_at = None;
                 tracing::warn!(%error, "[Outbox] could not hand events on; trying again");
                 tokio::time::sleep(AGAIN_AFTER).await;
                 false
@@ -191,6 +193,9 @@ struct Worker {
     written: BTreeMap<Partition, u64>,
     /// Events in trouble, as they were read.
     known: HashMap<u64, Message>,
+    /// When to look for events in trouble next; `None` if there may be some that have not been looked at. Only whoever has
+    /// leased a partition writes down trouble there; others can have it tried again.
+    look_at: Option<Instant>,
     /// What was given up may have been so because the bus was away, here or where a partition was before: it is tried again
     /// before anything else.
     is_to_revive: bool,
@@ -207,6 +212,8 @@ struct Advanced {
     is_short: bool,
     /// Something was handed on.
     was_busy: bool,
+    /// Something was in trouble, or is now.
+    had_trouble: bool,
 }
 
 #[derive(Default)]
@@ -229,7 +236,7 @@ impl Worker {
             self.revive().await?;
         }
         let Some(after) = self.leased.values().map(|relay| relay.sent_up_to).min() else { return Ok(false) };
-        let page = self.app.store().outbox_after(after, PAGE).await?;
+        let page = self.app.stream().outbox_after(self.app.store(), after, PAGE).await?;
         let (mut is_full, mut last) = (page.len() == PAGE, page.last().map_or(after, |record| record.id));
         let mut troubled = self.troubled().await?;
         let mut page = page;
@@ -253,8 +260,11 @@ impl Worker {
         self.is_to_revive |= self.was_away.swap(false, Ordering::Relaxed);
         let mut more = is_full;
         for done in done {
-            let Advanced { partition, sent_up_to, is_short, was_busy } = done?;
+            let Advanced { partition, sent_up_to, is_short, was_busy, had_trouble } = done?;
             more |= is_short;
+            if had_trouble {
+                self.look_at = None;
+            }
             if was_busy {
                 self.mark_at = self.mark_at.min(Instant::now() + MARK_AFTER);
             }
@@ -311,10 +321,11 @@ impl Worker {
             tracing::info!(count, "[Outbox] trying again what could not be handed on");
         }
         self.is_to_revive = false;
+        self.look_at = None;
         Ok(())
     }
 
-    fn message(&self, record: OutboxRecord) -> Option<Message> {
+    fn message(&self, record: Arc<OutboxRecord>) -> Option<Message> {
         let address = self.bus.address(&record)?;
         Some(Message { address, record })
     }
@@ -335,6 +346,9 @@ impl Worker {
             self.leased = leased.collect();
             self.renewed = Some(Instant::now());
             let has_more = self.leased.keys().any(|partition| !kept.contains_key(partition));
+            if has_more {
+                self.look_at = None;
+            }
             self.is_to_revive |= has_more && self.bus.can_be_away();
             self.app.in_hand().keep(|_, partition| self.leased.contains_key(&partition));
         }
@@ -344,12 +358,17 @@ impl Worker {
     /// What is in trouble and was not given up. Of each thing the earliest event decides: if it is due, all about that thing
     /// are tried in order; if not, all wait for it.
     async fn troubled(&mut self) -> Result<Troubled, Refused> {
+        if self.look_at.is_some_and(|at| Instant::now() < at) {
+            return Ok(Troubled::default());
+        }
         let listed = self.app.store().list(troubles(Some(false), None, TROUBLES_MAX)).await?;
         let mut troubled = Troubled { is_full: listed.len() == TROUBLES_MAX, ..Troubled::default() };
         if listed.is_empty() {
             self.known.clear();
+            self.look_at = Some(Instant::now() + self.settings.poll);
             return Ok(troubled);
         }
+        self.look_at = None;
         let now = self.app.query(|_, at| Ok(at.now)).await.unwrap_or_default();
         let (mut seen, mut looked_at) = (HashSet::new(), HashSet::new());
         for row in listed {
@@ -376,7 +395,7 @@ impl Worker {
             return Ok(Some(message.clone()));
         }
         let found = self.app.store().outbox_after(event - 1, 1).await?.pop().filter(|record| record.id == event);
-        let message = found.and_then(|record| self.message(record));
+        let message = found.and_then(|record| self.message(Arc::new(record)));
         self.known.extend(message.clone().map(|message| (event, message)));
         Ok(message)
     }
@@ -393,7 +412,7 @@ impl Worker {
         let is_short = fresh.len() > self.settings.batch;
         fresh.truncate(self.settings.batch);
         let sent_up_to = if is_short { fresh.last().map_or(last, |message| message.record.id) } else { last };
-        let advanced = Advanced { partition, sent_up_to, is_short, was_busy: true };
+        let advanced = Advanced { partition, sent_up_to, is_short, was_busy: true, had_trouble: false };
         if fresh.is_empty() && due.is_empty() {
             return Ok(Advanced { was_busy: false, ..advanced });
         }
@@ -424,7 +443,7 @@ impl Worker {
             }
         }
         self.app.in_hand().keep(|_, other| other != partition);
-        Ok(advanced)
+        Ok(Advanced { had_trouble: true, ..advanced })
     }
 
     /// Events about one thing, one after another: behind one that fails all others wait.

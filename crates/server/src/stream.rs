@@ -25,6 +25,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::pulse::Pulse;
+use crate::recent::Recent;
 use crate::request::Params;
 use crate::wire::event::{cloud_event, data_of, is_public, time_of, type_of};
 
@@ -43,6 +44,7 @@ pub struct Stream {
     /// Other servers commit too: durable events are then told as they are found in the outbox.
     shared: bool,
     committed: watch::Sender<()>,
+    recent: Recent,
     pulse: Pulse,
 }
 
@@ -70,6 +72,7 @@ impl Stream {
             fleeting: AtomicU64::new(0),
             shared,
             committed: watch::Sender::new(()),
+            recent: Recent::default(),
             pulse: Pulse::default(),
         }
     }
@@ -88,8 +91,21 @@ impl Stream {
         self.committed.subscribe()
     }
 
+    /// Durable events after the one with this number, in order.
+    pub async fn outbox_after(
+        &self,
+        store: &dyn Store,
+        id: u64,
+        limit: usize,
+    ) -> Result<Vec<Arc<OutboxRecord>>, StoreError> {
+        if let Some(recent) = self.recent.after(id, limit) {
+            return Ok(recent);
+        }
+        Ok(store.outbox_after(id, limit).await?.into_iter().map(Arc::new).collect())
+    }
+
     /// The number of the last durable event there is.
-    async fn last_committed(&self, store: &dyn Store) -> Result<u64, StoreError> {
+    pub async fn last_committed(&self, store: &dyn Store) -> Result<u64, StoreError> {
         if self.shared { store.outbox_last().await } else { Ok(self.last_durable.load(Ordering::Relaxed)) }
     }
 
@@ -100,7 +116,7 @@ impl Stream {
             let is_last = page.len() < OUTBOX_PAGE;
             for record in page {
                 self.last_durable.store(record.id, Ordering::Relaxed);
-                self.told.send(Arc::new(Told::from(record))).ok();
+                self.told.send(Arc::new(Told::from(&record))).ok();
             }
             if is_last {
                 return Ok(());
@@ -108,23 +124,16 @@ impl Stream {
         }
     }
 
-    fn tell(&self, published: &Published) {
-        let durable = published.outbox_id;
-        let id = match durable {
-            Some(id) => id.to_string(),
-            None => {
-                let number = self.fleeting.fetch_add(1, Ordering::Relaxed) + 1;
-                format!("{}.{number}", self.last_durable.load(Ordering::Relaxed))
-            }
-        };
-        let event_type = type_of(&published.event);
-        let data = data_of(&published.event, published.at);
-        let at = time_of(&published.event, published.at);
-        let json = cloud_event(&id, event_type, at, &data, None);
-        let owner = published.event.owner().map(UserId::get);
+    /// Tells of an event that is not durable.
+    fn tell(&self, event: &Event, at: Timestamp) {
+        let number = self.fleeting.fetch_add(1, Ordering::Relaxed) + 1;
+        let id = format!("{}.{number}", self.last_durable.load(Ordering::Relaxed));
+        let (event_type, data) = (type_of(event), data_of(event, at));
+        let json = cloud_event(&id, event_type, time_of(event, at), &data, None);
+        let owner = event.owner().map(UserId::get);
+        let told = Told { id, durable: None, event_type: event_type.into(), at, data, owner, json };
         // An error only says that nobody listens.
-        let (event_type, at) = (event_type.into(), published.at);
-        self.told.send(Arc::new(Told { id, durable, event_type, at, data, owner, json })).ok();
+        self.told.send(Arc::new(told)).ok();
     }
 }
 
@@ -142,30 +151,37 @@ impl EventSink for Stream {
 
     fn publish(&self, events: Vec<Published>) {
         let listening = self.told.receiver_count() > 0;
-        if events.iter().any(|published| published.outbox_id.is_some()) {
-            self.committed.send_replace(());
-        }
-        for published in events {
-            self.pulse.count(&published.event, published.at);
-            if self.shared && published.outbox_id.is_some() {
-                continue;
-            }
-            if let Some(id) = published.outbox_id {
-                self.last_durable.store(id, Ordering::Relaxed);
-            }
-            if listening {
-                self.tell(&published);
+        let mut durable = Vec::new();
+        for Published { event, recorded, at } in events {
+            self.pulse.count(&event, at);
+            match recorded {
+                Some(record) => durable.push(Arc::new(record)),
+                None if listening => self.tell(&event, at),
+                None => {}
             }
         }
+        if durable.is_empty() {
+            return;
+        }
+        if !self.shared {
+            for record in &durable {
+                self.last_durable.store(record.id, Ordering::Relaxed);
+                if listening {
+                    self.told.send(Arc::new(Told::from(&**record))).ok();
+                }
+            }
+            self.recent.keep(durable);
+        }
+        self.committed.send_replace(());
     }
 }
 
-impl From<OutboxRecord> for Told {
-    fn from(record: OutboxRecord) -> Self {
+impl From<&OutboxRecord> for Told {
+    fn from(record: &OutboxRecord) -> Self {
         let id = record.id.to_string();
         let json = cloud_event(&id, &record.event_type, record.at, &record.data, None);
-        let OutboxRecord { event_type, at, data, owner, .. } = record;
-        Self { id, durable: Some(record.id), event_type, at, data, owner, json }
+        let (event_type, data) = (record.event_type.clone(), record.data.clone());
+        Self { id, durable: Some(record.id), event_type, at: record.at, data, owner: record.owner, json }
     }
 }
 
@@ -257,7 +273,7 @@ impl Listener {
         self.behind = page.len() == OUTBOX_PAGE;
         for record in page {
             self.seen = record.id;
-            let told = Told::from(record);
+            let told = Told::from(&record);
             if self.filter.passes(&told) {
                 self.waiting.push_back(told);
             }

@@ -42,10 +42,23 @@ pub(crate) fn value_of(kind: Kind, row: &Row, index: usize) -> Result<Value<'_>,
     })
 }
 
+/// What PostgreSQL calls it.
+pub(crate) fn type_of(kind: Kind) -> Type {
+    match kind {
+        Kind::Bool => Type::BOOL,
+        Kind::Int => Type::INT4,
+        Kind::Big => Type::INT8,
+        Kind::Text => Type::TEXT,
+        Kind::Date => Type::DATE,
+        Kind::Moment => Type::TIMESTAMPTZ,
+        Kind::Uuid => Type::UUID,
+    }
+}
+
 /// As the column it goes into wants it.
-impl ToSql for Col<Value<'_>> {
+impl ToSql for Col<&Value<'_>> {
     fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Unfit> {
-        match &self.0 {
+        match self.0 {
             Value::Null => Ok(IsNull::Yes),
             Value::Bool(value) => value.to_sql(kind, out),
             Value::Int(number) if *kind == Type::INT4 => i32::try_from(*number)?.to_sql(kind, out),
@@ -55,6 +68,18 @@ impl ToSql for Col<Value<'_>> {
             Value::Moment(moment) => Col(*moment).to_sql(kind, out),
             Value::Uuid(uuid) => Col(HoldId(*uuid)).to_sql(kind, out),
         }
+    }
+
+    fn accepts(_kind: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+impl ToSql for Col<Value<'_>> {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Unfit> {
+        Col(&self.0).to_sql(kind, out)
     }
 
     fn accepts(_kind: &Type) -> bool {

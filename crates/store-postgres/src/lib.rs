@@ -17,6 +17,7 @@
 mod clock;
 mod codec;
 mod connection;
+mod copy;
 mod error;
 pub mod open;
 mod pipeline;

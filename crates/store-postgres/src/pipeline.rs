@@ -3,10 +3,12 @@
 //! A statement is sent when it is added, in that order, without waiting for those before it. A transaction is sent with
 //! its COMMIT, so whatever must stop it is checked by the database itself.
 
+use std::pin::pin;
 use std::time::Duration;
 
-use futures_util::TryStreamExt as _;
+use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::{SinkExt as _, TryStreamExt as _};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
@@ -38,6 +40,8 @@ pub(crate) struct Ticket(usize);
 pub(crate) struct Pipeline<'a> {
     connection: &'a Connection,
     sent: Vec<Sent<'a>>,
+    /// To be sent when all else is, each with two more round trips.
+    copies: Vec<(&'static str, Bytes)>,
 }
 
 enum Sent<'a> {
@@ -47,7 +51,7 @@ enum Sent<'a> {
 
 impl<'a> Pipeline<'a> {
     pub(crate) fn new(connection: &'a Connection) -> Self {
-        Self { connection, sent: Vec::new() }
+        Self { connection, sent: Vec::new(), copies: Vec::new() }
     }
 
     pub(crate) fn send(&mut self, sql: &'static str, params: Vec<Param<'a>>) -> Ticket {
@@ -64,6 +68,23 @@ impl<'a> Pipeline<'a> {
         };
         self.sent.push(sent);
         Ticket(self.sent.len() - 1)
+    }
+
+    /// Rows for a COPY. They come after all statements, so nothing in the same transaction may need them.
+    pub(crate) fn copy(&mut self, sql: &'static str, rows: Bytes) {
+        self.copies.push((sql, rows));
+    }
+
+    async fn send_copies(&mut self) -> Result<(), Error> {
+        for (sql, rows) in std::mem::take(&mut self.copies) {
+            let copying = self.connection.client().copy_in(self.connection.statement(sql)).await?;
+            self.connection.count_round_trip();
+            let mut copying = pin!(copying);
+            copying.send(rows).await?;
+            copying.finish().await?;
+            self.connection.count_round_trip();
+        }
+        Ok(())
     }
 
     /// Waits for all answers.
@@ -110,7 +131,7 @@ impl Rows {
     }
 }
 
-/// A transaction in one round trip.
+/// A transaction in one round trip, if nothing is copied.
 pub(crate) struct Transaction<'a>(Pipeline<'a>);
 
 impl<'a> Transaction<'a> {
@@ -126,14 +147,19 @@ impl<'a> Transaction<'a> {
     }
 
     /// Commits, and says how it ended. If that is not known, the connection is good for nothing any more.
-    pub(crate) async fn commit(mut self, within: Duration) -> Result<Rows, CommitError> {
-        let may_commit = !self.0.refused() && !self.0.connection.is_closed();
+    pub(crate) async fn commit(self, within: Duration) -> Result<Rows, CommitError> {
+        let ended = tokio::time::timeout(within, self.end()).await;
+        ended.unwrap_or_else(|_| Err(CommitError::Unknown(format!("no answer within {within:?}"))))
+    }
+
+    async fn end(mut self) -> Result<Rows, CommitError> {
+        let is_sent = !self.0.refused() && !self.0.connection.is_closed();
+        let copied = if is_sent { self.0.send_copies().await } else { Ok(()) };
+        let may_commit = is_sent && copied.is_ok();
         self.0.send(if may_commit { COMMIT } else { ROLLBACK }, Vec::new());
-        let Ok(Answers(mut answers)) = tokio::time::timeout(within, self.0.answers()).await else {
-            return Err(CommitError::Unknown(format!("no answer within {within:?}")));
-        };
+        let Answers(mut answers) = self.0.answers().await;
         let last = answers.pop().expect("the COMMIT was sent");
-        match answers.into_iter().collect::<Result<_, _>>() {
+        match answers.into_iter().collect::<Result<_, _>>().and_then(|answers| copied.map(|()| answers)) {
             // In order: a statement that the server refused was refused before it came to the COMMIT.
             Err(error) if !may_commit || error.as_db_error().is_some() => Err(CommitError::Refused(error)),
             Err(error) => Err(CommitError::Unknown(sentence(&error))),

@@ -57,12 +57,12 @@ pub async fn offer(app: &App, events: Vec<Candidate>) -> Result<usize, Refused> 
 }
 
 /// An event of the outbox, as webhooks are told of it; `None` if it is not for them.
-pub fn candidate(record: OutboxRecord) -> Option<Candidate> {
+pub fn candidate(record: &OutboxRecord) -> Option<Candidate> {
     is_public(&record.event_type).then(|| Candidate {
         name: EventName(record.id.to_string().into()),
-        event_type: record.event_type.into(),
+        event_type: (&*record.event_type).into(),
         at: record.at,
-        data: record.data.into(),
+        data: (&*record.data).into(),
         number: Some(record.id),
     })
 }
@@ -101,7 +101,7 @@ struct Feed {
 impl Feed {
     async fn step(&mut self) -> Result<Found, Problem> {
         // In this order: whoever subscribed before the last of these events was committed is seen.
-        let last = self.app.store().outbox_last().await?;
+        let last = self.app.stream().last_committed(self.app.store()).await?;
         if last <= self.read_up_to {
             return Ok(if self.found == Found::Nobody { Found::Nobody } else { Found::All });
         }
@@ -134,10 +134,10 @@ impl Feed {
     }
 
     async fn read(&mut self, webhooks: &[Webhook]) -> Result<Found, Problem> {
-        let page = self.app.store().outbox_after(self.read_up_to, OFFERED_MAX).await?;
+        let page = self.app.stream().outbox_after(self.app.store(), self.read_up_to, OFFERED_MAX).await?;
         let Some(up_to) = page.last().map(|record| record.id) else { return Ok(Found::All) };
         let is_full = page.len() == OFFERED_MAX;
-        let mut events: Vec<Candidate> = page.into_iter().filter_map(candidate).collect();
+        let mut events: Vec<Candidate> = page.iter().filter_map(|record| candidate(record)).collect();
         events.retain(|event| webhooks.iter().any(|webhook| event.is_for(webhook)));
         if !events.is_empty() || up_to > self.marked + PASSED_OVER_MAX {
             let made = make(&self.app, events, Some(Mark { server: self.server, up_to })).await;

@@ -15,7 +15,7 @@ use tokio_postgres::{Client, Row};
 
 use super::load::{by_owner, cells, damaged};
 use super::sql::{self, names};
-use crate::codec::{Col, value_of};
+use crate::codec::{Col, type_of, value_of};
 use crate::error::explain;
 use crate::pipeline::{Pipeline, Ticket, params};
 
@@ -218,18 +218,6 @@ pub(crate) async fn remember_holds(client: &Client, memory: &mut Memory, now: Ti
 /// Deletes at most `limit` holds of each kind made before `made_before`.
 pub(crate) fn tidy_holds(pipeline: &mut Pipeline<'_>, made_before: HoldId, limit: usize) -> Vec<Ticket> {
     sql::tidies().into_iter().map(|sql| pipeline.send(sql, params![Col(made_before), limit as i64])).collect()
-}
-
-fn type_of(kind: Kind) -> Type {
-    match kind {
-        Kind::Bool => Type::BOOL,
-        Kind::Int => Type::INT4,
-        Kind::Big => Type::INT8,
-        Kind::Text => Type::TEXT,
-        Kind::Date => Type::DATE,
-        Kind::Moment => Type::TIMESTAMPTZ,
-        Kind::Uuid => Type::UUID,
-    }
 }
 
 fn array_of(kind: Kind) -> Type {

@@ -14,6 +14,8 @@ pub(super) struct Sql {
     /// Begins with the name of the row that a line belongs to.
     pub(super) select_lines: Option<String>,
     pub(super) insert: String,
+    /// For many new rows, where nothing else in the database refers to them.
+    pub(super) copy: Option<String>,
     pub(super) insert_lines: Option<String>,
     /// `None` if nothing ever changes.
     pub(super) update: Option<String>,
@@ -73,7 +75,8 @@ pub(super) fn month_at(layout: &Layout) -> Option<usize> {
 pub(crate) fn writes() -> Vec<&'static str> {
     let of_table = |sql: &'static Sql| {
         let always = [Some(&*sql.insert), Some(&*sql.delete)];
-        always.into_iter().chain([sql.update.as_deref(), sql.insert_lines.as_deref()]).flatten()
+        let some = [sql.copy.as_deref(), sql.update.as_deref(), sql.insert_lines.as_deref()];
+        always.into_iter().chain(some).flatten()
     };
     BY_TABLE.values().copied().flat_map(of_table).chain([MAKE_MONTHS]).collect()
 }
@@ -130,6 +133,7 @@ impl Sql {
             select_range: format!("SELECT {columns}, version FROM {table} WHERE {range}"),
             select_lines: parts.as_ref().map(lines),
             insert: format!("INSERT INTO {table} ({columns}) SELECT * FROM unnest({})", arrays(&all, 1)),
+            copy: month_at(layout).map(|_| format!("COPY {table} ({columns}) FROM STDIN (FORMAT binary)")),
             insert_lines: parts.as_ref().map(owned),
             update: (!changing.is_empty()).then_some(update),
             delete: format!(

@@ -1,0 +1,78 @@
+//! The newest durable events, kept as they were committed: those who hand them on need not read them back from the store.
+//! Only of use to a server that has its store to itself, which commits all events there are, in order.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use holdfast_engine::store::OutboxRecord;
+
+/// How many are kept: more than one batch makes.
+const KEPT_MAX: usize = 4_096;
+
+#[derive(Debug, Default)]
+pub(crate) struct Recent {
+    /// Numbered without a gap.
+    records: Mutex<VecDeque<Arc<OutboxRecord>>>,
+}
+
+impl Recent {
+    pub(crate) fn keep(&self, new: impl IntoIterator<Item = Arc<OutboxRecord>>) {
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        for record in new {
+            if records.back().is_some_and(|last| last.id + 1 != record.id) {
+                records.clear();
+            }
+            if records.len() == KEPT_MAX {
+                records.pop_front();
+            }
+            records.push_back(record);
+        }
+    }
+
+    /// Events after the one with this number; `None` if they are not kept, or there are none.
+    pub(crate) fn after(&self, id: u64, limit: usize) -> Option<Vec<Arc<OutboxRecord>>> {
+        let records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        let skipped = (id + 1).checked_sub(records.front()?.id)?;
+        let found: Vec<_> = records.range((skipped as usize).min(records.len())..).take(limit).cloned().collect();
+        (!found.is_empty()).then_some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(id: u64) -> Arc<OutboxRecord> {
+        let (event_type, data, at) = ("reservation.confirmed".into(), "{}".into(), Default::default());
+        Arc::new(OutboxRecord { id, event_type, owner: None, at, data, trace: None, imported: false })
+    }
+
+    fn after(recent: &Recent, id: u64, limit: usize) -> Option<Vec<u64>> {
+        Some(recent.after(id, limit)?.iter().map(|record| record.id).collect())
+    }
+
+    #[test]
+    fn only_what_follows_without_a_gap_is_answered() {
+        let recent = Recent::default();
+        assert_eq!(after(&recent, 0, 10), None);
+        recent.keep([3, 4, 5].map(record));
+        assert_eq!(after(&recent, 1, 10), None, "the second is missing");
+        assert_eq!(after(&recent, 2, 10), Some(vec![3, 4, 5]));
+        assert_eq!(after(&recent, 3, 1), Some(vec![4]));
+        assert_eq!(
+            (after(&recent, 5, 10), after(&recent, 77, 10)),
+            (None, None),
+            "the store knows whether there are more"
+        );
+        recent.keep([9].map(record));
+        assert_eq!((after(&recent, 3, 10), after(&recent, 8, 10)), (None, Some(vec![9])));
+    }
+
+    #[test]
+    fn old_ones_are_dropped() {
+        let recent = Recent::default();
+        recent.keep((1..=KEPT_MAX as u64 + 2).map(record));
+        assert_eq!(after(&recent, 1, 10), None);
+        assert_eq!(after(&recent, 2, 1), Some(vec![3]));
+    }
+}
