@@ -5,8 +5,8 @@ use std::sync::Arc;
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
 use holdfast_core::webhook::{
-    Delivery, DeliveryId, DeliveryState, DeliveryStatus, Due, DueId, EventName, EventTypes, OfferedEvent, Webhook,
-    WebhookId,
+    Delivery, DeliveryId, DeliveryState, DeliveryStatus, Due, DueId, EventName, EventTypes, OfferedEvent, Secrets,
+    Webhook, WebhookId,
 };
 
 use crate::cell::{Cells, Taken, Value, number_id, text as text_cell};
@@ -17,6 +17,7 @@ use crate::record::Record;
 number_id!(WebhookId, DeliveryId);
 text_cell!(EventName, |name| (&*name.0).into(), |text| Some(EventName(text.into())));
 text_cell!(EventTypes, |types| types.to_string().into(), |text| Some(EventTypes::parse(text)));
+text_cell!(Secrets, |secrets| secrets.written().into(), Secrets::parse);
 text_cell!(DeliveryStatus, |status| status.as_str().into(), DeliveryStatus::parse);
 
 impl Record for Webhook {
@@ -25,8 +26,8 @@ impl Record for Webhook {
     const LAYOUT: &'static Layout = &Layout {
         table: "webhook",
         key: &[big("id")],
-        fixed: &[text("url"), text("types"), text("secret"), moment("created_at"), big("told_after")],
-        changing: &[moment("disabled_at")],
+        fixed: &[text("url"), text("types"), moment("created_at"), big("told_after")],
+        changing: &[text("secret"), moment("disabled_at")],
         parts: None,
     };
 
@@ -35,8 +36,8 @@ impl Record for Webhook {
     }
 
     fn put<'a>(&'a self, _key: &'a WebhookId, cells: &mut Cells<'a>) {
-        cells.add(&self.url).add(&self.types).add(&self.secret).add(&self.created_at);
-        cells.add(&self.told_after).add(&self.disabled_at);
+        cells.add(&self.url).add(&self.types).add(&self.created_at);
+        cells.add(&self.told_after).add(&self.secrets).add(&self.disabled_at);
     }
 
     fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(WebhookId, Self)> {
@@ -45,9 +46,9 @@ impl Record for Webhook {
             id,
             url: cells.take()?,
             types: cells.take()?,
-            secret: cells.take()?,
             created_at: cells.take()?,
             told_after: cells.take()?,
+            secrets: cells.take()?,
             disabled_at: cells.take()?,
         };
         Some((id, webhook))

@@ -53,6 +53,7 @@ struct Shared {
     stopping: watch::Sender<bool>,
     /// Who may make many slots at once.
     generations: Arc<Semaphore>,
+    generate_wait: Duration,
     room: Arc<dyn WaitingRoom>,
     doors: Doors,
     /// Only where there is a demo.
@@ -130,6 +131,7 @@ impl App {
             metrics,
             stopping: watch::Sender::new(false),
             generations: Arc::new(Semaphore::new(GENERATIONS_AT_ONCE_MAX)),
+            generate_wait: config.calendar.generate_wait,
             room: parts.room,
             doors: Doors::default(),
             sale_desk: OnceLock::new(),
@@ -241,6 +243,11 @@ impl App {
     pub async fn permit_generation(&self) -> Option<OwnedSemaphorePermit> {
         let permit = self.shared.generations.clone().acquire_owned();
         tokio::time::timeout(GENERATION_WAIT_MAX, permit).await.ok()?.ok()
+    }
+
+    /// What is not made by then is large, and goes on in the background.
+    pub fn generate_wait(&self) -> Duration {
+        self.shared.generate_wait
     }
 
     /// Ends jobs and open streams.

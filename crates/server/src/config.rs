@@ -173,6 +173,10 @@ impl QueueConfig {
         let key = |name: &str, secret: &[u8]| {
             Key::new(secret).ok_or_else(|| ConfigError(format!("{name}: must have at least {SECRET_LEN_MIN} bytes")))
         };
+        if self.token_secret.as_ref().is_some_and(|secret| secret.reveal().contains(',')) {
+            // Or else it could not be named among the earlier ones one day.
+            return Err(ConfigError("queue.token_secret: must not contain a comma".into()));
+        }
         let current = self.token_secret.as_ref().map_or(kept, |secret| secret.reveal().as_bytes());
         let old = self.token_secrets_old.as_ref().map_or("", Secret::reveal);
         let old = old.split(',').map(str::trim).filter(|secret| !secret.is_empty());
@@ -193,6 +197,9 @@ pub struct CalendarConfig {
     pub lock_ttl: Duration,
     pub days_ahead: u32,
     pub keep_days: u32,
+    /// How long whoever asks for slots waits for them to be made.
+    #[serde(deserialize_with = "duration")]
+    pub generate_wait: Duration,
 }
 
 #[derive(Clone, Debug, Deserialize)]

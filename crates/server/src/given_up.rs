@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use holdfast_core::relay::{RetryEvent, Trouble, TroubleId};
 use holdfast_core::tee::Subject;
 use holdfast_records::relay::troubles;
@@ -33,16 +34,17 @@ async fn retry_all(app: &App) -> Result<(), Problem> {
     let is_away = app.bus().is_some_and(|bus| bus.check().is_err());
     loop {
         let page: Vec<(TroubleId, Trouble)> = app.list_with_keys(troubles(Some(true), after, PAGE)).await?;
-        for (TroubleId { event }, _) in &page {
-            count += 1;
-            if is_away {
-                continue;
+        count += page.len() as u32;
+        if !is_away {
+            let mut again = Vec::new();
+            for (TroubleId { event }, _) in &page {
+                if is_never_given_up(app, *event).await? {
+                    again.push(app.engine().run(RetryEvent { event: *event }, None));
+                }
             }
-            let record = app.store().outbox_after(event.saturating_sub(1), 1).await?.pop();
-            let subject = record.filter(|record| record.id == *event).and_then(|it| Subject::parse(&it.event_type));
-            if let Some(subject) = subject.filter(|subject| subject.is_never_given_up()) {
-                tracing::warn!(event, %subject, "[Outbox] FAILED before; trying it again");
-                app.engine().run(RetryEvent { event: *event }, None).await?;
+            // All of a page at once: one after another, each would be a commit of its own.
+            for tried in join_all(again).await {
+                tried?;
             }
         }
         match page.last() {
@@ -52,4 +54,12 @@ async fn retry_all(app: &App) -> Result<(), Problem> {
     }
     metrics::gauge!("holdfast_outbox_given_up").set(count);
     Ok(())
+}
+
+async fn is_never_given_up(app: &App, event: u64) -> Result<bool, Problem> {
+    let record = app.store().outbox_after(event.saturating_sub(1), 1).await?.pop();
+    let subject = record.filter(|record| record.id == event).and_then(|it| Subject::parse(&it.event_type));
+    let Some(subject) = subject.filter(|subject| subject.is_never_given_up()) else { return Ok(false) };
+    tracing::warn!(event, %subject, "[Outbox] FAILED before; trying it again");
+    Ok(true)
 }

@@ -101,6 +101,7 @@ pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(subscriptions::create, subscriptions::list))
         .routes(routes!(subscriptions::get, subscriptions::delete))
         .routes(routes!(subscriptions::enable))
+        .routes(routes!(subscriptions::rotate))
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::retry))
         .routes(routes!(stream::listen))

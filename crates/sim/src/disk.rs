@@ -15,6 +15,9 @@ use holdfast_store_redis::live::ABANDONED_AFTER;
 use holdfast_store_sqlite::open::{FILE_NAME, Step};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 use holdfast_testkit::{Place, Profile};
+use rand::RngExt;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -31,6 +34,22 @@ pub struct Crash {
     pub step: Step,
     /// So many times the step is survived: a batch may load more than once.
     pub spared: u32,
+}
+
+impl Crash {
+    /// Every step is as likely as any other.
+    pub fn plan(rng: &mut StdRng) -> Self {
+        let steps = [Step::Begun, Step::Loaded, Step::Written, Step::Committed, Step::Absorbed];
+        let step = *steps.choose(rng).expect("there are some");
+        // Only loading happens more than once.
+        let spared = if step == Step::Loaded { rng.random_range(0..3) } else { 0 };
+        Self { step, spared }
+    }
+
+    /// Whether a batch that was killed at this step has happened: what is on disk has, whether anybody was told or not.
+    pub fn is_on_disk(step: Step) -> bool {
+        matches!(step, Step::Committed | Step::Absorbed)
+    }
 }
 
 pub struct Disk {
@@ -95,23 +114,26 @@ impl Disk {
     /// Runs the calls as one batch. If the process was killed on the way, says at which step; it has to be started
     /// again then.
     pub fn run(&self, calls: &[Call], crash: Option<Crash>) -> (Vec<Heard>, Option<Step>) {
-        if let Ground::File { fuse, .. } = &self.ground {
-            fuse.set(crash);
-        }
-        let mut batch = Batch::default();
-        let waiting: Vec<Waiting> = calls.iter().map(|call| call.join(&mut batch)).collect();
-        self.runtime.block_on(batch.run(self.store(), &Notes, &self.limits));
-        let heard = waiting.into_iter().map(|answer| answer()).collect();
-        let burnt = if let Ground::File { fuse, .. } = &self.ground { fuse.burnt() } else { None };
-        (heard, burnt)
+        let join = |batch: &mut Batch| calls.iter().map(|call| call.join(batch)).collect::<Vec<Waiting>>();
+        let (waiting, crashed) = self.run_batch_until(crash, join);
+        (waiting.into_iter().map(|answer| answer()).collect(), crashed)
     }
 
     /// Runs whatever is put into a batch. Nothing is killed on the way.
     pub fn run_batch<T>(&self, fill: impl FnOnce(&mut Batch) -> T) -> T {
+        self.run_batch_until(None, fill).0
+    }
+
+    /// Runs whatever is put into a batch. If the process was killed on the way, says at which step.
+    pub fn run_batch_until<T>(&self, crash: Option<Crash>, fill: impl FnOnce(&mut Batch) -> T) -> (T, Option<Step>) {
+        if let Ground::File { fuse, .. } = &self.ground {
+            fuse.set(crash);
+        }
         let mut batch = Batch::default();
         let waiting = fill(&mut batch);
         self.runtime.block_on(batch.run(self.store(), &Notes, &self.limits));
-        waiting
+        let burnt = if let Ground::File { fuse, .. } = &self.ground { fuse.burnt() } else { None };
+        (waiting, burnt)
     }
 
     /// Stops the process and starts it again. If it was killed, it finds the files as they lay at that moment.
@@ -259,6 +281,9 @@ impl EventSink for Notes {
             Event::StayReservationCancelled(reservation) => (CANCELLED, reservation.id.get()),
             Event::OrderPaid(order) => (ORDER_PAID, order.id.get()),
             Event::OrderCancelled(order) => (ORDER_CANCELLED, order.id.get()),
+            Event::RoomSlotsReserved(reservation) => (ROOM_RESERVED, reservation.id.get()),
+            Event::RoomSlotsCancelled(reservation) => (ROOM_CANCELLED, reservation.id.get()),
+            Event::RoomSlotsBlocked { room, .. } => (SLOTS_BLOCKED, room.get()),
             other => panic!("{other:?} is no durable event"),
         };
         let owner = event.owner().map(UserId::get);
@@ -276,6 +301,13 @@ pub const CANCELLED: &str = "cancelled";
 pub const ORDER_PAID: &str = "order paid";
 /// What the outbox calls an order given back.
 pub const ORDER_CANCELLED: &str = "order cancelled";
+
+/// What the outbox calls slots reserved.
+pub const ROOM_RESERVED: &str = "room reserved";
+/// What the outbox calls slots given back.
+pub const ROOM_CANCELLED: &str = "room cancelled";
+/// What the outbox calls slots taken off sale.
+pub const SLOTS_BLOCKED: &str = "slots blocked";
 
 fn store_failed(error: &StoreError) -> Finding {
     Finding(format!("the store failed: {error}"))

@@ -1,4 +1,4 @@
-//! Random histories of stays and of the shop, and what must be true of them.
+//! Random histories of stays, of the shop and of rooms by the hour, and what must be true of them.
 //!
 //! A history is planned from a seed, run on a real store that crashes now and then, and watched by two who never look
 //! at the code under test: a naive model that predicts every answer, and an auditor that holds what must be true
@@ -16,11 +16,12 @@
 //! | [`disk`] | a store on disk that can crash at any step |
 //! | [`runner`] | runs one history |
 //! | [`report`] | what it came to |
-//! | [`shop`] | the same for the shop, on the same stores |
+//! | [`shop`], [`calendar`] | the same for the shop and for rooms, on the same stores |
 //!
 //! Nothing here reads the machine's clock or makes a random number that does not come from the seed.
 
 pub mod auditor;
+pub mod calendar;
 pub mod call;
 pub mod disk;
 pub mod explain;

@@ -23,13 +23,16 @@ struct Args {
     /// Histories of the shop instead of stays.
     #[arg(long)]
     shop: bool,
+    /// Histories of a room by the hour instead of stays.
+    #[arg(long, conflicts_with = "shop")]
+    calendar: bool,
     /// How many histories to run. A single one is told step by step.
     #[arg(long, default_value_t = 1)]
     histories: u64,
 }
 
 fn main() -> ExitCode {
-    let Args { profile, seed, steps, shop, histories } = Args::parse();
+    let Args { profile, seed, steps, shop, calendar, histories } = Args::parse();
     println!("{histories} histories of {steps} steps, from seed {seed} on");
     let mut all = Summary::default();
     for seed in (seed..).take(usize::try_from(histories).unwrap_or(usize::MAX)) {
@@ -40,6 +43,9 @@ fn main() -> ExitCode {
         };
         let ended = if shop {
             let history = holdfast_sim::shop::runner::History { profile, seed, steps };
+            history.run(&mut |line| watch(&line)).map_err(|finding| format!("{profile:?}, seed {seed}: {finding}"))
+        } else if calendar {
+            let history = holdfast_sim::calendar::runner::History { profile, seed, steps };
             history.run(&mut |line| watch(&line)).map_err(|finding| format!("{profile:?}, seed {seed}: {finding}"))
         } else {
             History { profile, seed, steps }.run(&mut watch).map_err(|failure| failure.to_string())

@@ -57,6 +57,7 @@ pub(crate) fn rejection_name(rejection: &Rejection) -> String {
     match rejection {
         Rejection::Stay(rejection) => format!("{rejection:?}"),
         Rejection::Shop(rejection) => format!("{rejection:?}"),
+        Rejection::Calendar(rejection) => format!("{rejection:?}"),
         other => format!("{other:?}"),
     }
 }

@@ -5,7 +5,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use holdfast_core::time::Span;
 use holdfast_core::{Context, Limits, Timestamp};
-use holdfast_store_sqlite::open::Step;
 use holdfast_testkit::Profile;
 use jiff::tz::TimeZone;
 
@@ -140,7 +139,7 @@ impl Run {
         let seen = self.look()?;
         self.forget_what_is_gone(&seen);
         // What is on disk has happened, whether anybody was told or not; what is not has not.
-        let happened = matches!(crashed, None | Some(Step::Committed | Step::Absorbed));
+        let happened = crashed.is_none_or(Crash::is_on_disk);
         let order = if happened {
             let explanation = self.explain(calls, &replies, crashed.is_some(), &seen)?;
             self.follow(calls, explanation, now)?

@@ -6,7 +6,6 @@ use holdfast_core::stay::RoomType;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft};
 use holdfast_core::time::Span;
 use holdfast_core::{Limits, Timestamp, stay};
-use holdfast_store_sqlite::open::Step;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
 use rand::rngs::StdRng;
@@ -106,13 +105,7 @@ impl Workload {
             let call = self.plan_call(model, now, &calls);
             calls.push(call);
         }
-        let steps = [Step::Begun, Step::Loaded, Step::Written, Step::Committed, Step::Absorbed];
-        let crash = self.rng.random_bool(0.12).then(|| {
-            let step = *steps.choose(&mut self.rng).expect("there are some");
-            // Only loading happens more than once.
-            let spared = if step == Step::Loaded { self.rng.random_range(0..3) } else { 0 };
-            Crash { step, spared }
-        });
+        let crash = self.rng.random_bool(0.12).then(|| Crash::plan(&mut self.rng));
         Plan::Batch { calls, crash }
     }
 

@@ -39,13 +39,19 @@ fn histories_of_a_shop_on_postgresql_and_redis_are_as_they_must_be() {
 
 /// A simulator that plans only what is allowed would find nothing and look well.
 #[test]
-fn histories_of_a_shop_reach_every_answer_there_is() {
+fn histories_of_a_shop_reach_every_answer_and_every_crash_there_is() {
     let reached = check(Profile::Embedded, 20_000..20_100, 60);
     println!("{reached}");
     for what in [
         "time passes",
         "tidied",
         "restarted",
+        "no answer",
+        "crashed when Begun",
+        "crashed when Loaded",
+        "crashed when Written",
+        "crashed when Committed",
+        "crashed when Absorbed",
         "Balance",
         "Cart",
         "Issued",

@@ -218,6 +218,10 @@ impl WaitingRoom for InProcess {
         Ok(())
     }
 
+    fn keys(&self) -> &Keys {
+        &self.options.keys
+    }
+
     fn subscribe(&self) -> broadcast::Receiver<Change> {
         self.writer.subscribe()
     }

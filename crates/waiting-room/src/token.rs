@@ -2,7 +2,7 @@
 //!
 //! A token says which event, which user, from when until when, and which entry; it is signed with HMAC-SHA256. Nobody else
 //! can make one, and one is no good for another event or person. The room itself never asks for it: there the entry
-//! belongs to the user.
+//! belongs to the user. Whoever shows one all the same has to show a good one.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,7 +12,7 @@ use holdfast_core::id::UserId;
 use sha2::{Digest as _, Sha256};
 
 use crate::settings::EventId;
-use crate::view::Admission;
+use crate::view::{Admission, Entry};
 
 /// Says how the rest is to be read.
 const VERSION: u8 = 1;
@@ -104,8 +104,20 @@ impl Keys {
         if (claims.event, claims.user) == (event, user) { Ok(claims) } else { Err(BadToken::ForAnother) }
     }
 
+    /// For those who know the entry itself: whether a token proves it. The entry may have been renewed since the token was
+    /// given; a token of an entry that has ended proves nothing, however long it said it was good for.
+    pub fn proves(&self, token: &str, event: EventId, user: UserId, entry: &Entry) -> bool {
+        self.claims(token).is_ok_and(|claims| (claims.event, claims.user, claims.entry_id) == (event, user, entry.id))
+    }
+
     /// What a token says, if it is ours and not out of time.
     pub fn read(&self, token: &str, now: Timestamp) -> Result<Claims, BadToken> {
+        let claims = self.claims(token)?;
+        if now < claims.expires_at { Ok(claims) } else { Err(BadToken::Expired) }
+    }
+
+    /// What a token says, if it is ours.
+    fn claims(&self, token: &str) -> Result<Claims, BadToken> {
         // Nothing long is decoded, let alone hashed.
         if token.len() > 2 * (BODY_LEN + MAC_LEN) {
             return Err(BadToken::Malformed);
@@ -123,14 +135,13 @@ impl Keys {
             let from = 1 + KEY_ID_LEN + 8 * index;
             u64::from_be_bytes(body[from..from + 8].try_into().expect("eight bytes"))
         };
-        let claims = Claims {
+        Ok(Claims {
             event: EventId(number(0)),
             user: UserId::new(number(1)).ok_or(BadToken::Malformed)?,
             issued_at: Timestamp::from_millis(number(2) as i64),
             expires_at: Timestamp::from_millis(number(3) as i64),
             entry_id: body[BODY_LEN - 16..].try_into().expect("sixteen bytes"),
-        };
-        if now < claims.expires_at { Ok(claims) } else { Err(BadToken::Expired) }
+        })
     }
 }
 
@@ -198,6 +209,26 @@ mod tests {
         assert_ne!(signed(&rotated), old);
         let forgotten = Keys::new(key(2), Vec::new());
         assert_eq!(forgotten.check(&old, EVENT, user(5), at(2_000)), Err(BadToken::UnknownKey));
+    }
+
+    #[test]
+    fn a_token_proves_the_entry_it_was_given_for_and_no_other() {
+        let keys = keys();
+        let entry = |id: u8, expires_at: i64| {
+            Entry::sign(
+                &keys,
+                EVENT,
+                user(5),
+                Admission { id: [id; 16], entered_at: at(0), expires_at: at(expires_at) },
+            )
+        };
+        let (first, renewed, next) = (entry(9, 1_000), entry(9, 2_000), entry(8, 2_000));
+        assert!(keys.proves(&first.token, EVENT, user(5), &renewed), "it is the same entry");
+        assert!(!keys.proves(&first.token, EVENT, user(5), &next), "it has ended");
+        assert!(!keys.proves(&first.token, EventId(8), user(5), &first));
+        assert!(!keys.proves(&first.token, EVENT, user(6), &first));
+        assert!(!Keys::new(key(2), Vec::new()).proves(&first.token, EVENT, user(5), &first), "of a key nobody knows");
+        assert!(!keys.proves("x", EVENT, user(5), &first));
     }
 
     #[test]

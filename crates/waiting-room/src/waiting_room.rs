@@ -10,6 +10,7 @@ use holdfast_core::id::UserId;
 use tokio::sync::broadcast;
 
 use crate::settings::{EventId, EventSettings};
+use crate::token::Keys;
 use crate::view::{Entry, View};
 
 /// Why there is no answer.
@@ -107,6 +108,9 @@ pub trait WaitingRoom: Send + Sync {
     /// Ends what time has ended although nobody asks, so that listeners hear of it and little piles up. Nothing else depends on
     /// it; once a second is often enough.
     async fn tidy(&self) -> Result<(), Error>;
+
+    /// What entry tokens are signed with.
+    fn keys(&self) -> &Keys;
 
     /// What happens from now on, in all events. On Redis, whatever server caused it.
     fn subscribe(&self) -> broadcast::Receiver<Change>;

@@ -112,6 +112,13 @@ impl Command for GenerateSlots {
 }
 
 impl GenerateSlots {
+    /// Whether it can be done at all, without doing it.
+    pub fn check(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+        let room = room::find(rows, self.room)?;
+        self.until(room.zone.today(at.now), at)?;
+        Ok(())
+    }
+
     fn until(&self, today: Date, at: &Context<'_>) -> Result<Date, Rejection> {
         let Some(until) = self.until else {
             return Ok(days_after(today, at.limits.calendar.days_ahead.min(DAYS_AHEAD_MAX)));

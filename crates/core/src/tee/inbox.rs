@@ -128,7 +128,9 @@ fn handle(rows: &mut Rows, at: &Context<'_>, message: &Message) -> Decision<Hand
         Message::SlotReserve(places) => places::reserve(rows, *places)?,
         Message::SlotRelease(places) => places::release(rows, *places)?,
         Message::SlotReserved { places, version } => saga::reserved(rows, at, *places, *version)?,
-        Message::SlotReserveFailed { places, reason } => saga::reserve_failed(rows, at, *places, *reason)?,
+        Message::SlotReserveFailed { places, reason, words } => {
+            saga::reserve_failed(rows, at, *places, *reason, words.as_ref())?;
+        }
         Message::SlotReleased(places) => saga::released(rows, at, *places)?,
         Message::SlotChanged(news) => known_slot::learn(rows, news)?,
         Message::SlotClosed { slot, version } => return saga::closed(rows, at, *slot, *version),

@@ -1,6 +1,8 @@
 //! What the three services tell each other, and others. A message is written down in the commit of its cause and delivered at
 //! least once; its id is always the same for the same thing, so that whoever gets it twice can tell.
 
+use std::sync::Arc;
+
 use super::booking::{Booking, BookingAction, BookingId};
 use super::course::CourseId;
 use super::named::named;
@@ -84,6 +86,8 @@ pub enum Message {
     SlotReserveFailed {
         places: Places,
         reason: FailureReason,
+        /// A reason that we do not know, in the words of the course service.
+        words: Option<Arc<str>>,
     },
     SlotRelease(Places),
     SlotReleased(Places),

@@ -43,8 +43,10 @@ pub(super) fn reserve(rows: &mut Rows, places: Places) -> Decision<()> {
     };
     rows.emit(Event::Tee(match decided {
         SlotBookingState::Reserved { version } => Message::SlotReserved { places, version: Some(version) },
-        SlotBookingState::Refused(reason) => Message::SlotReserveFailed { places, reason },
-        SlotBookingState::Released => Message::SlotReserveFailed { places, reason: FailureReason::SlotReleased },
+        SlotBookingState::Refused(reason) => Message::SlotReserveFailed { places, reason, words: None },
+        SlotBookingState::Released => {
+            Message::SlotReserveFailed { places, reason: FailureReason::SlotReleased, words: None }
+        }
     }));
     Ok(())
 }

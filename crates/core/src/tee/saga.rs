@@ -1,6 +1,8 @@
 //! What the course service's answers, and time, do with a booking. Answers may come late, twice, or after the booking has
 //! ended; places that come too late are given back.
 
+use std::sync::Arc;
+
 use super::CANCELLED_AT_ONCE_MAX;
 use super::booking::{
     self, Booking, BookingAction, BookingId, BookingState, BookingStatus, By, OpenBooking, OpenBookingId,
@@ -30,7 +32,7 @@ impl Command for TimeOutBooking {
         if booking.state != BookingState::Pending || at.now < booking.deadline {
             return Ok(None);
         }
-        let failed = fail(rows, at, &booking, FailureReason::SagaTimeout)?;
+        let failed = fail(rows, at, &booking, FailureReason::SagaTimeout, None)?;
         // The request may still be on its way, or its answer lost.
         booking::release(rows, &failed);
         Ok(Some(failed))
@@ -76,10 +78,16 @@ pub(super) fn reserved(rows: &mut Rows, at: &Context<'_>, places: Places, versio
 }
 
 /// `slot.reserve.failed`: there are no places for it.
-pub(super) fn reserve_failed(rows: &mut Rows, at: &Context<'_>, places: Places, reason: FailureReason) -> Decision<()> {
+pub(super) fn reserve_failed(
+    rows: &mut Rows,
+    at: &Context<'_>,
+    places: Places,
+    reason: FailureReason,
+    words: Option<&Arc<str>>,
+) -> Decision<()> {
     let booking = booking::find(rows, places.booking)?;
     if booking.state == BookingState::Pending {
-        fail(rows, at, &booking, reason)?;
+        fail(rows, at, &booking, reason, words)?;
     }
     Ok(())
 }
@@ -116,8 +124,16 @@ pub(super) fn closed(rows: &mut Rows, at: &Context<'_>, slot: TeeSlotId, version
     Ok(if is_more { Handled::More } else { Handled::Done })
 }
 
-fn fail(rows: &mut Rows, at: &Context<'_>, booking: &Booking, reason: FailureReason) -> Decision<Booking> {
+/// The history keeps the reason as it was said.
+fn fail(
+    rows: &mut Rows,
+    at: &Context<'_>,
+    booking: &Booking,
+    reason: FailureReason,
+    words: Option<&Arc<str>>,
+) -> Decision<Booking> {
     let state = BookingState::Failed { at: at.now, reason };
-    let step = Step { reason: Some(reason.as_str().into()), ..Step::by_system(BookingAction::Failed) };
+    let said = words.cloned().unwrap_or_else(|| reason.as_str().into());
+    let step = Step { reason: Some(said), ..Step::by_system(BookingAction::Failed) };
     booking::advance(rows, at, booking, state, step)
 }

@@ -6,7 +6,8 @@
 //!
 //! | module | what is in it |
 //! | --- | --- |
-//! | [`subscription`] | webhooks: making, deleting, enabling |
+//! | [`subscription`] | webhooks: making, deleting, enabling, giving another secret |
+//! | [`secrets`] | what is signed with, and for how long |
 //! | [`types`] | which events one wants |
 //! | [`offer`] | an event becomes deliveries, once |
 //! | [`delivery`] | what is known of a delivery; trying again one that was given up; forgetting old ones |
@@ -19,6 +20,7 @@ pub mod attempt;
 pub mod audit;
 pub mod delivery;
 pub mod offer;
+pub mod secrets;
 pub mod subscription;
 #[cfg(test)]
 mod tests;
@@ -31,6 +33,7 @@ use crate::time::Span;
 
 pub use delivery::{Delivery, DeliveryId, DeliveryState, DeliveryStatus, Due, DueId};
 pub use offer::{EventName, OfferedEvent};
+pub use secrets::Secrets;
 pub use subscription::{AllWebhooks, Webhook, WebhookId};
 pub use types::EventTypes;
 

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use super::secrets::Secrets;
 use super::types::EventTypes;
 use super::{URL_CHARS_MAX, WEBHOOKS_MAX};
 use crate::command::{Command, Context, Decision, Writes};
@@ -24,8 +25,7 @@ pub struct Webhook {
     pub id: WebhookId,
     pub url: Arc<str>,
     pub types: EventTypes,
-    /// What deliveries are signed with.
-    pub secret: Arc<str>,
+    pub secrets: Secrets,
     pub created_at: Timestamp,
     /// The last durable event there was then: it is told of later ones.
     pub told_after: u64,
@@ -90,7 +90,7 @@ impl Command for CreateWebhook {
             id,
             url: self.url.as_str().into(),
             types: self.types.clone(),
-            secret: self.secret.as_str().into(),
+            secrets: Secrets::new(&self.secret),
             created_at: at.now,
             told_after: self.outbox_last,
             disabled_at: None,
@@ -137,6 +137,33 @@ impl Command for EnableWebhook {
         let webhook = Webhook { disabled_at: None, ..webhook };
         rows.webhook.webhooks.put(self.id, webhook.clone());
         Ok(webhook)
+    }
+}
+
+/// Signs with another secret from now on; the one before signs too, for a while.
+#[derive(Clone)]
+pub struct RotateSecret {
+    pub id: WebhookId,
+    pub secret: String,
+}
+
+impl std::fmt::Debug for RotateSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RotateSecret").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Command for RotateSecret {
+    /// With the moment at which that was decided.
+    type Outcome = (Webhook, Timestamp);
+    const NAME: &'static str = "webhook.rotate_secret";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<(Webhook, Timestamp)> {
+        let webhook = find(rows, self.id)?;
+        let webhook = Webhook { secrets: webhook.secrets.rotated(&self.secret, at.now), ..webhook };
+        rows.webhook.webhooks.put(self.id, webhook.clone());
+        Ok((webhook, at.now))
     }
 }
 

@@ -1,10 +1,24 @@
-//! `holdfast calendar generate`: making slots without a server.
+//! Making slots without a server; being killed while many are made or taken off sale; several servers on the same slots.
 
-use holdfast_client::NewRoom;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use holdfast_client::SlotAvailabilityResult::{Available, TemporarilyUnavailable, Unavailable};
+use holdfast_client::{Client, NewRoom, SlotStatus};
+use holdfast_testkit::{postgres, redis};
 use jiff::ToSpan as _;
-use serde_json::json;
+use jiff::civil::Date;
+use serde_json::{Value, json};
 
 use crate::support::{Process, run, verify};
+
+/// Every day from one time to another.
+fn every_day(from: &str, to: &str) -> Value {
+    let hours = json!([{"from": from, "to": to}]);
+    let days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+    let weekly: serde_json::Map<_, _> = days.into_iter().map(|day| (day.to_owned(), hours.clone())).collect();
+    json!({ "weekly": weekly })
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn slots_are_made_in_a_stopped_store_and_none_twice() {
@@ -17,10 +31,7 @@ async fn slots_are_made_in_a_stopped_store_and_none_twice() {
     let mut process = Process::start(directory.path(), &[]);
     for _ in 0..3 {
         let room = process.client().create_room(&NewRoom::new("room", 60, 1_000)).await.unwrap().id;
-        let hours = json!([{"from": "09:00", "to": "12:00"}]);
-        let days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
-        let weekly: serde_json::Map<_, _> = days.into_iter().map(|day| (day.to_owned(), hours.clone())).collect();
-        process.client().set_operating_hours(room, &json!({ "weekly": weekly })).await.unwrap();
+        process.client().set_operating_hours(room, &every_day("09:00", "12:00")).await.unwrap();
         process.client().generate_slots(Some(room), None).await.unwrap();
     }
     let last = process.client().room(1).await.unwrap().generated_until.unwrap();
@@ -44,4 +55,180 @@ async fn slots_are_made_in_a_stopped_store_and_none_twice() {
     drop(process);
     let (code, text) = verify(directory.path());
     assert_eq!(code, 0, "{text}");
+}
+
+/// Slots of five minutes around the clock.
+const SLOTS_PER_DAY: usize = 288;
+const ROOMS: usize = 3;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn embedded_and_killed_while_slots_are_made_or_taken_off_sale_nothing_is_half_done() {
+    let directory = tempfile::tempdir().unwrap();
+    killed_while_many_slots_change(&["--data", directory.path().to_str().unwrap()], &[]).await;
+    let (code, findings) = verify(directory.path());
+    assert_eq!(code, 0, "{findings}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_postgres_alone_and_killed_while_slots_are_made_or_taken_off_sale_nothing_is_half_done() {
+    let database = postgres().database();
+    killed_while_many_slots_change(&["--database-url", database.url()], &[]).await;
+    let (code, findings) = run(&["verify", "--database-url", database.url()]);
+    assert_eq!(code, 0, "{findings}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_postgres_and_redis_and_killed_while_slots_are_made_or_taken_off_sale_nothing_is_half_done() {
+    let (database, prefix) = (postgres().database(), redis().prefix());
+    let args = ["--database-url", database.url(), "--redis-url", redis().url()];
+    let environment = [("HOLDFAST_REDIS_PREFIX", prefix.as_str())];
+    killed_while_many_slots_change(&args, &environment).await;
+}
+
+async fn killed_while_many_slots_change(args: &[&str], environment: &[(&str, &str)]) {
+    let start = || Process::start_with(args, environment);
+    let process = start();
+    let server = process.client();
+    let mut rooms = Vec::new();
+    for _ in 0..ROOMS {
+        let room = server.create_room(&NewRoom::new("room", 5, 1_000)).await.unwrap().id;
+        server.set_operating_hours(room, &every_day("00:00", "24:00")).await.unwrap();
+        rooms.push(room);
+    }
+    // Each has two days already: the job looks after rooms that have some at once, after others in a while.
+    let today = today(&server).await;
+    let tomorrow = today.tomorrow().unwrap();
+    server.generate_slots(None, Some(tomorrow)).await.unwrap();
+    let last = today.saturating_add(60.days());
+
+    let (making, first) = (server.clone(), rooms[0]);
+    let making = tokio::spawn(async move { making.generate_slots(None, None).await });
+    until("slots are being made", async || server.room(first).await.unwrap().generated_until > Some(tomorrow)).await;
+    process.kill_9();
+    let told = making.await.unwrap();
+    println!("killed while slots were made: {told:?}");
+
+    let process = start();
+    let server = process.client();
+    for room in &rooms {
+        let last = server.room(*room).await.unwrap().generated_until.unwrap();
+        nothing_is_half_made(&server, *room, today, last).await;
+    }
+    for room in &rooms {
+        until("the job has caught up", async || server.room(*room).await.unwrap().generated_until >= Some(last)).await;
+        let last = server.room(*room).await.unwrap().generated_until.unwrap();
+        nothing_is_half_made(&server, *room, today, last).await;
+        let made = server.slots(*room, today, last).await.unwrap().len();
+        assert_eq!(logged(&server, *room).await, made as u64, "the log tells of each slot once");
+    }
+    process.kill_9();
+    killed_while_slots_are_taken_off_sale(start, rooms[0], tomorrow).await;
+}
+
+/// What day it is in Seoul, where all rooms are: told by what is made, because a test has no clock.
+async fn today(server: &Client) -> Date {
+    let room = server.create_room(&NewRoom::new("small room", 60, 1_000)).await.unwrap().id;
+    server.set_operating_hours(room, &every_day("09:00", "12:00")).await.unwrap();
+    let made = server.generate_slots(Some(room), None).await.unwrap();
+    made.generated_until.unwrap().saturating_sub(60.days())
+}
+
+async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so().await {
+        assert!(began.elapsed() < Duration::from_mins(1), "this did not come true: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Every day up to that one has all its slots, each once.
+async fn nothing_is_half_made(server: &Client, room: u64, first: Date, last: Date) {
+    let slots = server.slots(room, first, last).await.unwrap();
+    let days = usize::try_from(first.until(last).unwrap().get_days()).unwrap() + 1;
+    assert_eq!(slots.len(), days * SLOTS_PER_DAY, "room {room}, {days} days");
+    let names: BTreeSet<_> = slots.iter().map(|slot| (slot.date, slot.time.clone())).collect();
+    assert_eq!(names.len(), slots.len(), "none is there twice");
+}
+
+/// How many slots the log of a room says were made.
+async fn logged(server: &Client, room: u64) -> u64 {
+    let path = format!("/v1/rooms/{room}/generations?limit=500");
+    let log: Value = server.request("GET".parse().unwrap(), &path).send().await.unwrap().json().await.unwrap();
+    log["items"].as_array().unwrap().iter().map(|entry| entry["slotsCreated"].as_u64().unwrap()).sum()
+}
+
+async fn killed_while_slots_are_taken_off_sale(start: impl Fn() -> Process, room: u64, date: Date) {
+    let mut process = start();
+    let times: Vec<String> =
+        process.client().slots(room, date, date).await.unwrap().into_iter().map(|it| it.time).collect();
+    let body = json!({"date": date, "times": times, "status": "MAINTENANCE"}).to_string();
+    let (mut done, mut undone) = (0, 0);
+    // Before it has begun, on the way, and after it is done, wherever that is.
+    for wait_ms in [0, 4, 8, 16, 40, 160] {
+        let server = process.client();
+        let blocking = server.request("POST".parse().unwrap(), &format!("/v1/rooms/{room}/block")).body(body.clone());
+        let blocking = tokio::spawn(blocking.send());
+        tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+        process.kill_9();
+        let told = blocking.await.unwrap().is_ok_and(|answer| answer.status().is_success());
+
+        process = start();
+        let server = process.client();
+        let mut statuses = BTreeSet::new();
+        // What was between two steps is ended by whoever comes after.
+        until("nothing is locked by nobody", async || {
+            let slots = server.slots(room, date, date).await.unwrap();
+            statuses = slots.iter().map(|slot| format!("{:?}", slot.status)).collect();
+            slots.iter().all(|slot| slot.status != SlotStatus::Locked)
+        })
+        .await;
+        let statuses: Vec<&str> = statuses.iter().map(String::as_str).collect();
+        match (&*statuses, told) {
+            (["Maintenance"], _) => done += 1,
+            (["Available"], false) => undone += 1,
+            other => panic!("all or none, and told only if it is so: {other:?}"),
+        }
+        let unblocked = server.request("POST".parse().unwrap(), &format!("/v1/rooms/{room}/unblock"));
+        let unblocked = unblocked.body(body.clone()).send().await.unwrap();
+        assert!(unblocked.status().is_success(), "{}", unblocked.text().await.unwrap());
+    }
+    println!("killed while slots were taken off sale: {done} times it was done, {undone} times nothing of it");
+    let lock = process.client().as_user(1).lock_slots(room, date, &["12:00"]).await.unwrap();
+    process.client().as_user(1).confirm_lock(lock.lock_id).await.unwrap();
+    process.kill_9();
+}
+
+/// Whatever is done through one server is seen through the other at once: no answer is kept anywhere that could be old.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_done_through_one_server_is_seen_at_once_through_another() {
+    let (database, prefix) = (postgres().database(), redis().prefix());
+    let args = ["--database-url", database.url(), "--redis-url", redis().url()];
+    let environment = [("HOLDFAST_REDIS_PREFIX", prefix.as_str())];
+    let (first, second) = (Process::start_with(&args, &environment), Process::start_with(&args, &environment));
+    let tomorrow = today(&first.client()).await.tomorrow().unwrap();
+    let (room, times) = (1, ["09:00", "10:00"]);
+    for round in 0..20 {
+        let (one, other) = if round % 2 == 0 { (&first, &second) } else { (&second, &first) };
+        let (one, other) = (one.client().as_user(1), other.client().as_user(2));
+        let seen = async || other.slot_availability(room, tomorrow, &times).await.unwrap().result;
+        let shown = async || other.slots(room, tomorrow, tomorrow).await.unwrap()[0].status;
+        assert_eq!((seen().await, shown().await), (Available, SlotStatus::Available));
+        let lock = one.lock_slots(room, tomorrow, &times).await.unwrap().lock_id;
+        assert_eq!((seen().await, shown().await), (TemporarilyUnavailable, SlotStatus::Locked));
+        one.release_lock(lock).await.unwrap();
+        assert_eq!((seen().await, shown().await), (Available, SlotStatus::Available));
+        let lock = one.lock_slots(room, tomorrow, &times).await.unwrap().lock_id;
+        let reservation = one.confirm_lock(lock).await.unwrap().reservation_id;
+        assert_eq!((seen().await, shown().await), (Unavailable, SlotStatus::Reserved));
+        one.cancel_room_reservation(reservation).await.unwrap();
+        assert_eq!((seen().await, shown().await), (Available, SlotStatus::Available));
+        let body = json!({"date": tomorrow, "times": times, "status": "BLOCKED"}).to_string();
+        for (call, status) in [("block", SlotStatus::Blocked), ("unblock", SlotStatus::Available)] {
+            let path = format!("/v1/rooms/{room}/{call}");
+            let admin = Client::new(if round % 2 == 0 { &first.url } else { &second.url });
+            let answer = admin.request("POST".parse().unwrap(), &path).body(body.clone()).send().await.unwrap();
+            assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
+            assert_eq!(shown().await, status);
+        }
+    }
 }

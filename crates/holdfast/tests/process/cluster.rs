@@ -4,13 +4,14 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use holdfast_client::{Client, HoldStatus, NewHold, NewRoomType, ReservationStatus, RoomType};
 use holdfast_testkit::{PostgresOptions, PostgresServer, RedisOptions, RedisServer, TestDatabase, postgres, redis};
 use jiff::civil::Date;
 
+use crate::asking::Clients;
 use crate::support::{NIGHT, Process, new_hold, run};
 
 const ROUNDS: u32 = 21;
@@ -33,8 +34,6 @@ pub(crate) struct Cluster {
     pub(crate) clients: Clients,
 }
 
-pub(crate) type Clients = Arc<RwLock<Vec<Client>>>;
-
 impl Cluster {
     pub(crate) fn start() -> Self {
         let postgres = PostgresServer::start(&PostgresOptions { durable: true }).unwrap();
@@ -54,6 +53,7 @@ impl Cluster {
         let mut environment = environment.to_vec();
         environment.push(("HOLDFAST_STAY_HOLD_TTL", HOLD_TTL));
         environment.push(("HOLDFAST_SHOP_HOLD_TTL", HOLD_TTL));
+        environment.push(("HOLDFAST_TICKET_HOLD_TTL", HOLD_TTL));
         // Others complain when a store is away; that is what this is about.
         environment.push(("HOLDFAST_LOG_LEVEL", "off"));
         Process::start_with(&["--database-url", database, "--redis-url", redis], &environment)

@@ -1,11 +1,13 @@
 //! The real process: starting, stopping, being killed, and what it leaves behind.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
+mod asking;
 mod calendar;
 mod cluster;
 mod crash;
 mod running;
 mod sale;
+mod seats;
 mod services;
 mod shop;
 mod support;

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use holdfast_client::{Client, Error, NewCoupon, NewProduct, NewProductOption, Order, OrderStatus, Payment};
+use holdfast_client::{Client, NewCoupon, NewProduct, NewProductOption, Order, OrderStatus, Payment};
 use holdfast_testkit::{PostgresOptions, PostgresServer};
 
-use crate::cluster::{Clients, Cluster};
+use crate::asking::{Asker, Clients};
+use crate::cluster::Cluster;
 use crate::support::{Process, run, verify};
 
 const BUYERS: usize = 24;
@@ -21,8 +22,6 @@ const PRICE: i64 = 700;
 /// So that what is left over can be told from what is reserved.
 const HOLD_TTL: (&str, &str) = ("HOLDFAST_SHOP_HOLD_TTL", "4s");
 const QUIET: (&str, &str) = ("HOLDFAST_LOG_LEVEL", "off");
-/// Whoever has no answer by then never gets one.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(40);
 
 fn rounds(usual: u32) -> u32 {
     std::env::var("FAULT_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
@@ -92,11 +91,9 @@ struct Crowd {
 
 /// One who writes down every answer.
 struct Buyer {
-    id: u64,
+    asker: Asker,
     number: usize,
-    servers: Clients,
     options: Arc<[u64]>,
-    requests: usize,
     charged: i64,
     orders: BTreeMap<u64, Order>,
 }
@@ -114,11 +111,9 @@ impl Crowd {
             let id = admin.create_account("손님 하나").await.unwrap().id;
             admin.as_user(id).take_coupon("TEN").await.unwrap();
             let buyer = Buyer {
-                id,
+                asker: Asker::new(servers.clone(), id, number),
                 number,
-                servers: servers.clone(),
                 options: options.clone(),
-                requests: 0,
                 charged: 0,
                 orders: BTreeMap::new(),
             };
@@ -135,19 +130,19 @@ impl Crowd {
         let (mut orders, mut cancelled, mut requests) = (0, 0, 0);
         for buyer in self.buyers {
             let buyer = buyer.await.unwrap();
-            let found = all_orders(&admin.as_user(buyer.id)).await;
+            let found = all_orders(&admin.as_user(buyer.asker.user)).await;
             let told: Vec<Order> = buyer.orders.values().cloned().collect();
-            assert_eq!(found, told, "the orders of user {} are those that were acknowledged", buyer.id);
+            assert_eq!(found, told, "the orders of user {} are those that were acknowledged", buyer.asker.user);
             let paid: i64 =
                 told.iter().filter(|order| order.status == OrderStatus::Paid).map(|it| it.paid_amount).sum();
-            let balance = admin.account(buyer.id).await.unwrap().balance;
-            assert_eq!(balance + paid, buyer.charged, "the money of user {}", buyer.id);
+            let balance = admin.account(buyer.asker.user).await.unwrap().balance;
+            assert_eq!(balance + paid, buyer.charged, "the money of user {}", buyer.asker.user);
             for item in told.iter().filter(|order| order.status == OrderStatus::Paid).flat_map(|order| &order.items) {
                 *sold.entry(item.product_option_id).or_default() += item.quantity;
             }
             orders += told.len();
             cancelled += told.iter().filter(|order| order.status == OrderStatus::Cancelled).count();
-            requests += buyer.requests;
+            requests += buyer.asker.requests;
         }
         println!("{requests} requests were answered: {orders} orders, {cancelled} of them cancelled");
         assert!(orders > 60 && cancelled > 10, "there was load: {orders} orders, {cancelled} cancelled");
@@ -200,8 +195,9 @@ impl Buyer {
 
     async fn one_order(&mut self, round: usize) {
         if round % 4 == self.number % 4 {
-            let id = self.id;
-            self.answer(move |server| async move { server.add_balance(id, 9_000).await })
+            let id = self.asker.user;
+            self.asker
+                .answer(move |server| async move { server.add_balance(id, 9_000).await })
                 .await
                 .expect("money can always be paid in");
             self.charged += 9_000;
@@ -209,16 +205,17 @@ impl Buyer {
         for step in 0..2 {
             let option = self.options[(round * 3 + step) % OPTIONS];
             let quantity = u32::try_from(1 + (round + step) % 3).unwrap();
-            self.answer(move |server| async move { server.put_cart_item(option, quantity).await }).await.unwrap();
+            self.asker.answer(move |server| async move { server.put_cart_item(option, quantity).await }).await.unwrap();
         }
         // What was left from the last time, if it has not run out, is exchanged.
-        self.answer(move |server| async move { server.replace_order_reservation().await })
+        self.asker
+            .answer(move |server| async move { server.replace_order_reservation().await })
             .await
             .expect("there is enough for all");
         match round % 6 {
             4 => {
                 // It may have run out meanwhile.
-                self.answer(move |server| async move { server.release_order().await }).await.ok();
+                self.asker.answer(move |server| async move { server.release_order().await }).await.ok();
             }
             5 => {}
             _ => self.pay_and_perhaps_cancel(round).await,
@@ -229,6 +226,7 @@ impl Buyer {
         let coupon_code = round.is_multiple_of(5).then(|| "TEN".to_owned());
         let payment = Payment { coupon_code, ..Payment::default() };
         let order = match self
+            .asker
             .answer(|server| {
                 let payment = payment.clone();
                 async move { server.pay_order(&payment).await }
@@ -246,34 +244,8 @@ impl Buyer {
         let before = self.orders.insert(number, as_shown(order));
         assert_eq!(before, None, "no number is given twice");
         if round % 3 == 1 {
-            let cancelled = self.answer(move |server| async move { server.cancel_order(number).await }).await;
+            let cancelled = self.asker.answer(move |server| async move { server.cancel_order(number).await }).await;
             self.orders.insert(number, cancelled.expect("a paid order can be cancelled"));
         }
-    }
-
-    /// Asks, each time another server, until there is an answer: what came of it, or the code of a refusal.
-    async fn answer<T, Answer>(&mut self, ask: impl Fn(Client) -> Answer) -> Result<T, String>
-    where
-        Answer: Future<Output = Result<T, Error>>,
-    {
-        let key = format!("{}-{}", self.id, self.requests);
-        self.requests += 1;
-        let began = Instant::now();
-        for attempt in 0.. {
-            let server = {
-                let servers = self.servers.read().unwrap();
-                servers[(self.number + self.requests + attempt) % servers.len()].clone()
-            };
-            match ask(server.as_user(self.id).with_idempotency_key(&key)).await {
-                Ok(answer) => return Ok(answer),
-                // Nothing changed, or nobody knows.
-                Err(Error::Problem(problem)) if problem.status < 429 && problem.code != "LOCK_TIMEOUT" => {
-                    return Err(problem.code);
-                }
-                Err(error) => assert!(began.elapsed() < ANSWERED_WITHIN, "no answer to {key}: {error}"),
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        unreachable!("there is always another attempt")
     }
 }

@@ -28,6 +28,59 @@ async fn on_postgresql_alone() {
     killed_in_a_sale(&["--database-url", database.url()]).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn entry_tokens_stay_good_while_the_secret_they_were_signed_with_is_kept_and_no_longer() {
+    const FIRST: &str = "the first secret of 32 bytes or more";
+    const SECOND: &str = "the second secret of 32 bytes or more";
+    let directory = tempfile::tempdir().unwrap();
+    let data = ["--data", directory.path().to_str().unwrap()];
+    let start = |current: &str, old: &str| {
+        let secrets = [("HOLDFAST_QUEUE_TOKEN_SECRET", current), ("HOLDFAST_QUEUE_TOKEN_SECRETS_OLD", old)];
+        let set: Vec<_> = secrets.into_iter().filter(|(_, secret)| !secret.is_empty()).collect();
+        Process::start_with(&data, &set)
+    };
+    let process = start("", "");
+    let event = process.client().create_event(&NewEvent::with_row("콘서트", 50, 1)).await.unwrap().id;
+    process.client().as_user(1).join_queue(event).await.unwrap();
+    let token = async |process: &Process| process.client().as_user(1).enter_queue(event).await.unwrap().token;
+    // Whether a seat can be held with it; the entry itself is live all the time.
+    let is_good = async |process: &Process, token: &str| {
+        let body = serde_json::json!({"userId": 1, "count": 1, "token": token}).to_string();
+        let path = format!("/v1/events/{event}/seats/best");
+        let answer = process.client().request("POST".parse().unwrap(), &path).body(body).send().await.unwrap();
+        let status = answer.status().as_u16();
+        if status != 201 {
+            let problem: serde_json::Value = answer.json().await.unwrap();
+            assert_eq!((status, &problem["code"]), (403, &"QUEUE_TOKEN_REQUIRED".into()));
+        }
+        status == 201
+    };
+    let unset = token(&process).await;
+    assert!(is_good(&process, &unset).await);
+    process.kill_9();
+
+    let process = start(FIRST, "");
+    assert!(is_good(&process, &unset).await, "who sets a secret for the first time spoils no token");
+    let first = token(&process).await;
+    assert_ne!(first, unset, "the same entry, signed anew");
+    assert!(is_good(&process, &first).await);
+    process.kill_9();
+
+    let process = start(SECOND, FIRST);
+    assert!(is_good(&process, &first).await, "rotated, and still good");
+    let second = token(&process).await;
+    assert!(is_good(&process, &second).await);
+    process.kill_9();
+
+    let process = start(SECOND, "");
+    assert!(is_good(&process, &second).await);
+    assert!(!is_good(&process, &first).await, "its secret is gone");
+    assert!(process.client().as_user(1).hold_best(event, 1, None).await.is_ok(), "the entry belongs to the user");
+    let leave = process.client().as_user(1).leave_queue(event).await;
+    leave.unwrap();
+    assert!(!is_good(&process, &second).await, "a token proves an entry, and is none");
+}
+
 /// Reservations that were told of: who, and which.
 type Told = Arc<Mutex<Vec<(u64, u64)>>>;
 

@@ -1,9 +1,8 @@
 //! Making slots, and the log of it.
 
-use std::time::Duration;
-
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use holdfast_core::calendar::generation::GenerateSlots;
 use holdfast_core::calendar::{Generation, GenerationId, RoomId, room};
 use holdfast_records::calendar::generations;
 use http::StatusCode;
@@ -18,9 +17,6 @@ use crate::request::{Mutation, Params, id, parse_date};
 use crate::wire::calendar::room::{GenerateBody, GeneratedView, GenerationView};
 use crate::wire::list::{List, page};
 
-/// What is not done by then is large, and goes on in the background.
-const SMALL_WITHIN: Duration = Duration::from_secs(2);
-
 /// Make the slots that are missing, of one room or of all. Repeatable. Admins only.
 #[utoipa::path(post, path = "/v1/calendar/generate", tag = "calendar", request_body = GenerateBody,
     params(("Idempotency-Key" = Option<String>, Header)),
@@ -34,6 +30,10 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
     let room = body.room_id.map(|number| id("roomId", number, RoomId::new)).transpose()?;
     let until = body.until.map(|date| parse_date("until", &date)).transpose()?;
     let working = async {
+        // Said at once: whoever is answered with 202 hears no more of it.
+        if let Some(room) = room {
+            app.query(|rows, at| GenerateSlots { room, until }.check(rows, at)).await?;
+        }
         let Some(permit) = app.permit_generation().await else { return Err(Problem::overloaded()) };
         let progress = watch::Sender::new(Progress::default());
         let seen = progress.subscribe();
@@ -41,10 +41,14 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
             let app = app.clone();
             async move {
                 let _permit = permit;
-                work::generate_for(&app, room, until, &progress).await
+                let ended = work::generate_for(&app, room, until, &progress).await;
+                if let Err(problem) = &ended {
+                    tracing::warn!(code = problem.code, "[Calendar] not all slots could be made");
+                }
+                ended
             }
         });
-        let status = match tokio::time::timeout(SMALL_WITHIN, task).await {
+        let status = match tokio::time::timeout(app.generate_wait(), task).await {
             Ok(ended) => {
                 ended.map_err(|_| Problem::internal())??;
                 StatusCode::OK

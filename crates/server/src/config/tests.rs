@@ -122,6 +122,19 @@ fn an_empty_variable_is_as_good_as_none() {
 }
 
 #[test]
+fn secrets_of_entry_tokens_are_long_and_can_be_told_apart() {
+    let set = |name: &str, value: &str| load(&[(name, value)], &[]).map(drop);
+    let (current, old) = ("HOLDFAST_QUEUE_TOKEN_SECRET", "HOLDFAST_QUEUE_TOKEN_SECRETS_OLD");
+    let long = "0123456789abcdef0123456789abcdef";
+    assert_eq!(set(current, long), Ok(()));
+    assert_eq!(set(old, &format!("{long}, {long}x,")), Ok(()));
+    assert_eq!(set(current, "short").unwrap_err(), "queue.token_secret: must have at least 32 bytes");
+    assert_eq!(set(old, &format!("{long},short")).unwrap_err(), "queue.token_secrets_old: must have at least 32 bytes");
+    let comma = format!("{long},{long}");
+    assert_eq!(set(current, &comma).unwrap_err(), "queue.token_secret: must not contain a comma");
+}
+
+#[test]
 fn a_host_is_looked_up() {
     let listen = |text| load(&[], &[("server.listen", text)]).map(|config| config.server.listen);
     let found = listen("localhost:8081").unwrap();

@@ -34,6 +34,7 @@ impl Config {
         count("calendar.days_ahead", self.calendar.days_ahead as usize, days_ahead_max)?;
         // Longer than a lock on an old slot may live.
         within("calendar.keep_days", self.calendar.keep_days as usize, 2, 3_660)?;
+        between("calendar.generate_wait", self.calendar.generate_wait, Duration::ZERO, Duration::from_secs(2))?;
         let queue = &self.queue;
         for (name, span) in [
             ("queue.entry_ttl", queue.entry_ttl),

@@ -101,7 +101,7 @@ pub(crate) async fn settings_changed(app: &App, id: EventId) {
     }
 }
 
-/// Refuses who has not come in through the queue, if there is one. One who repeats what has succeeded is given that answer
+/// Refuses who has not come in through the queue, if there is one, and who shows a `token` that does not prove it. One who repeats what has succeeded is given that answer
 /// again, although the entry was given back: it is returned.
 pub(crate) async fn check_inside(
     app: &App,
@@ -109,10 +109,15 @@ pub(crate) async fn check_inside(
     user: UserId,
     caller: Caller,
     request: &Mutation,
+    token: Option<&str>,
 ) -> Result<Option<Response>, Problem> {
     let door = door(app, id).await?;
-    if !door.event.queue_enabled || app.room().entry(door.room, &door.settings, user).await?.is_some() {
+    if !door.event.queue_enabled {
         return Ok(None);
+    }
+    if let Some(entry) = app.room().entry(door.room, &door.settings, user).await? {
+        let is_proven = token.is_none_or(|token| app.room().keys().proves(token, door.room, user, &entry));
+        return if is_proven { Ok(None) } else { Err(Problem::queue_token_required()) };
     }
     // Looked for after the entry: it is given back only after the answer is kept.
     match app.replay(caller, request).await? {

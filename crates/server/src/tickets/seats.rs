@@ -45,7 +45,7 @@ pub async fn hold(
 ) -> Result<Response, Problem> {
     let (event, body) = (event_id(&id)?, request.json::<SeatsBody>()?);
     let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
-    if let Some(replayed) = check_inside(&app, event, user, caller, &request).await? {
+    if let Some(replayed) = check_inside(&app, event, user, caller, &request, body.token.as_deref()).await? {
         return Ok(replayed);
     }
     let command = HoldSeats { random: app.ids().random(), event, user, seats: seat_numbers(body.seat_ids)? };
@@ -70,7 +70,7 @@ pub async fn best(
 ) -> Result<Response, Problem> {
     let (event, body) = (event_id(&id)?, request.json::<BestSeatsBody>()?);
     let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
-    if let Some(replayed) = check_inside(&app, event, user, caller, &request).await? {
+    if let Some(replayed) = check_inside(&app, event, user, caller, &request, body.token.as_deref()).await? {
         return Ok(replayed);
     }
     let random = app.ids().random();
@@ -96,7 +96,7 @@ pub async fn reserve(
 ) -> Result<Response, Problem> {
     let (event, body) = (event_id(&id)?, request.json::<SeatsBody>()?);
     let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
-    if let Some(replayed) = check_inside(&app, event, user, caller, &request).await? {
+    if let Some(replayed) = check_inside(&app, event, user, caller, &request, body.token.as_deref()).await? {
         return Ok(replayed);
     }
     let command = ReserveSeats { random: app.ids().random(), event, user, seats: seat_numbers(body.seat_ids)? };

@@ -263,6 +263,9 @@ fn letter(claimed: &Claimed, now: Timestamp) -> Option<Letter> {
     let event = &claimed.event;
     let body = cloud_event(&claimed.name, &event.event_type, event.at, &event.data, None);
     let (id, timestamp) = (format!("msg_{}", claimed.delivery), now.as_millis() / 1_000);
-    let signature = SigningSecret::parse(&claimed.webhook.secret)?.sign(&id, timestamp, body.as_bytes());
+    let secrets = claimed.webhook.secrets.signing(now).map(SigningSecret::parse);
+    // Several stand in one header; a receiver takes any that is right.
+    let signatures = secrets.map(|secret| Some(secret?.sign(&id, timestamp, body.as_bytes())));
+    let signature = signatures.collect::<Option<Vec<_>>>()?.join(" ");
     Some(Letter { id, timestamp, signature, body: body.into() })
 }

@@ -2,9 +2,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use holdfast_core::Fault;
-use holdfast_core::webhook::subscription::{self, CreateWebhook, DeleteWebhook, EnableWebhook};
+use holdfast_core::webhook::subscription::{self, CreateWebhook, DeleteWebhook, EnableWebhook, RotateSecret};
 use holdfast_core::webhook::{EventTypes, Webhook, WebhookId};
+use holdfast_core::{Fault, Timestamp};
 use http::StatusCode;
 
 use super::sign::{BYTES_MAX, BYTES_MIN, SigningSecret};
@@ -15,7 +15,7 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::wire::event::{DURABLE_TYPES, FLEETING_TYPES};
 use crate::wire::list::{List, page};
-use crate::wire::webhook::{NewWebhookBody, WebhookView};
+use crate::wire::webhook::{NewSecretBody, NewWebhookBody, WebhookView};
 
 /// Be told of events by HTTP. The secret is shown in this answer only. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks", tag = "webhooks", request_body = NewWebhookBody,
@@ -27,12 +27,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     let body: NewWebhookBody = request.json()?;
     let target = Target::parse(&body.url).map_err(|fault| Problem::invalid("url", &fault))?;
     let types = EventTypes::new(body.types, DURABLE_TYPES, FLEETING_TYPES)?;
-    let secret = match &body.secret {
-        Some(text) => SigningSecret::parse(text),
-        None => SigningSecret::new(&app.ids().secret()),
-    };
-    let not_one = Fault::NotASecret { min: BYTES_MIN, max: BYTES_MAX };
-    let secret = secret.ok_or_else(|| Problem::invalid("secret", &not_one))?.reveal();
+    let secret = secret(&app, body.secret.as_deref())?;
     if !app.auth().is_off() && target.is_known_to_be_private().await {
         return Err(Problem::invalid("url", &Fault::PrivateAddress));
     }
@@ -100,6 +95,38 @@ pub async fn enable(
     caller.must_be_admin(app.auth())?;
     let command = EnableWebhook { id: webhook_id(&id)? };
     app.run(caller, &request, command, |webhook| Reply::json(StatusCode::OK, &WebhookView::new(webhook))).await
+}
+
+/// Sign with another secret; the one before signs too, for 24 hours, so that no delivery is refused meanwhile. The new one is shown
+/// in this answer only. Admins only.
+#[utoipa::path(post, path = "/v1/webhooks/{id}/rotate-secret", tag = "webhooks", request_body = NewSecretBody,
+    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = WebhookView), (status = 400, description = "`INVALID_INPUT`"),
+        (status = 403, description = "`FORBIDDEN`"), (status = 404, description = "`WEBHOOK_NOT_FOUND`")))]
+pub async fn rotate(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    request: Mutation,
+) -> Result<Response, Problem> {
+    caller.must_be_admin(app.auth())?;
+    let body: NewSecretBody = request.json_or_default()?;
+    let command = RotateSecret { id: webhook_id(&id)?, secret: secret(&app, body.secret.as_deref())? };
+    let show = |(webhook, now): &(Webhook, Timestamp)| {
+        Reply::json(StatusCode::OK, &WebhookView::with_new_secret(webhook, *now))
+    };
+    app.run(caller, &request, command, show).await
+}
+
+/// The secret that somebody chose, or a new one, as it is written.
+fn secret(app: &App, chosen: Option<&str>) -> Result<String, Problem> {
+    let secret = match chosen {
+        Some(text) => SigningSecret::parse(text),
+        None => SigningSecret::new(&app.ids().secret()),
+    };
+    let not_one = Fault::NotASecret { min: BYTES_MIN, max: BYTES_MAX };
+    Ok(secret.ok_or_else(|| Problem::invalid("secret", &not_one))?.reveal())
 }
 
 /// A webhook in a path.

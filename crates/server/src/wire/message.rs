@@ -1,12 +1,14 @@
 //! Messages between the services of tee times, as JSON: what is written into the outbox and goes over the bus. What a service
 //! reads may come from another process, so it is checked like any input.
 
+use std::sync::Arc;
+
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
 use holdfast_core::money::Currency;
 use holdfast_core::tee::{
-    BookingAction, BookingId, BookingTold, CourseId, FailureReason, Message, OrderingKey, Places, SlotNews, Subject,
-    TeeSlotId,
+    BookingAction, BookingId, BookingTold, CourseId, FailureReason, Message, OrderingKey, Places, REASON_CHARS_MAX,
+    SlotNews, Subject, TeeSlotId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -77,8 +79,11 @@ pub fn parse(subject: Subject, data: &str) -> Option<Message> {
         Subject::SlotReserveFailed => {
             let data = places()?;
             // No is no, for whatever reason.
-            let reason = data.reason.as_deref().and_then(FailureReason::parse).unwrap_or(FailureReason::SlotRefused);
-            Message::SlotReserveFailed { places: data.places()?, reason }
+            let known = data.reason.as_deref().and_then(FailureReason::parse);
+            let words = data.reason.as_deref().filter(|_| known.is_none()).map(in_few_words);
+            let words = words.filter(|words| !words.is_empty()).map(Arc::from);
+            let reason = known.unwrap_or(FailureReason::SlotRefused);
+            Message::SlotReserveFailed { places: data.places()?, reason, words }
         }
         Subject::SlotChanged => Message::SlotChanged(serde_json::from_str::<SlotData>(data).ok()?.news()?),
         Subject::SlotClosed => {
@@ -92,6 +97,12 @@ pub fn parse(subject: Subject, data: &str) -> Option<Message> {
         | Subject::BookingCompleted
         | Subject::BookingNoShow => serde_json::from_str::<NoticeData>(data).ok()?.message(subject)?,
     })
+}
+
+/// What somebody else wrote, as it can be kept: no longer than our own reasons, and nothing that no store takes.
+fn in_few_words(text: &str) -> String {
+    let kept: String = text.chars().filter(|char| !char.is_control()).take(REASON_CHARS_MAX).collect();
+    kept.trim().to_owned()
 }
 
 /// What is told of a booking, for those who listen elsewhere; `None` if it is nothing of the kind.
@@ -127,7 +138,7 @@ pub fn data_of(message: &Message) -> String {
             serde_json::to_string(&PlacesData::new(places, None, None))
         }
         Message::SlotReserved { places, version } => serde_json::to_string(&PlacesData::new(places, *version, None)),
-        Message::SlotReserveFailed { places, reason } => {
+        Message::SlotReserveFailed { places, reason, .. } => {
             serde_json::to_string(&PlacesData::new(places, None, Some(*reason)))
         }
         Message::SlotChanged(news) => serde_json::to_string(&SlotData {

@@ -164,6 +164,8 @@ pub struct SeatsBody {
     pub user_id: Option<u64>,
     #[schema(min_items = 1, max_items = 1_000)]
     pub seat_ids: Vec<u64>,
+    /// What `enter` gave. May be left out: an entry belongs to its user. If it is there, it must prove that entry.
+    pub token: Option<String>,
 }
 
 /// How many seats somebody wants, wherever they are.
@@ -178,6 +180,8 @@ pub struct BestSeatsBody {
     pub count: u32,
     /// Anywhere if left out.
     pub section: Option<String>,
+    /// What `enter` gave. May be left out: an entry belongs to its user. If it is there, it must prove that entry.
+    pub token: Option<String>,
 }
 
 /// A seat as it stands in a hold or reservation, at its frozen price.

@@ -35,9 +35,21 @@ pub struct WebhookView {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::optional_time")]
     #[schema(value_type = Option<String>, format = DateTime)]
     disabled_at: Option<Timestamp>,
-    /// What deliveries are signed with. Shown only when the webhook is made.
+    /// What deliveries are signed with. Shown only when it is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
+    /// Until then deliveries are signed with the secret before, too. Shown only when the secret is changed.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    earlier_secret_until: Option<Timestamp>,
+}
+
+#[derive(Default, Deserialize, ToSchema)]
+#[schema(as = NewSecret)]
+pub struct NewSecretBody {
+    /// `whsec_` and base64 of 24 to 64 bytes; made if left out.
+    #[schema(format = Password, min_length = 32, max_length = 94)]
+    pub secret: Option<String>,
 }
 
 impl WebhookView {
@@ -50,11 +62,16 @@ impl WebhookView {
             created_at: webhook.created_at,
             disabled_at: webhook.disabled_at,
             secret: None,
+            earlier_secret_until: None,
         }
     }
 
     pub fn with_secret(webhook: &Webhook) -> Self {
-        Self { secret: Some(webhook.secret.to_string()), ..Self::new(webhook) }
+        Self { secret: Some(webhook.secrets.current().to_owned()), ..Self::new(webhook) }
+    }
+
+    pub fn with_new_secret(webhook: &Webhook, now: Timestamp) -> Self {
+        Self { earlier_secret_until: webhook.secrets.earlier_until(now), ..Self::with_secret(webhook) }
     }
 }
 

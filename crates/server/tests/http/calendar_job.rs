@@ -63,6 +63,52 @@ async fn a_room_that_was_given_its_first_hours_gets_slots_from_today_on_within_a
     .await;
 }
 
+/// How many slots the log says were made.
+async fn logged(app: &TestApp, room: u64) -> u64 {
+    let log = app.send("GET", &format!("/v1/rooms/{room}/generations"), &[], "").await;
+    log.json["items"].as_array().unwrap().iter().map(|entry| entry["slotsCreated"].as_u64().unwrap()).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_large_is_answered_with_202_and_made_in_the_background() {
+    let at_once = |config: &mut holdfast_server::Config| config.calendar.generate_wait = Duration::ZERO;
+    with_settings(at_once, async |app| {
+        let mut rooms = Vec::new();
+        for _ in 0..3 {
+            let room = json!({"name": "회의실", "slotMinutes": 10, "basePrice": 1});
+            let room = app.json("POST", "/v1/rooms", &room).await.json["id"].as_u64().unwrap();
+            app.admin().set_operating_hours(room, &mornings()).await.unwrap();
+            rooms.push(room);
+        }
+        let until = day(100).to_string();
+        let key = [("Idempotency-Key", "make them")];
+        let body = json!({ "until": until }).to_string();
+        let accepted = app.send("POST", "/v1/calendar/generate", &key, &body).await;
+        assert_eq!(accepted.status, 202, "{}", accepted.text);
+        // How far it has come: nowhere yet, or a part of the way.
+        assert!(accepted.json["slotsCreated"].as_u64().unwrap() < 3 * 101 * 18, "{}", accepted.text);
+        let replayed = app.send("POST", "/v1/calendar/generate", &key, &body).await;
+        assert_eq!((replayed.status, replayed.header("idempotent-replayed")), (202, Some("true")));
+        for room in &rooms {
+            soon("its slots are made", async || {
+                app.admin().room(*room).await.unwrap().generated_until == Some(day(100))
+            })
+            .await;
+            assert_eq!(app.admin().slots(*room, day(10), day(101)).await.unwrap().len(), 91 * 18, "none is missing");
+            assert_eq!(logged(app, *room).await, 101 * 18, "none was made twice");
+        }
+        // What cannot be is said at once, and not in the background, where nobody hears it.
+        let unknown = app.json("POST", "/v1/calendar/generate", &json!({"roomId": 999})).await;
+        assert_eq!(unknown.refusal(), (404, "ROOM_NOT_FOUND"));
+        for until in [day(-1), day(367)] {
+            let body = json!({"roomId": rooms[0], "until": until});
+            let impossible = app.json("POST", "/v1/calendar/generate", &body).await;
+            assert_eq!((impossible.refusal(), &impossible.json["field"]), ((400, "INVALID_INPUT"), &json!("until")));
+        }
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn several_servers_make_the_slots_of_a_day_once() {
     with_profile(Profile::Cluster, &|_| {}, &async |app: &TestApp| {

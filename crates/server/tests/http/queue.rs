@@ -101,6 +101,47 @@ async fn one_enters_in_turn_and_gets_the_same_entry_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_shows_a_token_where_seats_are_held_must_show_the_one_of_this_entry() {
+    with_app(async |app| {
+        let (event, other) = (event(app, 5).await, event(app, 5).await);
+        let enter = async |user: u64, event: &Event| {
+            inside(app, event, user).await;
+            app.guest(user).enter_queue(event.id).await.unwrap().token
+        };
+        let (mine, elsewhere, anothers) = (enter(1, &event).await, enter(1, &other).await, enter(2, &event).await);
+        let forged = format!("{}{}", &mine[..mine.len() - 4], "AAAA");
+        let calls = |token: &str| {
+            let seats = json!({"userId": 1, "seatIds": [seat(&event, 1)], "token": token});
+            let best = json!({"userId": 1, "count": 1, "token": token});
+            [("hold", seats.clone()), ("best", best), ("reserve", seats)]
+        };
+        for token in [elsewhere.as_str(), &anothers, &forged, "", "token"] {
+            for (call, body) in calls(token) {
+                let path = format!("/v1/events/{}/seats/{call}", event.id);
+                let refusal = app.send("POST", &path, &[], &body.to_string()).await;
+                assert_eq!(refusal.refusal(), (403, "QUEUE_TOKEN_REQUIRED"), "{call}");
+            }
+        }
+        // The entry is renewed, and the token that was given first still proves it.
+        app.pass(Span::from_secs(200));
+        app.guest(1).poll_queue(event.id).await.unwrap();
+        app.pass(Span::from_secs(200));
+        for (call, body) in calls(&mine) {
+            let path = format!("/v1/events/{}/seats/{call}", event.id);
+            let done = app.send("POST", &path, &[], &body.to_string()).await;
+            assert_eq!(done.status, 201, "{call}: {}", done.text);
+        }
+        // It is no good for the next entry.
+        let next = enter(1, &event).await;
+        assert_ne!(next, mine);
+        let (call, body) = &calls(&mine)[1];
+        let path = format!("/v1/events/{}/seats/{call}", event.id);
+        assert_eq!(app.send("POST", &path, &[], &body.to_string()).await.refusal(), (403, "QUEUE_TOKEN_REQUIRED"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn holding_and_reserving_need_an_entry_and_reserving_gives_it_back() {
     with_app(async |app| {
         let event = event(app, 2).await;

@@ -64,6 +64,9 @@ async fn a_course_service_written_from_the_contract_alone_can_answer() {
         let path = format!("/bookings/{}?userId=7", made["id"]);
         let settled = until(app, &path, |it| it["status"] != "PENDING").await;
         assert_eq!((&settled["status"], &settled["failureReason"]), (&json!("FAILED"), &json!("SLOT_REFUSED")));
+        // What we do not know is kept as it was said.
+        let last = settled["history"].as_array().unwrap().last().unwrap();
+        assert_eq!((&last["action"], &last["reason"]), (&json!("FAILED"), &json!("GREEN_UNDER_WATER")));
     })
     .await;
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use holdfast_core::time::Span;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, TestApp, day, with_app, with_services};
+use crate::support::{Answer, TestApp, day, with_app, with_services, with_settings};
 
 pub(crate) async fn send(app: &TestApp, method: &str, path: &str, body: &Value) -> Answer {
     app.send(method, path, &[("content-type", "application/json")], &body.to_string()).await
@@ -346,6 +346,42 @@ async fn the_outbox_shows_what_was_sent_and_only_bookings_are_told_to_listeners(
         let retried = app.send("POST", &format!("/v1/admin/outbox/{}/retry", reserve["id"]), &[], "").await;
         assert_eq!((retried.status, &retried.json["status"]), (200, &json!("SENT")), "what was sent stays sent");
         assert_eq!(app.send("POST", "/v1/admin/outbox/999/retry", &[], "").await.refusal(), (404, "NOT_FOUND"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_sent_is_cleared_from_the_outbox_after_a_week_and_no_earlier() {
+    with_app(async |app| {
+        booked_one(app).await;
+        let sent = async || get(app, "/v1/admin/outbox?status=SENT").await["items"].as_array().unwrap().len();
+        until(app, "/v1/admin/outbox?status=SENT", |sent| sent["items"].as_array().unwrap().len() == 5).await;
+        app.pass(Span::from_hours(7 * 24 - 1));
+        app.clear_away().await;
+        assert_eq!(sent().await, 5, "not yet");
+        app.pass(Span::from_hours(2));
+        let began = Instant::now();
+        // How far the relay has come is written down a moment later.
+        while sent().await > 0 {
+            assert!(began.elapsed() < Duration::from_secs(30), "{} are still there", sent().await);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            app.clear_away().await;
+        }
+        assert_eq!(get(app, "/bookings/1?userId=7").await["status"], "CONFIRMED", "the booking itself stays");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bookings_are_no_holds_and_nobody_has_too_many_of_them() {
+    let few = |config: &mut holdfast_server::Config| config.engine.holds_per_user_max = 2;
+    with_settings(few, async |app| {
+        let slot = slot(app, 10, 10).await;
+        for number in 0..10 {
+            let made = send(app, "POST", "/bookings", &booking(7, slot, 1, &format!("key {number}"))).await;
+            assert_eq!(made.status, 202, "{}", made.text);
+        }
+        until(app, &format!("/v1/slots/{slot}"), |slot| slot["status"] == "FULLY_BOOKED").await;
     })
     .await;
 }

@@ -106,6 +106,48 @@ async fn a_webhook_is_made_shown_and_deleted_and_its_secret_is_shown_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_changed_secret_signs_beside_the_one_before_for_a_day() {
+    with_app(async |app| {
+        let receiver = Receiver::start().await;
+        let webhook = subscribe(app, &receiver.url("/hook"), &["stay.reservation."]).await;
+        let first = webhook["secret"].as_str().unwrap();
+        let path = format!("/v1/webhooks/{}", webhook["id"]);
+        let rotate = format!("{path}/rotate-secret");
+        let key = [("idempotency-key", "new secret")];
+        let changed = app.send("POST", &rotate, &key, "").await;
+        assert_eq!(changed.status, 200, "{}", changed.text);
+        let again = app.send("POST", &rotate, &key, "").await;
+        assert_eq!((again.header("idempotent-replayed"), &again.json), (Some("true"), &changed.json));
+        let second = changed.json["secret"].as_str().unwrap();
+        assert_ne!(second, first);
+        let until: jiff::Timestamp = changed.json["earlierSecretUntil"].as_str().unwrap().parse().unwrap();
+        assert_eq!(until.as_second() - app.now().as_second(), 24 * 3_600);
+        let shown = get(app, &path).await.json;
+        assert_eq!((&shown["secret"], &shown["earlierSecretUntil"]), (&Value::Null, &Value::Null), "shown once");
+
+        reserved(app).await;
+        let both = &receiver.until(1).await[0];
+        let expected = [second, first].map(|secret| expected_signature(secret, both)).join(" ");
+        assert_eq!(both.header("webhook-signature"), expected, "whichever the receiver knows");
+
+        let chosen = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        app.pass(Span::from_hours(20));
+        assert_eq!(send(app, "POST", &rotate, &json!({"secret": chosen})).await.json["secret"], chosen);
+        app.pass(Span::from_hours(4));
+        reserved(app).await;
+        let later = &receiver.until(2).await[1];
+        let expected = [chosen, second].map(|secret| expected_signature(secret, later)).join(" ");
+        assert_eq!(later.header("webhook-signature"), expected, "the first one is over");
+
+        let bad = send(app, "POST", &rotate, &json!({"secret": "topsecret"})).await;
+        assert_eq!((bad.refusal(), &bad.json["field"]), ((400, "INVALID_INPUT"), &json!("secret")));
+        let unknown = send(app, "POST", "/v1/webhooks/999/rotate-secret", &json!({})).await;
+        assert_eq!(unknown.refusal(), (404, "WEBHOOK_NOT_FOUND"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn wrong_input_is_refused_with_the_field() {
     with_app(async |app| {
         let good = json!({"url": "https://example.com", "types": ["order."]});

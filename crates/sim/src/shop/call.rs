@@ -34,6 +34,8 @@ pub enum Reply {
     Reserved(Vec<Line>, Vec<u32>),
     Released,
     Paid(Paid),
+    /// Nobody hears this: the model would have paid, and there is no order.
+    Unnumbered,
     Cancelled(OrderId),
     /// What is physically there.
     Stock(u32),

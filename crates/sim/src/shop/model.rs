@@ -65,8 +65,8 @@ pub struct Order {
 }
 
 impl Model {
-    /// What must be answered. `heard` names the order that was made, if one was: its number cannot be foretold.
-    pub fn apply(&mut self, call: &Call, heard: &Reply, now: Timestamp) -> Reply {
+    /// What must be answered. `number` is that of the order that was made, if one was: it cannot be foretold.
+    pub fn apply(&mut self, call: &Call, number: Option<OrderId>, now: Timestamp) -> Reply {
         let reply = match call {
             Call::Charge(charge) => {
                 let user = self.user(charge.user);
@@ -92,7 +92,7 @@ impl Model {
                 }
                 None => Err(ShopRejection::OrderReservationNotFound),
             },
-            Call::Pay(pay) => self.pay(pay, heard, now),
+            Call::Pay(pay) => self.pay(pay, number, now),
             Call::Cancel(cancel) => self.cancel(cancel),
             Call::Change(change) => self.change(change, now),
         };
@@ -165,7 +165,7 @@ impl Model {
         Ok(Reply::Reserved(lines, left))
     }
 
-    fn pay(&mut self, pay: &PayOrder, heard: &Reply, now: Timestamp) -> Result<Reply, ShopRejection> {
+    fn pay(&mut self, pay: &PayOrder, number: Option<OrderId>, now: Timestamp) -> Result<Reply, ShopRejection> {
         let user = &self.users[&pay.user];
         let reservation = match &user.reservation {
             Some(reservation) if now < reservation.ends_at => reservation.clone(),
@@ -204,10 +204,9 @@ impl Model {
         if let Some(coupon) = pay.coupon.as_ref().and_then(|code| self.coupons.get_mut(code)) {
             coupon.given.insert(pay.user, true);
         }
-        // If something else was heard, this is not what happened.
-        let order = match heard {
-            Reply::Paid(paid) if !self.orders.contains_key(&paid.order) => paid.order,
-            _ => return Ok(Reply::Released),
+        // If there is no such order, this is not what happened.
+        let Some(order) = number.filter(|number| !self.orders.contains_key(number)) else {
+            return Ok(Reply::Unnumbered);
         };
         let lines = reservation.lines;
         let made =

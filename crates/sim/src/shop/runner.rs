@@ -4,17 +4,18 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use holdfast_core::shop::OrderId;
 use holdfast_core::shop::user::CreateUser;
 use holdfast_core::time::Span;
 use holdfast_core::{Command, Context, Limits};
-use holdfast_engine::Answer;
+use holdfast_engine::{Answer, Batch};
 use holdfast_testkit::Profile;
 
 use super::call::{Call, Line, Reply};
 use super::look::View;
 use super::model::Model;
 use super::workload::{Plan, Workload};
-use crate::disk::{Disk, ORDER_CANCELLED, ORDER_PAID};
+use crate::disk::{Crash, Disk, ORDER_CANCELLED, ORDER_PAID};
 use crate::report::Summary;
 use crate::{Finding, must};
 
@@ -81,7 +82,7 @@ impl Run {
 
     fn carry_out(&mut self, plan: Plan, tell: &mut dyn FnMut(String)) -> Result<(), Finding> {
         match plan {
-            Plan::Batch(calls) => self.run_batch(&calls, tell),
+            Plan::Batch { calls, crash } => self.run_batch(&calls, crash, tell),
             Plan::Pass(span) => {
                 self.summary.count("time passes");
                 self.disk.pass(span);
@@ -98,28 +99,53 @@ impl Run {
         }
     }
 
-    /// A batch is as good as its calls done one after another, but nobody says in which order: the model must find one that
-    /// gives every answer that was heard and ends in the state that was found.
-    fn run_batch(&mut self, calls: &[Call], tell: &mut dyn FnMut(String)) -> Result<(), Finding> {
-        let waiting = self.disk.run_batch(|batch| calls.iter().map(|call| call.join(batch)).collect::<Vec<_>>());
+    /// All of a batch has happened or nothing of it, and whoever was told of it was told the truth. Whoever was told nothing,
+    /// because the process was killed, looks at what is there.
+    fn run_batch(&mut self, calls: &[Call], crash: Option<Crash>, tell: &mut dyn FnMut(String)) -> Result<(), Finding> {
+        let join = |batch: &mut Batch| calls.iter().map(|call| call.join(batch)).collect::<Vec<_>>();
+        let (waiting, crashed) = self.disk.run_batch_until(crash.filter(|_| self.disk.can_crash()), join);
         let mut heard = Vec::new();
         for (call, answer) in calls.iter().zip(waiting) {
-            let reply = answer().map_err(|refused| Finding(format!("{call:?}: {refused}")))?;
+            let reply = match answer() {
+                Ok(reply) => Some(reply),
+                Err(_) if crashed.is_some() => None,
+                Err(refused) => return Err(Finding(format!("{call:?}: {refused}"))),
+            };
             tell(format!("  → {reply:?}"));
-            self.summary.count(&name(&reply));
+            self.summary.count(&reply.as_ref().map_or("no answer".into(), name));
             heard.push(reply);
         }
-        let explained = self.explain(&self.model, calls, &heard, &mut vec![false; calls.len()])?;
-        self.model =
-            explained.ok_or_else(|| Finding("no order of these calls explains what was heard and found".into()))?;
-        Ok(())
+        if let Some(step) = crashed {
+            tell(format!("  crashed when {step:?}"));
+            self.summary.count(&format!("crashed when {step:?}"));
+            self.disk.restart()?;
+        }
+        if crashed.is_none_or(Crash::is_on_disk) {
+            let new = self.unknown_orders()?;
+            let explained = self.explain(&self.model, calls, &heard, &new, &mut vec![false; calls.len()])?;
+            self.model =
+                explained.ok_or_else(|| Finding("no order of these calls explains what was heard and found".into()))?;
+            return Ok(());
+        }
+        let is_told = |reply: &Option<Reply>| reply.as_ref().is_some_and(|it| !matches!(it, Reply::Rejected(_)));
+        must(!heard.iter().any(is_told), || format!("{heard:?}: answered, but not on disk after a crash"))
     }
 
+    /// Orders that were made and that nobody was told of yet.
+    fn unknown_orders(&self) -> Result<Vec<OrderId>, Finding> {
+        let paid = self.disk.outbox()?.into_iter().filter(|record| record.event_type == ORDER_PAID);
+        let numbers = paid.filter_map(|record| record.data.parse().ok().and_then(OrderId::new));
+        Ok(numbers.filter(|number| !self.model.orders.contains_key(number)).collect())
+    }
+
+    /// A batch is as good as its calls done one after another, but nobody says in which order: the model must find one that
+    /// gives every answer that was heard and ends in the state that was found.
     fn explain(
         &self,
         model: &Model,
         calls: &[Call],
-        heard: &[Reply],
+        heard: &[Option<Reply>],
+        new: &[OrderId],
         done: &mut [bool],
     ) -> Result<Option<Model>, Finding> {
         if done.iter().all(|done| *done) {
@@ -130,16 +156,21 @@ impl Run {
             if done[index] {
                 continue;
             }
-            let mut next = model.clone();
-            let expected = next.apply(&calls[index], &heard[index], self.disk.now());
-            if expected != heard[index] && !differ_in_what_is_left(&expected, &heard[index], calls) {
-                continue;
+            for number in numbers(&calls[index], heard[index].as_ref(), new) {
+                let mut next = model.clone();
+                let expected = next.apply(&calls[index], number, self.disk.now());
+                let is_possible = heard[index].as_ref().map_or(expected != Reply::Unnumbered, |heard| {
+                    expected == *heard || differ_in_what_is_left(&expected, heard, calls)
+                });
+                if !is_possible {
+                    continue;
+                }
+                done[index] = true;
+                if let Some(end) = self.explain(&next, calls, heard, new, done)? {
+                    return Ok(Some(end));
+                }
+                done[index] = false;
             }
-            done[index] = true;
-            if let Some(end) = self.explain(&next, calls, heard, done)? {
-                return Ok(Some(end));
-            }
-            done[index] = false;
         }
         Ok(None)
     }
@@ -169,6 +200,15 @@ impl Run {
         // Events older than a day are cleared away.
         let is_owed = told.iter().all(|(event, times)| owed.get(event) == Some(times));
         must(is_owed && told.len() <= owed.len(), || format!("told {told:?}, owed {owed:?}"))
+    }
+}
+
+/// Which numbers an order that comes of this call can have: the one that was told, or, if nothing was, any that is new.
+fn numbers(call: &Call, heard: Option<&Reply>, new: &[OrderId]) -> Vec<Option<OrderId>> {
+    match (call, heard) {
+        (_, Some(Reply::Paid(paid))) => vec![Some(paid.order)],
+        (Call::Pay(_), None) => new.iter().copied().map(Some).chain([None]).collect(),
+        _ => vec![None],
     }
 }
 

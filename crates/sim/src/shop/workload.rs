@@ -22,11 +22,12 @@ use rand::{RngExt, SeedableRng};
 
 use super::call::Call;
 use super::model::{Coupon, Goods, Model, User};
+use crate::disk::Crash;
 
 /// What happens next.
 #[derive(Clone, Debug)]
 pub enum Plan {
-    Batch(Vec<Call>),
+    Batch { calls: Vec<Call>, crash: Option<Crash> },
     Pass(Span),
     Tidy,
     Restart,
@@ -107,8 +108,10 @@ impl Workload {
     pub fn next(&mut self, model: &Model, now: Timestamp) -> Plan {
         match self.rng.random_range(0..100) {
             0..80 => {
-                let calls = (0..self.rng.random_range(1..=CALLS_PER_BATCH_MAX)).map(|_| self.plan_call(model));
-                Plan::Batch(calls.collect())
+                let calls =
+                    (0..self.rng.random_range(1..=CALLS_PER_BATCH_MAX)).map(|_| self.plan_call(model)).collect();
+                let crash = self.rng.random_bool(0.15).then(|| Crash::plan(&mut self.rng));
+                Plan::Batch { calls, crash }
             }
             80..93 => Plan::Pass(self.plan_span(model, now)),
             93..96 => Plan::Tidy,

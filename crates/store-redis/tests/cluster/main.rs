@@ -2,11 +2,15 @@
 //! steps, when Redis forgets, and how often the servers are asked.
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+mod calendar;
+mod calendar_faults;
 mod faults;
 mod keys;
 mod loss;
 mod shop;
 mod shop_faults;
 mod support;
+mod tickets;
+mod tickets_faults;
 mod trips;
 mod two_servers;

@@ -14,7 +14,7 @@ use holdfast_core::shop::{Order, OrderId, PaidOrder, ProductOptionId, ReservedOr
 use holdfast_core::time::Span;
 use holdfast_engine::Refused;
 
-use crate::support::Server;
+use crate::support::{Server, random};
 
 /// How long a reservation lives.
 pub(crate) const LIFE: Span = Span::from_secs(1_800);
@@ -97,10 +97,5 @@ pub(crate) fn payment(user: UserId) -> PayOrder {
 }
 
 pub(crate) fn reserve(user: UserId, replace: bool) -> ReserveOrder {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    let mut random = [0; 10];
-    random[2..]
-        .copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
-    ReserveOrder { random, user, replace }
+    ReserveOrder { random: random(), user, replace }
 }

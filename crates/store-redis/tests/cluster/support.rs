@@ -168,6 +168,16 @@ pub(crate) fn tomorrow() -> Date {
     next_day(TODAY)
 }
 
+/// Different each time.
+pub(crate) fn random() -> [u8; 10] {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let mut random = [0; 10];
+    random[2..]
+        .copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+    random
+}
+
 fn next_day(date: Date) -> Date {
     date.tomorrow().unwrap()
 }

@@ -9,7 +9,8 @@ use holdfast_core::id::UserId;
 use holdfast_waiting_room::room::Tried;
 use holdfast_waiting_room::view::{Sight, Standing};
 use holdfast_waiting_room::{
-    Change, Entered, Entry, Error, EventId, EventSettings, Joined, Options, Refusal, Room, Stats, View, WaitingRoom,
+    Change, Entered, Entry, Error, EventId, EventSettings, Joined, Keys, Options, Refusal, Room, Stats, View,
+    WaitingRoom,
 };
 use tokio::sync::broadcast;
 
@@ -97,6 +98,10 @@ impl WaitingRoom for Pure {
 
     async fn tidy(&self) -> Result<(), Error> {
         Ok(())
+    }
+
+    fn keys(&self) -> &Keys {
+        &self.options.keys
     }
 
     fn subscribe(&self) -> broadcast::Receiver<Change> {

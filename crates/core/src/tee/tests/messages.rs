@@ -104,7 +104,7 @@ fn an_answer_to_a_booking_nobody_knows_is_not_taken_so_that_it_comes_again() {
     let places = Places { booking: no_booking(), slot, players: 1 };
     let answers = [
         Message::SlotReserved { places, version: Some(2) },
-        Message::SlotReserveFailed { places, reason: FailureReason::SlotFull },
+        Message::SlotReserveFailed { places, reason: FailureReason::SlotFull, words: None },
         Message::SlotReleased(places),
     ];
     let before = club.world.memory.tee.inbox.rows().count();

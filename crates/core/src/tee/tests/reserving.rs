@@ -32,7 +32,7 @@ fn a_repeated_request_does_nothing_and_one_that_was_forgotten_is_answered_as_bef
 fn a_refusal_is_for_good_too() {
     let (mut club, places) = asked();
     let many = Places { players: 5, ..places };
-    let refusal = [Message::SlotReserveFailed { places: many, reason: FailureReason::SlotFull }];
+    let refusal = [Message::SlotReserveFailed { places: many, reason: FailureReason::SlotFull, words: None }];
     for _ in 0..2 {
         club.receive(Message::SlotReserve(many));
         assert_eq!(answers(&mut club), refusal);
@@ -52,13 +52,16 @@ fn closed_is_said_before_full_and_what_is_not_there_is_said_too() {
     club.receive(Message::SlotReserve(unknown));
     assert_eq!(
         answers(&mut club),
-        [Message::SlotReserveFailed { places: unknown, reason: FailureReason::SlotNotFound }]
+        [Message::SlotReserveFailed { places: unknown, reason: FailureReason::SlotNotFound, words: None }]
     );
     club.run(&CloseSlot { slot: places.slot, cancel_bookings: false }).unwrap();
     answers(&mut club);
     let closed = Places { booking: BookingId::new(998).unwrap(), players: 5, ..places };
     club.receive(Message::SlotReserve(closed));
-    assert_eq!(answers(&mut club), [Message::SlotReserveFailed { places: closed, reason: FailureReason::SlotClosed }]);
+    assert_eq!(
+        answers(&mut club),
+        [Message::SlotReserveFailed { places: closed, reason: FailureReason::SlotClosed, words: None }]
+    );
 }
 
 #[test]
@@ -77,7 +80,7 @@ fn a_release_gives_the_places_back_once() {
         club.forget_inbox();
     }
     club.receive(Message::SlotReserve(places));
-    let refusal = Message::SlotReserveFailed { places, reason: FailureReason::SlotReleased };
+    let refusal = Message::SlotReserveFailed { places, reason: FailureReason::SlotReleased, words: None };
     assert_eq!(answers(&mut club), [refusal], "what was given back stays given back");
     assert_eq!(club.booked(places.slot), 2);
 }
@@ -87,7 +90,7 @@ fn a_release_that_overtakes_its_request_makes_the_request_be_refused() {
     let (mut club, places) = asked();
     club.receive(Message::SlotRelease(places));
     club.receive(Message::SlotReserve(places));
-    let refusal = Message::SlotReserveFailed { places, reason: FailureReason::SlotReleased };
+    let refusal = Message::SlotReserveFailed { places, reason: FailureReason::SlotReleased, words: None };
     assert_eq!(answers(&mut club), [Message::SlotReleased(places), refusal]);
     assert_eq!(club.booked(places.slot), 0);
 }

@@ -106,7 +106,7 @@ fn apply(club: &mut Club, id: BookingId, input: &str) -> Result<(), Rejection> {
         "slot.reserved" => club.run(&Receive::new(Message::SlotReserved { places, version: Some(2) })).map(drop),
         "slot.reserve.failed" => {
             let reason = FailureReason::SlotFull;
-            club.run(&Receive::new(Message::SlotReserveFailed { places, reason })).map(drop)
+            club.run(&Receive::new(Message::SlotReserveFailed { places, reason, words: None })).map(drop)
         }
         "slot.released" => club.run(&Receive::new(Message::SlotReleased(places))).map(drop),
         "slot.closed" => club.run(&Receive::new(Message::SlotClosed { slot: places.slot, version: 9 })).map(drop),
