@@ -100,6 +100,7 @@ impl Stream {
             let is_last = page.len() < OUTBOX_PAGE;
             for record in page {
                 self.last_durable.store(record.id, Ordering::Relaxed);
+                self.pulse.changed(&record.event_type);
                 self.told.send(Arc::new(Told::from(record))).ok();
             }
             if is_last {

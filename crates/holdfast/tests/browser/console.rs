@@ -11,7 +11,7 @@ use super::life::{book_something, call, tomorrow};
 use super::{Demo, token};
 
 /// Address, and something only that page shows in Korean and in English.
-const PAGES: [(&str, &str, &str, &str); 10] = [
+pub(crate) const PAGES: [(&str, &str, &str, &str); 10] = [
     ("now", "/", "진행 중인 가계약", "Live holds"),
     ("stays", "/console/stays", "디럭스 오션뷰", "Reservations"),
     ("shop", "/console/shop", "ETH-HD-200", "Stock"),
@@ -70,7 +70,7 @@ async fn every_page_fits_a_phone_in_korean() {
 }
 
 /// What is drawn by scripts is there.
-async fn ready(browser: &Browser, name: &str) {
+pub(crate) async fn ready(browser: &Browser, name: &str) {
     let drawn = match name {
         "now" => "Number(document.body.dataset.samples) > 2 && document.querySelector('.plot canvas')",
         "search" => "document.querySelectorAll('.story').length >= 2",

@@ -49,6 +49,11 @@ impl Process {
         Client::new(&self.url)
     }
 
+    /// Its number among processes.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn kill_9(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

@@ -1,17 +1,15 @@
 //! What is happening now: one computation a second for all who look, and none while nobody does.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use axum::response::Response;
+use bytes::Bytes;
 use holdfast_core::Timestamp;
-use http::{HeaderMap, HeaderValue, Method, Uri};
+use http::{HeaderMap, Method, Uri};
 use http_body_util::{BodyExt as _, Limited};
 use serde::Serialize;
 use serde_json::Value;
@@ -19,6 +17,7 @@ use tokio::sync::broadcast;
 use tokio::time::MissedTickBehavior;
 
 use super::Console;
+use super::fan::{Listener, event};
 use super::session::Session;
 use crate::caller::Caller;
 use crate::problem::Problem;
@@ -27,7 +26,7 @@ use crate::pulse::Counts;
 const EVERY: Duration = Duration::from_secs(1);
 /// How many seconds somebody sees who has just come.
 const RECENT_MAX: usize = 300;
-/// How far somebody may fall behind; figures that were missed are not sent again.
+/// How far somebody may fall behind.
 const BACKLOG: usize = 8;
 const READY_WITHIN: Duration = Duration::from_millis(800);
 const READY_BYTES_MAX: usize = 64 << 10;
@@ -36,7 +35,7 @@ const CODES_MAX: usize = 8;
 
 #[derive(Debug)]
 pub struct Figures {
-    tell: broadcast::Sender<Arc<str>>,
+    tell: broadcast::Sender<Bytes>,
     shared: Mutex<Shared>,
 }
 
@@ -80,35 +79,16 @@ struct Sample {
 /// `GET /console/figures`: server-sent events. First `recent`, the last minutes if others were looking; then one `figures` a
 /// second.
 pub async fn listen(State(console): State<Console>, headers: HeaderMap) -> Result<Response, Problem> {
-    Session::of(&console, &headers)?;
+    let session = Session::of(&console, &headers)?;
     let (told, recent) = console.figures.join(&console);
-    let first = Event::default().event("recent").data(format!("[{}]", recent.join(",")));
-    let events = stream::unfold((Some(first), told, console), |(first, mut told, console)| async move {
-        if let Some(first) = first {
-            return Some((Ok::<_, Infallible>(first), (None, told, console)));
-        }
-        loop {
-            let sample = tokio::select! {
-                () = console.app.stopped() => return None,
-                sample = told.recv() => sample,
-            };
-            match sample {
-                Ok(sample) => {
-                    let event = Event::default().event("figures").data(&*sample);
-                    return Some((Ok(event), (None, told, console)));
-                }
-                Err(broadcast::error::RecvError::Lagged(_)) => {}
-                Err(broadcast::error::RecvError::Closed) => return None,
-            }
-        }
-    });
-    let mut response = Sse::new(events).keep_alive(KeepAlive::default()).into_response();
-    response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
-    Ok(response)
+    let first = Some(event("recent", &format!("[{}]", recent.join(","))));
+    // Figures that were missed are not sent again.
+    let catch_up = |_: &mut broadcast::Receiver<Bytes>| None;
+    Ok(Listener { console, first, told, signed_in: session.signed_in, catch_up }.response())
 }
 
 impl Figures {
-    fn join(&self, console: &Console) -> (broadcast::Receiver<Arc<str>>, Vec<Arc<str>>) {
+    fn join(&self, console: &Console) -> (broadcast::Receiver<Bytes>, Vec<Arc<str>>) {
         let mut shared = self.shared();
         let told = self.tell.subscribe();
         if !shared.is_running {
@@ -123,8 +103,8 @@ impl Figures {
         if shared.recent.len() == RECENT_MAX {
             shared.recent.pop_front();
         }
-        shared.recent.push_back(sample.clone());
-        self.tell.send(sample).ok();
+        self.tell.send(event("figures", &sample)).ok();
+        shared.recent.push_back(sample);
     }
 
     /// Whether nobody looks any more. Then the computation is over, and what was shown is forgotten.

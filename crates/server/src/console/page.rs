@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use super::assets::VERSION;
 use super::session::Session;
 use super::texts::{self, Texts};
+use crate::app::App;
 use crate::problem::{Language, Problem};
 
 /// Nothing is loaded from elsewhere, nothing inline is run, nobody may frame a page.
@@ -26,6 +27,10 @@ pub struct Shell {
     pub signed_in: bool,
     /// Whether there are pages for customers.
     pub has_demo: bool,
+    /// Whether a crowd can be sent at them.
+    pub has_sale: bool,
+    /// Whether customers have to say who they are.
+    pub needs_token: bool,
 }
 
 /// A line of the menu.
@@ -39,13 +44,21 @@ pub struct NavLine {
 impl Shell {
     pub fn of(headers: &HeaderMap) -> Self {
         let language = texts::language(headers);
-        Self { t: Texts::of(language), language, section: "", signed_in: false, has_demo: false }
+        let t = Texts::of(language);
+        Self { t, language, section: "", signed_in: false, has_demo: false, has_sale: false, needs_token: false }
+    }
+
+    /// The frame of a page for customers.
+    #[must_use]
+    pub fn for_customers(self, app: &App) -> Self {
+        Self { needs_token: !app.auth().is_off(), ..self }
     }
 
     /// The frame of one of the console's pages.
     #[must_use]
     pub fn at(self, section: &'static str, session: Session) -> Self {
-        Self { section, signed_in: session.signed_in, has_demo: session.has_demo, ..self }
+        let Session { signed_in, has_demo, has_sale, .. } = session;
+        Self { section, signed_in, has_demo, has_sale, ..self }
     }
 
     /// The menu, in groups.

@@ -27,6 +27,8 @@ pub struct Session {
     pub signed_in: bool,
     /// Whether there are pages for customers.
     pub has_demo: bool,
+    /// Whether a crowd can be sent at them.
+    pub has_sale: bool,
 }
 
 /// Why there is none.
@@ -40,14 +42,14 @@ pub enum NoSession {
 impl Session {
     pub fn of(console: &Console, headers: &HeaderMap) -> Result<Self, NoSession> {
         let auth = console.app.auth();
+        let has_demo = console.app.sale_desk().is_some();
         if auth.is_off() {
-            let has_demo = console.app.sale_desk().is_some();
-            return Ok(Self { caller: Caller::Admin(None), signed_in: false, has_demo });
+            return Ok(Self { caller: Caller::Admin(None), signed_in: false, has_demo, has_sale: has_demo });
         }
         let token = token(headers).ok_or(NoSession::SignedOut)?;
         let caller = auth.caller_of(token).map_err(|_| NoSession::SignedOut)?;
         caller.must_be_admin(auth).map_err(|_| NoSession::NotAllowed)?;
-        Ok(Self { caller, signed_in: true, has_demo: false })
+        Ok(Self { caller, signed_in: true, has_demo, has_sale: false })
     }
 }
 
