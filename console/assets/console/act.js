@@ -8,14 +8,14 @@ export const weekdays = (names) => WEEK.flatMap((name, at) => (names.includes(na
 
 /**
  * Opens the dialog.
- * `will` is the sentence, or makes it from what is filled in; `fields` are what can be filled in; `about` is something to read
+ * `verb` is on the button, if that is not the title. `will` is the sentence, or makes it from what is filled in; `fields` are what can be filled in; `about` is something to read
  * first; `request` says what to ask of the API; `done` runs afterwards.
  */
-export function act({ title, will, fields = [], about, request, tone = "", done }) {
+export function act({ title, verb = title, will, fields = [], about, request, tone = "", done }) {
   const dialog = h("dialog", { "aria-labelledby": "act-title", "aria-describedby": "act-will", class: fields.some((it) => it.type === "rows") ? "broad" : undefined });
   const sentence = h("p", { id: "act-will", class: "will" });
   const wrong = h("p", { class: "note danger", role: "alert", hidden: true });
-  const submit = h("button", { class: `primary ${tone}` }, title);
+  const submit = h("button", { class: `primary ${tone}` }, verb);
   const tell = () => { sentence.textContent = typeof will === "function" ? will(values()) : will; };
   const inputs = fields.map((field) => input(field, `act-${field.name}`, tell));
   const values = () => Object.fromEntries(inputs.map(({ field, read }) => [field.name, read()]));

@@ -51,9 +51,10 @@ function showTools(rooms) {
   const look = (from) => page.choose({ from });
   tools.replaceChildren(...(room ? [
     select(t.rooms_room, rooms.map((it) => [it.id, it.name]), room.id, (id) => page.choose({ room: id })),
-    h("button", { type: "button", class: "square", "aria-label": t.common_previous, onclick: () => look(day.plus(monday, -7)) }, "‹"),
-    h("input", { type: "date", id: "week", "aria-label": t.common_date, value: monday, onchange: ({ target }) => target.value && look(target.value) }),
-    h("button", { type: "button", class: "square", "aria-label": t.common_next, onclick: () => look(day.plus(monday, 7)) }, "›"),
+    h("span", { class: "steps" },
+      h("button", { type: "button", class: "square", "aria-label": t.common_previous, onclick: () => look(day.plus(monday, -7)) }, "‹"),
+      h("input", { type: "date", id: "week", "aria-label": t.common_date, value: monday, onchange: ({ target }) => target.value && look(target.value) }),
+      h("button", { type: "button", class: "square", "aria-label": t.common_next, onclick: () => look(day.plus(monday, 7)) }, "›")),
     button(t.rooms_change, change), button(t.rooms_pricing, pricing), button(t.rooms_hours, hours), button(t.rooms_generate, generate), button(t.rooms_reprice, reprice), button(t.rooms_holidays, holidays),
   ] : []), button(t.rooms_create, create, "primary"));
 }
@@ -125,6 +126,7 @@ function change() {
 function pricing() {
   act({
     title: t.rooms_pricing,
+    verb: t.common_apply,
     fields: [{ name: "basePrice", label: t.rooms_base_price, type: "integer", value: room.basePrice }, holidayPercent(room.holidayPercent), peaks(room.peak)],
     will: (it) => `${prices(it, room.currency)} ${t.rooms_will_price}`,
     request: (body) => ({ method: "PATCH", path: `/v1/rooms/${room.id}`, body }),
@@ -146,6 +148,7 @@ async function hours() {
   const clocks = (from, to, required) => [{ name: "from", label: t.common_from, type: "clock", maxlength: 5, value: from, required }, { name: "to", label: t.common_to, type: "clock", maxlength: 5, value: to, required }];
   act({
     title: t.rooms_hours,
+    verb: t.common_apply,
     fields: [
       { name: "weekly", label: t.rooms_weekly, type: "rows", add: t.rooms_add_hours, hint: t.rooms_weekly_hint, value: usual.length > 0 || room.generatedUntil ? usual : [{}], columns: [{ name: "days", label: t.rooms_days, type: "days", value: ["mon", "tue", "wed", "thu", "fri"] }, ...clocks("09:00", "18:00", true)] },
       { name: "exceptions", label: t.rooms_exceptions, type: "rows", add: t.rooms_add_exception, hint: t.rooms_exceptions_hint, value: exceptions.flatMap(({ date, hours }) => (hours.length > 0 ? hours.map((it) => ({ date, ...it })) : [{ date }])), columns: [{ name: "date", label: t.common_date, type: "date" }, ...clocks(undefined, undefined, false)] },
@@ -193,6 +196,7 @@ async function holidays() {
   const known = await api(`/v1/holidays?country=${encodeURIComponent(room.country)}`);
   act({
     title: t.rooms_holidays,
+    verb: t.common_apply,
     fields: [country(room.country), { name: "dates", label: t.rooms_dates, type: "rows", add: t.rooms_add_date, value: known.dates.map((date) => ({ date })), columns: [{ name: "date", label: t.common_date, type: "date" }] }],
     will: (it) => fill(t.rooms_will_holidays, { country: it.country ?? "KR", n: number(it.dates.length) }),
     request: (it) => ({ method: "PUT", path: "/v1/holidays", body: { country: it.country, dates: it.dates.map(({ date }) => date) } }),

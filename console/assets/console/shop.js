@@ -11,7 +11,7 @@ live("shop", {}, ({ products, orders }) => {
     h("section", { class: "card" },
       h("header", { class: "row between" }, h("h2", {}, t.shop_stock), key()),
       products.length === 0 ? h("p", { class: "empty" }, t.common_none) : h("div", { class: "scroll" }, h("table", { class: "stock" },
-        h("thead", {}, h("tr", {}, [t.shop_option, t.common_price].map((it, at) => h("th", { scope: "col", class: at && "number" }, it)), h("th", { scope: "col", class: "bar-head" }, t.shop_stock),
+        h("thead", {}, h("tr", {}, [t.shop_option, t.common_price].map((it, at) => h("th", { scope: "col", class: at > 0 && "number" }, it)), h("th", { scope: "col", class: "bar-head" }, t.shop_stock),
           [t.common_free, t.common_held, t.common_sold].map((it) => h("th", { scope: "col", class: "number" }, it)), h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, t.common_actions)))),
         products.map((product) => h("tbody", {}, h("tr", { class: "group" }, h("th", { scope: "rowgroup", colspan: 7 }, product.name)),
           product.options.map((option) => row(option, most))))))),

@@ -6,9 +6,8 @@ let month = day.today().slice(0, 7);
 
 const tools = document.getElementById("tools");
 const picker = h("input", { type: "month", id: "month", "aria-label": t.stays_month, value: month, onchange: (event) => go(event.target.value) });
-tools.append(button("‹", () => go(shift(-1)), "square"), picker, button("›", () => go(shift(1)), "square"), button(t.stays_create, create, "primary"));
-tools.firstChild.setAttribute("aria-label", t.common_previous);
-picker.nextSibling.setAttribute("aria-label", t.common_next);
+const step = (sign, label, months) => h("button", { type: "button", class: "square", "aria-label": label, onclick: () => go(shift(months)) }, sign);
+tools.append(h("span", { class: "steps" }, step("‹", t.common_previous, -1), picker, step("›", t.common_next, 1)), button(t.stays_create, create, "primary"));
 
 function shift(months) {
   const [year, number] = month.split("-").map(Number);

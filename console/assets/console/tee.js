@@ -35,9 +35,10 @@ function showTools(courses) {
   tools.replaceChildren(
     ...(courses.length > 0 ? [
       select(t.tee_course, courses.map((it) => [it.id, it.name]), course, (id) => page.choose({ course: id })),
-      h("button", { type: "button", class: "square", "aria-label": t.common_previous, onclick: () => page.choose({ date: day.plus(date, -1) }) }, "‹"),
-      h("input", { type: "date", id: "date", "aria-label": t.common_date, value: date, onchange: (event) => event.target.value && page.choose({ date: event.target.value }) }),
-      h("button", { type: "button", class: "square", "aria-label": t.common_next, onclick: () => page.choose({ date: day.plus(date, 1) }) }, "›"),
+      h("span", { class: "steps" },
+        h("button", { type: "button", class: "square", "aria-label": t.common_previous, onclick: () => page.choose({ date: day.plus(date, -1) }) }, "‹"),
+        h("input", { type: "date", id: "date", "aria-label": t.common_date, value: date, onchange: (event) => event.target.value && page.choose({ date: event.target.value }) }),
+        h("button", { type: "button", class: "square", "aria-label": t.common_next, onclick: () => page.choose({ date: day.plus(date, 1) }) }, "›")),
       button(t.tee_add, add),
     ] : []),
     button(t.tee_create, create, "primary"));

@@ -111,12 +111,13 @@ function limit() {
   act({ title: t.tickets_limit, fields: [{ name: "maxConcurrent", label: t.tickets_inside_max, type: "integer", min: 1, value: event.maxConcurrent }], will: (it) => fill(t.tickets_will_limit, { n: number(it.maxConcurrent ?? 0) }), request: (body) => ({ method: "PATCH", path: `/v1/events/${event.id}`, body }) });
 }
 
-const settings = (of) => [
+const settings = (of, ...more) => [
   { name: "name", label: t.common_name, value: of?.name, wide: true },
   { name: "startsAt", label: t.tickets_starts, type: "moment", required: false, value: of?.startsAt, hint: t.common_here },
   { name: "salesOpenAt", label: t.tickets_opens, type: "moment", required: false, value: of?.salesOpenAt, hint: t.tickets_opens_hint },
   { name: "maxSeatsPerUser", label: t.tickets_seats_per_user, type: "integer", min: 1, value: of?.maxSeatsPerUser ?? 10 },
   { name: "maxConcurrent", label: t.tickets_inside_max, type: "integer", min: 1, value: of?.maxConcurrent ?? 800 },
+  ...more,
   { name: "queueEnabled", label: t.tickets_queue, type: "checkbox", value: of?.queueEnabled ?? true },
 ];
 
@@ -149,8 +150,7 @@ function create() {
   act({
     title: t.tickets_create,
     fields: [
-      ...settings(),
-      { name: "currency", label: t.common_currency, required: false, maxlength: 3, pattern: "[A-Z]{3}" },
+      ...settings(undefined, { name: "currency", label: t.common_currency, required: false, maxlength: 3, pattern: "[A-Z]{3}" }),
       { name: "sections", label: t.tickets_sections, type: "rows", add: t.tickets_add_section, value: [{}], columns: [{ name: "section", label: t.tickets_section, required: false, maxlength: 100 }, { name: "rows", label: t.tickets_rows, type: "integer", min: 1, max: 1000, value: 5 }, { name: "length", label: t.tickets_seats_per_row, type: "integer", min: 1, max: 10000, value: 12 }, { name: "price", label: t.common_price, type: "integer", value: 50000 }] },
     ],
     will: (it) => {

@@ -5,7 +5,7 @@ const show = (it) => it.outerHTML.replace(/\s+/g, " ").slice(0, 140);
 const complain = (what, it) => complaints.push(it ? `${what}: ${show(it)}` : what);
 const scope = document.querySelector("dialog[open]") ?? document;
 const all = (selector) => [...scope.querySelectorAll(selector)];
-const isSeen = (it) => it.getClientRects().length > 0 && getComputedStyle(it).visibility !== "hidden";
+const isSeen = (it) => it.getClientRects().length > 0 && it.checkVisibility({ visibilityProperty: true });
 const isHeard = (it) => isSeen(it) && !it.closest("[aria-hidden=true]");
 
 // The language, one title, one main part, headings in order.
@@ -101,12 +101,18 @@ for (const it of all("input:not([type=checkbox], [type=radio], [type=hidden]), s
   if (parseFloat(style.borderTopWidth) > 0 && ratio(over(edge, around), around) < 3) complain("an edge that is hard to see", it);
 }
 
-// What is touched is large enough to be hit.
-for (const it of all("button, input, select, summary")) {
-  if (!isSeen(it) || it.closest(".visually-hidden")) continue;
+// What is touched is large enough to be hit, or stands far enough from the next.
+const middle = (it) => {
+  const { x, y, width, height } = it.getBoundingClientRect();
+  return [x + width / 2, y + height / 2];
+};
+const touched = all("button, input, select").filter((it) => isSeen(it) && !it.closest(".visually-hidden"));
+for (const it of touched) {
   const { width, height } = it.getBoundingClientRect();
   const label = it.labels?.[0]?.getBoundingClientRect();
-  const isSmall = Math.min(width, height) < 24 && !(label && Math.max(label.height, height) >= 18);
-  if (isSmall && it.tagName !== "SUMMARY") complain(`too small to hit, ${Math.round(width)} × ${Math.round(height)}`, it);
+  if (Math.min(width, height) >= 24 || (label && label.height + label.width >= 48)) continue;
+  const [x, y] = middle(it);
+  const next = Math.min(...touched.filter((other) => other !== it).map(middle).map(([a, b]) => Math.hypot(a - x, b - y)));
+  if (next < 23.9) complain(`too small to hit, ${Math.round(width)} × ${Math.round(height)}, ${next.toFixed(1)} to the next`, it);
 }
 return complaints;

@@ -69,6 +69,13 @@ async fn every_page_fits_a_phone_in_korean() {
     browser.close().await;
 }
 
+/// Looks at the month of a day.
+pub(crate) async fn choose_month(browser: &Browser, date: &str) {
+    browser.until("document.getElementById('month')").await;
+    browser.run(&format!("document.getElementById('month').value = '{}'", &date[..7])).await;
+    browser.run("document.getElementById('month').dispatchEvent(new Event('change'))").await;
+}
+
 /// What is drawn by scripts is there.
 pub(crate) async fn ready(browser: &Browser, name: &str) {
     let drawn = match name {
@@ -100,8 +107,7 @@ async fn the_console_changes_when_others_book() {
 
     browser.go(&demo.url("/console/stays")).await;
     let night = format!("document.querySelector('[data-night=\"3:{date}\"] .left').innerText");
-    browser.run(&format!("document.getElementById('month').value = '{}'", &date[..7])).await;
-    browser.run("document.getElementById('month').dispatchEvent(new Event('change'))").await;
+    choose_month(&browser, &date).await;
     browser.until(&format!("{night} === '1'")).await;
     let stay = json!({ "roomTypeId": 3, "checkIn": date, "checkOut": tomorrow(4),
         "clientHoldKey": "0f0e8f3c-35a4-4c39-8f0a-2f1f5a9d7e11" });
@@ -123,8 +129,7 @@ async fn what_an_operator_does_is_said_before_it_is_done() {
 
     // A night is closed, but only when the operator means it.
     browser.go(&demo.url("/console/stays")).await;
-    browser.run(&format!("document.getElementById('month').value = '{}'", &date[..7])).await;
-    browser.run("document.getElementById('month').dispatchEvent(new Event('change'))").await;
+    choose_month(&browser, &date).await;
     let night = format!("[data-night=\"1:{date}\"]");
     browser.click(&night).await;
     browser.until_shown(&format!("No new holds for the nights from {date}")).await;

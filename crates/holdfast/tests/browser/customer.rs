@@ -3,9 +3,9 @@
 use holdfast_client::{OrderStatus, ReservationStatus, SeatReservationStatus};
 use serde_json::Value;
 
-use super::{Demo, access};
 use super::driver::{Browser, Look};
 use super::support::Process;
+use super::{Demo, access};
 
 /// What all files of a page may weigh on the wire.
 const PAGE_BYTES_MAX: u64 = 150 << 10;

@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::Demo;
+use super::console::choose_month;
 use super::driver::{Browser, Look};
 use super::life::{call, tomorrow};
 
@@ -94,8 +95,7 @@ async fn a_page_that_nobody_sees_listens_to_nothing() {
     let demo = Demo::start(&[]);
     let browser = Browser::open(Look::ENGLISH).await;
     browser.go(&demo.url("/console/stays")).await;
-    browser.run(&format!("document.getElementById('month').value = '{}'", &tomorrow(1)[..7])).await;
-    browser.run("document.getElementById('month').dispatchEvent(new Event('change'))").await;
+    choose_month(&browser, &tomorrow(1)).await;
     browser.until(&format!("document.querySelector('[data-night=\"3:{}\"]')", tomorrow(1))).await;
     browser.hide(true).await;
     browser.until("document.visibilityState === 'hidden'").await;
@@ -107,6 +107,8 @@ async fn a_page_that_nobody_sees_listens_to_nothing() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(computed(&demo).await, before, "nobody looks");
     browser.hide(false).await;
-    browser.until(&format!("document.querySelector('[data-night=\"3:{}\"] .left').innerText === '0'", tomorrow(1))).await;
+    browser
+        .until(&format!("document.querySelector('[data-night=\"3:{}\"] .left').innerText === '0'", tomorrow(1)))
+        .await;
     browser.close().await;
 }

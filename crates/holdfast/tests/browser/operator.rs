@@ -72,7 +72,8 @@ async fn a_room_is_priced_opened_and_blocked() {
     let path = format!("/v1/rooms/{}/operating-hours", room["id"]);
     let hours = call("GET", url, &path, 1, Value::Null).await;
     assert_eq!(hours["weekly"]["sun"], json!([{ "from": "09:00", "to": "18:00" }]));
-    let exceptions = json!([{ "date": short, "hours": [{ "from": "13:00", "to": "15:00" }] }, { "date": closed, "hours": [] }]);
+    let exceptions =
+        json!([{ "date": short, "hours": [{ "from": "13:00", "to": "15:00" }] }, { "date": closed, "hours": [] }]);
     assert_eq!(hours["exceptions"], exceptions);
 
     open(&browser, "Holidays").await;

@@ -1,4 +1,5 @@
-//! What is happening now: one computation a second for all who look, and none while nobody does.
+//! What is happening now: one computation a second for all who look, and none while nobody does. Nothing is sent in a second in
+//! which nothing happened, after one in which nothing did: whoever looks knows what that looks like.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -52,7 +53,7 @@ impl Default for Figures {
 }
 
 /// The figures of one second.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Sample {
     at: i64,
@@ -126,6 +127,7 @@ async fn compute(console: Console) {
     let mut due = tokio::time::interval(EVERY);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut before: Option<Reading> = None;
+    let mut told: Option<Sample> = None;
     loop {
         tokio::select! {
             () = console.app.stopped() => return,
@@ -137,10 +139,21 @@ async fn compute(console: Console) {
         let now = Reading::take(&console, before.as_ref()).await;
         if let Some(before) = &before {
             let sample = now.since(before, console.figures.tell.receiver_count());
-            let json = serde_json::to_string(&sample).expect("figures can be written as JSON");
-            console.figures.tell(json.into());
+            if told.as_ref().is_none_or(|told| !sample.repeats(told)) {
+                let json = serde_json::to_string(&sample).expect("figures can be written as JSON");
+                console.figures.tell(json.into());
+                told = Some(sample);
+            }
         }
         before = Some(now);
+    }
+}
+
+impl Sample {
+    /// Whether nothing happened, and everything is as it was told before, when nothing happened either.
+    fn repeats(&self, told: &Self) -> bool {
+        let is_quiet = self.requests == 0 && self.batches == 0 && self.placed == [0; 5] && self.confirmed == [0; 5];
+        is_quiet && Self { at: told.at, ..self.clone() } == *told
     }
 }
 
@@ -313,6 +326,19 @@ mod tests {
         assert!((p99 - 0.01).abs() < 1e-9, "{p99}");
         assert_eq!(second.quantile(1.0), Some(0.01), "nothing is known of the end of the last bucket");
         assert_eq!(after.problems["SOLD_OUT"] - before.problems["SOLD_OUT"], 4);
+    }
+
+    #[test]
+    fn a_quiet_second_after_a_quiet_one_is_not_told() {
+        let reading =
+            |at| Reading { at, counts: Counts::default(), metrics: Metrics::parse(AFTER), trouble: BTreeMap::new() };
+        let quiet = reading(2_000).since(&reading(1_000), 1);
+        let next = reading(3_000).since(&reading(2_000), 1);
+        assert!(next.repeats(&quiet));
+        assert!(!reading(3_000).since(&reading(2_000), 2).repeats(&quiet), "somebody else looks");
+        let mut busy = next.clone();
+        busy.requests = 1;
+        assert!(!busy.repeats(&busy.clone()) && !next.repeats(&busy));
     }
 
     #[test]

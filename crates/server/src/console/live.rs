@@ -65,6 +65,12 @@ struct Key {
     is_korean: bool,
 }
 
+impl Key {
+    fn language(&self) -> Language {
+        if self.is_korean { Language::Korean } else { Language::English }
+    }
+}
+
 /// Something that is looked at, as it was last.
 #[derive(Debug)]
 struct Scene {
@@ -190,7 +196,7 @@ async fn show(console: Console, key: Key, scene: Arc<Scene>) {
         let picture = views::compute(Ask { console: &console, caller, headers: &headers }, &key.view).await;
         computed.increment(1);
         let mut look_again = picture.as_ref().map_or(Some(ARRIVED_WITHIN), |picture| picture.look_again);
-        scene.tell(picture).await;
+        scene.tell(picture, key.language()).await;
         // Who opens a page does not wait for those before.
         if !std::mem::take(&mut is_first) {
             sleep((began.elapsed() * REST).min(REST_MAX)).await;
@@ -232,7 +238,7 @@ impl Scene {
     }
 
     /// Tells those who look what has become different.
-    async fn tell(&self, picture: Result<Picture, Refusal>) {
+    async fn tell(&self, picture: Result<Picture, Refusal>, language: Language) {
         match picture {
             Ok(picture) => {
                 let mut state = self.state();
@@ -248,7 +254,7 @@ impl Scene {
                 }
             }
             Err(refusal) => {
-                let failed = event("failed", &reason(*refusal).await.to_string());
+                let failed = event("failed", &reason(*refusal, language).await.to_string());
                 let mut state = self.state();
                 (state.parts, state.failed) = (BTreeMap::new(), Some(failed.clone()));
                 self.tell.send(failed).ok();
@@ -270,8 +276,11 @@ fn parts_event(parts: &BTreeMap<String, Arc<str>>) -> Bytes {
     event("parts", &format!("{{{}}}", members.join(",")))
 }
 
-/// What the API had to say.
-async fn reason(refusal: Response) -> Value {
+/// What the API had to say. A problem of this process is not written yet, one of another is.
+async fn reason(refusal: Response, language: Language) -> Value {
+    if let Some(problem) = refusal.extensions().get::<Problem>() {
+        return Value::Object(problem.to_json(language));
+    }
     let status = refusal.status().as_u16();
     let body = Limited::new(refusal.into_body(), REASON_BYTES_MAX).collect().await.ok();
     let problem: Option<Value> = body.and_then(|body| serde_json::from_slice(&body.to_bytes()).ok());

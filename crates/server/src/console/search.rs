@@ -437,10 +437,14 @@ fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
         Value::Object(members) => {
-            let telling =
-                ["label", "date", "time", "productName", "optionCode", "quantity", "percent", "amount", "rule"];
-            let parts = telling.iter().filter_map(|name| members.get(*name));
-            parts.map(plain).collect::<Vec<_>>().join(" ")
+            let said = |names: &[&str]| {
+                let parts = names.iter().filter_map(|name| members.get(*name)).map(plain);
+                parts.collect::<Vec<_>>().join(" ")
+            };
+            match members.get("quantity") {
+                Some(quantity) => format!("{} × {quantity}", said(&["productName", "optionCode"])),
+                None => said(&["label", "date", "time", "percent", "amount", "rule"]),
+            }
         }
         other => other.to_string(),
     }

@@ -56,13 +56,19 @@ async fn holds_and_what_became_of_them_are_found_by_either_id() {
         let held = app.guest(8).hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();
         has(&story(app, "Seat hold", &held.hold_id.to_string()).await, &["Held", "A1"]);
         let sold = app.guest(8).confirm_seat_hold(held.hold_id).await.unwrap();
-        has(&story(app, "Seat reservation", &sold.reservation_id.to_string()).await, &["Reserved", "seat.reserved outbox"]);
+        has(
+            &story(app, "Seat reservation", &sold.reservation_id.to_string()).await,
+            &["Reserved", "seat.reserved outbox"],
+        );
 
         let room = app.room().await;
         let lock = app.locked(9, room, day(1), &["09:00"]).await;
         has(&story(app, "Room lock", &lock.lock_id.to_string()).await, &["Locked", "09:00"]);
         let used = app.guest(9).confirm_lock(lock.lock_id).await.unwrap();
-        has(&story(app, "Room reservation", &used.reservation_id.to_string()).await, &["Reserved", "room.slot.reserved"]);
+        has(
+            &story(app, "Room reservation", &used.reservation_id.to_string()).await,
+            &["Reserved", "room.slot.reserved"],
+        );
         has(&found(app, "00000000-0000-7000-8000-000000000000").await, &["There is nothing"]);
     })
     .await;
