@@ -162,11 +162,24 @@ impl Fact {
     }
 }
 
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(PartialEq, Eq)]
 struct Step {
     at: String,
+    /// What comes first of one moment: that it was made, what it says itself, what was told of it.
+    order: u64,
     what: String,
     more: String,
+}
+
+impl Step {
+    const MADE: u64 = 0;
+    const SAID: u64 = 1;
+    /// Events are numbered from here on.
+    const TOLD: u64 = 2;
+
+    fn key(&self) -> (Option<jiff::Timestamp>, u64) {
+        (self.at.parse().ok(), self.order)
+    }
 }
 
 /// What an operator can do about it.
@@ -313,7 +326,7 @@ impl Search<'_> {
         mut steps: Vec<Step>,
         end: Option<End>,
     ) -> Story {
-        steps.sort();
+        steps.sort_by_key(Step::key);
         steps.dedup();
         let status = thing.get("status").map(plain).unwrap_or_default();
         let kind = self.t.get(&format!("search_{name}")).unwrap_or(name);
@@ -338,6 +351,7 @@ impl Search<'_> {
         let own = list.iter().filter(|it| plain(&it["bookingId"]) == id);
         let step = |it: &Value| Step {
             at: plain(&it["createdAt"]),
+            order: u64::MAX,
             what: fill(self.t.step_notified, &[("type", &plain(&it["type"]))]),
             more: String::new(),
         };
@@ -366,7 +380,7 @@ impl Search<'_> {
             thing.get("status").is_some_and(|status| ["HELD", "LOCKED", "RESERVED"].iter().any(|held| status == held));
         let is_pending = thing.get("status").is_some_and(|status| status == "PENDING");
         let has_history = thing.contains_key("history");
-        let order = thing.get("orderId").map(plain).unwrap_or_default();
+        let order_id = thing.get("orderId").map(plain).unwrap_or_default();
         for (key, value) in thing.iter().filter(|_| !has_history) {
             let what = match key.as_str() {
                 "createdAt" => self.t.step_created,
@@ -379,13 +393,16 @@ impl Search<'_> {
                 "expiredAt" | "expiresAt" if is_held => self.t.step_will_expire,
                 _ => continue,
             };
-            steps.push(Step { at: plain(value), what: fill(what, &[("id", &order)]), more: String::new() });
+            let order = if key == "createdAt" { Step::MADE } else { Step::SAID };
+            let what = fill(what, &[("id", &order_id)]);
+            steps.push(Step { at: plain(value), order, what, more: String::new() });
         }
         for entry in thing.get("history").and_then(Value::as_array).into_iter().flatten() {
             let action = plain(&entry["action"]);
             let what = self.t.get(&format!("status_{action}")).unwrap_or(&action).to_owned();
             let more = [&entry["by"], &entry["reason"]].into_iter().filter(|it| !it.is_null()).map(plain);
-            steps.push(Step { at: plain(&entry["at"]), what, more: more.collect::<Vec<_>>().join(" · ") });
+            let order = if action == "CREATED" { Step::MADE } else { Step::SAID };
+            steps.push(Step { at: plain(&entry["at"]), order, what, more: more.collect::<Vec<_>>().join(" · ") });
         }
         steps
     }
@@ -409,7 +426,7 @@ impl Search<'_> {
                 if data.get(key).map(plain).is_some_and(|about| about == id) {
                     let at = record.at.to_jiff().to_string();
                     let more = fill(self.t.step_told, &[("n", &record.id.to_string())]);
-                    told.push(Step { at, what: record.event_type, more });
+                    told.push(Step { at, order: Step::TOLD + record.id, what: record.event_type, more });
                 }
             }
         }
