@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::get;
 use http::request::Parts;
 
-use super::page::Shell;
+use super::page::{Customers, Shell};
 use super::sale;
 use crate::app::App;
 use crate::problem::Problem;
@@ -35,8 +35,8 @@ impl FromRequestParts<App> for Demo {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        let shell = Shell::of(&parts.headers).for_customers(app);
-        if app.sale_desk().is_some() { Ok(Self(shell)) } else { Err(Problem::not_found()) }
+        let shell = Shell { customers: Customers::of(app), ..Shell::of(&parts.headers) };
+        if shell.has_demo() { Ok(Self(shell)) } else { Err(Problem::not_found()) }
     }
 }
 
@@ -47,7 +47,7 @@ impl FromRequestParts<App> for Crowd {
     type Rejection = Problem;
 
     async fn from_request_parts(_parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        if app.sale_desk().is_some() && app.auth().is_off() { Ok(Self) } else { Err(Problem::not_found()) }
+        if Customers::of(app) == Customers::Anybody { Ok(Self) } else { Err(Problem::not_found()) }
     }
 }
 

@@ -25,12 +25,28 @@ pub struct Shell {
     pub section: &'static str,
     /// Whether there is something to sign out of.
     pub signed_in: bool,
-    /// Whether there are pages for customers.
-    pub has_demo: bool,
-    /// Whether a crowd can be sent at them.
-    pub has_sale: bool,
-    /// Whether customers have to say who they are.
-    pub needs_token: bool,
+    pub customers: Customers,
+}
+
+/// Who may use the demo's pages for customers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Customers {
+    /// There are no such pages.
+    Nobody,
+    /// Whoever comes, also a crowd.
+    Anybody,
+    /// Those with a token.
+    SignedIn,
+}
+
+impl Customers {
+    pub fn of(app: &App) -> Self {
+        match (app.sale_desk(), app.auth().is_off()) {
+            (None, _) => Self::Nobody,
+            (Some(_), true) => Self::Anybody,
+            (Some(_), false) => Self::SignedIn,
+        }
+    }
 }
 
 /// A line of the menu.
@@ -44,21 +60,27 @@ pub struct NavLine {
 impl Shell {
     pub fn of(headers: &HeaderMap) -> Self {
         let language = texts::language(headers);
-        let t = Texts::of(language);
-        Self { t, language, section: "", signed_in: false, has_demo: false, has_sale: false, needs_token: false }
+        Self { t: Texts::of(language), language, section: "", signed_in: false, customers: Customers::Nobody }
     }
 
-    /// The frame of a page for customers.
-    #[must_use]
-    pub fn for_customers(self, app: &App) -> Self {
-        Self { needs_token: !app.auth().is_off(), ..self }
+    pub fn has_demo(&self) -> bool {
+        self.customers != Customers::Nobody
+    }
+
+    /// Whether a crowd can be sent.
+    pub fn has_sale(&self) -> bool {
+        self.customers == Customers::Anybody
+    }
+
+    /// Whether customers have to say who they are.
+    pub fn needs_token(&self) -> bool {
+        self.customers == Customers::SignedIn
     }
 
     /// The frame of one of the console's pages.
     #[must_use]
     pub fn at(self, section: &'static str, session: Session) -> Self {
-        let Session { signed_in, has_demo, has_sale, .. } = session;
-        Self { section, signed_in, has_demo, has_sale, ..self }
+        Self { section, signed_in: session.signed_in, customers: session.customers, ..self }
     }
 
     /// The menu, in groups.
