@@ -48,7 +48,7 @@ async fn computed(demo: &Demo) -> u64 {
 
 /// The time that the server has worked so far.
 fn worked(demo: &Demo) -> Duration {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", demo.server.id())).unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", demo.server.child.id())).unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
     let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
     Duration::from_millis(ticks * 10)

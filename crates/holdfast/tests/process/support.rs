@@ -13,7 +13,7 @@ pub(crate) struct Process {
     pub(crate) url: String,
     /// What it printed before it was ready, and after.
     pub(crate) output: BufReader<std::process::ChildStdout>,
-    child: Child,
+    pub(crate) child: Child,
 }
 
 pub(crate) fn holdfast() -> Command {
@@ -47,11 +47,6 @@ impl Process {
 
     pub(crate) fn client(&self) -> Client {
         Client::new(&self.url)
-    }
-
-    /// Its number among processes.
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
     }
 
     pub(crate) fn kill_9(mut self) {

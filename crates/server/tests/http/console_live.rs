@@ -36,10 +36,12 @@ impl Viewer {
     /// The parts that are told next; `None` if nothing is for so long.
     async fn next(&mut self, within: Duration) -> Option<Map<String, Value>> {
         loop {
-            if let Some((event, rest)) = self.text.split_once("\n\n") {
+            if let Some(end) = self.text.find("\n\n") {
+                let rest = self.text.split_off(end + 2);
+                let event = std::mem::replace(&mut self.text, rest);
+                let event = event.trim_end();
                 let news = event.strip_prefix("event: parts\ndata: ").map(|data| serde_json::from_str(data).unwrap());
                 assert!(news.is_some() || event == ":", "{event}");
-                self.text = rest.to_owned();
                 let Some(Value::Object(news)) = news else { continue };
                 self.told += 1;
                 self.parts.extend(news.clone());

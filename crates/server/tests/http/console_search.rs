@@ -53,9 +53,9 @@ async fn holds_and_what_became_of_them_are_found_by_either_id() {
         has(&story(app, "Stay reservation", &stay.reservation_id.to_string()).await, &["Confirmed", "Made", told]);
 
         let event = open_event(app, 3).await;
-        let held = app.guest(8).hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();
-        has(&story(app, "Seat hold", &held.hold_id.to_string()).await, &["Held", "A1"]);
-        let sold = app.guest(8).confirm_seat_hold(held.hold_id).await.unwrap();
+        let seats = app.guest(8).hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();
+        has(&story(app, "Seat hold", &seats.hold_id.to_string()).await, &["Held", "A1"]);
+        let sold = app.guest(8).confirm_seat_hold(seats.hold_id).await.unwrap();
         has(
             &story(app, "Seat reservation", &sold.reservation_id.to_string()).await,
             &["Reserved", "seat.reserved outbox"],
