@@ -74,7 +74,7 @@ async fn a_thousand_who_look_share_one_computation_and_cost_nothing_while_nothin
     let (before, began) = (computed(&demo).await, worked(&demo));
     let heard: usize = told.iter().map(|(.., seen)| seen.load(Ordering::Relaxed)).sum();
     tokio::time::sleep(Duration::from_secs(3)).await;
-    let idle = worked(&demo) - began;
+    let idle = worked(&demo).checked_sub(began).unwrap();
     assert_eq!(computed(&demo).await, before, "nothing happens, nothing is computed");
     assert_eq!(told.iter().map(|(.., seen)| seen.load(Ordering::Relaxed)).sum::<usize>(), heard);
     println!("a thousand consoles while nothing happens: {idle:?} of work in 3 s, in a debug build");
