@@ -42,22 +42,6 @@ export async function api(path, { method = "GET", body, from = "api" } = {}) {
   return content?.data ?? content;
 }
 
-/** The last entries of a list, newest first. */
-export const latest = async (path) => (await api(path, { from: "latest" })).items;
-
-/** A list that is never long, whole. */
-export async function all(path, pagesMax = 10) {
-  const items = [];
-  let cursor = "";
-  const ask = path.includes("?") ? `${path}&` : `${path}?`;
-  for (let page = 0; page < pagesMax && cursor !== null; page += 1) {
-    const list = await api(`${ask}limit=500${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
-    items.push(...list.items);
-    cursor = list.nextCursor;
-  }
-  return items;
-}
-
 /** Says what happened, to eyes and to screen readers. */
 export function say(text, tone = "free") {
   const said = document.getElementById("said");
@@ -101,82 +85,68 @@ export function select(label, options, value, changed) {
 
 export const button = (label, onclick, tone = "") => h("button", { type: "button", class: tone, onclick }, label);
 
-/** Puts the page up, again whenever it is asked to; says so if that fails. What has the focus keeps it, what is unfolded stays so. */
-export function page(draw) {
+/** Puts a page up. What has the focus keeps it, what is unfolded stays so, what was scrolled stays where it was. */
+function put(content) {
   const place = document.getElementById("page");
-  let running;
-  let again = false;
-  async function once() {
-    try {
-      const focused = document.activeElement?.id;
-      const content = await draw();
-      const open = [...place.querySelectorAll("details[open]")].map((it) => it.id);
-      place.replaceChildren(...[content].flat().filter(Boolean));
-      for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-      if (focused && place.contains(document.getElementById(focused))) document.getElementById(focused).focus();
-    } catch (problem) {
-      const text = fill(t.common_failed, { why: problem.message });
-      place.replaceChildren(h("div", { class: "note danger row between", role: "alert" }, text, button(t.common_again, refresh)));
-      if (!(problem instanceof Problem)) throw problem;
-    } finally {
-      place.setAttribute("aria-busy", "false");
-    }
-  }
-  async function refresh() {
-    if (running) {
-      again = true;
-      return running;
-    }
-    running = once();
-    await running;
-    running = undefined;
-    if (again) {
-      again = false;
-      return refresh();
-    }
-  }
-  refresh();
-  return refresh;
+  const focused = document.activeElement?.id;
+  const open = [...place.querySelectorAll("details[open]")].map((it) => it.id);
+  const scrolled = [...place.querySelectorAll(".scroll")].map((it) => it.scrollLeft);
+  place.replaceChildren(...[content].flat().filter(Boolean));
+  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  place.querySelectorAll(".scroll").forEach((it, at) => { if (scrolled[at]) it.scrollLeft = scrolled[at]; });
+  if (focused && place.contains(document.getElementById(focused))) document.getElementById(focused).focus();
+  place.setAttribute("aria-busy", "false");
 }
 
 /**
- * Follows changes. `changed` is told each event and says whether that was all there was to do; else `refresh` runs soon, at
- * most every two seconds. A page that nobody sees follows nothing: it costs the server nothing, and a browser has few connections.
+ * A page that changes by itself. `chosen` is what its reader chose, `draw` makes elements of its parts (or nothing, if it has
+ * changed what is there itself; `news` has the parts that are different). The server computes a page once for all who look at
+ * it, and says only what has become different. A page that nobody sees listens to nothing: it costs the server nothing.
  */
-export function follow(types, { changed, refresh }) {
-  const wanted = allTypes.filter((type) => types.split(",").some((prefix) => type.startsWith(prefix)));
+export function live(section, chosen, draw) {
   let source;
-  let due;
-  const soon = () => {
-    due ??= setTimeout(() => {
-      due = undefined;
-      refresh();
-    }, 400 + Math.random() * 1200);
-  };
-  const heard = (event) => {
-    if (!changed?.(JSON.parse(event.data))) soon();
-  };
-  function open() {
-    let isLost = false;
-    source = new EventSource(`/console/api/v1/stream?types=${types}`);
-    source.onerror = () => { isLost = true; };
-    source.onopen = () => { if (isLost) soon(); isLost = false; };
-    for (const type of wanted) source.addEventListener(type, heard);
+  let data = {};
+  const again = () => put(draw(data, data));
+
+  function failed(why) {
+    put(h("div", { class: "note danger row between", role: "alert" }, fill(t.common_failed, { why }), button(t.common_again, listen)));
   }
+
+  function listen() {
+    source?.close();
+    const choice = new URLSearchParams(Object.entries(chosen).filter(([, value]) => value !== undefined && value !== ""));
+    let isFirst = true;
+    source = new EventSource(`/console/live/${section}?${choice}`);
+    source.addEventListener("parts", (event) => {
+      const news = JSON.parse(event.data);
+      data = isFirst ? news : { ...data, ...news };
+      isFirst = false;
+      const content = draw(data, news);
+      if (content) put(content);
+    });
+    source.addEventListener("failed", (event) => {
+      const problem = JSON.parse(event.data);
+      failed([problem.detail ?? `HTTP ${problem.status}`, problem.reason].filter(Boolean).join(" "));
+    });
+    source.onopen = () => { isFirst = true; };
+    // Whoever was signed out is sent to sign in by this; anybody else is told.
+    source.onerror = () => { if (source.readyState === EventSource.CLOSED) api("/v1/room-types?limit=1").then(listen, (problem) => failed(problem.message)); };
+  }
+
   document.addEventListener("visibilitychange", () => {
-    source.close();
-    if (document.visibilityState === "hidden") return;
-    open();
-    soon();
+    if (document.visibilityState === "hidden") source.close();
+    else listen();
   });
   addEventListener("pagehide", () => source.close());
-  open();
+  addEventListener("pageshow", (event) => { if (event.persisted) listen(); });
+  listen();
+  return {
+    /** Looks at something else. */
+    choose(change) {
+      Object.assign(chosen, change);
+      listen();
+    },
+    /** Draws what is known again. */
+    again,
+  };
 }
-
-const allTypes = [
-  "stay.hold.placed", "stay.hold.cancelled", "stay.hold.replaced", "stay.reservation.confirmed", "stay.reservation.cancelled",
-  "order.reserved", "order.released", "order.paid", "order.cancelled",
-  "booking.created", "booking.confirmed", "booking.failed", "booking.cancelled", "booking.completed", "booking.no_show",
-  "seat.held", "seat.released", "seat.reserved", "seat.cancelled",
-  "room.slot.locked", "room.slot.released", "room.slot.reserved", "room.slot.cancelled", "room.slot.blocked", "queue.admitted",
-];

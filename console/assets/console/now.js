@@ -81,7 +81,7 @@ function show() {
     h("td", { class: "number" }, number(minute(last, (it) => it.placed[at]))),
     h("td", { class: "number" }, number(minute(last, (it) => it.confirmed[at]))),
     h("td", { class: "number" }, name === "tee" ? "–" : number(minute(last, (it) => it.expired[at])))));
-  const heads = [t.now_vertical, t.now_live, t.now_placed, t.now_confirmed, t.now_expired].map((text, at) => h("th", { scope: "col", class: at && "number" }, text));
+  const heads = [t.now_vertical, t.now_live, t.now_placed, t.now_confirmed, t.now_expired].map((text, at) => h("th", { scope: "col", class: at > 0 && "number" }, text));
   document.getElementById("verticals").replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows)));
 
   const codes = new Map();
@@ -111,6 +111,29 @@ tile("requests", t.now_requests);
 tile("latency", "p50 / p99");
 for (const plot of plots) make(plot);
 
+/** One more second. */
+function add(sample) {
+  // Seconds that were made up here give way to what the server says.
+  while (samples.length > 0 && samples.at(-1).at >= sample.at) samples.pop();
+  samples.push(sample);
+  if (samples.length > SPAN + 60) samples.shift();
+  for (const plot of plots) plot.chart.setData(data(plot));
+  show();
+  document.body.dataset.samples = samples.length;
+}
+
+/** A second in which nothing happened: the server does not send those. */
+function quiet(before) {
+  const none = [0, 0, 0, 0, 0];
+  return { ...before, at: before.at + 1000, placed: none, confirmed: none, expired: none, refused: 0, refusedByCode: {}, requests: 0, p50: null, p99: null, batches: 0, batch: null, commitP99: null };
+}
+
+let heard = 0;
+setInterval(() => {
+  const isOpen = source?.readyState === EventSource.OPEN;
+  if (isOpen && samples.length > 0 && performance.now() - heard > 1500) add(quiet(samples.at(-1)));
+}, 1000);
+
 const link = document.getElementById("link");
 let source;
 function listen() {
@@ -119,15 +142,16 @@ function listen() {
     samples.splice(0, samples.length, ...JSON.parse(event.data));
     link.textContent = t.common_live;
     link.className = "mark free";
+    heard = performance.now();
     redraw();
     if (samples.length > 0) show();
   });
   source.addEventListener("figures", (event) => {
-    samples.push(JSON.parse(event.data));
-    if (samples.length > SPAN + 60) samples.shift();
-    for (const plot of plots) plot.chart.setData(data(plot));
-    show();
-    document.body.dataset.samples = samples.length;
+    heard = performance.now();
+    const sample = JSON.parse(event.data);
+    // At most what is shown: whoever was away for long has a gap.
+    for (let missed = 0; missed < SPAN && samples.length > 0 && sample.at - samples.at(-1).at > 1800; missed += 1) add(quiet(samples.at(-1)));
+    add(sample);
   });
   source.onerror = () => {
     link.textContent = t.common_lost;

@@ -23,11 +23,11 @@ document.addEventListener("htmx:afterSwap", write);
 found.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-path]");
   if (!button) return;
-  const { method, path, will } = button.dataset;
+  const { method, path, will, tone } = button.dataset;
   act({
     title: button.textContent,
     will,
-    tone: "danger",
+    tone,
     request: () => ({ method, path, body: method === "POST" ? {} : undefined }),
     done: () => document.querySelector("form.search").requestSubmit(),
   });

@@ -1,14 +1,13 @@
 // Stays: a month of every room type as a heat map.
 import { act, ending } from "./act.js";
-import { all, api, button, day, fill, follow, h, latest, mark, money, number, page, t, table } from "./kit.js";
+import { button, day, fill, h, live, mark, money, number, t, table } from "./kit.js";
 
 let month = day.today().slice(0, 7);
 
 const tools = document.getElementById("tools");
 const picker = h("input", { type: "month", id: "month", "aria-label": t.stays_month, value: month, onchange: (event) => go(event.target.value) });
-tools.append(button("‹", () => go(shift(-1)), "square"), picker, button("›", () => go(shift(1)), "square"), button(t.stays_create, create, "primary"));
-tools.firstChild.setAttribute("aria-label", t.common_previous);
-picker.nextSibling.setAttribute("aria-label", t.common_next);
+const step = (sign, label, months) => h("button", { type: "button", class: "square", "aria-label": label, onclick: () => go(shift(months)) }, sign);
+tools.append(h("span", { class: "steps" }, step("‹", t.common_previous, -1), picker, step("›", t.common_next, 1)), button(t.stays_create, create, "primary"));
 
 function shift(months) {
   const [year, number] = month.split("-").map(Number);
@@ -19,29 +18,22 @@ function go(value) {
   if (!/^\d{4}-\d{2}$/.test(value)) return;
   month = value;
   picker.value = value;
-  refresh();
+  page.choose({ month });
 }
 
-const refresh = page(async () => {
-  const first = `${month}-01`;
-  const until = `${shift(1)}-01`;
-  const types = await all("/v1/room-types");
-  const nights = await Promise.all(types.map((type) => api(`/v1/room-types/${type.id}/availability?checkIn=${first}&checkOut=${until}`)));
-  const reservations = await latest("/v1/reservations");
+const page = live("stays", { month }, (data) => {
+  const { types, reservations } = data;
   const names = new Map(types.map((type) => [type.id, type.name]));
-  const cards = types.map((type, at) => card(type, nights[at].nights));
   return [
-    h("div", { class: "grid maps" }, cards),
+    types.length === 0 ? h("p", { class: "empty" }, t.common_none) : h("div", { class: "grid maps" }, types.map((type) => card(type, data[`nights:${type.id}`]))),
     legend(),
     h("section", { class: "card" }, h("h2", {}, t.stays_reservations), table(
       ["#", t.common_name, t.stays_dates, t.common_user, [t.common_price], t.common_status, ""],
-      reservations.slice(0, 15).map((it) => [h("a", { href: `/console/search?q=${it.reservationId}` }, it.reservationId), names.get(it.roomTypeId) ?? it.roomTypeId, `${it.checkIn} – ${it.checkOut}`, it.userId, money(it.price, it.currency), mark(it.status),
-        it.status === "CONFIRMED" && ending(t.stays_cancel, t.stays_will_cancel, it.reservationId, `/v1/reservations/${it.reservationId}/cancel`, refresh)]),
+      reservations.map((it) => [h("a", { href: `/console/search?q=${it.reservationId}` }, it.reservationId), names.get(it.roomTypeId) ?? it.roomTypeId, `${it.checkIn} – ${it.checkOut}`, it.userId, money(it.price, it.currency), mark(it.status),
+        it.status === "CONFIRMED" && ending(t.stays_cancel, t.stays_will_cancel, it.reservationId, `/v1/reservations/${it.reservationId}/cancel`)]),
     )),
   ];
 });
-
-follow("stay.", { refresh });
 
 function card(type, nights) {
   const weekdays = Array.from({ length: 7 }, (_, at) => day.name(day.plus("2024-01-01", at), { weekday: "short" }));
@@ -83,7 +75,6 @@ function toggle(type, night) {
     will: (values) => fill(t[`stays_will_${verb}`], values),
     tone: night.closed ? "" : "danger",
     request: (values) => ({ method: "POST", path: `/v1/room-types/${type.id}/${verb}-nights`, body: values }),
-    done: refresh,
   });
 }
 
@@ -91,13 +82,19 @@ const fields = (type) => [
   { name: "name", label: t.common_name, value: type?.name, wide: true },
   { name: "totalQuantity", label: t.stays_quantity, type: "integer", value: type?.totalQuantity ?? 1 },
   { name: "basePrice", label: t.stays_per_night, type: "integer", value: type?.basePrice ?? 100000 },
+  { name: "description", label: t.stays_description, required: false, maxlength: 2000, value: type?.description, wide: true },
 ];
-const sentence = (text, currency) => (values) => fill(text, { name: values.name ?? "…", n: number(values.totalQuantity ?? 0), price: money(values.basePrice ?? 0, currency) });
+const sentence = (text, currency) => (values) => fill(text, { name: values.name ?? "…", n: number(values.totalQuantity ?? 0), price: money(values.basePrice ?? 0, values.currency ?? currency) });
 
 function create() {
-  act({ title: t.stays_create, fields: [...fields(), { name: "description", label: t.stays_description, required: false, wide: true }], will: sentence(t.stays_will_create, "KRW"), request: (body) => ({ method: "POST", path: "/v1/room-types", body }), done: refresh });
+  act({
+    title: t.stays_create,
+    fields: [...fields(), { name: "timeZone", label: t.common_time_zone, required: false }, { name: "currency", label: t.common_currency, required: false, maxlength: 3, pattern: "[A-Z]{3}" }],
+    will: sentence(t.stays_will_create, "KRW"),
+    request: (body) => ({ method: "POST", path: "/v1/room-types", body }),
+  });
 }
 
 function change(type) {
-  act({ title: t.stays_change, fields: fields(type), will: sentence(t.stays_will_change, type.currency), request: (body) => ({ method: "PATCH", path: `/v1/room-types/${type.id}`, body }), done: refresh });
+  act({ title: t.stays_change, fields: fields(type), will: sentence(t.stays_will_change, type.currency), request: (body) => ({ method: "PATCH", path: `/v1/room-types/${type.id}`, body: { ...body, description: body.description ?? null } }) });
 }

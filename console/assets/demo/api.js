@@ -14,8 +14,42 @@ export class Refusal extends Error {
   }
 }
 
-let number = Number(sessionStorage.getItem(NUMBER)) || null;
+/** Whether this server wants to know who asks: then a token says so, else anybody may be a new guest. */
+export const needsToken = document.querySelector(".demo")?.dataset.signIn === "on";
+const TOKEN = "holdfast.token", REFUSED = "holdfast.refused";
+let token = needsToken ? sessionStorage.getItem(TOKEN) : null;
+
+let number = needsToken ? claims(token)?.sub ?? null : Number(sessionStorage.getItem(NUMBER)) || null;
 let making = null;
+
+/** What a token says of its owner. Whether that is true, only the server can tell. */
+function claims(text) {
+  try {
+    const { sub, role } = JSON.parse(atob(text.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
+    return { sub: Number(sub), role };
+  } catch {
+    return null;
+  }
+}
+
+export const isSignedIn = () => !needsToken || Number.isInteger(number);
+
+/** Keeps a token for this window; says why not, if it cannot be a customer's. */
+export function signIn(text) {
+  const said = claims(text);
+  if (!Number.isInteger(said?.sub)) return t.demo_token_wrong;
+  if (said.role !== "user") return t.demo_token_not_yours;
+  sessionStorage.setItem(TOKEN, text);
+  location.reload();
+  return null;
+}
+
+/** Whether the server did not take the token, told once. */
+export function wasRefused() {
+  const was = sessionStorage.getItem(REFUSED) !== null;
+  sessionStorage.removeItem(REFUSED);
+  return was;
+}
 
 /** My customer number. Each window has its own; the shop's account is where numbers come from. */
 export function customer() {
@@ -37,7 +71,32 @@ export function becomeSomebodyElse() {
 
 /** Calls the API as this customer. */
 export async function call(method, path, body) {
-  return send(method, path, body, { "X-User-Id": await customer() });
+  return send(method, path, body, await who());
+}
+
+/** What tells the server who asks. */
+async function who() {
+  const mine = await customer();
+  return needsToken ? { Authorization: `Bearer ${token}` } : { "X-User-Id": mine };
+}
+
+/** Hears of every event that the server tells; what it gives back ends that. (An `EventSource` could not say who asks.) */
+export function listen(path, heard) {
+  const ended = new AbortController();
+  async function hear() {
+    const { ok, body } = await fetch(path, { headers: await who(), signal: ended.signal });
+    const reader = ok && body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let text = ""; reader;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const events = (text + value).split("\n\n");
+      text = events.pop();
+      for (const data of events.map((event) => /^data: ?(.*)$/m.exec(event)?.[1])) if (data) heard(JSON.parse(data));
+    }
+  }
+  // Whoever hears nothing has to ask.
+  hear().catch(() => {});
+  return () => ended.abort();
 }
 
 /** Calls the API as nobody in particular. */
@@ -57,6 +116,11 @@ async function send(method, path, body, headers) {
     throw new Refusal(0, { code: "OFFLINE", detail: t.demo_offline });
   }
   noteTime(response);
+  if (response.status === 401 && needsToken) {
+    sessionStorage.removeItem(TOKEN);
+    sessionStorage.setItem(REFUSED, "yes");
+    location.reload();
+  }
   const answer = text ? JSON.parse(text) : null;
   if (!response.ok) throw new Refusal(response.status, answer ?? { code: "UNKNOWN", detail: t.demo_offline });
   // The shop's answers come wrapped.

@@ -1,5 +1,5 @@
 // A tee time: ask for it, watch it become confirmed, and see what comes back before cancelling.
-import { call, customer, dayFrom, Refusal } from "./api.js";
+import { call, dayFrom, listen, Refusal } from "./api.js";
 import { ask, button, clock, days, el, every, field, focus, longDay, say, select, show, unsay } from "./ui.js";
 import { fill, money, t } from "../texts.js";
 
@@ -49,7 +49,6 @@ async function book(slot) {
 async function follow(id, slot) {
   const place = el("div", { class: "stack" });
   show(place);
-  const events = new EventSource(`/v1/stream?types=booking&userId=${await customer()}`);
   let stopAsking = () => {};
   const refresh = async () => {
     const booking = await call("GET", `/bookings/${id}`);
@@ -59,11 +58,9 @@ async function follow(id, slot) {
       focus(place.firstElementChild);
     }
     // What is final is heard of no more.
-    if (FINAL.includes(booking.status)) { events.close(); stopAsking(); }
+    if (FINAL.includes(booking.status)) { stopListening(); stopAsking(); }
   };
-  for (const type of ["booking.confirmed", "booking.failed", "booking.cancelled"]) {
-    events.addEventListener(type, (event) => { if (JSON.parse(event.data).data.bookingId === id) refresh(); });
-  }
+  const stopListening = listen("/v1/stream?types=booking", ({ data }) => { if (data.bookingId === id) refresh(); });
   // Whoever comes too late for the event asks.
   await refresh();
   if (!FINAL.includes(place.dataset.status)) stopAsking = every(1_000, refresh);

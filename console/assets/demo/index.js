@@ -1,2 +1,2 @@
-// The start page needs nothing of its own: the crowd can be sent from here.
-import "./sale.js";
+// The start page needs nothing of its own. Where anybody may be a guest, the crowd can be sent from here.
+if (document.getElementById("sale")) await import("./sale.js");

@@ -1,5 +1,5 @@
 // Coffee beans: fill the cart, reserve all of it or none, then pay with balance and coupon.
-import { call, customer, Refusal, remember, remembered } from "./api.js";
+import { call, customer, needsToken, Refusal, remember, remembered } from "./api.js";
 import { button, el, every, focus, holdPanel, say, show, showDone, showTimeIsUp, unsay } from "./ui.js";
 import { fill, money, t } from "../texts.js";
 
@@ -47,7 +47,8 @@ function draw() {
 function wallet() {
   return el("p", { class: "row between wallet" },
     el("span", {}, t.goods_balance, " ", el("strong", { id: "balance" }, money(account.balance, account.currency))),
-    topUpButton({ kind: "slim", "data-key": "top-up" }));
+    // Money of one's own is paid in by an operator.
+    !needsToken && topUpButton({ kind: "slim", "data-key": "top-up" }));
 }
 
 const topUpButton = (properties) => button(fill(t.goods_top_up, { amount: money(TOP_UP, account.currency) }), topUp, properties);
@@ -139,7 +140,7 @@ async function showReserved() {
     },
     refused: (error) => {
       if (error.code === "RESERVATION_EXPIRED") over();
-      else if (error.code === "INSUFFICIENT_BALANCE") say(t.goods_no_money, { kind: "held", actions: [topUpButton({ kind: "primary", id: "add-money" })] });
+      else if (error.code === "INSUFFICIENT_BALANCE") say(needsToken ? t.goods_no_money_ask : t.goods_no_money, { kind: "held", actions: !needsToken && [topUpButton({ kind: "primary", id: "add-money" })] });
       else return false;
       return true;
     },
@@ -179,15 +180,29 @@ function showPaid(order) {
   });
 }
 
-await refresh();
-// A new guest of the demo finds something in the purse.
-if (account.balance === 0 && !remembered("shop.welcomed")) {
-  account = await call("POST", `/api/users/${account.id}/balance`, { amount: FIRST_BALANCE });
+/** Whoever signs in may be known to all but the shop. */
+function showNoAccount() {
+  show(el("section", { class: "card kind", id: "no-account" }, el("h2", {}, t.goods_no_account), el("p", {}, t.goods_no_account_way)));
 }
-remember("shop.welcomed", "yes");
-const kept = remembered(RESERVED) && await call("GET", "/api/order/reserve").catch((error) => {
-  if (error instanceof Refusal) return null;
-  throw error;
-});
-if (kept) await showReserved();
-else await look();
+
+async function open() {
+  await refresh();
+  // A new guest of the demo finds something in the purse.
+  if (account.balance === 0 && !needsToken && !remembered("shop.welcomed")) {
+    account = await call("POST", `/api/users/${account.id}/balance`, { amount: FIRST_BALANCE });
+  }
+  remember("shop.welcomed", "yes");
+  const kept = remembered(RESERVED) && await call("GET", "/api/order/reserve").catch((error) => {
+    if (error instanceof Refusal) return null;
+    throw error;
+  });
+  if (kept) await showReserved();
+  else await look();
+}
+
+try {
+  await open();
+} catch (error) {
+  if (error.code !== "USER_NOT_FOUND") throw error;
+  showNoAccount();
+}

@@ -1,5 +1,5 @@
 // Small pieces that all pages are made of. Everything is built as elements: what others wrote is only ever text.
-import { becomeSomebodyElse, now, Refusal } from "./api.js";
+import { becomeSomebodyElse, needsToken, now, Refusal } from "./api.js";
 import { fill, t } from "../texts.js";
 
 /** An element: el("button", {class: "primary", onclick: act}, "Pay"). */
@@ -210,5 +210,5 @@ export function whoIs(number) {
   const who = document.getElementById("who");
   who.hidden = false;
   who.replaceChildren(el("span", { id: "customer" }, fill(t.demo_you_are, { number })),
-    el("button", { type: "button", class: "slim plain", onclick: becomeSomebodyElse }, t.demo_somebody_else));
+    el("button", { type: "button", class: "slim plain", onclick: becomeSomebodyElse }, needsToken ? t.nav_sign_out : t.demo_somebody_else));
 }

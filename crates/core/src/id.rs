@@ -48,6 +48,11 @@ impl HoldId {
         Self(uuid::Builder::from_unix_timestamp_millis(made_at.as_millis() as u64, &random).into_uuid())
     }
 
+    /// When it was made.
+    pub fn made_at(self) -> Timestamp {
+        Timestamp::from_millis((self.0.as_u128() >> 80) as i64)
+    }
+
     /// No hold made at that moment or later has a smaller id.
     pub fn earliest_at(moment: Timestamp) -> Self {
         Self::new(moment, [0; 10])

@@ -25,6 +25,8 @@ pub enum Filter {
     Below(&'static str, Value<'static>),
     IsNull(&'static str),
     IsNotNull(&'static str),
+    /// One of its lines has this value in a column that has an index of its own.
+    HasLine(&'static str, Value<'static>),
 }
 
 /// A row of a list as it was read.

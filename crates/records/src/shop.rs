@@ -13,7 +13,7 @@ use holdfast_core::shop::{
 use crate::cell::{Cells, Taken, Value, number_id, text as text_cell};
 use crate::hold::{self, OWNER};
 use crate::layout::{Column, Layout, Parts, big, boolean, int, moment, text, uuid};
-use crate::list::List;
+use crate::list::{Filter, List};
 use crate::record::Record;
 
 number_id!(ProductId, ProductOptionId, InventoryReservationId, OrderId);
@@ -374,6 +374,16 @@ impl Record for Order {
     fn show(_key: &OrderId, row: &Self, audit: &mut Audit) {
         audit.shop.order(row);
     }
+}
+
+/// The order that a reservation became.
+pub fn order_of(reservation: InventoryReservationId) -> List {
+    List::of::<Order>(None, 1).filter(Filter::HasLine("id", reservation.get().into()))
+}
+
+/// Reservations in the order in which they were made. Only of stores that keep them beside the records.
+pub fn order_holds(after: Option<&HoldId>, limit: usize) -> List {
+    List::of::<OrderHold>(after, limit)
 }
 
 /// Orders in order of number: all, or those of a user, who have an index of their own.

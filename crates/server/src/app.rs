@@ -274,12 +274,17 @@ impl App {
     ) -> Result<Response, Problem> {
         let Some((id, fingerprint)) = request.receipt(caller)? else {
             return match self.shared.engine.run(command, None).await? {
-                Answer::Fresh(outcome) => Ok(render(&outcome).into_response()),
+                Answer::Fresh(outcome) => {
+                    self.stream().pulse().changed(C::NAME);
+                    Ok(render(&outcome).into_response())
+                }
                 Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
             };
         };
         let once = Once { id, fingerprint, render: Box::new(move |outcome: &C::Outcome| render(outcome).to_bytes()) };
-        kept_answer(self.shared.engine.run(command, Some(once)).await?)
+        let answer = self.shared.engine.run(command, Some(once)).await?;
+        self.stream().pulse().changed(C::NAME);
+        kept_answer(answer)
     }
 
     /// Does something that is no command of the engine, once per idempotency key. It must be safe to repeat: if the server

@@ -1,5 +1,6 @@
 //! `/openapi.json`, generated from the handlers, and `/docs`, the same as one page that needs nothing else to be read.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -98,8 +99,8 @@ pub async fn docs_page(State(pages): State<Pages>) -> Response {
 }
 
 const STYLE: &str = "
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; --get: #2a7; --post: #27c; --patch: #a70; --delete: #c33 }
-body { font: 16px/1.55 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1rem }
+:root { color-scheme: light dark; --line: #8884; --soft: #8881; --get: #1b7a50; --post: #1f62b8; --patch: #855600; --delete: #b3261e }
+body { background: Canvas; color: CanvasText; font: 16px/1.55 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1rem }
 nav { columns: 18rem; font-size: .9rem; border-block: 1px solid var(--line); padding: .5rem 0 }
 nav a { display: block; padding: .15rem 0 }
 section { border-top: 1px solid var(--line); padding: .5rem 0 }
@@ -109,7 +110,8 @@ code, .path { font-family: ui-monospace, monospace; font-size: .95em }
 .DELETE { background: var(--delete) }
 table { border-collapse: collapse; width: 100%; font-size: .9rem } td, th { border-bottom: 1px solid var(--line);
 padding: .25rem .5rem; text-align: left; vertical-align: top } th { font-weight: 600; white-space: nowrap }
-pre { background: var(--soft); padding: .5rem; overflow-x: auto; font-size: .85rem }
+pre { background: var(--soft); padding: .5rem; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem }
+:focus-visible { outline: 2px solid; outline-offset: 2px }
 ";
 
 fn page(openapi: &Value) -> String {
@@ -118,13 +120,13 @@ fn page(openapi: &Value) -> String {
     write!(
         html,
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>\
-         <title>{title} API</title><style>{STYLE}</style><h1>{title} API</h1>"
+         <title>{title} API</title><style>{STYLE}</style><main><h1>{title} API</h1>"
     )
     .expect("writing to a string");
     for paragraph in openapi["info"]["description"].as_str().unwrap_or_default().split("\n\n") {
         write!(html, "<p>{}", prose(paragraph)).expect("writing to a string");
     }
-    html.push_str("<p>The same for machines: <a href=/openapi.json>/openapi.json</a>.<nav>");
+    html.push_str("<p>The same for machines: <a href=/openapi.json>/openapi.json</a>.<nav aria-label=Operations>");
     let operations = operations(openapi);
     for operation in &operations {
         let (id, path) = (&operation.id, escape(operation.path));
@@ -135,14 +137,17 @@ fn page(openapi: &Value) -> String {
         write_operation(&mut html, operation, openapi);
     }
     html.push_str("<section><h2>Problems</h2><table>");
+    let mut named = HashSet::new();
     for problem in problem::catalog() {
         let (code, status) = (problem.code, problem.status.as_u16());
         let (english, korean) = (problem.detail(Language::English), problem.detail(Language::Korean));
         let (english, korean) = (escape(english), escape(korean));
-        write!(html, "<tr id='{code}'><th>{code}<td>{status}<td>{english}<br><span lang=ko>{korean}</span>")
+        // Some codes come with more than one sentence; the first can be linked to.
+        let id = if named.insert(code) { format!(" id='{code}'") } else { String::new() };
+        write!(html, "<tr{id}><th scope=row>{code}<td>{status}<td>{english}<br><span lang=ko>{korean}</span>")
             .expect("writing to a string");
     }
-    html.push_str("</table></section>");
+    html.push_str("</table></section></main>");
     html
 }
 
@@ -178,7 +183,7 @@ fn write_operation(html: &mut String, operation: &Operation<'_>, openapi: &Value
         let required = if it["required"] == true { "required" } else { "" };
         let (name, place) = (text(&it["name"]), text(&it["in"]));
         let help = prose(it["description"].as_str().unwrap_or_default());
-        write!(rows, "<tr><th>{name}<td>{place}<td>{required}<td>{help}").expect("writing to a string");
+        write!(rows, "<tr><th scope=row>{name}<td>{place}<td>{required}<td>{help}").expect("writing to a string");
     }
     if !rows.is_empty() {
         write!(html, "<h3>Parameters</h3><table>{rows}</table>").expect("writing to a string");
@@ -193,7 +198,7 @@ fn write_operation(html: &mut String, operation: &Operation<'_>, openapi: &Value
         let shape = schema.map(|content| outline(&content["schema"], openapi, 0)).filter(|shape| !shape.is_empty());
         let shape = shape.map(|shape| format!("<pre>{}</pre>", escape(&shape))).unwrap_or_default();
         let help = prose(response["description"].as_str().unwrap_or_default());
-        write!(html, "<tr><th>{status}<td>{help}{shape}").expect("writing to a string");
+        write!(html, "<tr><th scope=row>{status}<td>{help}{shape}").expect("writing to a string");
     }
     html.push_str("</table></section>");
 }

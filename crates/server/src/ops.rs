@@ -96,6 +96,7 @@ fn describe_metrics() {
         "holdfast_webhook_pending",
         "Webhook deliveries that wait to be tried; 10,000 means so many or more."
     );
+    describe_counter!("holdfast_console_views_total", "How often what a page of the console shows was computed.");
     describe_counter!("holdfast_live_lost_total", "How often Redis was found to have lost its data.");
     describe_counter!("holdfast_outbox_failures_total", "Tries to hand an event on that failed.");
     describe_counter!("holdfast_outbox_given_up_total", "Events that were given up after all retries.");

@@ -5,12 +5,15 @@
 //! what other servers do.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use holdfast_core::id::HoldId;
 use holdfast_core::tee::Subject;
 use holdfast_core::{Event, Timestamp};
 use serde::Serialize;
+
+use crate::wire::event::type_of;
 
 /// The parts of the house, in the order of the numbers below.
 pub const VERTICALS: [&str; 5] = ["stay", "shop", "tee", "ticket", "room"];
@@ -19,6 +22,11 @@ const SHOP: usize = 1;
 const TEE: usize = 2;
 const TICKET: usize = 3;
 const ROOM: usize = 4;
+/// What is no vertical: webhooks, and events on their way.
+const BESIDE: usize = 5;
+
+/// How often something of each vertical, and beside them, has changed since the process started.
+pub type Changes = [u64; 6];
 
 /// Counts since the process started, but for `live`; one number for each vertical.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -33,6 +41,7 @@ pub struct Counts {
 #[derive(Debug, Default)]
 pub struct Pulse {
     inner: Mutex<Inner>,
+    changes: [AtomicU64; 6],
 }
 
 #[derive(Debug, Default)]
@@ -51,7 +60,18 @@ struct Made {
 }
 
 impl Pulse {
+    /// Something has changed: `name` is that of a command or of an event.
+    pub fn changed(&self, name: &str) {
+        self.changes[part_of(name)].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whoever has seen these numbers before has nothing new to look for. Holds that run out of time change nothing here.
+    pub fn changes(&self) -> Changes {
+        std::array::from_fn(|part| self.changes[part].load(Ordering::Relaxed))
+    }
+
     pub fn count(&self, event: &Event, at: Timestamp) {
+        self.changed(type_of(event));
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             Event::StayHoldPlaced(hold) => inner.placed(STAY, hold.id, hold.expires_at),
@@ -90,12 +110,12 @@ impl Inner {
     fn placed(&mut self, vertical: usize, hold: HoldId, expires_at: Timestamp) {
         self.counts.placed[vertical] += 1;
         let until = expires_at.as_millis() / 1_000;
-        let made = self.made[vertical].entry(made_at(hold) / 1_000).or_insert(Made { live: 0, until });
+        let made = self.made[vertical].entry(hold.made_at().as_millis() / 1_000).or_insert(Made { live: 0, until });
         made.live += 1;
         made.until = made.until.max(until);
         // Nobody may be looking: what is over is forgotten here too, a little at a time.
         if let Some(oldest) = self.made[vertical].first_entry()
-            && oldest.get().until < made_at(hold) / 1_000
+            && oldest.get().until < hold.made_at().as_millis() / 1_000
         {
             self.counts.expired[vertical] += oldest.remove().live;
         }
@@ -117,21 +137,28 @@ impl Inner {
     fn confirmed(&mut self, vertical: usize, hold: HoldId, at: Timestamp) {
         self.counts.confirmed[vertical] += 1;
         // What is reserved in one step was never held.
-        if made_at(hold) != at.as_millis() {
+        if hold.made_at() != at {
             self.ended(vertical, hold);
         }
     }
 
     fn ended(&mut self, vertical: usize, hold: HoldId) {
-        if let Some(made) = self.made[vertical].get_mut(&(made_at(hold) / 1_000)) {
+        if let Some(made) = self.made[vertical].get_mut(&(hold.made_at().as_millis() / 1_000)) {
             made.live = made.live.saturating_sub(1);
         }
     }
 }
 
-/// Milliseconds since 1970, as the id says.
-fn made_at(hold: HoldId) -> i64 {
-    (hold.0.as_u128() >> 80) as i64
+/// Whose business a command or an event is, as its name begins.
+fn part_of(name: &str) -> usize {
+    match name.split('.').next().unwrap_or_default() {
+        "stay" => STAY,
+        "shop" | "order" => SHOP,
+        "tee" | "booking" | "slot" => TEE,
+        "ticket" | "seat" | "queue" => TICKET,
+        "calendar" | "room" => ROOM,
+        _ => BESIDE,
+    }
 }
 
 #[cfg(test)]
@@ -166,6 +193,18 @@ mod tests {
         let counts = pulse.counts(at(701));
         assert_eq!((counts.live[STAY], counts.expired[STAY]), (0, 2));
         assert_eq!(pulse.counts(at(900)), counts);
+    }
+
+    #[test]
+    fn a_change_is_counted_where_it_belongs() {
+        let pulse = Pulse::default();
+        for name in
+            ["stay.hold.place", "order.paid", "slot.release", "queue.join", "calendar.slots.block", "webhook.create"]
+        {
+            pulse.changed(name);
+        }
+        pulse.changed("booking.confirmed");
+        assert_eq!(pulse.changes(), [1, 1, 2, 1, 1, 1]);
     }
 
     #[test]

@@ -116,6 +116,7 @@ impl Stream {
             let is_last = page.len() < OUTBOX_PAGE;
             for record in page {
                 self.last_durable.store(record.id, Ordering::Relaxed);
+                self.pulse.changed(&record.event_type);
                 self.told.send(Arc::new(Told::from(&record))).ok();
             }
             if is_last {
@@ -155,7 +156,15 @@ impl EventSink for Stream {
         for Published { event, recorded, at } in events {
             self.pulse.count(&event, at);
             match recorded {
-                Some(record) => durable.push(Arc::new(record)),
+                Some(record) => {
+                    if !self.shared {
+                        self.last_durable.store(record.id, Ordering::Relaxed);
+                        if listening {
+                            self.told.send(Arc::new(Told::from(&record))).ok();
+                        }
+                    }
+                    durable.push(Arc::new(record));
+                }
                 None if listening => self.tell(&event, at),
                 None => {}
             }
@@ -164,12 +173,6 @@ impl EventSink for Stream {
             return;
         }
         if !self.shared {
-            for record in &durable {
-                self.last_durable.store(record.id, Ordering::Relaxed);
-                if listening {
-                    self.told.send(Arc::new(Told::from(&**record))).ok();
-                }
-            }
             self.recent.keep(durable);
         }
         self.committed.send_replace(());

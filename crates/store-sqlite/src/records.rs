@@ -96,6 +96,11 @@ pub(crate) fn list(connection: &Connection, list: &List) -> rusqlite::Result<Vec
             }
             Filter::IsNull(column) => conditions.push(format!("{column} IS NULL")),
             Filter::IsNotNull(column) => conditions.push(format!("{column} IS NOT NULL")),
+            Filter::HasLine(column, value) => {
+                let Parts { table, owner, .. } = layout.parts.as_ref().expect("only what has lines is listed by them");
+                conditions.push(format!("{key} IN (SELECT {owner} FROM {table} WHERE {column} = ?)"));
+                values.push(value);
+            }
         }
     }
     if conditions.is_empty() {

@@ -11,7 +11,7 @@ use super::life::{book_something, call, tomorrow};
 use super::{Demo, token};
 
 /// Address, and something only that page shows in Korean and in English.
-const PAGES: [(&str, &str, &str, &str); 10] = [
+pub(crate) const PAGES: [(&str, &str, &str, &str); 10] = [
     ("now", "/", "진행 중인 가계약", "Live holds"),
     ("stays", "/console/stays", "디럭스 오션뷰", "Reservations"),
     ("shop", "/console/shop", "ETH-HD-200", "Stock"),
@@ -69,8 +69,15 @@ async fn every_page_fits_a_phone_in_korean() {
     browser.close().await;
 }
 
+/// Looks at the month of a day.
+pub(crate) async fn choose_month(browser: &Browser, date: &str) {
+    browser.until("document.getElementById('month')").await;
+    browser.run(&format!("document.getElementById('month').value = '{}'", &date[..7])).await;
+    browser.run("document.getElementById('month').dispatchEvent(new Event('change'))").await;
+}
+
 /// What is drawn by scripts is there.
-async fn ready(browser: &Browser, name: &str) {
+pub(crate) async fn ready(browser: &Browser, name: &str) {
     let drawn = match name {
         "now" => "Number(document.body.dataset.samples) > 2 && document.querySelector('.plot canvas')",
         "search" => "document.querySelectorAll('.story').length >= 2",
@@ -100,8 +107,7 @@ async fn the_console_changes_when_others_book() {
 
     browser.go(&demo.url("/console/stays")).await;
     let night = format!("document.querySelector('[data-night=\"3:{date}\"] .left').innerText");
-    browser.run(&format!("document.getElementById('month').value = '{}'", &date[..7])).await;
-    browser.run("document.getElementById('month').dispatchEvent(new Event('change'))").await;
+    choose_month(&browser, &date).await;
     browser.until(&format!("{night} === '1'")).await;
     let stay = json!({ "roomTypeId": 3, "checkIn": date, "checkOut": tomorrow(4),
         "clientHoldKey": "0f0e8f3c-35a4-4c39-8f0a-2f1f5a9d7e11" });
@@ -123,8 +129,7 @@ async fn what_an_operator_does_is_said_before_it_is_done() {
 
     // A night is closed, but only when the operator means it.
     browser.go(&demo.url("/console/stays")).await;
-    browser.run(&format!("document.getElementById('month').value = '{}'", &date[..7])).await;
-    browser.run("document.getElementById('month').dispatchEvent(new Event('change'))").await;
+    choose_month(&browser, &date).await;
     let night = format!("[data-night=\"1:{date}\"]");
     browser.click(&night).await;
     browser.until_shown(&format!("No new holds for the nights from {date}")).await;

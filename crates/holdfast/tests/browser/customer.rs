@@ -3,9 +3,9 @@
 use holdfast_client::{OrderStatus, ReservationStatus, SeatReservationStatus};
 use serde_json::Value;
 
-use super::Demo;
 use super::driver::{Browser, Look};
 use super::support::Process;
+use super::{Demo, access};
 
 /// What all files of a page may weigh on the wire.
 const PAGE_BYTES_MAX: u64 = 150 << 10;
@@ -61,10 +61,7 @@ impl Visit<'_> {
     async fn look(&self, what: &str) {
         let wide = self.browser.run("return document.documentElement.scrollWidth - innerWidth").await;
         assert!(wide.as_i64().unwrap() <= 0, "{what} is {wide} pixels too wide");
-        let nameless = self.browser.run(NAMELESS).await;
-        assert_eq!(nameless, Value::Array(Vec::new()), "{what}: these have no name to be read out");
-        let faint = self.browser.run(FAINT).await;
-        assert_eq!(faint, Value::Array(Vec::new()), "{what}: these are hard to read");
+        access::check(self.browser, what).await;
         let bytes = self.browser.run(BYTES).await.as_u64().unwrap();
         assert!((1..=PAGE_BYTES_MAX).contains(&bytes), "{what} weighs {bytes} bytes");
         self.browser.picture(&format!("{}-{what}", self.name)).await;
@@ -181,39 +178,6 @@ impl Visit<'_> {
         assert_eq!((reservation.status, reservation.seats.len()), (SeatReservationStatus::Reserved, 2));
     }
 }
-
-/// Buttons, links and fields that nobody could name, pictures without a word for them, and pages without a heading.
-const NAMELESS: &str = r"
-    const named = (it) => (it.getAttribute('aria-label') || it.innerText || (it.labels && it.labels[0]?.innerText) || '').trim();
-    const seen = (it) => it.getClientRects().length > 0;
-    const things = [...document.querySelectorAll('button, a[href], input, select, progress, [role=grid]')].filter((it) => seen(it) && !named(it));
-    const pictures = [...document.querySelectorAll('img:not([alt])')];
-    const headings = document.querySelectorAll('h1').length === 1 ? [] : [document.body];
-    return [...things, ...pictures, ...headings].map((it) => it.outerHTML.slice(0, 120))";
-
-/// Texts with less contrast to what is behind them than AA asks for: 4.5, or 3 for large ones.
-const FAINT: &str = r"
-    document.getAnimations().forEach((it) => it.finish());
-    const parse = (text) => {
-        const [r, g, b, a = 1] = text.match(/[\d.]+/g).map(Number);
-        return text.startsWith('color(') ? [r * 255, g * 255, b * 255, a] : [r, g, b, a];
-    };
-    const over = (top, below) => below.map((it, at) => top[at] * top[3] + it * (1 - top[3])).slice(0, 3);
-    const ground = (it) => {
-        if (!it) return [255, 255, 255];
-        const colour = parse(getComputedStyle(it).backgroundColor);
-        return colour[3] === 1 ? colour.slice(0, 3) : over(colour, ground(it.parentElement));
-    };
-    const light = (colour) => colour.map((it) => it / 255).map((it) => (it <= 0.03928 ? it / 12.92 : ((it + 0.055) / 1.055) ** 2.4))
-        .reduce((sum, it, at) => sum + it * [0.2126, 0.7152, 0.0722][at], 0);
-    const texts = [...document.querySelectorAll('body *')].filter((it) => it.getClientRects().length > 0 && !it.closest(':disabled, [aria-busy]')
-        && [...it.childNodes].some((node) => node.nodeType === 3 && node.data.trim()));
-    return texts.filter((it) => {
-        const style = getComputedStyle(it), behind = ground(it);
-        const [high, low] = [light(over(parse(style.color), behind)), light(behind)].sort((a, b) => b - a);
-        const size = parseFloat(style.fontSize), isLarge = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
-        return (high + 0.05) / (low + 0.05) < (isLarge ? 3 : 4.5);
-    }).map((it) => it.outerHTML.slice(0, 120))";
 
 /// Of the page and every script, style and picture it loaded; answers of the API are not among them.
 const BYTES: &str = r"

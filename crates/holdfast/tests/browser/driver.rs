@@ -151,6 +151,12 @@ impl Browser {
         self.call("actions", keyboard).await;
     }
 
+    /// Looks away from the page, or at it again: another window comes in front of it.
+    pub(crate) async fn hide(&self, is_hidden: bool) {
+        let state = if is_hidden { "minimize" } else { "maximize" };
+        self.call(&format!("window/{state}"), json!({})).await;
+    }
+
     /// The text of the first element that matches.
     pub(crate) async fn text(&self, selector: &str) -> String {
         let text = self.run(&format!("return document.querySelector({}).innerText", Value::from(selector))).await;

@@ -1,11 +1,15 @@
 //! Pages in a real browser, on the real server with the demo's data. Pictures of them are kept in `target/screenshots/`.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
+mod access;
 mod console;
 mod customer;
 mod customer_line;
+mod customer_signed_in;
 mod driver;
 mod life;
+mod looking;
+mod operator;
 #[path = "../process/support.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod support;

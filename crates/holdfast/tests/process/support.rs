@@ -13,7 +13,7 @@ pub(crate) struct Process {
     pub(crate) url: String,
     /// What it printed before it was ready, and after.
     pub(crate) output: BufReader<std::process::ChildStdout>,
-    child: Child,
+    pub(crate) child: Child,
 }
 
 pub(crate) fn holdfast() -> Command {

@@ -27,7 +27,10 @@ const TRIES_MAX: u32 = 20;
 /// Carries out one command of several.
 async fn run_once<C: Command>(app: &App, command: C) -> Result<C::Outcome, Refused> {
     match app.engine().run(command, None).await? {
-        Answer::Fresh(outcome) => Ok(outcome),
+        Answer::Fresh(outcome) => {
+            app.stream().pulse().changed(C::NAME);
+            Ok(outcome)
+        }
         Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
     }
 }

@@ -39,7 +39,15 @@ pub async fn forward(State(console): State<Console>, request: Request) -> Result
     }
     let uri: Uri = target.parse().map_err(|_| Problem::not_found())?;
     let (parts, body) = request.into_parts();
-    Ok(console.call(session.caller, parts.method, uri, &parts.headers, body).await)
+    let is_elsewhere = forward::needed(&console.app, &uri).is_some();
+    let is_safe = parts.method.is_safe();
+    let answer = console.call(session.caller, parts.method, uri, &parts.headers, body).await;
+    if is_elsewhere && !is_safe {
+        // Services in other processes do not say here what they have changed.
+        console.app.stream().pulse().changed("tee.elsewhere");
+        console.app.stream().pulse().changed("relay.elsewhere");
+    }
+    Ok(answer)
 }
 
 impl Console {

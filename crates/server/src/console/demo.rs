@@ -1,8 +1,8 @@
 //! Pages for customers, on the demo's data. They use the public API only, and are worth reading as examples: each is a frame
 //! from `console/templates/demo`, which a module of the same name in `console/assets/demo` fills.
 //!
-//! There are such pages only where a server was started with `--demo` and auth is off: a customer is a number that the
-//! browser makes up, and nobody should believe that elsewhere.
+//! There are such pages only where a server was started with `--demo`. With auth off a customer is a number that the browser
+//! makes up; with auth on, whoever's token it is. The crowd of a sale makes up all its people, so it comes only with auth off.
 
 use askama::Template;
 use axum::Router;
@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::get;
 use http::request::Parts;
 
-use super::page::Shell;
+use super::page::{Customers, Shell};
 use super::sale;
 use crate::app::App;
 use crate::problem::Problem;
@@ -29,13 +29,25 @@ pub fn routes() -> Router<App> {
 }
 
 /// Lets nobody in where there is no demo.
-pub struct Demo;
+pub struct Demo(Shell);
 
 impl FromRequestParts<App> for Demo {
     type Rejection = Problem;
 
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let shell = Shell { customers: Customers::of(app), ..Shell::of(&parts.headers) };
+        if shell.has_demo() { Ok(Self(shell)) } else { Err(Problem::not_found()) }
+    }
+}
+
+/// Lets nobody in where there can be no crowd.
+pub struct Crowd;
+
+impl FromRequestParts<App> for Crowd {
+    type Rejection = Problem;
+
     async fn from_request_parts(_parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        if app.sale_desk().is_some() && app.auth().is_off() { Ok(Self) } else { Err(Problem::not_found()) }
+        if Customers::of(app) == Customers::Anybody { Ok(Self) } else { Err(Problem::not_found()) }
     }
 }
 
@@ -46,7 +58,7 @@ struct Index {
     page: &'static str,
 }
 
-async fn index(_demo: Demo, shell: Shell) -> Response {
+async fn index(Demo(shell): Demo) -> Response {
     shell.page(&Index { shell, page: "index" })
 }
 
@@ -60,22 +72,22 @@ struct Filled {
     lead: &'static str,
 }
 
-async fn hotel(_demo: Demo, shell: Shell) -> Response {
+async fn hotel(Demo(shell): Demo) -> Response {
     shell.page(&Filled { shell, page: "hotel", title: shell.t.demo_hotel, lead: shell.t.demo_hotel_lead })
 }
 
-async fn shop(_demo: Demo, shell: Shell) -> Response {
+async fn shop(Demo(shell): Demo) -> Response {
     shell.page(&Filled { shell, page: "shop", title: shell.t.demo_shop, lead: shell.t.demo_shop_lead })
 }
 
-async fn golf(_demo: Demo, shell: Shell) -> Response {
+async fn golf(Demo(shell): Demo) -> Response {
     shell.page(&Filled { shell, page: "golf", title: shell.t.demo_golf, lead: shell.t.demo_golf_lead })
 }
 
-async fn concert(_demo: Demo, shell: Shell) -> Response {
+async fn concert(Demo(shell): Demo) -> Response {
     shell.page(&Filled { shell, page: "concert", title: shell.t.demo_concert, lead: shell.t.demo_concert_lead })
 }
 
-async fn rooms(_demo: Demo, shell: Shell) -> Response {
+async fn rooms(Demo(shell): Demo) -> Response {
     shell.page(&Filled { shell, page: "rooms", title: shell.t.demo_rooms, lead: shell.t.demo_rooms_lead })
 }

@@ -1,17 +1,16 @@
-//! What is happening now: one computation a second for all who look, and none while nobody does.
+//! What is happening now: one computation a second for all who look, and none while nobody does. Nothing is sent in a second in
+//! which nothing happened, after one in which nothing did: whoever looks knows what that looks like.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use axum::response::Response;
+use bytes::Bytes;
 use holdfast_core::Timestamp;
-use http::{HeaderMap, HeaderValue, Method, Uri};
+use http::{HeaderMap, Method, Uri};
 use http_body_util::{BodyExt as _, Limited};
 use serde::Serialize;
 use serde_json::Value;
@@ -19,6 +18,7 @@ use tokio::sync::broadcast;
 use tokio::time::MissedTickBehavior;
 
 use super::Console;
+use super::fan::{Listener, event};
 use super::session::Session;
 use crate::caller::Caller;
 use crate::problem::Problem;
@@ -27,7 +27,7 @@ use crate::pulse::Counts;
 const EVERY: Duration = Duration::from_secs(1);
 /// How many seconds somebody sees who has just come.
 const RECENT_MAX: usize = 300;
-/// How far somebody may fall behind; figures that were missed are not sent again.
+/// How far somebody may fall behind.
 const BACKLOG: usize = 8;
 const READY_WITHIN: Duration = Duration::from_millis(800);
 const READY_BYTES_MAX: usize = 64 << 10;
@@ -36,7 +36,7 @@ const CODES_MAX: usize = 8;
 
 #[derive(Debug)]
 pub struct Figures {
-    tell: broadcast::Sender<Arc<str>>,
+    tell: broadcast::Sender<Bytes>,
     shared: Mutex<Shared>,
 }
 
@@ -53,7 +53,7 @@ impl Default for Figures {
 }
 
 /// The figures of one second.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Sample {
     at: i64,
@@ -80,35 +80,16 @@ struct Sample {
 /// `GET /console/figures`: server-sent events. First `recent`, the last minutes if others were looking; then one `figures` a
 /// second.
 pub async fn listen(State(console): State<Console>, headers: HeaderMap) -> Result<Response, Problem> {
-    Session::of(&console, &headers)?;
+    let session = Session::of(&console, &headers)?;
     let (told, recent) = console.figures.join(&console);
-    let first = Event::default().event("recent").data(format!("[{}]", recent.join(",")));
-    let events = stream::unfold((Some(first), told, console), |(first, mut told, console)| async move {
-        if let Some(first) = first {
-            return Some((Ok::<_, Infallible>(first), (None, told, console)));
-        }
-        loop {
-            let sample = tokio::select! {
-                () = console.app.stopped() => return None,
-                sample = told.recv() => sample,
-            };
-            match sample {
-                Ok(sample) => {
-                    let event = Event::default().event("figures").data(&*sample);
-                    return Some((Ok(event), (None, told, console)));
-                }
-                Err(broadcast::error::RecvError::Lagged(_)) => {}
-                Err(broadcast::error::RecvError::Closed) => return None,
-            }
-        }
-    });
-    let mut response = Sse::new(events).keep_alive(KeepAlive::default()).into_response();
-    response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
-    Ok(response)
+    let first = Some(event("recent", &format!("[{}]", recent.join(","))));
+    // Figures that were missed are not sent again.
+    let catch_up = |_: &mut broadcast::Receiver<Bytes>| None;
+    Ok(Listener { console, first, told, signed_in: session.signed_in, catch_up }.response())
 }
 
 impl Figures {
-    fn join(&self, console: &Console) -> (broadcast::Receiver<Arc<str>>, Vec<Arc<str>>) {
+    fn join(&self, console: &Console) -> (broadcast::Receiver<Bytes>, Vec<Arc<str>>) {
         let mut shared = self.shared();
         let told = self.tell.subscribe();
         if !shared.is_running {
@@ -123,8 +104,8 @@ impl Figures {
         if shared.recent.len() == RECENT_MAX {
             shared.recent.pop_front();
         }
-        shared.recent.push_back(sample.clone());
-        self.tell.send(sample).ok();
+        self.tell.send(event("figures", &sample)).ok();
+        shared.recent.push_back(sample);
     }
 
     /// Whether nobody looks any more. Then the computation is over, and what was shown is forgotten.
@@ -146,6 +127,7 @@ async fn compute(console: Console) {
     let mut due = tokio::time::interval(EVERY);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut before: Option<Reading> = None;
+    let mut told: Option<Sample> = None;
     loop {
         tokio::select! {
             () = console.app.stopped() => return,
@@ -157,10 +139,21 @@ async fn compute(console: Console) {
         let now = Reading::take(&console, before.as_ref()).await;
         if let Some(before) = &before {
             let sample = now.since(before, console.figures.tell.receiver_count());
-            let json = serde_json::to_string(&sample).expect("figures can be written as JSON");
-            console.figures.tell(json.into());
+            if told.as_ref().is_none_or(|told| !sample.repeats(told)) {
+                let json = serde_json::to_string(&sample).expect("figures can be written as JSON");
+                console.figures.tell(json.into());
+                told = Some(sample);
+            }
         }
         before = Some(now);
+    }
+}
+
+impl Sample {
+    /// Whether nothing happened, and everything is as it was told before, when nothing happened either.
+    fn repeats(&self, told: &Self) -> bool {
+        let is_quiet = self.requests == 0 && self.batches == 0 && self.placed == [0; 5] && self.confirmed == [0; 5];
+        is_quiet && Self { at: told.at, ..self.clone() } == *told
     }
 }
 
@@ -333,6 +326,19 @@ mod tests {
         assert!((p99 - 0.01).abs() < 1e-9, "{p99}");
         assert_eq!(second.quantile(1.0), Some(0.01), "nothing is known of the end of the last bucket");
         assert_eq!(after.problems["SOLD_OUT"] - before.problems["SOLD_OUT"], 4);
+    }
+
+    #[test]
+    fn a_quiet_second_after_a_quiet_one_is_not_told() {
+        let reading =
+            |at| Reading { at, counts: Counts::default(), metrics: Metrics::parse(AFTER), trouble: BTreeMap::new() };
+        let quiet = reading(2_000).since(&reading(1_000), 1);
+        let next = reading(3_000).since(&reading(2_000), 1);
+        assert!(next.repeats(&quiet));
+        assert!(!reading(3_000).since(&reading(2_000), 2).repeats(&quiet), "somebody else looks");
+        let mut busy = next.clone();
+        busy.requests = 1;
+        assert!(!busy.repeats(&busy.clone()) && !next.repeats(&busy));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use super::assets::VERSION;
 use super::session::Session;
 use super::texts::{self, Texts};
+use crate::app::App;
 use crate::problem::{Language, Problem};
 
 /// Nothing is loaded from elsewhere, nothing inline is run, nobody may frame a page.
@@ -24,8 +25,28 @@ pub struct Shell {
     pub section: &'static str,
     /// Whether there is something to sign out of.
     pub signed_in: bool,
-    /// Whether there are pages for customers.
-    pub has_demo: bool,
+    pub customers: Customers,
+}
+
+/// Who may use the demo's pages for customers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Customers {
+    /// There are no such pages.
+    Nobody,
+    /// Whoever comes, also a crowd.
+    Anybody,
+    /// Those with a token.
+    SignedIn,
+}
+
+impl Customers {
+    pub fn of(app: &App) -> Self {
+        match (app.sale_desk(), app.auth().is_off()) {
+            (None, _) => Self::Nobody,
+            (Some(_), true) => Self::Anybody,
+            (Some(_), false) => Self::SignedIn,
+        }
+    }
 }
 
 /// A line of the menu.
@@ -39,13 +60,27 @@ pub struct NavLine {
 impl Shell {
     pub fn of(headers: &HeaderMap) -> Self {
         let language = texts::language(headers);
-        Self { t: Texts::of(language), language, section: "", signed_in: false, has_demo: false }
+        Self { t: Texts::of(language), language, section: "", signed_in: false, customers: Customers::Nobody }
+    }
+
+    pub fn has_demo(&self) -> bool {
+        self.customers != Customers::Nobody
+    }
+
+    /// Whether a crowd can be sent.
+    pub fn has_sale(&self) -> bool {
+        self.customers == Customers::Anybody
+    }
+
+    /// Whether customers have to say who they are.
+    pub fn needs_token(&self) -> bool {
+        self.customers == Customers::SignedIn
     }
 
     /// The frame of one of the console's pages.
     #[must_use]
     pub fn at(self, section: &'static str, session: Session) -> Self {
-        Self { section, signed_in: session.signed_in, has_demo: session.has_demo, ..self }
+        Self { section, signed_in: session.signed_in, customers: session.customers, ..self }
     }
 
     /// The menu, in groups.

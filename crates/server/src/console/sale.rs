@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::demo::Demo;
+use super::demo::Crowd;
 use super::texts;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
@@ -103,7 +103,7 @@ impl SaleDesk {
 
 /// Starts a sale; while one is on, shows that one.
 pub async fn start(
-    _demo: Demo,
+    _crowd: Crowd,
     State(app): State<App>,
     caller: Caller,
     request: Mutation,
@@ -156,7 +156,7 @@ async fn hold(app: App, plan: Plan, board: Arc<Board>) {
     }
 }
 
-pub async fn get(_demo: Demo, State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
+pub async fn get(_crowd: Crowd, State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let desk = app.sale_desk().ok_or_else(Problem::not_found)?;
     let mut response = Reply::json(StatusCode::OK, &desk.view()).into_response();
@@ -165,7 +165,7 @@ pub async fn get(_demo: Demo, State(app): State<App>, caller: Caller) -> Result<
 }
 
 /// Sends the crowd home. What it bought stays bought.
-pub async fn stop(_demo: Demo, State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
+pub async fn stop(_crowd: Crowd, State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let desk = app.sale_desk().ok_or_else(Problem::not_found)?;
     if let Some(sale) = desk.last() {
@@ -176,7 +176,7 @@ pub async fn stop(_demo: Demo, State(app): State<App>, caller: Caller) -> Result
 
 /// The page that `holdfast demo sale` would have written.
 pub async fn report(
-    _demo: Demo,
+    _crowd: Crowd,
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,

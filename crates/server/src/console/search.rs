@@ -1,26 +1,24 @@
-//! The whole story of anything that has an id: a hold, an order, a booking, a reservation. It is asked of the API, thing by
-//! thing, and put in order of time, together with what the outbox told about it.
+//! The whole story of anything that has an id: a hold, an order, a booking, a reservation, a customer, an event, a delivery. It
+//! is asked of the API, thing by thing, and put in order of time, together with what the outbox told about it.
 
 use askama::Template;
-use axum::body::Body;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use holdfast_core::Timestamp;
 use holdfast_core::tee::BookingNumber;
 use holdfast_engine::StoreError;
 use holdfast_engine::store::OutboxRecord;
-use http::{HeaderMap, Method};
-use http_body_util::{BodyExt as _, Limited};
+use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::Console;
+use super::ask::Ask;
 use super::page::Shell;
 use super::session::Session;
 use super::texts::{Texts, fill};
+use super::{Console, trace};
 
-const ANSWER_BYTES_MAX: usize = 4 << 20;
 /// How many events are looked through for each moment something happened, and for how many moments.
 const READ_AT_ONCE: usize = 500;
 const MOMENTS_MAX: usize = 8;
@@ -45,6 +43,29 @@ struct Place {
     other: Option<(&'static str, &'static str)>,
     /// How an operator ends it, and from which state.
     end: Option<(&'static str, &'static str, &'static str)>,
+}
+
+/// Where it is found, if the API has no address for it.
+#[derive(Clone, Copy)]
+enum Beside {
+    ShopReservation,
+    Customer,
+    OutboxEvent,
+    Delivery,
+}
+
+impl Beside {
+    const ALL: [Self; 4] = [Self::ShopReservation, Self::Customer, Self::OutboxEvent, Self::Delivery];
+
+    /// Texts begin with it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::ShopReservation => "shop_reservation",
+            Self::Customer => "customer",
+            Self::OutboxEvent => "outbox_event",
+            Self::Delivery => "delivery",
+        }
+    }
 }
 
 const HOLDS: [Place; 3] = [
@@ -141,16 +162,32 @@ impl Fact {
     }
 }
 
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(PartialEq, Eq)]
 struct Step {
     at: String,
+    /// What comes first of one moment: that it was made, what it says itself, what was told of it.
+    order: u64,
     what: String,
     more: String,
 }
 
+impl Step {
+    const MADE: u64 = 0;
+    const SAID: u64 = 1;
+    /// Events are numbered from here on.
+    const TOLD: u64 = 2;
+
+    fn key(&self) -> (Option<jiff::Timestamp>, u64) {
+        (self.at.parse().ok(), self.order)
+    }
+}
+
+/// What an operator can do about it.
 struct End {
     method: &'static str,
     path: String,
+    label: &'static str,
+    tone: &'static str,
     will: String,
 }
 
@@ -179,7 +216,8 @@ pub async fn page(
 ) -> Response {
     let shell = shell.at("search", session);
     let q: String = asked.q.trim().chars().take(64).collect();
-    let stories = Search { console: &console, session, t: shell.t, headers: &headers }.all(&q).await;
+    let ask = Ask { console: &console, caller: session.caller, headers: &headers };
+    let stories = Search { ask, t: shell.t }.all(&q).await;
     if headers.contains_key("hx-request") {
         shell.page(&Found { shell, q, stories })
     } else {
@@ -188,10 +226,8 @@ pub async fn page(
 }
 
 struct Search<'a> {
-    console: &'a Console,
-    session: Session,
+    ask: Ask<'a>,
     t: &'static Texts,
-    headers: &'a HeaderMap,
 }
 
 impl Search<'_> {
@@ -203,9 +239,14 @@ impl Search<'_> {
             }
         } else if let Some(number) = BookingNumber::parse(q) {
             stories.extend(self.story(&BOOKING, &number.0.to_string()).await);
+        } else if let Some(number) = q.strip_prefix("msg_") {
+            stories.extend(self.beside(Beside::Delivery, number).await);
         } else if !q.is_empty() && q.bytes().all(|byte| byte.is_ascii_digit()) {
             for place in RECORDS.iter().chain([&BOOKING]) {
                 stories.extend(self.story(place, q).await);
+            }
+            for kind in Beside::ALL {
+                stories.extend(self.beside(kind, q).await);
             }
         }
         stories
@@ -220,44 +261,110 @@ impl Search<'_> {
         {
             steps.extend(self.steps(&other));
         }
-        let told = self.told(place, id, &steps).await;
+        let told = self.told(place.family, place.key, id, &steps).await;
         steps.extend(told);
-        steps.sort();
-        steps.dedup();
+        if place.name == BOOKING.name {
+            steps.extend(self.notified(&thing, id).await);
+        }
         let status = thing.get("status").map(plain).unwrap_or_default();
-        let kind = self.t.get(&format!("search_{}", place.name)).unwrap_or(place.name);
         let end = place.end.filter(|(from, ..)| *from == status).map(|(_, method, verb)| End {
             method,
             path: format!("{}{id}{verb}", place.path),
+            label: self.t.search_end,
+            tone: "danger",
             will: fill(self.t.get(&format!("will_end_{}", place.name)).unwrap_or(self.t.will_end), &[("id", id)]),
         });
+        Some(self.written(place.name, id, &thing, steps, end))
+    }
+
+    /// The story of something that the API has no address for.
+    async fn beside(&self, kind: Beside, id: &str) -> Option<Story> {
+        let thing = match kind {
+            Beside::ShopReservation => trace::shop_reservation(&self.ask.console.app, id).await?,
+            Beside::Customer => self.get(&format!("/api/users/{id}")).await?,
+            Beside::OutboxEvent => trace::outbox_event(self.ask, id).await?,
+            Beside::Delivery => trace::delivery(self.ask, id).await?,
+        };
+        let mut steps = self.steps(&thing);
+        if let (Beside::ShopReservation, Some(order)) = (kind, thing.get("orderId").map(plain)) {
+            let told = self.told("order.", "orderId", &order, &steps).await;
+            steps.extend(told);
+        }
+        let said = |key: &str| thing.get(key).map(plain).unwrap_or_default();
+        let end = match (kind, said("status").as_str()) {
+            (Beside::ShopReservation, "RESERVED") => Some(End {
+                method: "DELETE",
+                path: format!("/api/order/reserve?userId={}", said("userId")),
+                label: self.t.search_end,
+                tone: "danger",
+                will: self.t.will_end_shop_reservation.to_owned(),
+            }),
+            (Beside::OutboxEvent, "FAILED") => Some(End {
+                method: "POST",
+                path: format!("/v1/admin/outbox/{id}/retry"),
+                label: self.t.outbox_retry,
+                tone: "",
+                will: fill(self.t.outbox_will_retry, &[("id", id), ("type", &said("eventType"))]),
+            }),
+            (Beside::Delivery, "FAILED") => Some(End {
+                method: "POST",
+                path: format!("/v1/webhooks/{}/deliveries/{id}/retry", said("webhookId")),
+                label: self.t.webhooks_retry,
+                tone: "",
+                will: fill(self.t.webhooks_will_retry, &[("type", &said("eventType"))]),
+            }),
+            _ => None,
+        };
+        Some(self.written(kind.name(), id, &thing, steps, end))
+    }
+
+    fn written(
+        &self,
+        name: &'static str,
+        id: &str,
+        thing: &Map<String, Value>,
+        mut steps: Vec<Step>,
+        end: Option<End>,
+    ) -> Story {
+        steps.sort_by_key(Step::key);
+        steps.dedup();
+        let status = thing.get("status").map(plain).unwrap_or_default();
+        let kind = self.t.get(&format!("search_{name}")).unwrap_or(name);
         let tone = tone(&status);
         let status = self.t.get(&format!("status_{status}")).map_or(status, str::to_owned);
         let currency = thing.get("currency").map(plain).unwrap_or_default();
-        Some(Story { kind, id: id.to_owned(), tone, currency, facts: self.facts(&thing), steps, end, status })
+        Story { kind, id: id.to_owned(), tone, currency, facts: self.facts(thing), steps, end, status }
     }
 
-    /// What the API answers, without its wrapping; nothing, if there is no such thing.
+    /// What the API answers; nothing, if there is no such thing.
     async fn get(&self, path: &str) -> Option<Map<String, Value>> {
-        let uri = path.parse().ok()?;
-        let answer = self.console.call(self.session.caller, Method::GET, uri, self.headers, Body::empty()).await;
-        if !answer.status().is_success() {
-            return None;
+        match self.ask.get(path).await {
+            Ok(Value::Object(thing)) => Some(thing),
+            _ => None,
         }
-        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await.ok()?.to_bytes();
-        let mut thing: Map<String, Value> = serde_json::from_slice(&body).ok()?;
-        match thing.remove("data") {
-            Some(Value::Object(data)) => Some(data),
-            _ => Some(thing),
-        }
+    }
+
+    /// What the customer was told about a booking.
+    async fn notified(&self, booking: &Map<String, Value>, id: &str) -> Vec<Step> {
+        let user = booking.get("userId").map(plain).unwrap_or_default();
+        let list = self.ask.all(&format!("/v1/notifications?userId={user}")).await.unwrap_or_default();
+        let own = list.iter().filter(|it| plain(&it["bookingId"]) == id);
+        let step = |it: &Value| Step {
+            at: plain(&it["createdAt"]),
+            order: u64::MAX,
+            what: fill(self.t.step_notified, &[("type", &plain(&it["type"]))]),
+            more: String::new(),
+        };
+        own.map(step).collect()
     }
 
     fn facts(&self, thing: &Map<String, Value>) -> Vec<Fact> {
-        let elsewhere = ["status", "history", "currency"];
+        let elsewhere = ["status", "history", "currency", "paidAt", "orderCancelledAt"];
         let shown = thing.iter().filter(|(key, value)| !elsewhere.contains(&key.as_str()) && !value.is_null());
         let facts = shown.map(|(key, value)| {
             let label = self.t.get(&format!("field_{key}")).unwrap_or(key).to_owned();
-            let is_money = value.is_i64() && ["rice", "mount", "balanceAfter"].iter().any(|end| key.ends_with(end));
+            let is_money =
+                value.is_i64() && ["rice", "mount", "balance", "balanceAfter"].iter().any(|end| key.ends_with(end));
             let is_moment = key == "teeOff" || (key.ends_with("At") && value.is_string());
             let kind = if is_money { Some("money") } else { is_moment.then_some("moment") };
             Fact { label, value: plain(value), kind }
@@ -269,30 +376,39 @@ impl Search<'_> {
     fn steps(&self, thing: &Map<String, Value>) -> Vec<Step> {
         let mut steps = Vec::new();
         let is_expired = thing.get("status").is_some_and(|status| status == "EXPIRED");
-        let is_held = thing.get("status").is_some_and(|status| status == "HELD" || status == "LOCKED");
+        let is_held =
+            thing.get("status").is_some_and(|status| ["HELD", "LOCKED", "RESERVED"].iter().any(|held| status == held));
+        let is_pending = thing.get("status").is_some_and(|status| status == "PENDING");
         let has_history = thing.contains_key("history");
+        let order_id = thing.get("orderId").map(plain).unwrap_or_default();
         for (key, value) in thing.iter().filter(|_| !has_history) {
             let what = match key.as_str() {
                 "createdAt" => self.t.step_created,
+                "paidAt" => self.t.step_order_paid,
+                "orderCancelledAt" => self.t.step_order_cancelled,
+                "nextAttemptAt" if is_pending && !value.is_null() => self.t.step_next_try,
                 "confirmedAt" | "reservedAt" => self.t.step_confirmed,
                 "cancelledAt" => self.t.step_cancelled,
                 "expiredAt" | "expiresAt" if is_expired => self.t.step_expired,
                 "expiredAt" | "expiresAt" if is_held => self.t.step_will_expire,
                 _ => continue,
             };
-            steps.push(Step { at: plain(value), what: what.to_owned(), more: String::new() });
+            let order = if key == "createdAt" { Step::MADE } else { Step::SAID };
+            let what = fill(what, &[("id", &order_id)]);
+            steps.push(Step { at: plain(value), order, what, more: String::new() });
         }
         for entry in thing.get("history").and_then(Value::as_array).into_iter().flatten() {
             let action = plain(&entry["action"]);
             let what = self.t.get(&format!("status_{action}")).unwrap_or(&action).to_owned();
             let more = [&entry["by"], &entry["reason"]].into_iter().filter(|it| !it.is_null()).map(plain);
-            steps.push(Step { at: plain(&entry["at"]), what, more: more.collect::<Vec<_>>().join(" · ") });
+            let order = if action == "CREATED" { Step::MADE } else { Step::SAID };
+            steps.push(Step { at: plain(&entry["at"]), order, what, more: more.collect::<Vec<_>>().join(" · ") });
         }
         steps
     }
 
     /// What the outbox told about it: at each of the moments something happened, events are looked through.
-    async fn told(&self, place: &Place, id: &str, steps: &[Step]) -> Vec<Step> {
+    async fn told(&self, family: &str, key: &str, id: &str, steps: &[Step]) -> Vec<Step> {
         let moments = steps.iter().filter_map(|step| step.at.parse::<jiff::Timestamp>().ok());
         let mut moments: Vec<i64> = moments.map(|at| at.as_millisecond() - SLACK_MILLIS).collect();
         moments.sort_unstable();
@@ -301,16 +417,16 @@ impl Search<'_> {
         for moment in moments.into_iter().take(MOMENTS_MAX) {
             // Without the outbox the story is shorter, and still true.
             let Ok(records) = self.outbox_from(Timestamp::from_millis(moment)).await else { break };
-            for record in records.into_iter().filter(|record| record.event_type.starts_with(place.family)) {
+            for record in records.into_iter().filter(|record| record.event_type.starts_with(family)) {
                 // Most are about others: looked at as text before they are read.
                 if !record.data.contains(id) {
                     continue;
                 }
                 let data: Map<String, Value> = serde_json::from_str(&record.data).unwrap_or_default();
-                if data.get(place.key).map(plain).is_some_and(|about| about == id) {
+                if data.get(key).map(plain).is_some_and(|about| about == id) {
                     let at = record.at.to_jiff().to_string();
                     let more = fill(self.t.step_told, &[("n", &record.id.to_string())]);
-                    told.push(Step { at, what: record.event_type, more });
+                    told.push(Step { at, order: Step::TOLD + record.id, what: record.event_type, more });
                 }
             }
         }
@@ -319,7 +435,7 @@ impl Search<'_> {
 
     /// Some events from a moment on. They are numbered in the order of time, so the first is found by halving.
     async fn outbox_from(&self, moment: Timestamp) -> Result<Vec<OutboxRecord>, StoreError> {
-        let store = self.console.app.store();
+        let store = self.ask.console.app.store();
         let (mut before, mut end) = (0, store.outbox_last().await?);
         while before < end {
             let middle = before + (end - before) / 2;
@@ -338,10 +454,14 @@ fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
         Value::Object(members) => {
-            let telling =
-                ["label", "date", "time", "productName", "optionCode", "quantity", "percent", "amount", "rule"];
-            let parts = telling.iter().filter_map(|name| members.get(*name));
-            parts.map(plain).collect::<Vec<_>>().join(" ")
+            let said = |names: &[&str]| {
+                let parts = names.iter().filter_map(|name| members.get(*name)).map(plain);
+                parts.collect::<Vec<_>>().join(" ")
+            };
+            match members.get("quantity") {
+                Some(quantity) => format!("{} × {quantity}", said(&["productName", "optionCode"])),
+                None => said(&["label", "date", "time", "percent", "amount", "rule"]),
+            }
         }
         other => other.to_string(),
     }
@@ -349,8 +469,8 @@ fn plain(value: &Value) -> String {
 
 fn tone(status: &str) -> &'static str {
     match status {
-        "CONFIRMED" | "PAID" | "RESERVED" | "COMPLETED" => "free",
-        "HELD" | "LOCKED" | "PENDING" => "held",
+        "CONFIRMED" | "PAID" | "RESERVED" | "COMPLETED" | "SENT" | "DELIVERED" => "free",
+        "HELD" | "LOCKED" | "PENDING" | "PROCESSING" => "held",
         "FAILED" | "NO_SHOW" => "danger",
         _ => "",
     }

@@ -11,7 +11,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::Console;
-use super::page::Shell;
+use super::page::{Customers, Shell};
 use crate::caller::Caller;
 use crate::problem::Problem;
 
@@ -25,8 +25,7 @@ pub struct Session {
     pub caller: Caller,
     /// Whether there is something to sign out of.
     pub signed_in: bool,
-    /// Whether there are pages for customers.
-    pub has_demo: bool,
+    pub customers: Customers,
 }
 
 /// Why there is none.
@@ -40,14 +39,14 @@ pub enum NoSession {
 impl Session {
     pub fn of(console: &Console, headers: &HeaderMap) -> Result<Self, NoSession> {
         let auth = console.app.auth();
+        let customers = Customers::of(&console.app);
         if auth.is_off() {
-            let has_demo = console.app.sale_desk().is_some();
-            return Ok(Self { caller: Caller::Admin(None), signed_in: false, has_demo });
+            return Ok(Self { caller: Caller::Admin(None), signed_in: false, customers });
         }
         let token = token(headers).ok_or(NoSession::SignedOut)?;
         let caller = auth.caller_of(token).map_err(|_| NoSession::SignedOut)?;
         caller.must_be_admin(auth).map_err(|_| NoSession::NotAllowed)?;
-        Ok(Self { caller, signed_in: true, has_demo: false })
+        Ok(Self { caller, signed_in: true, customers })
     }
 }
 

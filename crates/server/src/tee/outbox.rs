@@ -18,7 +18,7 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::roles::Role;
-use crate::wire::list::{List, page};
+use crate::wire::list::{List, Page, page};
 
 /// How many events are looked through for one page.
 const LOOKED_THROUGH_MAX: usize = 10_000;
@@ -77,6 +77,9 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
         .map(|text| OutboxStatus::parse(text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
     let (asked, page) = (asked.transpose()?, page(&params, Some)?);
     let marks = marks(&app).await?;
+    if asked == Some(OutboxStatus::Failed) {
+        return given_up(&app, &page, &marks).await;
+    }
     let (mut views, mut after, mut looked_through) = (Vec::new(), page.after.unwrap_or(0), 0);
     while views.len() <= page.limit && looked_through < LOOKED_THROUGH_MAX {
         let records = app.store().outbox_after(after, READ_AT_ONCE).await?;
@@ -97,6 +100,21 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     }
     views.truncate(page.limit);
     Ok(axum::Json(List { items: views, next_cursor: list.next_cursor }).into_response())
+}
+
+/// Those that were given up stand in a table of their own, so they are found however many others there are.
+async fn given_up(app: &App, page: &Page<u64>, marks: &HashMap<Partition, u64>) -> Result<Response, Problem> {
+    let after = page.after.map(|event| TroubleId { event });
+    let found: Vec<(TroubleId, Trouble)> =
+        app.list_with_keys(holdfast_records::relay::troubles(Some(true), after, page.limit + 1)).await?;
+    let numbers = List::new(found.clone(), page.limit, |(id, _)| id.event, |(id, _)| id.event);
+    let troubles: HashMap<u64, Trouble> = found.into_iter().map(|(id, trouble)| (id.event, trouble)).collect();
+    let mut items = Vec::new();
+    for event in numbers.items {
+        let record = app.store().outbox_after(event - 1, 1).await?.pop().filter(|record| record.id == event);
+        items.extend(record.map(|record| view(app, record, marks, &troubles)));
+    }
+    Ok(axum::Json(List { items, next_cursor: numbers.next_cursor }).into_response())
 }
 
 /// Try an event again that was given up. Admins only.

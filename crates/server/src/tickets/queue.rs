@@ -38,6 +38,7 @@ pub async fn join(
     let joined = app.once(caller, &request, async {
         let door = queue_door(&app, id).await?;
         let joined = app.room().join(door.room, &door.settings, user).await?;
+        app.stream().pulse().changed("queue.join");
         let status = if joined.new { StatusCode::CREATED } else { StatusCode::OK };
         Ok(Reply::json(status, &PlaceView::new(&joined.view, door.event.remaining)))
     });
@@ -103,6 +104,7 @@ pub async fn leave(
     app.once(caller, &request, async {
         let door = queue_door(&app, id).await?;
         app.room().leave(door.room, &door.settings, user).await?;
+        app.stream().pulse().changed("queue.leave");
         Ok(Reply::no_content())
     })
     .await

@@ -116,6 +116,8 @@ pub struct OptionView {
     stock_quantity: u32,
     reserved_quantity: u32,
     available_stock: u32,
+    /// What is paid for and not cancelled.
+    sold_quantity: u32,
 }
 
 impl ProductView {
@@ -143,6 +145,7 @@ impl OptionView {
             stock_quantity: view.inventory.stock(),
             reserved_quantity: view.held,
             available_stock: view.available,
+            sold_quantity: view.inventory.sold,
         }
     }
 }

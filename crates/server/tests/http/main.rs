@@ -11,6 +11,8 @@ mod calendar_rules;
 mod calendar_slots;
 mod calendar_support;
 mod console;
+mod console_live;
+mod console_search;
 mod conventions;
 mod documents;
 mod holds;

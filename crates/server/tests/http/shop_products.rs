@@ -19,10 +19,10 @@ async fn a_product_has_options_each_with_its_price_and_its_stock() {
         let shown = json!({"data": {"id": id, "name": "에티오피아 예가체프 G1", "currency": "KRW", "options": [
             {"id": first, "productId": id, "productName": "에티오피아 예가체프 G1", "optionCode": "ETH-HD-200",
                 "price": 21_000, "currency": "KRW", "isActive": true,
-                "stockQuantity": 10, "reservedQuantity": 0, "availableStock": 10},
+                "stockQuantity": 10, "reservedQuantity": 0, "availableStock": 10, "soldQuantity": 0},
             {"id": first + 1, "productId": id, "productName": "에티오피아 예가체프 G1", "optionCode": "ETH-WB-500",
                 "price": 0, "currency": "KRW", "isActive": false,
-                "stockQuantity": 0, "reservedQuantity": 0, "availableStock": 0}]}});
+                "stockQuantity": 0, "reservedQuantity": 0, "availableStock": 0, "soldQuantity": 0}]}});
         assert_eq!((made.status, &made.json), (201, &shown));
         let found = send(app, "GET", &format!("/api/products/{id}"), &json!(null)).await;
         assert_eq!((found.status, &found.json), (200, &shown));

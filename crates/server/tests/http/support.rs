@@ -198,6 +198,11 @@ impl TestApp {
         tokio::time::timeout(Duration::from_secs(20), answer).await.expect("all services answer");
     }
 
+    /// Whether holds lie elsewhere than records, and cannot be listed.
+    pub(crate) fn profile_is_split(&self) -> bool {
+        self.store.as_ref().unwrap().is_split()
+    }
+
     /// What time it is for the store.
     pub(crate) fn now(&self) -> jiff::Timestamp {
         self.clock.now().to_jiff()

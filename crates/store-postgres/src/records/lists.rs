@@ -9,7 +9,7 @@ use holdfast_core::table::{Scan, Table};
 use holdfast_core::time::Span;
 use holdfast_engine::{Memory, StoreError};
 use holdfast_records::walk::{self, HoldVisitor, Visitor};
-use holdfast_records::{Filter, Layout, List, Listed, Record, Taken, ToCell as _, Type as Kind, Value};
+use holdfast_records::{Filter, Layout, List, Listed, Parts, Record, Taken, ToCell as _, Type as Kind, Value};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
@@ -65,8 +65,10 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
     let List { layout, by, filters, after, until, limit } = list;
     let columns: Vec<_> = layout.columns().collect();
     let mut values: Vec<Typed> = Vec::new();
+    let line_columns = layout.parts.as_ref().map_or(&[][..], |parts| parts.columns);
     let mut mark = |column: &str, value: &Value<'static>| {
-        let kind = columns.iter().find(|known| known.name == column).map(|known| known.kind);
+        let mut known = columns.iter().chain(line_columns);
+        let kind = known.find(|known| known.name == column).map(|known| known.kind);
         values.push((Col(value.clone()), type_of(kind.expect("lists are by columns of their table"))));
         format!("${}", values.len())
     };
@@ -97,6 +99,10 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
             Filter::Below(column, value) => format!("{column} < {}", mark(column, value)),
             Filter::IsNull(column) => format!("{column} IS NULL"),
             Filter::IsNotNull(column) => format!("{column} IS NOT NULL"),
+            Filter::HasLine(column, value) => {
+                let Parts { table, owner, .. } = layout.parts.as_ref().expect("only what has lines is listed by them");
+                format!("{key_names} IN (SELECT {owner} FROM {table} WHERE {column} = {})", mark(column, value))
+            }
         });
     }
     if conditions.is_empty() {
