@@ -26,6 +26,8 @@ use crate::time::Timestamp;
 pub trait Row: Clone + Debug {
     /// How many times as many of these rows as of others a memory keeps: more of small ones that are asked for all the time.
     const CACHED_TIMES: usize = 1;
+    /// Whether a memory keeps rows that were just made. Not worth it for those that are made long before anybody asks.
+    const KEPT_WHEN_MADE: bool = true;
 
     /// From when on the row means nothing any more, for rows that end by time alone.
     fn ends_at(&self) -> Option<Timestamp> {
@@ -134,6 +136,13 @@ enum Before<V> {
     Row(Option<V>),
     /// The row is large and changed a little: change it back.
     Count(Count),
+}
+
+impl<V> Before<V> {
+    /// Whether the store did not have the row.
+    fn is_absent(&self) -> bool {
+        matches!(self, Self::Unknown | Self::Wanted | Self::Row(None))
+    }
 }
 
 /// What a complete table keeps beside its rows.
@@ -337,7 +346,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         first
             .into_iter()
             .map(|undo| Change {
-                is_new: matches!(undo.before, Before::Unknown | Before::Wanted | Before::Row(None)),
+                is_new: undo.before.is_absent(),
                 key: &undo.key,
                 row: self.peek(&undo.key).flatten().filter(|row| !row.is_void()),
             })
@@ -364,6 +373,20 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     /// Whether it keeps as much as a memory may keep although the store has it too.
     fn is_full(&self, cached_max: usize) -> bool {
         self.cells.len() + self.ranges_known.len() > cached_max * V::CACHED_TIMES
+    }
+
+    /// As a memory: takes a row from a committed working set.
+    fn take_over(&mut self, key: K, committed: &mut Self) {
+        // A key may come twice; the first visit took its final value.
+        if let Some(cell @ Cell::Known(_)) = committed.cells.remove(&key) {
+            match (&self.upkeep, cell) {
+                (Some(_), Cell::Known(row)) => self.keep(key, row),
+                (_, cell) => {
+                    self.order(&key);
+                    self.cells.insert(key, cell);
+                }
+            }
+        }
     }
 
     /// Writes into a complete table, where nothing is ever undone.
@@ -480,21 +503,20 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
         ahead
     }
 
-    fn absorb(&mut self, committed: &mut Self) {
-        let supplied = std::mem::take(&mut committed.supplied).into_iter();
-        let written = std::mem::take(&mut committed.journal).into_iter().map(|undo| undo.key);
-        for key in supplied.chain(written) {
-            // A key may come twice; the first visit took its final value.
-            if let Some(cell @ Cell::Known(_)) = committed.cells.remove(&key) {
-                match (&self.upkeep, cell) {
-                    (Some(_), Cell::Known(row)) => self.keep(key, row),
-                    (_, cell) => {
-                        self.order(&key);
-                        self.cells.insert(key, cell);
-                    }
-                }
+    fn absorb(&mut self, committed: &mut Self) -> bool {
+        for key in std::mem::take(&mut committed.supplied) {
+            self.take_over(key, committed);
+        }
+        let mut is_all = true;
+        for Undo { key, before, .. } in std::mem::take(&mut committed.journal) {
+            if !V::KEPT_WHEN_MADE && before.is_absent() && self.peek(&key).is_none() {
+                committed.cells.remove(&key);
+                is_all = false;
+            } else {
+                self.take_over(key, committed);
             }
         }
+        is_all
     }
 
     fn learn(&mut self, read: &Self, cached_max: usize) {

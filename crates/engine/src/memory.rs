@@ -58,9 +58,9 @@ impl Memory {
         self.rows.learn(read, CACHED_ROWS_MAX);
     }
 
-    /// Takes over a committed batch.
-    pub fn absorb(&mut self, committed: &mut Rows, now: Timestamp) {
-        self.rows.absorb(committed);
+    /// Takes over a committed batch. False if it has left out rows that were made.
+    pub fn absorb(&mut self, committed: &mut Rows, now: Timestamp) -> bool {
+        let is_all = self.rows.absorb(committed);
         // Receipts can be large and are rarely asked for again.
         self.rows.receipts = Table::default();
         // So can be what webhooks are told.
@@ -70,5 +70,6 @@ impl Memory {
             self.rows.tidy(now, CACHED_ROWS_MAX);
             self.tidied_at = now;
         }
+        is_all
     }
 }

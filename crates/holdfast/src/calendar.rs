@@ -17,8 +17,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use jiff::civil::Date;
 use tokio::task::JoinSet;
 
-/// Rooms that are worked on together, most in one commit: as many as are written in a fraction of what others may wait.
-const ROOMS_AT_ONCE: usize = 4;
+/// Rooms that are worked on together: eight in one commit, which others hardly notice, and eight more while that is synced.
+const ROOMS_AT_ONCE: usize = 16;
 const PAGE: usize = 1_000;
 
 #[derive(clap::Args)]

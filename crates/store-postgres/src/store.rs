@@ -155,13 +155,14 @@ impl Shared {
 
 impl Cache {
     /// Takes over a committed batch. Memory forgets only when it is told that time has gone on, so it is told once a
-    /// second, and that is counted.
+    /// second, and that is counted; as is what it leaves out.
     fn absorb(&mut self, committed: &mut Rows, now: Timestamp) {
-        if now < self.forgets_at {
-            self.memory.absorb(committed, Timestamp::default());
-        } else {
-            self.memory.absorb(committed, now);
+        let may_forget = now >= self.forgets_at;
+        let is_all = self.memory.absorb(committed, if may_forget { now } else { Timestamp::default() });
+        if may_forget {
             self.forgets_at = now + Span::from_secs(1);
+        }
+        if may_forget || !is_all {
             self.epoch += 1;
         }
     }

@@ -25,6 +25,8 @@ use crate::{records, shared};
 const IDLE_READERS_MAX: usize = 8;
 /// How often a read looks again because a batch is in the file but not yet in memory.
 const READ_TRIES_MAX: usize = 1_000;
+/// How often memory is tried to be told what was read.
+const LEARN_TRIES_MAX: usize = 16;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -189,14 +191,17 @@ impl Shared {
         Err(StoreError::Unavailable("the last commit is still in doubt".into()))
     }
 
-    /// Keeps in memory what was read from the file, if nothing was committed since. Nobody waits for that.
+    /// Keeps in memory what was read from the file, if nothing was committed since. Nobody waits for that: not for a batch,
+    /// but until a few others have read.
     fn learn(&self, read: &[&Rows], commits: u64) {
-        if let Ok(mut memory) = self.memory.try_write()
-            && memory.commits == commits
-        {
-            for rows in read {
-                memory.learn(rows);
+        for _ in 0..LEARN_TRIES_MAX {
+            if let Ok(mut memory) = self.memory.try_write() {
+                if memory.commits == commits {
+                    read.iter().for_each(|rows| memory.learn(rows));
+                }
+                return;
             }
+            std::thread::yield_now();
         }
     }
 

@@ -58,6 +58,7 @@ pub struct Slot {
 impl Row for Slot {
     /// A week of ten thousand rooms.
     const CACHED_TIMES: usize = 20;
+    const KEPT_WHEN_MADE: bool = false;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

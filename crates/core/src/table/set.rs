@@ -24,8 +24,9 @@ pub trait TableSet {
     /// full.
     #[must_use]
     fn around(&self, memory: &Self, cached_max: usize) -> Self;
-    /// As a store's memory: take over what a committed working set learned and changed.
-    fn absorb(&mut self, committed: &mut Self);
+    /// As a store's memory: take over what a committed working set learned and changed. False if something that was made
+    /// has been left out, as if it had been forgotten at once.
+    fn absorb(&mut self, committed: &mut Self) -> bool;
     /// As a store's memory: remember rows and ranges that a query had to read from the store, unless there is too much
     /// already. Whatever was written since they were read must be known here.
     fn learn(&mut self, read: &Self, cached_max: usize);
@@ -72,9 +73,10 @@ macro_rules! table_set {
                 let Self { $($field),+ } = self;
                 Self { $($field: $crate::table::TableSet::around($field, &memory.$field, cached_max)),+ }
             }
-            fn absorb(&mut self, committed: &mut Self) {
+            fn absorb(&mut self, committed: &mut Self) -> bool {
                 let Self { $($field),+ } = self;
-                $($crate::table::TableSet::absorb($field, &mut committed.$field);)+
+                // Each of them, whatever the others say.
+                true $(& $crate::table::TableSet::absorb($field, &mut committed.$field))+
             }
             fn learn(&mut self, read: &Self, cached_max: usize) {
                 let Self { $($field),+ } = self;

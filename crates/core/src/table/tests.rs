@@ -292,3 +292,28 @@ fn what_lies_around_a_wanted_row_is_read_along_unless_memory_is_full() {
     assert_eq!(asks.around(&memory, 100).take_scans_wanted(), [Upto(19)]);
     assert!(asks.around(&memory, 2).is_settled(), "it would learn nothing");
 }
+
+#[derive(Clone, Debug, PartialEq)]
+struct MadeAhead(u32);
+
+impl Row for MadeAhead {
+    const KEPT_WHEN_MADE: bool = false;
+}
+
+#[test]
+fn what_was_made_ahead_is_left_out_of_a_memory_that_knew_nothing_of_it() {
+    let mut memory = Table::<u32, MadeAhead, Upto>::cache();
+    let mut read = Table::default();
+    read.supply_scan(Upto(9));
+    memory.learn(&read, 100);
+    let mut committed = Table::default();
+    committed.insert(5, MadeAhead(5));
+    assert!(memory.absorb(&mut committed), "it knew that there was no such row, and has to know better");
+    committed.insert(15, MadeAhead(15));
+    committed.put(15, MadeAhead(16));
+    committed.supply(25, Some(MadeAhead(25)));
+    committed.put(25, MadeAhead(26));
+    assert!(!memory.absorb(&mut committed));
+    assert_eq!((memory.peek(&5), memory.peek(&15)), (Some(Some(&MadeAhead(5))), None));
+    assert_eq!(memory.peek(&25), Some(Some(&MadeAhead(26))), "somebody has asked for it");
+}
