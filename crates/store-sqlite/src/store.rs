@@ -161,21 +161,28 @@ impl Shared {
     /// Supplies wanted rows from memory and file as they stood after one and the same commit, and says which.
     fn read(&self, rows: &mut Rows) -> Result<u64, StoreError> {
         for _ in 0..READ_TRIES_MAX {
-            let memory = self.memory();
-            if rows.is_answered_by(&memory.rows) {
-                rows.answer_from(&memory.rows);
-                return Ok(memory.commits);
-            }
-            let commits = memory.commits;
+            let commits = {
+                let memory = self.memory();
+                if rows.is_answered_by(&memory.rows) {
+                    rows.answer_from(&memory.rows);
+                    return Ok(memory.commits);
+                }
+                memory.commits
+            };
             let done = self.with_reader(|reader| {
                 let snapshot = reader.unchecked_transaction()?;
-                // A batch that is in the file but not yet in memory: a matter of microseconds, look again.
+                // A batch that is in the file but not yet in memory, or has come since: a matter of microseconds, look again.
                 if shared::commits(&snapshot)? != commits {
                     return Ok(false);
                 }
-                rows.answer_from(&memory.rows);
-                let mut ahead = memory.around(rows);
-                drop(memory);
+                let mut ahead = {
+                    let memory = self.memory();
+                    if memory.commits != commits {
+                        return Ok(false);
+                    }
+                    rows.answer_from(&memory.rows);
+                    memory.around(rows)
+                };
                 let mut read = rows.copy_wants();
                 load(&snapshot, &mut read)?;
                 rows.answer_from(&read);
