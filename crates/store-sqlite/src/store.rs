@@ -204,7 +204,9 @@ impl Shared {
         for _ in 0..LEARN_TRIES_MAX {
             if let Ok(mut memory) = self.memory.try_write() {
                 if memory.commits == commits {
-                    read.iter().for_each(|rows| memory.learn(rows));
+                    for rows in read {
+                        memory.learn(rows);
+                    }
                 }
                 return;
             }
