@@ -93,7 +93,8 @@ async fn every_statement_of_a_batch_finds_its_rows_by_key() {
     let client = connect(database.url(), Purpose::ByKey).await;
     fill(&client).await;
     let all = [&crate::tier::statements()[..], shared::TIDIES, &records::tidies()].concat();
-    for sql in all.into_iter().filter(|sql| !CONTROL.contains(sql)) {
+    // A COPY looks for nothing, and has no plan.
+    for sql in all.into_iter().filter(|sql| !CONTROL.contains(sql) && !sql.starts_with("COPY ")) {
         let plan = plan(&client, sql).await;
         assert!(!plan.contains("Seq Scan"), "{sql}\n{plan}");
         assert!(!plan.contains("Hash Join") && !plan.contains("Merge Join"), "{sql}\n{plan}");
