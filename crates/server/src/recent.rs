@@ -40,10 +40,12 @@ impl Recent {
 
 #[cfg(test)]
 mod tests {
+    use holdfast_core::Timestamp;
+
     use super::*;
 
     fn record(id: u64) -> Arc<OutboxRecord> {
-        let (event_type, data, at) = ("reservation.confirmed".into(), "{}".into(), Default::default());
+        let (event_type, data, at) = ("reservation.confirmed".into(), "{}".into(), Timestamp::default());
         Arc::new(OutboxRecord { id, event_type, owner: None, at, data, trace: None, imported: false })
     }
 
