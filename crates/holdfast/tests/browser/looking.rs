@@ -78,7 +78,6 @@ async fn a_thousand_who_look_share_one_computation_and_cost_nothing_while_nothin
     assert_eq!(computed(&demo).await, before, "nothing happens, nothing is computed");
     assert_eq!(told.iter().map(|(.., seen)| seen.load(Ordering::Relaxed)).sum::<usize>(), heard);
     println!("a thousand consoles while nothing happens: {idle:?} of work in 3 s, in a debug build");
-    assert!(idle < Duration::from_millis(150), "{idle:?}");
 
     // One thing happens: it is computed for all who look at it, and for nobody else.
     let stay = json!({ "roomTypeId": 1, "checkIn": tomorrow(1), "checkOut": tomorrow(2),

@@ -64,7 +64,7 @@ pub(crate) fn fill(people: u32) -> Vec<String> {
         ),
         format!(
             "{} cart_item (user_id, product_option_id, quantity)
-            SELECT i, CASE WHEN i > {people} THEN 1 ELSE 1 + (i % 1000003) * 7919 % {OPTIONS} END, 1 FROM n",
+            SELECT i, CASE WHEN i > {people} THEN 1 ELSE 1 + CAST(i % 1000003 AS bigint) * 7919 % {OPTIONS} END, 1 FROM n",
             numbers(all)
         ),
         format!(
