@@ -192,11 +192,11 @@ impl WaitingRoom for RedisRoom {
         Ok(())
     }
 
-    /// The first call must be made inside a runtime; that one will listen to Redis.
     fn keys(&self) -> &Keys {
         &self.options.keys
     }
 
+    /// The first call must be made inside a runtime; that one will listen to Redis.
     fn subscribe(&self) -> broadcast::Receiver<Change> {
         let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
         let start = || Listener::start(self.connection.client(), format!("{}queue:changes", self.options.prefix));
