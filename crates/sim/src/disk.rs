@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use holdfast_core::audit::Audit;
 use holdfast_core::id::{ID_MAX, IdRange, UserId};
 use holdfast_core::time::Span;
-use holdfast_core::{Event, Limits, Rows, Timestamp};
+use holdfast_core::{Command, Event, Limits, Rows, Timestamp};
 use holdfast_engine::store::{Keep, OutboxRecord};
-use holdfast_engine::{Batch, Clock, EventSink, ManualClock, OutboxEntry, Published, Store, StoreError};
+use holdfast_engine::{Answer, Batch, Clock, EventSink, ManualClock, OutboxEntry, Published, Store, StoreError};
 use holdfast_store_redis::ClusterStore;
 use holdfast_store_redis::live::ABANDONED_AFTER;
 use holdfast_store_sqlite::open::{FILE_NAME, Step};
@@ -117,6 +117,16 @@ impl Disk {
         let join = |batch: &mut Batch| calls.iter().map(|call| call.join(batch)).collect::<Vec<Waiting>>();
         let (waiting, crashed) = self.run_batch_until(crash, join);
         (waiting.into_iter().map(|answer| answer()).collect(), crashed)
+    }
+
+    /// Runs a command that must succeed.
+    pub fn done<C: Command>(&self, command: C) -> Result<C::Outcome, Finding> {
+        let mut pending = self.run_batch(|batch| batch.add(command, None));
+        match pending.try_recv() {
+            Ok(Ok(Answer::Fresh(outcome))) => Ok(outcome),
+            Ok(Err(refused)) => Err(Finding(format!("{}: {refused}", C::NAME))),
+            Ok(Ok(_)) | Err(_) => Err(Finding(format!("{}: no answer", C::NAME))),
+        }
     }
 
     /// Runs whatever is put into a batch. Nothing is killed on the way.

@@ -6,8 +6,8 @@
 //!
 //! | module | what is in it |
 //! | --- | --- |
-//! | [`call`] | a command as callers send it, and what they hear back |
-//! | [`workload`] | plans what happens next |
+//! | [`call`], [`answer`] | a command as callers send it, and what they hear back |
+//! | [`workload`], [`plan`] | plans what happens next |
 //! | [`model`] | the rules once more, naive and independent |
 //! | [`explain`] | in which order a batch can have been carried out |
 //! | [`look`] | everything that can be read, from a store, the pure core or the model, to be compared |
@@ -20,6 +20,7 @@
 //!
 //! Nothing here reads the machine's clock or makes a random number that does not come from the seed.
 
+pub mod answer;
 pub mod auditor;
 pub mod calendar;
 pub mod call;
@@ -27,11 +28,14 @@ pub mod disk;
 pub mod explain;
 pub mod look;
 pub mod model;
+pub mod plan;
 pub mod pure;
 pub mod report;
 pub mod runner;
 pub mod shop;
 pub mod workload;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Something that must not be: one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +45,15 @@ impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// A broken assertion inside core is a finding like any other.
+pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T, Finding>) -> Result<T, Finding> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Err(Finding(format!("a rule was broken inside: {text}")))
+    })
 }
 
 /// Fails with a finding unless `held`. The sentence is only made when it is needed.

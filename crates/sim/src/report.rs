@@ -42,9 +42,7 @@ impl Summary {
             Heard::Reply(Reply::Done(_)) => self.count("done"),
             Heard::Reply(Reply::Replayed(_)) => self.count("replayed"),
             Heard::Reply(Reply::Rejected(rejection)) => {
-                let text = rejection_name(rejection);
-                let name = text.split(|char: char| !char.is_alphanumeric()).next().unwrap_or_default();
-                self.count(&format!("rejected: {name}"));
+                self.count(&rejection_name(rejection));
             }
             Heard::Nothing(_) => self.count("no answer"),
             Heard::Broken(_) => self.count("broken"),
@@ -52,14 +50,19 @@ impl Summary {
     }
 }
 
-/// Begins with what is refused, whichever vertical's it is.
+/// What a refusal is counted as, whichever vertical's it is.
 pub(crate) fn rejection_name(rejection: &Rejection) -> String {
-    match rejection {
+    let text = match rejection {
         Rejection::Stay(rejection) => format!("{rejection:?}"),
         Rejection::Shop(rejection) => format!("{rejection:?}"),
         Rejection::Calendar(rejection) => format!("{rejection:?}"),
         other => format!("{other:?}"),
-    }
+    };
+    format!("rejected: {}", first_word(&text))
+}
+
+pub(crate) fn first_word(text: &str) -> String {
+    text.split(|char: char| !char.is_alphanumeric()).next().unwrap_or_default().to_owned()
 }
 
 impl fmt::Display for Summary {

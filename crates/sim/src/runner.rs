@@ -1,8 +1,6 @@
 //! Runs one history: carries out what the workload plans on a store, a pure core and the model, and stops at the first
 //! thing that is not as it must be. Everything follows from the seed and the number of steps.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use holdfast_core::time::Span;
 use holdfast_core::{Context, Limits, Timestamp};
 use holdfast_testkit::Profile;
@@ -14,10 +12,11 @@ use crate::disk::{Crash, Disk};
 use crate::explain::{Explanation, explain};
 use crate::look::{Scope, View};
 use crate::model::Model;
+use crate::plan::Plan;
 use crate::pure::Pure;
 use crate::report::{Failure, Summary};
-use crate::workload::{Plan, Workload};
-use crate::{Finding, must};
+use crate::workload::Workload;
+use crate::{Finding, guarded, must};
 
 /// Which history to run. The same one is always the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,18 +34,8 @@ impl History {
             watch(&line);
             trace.push(line);
         };
-        // A broken assertion inside core is a finding like any other.
-        let ended = catch_unwind(AssertUnwindSafe(|| self.run_steps(&mut tell)));
-        let finding = match ended {
-            Ok(Ok(summary)) => return Ok(summary),
-            Ok(Err(finding)) => finding,
-            Err(panic) => {
-                let text = panic.downcast_ref::<String>().map(String::as_str);
-                let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-                Finding(format!("a rule was broken inside: {text}"))
-            }
-        };
-        Err(Box::new(Failure { history: self, finding, trace }))
+        let ended = guarded(|| self.run_steps(&mut tell));
+        ended.map_err(|finding| Box::new(Failure { history: self, finding, trace }))
     }
 
     fn run_steps(self, tell: &mut dyn FnMut(String)) -> Result<Summary, Finding> {
@@ -89,7 +78,12 @@ impl Run {
         })
     }
 
-    fn carry_out(&mut self, plan: Plan, workload: &mut Workload, tell: &mut dyn FnMut(String)) -> Result<(), Finding> {
+    fn carry_out(
+        &mut self,
+        plan: Plan<Call>,
+        workload: &mut Workload,
+        tell: &mut dyn FnMut(String),
+    ) -> Result<(), Finding> {
         match plan {
             Plan::Batch { calls, crash } => {
                 let crash = crash.filter(|_| self.disk.can_crash());

@@ -15,17 +15,9 @@ use rand::{RngExt, SeedableRng};
 use crate::call::{Call, Request};
 use crate::disk::Crash;
 use crate::model::{Model, today};
+use crate::plan::Plan;
 
 mod requests;
-
-/// What happens next.
-#[derive(Clone, Debug)]
-pub enum Plan {
-    Batch { calls: Vec<Call>, crash: Option<Crash> },
-    Pass(Span),
-    Tidy,
-    Restart,
-}
 
 #[derive(Debug)]
 pub struct Workload {
@@ -83,7 +75,7 @@ impl Workload {
         self.room_types.iter().map(create).collect()
     }
 
-    pub fn next(&mut self, model: &Model, now: Timestamp) -> Plan {
+    pub fn next(&mut self, model: &Model, now: Timestamp) -> Plan<Call> {
         match self.rng.random_range(0..100) {
             0..64 => self.plan_batch(model, now),
             64..92 => Plan::Pass(self.plan_span(model, now)),
@@ -99,7 +91,7 @@ impl Workload {
         }
     }
 
-    fn plan_batch(&mut self, model: &Model, now: Timestamp) -> Plan {
+    fn plan_batch(&mut self, model: &Model, now: Timestamp) -> Plan<Call> {
         let mut calls = Vec::new();
         for _ in 0..self.rng.random_range(1..=CALLS_PER_BATCH_MAX) {
             let call = self.plan_call(model, now, &calls);

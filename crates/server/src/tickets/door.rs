@@ -101,8 +101,8 @@ pub(crate) async fn settings_changed(app: &App, id: EventId) {
     }
 }
 
-/// Refuses who has not come in through the queue, if there is one, and who shows a `token` that does not prove it. One who repeats what has succeeded is given that answer
-/// again, although the entry was given back: it is returned.
+/// Refuses who has not come in through the queue, if there is one, and who shows a `token` that does not prove it. One who
+/// repeats what has succeeded is given that answer again, although the entry was given back: it is returned.
 pub(crate) async fn check_inside(
     app: &App,
     id: EventId,

@@ -1,5 +1,6 @@
 //! A command as callers send it, and what they hear back, as far as it can be foretold: numbers of reservations may have gaps.
 
+use holdfast_core::Rejection;
 use holdfast_core::calendar::block::{BlockSlots, UnblockSlots};
 use holdfast_core::calendar::confirm::ConfirmLock;
 use holdfast_core::calendar::generation::GenerateSlots;
@@ -7,9 +8,10 @@ use holdfast_core::calendar::lock::{LockSlots, ReleaseLock};
 use holdfast_core::calendar::reservation::CancelRoomReservation;
 use holdfast_core::calendar::{RoomReservationId, SlotStart};
 use holdfast_core::id::HoldId;
-use holdfast_core::{Command, Rejection};
-use holdfast_engine::{Answer, Batch, Pending, Refused};
+use holdfast_engine::Batch;
 use jiff::civil::Date;
+
+use crate::answer::{Waiting, join};
 
 #[derive(Clone, Debug)]
 pub enum Call {
@@ -38,12 +40,15 @@ pub enum Reply {
     Rejected(Rejection),
 }
 
-/// Asks for the answer once the batch has run.
-pub type Waiting = Box<dyn FnOnce() -> Result<Reply, Refused>>;
+impl From<Rejection> for Reply {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection)
+    }
+}
 
 impl Call {
     /// Puts the command into a batch of the engine.
-    pub fn join(&self, batch: &mut Batch) -> Waiting {
+    pub fn join(&self, batch: &mut Batch) -> Waiting<Reply> {
         match self {
             Self::Generate(command) => join(batch, command, |it| Reply::Generated(it.created, it.generated_until)),
             Self::Lock(command) => {
@@ -58,19 +63,4 @@ impl Call {
             Self::Unblock(command) => join(batch, command, |slots| Reply::Changed(slots.len())),
         }
     }
-}
-
-fn join<C>(batch: &mut Batch, command: &C, reply: fn(C::Outcome) -> Reply) -> Waiting
-where
-    C: Command + Clone,
-    C::Outcome: Clone,
-{
-    let mut pending: Pending<C::Outcome> = batch.add(command.clone(), None);
-    Box::new(move || match pending.try_recv() {
-        Ok(Ok(Answer::Fresh(outcome))) => Ok(reply(outcome)),
-        Ok(Err(Refused::Rejected(rejection))) => Ok(Reply::Rejected(rejection)),
-        Ok(Err(refused)) => Err(refused),
-        // Nothing was sent under a key.
-        Ok(Ok(Answer::Kept(_) | Answer::Replayed(_))) | Err(_) => Err(Refused::Internal),
-    })
 }

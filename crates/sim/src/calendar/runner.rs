@@ -2,21 +2,21 @@
 //! from the seed and the number of steps.
 
 use std::collections::BTreeSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use holdfast_core::calendar::{RoomId, RoomReservationId};
 use holdfast_core::time::Span;
-use holdfast_core::{Command, Context, Limits};
-use holdfast_engine::{Answer, Batch};
+use holdfast_core::{Context, Limits};
+use holdfast_engine::Batch;
 use holdfast_testkit::Profile;
 
 use super::call::{Call, Reply};
 use super::look::View;
 use super::model::Model;
-use super::workload::{Plan, Workload};
+use super::workload::Workload;
 use crate::disk::{Crash, Disk, ROOM_CANCELLED, ROOM_RESERVED, SLOTS_BLOCKED};
-use crate::report::Summary;
-use crate::{Finding, must};
+use crate::plan::Plan;
+use crate::report::{Summary, first_word, rejection_name};
+use crate::{Finding, guarded, must};
 
 /// Which history to run. The same one is always the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,13 +29,7 @@ pub struct History {
 impl History {
     /// Each line of what happens is given to `tell`.
     pub fn run(self, tell: &mut dyn FnMut(String)) -> Result<Summary, Finding> {
-        // A broken assertion inside core is a finding like any other.
-        let ended = catch_unwind(AssertUnwindSafe(|| self.run_steps(tell)));
-        ended.unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            Err(Finding(format!("a rule was broken inside: {text}")))
-        })
+        guarded(|| self.run_steps(tell))
     }
 
     fn run_steps(self, tell: &mut dyn FnMut(String)) -> Result<Summary, Finding> {
@@ -69,12 +63,12 @@ impl Run {
     fn open(profile: Profile, workload: &Workload) -> Result<Self, Finding> {
         let limits = workload.limits();
         let disk = Disk::new(profile, limits.clone(), workload.starts_at())?;
-        let room = done(&disk, workload.room())?.id;
-        done(&disk, workload.hours(room))?;
+        let room = disk.done(workload.room())?.id;
+        disk.done(workload.hours(room))?;
         Ok(Self { limits, disk, room, model: workload.opening(), summary: Summary::default() })
     }
 
-    fn carry_out(&mut self, plan: Plan, tell: &mut dyn FnMut(String)) -> Result<(), Finding> {
+    fn carry_out(&mut self, plan: Plan<Call>, tell: &mut dyn FnMut(String)) -> Result<(), Finding> {
         match plan {
             Plan::Batch { calls, crash } => self.run_batch(&calls, crash, tell),
             Plan::Pass(span) => {
@@ -212,22 +206,10 @@ fn numbers(call: &Call, heard: Option<&Reply>, new: &[RoomReservationId]) -> Vec
     }
 }
 
-/// Runs a command that must succeed.
-fn done<C: Command>(disk: &Disk, command: C) -> Result<C::Outcome, Finding> {
-    let mut pending = disk.run_batch(|batch| batch.add(command, None));
-    match pending.try_recv() {
-        Ok(Ok(Answer::Fresh(outcome))) => Ok(outcome),
-        Ok(Err(refused)) => Err(Finding(format!("{}: {refused}", C::NAME))),
-        Ok(Ok(_)) | Err(_) => Err(Finding(format!("{}: no answer", C::NAME))),
-    }
-}
-
 /// What a reply is counted as.
 fn name(reply: &Reply) -> String {
-    let text = match reply {
-        Reply::Rejected(rejection) => crate::report::rejection_name(rejection),
-        other => format!("{other:?}"),
-    };
-    let name = text.split(|char: char| !char.is_alphanumeric()).next().unwrap_or_default().to_owned();
-    if matches!(reply, Reply::Rejected(_)) { format!("rejected: {name}") } else { name }
+    match reply {
+        Reply::Rejected(rejection) => rejection_name(rejection),
+        other => first_word(&format!("{other:?}")),
+    }
 }

@@ -21,15 +21,7 @@ use rand::{RngExt, SeedableRng};
 use super::call::Call;
 use super::model::{HOURS, Model, start, today};
 use crate::disk::Crash;
-
-/// What happens next.
-#[derive(Clone, Debug)]
-pub enum Plan {
-    Batch { calls: Vec<Call>, crash: Option<Crash> },
-    Pass(Span),
-    Tidy,
-    Restart,
-}
+use crate::plan::Plan;
 
 #[derive(Debug)]
 pub struct Workload {
@@ -80,7 +72,7 @@ impl Workload {
         Model::new(self.lock_ttl, self.days_ahead)
     }
 
-    pub fn next(&mut self, model: &Model, room: RoomId, now: Timestamp) -> Plan {
+    pub fn next(&mut self, model: &Model, room: RoomId, now: Timestamp) -> Plan<Call> {
         match self.rng.random_range(0..100) {
             0..78 => {
                 let count = self.rng.random_range(1..=CALLS_PER_BATCH_MAX);

@@ -1,6 +1,7 @@
 //! A command as callers send it, and what they hear back, as far as it can be foretold: numbers of orders and of lines may
 //! have gaps.
 
+use holdfast_core::Rejection;
 use holdfast_core::shop::cart::PutCartItem;
 use holdfast_core::shop::coupon::IssueCoupon;
 use holdfast_core::shop::order::CancelOrder;
@@ -9,8 +10,9 @@ use holdfast_core::shop::reservation::{ReleaseOrder, ReserveOrder};
 use holdfast_core::shop::stock::ChangeOption;
 use holdfast_core::shop::user::AddBalance;
 use holdfast_core::shop::{OrderHold, OrderId, ProductOptionId};
-use holdfast_core::{Command, Rejection};
-use holdfast_engine::{Answer, Batch, Pending, Refused};
+use holdfast_engine::Batch;
+
+use crate::answer::{Waiting, join};
 
 #[derive(Clone, Debug)]
 pub enum Call {
@@ -59,12 +61,15 @@ pub struct Paid {
     pub balance_after: i64,
 }
 
-/// Asks for the answer once the batch has run.
-pub type Waiting = Box<dyn FnOnce() -> Result<Reply, Refused>>;
+impl From<Rejection> for Reply {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection)
+    }
+}
 
 impl Call {
     /// Puts the command into a batch of the engine.
-    pub fn join(&self, batch: &mut Batch) -> Waiting {
+    pub fn join(&self, batch: &mut Batch) -> Waiting<Reply> {
         match self {
             Self::Charge(command) => join(batch, command, |account| Reply::Balance(account.balance)),
             Self::Put(command) => join(batch, command, |cart| {
@@ -98,19 +103,4 @@ pub fn order_lines(order: &holdfast_core::shop::Order) -> Vec<Line> {
 
 fn line(line: &holdfast_core::shop::OrderLine) -> Line {
     Line { option: line.option, quantity: line.quantity, unit_price: line.unit_price }
-}
-
-fn join<C>(batch: &mut Batch, command: &C, reply: fn(C::Outcome) -> Reply) -> Waiting
-where
-    C: Command + Clone,
-    C::Outcome: Clone,
-{
-    let mut pending: Pending<C::Outcome> = batch.add(command.clone(), None);
-    Box::new(move || match pending.try_recv() {
-        Ok(Ok(Answer::Fresh(outcome))) => Ok(reply(outcome)),
-        Ok(Err(Refused::Rejected(rejection))) => Ok(Reply::Rejected(rejection)),
-        Ok(Err(refused)) => Err(refused),
-        // Nothing was sent under a key.
-        Ok(Ok(Answer::Kept(_) | Answer::Replayed(_))) | Err(_) => Err(Refused::Internal),
-    })
 }

@@ -23,15 +23,7 @@ use rand::{RngExt, SeedableRng};
 use super::call::Call;
 use super::model::{Coupon, Goods, Model, User};
 use crate::disk::Crash;
-
-/// What happens next.
-#[derive(Clone, Debug)]
-pub enum Plan {
-    Batch { calls: Vec<Call>, crash: Option<Crash> },
-    Pass(Span),
-    Tidy,
-    Restart,
-}
+use crate::plan::Plan;
 
 #[derive(Debug)]
 pub struct Workload {
@@ -105,7 +97,7 @@ impl Workload {
         }
     }
 
-    pub fn next(&mut self, model: &Model, now: Timestamp) -> Plan {
+    pub fn next(&mut self, model: &Model, now: Timestamp) -> Plan<Call> {
         match self.rng.random_range(0..100) {
             0..80 => {
                 let calls =
