@@ -159,6 +159,10 @@ impl LiveTier {
         tables::walk_mut(rows, &mut asking);
         let Asking { mut names, tables, .. } = asking;
         names.extend(receipts.iter().map(|key| keys.receipt(key)));
+        if !names.is_empty() {
+            // Once more what was read before: all that a decision rests on was so at one moment.
+            names.extend(seen.versions.keys().cloned());
+        }
         let answer = self.ask(&names).await?;
 
         seen.begin(&answer)?;
@@ -173,6 +177,9 @@ impl LiveTier {
                 Some(receipt) => rows.receipts.supply(id, Some(receipt)),
                 None => rows.receipts.want_elsewhere([id]),
             }
+        }
+        for (name, value) in found {
+            seen.must_be_the_same(&name, value.as_deref())?;
         }
         for scan in scans {
             rows.held.supply_scan(scan);
@@ -367,6 +374,11 @@ impl Seen {
             return Err(StoreError::Conflict);
         }
         Ok(())
+    }
+
+    fn must_be_the_same(&self, name: &str, value: Option<&[u8]>) -> Result<(), StoreError> {
+        let version = value.and_then(|value| value.first_chunk().copied());
+        if self.versions.get(name) == Some(&version) { Ok(()) } else { Err(StoreError::Conflict) }
     }
 
     /// Notes the version of a row, and reads it. What is decided rests on what was read first, so a row that was read before

@@ -52,6 +52,24 @@ async fn a_row_that_is_read_twice_and_differs_is_a_conflict() {
     assert!(matches!(read_again, Err(StoreError::Conflict)), "{read_again:?}");
 }
 
+/// A hold and what is counted of it are read one after the other: if it is confirmed in between, nobody sees the hold without
+/// its count.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_read_in_two_steps_was_so_at_one_moment() {
+    let cluster = Cluster::new();
+    let (a, b) = (cluster.server().await, cluster.server().await);
+    let room_type = a.room_type(2).await;
+    let hold = b.place(1, room_type).await.unwrap();
+    let mut session = a.store.begin(Tier::Live).await.unwrap();
+    let mut rows = Rows::default();
+    rows.stay.holds.want(&hold.id);
+    session.load(&mut rows).await.unwrap();
+    b.confirm(hold.id).await.unwrap();
+    rows.held.want(&night_unit(room_type, tomorrow()));
+    let read_on = session.load(&mut rows).await;
+    assert!(matches!(read_on, Err(StoreError::Conflict)), "{read_on:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hundred_people_at_two_servers_get_exactly_what_there_is() {
     let cluster = Cluster::new();
