@@ -39,12 +39,12 @@ fn another_eighty_long_histories_are_as_they_must_be() {
 
 #[test]
 fn histories_on_postgresql_are_as_they_must_be() {
-    check(Profile::Postgres, 40_000..40_040, 30);
+    check(Profile::Postgres, 40_000..40_016, 30);
 }
 
 #[test]
 fn histories_on_postgresql_and_redis_are_as_they_must_be() {
-    check(Profile::Cluster, 50_000..50_030, 30);
+    check(Profile::Cluster, 50_000..50_010, 30);
 }
 
 /// A simulator that plans only what is allowed would find nothing and look well.

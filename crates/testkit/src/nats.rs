@@ -54,7 +54,7 @@ impl NatsServer {
         let places = "/usr/sbin";
         let path = find(NAME, &[PathBuf::from(places)]);
         let path = path.ok_or(Error::NotInstalled { name: NAME, places, package: "nats-server" })?;
-        let folder = Folder::new("nats", None).map_err(failed)?;
+        let folder = Folder::new("nats").map_err(failed)?;
         let port = Port::reserve().map_err(failed)?;
         let number = port.number.to_string();
         let mut args = vec!["--addr", "127.0.0.1", "--port", &number];

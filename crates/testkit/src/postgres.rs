@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 
 use crate::database::Postgres;
-use crate::folder::Folder;
+use crate::folder::{Folder, fast_parent};
 use crate::port::Port;
 use crate::process::{self, User};
 use crate::server::{Error, Program, Running, STARTS_WITHIN, Server, find, tail};
@@ -35,7 +35,8 @@ impl PostgresServer {
     pub fn start(options: &PostgresOptions) -> Result<Self, Error> {
         let failed = |source| Error::Io { name: NAME, source };
         let user = User::unprivileged();
-        let folder = Folder::new(NAME, user.as_ref()).map_err(failed)?;
+        let parent = if options.durable { std::env::temp_dir() } else { fast_parent() };
+        let folder = Folder::within(&parent, NAME, user.as_ref()).map_err(failed)?;
         let port = Port::reserve().map_err(failed)?;
         make_cluster(folder.path(), user.as_ref())?;
         let program = Program {
@@ -125,6 +126,7 @@ fn arguments(options: &PostgresOptions, port: u16) -> Vec<OsString> {
     ];
     if !options.durable {
         settings.extend(["fsync", "synchronous_commit", "full_page_writes"].map(|name| format!("{name}=off")));
+        settings.push("max_wal_size=256MB".to_owned());
     }
     let mut arguments = vec!["-D".into(), "data".into()];
     for setting in settings {

@@ -55,7 +55,7 @@ impl RedisServer {
         let places = "/usr/bin";
         let path = find(NAME, &[PathBuf::from(places)]);
         let path = path.ok_or(Error::NotInstalled { name: NAME, places, package: "redis-server" })?;
-        let folder = Folder::new("redis", None).map_err(failed)?;
+        let folder = Folder::new("redis").map_err(failed)?;
         let port = Port::reserve().map_err(failed)?;
         let number = port.number.to_string();
         let appendonly = if options.appendonly { "yes" } else { "no" };

@@ -1,6 +1,5 @@
 //! A store of each profile, empty and private, with a clock that the test sets.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use holdfast_core::time::Span;
@@ -15,6 +14,7 @@ use holdfast_waiting_room::{
 };
 use tempfile::TempDir;
 
+use crate::folder::fast_parent;
 use crate::{TestDatabase, postgres, random, redis};
 
 /// What Holdfast keeps its rows in.
@@ -37,17 +37,10 @@ pub enum Place {
     Cluster { database: TestDatabase, redis_url: String, prefix: String },
 }
 
-/// Temporary files need not wait for a disk.
-const MEMORY_DIRECTORY: &str = "/dev/shm";
-
 impl Place {
     pub fn new(profile: Profile) -> Self {
         match profile {
-            Profile::Embedded => {
-                let parent = Some(PathBuf::from(MEMORY_DIRECTORY)).filter(|path| path.is_dir());
-                let directory = tempfile::tempdir_in(parent.unwrap_or_else(std::env::temp_dir));
-                Self::Embedded(directory.expect("a directory can be made"))
-            }
+            Profile::Embedded => Self::Embedded(tempfile::tempdir_in(fast_parent()).expect("a directory can be made")),
             Profile::Postgres => Self::Postgres(database()),
             Profile::Cluster => {
                 Self::Cluster { database: database(), redis_url: redis().url().to_owned(), prefix: redis().prefix() }

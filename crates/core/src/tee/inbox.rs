@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use super::message::{Message, Service};
+use super::booking::{BookingAction, BookingId};
+use super::message::{Message, MessageId, Service};
 use super::{known_slot, notify, places, saga};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::rows::Rows;
@@ -29,6 +30,11 @@ impl MessageKey {
     /// What we call a message of ours.
     pub fn of(message: &Message) -> Self {
         Self(message.id().to_string().into())
+    }
+
+    /// What we call the message that tells what was done with a booking.
+    pub(super) fn of_booking(action: BookingAction, booking: BookingId) -> Self {
+        Self(MessageId { subject: action.subject(), of: booking.get(), version: 0 }.to_string().into())
     }
 
     pub fn as_str(&self) -> &str {

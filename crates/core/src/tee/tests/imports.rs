@@ -2,6 +2,7 @@
 
 use super::super::import::ImportBookingEvent;
 use super::*;
+use crate::command::Stop;
 use crate::time::Span;
 
 fn told(booking: u64, at: Option<Timestamp>) -> BookingTold {
@@ -38,6 +39,31 @@ fn it_happened_when_it_is_said_to_have_but_never_in_the_future() {
         let Some(Event::BookingTold(told)) = club.world.events.last() else { panic!("it is told") };
         assert_eq!(told.at, Some(expected));
     }
+}
+
+/// Two servers import: the one that got the second event may be faster.
+#[test]
+fn what_happened_to_a_new_booking_is_told_after_its_making() {
+    let mut club = Club::new();
+    let now = club.world.now;
+    let confirmed = told(1, Some(now));
+    let made = BookingTold { action: BookingAction::Created, ..confirmed.clone() };
+    let early = |club: &mut Club, id: &str, told: &BookingTold| {
+        let command = ImportBookingEvent { key: MessageKey::parse(id).unwrap(), told: told.clone() };
+        club.world.step(ImportBookingEvent::WRITES, |rows, at| command.decide(rows, at))
+    };
+    assert_eq!(early(&mut club, "booking.confirmed:1", &confirmed), Err(Stop::Busy));
+    assert_eq!(early(&mut club, "booking.created:1", &made), Ok(Handled::Done));
+    assert_eq!(early(&mut club, "booking.confirmed:1", &confirmed), Ok(Handled::Done));
+    let old = told(2, Some(now - Span::from_secs(10)));
+    assert_eq!(
+        early(&mut club, "booking.confirmed:2", &old),
+        Ok(Handled::Done),
+        "its making is not waited for for ever"
+    );
+    let ahead = told(3, Some(now + Span::from_hours(1)));
+    assert_eq!(early(&mut club, "booking.confirmed:3", &ahead), Ok(Handled::Done), "nor where clocks go wrong");
+    assert_eq!(early(&mut club, "f00d", &told(4, Some(now))), Ok(Handled::Done), "a name of somebody else's");
 }
 
 #[test]
