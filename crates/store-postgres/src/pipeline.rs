@@ -3,11 +3,11 @@
 //! A statement is sent when it is added, in that order, without waiting for those before it. A transaction is sent with
 //! its COMMIT, so whatever must stop it is checked by the database itself.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::{BoxFuture, FutureExt as _, MaybeDone, maybe_done};
 use futures_util::{SinkExt as _, TryStreamExt as _};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
@@ -44,9 +44,10 @@ pub(crate) struct Pipeline<'a> {
     copies: Vec<(&'static str, Bytes)>,
 }
 
-enum Sent<'a> {
-    Waiting(BoxFuture<'a, Result<Vec<Row>, Error>>),
-    Answered(Result<Vec<Row>, Error>),
+struct Sent<'a> {
+    answer: MaybeDone<BoxFuture<'a, Result<Vec<Row>, Error>>>,
+    /// Whether its answer can be long.
+    has_rows: bool,
 }
 
 impl<'a> Pipeline<'a> {
@@ -56,17 +57,12 @@ impl<'a> Pipeline<'a> {
 
     pub(crate) fn send(&mut self, sql: &'static str, params: Vec<Param<'a>>) -> Ticket {
         let connection = self.connection;
-        let mut answer = async move {
-            let statement = connection.statement(sql);
-            connection.client().query_raw(statement, params).await?.try_collect().await
-        }
-        .boxed();
+        let statement = connection.statement(sql);
+        let answer = async move { connection.client().query_raw(statement, params).await?.try_collect().await };
+        let mut answer = maybe_done(answer.boxed());
         // Sends it; the library does so when it is first asked.
-        let sent = match (&mut answer).now_or_never() {
-            Some(answered) => Sent::Answered(answered),
-            None => Sent::Waiting(answer),
-        };
-        self.sent.push(sent);
+        (&mut answer).now_or_never();
+        self.sent.push(Sent { answer, has_rows: !statement.columns().is_empty() });
         Ticket(self.sent.len() - 1)
     }
 
@@ -87,22 +83,27 @@ impl<'a> Pipeline<'a> {
         Ok(())
     }
 
-    /// Waits for all answers.
-    pub(crate) async fn answers(self) -> Answers {
+    /// Waits for all answers: first for those with rows, which must be taken as they come, then for the last one. When that is
+    /// there all are, and nobody was woken for each.
+    pub(crate) async fn answers(mut self) -> Answers {
         self.connection.count_round_trip();
+        for with_rows in self.sent.iter_mut().filter(|sent| sent.has_rows) {
+            (&mut with_rows.answer).await;
+        }
+        if let Some(last) = self.sent.last_mut() {
+            (&mut last.answer).await;
+        }
         let mut answers = Vec::with_capacity(self.sent.len());
-        for sent in self.sent {
-            answers.push(match sent {
-                Sent::Waiting(answer) => answer.await,
-                Sent::Answered(answer) => answer,
-            });
+        for mut sent in self.sent {
+            (&mut sent.answer).await;
+            answers.push(Pin::new(&mut sent.answer).take_output().expect("it was waited for"));
         }
         Answers(answers)
     }
 
     /// What the library refused to send, if anything.
     fn refused(&self) -> bool {
-        self.sent.iter().any(|sent| matches!(sent, Sent::Answered(Err(_))))
+        self.sent.iter().any(|sent| matches!(sent.answer, MaybeDone::Done(Err(_))))
     }
 }
 

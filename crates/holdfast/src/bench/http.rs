@@ -89,6 +89,13 @@ impl Connection {
         self.exchange().await
     }
 
+    pub(crate) async fn delete(&mut self, path: &str, user: u64) -> anyhow::Result<u16> {
+        use std::io::Write as _;
+        self.request.clear();
+        write!(self.request, "DELETE {path} HTTP/1.1\r\nhost: localhost\r\nx-user-id: {user}\r\n\r\n")?;
+        self.exchange().await
+    }
+
     pub(crate) async fn get(&mut self, path: &str) -> anyhow::Result<u16> {
         use std::io::Write as _;
         self.request.clear();

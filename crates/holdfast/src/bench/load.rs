@@ -16,6 +16,32 @@ pub(crate) struct Measured {
     pub latency: Histogram<u64>,
 }
 
+/// How often two things that are compared are measured in turn.
+const TURNS: u32 = 3;
+
+/// Measures two things in turns, so that a machine whose speed changes changes for both. Each is told which it is, 0 or 1, and
+/// for how long; together it is measured for `time`.
+pub(crate) async fn in_turns(
+    time: Duration,
+    mut measure: impl AsyncFnMut(usize, Duration) -> anyhow::Result<Measured>,
+) -> anyhow::Result<[Measured; 2]> {
+    let mut both = [Measured::nothing()?, Measured::nothing()?];
+    for _ in 0..TURNS {
+        for (which, all) in both.iter_mut().enumerate() {
+            let some = measure(which, time / TURNS).await?;
+            all.per_second += some.per_second / f64::from(TURNS);
+            all.latency.add(some.latency)?;
+        }
+    }
+    Ok(both)
+}
+
+impl Measured {
+    fn nothing() -> anyhow::Result<Self> {
+        Ok(Self { per_second: 0.0, latency: Histogram::new(3)? })
+    }
+}
+
 /// Somebody with a connection.
 pub(crate) trait Client: Send + 'static {
     /// Sends what makes one round, and waits for the answers.

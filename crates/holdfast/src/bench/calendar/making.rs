@@ -4,25 +4,21 @@
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::SinkExt as _;
 use hdrhistogram::Histogram;
-use holdfast_core::actor::Actor;
-use holdfast_core::calendar::availability::availability;
-use holdfast_core::calendar::lock::{LockSlots, ReleaseLock};
-use holdfast_core::calendar::{RoomId, SlotStart, WallTime};
-use holdfast_core::id::UserId;
-use holdfast_engine::{Engine, NoSink, Refused, Store, SystemClock};
+use holdfast_engine::{Store, SystemClock};
 use holdfast_store_postgres::{PostgresOptions, PostgresStore};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 use jiff::civil::Date;
-use tokio::task::JoinSet;
 
-use super::requests::{HOURS, today};
+use super::requests::{self, Ask, HOURS, LockAndRelease, Places, today};
 use super::rooms::{self, DAYS_AHEAD};
 use super::{Args, Report};
+use crate::bench::child::Server;
+use crate::bench::http::measure;
+use crate::bench::load::{Measured, in_turns};
 use crate::bench::stores::{Database, Databases};
 
 const SLOTS_PER_ROOM: u64 = 1_200;
@@ -50,8 +46,8 @@ pub(super) async fn on_sqlite(args: &Args, report: &mut Report) -> anyhow::Resul
     let sizes = ["holdfast.db", "holdfast.db-wal"].map(|name| std::fs::metadata(data.path().join(name)));
     let disk = sizes.into_iter().flatten().map(|file| file.len()).sum();
     made(report, "SQLite", rooms, bare, took, disk)?;
-    // Opened again: what was made is not in memory.
-    compare(args, report, "SQLite", open(few_in.path())?, open(data.path())?, rooms).await
+    let [few, many] = [few_in.path(), data.path()].map(|path| path.to_string_lossy().into_owned());
+    compare(args, report, "SQLite", [&["--data", &few], &["--data", &many]], rooms).await
 }
 
 pub(super) async fn on_postgres(args: &Args, databases: &Databases, report: &mut Report) -> anyhow::Result<()> {
@@ -65,8 +61,7 @@ pub(super) async fn on_postgres(args: &Args, databases: &Databases, report: &mut
     let size = "SELECT sum(pg_total_relation_size(inhrelid))::bigint FROM pg_inherits WHERE inhparent = 'time_slots'::regclass";
     let disk: i64 = many.connect().await?.query_one(size, &[]).await?.get(0);
     made(report, "PostgreSQL", rooms, bare, took, disk as u64)?;
-    // Opened again: what was made is not in memory.
-    compare(args, report, "PostgreSQL", open(&few).await?, open(&many).await?, rooms).await
+    compare(args, report, "PostgreSQL", [&["--database-url", &few.url], &["--database-url", &many.url]], rooms).await
 }
 
 async fn open(database: &Database) -> anyhow::Result<Arc<dyn Store>> {
@@ -91,109 +86,40 @@ async fn compare(
     args: &Args,
     report: &mut Report,
     name: &str,
-    few: Arc<dyn Store>,
-    many: Arc<dyn Store>,
+    [few, many]: [&[&str]; 2],
     rooms: u64,
 ) -> anyhow::Result<()> {
+    // No day is made meanwhile.
+    let days_ahead = DAYS_AHEAD.to_string();
+    let start = |store: &[&str]| Server::holdfast_with(store, &[("HOLDFAST_CALENDAR_DAYS_AHEAD", &days_ahead)]);
+    let servers = [start(few)?, start(many)?];
+    let places = [FEW_ROOMS, rooms].map(|rooms| Places { rooms, days: HOT_DAYS });
+    let [few, many] = [FEW_ROOMS, rooms].map(|rooms| rooms * SLOTS_PER_ROOM);
     let none = Histogram::new(3)?;
-    let mut rates = Vec::new();
-    for (store, rooms) in [(few, FEW_ROOMS), (many, rooms)] {
-        let (engine, thread) = Engine::start(store, Arc::new(NoSink), rooms::settings(DAYS_AHEAD))?;
-        let days = rooms * HOT_DAYS;
-        let began = Instant::now();
-        at_once(days, |day| first_ask(engine.clone(), day, rooms)).await?;
-        let first = days as f64 / began.elapsed().as_secs_f64();
-        let asks = rate(args.time, |turn| ask(engine.clone(), turn, rooms)).await?;
-        let locks = rate(args.time, |turn| lock(engine.clone(), turn, rooms)).await?;
-        drop(engine);
-        tokio::task::spawn_blocking(move || thread.join()).await.ok();
-        rates.push((rooms * SLOTS_PER_ROOM, [first, asks, locks]));
-    }
-    let [(few, small), (many, large)] = &rates[..] else { unreachable!("two were measured") };
-    for (of, what) in ["first availability of each day", "availability", "lock, then release"].into_iter().enumerate() {
-        report.add(&format!("{name}: {what}, {few} slots"), "req", small[of], &none, None);
-        let against = Some(("few", small[of]));
-        let line = report.add(&format!("{name}: {what}, {many} slots"), "req", large[of], &none, against);
-        line.target = (of > 0).then_some(0.8);
-    }
+    let what = format!("{name}: first availability of each day");
+    let first_few = requests::ask_each_day(servers[0].address, args.connections, places[0]).await?;
+    let first_many = requests::ask_each_day(servers[1].address, args.connections, places[1]).await?;
+    report.add(&format!("{what}, {few} slots"), "req", first_few, &none, None);
+    report.add(&format!("{what}, {many} slots"), "req", first_many, &none, Some(("few", first_few)));
+
+    let what = format!("{name}: availability");
+    let asks = in_turns(args.time, async |which, time| {
+        measure(&what, servers[which].address, args.connections, time, Ask::anywhere_in(places[which])).await
+    });
+    add_both(report, &what, [few, many], &asks.await?);
+    let what = format!("{name}: lock, then release");
+    let locks = in_turns(args.time, async |which, time| {
+        measure(&what, servers[which].address, args.connections, time, LockAndRelease::anywhere_in(places[which])).await
+    });
+    add_both(report, &what, [few, many], &locks.await?);
     Ok(())
 }
 
-/// Does something so many times, 32 at once.
-async fn at_once<F: Future<Output = anyhow::Result<()>> + Send + 'static>(
-    times: u64,
-    work: impl Fn(u64) -> F,
-) -> anyhow::Result<()> {
-    let mut working = JoinSet::new();
-    for turn in 0..times {
-        working.spawn(work(turn));
-        if working.len() >= 32 {
-            working.join_next().await.transpose()?.transpose()?;
-        }
-    }
-    while let Some(done) = working.join_next().await {
-        done??;
-    }
-    Ok(())
-}
-
-/// How often something can be done in a second by 32 at once.
-async fn rate<F: Future<Output = anyhow::Result<()>> + Send + 'static>(
-    time: Duration,
-    work: impl Fn(u64) -> F,
-) -> anyhow::Result<f64> {
-    let (turn, began) = (AtomicU64::new(0), Instant::now());
-    let mut working = JoinSet::new();
-    while began.elapsed() < time {
-        while working.len() < 32 {
-            working.spawn(work(turn.fetch_add(1, Ordering::Relaxed)));
-        }
-        working.join_next().await.transpose()?.transpose()?;
-    }
-    let done = turn.load(Ordering::Relaxed) - working.len() as u64;
-    Ok(done as f64 / began.elapsed().as_secs_f64())
-}
-
-/// Any room, any hour of the coming days: scattered, so that nothing lies where the last one lay.
-fn scattered(turn: u64, rooms: u64) -> (RoomId, SlotStart) {
-    slot(turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20, rooms)
-}
-
-/// The rooms one after another, then the days, then the hours.
-fn slot(number: u64, rooms: u64) -> (RoomId, SlotStart) {
-    let day: Date = today().saturating_add(jiff::Span::new().days((1 + (number / rooms) % HOT_DAYS) as i64));
-    let hour = (number / rooms / HOT_DAYS) % HOURS;
-    let time = WallTime::from_minutes(hour as u16 * 60).expect("an hour");
-    (RoomId::new(1 + number % rooms).expect("a number"), SlotStart::new(day, time).expect("a day to come"))
-}
-
-async fn ask(engine: Engine, turn: u64, rooms: u64) -> anyhow::Result<()> {
-    let (room, start) = scattered(turn, rooms);
-    engine.query(|rows, at| availability(rows, at, room, None, &[start])).await?;
-    Ok(())
-}
-
-async fn first_ask(engine: Engine, day: u64, rooms: u64) -> anyhow::Result<()> {
-    let (room, start) = slot(day, rooms);
-    engine.query(|rows, at| availability(rows, at, room, None, &[start])).await?;
-    Ok(())
-}
-
-/// Locks a slot and lets it go; or finds that somebody else has it for the moment.
-async fn lock(engine: Engine, turn: u64, rooms: u64) -> anyhow::Result<()> {
-    let (room, start) = scattered(turn, rooms);
-    // An id keeps some bits of the first bytes for itself.
-    let mut random = [0; 10];
-    random[2..].copy_from_slice(&turn.to_be_bytes());
-    let user = UserId::new(turn + 1).expect("a number");
-    let command = LockSlots { random, room, user, slots: vec![start], ttl: None };
-    let lock = match rooms::run(&engine, command).await {
-        Ok(lock) => lock,
-        Err(Refused::Rejected(_)) => return Ok(()),
-        Err(refused) => return Err(refused.into()),
-    };
-    rooms::run(&engine, ReleaseLock { actor: Actor::Admin, id: lock.id }).await?;
-    Ok(())
+fn add_both(report: &mut Report, what: &str, [few, many]: [u64; 2], [small, large]: &[Measured; 2]) {
+    report.add(&format!("{what}, {few} slots"), "req", small.per_second, &small.latency, None);
+    let against = Some(("few", small.per_second));
+    let line = report.add(&format!("{what}, {many} slots"), "req", large.per_second, &large.latency, against);
+    line.target = Some(0.8);
 }
 
 fn days() -> Vec<Date> {

@@ -15,7 +15,7 @@ use hdrhistogram::Histogram;
 use holdfast_store_postgres::{PostgresOptions, PostgresStore};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 
-use self::requests::{Ask, Book, Day};
+use self::requests::{ALL_DAYS, Ask, Book, Day};
 use super::child::Server;
 use super::http::{Scenario, measure};
 use super::load::Measured;
@@ -85,9 +85,9 @@ impl Bench<'_> {
         rooms::make(Arc::new(store), requests::ROOMS).await?;
         let server = Server::holdfast(data.path())?;
         let ceiling = Server::ceiling()?;
-        let empty_ask = self.measure(CEILING_ASK, &ceiling, Ask::new).await?;
-        let first = requests::ask_each_day(server.address, self.args.connections).await?;
-        let ask = self.measure("availability of two slots", &server, Ask::new).await?;
+        let empty_ask = self.measure(CEILING_ASK, &ceiling, Ask::anywhere_in(ALL_DAYS)).await?;
+        let first = requests::ask_each_day(server.address, self.args.connections, ALL_DAYS).await?;
+        let ask = self.measure("availability of two slots", &server, Ask::anywhere_in(ALL_DAYS)).await?;
         let empty_day = self.measure(CEILING_DAY, &ceiling, Day::new).await?;
         let day = self.measure("the slots of a day", &server, Day::new).await?;
         let book = self.measure("lock, then confirm", &server, Book::scenarios()).await?;
@@ -111,8 +111,8 @@ impl Bench<'_> {
         let seed_ask = seed::measure_ask(&by_hand, self.args.time).await?;
         let seed_book = seed::measure_book(&by_hand, self.args.time).await?;
         let server = Server::holdfast_on(&database.url, None)?;
-        let first = requests::ask_each_day(server.address, self.args.connections).await?;
-        let ask = self.measure("availability, PostgreSQL", &server, Ask::new).await?;
+        let first = requests::ask_each_day(server.address, self.args.connections, ALL_DAYS).await?;
+        let ask = self.measure("availability, PostgreSQL", &server, Ask::anywhere_in(ALL_DAYS)).await?;
         let book = self.measure("lock, then confirm, PostgreSQL", &server, Book::scenarios()).await?;
         self.line("by hand: SELECT of two slots", "req", &seed_ask, None);
         let against = Some(("by hand", seed_ask.per_second));

@@ -15,8 +15,19 @@ use crate::bench::http::{Connection, Scenario};
 
 pub(super) const ROOMS: u64 = 200;
 /// From tomorrow on: all of them can still be booked.
-pub(super) const DAYS: u64 = 58;
+const DAYS: u64 = 58;
 pub(super) const HOURS: u64 = 20;
+
+/// What is asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Places {
+    pub rooms: u64,
+    /// From tomorrow on.
+    pub days: u64,
+}
+
+/// All days of a few rooms.
+pub(super) const ALL_DAYS: Places = Places { rooms: ROOMS, days: DAYS };
 
 /// A room, a day and an hour.
 pub(super) struct Place {
@@ -25,12 +36,19 @@ pub(super) struct Place {
     pub hour: u64,
 }
 
-/// Each number has its own, until all are taken.
-pub(super) fn place(number: u64) -> Place {
-    let tomorrow = today().tomorrow().unwrap_or(Date::MAX);
-    let days = (number / ROOMS) % DAYS;
-    let day = tomorrow.saturating_add(jiff::Span::new().days(days as i64));
-    Place { room: 1 + number % ROOMS, day, hour: (number / ROOMS / DAYS) % HOURS }
+impl Places {
+    /// Each number has its own, until all are taken: the rooms one after another, then the days, then the hours.
+    pub(super) fn at(self, number: u64) -> Place {
+        let Self { rooms, days } = self;
+        let tomorrow = today().tomorrow().unwrap_or(Date::MAX);
+        let day = tomorrow.saturating_add(jiff::Span::new().days(((number / rooms) % days) as i64));
+        Place { room: 1 + number % rooms, day, hour: (number / rooms / days) % HOURS }
+    }
+
+    /// Scattered, so that nothing lies where the last one lay.
+    fn anywhere(self, turn: u64) -> Place {
+        self.at(turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20)
+    }
 }
 
 pub(super) fn today() -> Date {
@@ -39,51 +57,52 @@ pub(super) fn today() -> Date {
 
 /// Whether two slots can be had.
 pub(super) struct Ask {
+    places: Places,
     turn: u64,
 }
 
 impl Ask {
-    pub(super) fn new(index: usize) -> Self {
-        Self { turn: index as u64 * 7_919 }
-    }
-
-    async fn ask(&self, connection: &mut Connection) -> anyhow::Result<()> {
-        let Place { room, day, .. } = place(self.turn);
-        let hour = self.turn % (HOURS - 1);
-        let body = format!(r#"{{"date":"{day}","times":["{hour:02}:00","{:02}:00"]}}"#, hour + 1);
-        let status = connection.post(&format!("/v1/rooms/{room}/availability"), Some(7), body.as_bytes()).await?;
-        ensure!(status == 200, "availability was answered with {status}");
-        Ok(())
+    pub(super) fn anywhere_in(places: Places) -> impl Fn(usize) -> Self {
+        move |index| Self { places, turn: index as u64 * 7_919 }
     }
 }
 
 impl Scenario for Ask {
     async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
         self.turn += 1;
-        self.ask(connection).await
+        ask(connection, &self.places.anywhere(self.turn)).await
     }
 }
 
+async fn ask(connection: &mut Connection, Place { room, day, hour }: &Place) -> anyhow::Result<()> {
+    let hour = hour % (HOURS - 1);
+    let body = format!(r#"{{"date":"{day}","times":["{hour:02}:00","{:02}:00"]}}"#, hour + 1);
+    let status = connection.post(&format!("/v1/rooms/{room}/availability"), Some(7), body.as_bytes()).await?;
+    ensure!(status == 200, "availability was answered with {status}");
+    Ok(())
+}
+
 /// Asks for every day of every room once, as many at a time as there are connections; tells how many in a second.
-pub(super) async fn ask_each_day(address: SocketAddr, connections: usize) -> anyhow::Result<f64> {
+pub(super) async fn ask_each_day(address: SocketAddr, connections: usize, places: Places) -> anyhow::Result<f64> {
     let (next, began) = (Arc::new(AtomicU64::new(0)), Instant::now());
+    let all = places.rooms * places.days;
     let mut asking = JoinSet::new();
     for _ in 0..connections {
         let (next, mut connection) = (next.clone(), Connection::open(address).await?);
         asking.spawn(async move {
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= ROOMS * DAYS {
+                if number >= all {
                     return anyhow::Ok(());
                 }
-                Ask { turn: number }.ask(&mut connection).await?;
+                ask(&mut connection, &places.at(number)).await?;
             }
         });
     }
     while let Some(asked) = asking.join_next().await {
         asked??;
     }
-    Ok((ROOMS * DAYS) as f64 / began.elapsed().as_secs_f64())
+    Ok(all as f64 / began.elapsed().as_secs_f64())
 }
 
 /// All slots of a day.
@@ -100,7 +119,7 @@ impl Day {
 impl Scenario for Day {
     async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
         self.turn += 1;
-        let Place { room, day, .. } = place(self.turn);
+        let Place { room, day, .. } = ALL_DAYS.anywhere(self.turn);
         let status = connection.get(&format!("/v1/rooms/{room}/slots?date={day}")).await?;
         ensure!(status == 200, "a day was answered with {status}");
         Ok(())
@@ -123,15 +142,46 @@ impl Scenario for Book {
     async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
         let person = self.people.fetch_add(1, Ordering::Relaxed);
         ensure!(person < ROOMS * DAYS * HOURS, "all slots are taken; measure for a shorter time");
-        let Place { room, day, hour } = place(person);
-        let body = format!(r#"{{"date":"{day}","times":["{hour:02}:00"]}}"#);
-        let status = connection.post(&format!("/v1/rooms/{room}/locks"), Some(person + 1), body.as_bytes()).await?;
-        ensure!(status == 201, "a lock was answered with {status}: {}", String::from_utf8_lossy(connection.body()));
-        // The id is the first member of the answer.
-        let id = connection.body().get(11..47).context("an answer without an id")?;
-        let path = format!("/v1/locks/{}/confirm", std::str::from_utf8(id)?);
-        let status = connection.post(&path, Some(person + 1), b"").await?;
+        let lock = lock(connection, person + 1, &ALL_DAYS.at(person)).await?.context("somebody else has it")?;
+        let status = connection.post(&format!("/v1/locks/{lock}/confirm"), Some(person + 1), b"").await?;
         ensure!(status == 201, "a confirmation was answered with {status}");
         Ok(())
     }
+}
+
+/// Everybody locks a slot anywhere and lets it go; or finds that somebody else has it for the moment.
+pub(super) struct LockAndRelease {
+    places: Places,
+    people: Arc<AtomicU64>,
+}
+
+impl LockAndRelease {
+    pub(super) fn anywhere_in(places: Places) -> impl Fn(usize) -> Self {
+        let people: Arc<AtomicU64> = Arc::default();
+        move |_| Self { places, people: people.clone() }
+    }
+}
+
+impl Scenario for LockAndRelease {
+    async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
+        let person = self.people.fetch_add(1, Ordering::Relaxed) + 1;
+        let Some(lock) = lock(connection, person, &self.places.anywhere(person)).await? else { return Ok(()) };
+        let status = connection.delete(&format!("/v1/locks/{lock}"), person).await?;
+        ensure!(status == 204, "a release was answered with {status}");
+        Ok(())
+    }
+}
+
+/// The id of the lock; `None` if somebody else has the slot.
+async fn lock(connection: &mut Connection, person: u64, place: &Place) -> anyhow::Result<Option<String>> {
+    let Place { room, day, hour } = place;
+    let body = format!(r#"{{"date":"{day}","times":["{hour:02}:00"]}}"#);
+    let status = connection.post(&format!("/v1/rooms/{room}/locks"), Some(person), body.as_bytes()).await?;
+    if status == 409 {
+        return Ok(None);
+    }
+    ensure!(status == 201, "a lock was answered with {status}: {}", String::from_utf8_lossy(connection.body()));
+    // The id is the first member of the answer.
+    let id = connection.body().get(11..47).context("an answer without an id")?;
+    Ok(Some(std::str::from_utf8(id)?.to_owned()))
 }

@@ -9,7 +9,7 @@ use anyhow::ensure;
 use hdrhistogram::Histogram;
 use tokio_postgres::{Client, Statement};
 
-use super::requests::{HOURS, Place, place};
+use super::requests::{ALL_DAYS, HOURS, Place};
 use crate::bench::load::{self, Measured};
 use crate::bench::stores::{Database, Databases};
 
@@ -102,7 +102,7 @@ impl load::Client for Asking {
     async fn round(&mut self) -> anyhow::Result<()> {
         let hand = &mut self.0;
         hand.turn += 1;
-        let Place { room, day, .. } = place(hand.turn);
+        let Place { room, day, .. } = ALL_DAYS.at(hand.turn);
         let hour = hand.turn % (HOURS - 1);
         let times = vec![format!("{hour:02}:00"), format!("{:02}:00", hour + 1)];
         let began = Instant::now();
@@ -124,7 +124,7 @@ struct Booking {
 impl load::Client for Booking {
     async fn round(&mut self) -> anyhow::Result<()> {
         let person = self.people.fetch_add(1, Ordering::Relaxed);
-        let Place { room, day, hour } = place(person);
+        let Place { room, day, hour } = ALL_DAYS.at(person);
         let (times, lock) = (vec![format!("{hour:02}:00")], format!("lock-{person}"));
         let hand = &mut self.hand;
         let began = Instant::now();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use hdrhistogram::Histogram;
@@ -9,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::super::child::Server;
 use super::super::http::{Connection, Scenario, measure};
-use super::super::load::Measured;
+use super::super::load::{Measured, in_turns};
 use super::super::report::Report;
 use super::{Args, create_event};
 
@@ -19,11 +20,11 @@ const SHORT: u64 = 1_000;
 /// A short line and a long one on the embedded store.
 pub(super) async fn embedded(args: &Args, report: &mut Report) -> anyhow::Result<()> {
     let ceiling = Server::ceiling()?;
-    let before = poll(CEILING, &ceiling, 1, SHORT, args).await?;
+    let before = poll(CEILING, &ceiling, 1, SHORT, args.connections, args.time).await?;
     let data = tempfile::tempdir()?;
     let server = Server::holdfast(data.path())?;
-    let (short, long) = lines(&server, args).await?;
-    let after = poll(CEILING, &ceiling, 1, SHORT, args).await?;
+    let [short, long] = lines(&server, args).await?;
+    let after = poll(CEILING, &ceiling, 1, SHORT, args.connections, args.time).await?;
     let top = f64::midpoint(before.per_second, after.per_second);
     report.add(CEILING, "req", before.per_second, &before.latency, None);
     report.add(&format!("{CEILING}, again"), "req", after.per_second, &after.latency, None);
@@ -33,7 +34,7 @@ pub(super) async fn embedded(args: &Args, report: &mut Report) -> anyhow::Result
 
 /// The same in a cluster, beside ZRANK on the same Redis.
 pub(super) async fn cluster(args: &Args, server: &Server, redis: &str, report: &mut Report) -> anyhow::Result<()> {
-    let (short, long) = lines(server, args).await?;
+    let [short, long] = lines(server, args).await?;
     // The event of the long line is the third: before it came the sale and the short one.
     let raw = zrank(redis, args.waiting / 2).await?;
     let none = Histogram::new(3)?;
@@ -54,15 +55,18 @@ fn add(report: &mut Report, of: &str, args: &Args, short: &Measured, long: &Meas
         .target = Some(0.8);
 }
 
-async fn lines(server: &Server, args: &Args) -> anyhow::Result<(Measured, Measured)> {
-    let mut measured = Vec::new();
+async fn lines(server: &Server, args: &Args) -> anyhow::Result<[Measured; 2]> {
+    let mut lines = Vec::new();
     for waiting in [SHORT, args.waiting] {
         let event = create_event(server, 1, 1).await?;
         fill(server, event, waiting, args.connections).await?;
-        measured.push(poll(&format!("poll, {waiting} waiting"), server, event, waiting, args).await?);
+        lines.push((event, waiting));
     }
-    let long = measured.pop().context("two were measured")?;
-    Ok((measured.pop().context("two were measured")?, long))
+    in_turns(args.time, async |which, time| {
+        let (event, waiting) = lines[which];
+        poll(&format!("poll, {waiting} waiting"), server, event, waiting, args.connections, time).await
+    })
+    .await
 }
 
 /// Lets so many people join.
@@ -89,9 +93,15 @@ async fn fill(server: &Server, event: u64, people: u64, connections: usize) -> a
     Ok(())
 }
 
-async fn poll(name: &str, server: &Server, event: u64, people: u64, args: &Args) -> anyhow::Result<Measured> {
-    measure(name, server.address, args.connections, args.time, |index| Polls { event, people, turn: index as u64 })
-        .await
+async fn poll(
+    name: &str,
+    server: &Server,
+    event: u64,
+    people: u64,
+    connections: usize,
+    time: Duration,
+) -> anyhow::Result<Measured> {
+    measure(name, server.address, connections, time, |index| Polls { event, people, turn: index as u64 }).await
 }
 
 struct Polls {
