@@ -18,7 +18,7 @@ use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 use self::requests::{ALL_DAYS, Ask, Book, Day};
 use super::child::Server;
 use super::http::{Scenario, measure};
-use super::load::Measured;
+use super::load::{Measured, in_turns};
 use super::report::Report;
 use super::stores::{Databases, Postgres};
 
@@ -85,11 +85,10 @@ impl Bench<'_> {
         rooms::make(Arc::new(store), requests::ROOMS).await?;
         let server = Server::holdfast(data.path())?;
         let ceiling = Server::ceiling()?;
-        let empty_ask = self.measure(CEILING_ASK, &ceiling, Ask::anywhere_in(ALL_DAYS)).await?;
         let first = requests::ask_each_day(server.address, self.args.connections, ALL_DAYS).await?;
-        let ask = self.measure("availability of two slots", &server, Ask::anywhere_in(ALL_DAYS)).await?;
-        let empty_day = self.measure(CEILING_DAY, &ceiling, Day::new).await?;
-        let day = self.measure("the slots of a day", &server, Day::new).await?;
+        let both = [&ceiling, &server];
+        let [empty_ask, ask] = self.in_turns("availability", both, Ask::anywhere_in(ALL_DAYS)).await?;
+        let [empty_day, day] = self.in_turns("the slots of a day", both, Day::new).await?;
         let book = self.measure("lock, then confirm", &server, Book::scenarios()).await?;
         self.line(CEILING_ASK, "req", &empty_ask, None);
         let against = Some((CEILING_ASK, empty_ask.per_second));
@@ -130,6 +129,18 @@ impl Bench<'_> {
 
     fn line(&mut self, name: &str, unit: &'static str, measured: &Measured, against: Option<(&str, f64)>) {
         self.report.add(name, unit, measured.per_second, &measured.latency, against);
+    }
+
+    async fn in_turns<S: Scenario>(
+        &self,
+        name: &str,
+        servers: [&Server; 2],
+        scenario: impl Fn(usize) -> S,
+    ) -> anyhow::Result<[Measured; 2]> {
+        in_turns(self.args.time, async |which, time| {
+            measure(name, servers[which].address, self.args.connections, time, &scenario).await
+        })
+        .await
     }
 
     async fn measure<S: Scenario>(

@@ -35,7 +35,7 @@ pub(super) async fn embedded(args: &Args, report: &mut Report) -> anyhow::Result
 /// The same in a cluster, beside ZRANK on the same Redis.
 pub(super) async fn cluster(args: &Args, server: &Server, redis: &str, report: &mut Report) -> anyhow::Result<()> {
     let [short, long] = lines(server, args).await?;
-    // The event of the long line is the third: before it came the sale and the short one.
+    // The event of the long line is the second: before it came the sale.
     let raw = zrank(redis, args.waiting / 2).await?;
     let none = Histogram::new(3)?;
     report.add("ZRANK, redis-benchmark, 50 connections", "req", raw, &none, None);
@@ -56,17 +56,22 @@ fn add(report: &mut Report, of: &str, args: &Args, short: &Measured, long: &Meas
 }
 
 async fn lines(server: &Server, args: &Args) -> anyhow::Result<[Measured; 2]> {
-    let mut lines = Vec::new();
-    for waiting in [SHORT, args.waiting] {
-        let event = create_event(server, 1, 1).await?;
-        fill(server, event, waiting, args.connections).await?;
-        lines.push((event, waiting));
-    }
+    // First the long one: near the front nobody waits long for a sign of life.
+    let long = filled(server, args.waiting, args.connections).await?;
+    let short = filled(server, SHORT, args.connections).await?;
+    let lines = [short, long];
     in_turns(args.time, async |which, time| {
         let (event, waiting) = lines[which];
         poll(&format!("poll, {waiting} waiting"), server, event, waiting, args.connections, time).await
     })
     .await
+}
+
+/// The event and the length of a new line.
+async fn filled(server: &Server, waiting: u64, connections: usize) -> anyhow::Result<(u64, u64)> {
+    let event = create_event(server, 1, 1).await?;
+    fill(server, event, waiting, connections).await?;
+    Ok((event, waiting))
 }
 
 /// Lets so many people join.
@@ -127,7 +132,7 @@ async fn zrank(redis: &str, person: u64) -> anyhow::Result<f64> {
     let output = tokio::task::spawn_blocking(move || {
         let mut command = std::process::Command::new("redis-benchmark");
         command.args(["-u", &url, "-n", "200000", "-c", "50", "--csv"]);
-        command.args(["ZRANK", "queue:3", &person.to_string()]).output()
+        command.args(["ZRANK", "queue:2", &person.to_string()]).output()
     });
     let output = output.await?.context("redis-benchmark")?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
