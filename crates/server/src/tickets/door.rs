@@ -18,8 +18,8 @@ use crate::problem::Problem;
 use crate::request::Mutation;
 use crate::wire::ticket::SeatReservationView;
 
-/// Where servers share a database, what one has read of an event serves all who poll for so long. Settings that are
-/// older than those the waiting room has seen are ignored there, so at worst a number of seats is this old.
+/// What was read of an event serves all who poll for so long. Settings that are older than those the waiting room has seen are
+/// ignored there, so at worst a number of seats is this old.
 const SEEN_FOR: Duration = Duration::from_millis(200);
 const SEEN_MAX: usize = 1_000;
 
@@ -69,9 +69,6 @@ impl Door {
 
 /// The door of an event, whether it has a queue or not.
 pub(crate) async fn door(app: &App, id: EventId) -> Result<Door, Problem> {
-    if !app.store().is_split() {
-        return Ok(Door::new(app.query(|rows, at| event::view(rows, at, id)).await?));
-    }
     if let Some(event) = app.doors().get(id) {
         return Ok(Door::new(event));
     }
