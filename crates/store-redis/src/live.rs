@@ -159,8 +159,9 @@ impl LiveTier {
         tables::walk_mut(rows, &mut asking);
         let Asking { mut names, tables, .. } = asking;
         names.extend(receipts.iter().map(|key| keys.receipt(key)));
-        if !names.is_empty() {
-            // Once more what was read before: all that a decision rests on was so at one moment.
+        if !names.is_empty() && names.len() + seen.versions.len() <= ROWS_AT_ONCE_MAX {
+            // Once more what was read before: all that a decision rests on was so at one moment. What does not fit into one
+            // command would not be, and is left to the check of the commit.
             names.extend(seen.versions.keys().cloned());
         }
         let answer = self.ask(&names).await?;
