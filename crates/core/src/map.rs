@@ -1,19 +1,22 @@
 //! A hash map that can be large without ever stopping for long.
 //!
 //! An ordinary hash map moves all its entries when it grows: at a million entries that takes a good part of a second.
-//! A large [`Map`] is many small ones. They hold unequal shares, from one to twice the smallest, so that they grow at
+//! A [`Map`] is many small ones. They hold unequal shares, from one to twice the smallest, so that they grow at
 //! different times: one after another, a fraction of a millisecond each.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hash};
 use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
-/// How many shards a large map has.
+/// How many shards a map has.
 const SHARDS: usize = 256;
 /// How finely the shares of the shards are cut.
 const SLOTS: usize = 4_096;
+/// Which bits of a hash say where an entry belongs: those that a shard has no use for.
+const SLOT_SHIFT: u32 = 40;
 
 /// Which shard each slot of hashes belongs to. Shard i ends at 2^((i+1)/SHARDS) − 1 of the whole, so the shares grow
 /// evenly from 1 to 2.
@@ -22,81 +25,56 @@ static SHARD_OF_SLOT: LazyLock<[u8; SLOTS]> =
 
 #[derive(Clone, Debug)]
 pub struct Map<K, V> {
-    /// All entries of a small map. A working set has many tables and uses few: an empty one costs nothing to make.
-    small: HashMap<K, V, RandomState>,
-    /// All entries of a large one.
-    shards: Vec<HashMap<K, V, RandomState>>,
+    shards: Vec<HashTable<(K, V)>>,
     hasher: RandomState,
 }
 
+impl<K, V> Default for Map<K, V> {
+    fn default() -> Self {
+        Self { shards: (0..SHARDS).map(|_| HashTable::new()).collect(), hasher: RandomState::default() }
+    }
+}
+
 impl<K: Hash + Eq, V> Map<K, V> {
-    /// For few entries.
-    pub(crate) fn small() -> Self {
-        Self { small: HashMap::default(), shards: Vec::new(), hasher: RandomState::default() }
-    }
-
-    /// For any number of entries.
-    pub fn large() -> Self {
-        Self { shards: (0..SHARDS).map(|_| HashMap::default()).collect(), ..Self::small() }
-    }
-
     pub fn get(&self, key: &K) -> Option<&V> {
-        self.shard(key).get(key)
-    }
-
-    pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
-        self.shard_mut(key).get_mut(key)
+        let hash = self.hasher.hash_one(key);
+        self.shards[shard(hash)].find(hash, |(other, _)| other == key).map(|(_, value)| value)
     }
 
     pub(crate) fn contains_key(&self, key: &K) -> bool {
-        self.shard(key).contains_key(key)
+        self.get(key).is_some()
     }
 
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
-        self.shard_mut(&key).insert(key, value)
-    }
-
-    pub(crate) fn get_or_insert(&mut self, key: K, value: V) -> &mut V {
-        self.shard_mut(&key).entry(key).or_insert(value)
+        let Self { shards, hasher } = self;
+        let hash = hasher.hash_one(&key);
+        match shards[shard(hash)].entry(hash, |(other, _)| *other == key, |(key, _)| hasher.hash_one(key)) {
+            Entry::Occupied(mut entry) => Some(std::mem::replace(&mut entry.get_mut().1, value)),
+            Entry::Vacant(entry) => {
+                entry.insert((key, value));
+                None
+            }
+        }
     }
 
     pub fn remove(&mut self, key: &K) -> Option<V> {
-        self.shard_mut(key).remove(key)
+        let hash = self.hasher.hash_one(key);
+        let entry = self.shards[shard(hash)].find_entry(hash, |(other, _)| other == key).ok()?;
+        let ((_, value), _) = entry.remove();
+        Some(value)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        self.small.iter().chain(self.shards.iter().flatten())
+        self.shards.iter().flatten().map(|(key, value)| (key, value))
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.small.len() + self.shards.iter().map(HashMap::len).sum::<usize>()
+        self.shards.iter().map(HashTable::len).sum()
     }
+}
 
-    /// Forgets everything, and keeps room for about `kept` entries.
-    pub(crate) fn clear(&mut self, kept: usize) {
-        let kept = kept / self.shards.len().max(1);
-        for map in self.shards.iter_mut().chain([&mut self.small]) {
-            map.clear();
-            map.shrink_to(kept);
-        }
-    }
-
-    fn shard(&self, key: &K) -> &HashMap<K, V, RandomState> {
-        if self.shards.is_empty() { &self.small } else { &self.shards[self.shard_number(key)] }
-    }
-
-    fn shard_mut(&mut self, key: &K) -> &mut HashMap<K, V, RandomState> {
-        if self.shards.is_empty() {
-            return &mut self.small;
-        }
-        let shard = self.shard_number(key);
-        &mut self.shards[shard]
-    }
-
-    fn shard_number(&self, key: &K) -> usize {
-        let slot = self.hasher.hash_one(key) >> (u64::BITS - SLOTS.ilog2());
-        usize::from(SHARD_OF_SLOT[slot as usize])
-    }
+fn shard(hash: u64) -> usize {
+    usize::from(SHARD_OF_SLOT[(hash >> SLOT_SHIFT) as usize % SLOTS])
 }
 
 #[cfg(test)]
@@ -104,19 +82,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_map_is_a_map_small_or_large() {
-        for mut map in [Map::small(), Map::large()] {
-            for number in 0..10_000 {
-                assert_eq!(map.insert(number, number), None);
-            }
-            assert_eq!((map.len(), map.get(&77)), (10_000, Some(&77)));
-            assert_eq!((map.remove(&77), map.contains_key(&77)), (Some(77), false));
-            assert_eq!(*map.get_or_insert(77, 5), 5);
-            assert_eq!(map.get_mut(&77), Some(&mut 5));
-            assert_eq!(map.iter().count(), 10_000);
-            map.clear(0);
-            assert_eq!(map.len(), 0);
+    fn a_map_is_a_map_however_large() {
+        let mut map = Map::default();
+        for number in 0..10_000 {
+            assert_eq!(map.insert(number, number), None);
         }
+        assert_eq!((map.len(), map.get(&77)), (10_000, Some(&77)));
+        assert_eq!(map.insert(77, 5), Some(77));
+        assert_eq!((map.remove(&77), map.remove(&77), map.contains_key(&77)), (Some(5), None, false));
+        assert_eq!((map.iter().count(), map.len()), (9_999, 9_999));
     }
 
     #[test]

@@ -74,6 +74,9 @@ impl Rows {
     /// For a store's memory: derived rows are all here, other rows are a cache.
     pub fn memory() -> Self {
         Self::from(Tables {
+            ids: Table::cache(),
+            // They can be large and are rarely asked for again.
+            receipts: Table::default(),
             held: Table::complete(),
             holders: Table::complete(),
             limits: Table::complete(),
@@ -85,7 +88,6 @@ impl Rows {
             ticket: ticket::Tables::memory(),
             tee: tee::Tables::memory(),
             webhook: webhook::Tables::memory(),
-            ..Tables::default()
         })
     }
 
@@ -144,9 +146,9 @@ impl Rows {
         })
     }
 
-    /// Forgets everything, to be used for the next batch.
-    pub fn clear(&mut self) {
-        self.tables.clear();
+    /// Forgets everything, to be used again, with room for as many rows of each table.
+    pub fn clear(&mut self, kept: usize) {
+        self.tables.clear(kept);
         self.events.take();
         self.suspended_until = None;
     }

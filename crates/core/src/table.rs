@@ -5,21 +5,23 @@
 //! The same type serves a store as its memory: there a *complete* table knows everything, and a row it does not have
 //! does not exist.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::RangeInclusive;
 
+mod memory;
 mod ranges;
 mod set;
 #[cfg(test)]
 mod tests;
 
-use ranges::Ranges;
+use foldhash::fast::RandomState;
+use indexmap::IndexMap;
+use memory::Memory;
 pub use set::TableSet;
 
 use crate::command::Missing;
-use crate::map::Map;
 use crate::time::Timestamp;
 
 /// What a table holds.
@@ -86,21 +88,20 @@ impl<K> Scan<K> for NoScan {
 /// Rows of one kind, by key.
 #[derive(Debug)]
 pub struct Table<K, V, S = NoScan> {
-    cells: Map<K, Cell<V>>,
-    wanted: Vec<K>,
+    /// What is known of each key that was ever asked for. It keeps its slot until everything is forgotten.
+    cells: IndexMap<K, Cell<V>, RandomState>,
+    /// The slots of rows to load.
+    wanted: Vec<usize>,
     scans_wanted: Vec<S>,
     scans_known: Vec<S>,
-    /// As a memory: where it knows all rows there are.
-    ranges_known: Ranges<K>,
-    /// All keys in order, known or wanted, from the moment a working set is asked for a range of them, or a memory learns
-    /// one: in a batch, that may be thousands of ranges.
+    /// All keys in order, from the moment a range of them is asked for: in a batch, that may be thousands of ranges.
     ordered: Option<BTreeSet<K>>,
-    /// What a store supplied that its memory did not know.
-    supplied: Vec<K>,
-    journal: Vec<Undo<K, V>>,
+    /// The slots of rows that a store supplied, and its memory did not know.
+    supplied: Vec<usize>,
+    journal: Vec<Undo<V>>,
     stamp: u64,
-    /// Present if the table is complete.
-    upkeep: Option<Upkeep<K>>,
+    /// Present if it serves as a memory. Then it has no cells.
+    memory: Option<Box<Memory<K, V>>>,
 }
 
 /// A row that was written.
@@ -115,25 +116,23 @@ pub struct Change<'a, K, V> {
 
 #[derive(Clone, Debug)]
 enum Cell<V> {
+    /// As if nobody had asked.
+    Unknown,
     Wanted,
     Known(Option<V>),
 }
 
 #[derive(Debug)]
-struct Undo<K, V> {
+struct Undo<V> {
     stamp: u64,
-    key: K,
+    slot: usize,
     before: Before<V>,
 }
 
 /// How to get back to what was.
 #[derive(Debug)]
 enum Before<V> {
-    /// Nothing was known of the row.
-    Unknown,
-    /// It had been asked for.
-    Wanted,
-    Row(Option<V>),
+    Cell(Cell<V>),
     /// The row is large and changed a little: change it back.
     Count(Count),
 }
@@ -141,77 +140,91 @@ enum Before<V> {
 impl<V> Before<V> {
     /// Whether the store did not have the row.
     fn is_absent(&self) -> bool {
-        matches!(self, Self::Unknown | Self::Wanted | Self::Row(None))
+        matches!(self, Self::Cell(Cell::Unknown | Cell::Wanted | Cell::Known(None)))
     }
-}
-
-/// What a complete table keeps beside its rows.
-#[derive(Debug)]
-struct Upkeep<K> {
-    ordered: BTreeSet<K>,
-    /// When to look whether a row has ended. Each key with an end stands here exactly once.
-    ends: BTreeMap<i64, Vec<K>>,
 }
 
 impl<K: Key, V: Row, S: Scan<K>> Default for Table<K, V, S> {
     fn default() -> Self {
         Self {
-            cells: Map::small(),
+            cells: IndexMap::default(),
             wanted: Vec::new(),
             scans_wanted: Vec::new(),
             scans_known: Vec::new(),
-            ranges_known: Ranges::default(),
             ordered: None,
             supplied: Vec::new(),
             journal: Vec::new(),
             stamp: 0,
-            upkeep: None,
+            memory: None,
         }
     }
 }
 
 impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
-    /// A table that knows all its rows: what it does not have does not exist.
+    /// A memory that knows all rows: what it does not have does not exist.
     pub fn complete() -> Self {
-        Self { upkeep: Some(Upkeep { ordered: BTreeSet::new(), ends: BTreeMap::new() }), ..Self::cache() }
+        Self { memory: Some(Box::new(Memory::complete::<S>())), ..Self::default() }
     }
 
-    /// A table that remembers some of a store's rows.
+    /// A memory of some of a store's rows.
     pub fn cache() -> Self {
-        Self { cells: Map::large(), ..Self::default() }
+        Self { memory: Some(Box::new(Memory::cache())), ..Self::default() }
     }
 
     /// The row, or that there is none, or that it has to be loaded first.
     pub fn get(&mut self, key: &K) -> Result<Option<&V>, Missing> {
-        if !self.cells.contains_key(key) {
-            self.want(key);
-        }
-        match self.cells.get(key) {
-            Some(Cell::Known(row)) => Ok(row.as_ref()),
-            Some(Cell::Wanted) => Err(Missing),
-            None => Ok(None),
-        }
+        let slot = self.memory.is_none().then(|| self.slot_wanted(key));
+        let known = match slot {
+            Some(slot) => self.known(slot),
+            None => self.peek(key),
+        };
+        known.ok_or(Missing)
     }
 
     /// Says that the row will be needed, without needing it yet.
     pub fn want(&mut self, key: &K) {
-        if self.upkeep.is_some() || self.cells.contains_key(key) {
-            return;
-        }
-        self.order(key);
+        self.slot_wanted(key);
+    }
+
+    /// The slot of a row that is known, or wanted from now on.
+    fn slot_wanted(&mut self, key: &K) -> usize {
+        assert!(self.memory.is_none(), "a memory wants nothing");
+        let slot = match self.cells.get_index_of(key) {
+            Some(slot) if matches!(self.cells[slot], Cell::Wanted | Cell::Known(_)) => return slot,
+            Some(slot) => slot,
+            None => self.new_slot(key.clone()),
+        };
         // Every row of a known range is here, so one that is not does not exist.
-        if self.scans_known.iter().any(|scan| scan.range().contains(key)) {
-            self.cells.insert(key.clone(), Cell::Known(None));
+        self.cells[slot] = if self.scans_known.iter().any(|scan| scan.range().contains(key)) {
+            Cell::Known(None)
         } else {
-            self.cells.insert(key.clone(), Cell::Wanted);
-            self.wanted.push(key.clone());
+            self.wanted.push(slot);
+            Cell::Wanted
+        };
+        slot
+    }
+
+    fn new_slot(&mut self, key: K) -> usize {
+        if let Some(ordered) = &mut self.ordered {
+            ordered.insert(key.clone());
         }
+        let (slot, _) = self.cells.insert_full(key, Cell::Unknown);
+        slot
+    }
+
+    /// The slot of a row, whatever is known of it.
+    fn slot(&mut self, key: K) -> usize {
+        self.cells.get_index_of(&key).unwrap_or_else(|| self.new_slot(key))
+    }
+
+    fn key(&self, slot: usize) -> &K {
+        self.cells.get_index(slot).expect("a slot lasts as long as the working set").0
     }
 
     /// The keys of all rows in the range, in order.
     pub fn scan(&mut self, scan: &S) -> Result<Vec<K>, Missing> {
-        if self.upkeep.is_none() {
-            self.order_all();
+        if self.memory.is_none() && self.ordered.is_none() {
+            self.ordered = Some(self.cells.keys().cloned().collect());
         }
         if let Some(keys) = self.known_in(scan) {
             return Ok(keys);
@@ -224,59 +237,56 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// The keys of all rows in the range, in order; `None` if some may be unknown.
     fn known_in(&self, scan: &S) -> Option<Vec<K>> {
-        let range = scan.range();
-        if let Some(upkeep) = &self.upkeep {
-            return Some(upkeep.ordered.range(range).cloned().collect());
+        if let Some(memory) = &self.memory {
+            return memory.known_in(scan);
         }
         if !self.knows(scan) {
             return None;
         }
-        let is_there = |key: &&K| matches!(self.cells.get(key), Some(Cell::Known(Some(_))));
+        let range = scan.range();
+        let is_there = |key: &&K| matches!(self.cells.get(*key), Some(Cell::Known(Some(_))));
         if let Some(ordered) = &self.ordered {
             return Some(ordered.range(range).filter(is_there).cloned().collect());
         }
-        let in_range = self.cells.iter().map(|(key, _)| key).filter(|key| range.contains(key));
-        let mut keys: Vec<K> = in_range.filter(is_there).cloned().collect();
+        let mut keys: Vec<K> = self.cells.keys().filter(|key| range.contains(key)).filter(is_there).cloned().collect();
         keys.sort_unstable();
         Some(keys)
     }
 
     /// Whether all rows in the range are known.
     fn knows(&self, scan: &S) -> bool {
-        self.upkeep.is_some() || self.scans_known.contains(scan) || self.ranges_known.cover(&scan.range())
-    }
-
-    fn order_all(&mut self) {
-        let keys = self.cells.iter().map(|(key, _)| key.clone());
-        self.ordered.get_or_insert_with(|| keys.collect());
-    }
-
-    fn order(&mut self, key: &K) {
-        if let Some(ordered) = &mut self.ordered {
-            ordered.insert(key.clone());
-        }
+        self.memory.as_ref().map_or_else(|| self.scans_known.contains(scan), |memory| memory.knows(scan))
     }
 
     /// Writes a row whose key nobody has used before; it need not have been looked for.
     pub fn insert(&mut self, key: K, row: V) {
-        self.order(&key);
-        let before = match self.cells.insert(key.clone(), Cell::Known(Some(row))) {
-            None => Before::Unknown,
-            Some(Cell::Wanted) => Before::Wanted,
-            Some(Cell::Known(None)) => Before::Row(None),
-            Some(Cell::Known(Some(_))) => panic!("{key:?} is there already"),
-        };
-        self.journal(key, before);
+        let slot = self.slot(key);
+        assert!(!matches!(self.cells[slot], Cell::Known(Some(_))), "{:?} is there already", self.key(slot));
+        self.write(slot, Some(row));
     }
 
     /// Writes a row that was looked for, whether it was there or not.
     pub fn put(&mut self, key: K, row: V) {
-        self.write(key, Some(row));
+        let slot = self.slot_known(key);
+        self.write(slot, Some(row));
     }
 
     /// Removes a row that was looked for.
     pub fn delete(&mut self, key: K) {
-        self.write(key, None);
+        let slot = self.slot_known(key);
+        self.write(slot, None);
+    }
+
+    fn slot_known(&mut self, key: K) -> usize {
+        let slot = self.slot(key);
+        let is_known = matches!(self.cells[slot], Cell::Known(_));
+        assert!(is_known, "{:?} is written before it was looked for", self.key(slot));
+        slot
+    }
+
+    fn write(&mut self, slot: usize, row: Option<V>) {
+        let before = std::mem::replace(&mut self.cells[slot], Cell::Known(row));
+        self.journal(slot, Before::Cell(before));
     }
 
     /// Counts in the row of `key`, which must be loaded, without copying it.
@@ -284,37 +294,43 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     where
         V: Default,
     {
-        self.get(key)?;
-        let Some(Cell::Known(row)) = self.cells.get_mut(key) else { unreachable!("a row that was got is known") };
+        let slot = self.slot_wanted(key);
+        let Cell::Known(row) = &mut self.cells[slot] else { return Err(Missing) };
         // Whether the store has the row is told by the first entry of a key, so that one is written in full.
-        let before = if row.is_some() { Before::Count(count) } else { Before::Row(None) };
+        let before = if row.is_some() { Before::Count(count) } else { Before::Cell(Cell::Known(None)) };
         row.get_or_insert_default().recount(count);
-        self.journal(key.clone(), before);
+        self.journal(slot, before);
         Ok(())
     }
 
-    fn write(&mut self, key: K, row: Option<V>) {
-        let Some(Cell::Known(before)) = self.cells.insert(key.clone(), Cell::Known(row)) else {
-            panic!("{key:?} is written before it was looked for");
-        };
-        self.journal(key, Before::Row(before));
+    fn journal(&mut self, slot: usize, before: Before<V>) {
+        assert!(self.memory.is_none(), "memory is written by absorbing a committed working set");
+        self.journal.push(Undo { stamp: self.stamp, slot, before });
     }
 
-    fn journal(&mut self, key: K, before: Before<V>) {
-        assert!(self.upkeep.is_none(), "memory is written by absorbing a committed working set");
-        self.journal.push(Undo { stamp: self.stamp, key, before });
+    /// What a store has to load; it stays wanted.
+    pub fn wanted(&self) -> impl Iterator<Item = &K> {
+        self.wanted.iter().map(|slot| self.key(*slot))
+    }
+
+    pub fn scans_wanted(&self) -> &[S] {
+        &self.scans_wanted
     }
 
     /// The keys a store has to load, each once, in order.
     pub fn take_wanted(&mut self) -> Vec<K> {
-        let mut keys = std::mem::take(&mut self.wanted);
+        let slots = std::mem::take(&mut self.wanted);
+        let mut keys: Vec<K> = slots.into_iter().map(|slot| self.key(slot).clone()).collect();
         keys.sort_unstable();
         keys
     }
 
     /// Keys that were taken to be loaded, and have to be looked for elsewhere.
     pub fn want_elsewhere(&mut self, keys: impl IntoIterator<Item = K>) {
-        self.wanted.extend(keys);
+        for key in keys {
+            let slot = self.slot(key);
+            self.wanted.push(slot);
+        }
     }
 
     /// The ranges a store has to load.
@@ -324,12 +340,20 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// A store's answer. What the working set has written itself is newer and stays.
     pub fn supply(&mut self, key: K, row: Option<V>) {
-        self.order(&key);
-        let cell = self.cells.get_or_insert(key.clone(), Cell::Wanted);
-        if matches!(cell, Cell::Wanted) {
-            *cell = Cell::Known(row);
-            self.supplied.push(key);
+        let slot = self.slot(key);
+        if self.fill(slot, row) {
+            self.supplied.push(slot);
         }
+    }
+
+    /// Whether this was not known.
+    fn fill(&mut self, slot: usize, row: Option<V>) -> bool {
+        let cell = &mut self.cells[slot];
+        let is_news = !matches!(cell, Cell::Known(_));
+        if is_news {
+            *cell = Cell::Known(row);
+        }
+        is_news
     }
 
     /// A store's word that it has supplied every row of a range.
@@ -340,81 +364,40 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     /// What has to be written: each changed row once, in the order of keys.
     pub fn changes(&self) -> Vec<Change<'_, K, V>> {
         // The first entry of a key tells what the store has; the sort is stable, so it stays the first.
-        let mut first: Vec<&Undo<K, V>> = self.journal.iter().collect();
-        first.sort_by(|a, b| a.key.cmp(&b.key));
-        first.dedup_by(|later, earlier| later.key == earlier.key);
+        let mut first: Vec<(&K, &Undo<V>)> = self.journal.iter().map(|undo| (self.key(undo.slot), undo)).collect();
+        first.sort_by(|a, b| a.0.cmp(b.0));
+        first.dedup_by(|later, earlier| later.1.slot == earlier.1.slot);
         first
             .into_iter()
-            .map(|undo| Change {
+            .map(|(key, undo)| Change {
                 is_new: undo.before.is_absent(),
-                key: &undo.key,
-                row: self.peek(&undo.key).flatten().filter(|row| !row.is_void()),
+                key,
+                row: self.known(undo.slot).flatten().filter(|row| !row.is_void()),
             })
             .collect()
     }
 
+    fn known(&self, slot: usize) -> Option<Option<&V>> {
+        match &self.cells[slot] {
+            Cell::Known(row) => Some(row.as_ref()),
+            Cell::Wanted | Cell::Unknown => None,
+        }
+    }
+
     /// All rows there are, in no particular order.
     pub fn rows(&self) -> impl Iterator<Item = (&K, &V)> {
-        self.cells.iter().filter_map(|(key, cell)| match cell {
+        let known = self.cells.iter().filter_map(|(key, cell)| match cell {
             Cell::Known(Some(row)) => Some((key, row)),
-            Cell::Known(None) | Cell::Wanted => None,
-        })
+            Cell::Known(None) | Cell::Wanted | Cell::Unknown => None,
+        });
+        known.chain(self.memory.iter().flat_map(|memory| memory.rows()))
     }
 
     /// What is known of a row, without asking for it.
     fn peek(&self, key: &K) -> Option<Option<&V>> {
-        match self.cells.get(key) {
-            Some(Cell::Known(row)) => Some(row.as_ref()),
-            Some(Cell::Wanted) => None,
-            None => (self.upkeep.is_some() || self.ranges_known.contains(key)).then_some(None),
-        }
-    }
-
-    /// Whether it keeps as much as a memory may keep although the store has it too.
-    fn is_full(&self, cached_max: usize) -> bool {
-        self.cells.len() + self.ranges_known.len() > cached_max * V::CACHED_TIMES
-    }
-
-    /// As a memory: takes a row from a committed working set.
-    fn take_over(&mut self, key: K, committed: &mut Self) {
-        // A key may come twice; the first visit took its final value.
-        if let Some(cell @ Cell::Known(_)) = committed.cells.remove(&key) {
-            match (&self.upkeep, cell) {
-                (Some(_), Cell::Known(row)) => self.keep(key, row),
-                (_, cell) => {
-                    self.order(&key);
-                    self.cells.insert(key, cell);
-                }
-            }
-        }
-    }
-
-    /// Writes into a complete table, where nothing is ever undone.
-    fn keep(&mut self, key: K, row: Option<V>) {
-        let upkeep = self.upkeep.as_mut().expect("only a complete table keeps rows");
-        match row.filter(|row| !row.is_void()) {
-            Some(row) => {
-                let end = row.ends_at();
-                let before = self.cells.insert(key.clone(), Cell::Known(Some(row)));
-                if S::ORDERED && !matches!(before, Some(Cell::Known(Some(_)))) {
-                    upkeep.ordered.insert(key.clone());
-                }
-                if before.is_none()
-                    && let Some(end) = end
-                {
-                    upkeep.ends.entry(end.second_rounded_up()).or_default().push(key);
-                }
-            }
-            None => {
-                upkeep.ordered.remove(&key);
-                let Some(Cell::Known(Some(old))) = self.cells.get(&key) else { return };
-                // An empty cell stays until its turn in `ends` comes: that keeps each key there exactly once.
-                if old.ends_at().is_some() {
-                    self.cells.insert(key, Cell::Known(None));
-                } else {
-                    self.cells.remove(&key);
-                }
-            }
+        match &self.memory {
+            Some(memory) => memory.peek(key),
+            None => self.known(self.cells.get_index_of(key)?),
         }
     }
 }
@@ -426,22 +409,13 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
 
     fn roll_back(&mut self, stamp: u64) {
         while let Some(undo) = self.journal.pop_if(|undo| undo.stamp >= stamp) {
-            match undo.before {
-                Before::Unknown => {
-                    self.cells.remove(&undo.key);
-                }
-                Before::Wanted => {
-                    self.cells.insert(undo.key, Cell::Wanted);
-                }
-                Before::Row(row) => {
-                    self.cells.insert(undo.key, Cell::Known(row));
-                }
-                Before::Count(count) => {
-                    let Some(Cell::Known(Some(row))) = self.cells.get_mut(&undo.key) else {
-                        unreachable!("a row that was counted in is there");
-                    };
+            let cell = &mut self.cells[undo.slot];
+            match (undo.before, cell) {
+                (Before::Cell(before), cell) => *cell = before,
+                (Before::Count(count), Cell::Known(Some(row))) => {
                     row.recount(Count { quantity: -count.quantity, ..count });
                 }
+                (Before::Count(_), _) => unreachable!("a row that was counted in is there"),
             }
         }
     }
@@ -455,17 +429,20 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
     }
 
     fn is_answered_by(&self, memory: &Self) -> bool {
-        self.wanted.iter().all(|key| memory.peek(key).is_some())
+        self.wanted.iter().all(|slot| memory.peek(self.key(*slot)).is_some())
             && self.scans_wanted.iter().all(|scan| memory.knows(scan))
     }
 
     fn answer_from(&mut self, memory: &Self) {
         let cells = &mut self.cells;
-        self.wanted.retain(|key| match (cells.get_mut(key), memory.peek(key)) {
-            (Some(cell @ Cell::Wanted), Some(row)) => {
-                *cell = Cell::Known(row.cloned());
-                false
-            }
+        self.wanted.retain(|slot| match cells.get_index_mut(*slot) {
+            Some((key, cell @ Cell::Wanted)) => match memory.peek(key) {
+                Some(row) => {
+                    *cell = Cell::Known(row.cloned());
+                    false
+                }
+                None => true,
+            },
             _ => true,
         });
         for scan in std::mem::take(&mut self.scans_wanted) {
@@ -475,11 +452,8 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
             };
             for key in keys {
                 let row = memory.peek(&key).flatten().cloned();
-                self.order(&key);
-                let cell = self.cells.get_or_insert(key, Cell::Wanted);
-                if matches!(cell, Cell::Wanted) {
-                    *cell = Cell::Known(row);
-                }
+                let slot = self.slot(key);
+                self.fill(slot, row);
             }
             self.supply_scan(scan);
         }
@@ -487,8 +461,8 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
 
     fn copy_wants(&self) -> Self {
         let mut copy = Self::default();
-        for key in &self.wanted {
-            copy.want(key);
+        for slot in &self.wanted {
+            copy.want(self.key(*slot));
         }
         copy.scans_wanted.clone_from(&self.scans_wanted);
         copy
@@ -496,83 +470,61 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
 
     fn around(&self, memory: &Self, cached_max: usize) -> Self {
         let mut ahead = Self::default();
-        if !memory.is_full(cached_max) {
-            ahead.scans_wanted = self.wanted.iter().filter_map(S::around).collect();
+        if memory.memory.as_ref().is_some_and(|memory| !memory.is_full(cached_max)) {
+            ahead.scans_wanted = self.wanted.iter().filter_map(|slot| S::around(self.key(*slot))).collect();
             ahead.scans_wanted.dedup();
         }
         ahead
     }
 
     fn absorb(&mut self, committed: &mut Self) -> bool {
-        for key in std::mem::take(&mut committed.supplied) {
-            self.take_over(key, committed);
-        }
+        let Some(memory) = &mut self.memory else { return true };
+        let Self { cells, supplied, journal, .. } = committed;
+        let supplied = supplied.drain(..).map(|slot| (slot, false));
+        let written = journal.drain(..).map(|undo| (undo.slot, !V::KEPT_WHEN_MADE && undo.before.is_absent()));
         let mut is_all = true;
-        for Undo { key, before, .. } in std::mem::take(&mut committed.journal) {
-            if !V::KEPT_WHEN_MADE && before.is_absent() && self.peek(&key).is_none() {
-                committed.cells.remove(&key);
+        for (slot, is_made_ahead) in supplied.chain(written) {
+            let (key, cell) = cells.get_index_mut(slot).expect("a slot lasts as long as the working set");
+            // A key may come twice; the first visit took its final value.
+            let Cell::Known(row) = std::mem::replace(cell, Cell::Unknown) else { continue };
+            if is_made_ahead && memory.peek(key).is_none() {
                 is_all = false;
             } else {
-                self.take_over(key, committed);
+                memory.keep(key.clone(), row);
             }
         }
         is_all
     }
 
     fn learn(&mut self, read: &Self, cached_max: usize) {
-        if self.upkeep.is_some() || self.is_full(cached_max) {
-            return;
-        }
-        for key in &read.supplied {
-            if let Some(cell @ Cell::Known(_)) = read.cells.get(key)
-                && !self.cells.contains_key(key)
-            {
-                self.order(key);
-                self.cells.insert(key.clone(), cell.clone());
-            }
-        }
-        for scan in &read.scans_known {
-            self.order_all();
-            self.ranges_known.add(scan.range());
-        }
+        let Some(memory) = &mut self.memory else { return };
+        let supplied = read.supplied.iter().filter_map(|slot| match read.cells.get_index(*slot) {
+            Some((key, Cell::Known(row))) => Some((key, row)),
+            _ => None,
+        });
+        memory.learn(supplied, &read.scans_known, cached_max);
     }
 
-    fn clear(&mut self) {
-        // Room for an ordinary batch; what a huge one needed is given back.
-        const CELLS_KEPT: usize = 4_096;
-        self.cells.clear(CELLS_KEPT);
+    fn clear(&mut self, kept: usize) {
+        if self.cells.is_empty() && self.scans_wanted.is_empty() && self.scans_known.is_empty() {
+            return;
+        }
+        self.cells.clear();
+        self.cells.shrink_to(kept);
         self.wanted.clear();
+        self.wanted.shrink_to(kept);
         self.scans_wanted.clear();
         self.scans_known.clear();
         self.ordered = None;
         self.supplied.clear();
+        self.supplied.shrink_to(kept);
         self.journal.clear();
+        self.journal.shrink_to(kept);
     }
 
     fn tidy(&mut self, now: Timestamp, cached_max: usize) {
-        let Some(upkeep) = &mut self.upkeep else {
-            if self.is_full(cached_max) {
-                self.cells.clear(0);
-                self.ordered = None;
-                self.ranges_known.clear();
-            }
-            return;
-        };
-        let seconds_over = now.as_millis().div_euclid(1_000);
-        let still_to_come = upkeep.ends.split_off(&(seconds_over + 1));
-        let due = std::mem::replace(&mut upkeep.ends, still_to_come);
-        for key in due.into_values().flatten() {
-            let end = match self.cells.get(&key) {
-                // What has no end for the moment may get one again: look again.
-                Some(Cell::Known(Some(row))) => row.ends_at().map_or(seconds_over + 1, Timestamp::second_rounded_up),
-                _ => i64::MIN,
-            };
-            if end > seconds_over {
-                upkeep.ends.entry(end).or_default().push(key);
-            } else {
-                self.cells.remove(&key);
-                upkeep.ordered.remove(&key);
-            }
+        if let Some(memory) = &mut self.memory {
+            memory.tidy(now, cached_max);
         }
     }
 }

@@ -17,6 +17,8 @@ use crate::trace::Trace;
 
 /// A command that still wants other rows after so many loads is asking in circles.
 const LOADS_MAX: usize = 16;
+/// Room that a working set keeps from batch to batch, in rows of each table. What a huge batch needed is given back.
+const ROWS_KEPT: usize = 16_384;
 /// How often a commit is tried again because another server was first, and how much longer it waits each time.
 const CONFLICTS_MAX: u32 = 64;
 const CONFLICT_WAIT: Duration = Duration::from_micros(100);
@@ -226,7 +228,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Outcome, StoreError> {
         let mut tasks: Vec<&mut Box<dyn Task>> = tasks.iter_mut().filter(|task| task.takes_part(step)).collect();
         if tasks.is_empty() {
-            self.rows.clear();
+            self.rows.clear(ROWS_KEPT);
             return Ok(Outcome::nothing());
         }
         let began = Instant::now();
@@ -255,7 +257,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Outcome, StoreError> {
         let mut session = self.store.begin(step.tier()).await?;
         let rows = &mut self.rows;
-        rows.clear();
+        rows.clear(ROWS_KEPT);
 
         let began = Instant::now();
         for task in &mut *tasks {

@@ -1,8 +1,8 @@
 //! The handle through which the edge talks to the engine.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc as blocking;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use holdfast_core::{Command, Context, Decision, Limits, Rows, Stop};
@@ -25,6 +25,10 @@ const BATCHES_IN_FLIGHT_MAX: usize = 2;
 const DEFERRED_WAIT: Duration = Duration::from_millis(2);
 /// How long a query may take.
 const QUERY_WITHIN: Duration = Duration::from_millis(4_500);
+/// Working sets kept for the next queries.
+const IDLE_ROWS_MAX: usize = 64;
+/// Room that they keep, in rows of each table.
+const IDLE_ROWS_SIZE: usize = 256;
 /// A query that still wants other rows after so many reads is asking in circles.
 const READS_MAX: usize = 16;
 
@@ -50,6 +54,8 @@ struct Shared {
     waiting: Arc<AtomicUsize>,
     store: Arc<dyn Store>,
     settings: EngineSettings,
+    /// Working sets of queries that have ended: making one anew costs more than most queries do.
+    idle_rows: Mutex<Vec<Rows>>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -91,7 +97,10 @@ impl Engine {
                 answering.join().ok();
             })?
         };
-        Ok((Self { shared: Arc::new(Shared { queues, waiting, store, settings }) }, thread))
+        Ok((
+            Self { shared: Arc::new(Shared { queues, waiting, store, settings, idle_rows: Mutex::default() }) },
+            thread,
+        ))
     }
 
     /// Carries out a command. The answer comes after the commit.
@@ -127,19 +136,29 @@ impl Engine {
 
     /// Answers a question from committed state. `ask` may run several times, until it has all rows it wants.
     pub async fn query<T>(&self, ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Refused> {
-        let answer = tokio::time::timeout(QUERY_WITHIN, self.answer(ask)).await;
+        let idle_rows = || self.shared.idle_rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rows = idle_rows().pop().unwrap_or_default();
+        let answer = tokio::time::timeout(QUERY_WITHIN, self.answer(&mut rows, ask)).await;
+        rows.clear(IDLE_ROWS_SIZE);
+        let mut idle = idle_rows();
+        if idle.len() < IDLE_ROWS_MAX {
+            idle.push(rows);
+        }
         answer.unwrap_or_else(|_| Err(Refused::StoreUnavailable("the store took too long".into())))
     }
 
-    async fn answer<T>(&self, mut ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Refused> {
+    async fn answer<T>(
+        &self,
+        rows: &mut Rows,
+        mut ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>,
+    ) -> Result<T, Refused> {
         let Shared { store, settings, .. } = &*self.shared;
-        let mut rows = Rows::default();
         // The first time only names the rows.
         let mut at = Context { now: holdfast_core::Timestamp::default(), limits: &settings.limits };
-        ask(&mut rows, &at).ok();
+        ask(rows, &at).ok();
         for _ in 0..READS_MAX {
-            at.now = store.read(&mut rows).await?;
-            match ask(&mut rows, &at) {
+            at.now = store.read(rows).await?;
+            match ask(rows, &at) {
                 Ok(answer) => return Ok(answer),
                 Err(Stop::Rejected(rejection)) => return Err(Refused::Rejected(rejection)),
                 Err(Stop::Missing) => {}

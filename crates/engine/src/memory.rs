@@ -3,7 +3,7 @@
 
 use holdfast_core::hold::{HOLD_TTL_MAX, Remembered};
 use holdfast_core::id::HoldId;
-use holdfast_core::table::{Table, TableSet};
+use holdfast_core::table::TableSet;
 use holdfast_core::time::Span;
 use holdfast_core::{Rows, Timestamp};
 
@@ -61,10 +61,6 @@ impl Memory {
     /// Takes over a committed batch. False if it has left out rows that were made.
     pub fn absorb(&mut self, committed: &mut Rows, now: Timestamp) -> bool {
         let is_all = self.rows.absorb(committed);
-        // Receipts can be large and are rarely asked for again.
-        self.rows.receipts = Table::default();
-        // So can be what webhooks are told.
-        self.rows.webhook.events = Table::default();
         self.commits += 1;
         if now >= self.tidied_at + Span::from_secs(1) {
             self.rows.tidy(now, CACHED_ROWS_MAX);

@@ -30,7 +30,7 @@ impl Pure {
     pub fn run(&mut self, call: &Call, now: Timestamp) -> Reply {
         let Self { memory, rows, limits } = self;
         let at = Context { now, limits };
-        rows.clear();
+        rows.clear(0);
         for _ in 0..LOADS_MAX {
             match rows.attempt(|rows| call.decide(rows, &at)) {
                 Ok(reply) => {

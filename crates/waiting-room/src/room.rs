@@ -85,7 +85,7 @@ impl Room {
             settings: None,
             now: Timestamp::default(),
             line: Line::default(),
-            numbers: Map::large(),
+            numbers: Map::default(),
             ready: 0,
             waiter_deadlines: Deadlines::default(),
             entries: BTreeMap::new(),

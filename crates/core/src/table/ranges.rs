@@ -18,10 +18,6 @@ impl<K: Clone + Ord> Ranges<K> {
         self.0.len()
     }
 
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-
     /// Whether every key of `range` is in here.
     pub(super) fn cover(&self, range: &RangeInclusive<K>) -> bool {
         self.0.range(..=range.start()).next_back().is_some_and(|(_, last)| last >= range.end())

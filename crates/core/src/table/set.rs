@@ -30,8 +30,8 @@ pub trait TableSet {
     /// As a store's memory: remember rows and ranges that a query had to read from the store, unless there is too much
     /// already. Whatever was written since they were read must be known here.
     fn learn(&mut self, read: &Self, cached_max: usize);
-    /// Forget everything, and keep the room for the next batch.
-    fn clear(&mut self);
+    /// Forget everything, and keep room for as many rows of each table, for the next time.
+    fn clear(&mut self, kept: usize);
     /// As a store's memory: forget rows that have ended, and cached rows beyond `cached_max` per table, or a multiple of it.
     fn tidy(&mut self, now: Timestamp, cached_max: usize);
 }
@@ -82,9 +82,9 @@ macro_rules! table_set {
                 let Self { $($field),+ } = self;
                 $($crate::table::TableSet::learn($field, &read.$field, cached_max);)+
             }
-            fn clear(&mut self) {
+            fn clear(&mut self, kept: usize) {
                 let Self { $($field),+ } = self;
-                $($crate::table::TableSet::clear($field);)+
+                $($crate::table::TableSet::clear($field, kept);)+
             }
             fn tidy(&mut self, now: $crate::time::Timestamp, cached_max: usize) {
                 let Self { $($field),+ } = self;

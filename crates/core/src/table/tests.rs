@@ -1,5 +1,6 @@
 //! What a table does, as a working set and as a store's memory.
 
+use super::ranges::Ranges;
 use super::*;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,10 @@ impl Scan<u32> for Upto {
 }
 
 type Texts = Table<u32, Text, Upto>;
+
+fn keep(table: &mut Texts, key: u32, row: Option<Text>) {
+    table.memory.as_mut().unwrap().keep(key, row);
+}
 
 fn lasting(text: &'static str) -> Text {
     Text(text, None)
@@ -77,9 +82,9 @@ fn a_change_tells_whether_the_store_had_the_row_before() {
 #[test]
 fn a_scan_sees_what_the_working_set_wrote() {
     let mut memory = Texts::complete();
-    memory.keep(1, Some(lasting("one")));
-    memory.keep(2, Some(lasting("two")));
-    memory.keep(9, Some(lasting("nine")));
+    keep(&mut memory, 1, Some(lasting("one")));
+    keep(&mut memory, 2, Some(lasting("two")));
+    keep(&mut memory, 9, Some(lasting("nine")));
     let mut table = Texts::default();
     table.insert(3, lasting("three"));
     table.supply(1, Some(lasting("one")));
@@ -92,7 +97,7 @@ fn a_scan_sees_what_the_working_set_wrote() {
 #[test]
 fn what_a_known_range_does_not_have_does_not_exist_and_is_not_asked_for() {
     let mut memory = Texts::complete();
-    memory.keep(1, Some(lasting("one")));
+    keep(&mut memory, 1, Some(lasting("one")));
     let mut table = Texts::default();
     assert!(table.scan(&Upto(5)).is_err());
     table.answer_from(&memory);
@@ -106,9 +111,9 @@ fn what_a_known_range_does_not_have_does_not_exist_and_is_not_asked_for() {
 #[test]
 fn a_complete_table_forgets_a_row_when_it_has_ended_and_not_before() {
     let mut memory = Texts::complete();
-    memory.keep(1, Some(Text("short", Some(10))));
-    memory.keep(2, Some(Text("prolonged", Some(10))));
-    memory.keep(2, Some(Text("prolonged", Some(20))));
+    keep(&mut memory, 1, Some(Text("short", Some(10))));
+    keep(&mut memory, 2, Some(Text("prolonged", Some(10))));
+    keep(&mut memory, 2, Some(Text("prolonged", Some(20))));
     memory.tidy(Timestamp::from_millis(9_999), 0);
     assert_eq!(memory.rows().count(), 2);
     memory.tidy(Timestamp::from_millis(10_000), 0);
@@ -120,11 +125,11 @@ fn a_complete_table_forgets_a_row_when_it_has_ended_and_not_before() {
 #[test]
 fn a_row_that_has_no_end_for_the_moment_is_kept_until_it_has_one_again() {
     let mut memory = Texts::complete();
-    memory.keep(1, Some(Text("ends", Some(10))));
-    memory.keep(1, Some(lasting("pinned")));
+    keep(&mut memory, 1, Some(Text("ends", Some(10))));
+    keep(&mut memory, 1, Some(lasting("pinned")));
     memory.tidy(Timestamp::from_millis(20_000), usize::MAX);
     assert_eq!(memory.get(&1).unwrap(), Some(&lasting("pinned")));
-    memory.keep(1, Some(Text("ends", Some(30))));
+    keep(&mut memory, 1, Some(Text("ends", Some(30))));
     memory.tidy(Timestamp::from_millis(30_000), usize::MAX);
     assert_eq!(memory.get(&1).unwrap(), None);
 }
@@ -153,10 +158,10 @@ fn a_scan_sees_rows_however_they_came_and_none_that_is_not_there() {
 #[test]
 fn a_row_that_was_emptied_and_written_again_is_found_by_scans() {
     let mut memory = Texts::complete();
-    memory.keep(1, Some(Text("first", Some(10))));
-    memory.keep(1, None);
+    keep(&mut memory, 1, Some(Text("first", Some(10))));
+    keep(&mut memory, 1, None);
     assert_eq!(memory.scan(&Upto(9)).unwrap(), [0; 0]);
-    memory.keep(1, Some(Text("second", Some(12))));
+    keep(&mut memory, 1, Some(Text("second", Some(12))));
     assert_eq!(memory.scan(&Upto(9)).unwrap(), [1]);
     memory.tidy(Timestamp::from_millis(10_000), 0);
     assert_eq!(memory.get(&1).unwrap(), Some(&Text("second", Some(12))), "its end has moved");
@@ -165,7 +170,7 @@ fn a_row_that_was_emptied_and_written_again_is_found_by_scans() {
 #[test]
 fn an_answer_never_overwrites_what_was_written_meanwhile() {
     let mut memory = Texts::complete();
-    memory.keep(1, Some(lasting("old")));
+    keep(&mut memory, 1, Some(lasting("old")));
     let mut table = Texts::default();
     assert!(table.scan(&Upto(5)).is_err());
     table.want(&1);
@@ -186,11 +191,11 @@ fn a_row_that_may_be_there_is_not_written_before_it_is_known() {
 fn a_key_deleted_and_written_again_is_watched_once() {
     let mut memory = Texts::complete();
     for _ in 0..100 {
-        memory.keep(1, Some(Text("again", Some(10))));
-        memory.keep(1, None);
+        keep(&mut memory, 1, Some(Text("again", Some(10))));
+        keep(&mut memory, 1, None);
     }
-    memory.keep(1, Some(Text("again", Some(10))));
-    assert_eq!(memory.upkeep.as_ref().unwrap().ends[&10], [1]);
+    keep(&mut memory, 1, Some(Text("again", Some(10))));
+    assert_eq!(memory.memory.unwrap().watched_at(10), [1]);
 }
 
 #[test]

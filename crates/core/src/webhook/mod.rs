@@ -87,7 +87,13 @@ crate::table_set!(Tables { webhooks, events, deliveries, due });
 
 impl Tables {
     pub(crate) fn memory() -> Self {
-        Self { webhooks: Table::cache(), events: Table::default(), deliveries: Table::cache(), due: Table::cache() }
+        Self {
+            webhooks: Table::cache(),
+            // What webhooks are told can be large, and is rarely asked for again.
+            events: Table::default(),
+            deliveries: Table::cache(),
+            due: Table::cache(),
+        }
     }
 
     pub(crate) fn complete() -> Self {
