@@ -44,11 +44,7 @@ pub(crate) struct Pipeline<'a> {
     copies: Vec<(&'static str, Bytes)>,
 }
 
-struct Sent<'a> {
-    answer: MaybeDone<BoxFuture<'a, Result<Vec<Row>, Error>>>,
-    /// Whether its answer can be long.
-    has_rows: bool,
-}
+type Sent<'a> = MaybeDone<BoxFuture<'a, Result<Vec<Row>, Error>>>;
 
 impl<'a> Pipeline<'a> {
     pub(crate) fn new(connection: &'a Connection) -> Self {
@@ -62,7 +58,7 @@ impl<'a> Pipeline<'a> {
         let mut answer = maybe_done(answer.boxed());
         // Sends it; the library does so when it is first asked.
         (&mut answer).now_or_never();
-        self.sent.push(Sent { answer, has_rows: !statement.columns().is_empty() });
+        self.sent.push(answer);
         Ticket(self.sent.len() - 1)
     }
 
@@ -83,27 +79,21 @@ impl<'a> Pipeline<'a> {
         Ok(())
     }
 
-    /// Waits for all answers: first for those with rows, which must be taken as they come, then for the last one. When that is
-    /// there all are, and nobody was woken for each.
-    pub(crate) async fn answers(mut self) -> Answers {
+    /// Waits for all answers, in the order in which they come: the library goes on to the next one only when what it has of the one
+    /// before is taken.
+    pub(crate) async fn answers(self) -> Answers {
         self.connection.count_round_trip();
-        for with_rows in self.sent.iter_mut().filter(|sent| sent.has_rows) {
-            (&mut with_rows.answer).await;
-        }
-        if let Some(last) = self.sent.last_mut() {
-            (&mut last.answer).await;
-        }
         let mut answers = Vec::with_capacity(self.sent.len());
         for mut sent in self.sent {
-            (&mut sent.answer).await;
-            answers.push(Pin::new(&mut sent.answer).take_output().expect("it was waited for"));
+            (&mut sent).await;
+            answers.push(Pin::new(&mut sent).take_output().expect("it was waited for"));
         }
         Answers(answers)
     }
 
     /// What the library refused to send, if anything.
     fn refused(&self) -> bool {
-        self.sent.iter().any(|sent| matches!(sent.answer, MaybeDone::Done(Err(_))))
+        self.sent.iter().any(|sent| matches!(sent, MaybeDone::Done(Err(_))))
     }
 }
 

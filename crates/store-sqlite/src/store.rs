@@ -25,8 +25,6 @@ use crate::{records, shared};
 const IDLE_READERS_MAX: usize = 8;
 /// How often a read looks again because a batch is in the file but not yet in memory.
 const READ_TRIES_MAX: usize = 1_000;
-/// How often memory is tried to be told what was read.
-const LEARN_TRIES_MAX: usize = 16;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -106,11 +104,18 @@ impl SqliteStore {
         &self,
         query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let shared = self.shared.clone();
-        let both = move |reader: &Connection| Ok((query(reader)?, shared::commits(reader)?));
-        let running = tokio::task::spawn_blocking(move || shared.with_reader(both));
+        // It may go on when nobody waits for it any more. Then it must not keep the store from being closed.
+        let (idle, options) = (self.shared.idle_reader(), self.shared.options.clone());
+        let running = tokio::task::spawn_blocking(move || {
+            let reader = reader(idle, &options)?;
+            let answer = query(&reader).map_err(explain)?;
+            let commits = shared::commits(&reader).map_err(explain)?;
+            Ok((answer, commits, reader))
+        });
         let in_time = tokio::time::timeout(LIST_WITHIN, async {
-            let (answer, commits) = running.await.map_err(|error| StoreError::Unavailable(error.to_string()))??;
+            let ended = running.await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+            let (answer, commits, reader) = ended?;
+            self.shared.keep_reader(reader);
             self.shared.log.safe_up_to(commits).await?;
             Ok(answer)
         });
@@ -145,17 +150,21 @@ impl Shared {
 
     /// Runs a query on a reader of its own.
     fn with_reader<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        let idle = self.idle_readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let reader = match idle {
-            Some(reader) => reader,
-            None => open::open_reader(&self.options).map_err(|error| StoreError::Unavailable(error.to_string()))?,
-        };
+        let reader = reader(self.idle_reader(), &self.options)?;
         let answer = query(&reader).map_err(explain)?;
+        self.keep_reader(reader);
+        Ok(answer)
+    }
+
+    fn idle_reader(&self) -> Option<Connection> {
+        self.idle_readers.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn keep_reader(&self, reader: Connection) {
         let mut idle = self.idle_readers.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < IDLE_READERS_MAX {
             idle.push(reader);
         }
-        Ok(answer)
     }
 
     /// Supplies wanted rows from memory and file as they stood after one and the same commit, and says which.
@@ -198,19 +207,13 @@ impl Shared {
         Err(StoreError::Unavailable("the last commit is still in doubt".into()))
     }
 
-    /// Keeps in memory what was read from the file, if nothing was committed since. Nobody waits for that: not for a batch,
-    /// but until a few others have read.
+    /// Keeps in memory what was read from the file, if nothing was committed since.
     fn learn(&self, read: &[&Rows], commits: u64) {
-        for _ in 0..LEARN_TRIES_MAX {
-            if let Ok(mut memory) = self.memory.try_write() {
-                if memory.commits == commits {
-                    for rows in read {
-                        memory.learn(rows);
-                    }
-                }
-                return;
+        let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
+        if memory.commits == commits {
+            for rows in read {
+                memory.learn(rows);
             }
-            std::thread::yield_now();
         }
     }
 
@@ -335,6 +338,12 @@ impl Session for Batch {
         let commits = self.shared.memory().commits;
         self.shared.clone().safe(commits)
     }
+}
+
+/// One that is idle, or else a new one.
+fn reader(idle: Option<Connection>, options: &OpenOptions) -> Result<Connection, StoreError> {
+    let open = || open::open_reader(options).map_err(|error| StoreError::Unavailable(error.to_string()));
+    idle.map_or_else(open, Ok)
 }
 
 /// Memory as the file has it.

@@ -20,8 +20,6 @@ use crate::shared::{self, Head};
 const READ_TRIES_MAX: usize = 4;
 /// How long a read waits for memory to take over a commit that it has seen in the database.
 const ABSORBED_WITHIN: Duration = Duration::from_secs(2);
-/// How often memory is tried to be told what was read.
-const LEARN_TRIES_MAX: usize = 16;
 /// How long a read may take in all.
 const ANSWER_WITHIN: Duration = Duration::from_secs(4);
 
@@ -87,17 +85,11 @@ impl Shared {
         Ok(true)
     }
 
-    /// Keeps in memory what was read, if nothing was committed or forgotten since. Nobody waits for that: not for a batch, but
-    /// until a few others have read.
+    /// Keeps in memory what was read, if nothing was committed or forgotten since.
     fn learn(&self, read: &Rows, epoch: u64, commits: u64) {
-        for _ in 0..LEARN_TRIES_MAX {
-            if let Ok(mut cache) = self.memory.try_write() {
-                if (cache.epoch, cache.memory.commits) == (epoch, commits) {
-                    cache.memory.learn(read);
-                }
-                return;
-            }
-            std::thread::yield_now();
+        let mut cache = self.memory_mut();
+        if (cache.epoch, cache.memory.commits) == (epoch, commits) {
+            cache.memory.learn(read);
         }
     }
 
