@@ -28,6 +28,8 @@ const LEASE_EVERY: Duration = Duration::from_secs(3);
 const MARK_AFTER: Duration = Duration::from_millis(50);
 /// How often to write down how far idle partitions have come: as often as old events are cleared away.
 const MARK_EVERY: Duration = Duration::from_mins(1);
+/// What fails so soon after the bus was away has failed because of that.
+const BACK_WITHIN: Duration = Duration::from_secs(5);
 /// After a failure nothing is tried for so long.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
 /// How often to look whether a bus that was away is back.
@@ -133,11 +135,16 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         look_at: None,
         is_to_revive: false,
         was_away: AtomicBool::new(false),
+        away_seen: None,
     };
     let mut committed = worker.app.stream().committed();
     let mut is_away = false;
     loop {
-        match worker.bus.away() {
+        let away = worker.bus.away();
+        if away.is_some() {
+            worker.away_seen = Some(Instant::now());
+        }
+        match away {
             Some(why) if !is_away => {
                 tracing::warn!(why, "[Outbox] nothing can be handed on");
                 (is_away, worker.is_to_revive) = (true, true);
@@ -201,6 +208,8 @@ struct Worker {
     is_to_revive: bool,
     /// A try has failed because the bus was away, for however short a time.
     was_away: AtomicBool,
+    /// When the bus was last seen to be away.
+    away_seen: Option<Instant>,
 }
 
 /// How far a partition has come.
@@ -446,6 +455,11 @@ impl Worker {
         Ok(Advanced { had_trouble: true, ..advanced })
     }
 
+    /// A bus that was away a moment ago may be reached and not take anything yet.
+    fn is_hardly_back(&self) -> bool {
+        self.away_seen.is_some_and(|at| at.elapsed() < BACK_WITHIN)
+    }
+
     /// Events about one thing, one after another: behind one that fails all others wait.
     async fn hand_on(&self, messages: Vec<Message>, mut is_stuck: bool) -> Vec<(u64, Handed)> {
         let mut handed = Vec::with_capacity(messages.len());
@@ -459,11 +473,12 @@ impl Worker {
             let (subject, trace) = (&record.event_type, record.trace.map(|trace| trace.id().to_string()));
             let booking = message.address.booking;
             tracing::info!(event = id, subject, bookingId = booking, traceId = trace, "[Outbox] handing on");
+            let is_hardly_back = self.is_hardly_back();
             match self.bus.hand_on(&message).await {
                 Ok(()) => handed.push((id, Handed::Sent)),
                 Err(error) => {
                     // Once is enough to say that the bus is away.
-                    if self.bus.away().is_some() {
+                    if is_hardly_back || self.bus.away().is_some() {
                         self.was_away.store(true, Ordering::Relaxed);
                     } else {
                         tracing::warn!(event = id, subject, bookingId = booking, error, "[Outbox] not handed on");
