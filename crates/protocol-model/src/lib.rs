@@ -21,6 +21,7 @@
 //! | [`properties`] | what must always be true, and what must be reachable |
 //! | [`scenario`] | who wants what, and which faults may happen |
 //! | [`safeguard`] | the rules that can be switched off |
+//! | [`stamps`] | a model of its own: what servers keep of a room, and when it counts |
 
 pub mod durable;
 pub mod live;
@@ -28,6 +29,7 @@ pub mod properties;
 pub mod protocol;
 pub mod safeguard;
 pub mod scenario;
+pub mod stamps;
 mod turn;
 pub mod world;
 

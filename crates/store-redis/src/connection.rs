@@ -21,6 +21,7 @@ pub(crate) struct Connection {
     driver: Driver,
     state: Mutex<State>,
     round_trips: AtomicU64,
+    opened: AtomicU64,
 }
 
 #[derive(Default)]
@@ -33,12 +34,17 @@ impl Connection {
     /// Connects when it is first used.
     pub(crate) fn new(url: &str) -> Result<Self, RedisError> {
         let (client, driver) = (Client::open(url)?, Driver::start()?);
-        Ok(Self { client, driver, state: Mutex::default(), round_trips: AtomicU64::new(0) })
+        Ok(Self { client, driver, state: Mutex::default(), round_trips: AtomicU64::new(0), opened: AtomicU64::new(0) })
     }
 
     /// How often Redis was asked and has answered.
     pub(crate) fn round_trips(&self) -> u64 {
         self.round_trips.load(Ordering::Relaxed)
+    }
+
+    /// How often a connection was opened. While that stays the same, Redis has not been restarted or replaced.
+    pub(crate) fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Acquire)
     }
 
     /// For what may be done twice: tried again on a new connection if the old one turns out to be dead.
@@ -111,6 +117,7 @@ impl Connection {
         };
         match connected {
             Ok(connection) => {
+                self.opened.fetch_add(1, Ordering::AcqRel);
                 *state = State { open: Some(connection.clone()), failed: None };
                 Ok(connection)
             }

@@ -1,6 +1,6 @@
 //! What rows are called in Redis. A common prefix may stand before all of them; in a Redis Cluster it must be a hash tag.
 
-use holdfast_core::calendar::SlotId;
+use holdfast_core::calendar::{RoomId, SlotId};
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::receipt::ReceiptId;
 use holdfast_core::stay::{ClientKey, DatesKey, StayDates, night_of};
@@ -70,6 +70,11 @@ impl Keys {
 
     pub(crate) fn lock_by_slot(&self, id: SlotId) -> String {
         format!("{}locks:{}", self.prefix, slot(id))
+    }
+
+    /// Whether what servers keep of a room's slots is still so.
+    pub(crate) fn room_stamp(&self, room: RoomId) -> String {
+        format!("{}slots:{room}", self.prefix)
     }
 
     /// The hold on a seat.

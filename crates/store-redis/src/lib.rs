@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`store`] | the [`Store`](holdfast_engine::Store) of both tiers |
 //! | [`live`] | the live tier: rows with versions, read together and written by compare-and-set |
+//! | `hot`, `stamps` | slots of the coming days as each server keeps them, and how it knows that they are still so |
 //! | [`fault`] | where a test can make something go wrong |
 //! | `incarnation` | whether Redis still has the data it had |
 //! | `connection` | one connection that comes back by itself |
@@ -15,9 +16,11 @@
 mod codec;
 mod connection;
 pub mod fault;
+mod hot;
 mod incarnation;
 mod keys;
 pub mod live;
+mod stamps;
 pub mod store;
 mod tables;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use holdfast_core::audit::Audit;
+use holdfast_core::calendar::RoomId;
 use holdfast_core::command::Attempt;
 use holdfast_core::hold::{Claim, Hold, HoldState, Remembered, TryId};
 use holdfast_core::id::HoldId;
@@ -26,6 +27,7 @@ use crate::codec::Stored;
 use crate::connection::{Connection, Order};
 use crate::incarnation::{Found, Incarnation, Witness};
 use crate::keys::{self, Keys};
+use crate::stamps::{self, Stamp};
 use crate::tables::{self, Live, Visitor, VisitorMut};
 
 const SCRIPT: &str = include_str!("compare_and_set.lua");
@@ -140,11 +142,21 @@ impl LiveTier {
     /// Supplies wanted live rows and tells the time, in one round trip. Receipts that are not here may be elsewhere, and
     /// stay wanted.
     pub async fn load(&self, rows: &mut Rows, seen: &mut Seen) -> Result<Timestamp, StoreError> {
+        self.load_with_stamps(rows, seen, &[]).await.map(|(now, _)| now)
+    }
+
+    /// The same, and the stamps of these rooms as they were then or later.
+    pub(crate) async fn load_with_stamps(
+        &self,
+        rows: &mut Rows,
+        seen: &mut Seen,
+        rooms: &[RoomId],
+    ) -> Result<(Timestamp, Vec<Stamp>), StoreError> {
         let Shared { keys, .. } = &*self.shared;
         let scans = rows.held.take_scans_wanted();
         let mut held = rows.held.take_wanted();
         if !scans.is_empty() && self.shared.latest.load(Ordering::Acquire) == 0 {
-            self.ask(&[]).await?;
+            self.ask(&[], &[]).await?;
         }
         held.extend(scans.iter().flat_map(|scan| self.units_of(scan)));
         rows.held.want_elsewhere(each_once(held));
@@ -164,7 +176,7 @@ impl LiveTier {
             // command would not be, and is left to the check of the commit.
             names.extend(seen.versions.keys().cloned());
         }
-        let answer = self.ask(&names).await?;
+        let answer = self.ask(&names, rooms).await?;
 
         seen.begin(&answer)?;
         rows.suspended_until = self.suspended_until(&answer.incarnation);
@@ -188,7 +200,7 @@ impl LiveTier {
         for scan in seats_of {
             rows.ticket.by_seat.supply_scan(scan);
         }
-        Ok(answer.now)
+        Ok((answer.now, answer.stamps))
     }
 
     /// Writes all changes of live rows, and receipts, if nothing that was seen has changed: all or nothing.
@@ -274,8 +286,8 @@ impl LiveTier {
         Ok(abandoned)
     }
 
-    /// Reads the rows of these names, the time and the incarnation.
-    async fn ask(&self, names: &[String]) -> Result<Answer, StoreError> {
+    /// Reads the rows of these names, the time and the incarnation; last the stamps of these rooms.
+    async fn ask(&self, names: &[String], rooms: &[RoomId]) -> Result<Answer, StoreError> {
         let Shared { connection, keys, witness, .. } = &*self.shared;
         let mut pipeline = redis::pipe();
         pipeline.cmd("TIME").get(keys.clock()).get(keys.incarnation());
@@ -286,6 +298,9 @@ impl LiveTier {
                 command.arg(name);
             }
             pipeline.add_command(command);
+        }
+        for room in rooms {
+            pipeline.add_command(stamps::ask(&keys.room_stamp(*room)));
         }
         for _ in 0..READS_MAX {
             let mut answers = connection.ask(&pipeline).await?.into_iter();
@@ -299,11 +314,12 @@ impl LiveTier {
             match witness.look(found.as_deref(), self.shared.next_version(), now) {
                 Found::Same(incarnation) => {
                     let mut values = Vec::with_capacity(names.len());
-                    for part in answers {
+                    for part in answers.by_ref().take(names.len().div_ceil(ROWS_AT_ONCE_MAX)) {
                         let part: Vec<Option<Vec<u8>>> = redis::from_redis_value(part).map_err(|_| strange(&time))?;
                         values.extend(part);
                     }
-                    return Ok(Answer { now, read_at, incarnation, values });
+                    let stamps = answers.map(|hash| stamps::read(&hash, now)).collect::<Result<_, _>>()?;
+                    return Ok(Answer { now, read_at, incarnation, values, stamps });
                 }
                 Found::Missing(incarnation) => self.begin_incarnation(&incarnation).await?,
             }
@@ -315,6 +331,22 @@ impl LiveTier {
         let mut pipeline: Pipeline = redis::pipe();
         pipeline.cmd("SET").arg(self.shared.keys.incarnation()).arg(&incarnation.value).arg("NX");
         self.shared.connection.ask(&pipeline).await.map(|_| ())
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.shared.connection
+    }
+
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.shared.keys
+    }
+
+    pub(crate) fn latest_now(&self) -> Timestamp {
+        self.shared.latest_now()
+    }
+
+    pub(crate) fn next_version(&self) -> u64 {
+        self.shared.next_version()
     }
 
     fn suspended_until(&self, incarnation: &Incarnation) -> Option<Timestamp> {
@@ -364,6 +396,7 @@ struct Answer {
     read_at: i64,
     incarnation: Incarnation,
     values: Vec<Option<Vec<u8>>>,
+    stamps: Vec<Stamp>,
 }
 
 impl Seen {
@@ -548,6 +581,6 @@ fn micros_of(time: &Value) -> Result<i64, StoreError> {
     Ok(seconds * 1_000_000 + micros)
 }
 
-fn strange(what: &impl std::fmt::Debug) -> StoreError {
+pub(crate) fn strange(what: &impl std::fmt::Debug) -> StoreError {
     StoreError::Damaged(format!("Redis gave a strange answer: {what:?}"))
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
+use holdfast_core::calendar::RoomId;
 use holdfast_core::hold::Decided;
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
@@ -16,7 +17,9 @@ use holdfast_records::{List, Listed};
 use holdfast_store_postgres::{Decision, Drawn, DurableSession, DurableTier};
 
 use crate::fault::{Faults, Point};
+use crate::hot::{self, Hot, HotRoom, Under};
 use crate::live::{LiveTier, Seen};
+use crate::stamps::Stamp;
 
 /// Units that are looked up together by the auditor. A range without an end counts as that many.
 const AUDIT_UNITS_MAX: u64 = 40_000;
@@ -28,6 +31,7 @@ pub struct ClusterStore {
     durable: DurableTier,
     /// The last try to record something was in somebody's way: a try to confirm may have been given up meanwhile.
     recheck: Arc<AtomicBool>,
+    hot: Arc<Hot>,
     faults: Option<Arc<dyn Faults>>,
 }
 
@@ -39,7 +43,7 @@ impl std::fmt::Debug for ClusterStore {
 
 impl ClusterStore {
     pub fn new(live: LiveTier, durable: DurableTier) -> Self {
-        Self { live, durable, recheck: Arc::default(), faults: None }
+        Self { live, durable, recheck: Arc::default(), hot: Arc::default(), faults: None }
     }
 
     /// For tests.
@@ -61,12 +65,58 @@ impl ClusterStore {
     async fn load(&self, rows: &mut Rows, seen: &mut Seen) -> Result<Timestamp, StoreError> {
         let now = self.live.load(rows, seen).await?;
         self.reach(Point::LiveLoaded).await?;
-        // All that is still wanted is durable.
+        self.read_durable(rows).await?;
+        Ok(now)
+    }
+
+    /// All that is still wanted is durable.
+    async fn read_durable(&self, rows: &mut Rows) -> Result<(), StoreError> {
         if !rows.is_settled() {
             self.durable.read(rows).await?;
         }
-        self.reach(Point::DurableRead).await?;
-        Ok(now)
+        self.reach(Point::DurableRead).await
+    }
+
+    /// Supplies what is wanted of a room's slots from memory if its stamp says that this is still so, or else reads them into
+    /// memory, if they are of the coming days.
+    async fn answer_from_memory(
+        &self,
+        room: RoomId,
+        stamp: Stamp,
+        rows: &mut Rows,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let connection = self.live.connection().opened();
+        let kept = match stamp {
+            Stamp::Changing => return Ok(()),
+            Stamp::Is(stamp) => self.hot.kept_under(room, &Under { stamp, connection }),
+            Stamp::Missing => None,
+        };
+        match kept {
+            Some(kept) => kept.answer(rows),
+            None if hot::is_wanted(rows, room, now) => self.read_to_keep(room, rows, now).await?,
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Reads what is wanted of a room's slots, with all of the coming days, and keeps it. Should somebody change the room meanwhile,
+    /// its stamp is gone and what was kept does not count; if Redis does not play its part, nothing is kept.
+    async fn read_to_keep(&self, room: RoomId, rows: &mut Rows, now: Timestamp) -> Result<(), StoreError> {
+        let Some(_reading) = self.hot.begin_reading(room) else { return Ok(()) };
+        let connection = self.live.connection().opened();
+        let Ok(Some(stamp)) = self.live.stamp(room).await else { return Ok(()) };
+        let (days, mut wants) = HotRoom::wants(room, now);
+        self.durable.read(&mut wants).await?;
+        let read = Arc::new(HotRoom::from_rows(room, days, &wants));
+        read.answer(rows);
+        if read.is_there() {
+            self.hot.keep(Under { stamp, connection }, read);
+        } else {
+            // Whoever asks for what is not there leaves nothing behind.
+            self.live.unstamp(room).await.ok();
+        }
+        Ok(())
     }
 
     /// How tries to confirm ended. That somebody else has decided is so rare that it is only asked after a conflict; the
@@ -112,7 +162,14 @@ impl Store for ClusterStore {
     }
 
     async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
-        self.load(rows, &mut Seen::default()).await
+        let rooms = hot::rooms_asked(rows);
+        let (now, stamps) = self.live.load_with_stamps(rows, &mut Seen::default(), &rooms).await?;
+        self.reach(Point::LiveLoaded).await?;
+        for (room, stamp) in rooms.into_iter().zip(stamps) {
+            self.answer_from_memory(room, stamp, rows, now).await?;
+        }
+        self.read_durable(rows).await?;
+        Ok(now)
     }
 
     async fn list(&self, list: List) -> Result<Vec<Listed>, StoreError> {
@@ -217,8 +274,16 @@ impl Session for RecordSession {
         let decided = changes.iter().filter_map(|change| Some((change.key, change.row?.record?)));
         let decisions: Vec<Decision> =
             decided.map(|(of, reservation)| Decision { hold: of.hold, attempt: of.attempt.0, reservation }).collect();
+        let rooms = hot::rooms_changed(rows, self.store.live.latest_now());
+        let announced = if rooms.is_empty() { None } else { Some(self.store.live.announce(rooms).await?) };
         self.store.reach(Point::RecordDecided).await?;
         let committed = self.session.commit(rows, outbox, &decisions).await;
+        // As long as the outcome is unknown, it may still come.
+        if let Some(announced) = announced
+            && !matches!(committed, Err(StoreError::OutcomeUnknown(_)))
+        {
+            self.store.live.withdraw(announced).await;
+        }
         self.store.recheck.store(matches!(committed, Err(StoreError::Conflict)), Ordering::Release);
         let outbox_ids = committed?;
         self.store.reach(Point::RecordCommitted).await?;

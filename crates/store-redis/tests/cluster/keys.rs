@@ -12,7 +12,7 @@ use redis::Commands as _;
 use crate::support::{Cluster, TTL, tomorrow};
 
 /// Redis itself, and what stands before all keys.
-fn look_into(cluster: &Cluster) -> (redis::Connection, &str) {
+pub(crate) fn look_into(cluster: &Cluster) -> (redis::Connection, &str) {
     let Place::Cluster { redis_url, prefix, .. } = &cluster.place else { unreachable!("it is a cluster") };
     (redis::Client::open(redis_url.as_str()).unwrap().get_connection().unwrap(), prefix)
 }

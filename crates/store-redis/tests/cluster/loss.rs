@@ -14,7 +14,7 @@ use holdfast_testkit::{Place, Profile, RedisOptions, RedisServer};
 use crate::support::{Cluster, Server, TTL, rejected, tomorrow};
 
 /// A cluster whose Redis is its own, to be killed.
-fn cluster_on(redis: &RedisServer) -> Cluster {
+pub(crate) fn cluster_on(redis: &RedisServer) -> Cluster {
     let Place::Cluster { database, .. } = Place::new(Profile::Cluster) else { unreachable!("it is a cluster") };
     let place = Place::Cluster { database, redis_url: redis.url().to_owned(), prefix: String::new() };
     Cluster::at(place)

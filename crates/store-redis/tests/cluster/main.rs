@@ -5,6 +5,7 @@
 mod calendar;
 mod calendar_faults;
 mod faults;
+mod hot_days;
 mod keys;
 mod loss;
 mod shop;

@@ -1,0 +1,192 @@
+//! Slots of the coming days, as each server keeps them: most people ask for those. They count only while the room has the
+//! stamp under which they were read, see [`stamps`](crate::stamps).
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use holdfast_core::calendar::{DayRange, Room, RoomId, Slot, SlotId, SlotsOf};
+use holdfast_core::table::{Scan as _, TableSet as _};
+use holdfast_core::{Rows, Timestamp};
+
+/// Rooms that one query may find here. One that asks for more is no visitor's.
+const ROOMS_ASKED_MAX: usize = 4;
+/// How much is kept, in slots: those of ten thousand rooms, about 200 MB. Beyond that all are forgotten.
+const KEPT_MAX: usize = 2_500_000;
+/// How many slots a room itself is as large as.
+const ROOM_SIZE: usize = 6;
+/// Today to the seventh day from now, wherever the room is.
+const HOT_DAYS: RangeInclusive<i32> = -1..=8;
+/// What is changed on these days is announced: some more, because a day may begin meanwhile.
+const ANNOUNCED_DAYS: RangeInclusive<i32> = -3..=10;
+
+#[derive(Default)]
+pub(crate) struct Hot(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    rooms: HashMap<RoomId, (Under, Arc<HotRoom>)>,
+    size: usize,
+    /// Rooms that somebody is reading to keep them.
+    being_read: HashSet<RoomId>,
+}
+
+/// What a room was read under, and counts under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Under {
+    pub stamp: String,
+    /// Which connection to Redis it was: after a restart, an older stamp may be back.
+    pub connection: u64,
+}
+
+/// A room and its slots of some days.
+pub(crate) struct HotRoom {
+    id: RoomId,
+    /// `None`: there is no such room.
+    room: Option<Room>,
+    days: DayRange,
+    /// In order.
+    slots: Vec<(SlotId, Slot)>,
+}
+
+impl Hot {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn kept_under(&self, room: RoomId, under: &Under) -> Option<Arc<HotRoom>> {
+        self.kept().rooms.get(&room).filter(|(kept_under, _)| kept_under == under).map(|(_, room)| room.clone())
+    }
+
+    pub(crate) fn keep(&self, under: Under, room: Arc<HotRoom>) {
+        let mut forgotten = HashMap::new();
+        let mut kept = self.kept();
+        if kept.size + room.size() > KEPT_MAX {
+            forgotten = std::mem::take(&mut kept.rooms);
+            kept.size = 0;
+        }
+        kept.size += room.size();
+        if let Some((_, before)) = kept.rooms.insert(room.id, (under, room)) {
+            kept.size -= before.size();
+        }
+        // Nobody waits for that.
+        drop(kept);
+        drop(forgotten);
+    }
+
+    /// Lets one caller at a time read a room to keep it; the others are not helped by doing the same.
+    pub(crate) fn begin_reading(&self, room: RoomId) -> Option<Reading<'_>> {
+        // Only then is it made: dropping one takes the lock that is held here.
+        self.kept().being_read.insert(room).then(|| Reading { hot: self, room })
+    }
+}
+
+/// Somebody reads a room to keep it.
+pub(crate) struct Reading<'a> {
+    hot: &'a Hot,
+    room: RoomId,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.hot.kept().being_read.remove(&self.room);
+    }
+}
+
+impl HotRoom {
+    /// Everything that has to be read of a room.
+    pub(crate) fn wants(id: RoomId, now: Timestamp) -> (DayRange, Rows) {
+        let (days, mut rows) = (days_around(now, &HOT_DAYS), Rows::default());
+        rows.calendar.rooms.want(&id);
+        // It is not known yet.
+        rows.calendar.slots.scan(&SlotsOf { room: id, days }).ok();
+        (days, rows)
+    }
+
+    pub(crate) fn from_rows(id: RoomId, days: DayRange, rows: &Rows) -> Self {
+        let mut slots: Vec<(SlotId, Slot)> = rows.calendar.slots.rows().map(|(id, slot)| (*id, *slot)).collect();
+        slots.sort_unstable_by_key(|(id, _)| *id);
+        let room = rows.calendar.rooms.rows().next().map(|(_, room)| room.clone());
+        Self { id, room, days, slots }
+    }
+
+    /// In slots.
+    fn size(&self) -> usize {
+        ROOM_SIZE + self.slots.len()
+    }
+
+    pub(crate) fn is_there(&self) -> bool {
+        self.room.is_some()
+    }
+
+    /// Supplies what is wanted of this room; the rest stays wanted.
+    pub(crate) fn answer(&self, rows: &mut Rows) {
+        let known = SlotsOf { room: self.id, days: self.days }.range();
+        let calendar = &mut rows.calendar;
+        let (rooms, slots) = (&mut calendar.rooms, &mut calendar.slots);
+        for id in rooms.take_wanted() {
+            if id == self.id { rooms.supply(id, self.room.clone()) } else { rooms.want_elsewhere([id]) }
+        }
+        for id in slots.take_wanted() {
+            if known.contains(&id) { slots.supply(id, self.slot(id)) } else { slots.want_elsewhere([id]) }
+        }
+        for scan in slots.take_scans_wanted() {
+            let asked = scan.range();
+            if known.contains(asked.start()) && known.contains(asked.end()) {
+                for (id, slot) in self.slots_in(&asked) {
+                    slots.supply(*id, Some(*slot));
+                }
+                slots.supply_scan(scan);
+            } else {
+                // It is wanted again.
+                slots.scan(&scan).ok();
+            }
+        }
+    }
+
+    fn slot(&self, id: SlotId) -> Option<Slot> {
+        self.slots.binary_search_by_key(&id, |(id, _)| *id).ok().map(|index| self.slots[index].1)
+    }
+
+    fn slots_in(&self, range: &RangeInclusive<SlotId>) -> &[(SlotId, Slot)] {
+        let first = self.slots.partition_point(|(id, _)| id < range.start());
+        let end = self.slots.partition_point(|(id, _)| id <= range.end());
+        &self.slots[first..end]
+    }
+}
+
+/// The rooms whose slots are wanted, if they are few.
+pub(crate) fn rooms_asked(rows: &Rows) -> Vec<RoomId> {
+    let slots = &rows.calendar.slots;
+    let of_scans = slots.scans_wanted().iter().map(|scan| scan.room);
+    let rooms: BTreeSet<RoomId> = slots.wanted().map(|id| id.room).chain(of_scans).collect();
+    if rooms.len() > ROOMS_ASKED_MAX { Vec::new() } else { rooms.into_iter().collect() }
+}
+
+/// Whether slots of the coming days of this room are wanted.
+pub(crate) fn is_wanted(rows: &Rows, room: RoomId, now: Timestamp) -> bool {
+    let (days, slots) = (days_around(now, &HOT_DAYS), &rows.calendar.slots);
+    slots.wanted().any(|id| id.room == room && days.contains(id.start.date()))
+        || slots
+            .scans_wanted()
+            .iter()
+            .any(|scan| scan.room == room && days.contains(scan.days.first) && days.contains(scan.days.last))
+}
+
+/// The rooms of which something is about to change that servers may keep.
+pub(crate) fn rooms_changed(rows: &Rows, now: Timestamp) -> Vec<RoomId> {
+    let days = days_around(now, &ANNOUNCED_DAYS);
+    let mut rooms: BTreeSet<RoomId> = rows.calendar.rooms.changes().iter().map(|change| *change.key).collect();
+    if rows.calendar.slots.has_changes() {
+        let slots = rows.calendar.slots.changes();
+        rooms
+            .extend(slots.iter().filter(|change| days.contains(change.key.start.date())).map(|change| change.key.room));
+    }
+    rooms.into_iter().collect()
+}
+
+fn days_around(now: Timestamp, days: &RangeInclusive<i32>) -> DayRange {
+    let today = now.to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
+    let day = |days: i32| today.saturating_add(jiff::Span::new().days(days));
+    DayRange { first: day(*days.start()), last: day(*days.end()) }
+}
