@@ -16,29 +16,29 @@ pub(crate) struct Measured {
     pub latency: Histogram<u64>,
 }
 
-/// How often two things that are compared are measured in turn.
-const TURNS: u32 = 3;
+/// How often things that are compared are measured in turn.
+const TURNS: u32 = 4;
 
-/// Measures two things in turns, so that a machine whose speed changes changes for both. Each is told which it is, 0 or 1, and
-/// for how long; together it is measured for `time`.
-pub(crate) async fn in_turns(
+/// Measures things in turns, so that a machine whose speed changes changes for all of them. Each is told which it is, from 0
+/// on, and for how long; together it is measured for `time`.
+pub(crate) async fn in_turns<const COUNT: usize>(
     time: Duration,
     mut measure: impl AsyncFnMut(usize, Duration) -> anyhow::Result<Measured>,
-) -> anyhow::Result<[Measured; 2]> {
-    let mut both = [Measured::nothing()?, Measured::nothing()?];
+) -> anyhow::Result<[Measured; COUNT]> {
+    let mut all = std::array::from_fn(|_| Measured::nothing());
     for _ in 0..TURNS {
-        for (which, all) in both.iter_mut().enumerate() {
+        for (which, all) in all.iter_mut().enumerate() {
             let some = measure(which, time / TURNS).await?;
             all.per_second += some.per_second / f64::from(TURNS);
             all.latency.add(some.latency)?;
         }
     }
-    Ok(both)
+    Ok(all)
 }
 
 impl Measured {
-    fn nothing() -> anyhow::Result<Self> {
-        Ok(Self { per_second: 0.0, latency: Histogram::new(3)? })
+    fn nothing() -> Self {
+        Self { per_second: 0.0, latency: Histogram::new(3).expect("three digits can be told apart") }
     }
 }
 

@@ -11,7 +11,7 @@ use super::StaysArgs;
 use super::child::Server;
 use super::holds::{Night, Place, create_room_types, hold_json, hot_night, spread_night};
 use super::http::{Connection, Scenario, measure};
-use super::load::Measured;
+use super::load::{Measured, in_turns};
 use super::report::Report;
 
 const BATCH_HOLDS: usize = 4_096;
@@ -19,6 +19,11 @@ const BATCH_CONNECTIONS: usize = 2;
 
 const CEILING: &str = "empty handler, POST";
 const CEILING_GET: &str = "empty handler, GET";
+const SPREAD: &str = "hold, spread over 1,000 room types";
+const HOT: &str = "hold, all on one hot night";
+const CONFIRM: &str = "hold, then confirm";
+const BATCHES: &str = "holds in batches of 4,096";
+const AVAILABILITY: &str = "availability of two nights";
 
 pub(crate) async fn run(args: &StaysArgs) -> anyhow::Result<()> {
     println!("stays on the embedded store, {} connections, {:?} each\n", args.connections, args.time);
@@ -43,35 +48,31 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    /// Each line with a store of its own, so that none carries what another left behind; all in turns.
     async fn run(&mut self) -> anyhow::Result<()> {
         let ceiling = Server::ceiling()?;
-        // The ceiling before and after, so that a machine that slows down or speeds up shows. Ours with a new store
-        // for each line, so that none carries what another left behind.
-        let before = self.measure(CEILING, &ceiling, self.place(spread_night)).await?;
-        let store = Store::new().await?;
-        let spread =
-            self.measure("hold, spread over 1,000 room types", &store.server, self.place(spread_night)).await?;
-        let ceiling_get = self.measure(CEILING_GET, &ceiling, |_| Availability::new()).await?;
-        let availability = self.measure("availability of two nights", &store.server, |_| Availability::new()).await?;
-        let store = Store::new().await?;
-        let hot = self.measure("hold, all on one hot night", &store.server, self.place(hot_night)).await?;
-        let store = Store::new().await?;
-        let confirm = self.measure("hold, then confirm", &store.server, self.place_and_confirm()).await?;
-        let store = Store::new().await?;
-        let batch = self.measure_batches(&store.server).await?;
-        let after = self.measure(CEILING, &ceiling, self.place(spread_night)).await?;
+        let [spread, hot, confirm, batches] =
+            [Store::new().await?, Store::new().await?, Store::new().await?, Store::new().await?];
+        let measured = in_turns(self.args.time, async |line, time| match line {
+            0 => self.measure(CEILING, &ceiling, time, self.place(spread_night)).await,
+            1 => self.measure(SPREAD, &spread.server, time, self.place(spread_night)).await,
+            2 => self.measure(HOT, &hot.server, time, self.place(hot_night)).await,
+            3 => self.measure(CONFIRM, &confirm.server, time, self.place_and_confirm()).await,
+            4 => self.measure_batches(&batches.server, time).await,
+            5 => self.measure(CEILING_GET, &ceiling, time, |_| Availability::new()).await,
+            _ => self.measure(AVAILABILITY, &spread.server, time, |_| Availability::new()).await,
+        });
+        let [empty, spread, hot, confirm, batches, empty_get, availability] = measured.await?;
 
-        let ceiling_post = f64::midpoint(before.per_second, after.per_second);
-        self.line(CEILING, "req", &before, None);
-        self.line(&format!("{CEILING}, again"), "req", &after, None);
-        self.line("hold, spread over 1,000 room types", "holds", &spread, Some((CEILING, ceiling_post)));
-        self.line("hold, all on one hot night", "holds", &hot, Some((CEILING, ceiling_post)));
+        let of_ceiling = Some((CEILING, empty.per_second));
+        self.line(CEILING, "req", &empty, None);
+        self.line(SPREAD, "holds", &spread, of_ceiling);
+        self.line(HOT, "holds", &hot, of_ceiling);
         self.line("  the same", "holds", &hot, Some(("spread", spread.per_second)));
-        self.line("hold, then confirm", "stays", &confirm, Some((CEILING, ceiling_post)));
-        self.line("holds in batches of 4,096", "holds", &batch, Some((CEILING, ceiling_post)));
-        self.line(CEILING_GET, "req", &ceiling_get, None);
-        let against_get = Some((CEILING_GET, ceiling_get.per_second));
-        self.line("availability of two nights", "req", &availability, against_get);
+        self.line(CONFIRM, "stays", &confirm, of_ceiling);
+        self.line(BATCHES, "holds", &batches, of_ceiling);
+        self.line(CEILING_GET, "req", &empty_get, None);
+        self.line(AVAILABILITY, "req", &availability, Some((CEILING_GET, empty_get.per_second)));
         Ok(())
     }
 
@@ -83,14 +84,15 @@ impl Bench<'_> {
         &self,
         name: &str,
         server: &Server,
+        time: Duration,
         scenario: impl Fn(usize) -> S,
     ) -> anyhow::Result<Measured> {
-        measure(name, server.address, self.args.connections, self.args.time, scenario).await
+        measure(name, server.address, self.args.connections, time, scenario).await
     }
 
-    async fn measure_batches(&self, server: &Server) -> anyhow::Result<Measured> {
+    async fn measure_batches(&self, server: &Server, time: Duration) -> anyhow::Result<Measured> {
         let batches = |_| Batches { people: self.people.clone(), body: Vec::new() };
-        let measured = measure("holds in batches", server.address, BATCH_CONNECTIONS, self.args.time, batches).await?;
+        let measured = measure(BATCHES, server.address, BATCH_CONNECTIONS, time, batches).await?;
         Ok(Measured { per_second: measured.per_second * BATCH_HOLDS as f64, ..measured })
     }
 
@@ -107,7 +109,8 @@ impl Bench<'_> {
     /// What a large store costs: memory, starting again, and the same placing.
     async fn with_many_live_holds(&mut self) -> anyhow::Result<()> {
         let empty = Store::new().await?;
-        let from_empty = self.measure("hold, empty store", &empty.server, self.place(spread_night)).await?;
+        let from_empty =
+            self.measure("hold, empty store", &empty.server, self.args.time, self.place(spread_night)).await?;
         drop(empty);
         let Store { server, data } = Store::new().await?;
         fill(server.address, &self.people, self.args.live_holds).await?;
@@ -121,7 +124,7 @@ impl Bench<'_> {
             server.ready_after.as_secs_f64(),
             server.resident_bytes()? >> 20
         );
-        let from_full = self.measure("hold, full store", &server, self.place(spread_night)).await?;
+        let from_full = self.measure("hold, full store", &server, self.args.time, self.place(spread_night)).await?;
         self.line("hold, empty store", "holds", &from_empty, None);
         let name = format!("hold, {} live holds in store", self.args.live_holds);
         self.line(&name, "holds", &from_full, Some(("empty", from_empty.per_second)));
