@@ -11,7 +11,7 @@ use holdfast_core::{Command, Event, Limits, Rows, Timestamp};
 use holdfast_engine::store::{Keep, OutboxRecord};
 use holdfast_engine::{Answer, Batch, Clock, EventSink, ManualClock, OutboxEntry, Published, Store, StoreError};
 use holdfast_store_redis::ClusterStore;
-use holdfast_store_redis::live::ABANDONED_AFTER;
+use holdfast_store_redis::tries::ABANDONED_AFTER;
 use holdfast_store_sqlite::open::{FILE_NAME, Step};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 use holdfast_testkit::{Place, Profile};

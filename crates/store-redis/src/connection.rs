@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use holdfast_engine::StoreError;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Pipeline, RedisError, Value};
+use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, ToRedisArgs, Value};
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, Notify};
 
@@ -58,17 +58,17 @@ impl Connection {
     }
 
     /// For what must not be done twice: an error after it was sent leaves open whether it was done.
-    pub(crate) async fn order(&self, order: &Order) -> Result<Value, StoreError> {
+    pub(crate) async fn order(&self, order: Order) -> Result<Value, StoreError> {
         let mut connection = self.open().await.map_err(|error| away(&error))?;
         for _ in 0..2 {
             self.round_trips.fetch_add(1, Ordering::Relaxed);
-            let answer: Result<Value, RedisError> = order.by_hash().query_async(&mut connection).await;
+            let answer: Result<Value, RedisError> = order.call.query_async(&mut connection).await;
             self.close_if_dead(&answer).await;
             match answer {
                 Ok(value) => return Ok(value),
                 // Redis has been restarted and does not know the script: it did nothing.
                 Err(error) if error.code() == Some("NOSCRIPT") => {
-                    let loaded: Result<Value, RedisError> = order.load().query_async(&mut connection).await;
+                    let loaded: Result<Value, RedisError> = order.script.load().query_async(&mut connection).await;
                     loaded.map_err(|error| away(&error))?;
                 }
                 // Redis said no before it did anything: out of memory, read only, still loading.
@@ -156,41 +156,47 @@ pub(crate) fn away(error: &RedisError) -> StoreError {
     StoreError::Unavailable(format!("Redis: {error}"))
 }
 
-/// A script with its keys and arguments.
-pub(crate) struct Order {
-    script: redis::Script,
+/// A script, and the name that Redis gives it.
+pub(crate) struct Script {
     code: &'static str,
-    keys: Vec<Vec<u8>>,
-    args: Vec<Vec<u8>>,
+    hash: String,
 }
 
-impl Order {
+impl Script {
     pub(crate) fn new(code: &'static str) -> Self {
-        Self { script: redis::Script::new(code), code, keys: Vec::new(), args: Vec::new() }
+        Self { code, hash: redis::Script::new(code).get_hash().to_owned() }
     }
 
-    pub(crate) fn key(&mut self, key: &str) -> &mut Self {
-        self.keys.push(key.as_bytes().to_vec());
-        self
-    }
-
-    pub(crate) fn arg(&mut self, arg: impl redis::ToRedisArgs) -> &mut Self {
-        self.args.extend(arg.to_redis_args());
-        self
-    }
-
-    fn by_hash(&self) -> redis::Cmd {
-        let mut command = redis::cmd("EVALSHA");
-        command.arg(self.script.get_hash()).arg(self.keys.len());
-        for bytes in self.keys.iter().chain(&self.args) {
-            command.arg(&bytes[..]);
-        }
-        command
-    }
-
-    fn load(&self) -> redis::Cmd {
+    fn load(&self) -> Cmd {
         let mut command = redis::cmd("SCRIPT");
         command.arg("LOAD").arg(self.code);
         command
+    }
+}
+
+/// A script with its keys and arguments.
+pub(crate) struct Order {
+    script: &'static Script,
+    call: Cmd,
+}
+
+impl Order {
+    /// The first `keys` arguments are keys.
+    pub(crate) fn new(script: &'static Script, keys: usize) -> Self {
+        let mut call = redis::cmd("EVALSHA");
+        call.arg(&script.hash).arg(keys);
+        Self { script, call }
+    }
+
+    pub(crate) fn arg(&mut self, arg: impl ToRedisArgs) -> &mut Self {
+        self.call.arg(arg);
+        self
+    }
+
+    pub(crate) fn args(&mut self, args: impl IntoIterator<Item = impl ToRedisArgs>) -> &mut Self {
+        for arg in args {
+            self.call.arg(arg);
+        }
+        self
     }
 }

@@ -4,6 +4,9 @@
 //! | --- | --- |
 //! | [`store`] | the [`Store`](holdfast_engine::Store) of both tiers |
 //! | [`live`] | the live tier: rows with versions, read together and written by compare-and-set |
+//! | [`seen`] | what was read, and has to be the same when something is written because of it |
+//! | `commit` | writing by compare-and-set |
+//! | [`tries`] | tries to confirm, and those whose server must have died |
 //! | `hot`, `stamps` | slots of the coming days as each server keeps them, and how it knows that they are still so |
 //! | [`fault`] | where a test can make something go wrong |
 //! | `incarnation` | whether Redis still has the data it had |
@@ -14,15 +17,18 @@
 //! No rule is written in Lua. Redis tells the time, and a server's own clock decides nothing.
 
 mod codec;
+mod commit;
 mod connection;
 pub mod fault;
 mod hot;
 mod incarnation;
 mod keys;
 pub mod live;
+pub mod seen;
 mod stamps;
 pub mod store;
 mod tables;
+pub mod tries;
 
 pub use live::{LiveOptions, LiveTier, OnLoss};
 pub use store::ClusterStore;

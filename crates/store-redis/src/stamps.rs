@@ -8,6 +8,7 @@
 //! name is over. `protocol-model` has a model of this.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use holdfast_core::Timestamp;
@@ -16,10 +17,10 @@ use holdfast_core::time::Span;
 use holdfast_engine::StoreError;
 use redis::{Cmd, Value};
 
-use crate::connection::Order;
+use crate::connection::{Order, Script};
 use crate::live::{LiveTier, strange};
 
-const SCRIPT: &str = include_str!("stamp.lua");
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("stamp.lua")));
 
 /// How long a name counts: longer than the commit it announces can still come, also if that waits for a standby.
 const NAME_LASTS: Span = Span::from_hours(1);
@@ -87,10 +88,10 @@ impl LiveTier {
     /// The room's stamp, a new one if it has none. Sent once: one that came late, when the room was changed in between, would
     /// be a stamp used twice.
     pub(crate) async fn stamp(&self, room: RoomId) -> Result<Option<String>, StoreError> {
-        let mut order = Order::new(SCRIPT);
-        order.key(&self.keys().room_stamp(room)).arg(self.unique());
+        let mut order = Order::new(&SCRIPT, 1);
+        order.arg(self.keys().room_stamp(room)).arg(self.unique());
         order.arg(self.latest_now().as_millis()).arg(STAMP_LASTS.as_millis());
-        let answer = self.connection().order(&order).await?;
+        let answer = self.connection().order(order).await?;
         redis::from_redis_value(answer).map_err(|error| strange(&error))
     }
 

@@ -18,7 +18,8 @@ use holdfast_store_postgres::{Decision, Drawn, DurableSession, DurableTier};
 
 use crate::fault::{Faults, Point};
 use crate::hot::{self, Hot, HotRoom, Under};
-use crate::live::{LiveTier, Seen};
+use crate::live::LiveTier;
+use crate::seen::Seen;
 use crate::stamps::Stamp;
 
 /// Units that are looked up together by the auditor. A range without an end counts as that many.

@@ -1,13 +1,14 @@
 //! `holdfast bench bookings`: tee times booked per second, and how long it takes from the request to `CONFIRMED`: on the embedded
 //! store, and on PostgreSQL with NATS between the services, beside a bare commit on the same PostgreSQL in the same run.
 
+mod by_hand;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
-use hdrhistogram::Histogram;
 use holdfast_testkit::{NatsOptions, NatsServer};
 use serde_json::{Value, json};
 
@@ -20,8 +21,6 @@ use super::stores::{Databases, Postgres};
 
 /// What the document this was made after expects of a whole saga.
 const EXPECTED_MS: &str = "50-200 ms";
-/// How many bare commits are measured.
-const COMMITS: u32 = 300;
 /// As many players as a slot takes, and as many slots as are made at once.
 const SLOT_PLAYERS: u64 = 1_000;
 const SLOTS: u64 = 1_000;
@@ -57,9 +56,12 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
         databases.create("course").await?,
         databases.create("notify").await?,
     ];
-    let commit = bare_commits(&all.connect().await?).await?;
+    let bare = databases.create("bare").await?;
+    let commit = by_hand::commits(&bare).await?;
     let commit_ms = commit.latency.value_at_quantile(0.5) as f64 / 1_000.0;
     report.add("one commit after another, by hand", "/s", commit.per_second, &commit.latency, None);
+    let saga = by_hand::sagas(&bare, nats.url()).await?;
+    report.add(&format!("three commits and two messages, by hand{ALONE}"), "/s", saga.per_second, &saga.latency, None);
     let server = Server::holdfast_with(&["--database-url", &all.url, "--nats-url", nats.url()], &[])?;
     book("PostgreSQL and NATS", &server, args, &mut report).await?;
     drop(server);
@@ -151,18 +153,4 @@ impl Scenario for Booker {
         ensure!(status == 202 && booking["status"] == "CONFIRMED", "a booking was answered with {status}: {booking}");
         Ok(())
     }
-}
-
-async fn bare_commits(client: &tokio_postgres::Client) -> anyhow::Result<Measured> {
-    client.batch_execute("CREATE TABLE bare (id bigint PRIMARY KEY, text text)").await?;
-    let insert = client.prepare("INSERT INTO bare VALUES ($1, 'as short as can be')").await?;
-    let mut latency = Histogram::new(3)?;
-    let began = Instant::now();
-    for number in 0..i64::from(COMMITS) {
-        let each = Instant::now();
-        client.execute(&insert, &[&number]).await?;
-        latency.record(each.elapsed().as_micros() as u64)?;
-    }
-    client.batch_execute("DROP TABLE bare").await?;
-    Ok(Measured { per_second: f64::from(COMMITS) / began.elapsed().as_secs_f64(), latency })
 }

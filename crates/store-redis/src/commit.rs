@@ -1,0 +1,113 @@
+//! Writing rows by compare-and-set: all of them, if nothing that was seen has changed, or none.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use foldhash::fast::RandomState;
+use holdfast_core::table::{Key, Scan, Table};
+use holdfast_core::time::Span;
+use holdfast_core::{Rows, Timestamp};
+use holdfast_engine::StoreError;
+use redis::Value;
+
+use crate::connection::{Order, Script};
+use crate::incarnation::Incarnation;
+use crate::keys::Keys;
+use crate::live::LiveTier;
+use crate::seen::Seen;
+use crate::tables::{self, Live, Visitor};
+use crate::tries::Tries;
+
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("compare_and_set.lua")));
+
+/// How old a read may be when something is written because of it.
+pub(crate) const READ_AGE_MAX: Span = Span::from_secs(10);
+/// Every row stays at least so long after it was read, also when it says nothing any more: see the script.
+const ROW_KEPT_MIN: Span = Span::from_secs(30);
+/// Rows that do not end by time are kept so long. Somebody finishes what was begun long before.
+const PINNED_KEPT: Span = Span::from_hours(7 * 24);
+
+impl LiveTier {
+    /// Writes all changes of live rows, and receipts, if nothing that was seen has changed: all or nothing.
+    pub async fn commit(&self, rows: &Rows, seen: &Seen) -> Result<(), StoreError> {
+        let Some(incarnation) = &seen.incarnation else { return Ok(()) };
+        let mut writes = Writes { tier: self, now: self.latest_now(), read_at: seen.read_at, list: Vec::new() };
+        tables::walk(rows, &mut writes);
+        Visitor::visit(&mut writes, &rows.receipts);
+        let mut tries = Tries::of(rows, seen.now);
+        if self.has_clock_of_its_own() {
+            // The test's clock stands still meanwhile.
+            tries.age_max = READ_AGE_MAX;
+        }
+        let order = order(self.keys(), incarnation, seen, &writes.list, &tries);
+        match self.connection().order(order).await? {
+            Value::Int(1) => Ok(()),
+            Value::Int(0 | -1) => Err(StoreError::Conflict),
+            other => Err(StoreError::Damaged(format!("Redis answered {other:?}"))),
+        }
+    }
+}
+
+/// A row to be written.
+struct Write {
+    name: String,
+    value: Vec<u8>,
+    /// By Redis's clock, in milliseconds.
+    kept_until: i64,
+}
+
+struct Writes<'a> {
+    tier: &'a LiveTier,
+    now: Timestamp,
+    read_at: i64,
+    list: Vec<Write>,
+}
+
+impl Visitor for Writes<'_> {
+    fn visit<K: Key + Send + 'static, V: Live<K>, S: Scan<K>>(&mut self, table: &Table<K, V, S>) {
+        for change in table.changes() {
+            let mut value = format!("{:016x}", self.tier.next_version()).into_bytes();
+            let mut kept = ROW_KEPT_MIN;
+            if let Some(row) = change.row {
+                row.encode(&mut value);
+                let until = row.kept_until(self.now);
+                let rest = until.map(|until| Span::from_millis(until.as_millis() - self.now.as_millis()));
+                let rest = rest.map_or(PINNED_KEPT, |rest| rest.max(Span::from_millis(0)));
+                kept = Span::from_millis(kept.as_millis() + rest.as_millis());
+            }
+            let kept_until = self.read_at / 1_000 + kept.as_millis();
+            self.list.push(Write { name: V::name(self.tier.keys(), change.key), value, kept_until });
+        }
+    }
+}
+
+/// The call of the script, which tells the rows apart by what is to be done with them.
+fn order(keys: &Keys, incarnation: &Incarnation, seen: &Seen, writes: &[Write], tries: &Tries) -> Order {
+    let mut unread: HashMap<&str, &Write, RandomState> = writes.iter().map(|write| (&*write.name, write)).collect();
+    let (mut absent, mut created) = (Vec::new(), Vec::new());
+    let (mut replaced, mut present) = (Vec::new(), Vec::new());
+    for (name, version) in &seen.versions {
+        match (unread.remove(&**name), version) {
+            (None, None) => absent.push(&**name),
+            (Some(write), None) => created.push(write),
+            (Some(write), Some(version)) => replaced.push((write, version)),
+            (None, Some(version)) => present.push((&**name, version)),
+        }
+    }
+    let put: Vec<&Write> = unread.into_values().collect();
+    let counts = [absent.len(), created.len(), put.len(), replaced.len(), present.len()];
+    let written = || created.iter().chain(&put).copied().chain(replaced.iter().map(|(write, _)| *write));
+
+    let mut order = Order::new(&SCRIPT, 3 + counts.iter().sum::<usize>());
+    order.arg(keys.incarnation()).arg(keys.clock()).arg(keys.unfinished());
+    order.args(&absent).args(written().map(|write| &*write.name)).args(present.iter().map(|(name, _)| *name));
+    order.arg(&incarnation.value).arg(seen.read_at).arg(tries.age_max.as_millis() * 1_000);
+    order.args(counts).arg(tries.noted.len()).arg(tries.struck.len());
+    let versions = replaced.iter().map(|(_, version)| *version).chain(present.iter().map(|(_, version)| *version));
+    order.args(versions.map(|version| &version[..]));
+    for write in written() {
+        order.arg(&write.value[..]).arg(write.kept_until);
+    }
+    order.args(&tries.noted).args(&tries.struck);
+    order
+}

@@ -1,0 +1,136 @@
+//! Tries to confirm: those that a commit begins or ends, and those whose server must have died.
+
+use std::collections::HashSet;
+
+use holdfast_core::command::Attempt;
+use holdfast_core::hold::{Claim, Hold, HoldState, Remembered, TryId};
+use holdfast_core::id::HoldId;
+use holdfast_core::table::Table;
+use holdfast_core::time::Span;
+use holdfast_core::unit::Kind;
+use holdfast_core::{Rows, Timestamp};
+use holdfast_engine::StoreError;
+use holdfast_records::Record;
+use holdfast_records::walk::{self, HoldVisitor, HoldVisitorMut};
+use redis::Value;
+use uuid::Uuid;
+
+use crate::commit::READ_AGE_MAX;
+use crate::keys;
+use crate::live::{LiveTier, micros_of, strange};
+use crate::seen::Seen;
+
+/// A try to confirm that is not finished by then has lost its server. It is longer than any answer may take.
+pub const ABANDONED_AFTER: Span = Span::from_secs(6);
+const TRIES_AT_ONCE_MAX: isize = 200;
+
+impl LiveTier {
+    /// Tries to confirm whose server must have died; a bounded number.
+    pub async fn abandoned(&self) -> Result<Vec<(Kind, TryId)>, StoreError> {
+        let unfinished = self.keys().unfinished();
+        let mut pipeline = redis::pipe();
+        pipeline.cmd("TIME").zrange_withscores(unfinished, 0, TRIES_AT_ONCE_MAX);
+        let answer: Vec<Value> = self.connection().ask(&pipeline).await?;
+        let [time, tries] = &answer[..] else { return Err(strange(&answer)) };
+        let now_seconds = micros_of(time)? / 1_000_000;
+        let tries: Vec<(String, f64)> = redis::from_redis_value_ref(tries).map_err(|_| strange(tries))?;
+        let oldest = (now_seconds - self.abandoned_after().as_millis() / 1_000) as f64;
+        let old = tries.into_iter().filter(|(_, began)| *began <= oldest).map(|(member, _)| member);
+        let (mut abandoned, mut left_over) = (Vec::new(), Vec::new());
+        let mut open = Open { tries: Vec::new(), open: HashSet::new() };
+        let mut rows = Rows::default();
+        let tries: Vec<_> = old.map(|member| (parse_try(&member), member)).collect();
+        open.tries.extend(tries.iter().filter_map(|(parsed, _)| *parsed));
+        if !tries.is_empty() {
+            walk::holds_mut(&mut rows, &mut open);
+            self.load(&mut rows, &mut Seen::default()).await?;
+            walk::holds(&rows, &mut open);
+        }
+        for (parsed, member) in tries {
+            match parsed {
+                Some((kind, of)) if open.open.contains(&of) => abandoned.push((kind, of)),
+                // Its hold was lost, or the note outlived it: nothing is left to end.
+                _ => left_over.push(member),
+            }
+        }
+        if !left_over.is_empty() {
+            let mut pipeline = redis::pipe();
+            pipeline.zrem(self.keys().unfinished(), left_over);
+            self.connection().ask(&pipeline).await?;
+        }
+        Ok(abandoned)
+    }
+}
+
+/// The tries that begin with a commit, and those that end.
+pub(crate) struct Tries {
+    pub noted: Vec<String>,
+    pub struck: Vec<String>,
+    read_at: Timestamp,
+    /// How old the read may be that they rest on.
+    pub age_max: Span,
+}
+
+impl Tries {
+    pub(crate) fn of(rows: &Rows, read_at: Timestamp) -> Self {
+        let mut tries = Self { noted: Vec::new(), struck: Vec::new(), read_at, age_max: READ_AGE_MAX };
+        walk::holds(rows, &mut tries);
+        tries
+    }
+}
+
+impl<'a> HoldVisitor<'a> for Tries {
+    fn visit<C: Claim>(&mut self, table: &'a Table<HoldId, Hold<C>>)
+    where
+        Hold<C>: Record<Key = HoldId> + Remembered,
+    {
+        for change in table.changes() {
+            let Some(hold) = change.row.filter(|hold| hold.attempts > Attempt::default()) else { continue };
+            let member = format!("{} {} {}", keys::kind(C::KIND), hold.id, hold.attempts.0);
+            if hold.state != HoldState::Confirming {
+                self.struck.push(member);
+                continue;
+            }
+            self.noted.push(member);
+            // A hold must be pinned before it ends: others may count on its end from then on, and would not notice.
+            let left = Span::from_millis(hold.expires_at.as_millis() - self.read_at.as_millis());
+            self.age_max = self.age_max.min(left);
+        }
+    }
+}
+
+/// Which of these tries have not ended.
+struct Open {
+    tries: Vec<(Kind, TryId)>,
+    open: HashSet<TryId>,
+}
+
+/// Wants their holds.
+impl HoldVisitorMut for Open {
+    fn visit<C: Claim>(&mut self, table: &mut Table<HoldId, Hold<C>>)
+    where
+        Hold<C>: Record<Key = HoldId> + Remembered,
+    {
+        for (_, of) in self.tries.iter().filter(|(kind, _)| *kind == C::KIND) {
+            table.want(&of.hold);
+        }
+    }
+}
+
+/// Looks at what became of them.
+impl<'a> HoldVisitor<'a> for Open {
+    fn visit<C: Claim>(&mut self, table: &'a Table<HoldId, Hold<C>>)
+    where
+        Hold<C>: Record<Key = HoldId> + Remembered,
+    {
+        let confirming = table.rows().filter(|(_, hold)| hold.state == HoldState::Confirming);
+        self.open.extend(confirming.map(|(id, hold)| TryId { hold: *id, attempt: hold.attempts }));
+    }
+}
+
+fn parse_try(member: &str) -> Option<(Kind, TryId)> {
+    let mut words = member.split(' ');
+    let kind = keys::kind_of(words.next()?)?;
+    let hold = HoldId(Uuid::try_parse(words.next()?).ok()?);
+    Some((kind, TryId { hold, attempt: Attempt(words.next()?.parse().ok()?) }))
+}
