@@ -308,7 +308,11 @@ impl Session for Batch {
     async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
         self.shared.step(Step::Loaded)?;
         rows.answer_from(&self.shared.memory().rows);
-        load(&self.writer, rows).map_err(explain)?;
+        if !rows.is_settled() {
+            // One transaction for all rows: to begin one takes longer than to find a row.
+            let snapshot = self.writer.unchecked_transaction().map_err(explain)?;
+            load(&snapshot, rows).map_err(explain)?;
+        }
         Ok(self.shared.now())
     }
 
@@ -354,9 +358,6 @@ fn rebuild(connection: &Connection, now: Timestamp) -> rusqlite::Result<Memory> 
 }
 
 fn load(connection: &Connection, rows: &mut Rows) -> rusqlite::Result<()> {
-    if rows.is_settled() {
-        return Ok(());
-    }
     shared::load(connection, rows)?;
     records::load(connection, rows)
 }

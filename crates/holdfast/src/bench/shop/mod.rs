@@ -106,10 +106,8 @@ impl Bench<'_> {
             for work in Work::ALL.into_iter().filter(|_| round == 0) {
                 let measured = self.measure(Contender::Embedded, work, &Place::Directory(empty.copy()?)).await?;
                 self.start.add(Contender::Embedded, work, measured);
-                if work.only_reserves() {
-                    let measured = self.measure(Contender::Embedded, work, &Place::Directory(full.copy()?)).await?;
-                    self.after.add(Contender::Embedded, work, measured);
-                }
+                let measured = self.measure(Contender::Embedded, work, &Place::Directory(full.copy()?)).await?;
+                self.after.add(Contender::Embedded, work, measured);
             }
         }
         Ok(())
@@ -148,10 +146,8 @@ impl Bench<'_> {
             for work in Work::ALL {
                 let measured = self.measure_on(contender, work, servers, &empty).await?;
                 self.start.add(contender, work, measured);
-                if work.only_reserves() {
-                    let measured = self.measure_on(contender, work, servers, &full).await?;
-                    self.after.add(contender, work, measured);
-                }
+                let measured = self.measure_on(contender, work, servers, &full).await?;
+                self.after.add(contender, work, measured);
             }
         }
         Ok(())
