@@ -65,9 +65,9 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Starts the batch loop: on the store's thread, or on one of its own, where a store may block without stopping anybody
-    /// else. Beside it one answers batches as they become safe; that thread ends when the last handle is dropped: join it to
-    /// know that all is written and answered.
+    /// Starts the batch loop on a thread of its own, where a store may block without stopping anybody else, and beside
+    /// it one that answers batches as they become safe.
+    /// The thread ends when the last handle is dropped; join it to know that all is written and answered.
     pub fn start(
         store: Arc<dyn Store>,
         sink: Arc<dyn EventSink>,
@@ -76,6 +76,7 @@ impl Engine {
         let lanes = if store.is_split() { SPLIT_LANES } else { 1 };
         let (queues, tasks): (Vec<_>, Vec<_>) = (0..lanes).map(|_| mpsc::unbounded_channel()).unzip();
         let waiting = Arc::new(AtomicUsize::new(0));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (decided, to_answer) = blocking::sync_channel::<Decided>(BATCHES_IN_FLIGHT_MAX);
         let meters = Meters::new();
         let answering = {
@@ -83,28 +84,23 @@ impl Engine {
             let answer = move || to_answer.iter().for_each(|decided| decided.answer(&*sink, &meters));
             std::thread::Builder::new().name("answers".into()).spawn(answer)?
         };
-        let batches = {
+        let thread = {
             let (store, waiting, settings) = (store.clone(), waiting.clone(), settings.clone());
-            async move {
+            std::thread::Builder::new().name("engine".into()).spawn(move || {
+                let (store, sink, limits) = (&*store, &*sink, &settings.limits);
                 let lane = |tasks| {
-                    let runner = Runner::new(&*store, &*sink, &settings.limits, meters.clone());
+                    let runner = Runner::new(store, sink, limits, meters.clone());
                     run_batches(runner, tasks, &waiting, &decided, settings.lock_wait)
                 };
-                futures_util::future::join_all(tasks.into_iter().map(lane)).await;
-                // In this order: whoever has waited for the answers may open the store again.
-                drop(store);
+                runtime.block_on(futures_util::future::join_all(tasks.into_iter().map(lane)));
                 drop(decided);
-            }
+                answering.join().ok();
+            })?
         };
-        match store.thread() {
-            Some(thread) => drop(thread.spawn(batches)),
-            None => {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-                std::thread::Builder::new().name("engine".into()).spawn(move || runtime.block_on(batches))?;
-            }
-        }
-        let shared = Shared { queues, waiting, store, settings, idle_rows: Mutex::default() };
-        Ok((Self { shared: Arc::new(shared) }, answering))
+        Ok((
+            Self { shared: Arc::new(Shared { queues, waiting, store, settings, idle_rows: Mutex::default() }) },
+            thread,
+        ))
     }
 
     /// Carries out a command. The answer comes after the commit.

@@ -17,7 +17,6 @@ use holdfast_core::time::Span;
 use holdfast_core::unit::Kind;
 use holdfast_core::{Rows, Timestamp};
 use holdfast_records::{List, Listed, Record};
-use tokio::runtime::Handle;
 
 use crate::sink::OutboxEntry;
 use crate::trace::Trace;
@@ -65,12 +64,6 @@ pub trait Store: Send + Sync + 'static {
     /// several commits, each of one tier.
     fn is_split(&self) -> bool {
         false
-    }
-
-    /// The thread on which the engine shall run, if the store has one: where what only batches use is driven, so that nobody
-    /// has to be woken in between.
-    fn thread(&self) -> Option<Handle> {
-        None
     }
 
     /// Begins a commit of rows of this tier. Only the engine does so, and never two at once.

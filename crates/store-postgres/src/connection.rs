@@ -128,12 +128,17 @@ impl Connector {
         if config.get_application_name().is_none() {
             config.application_name("holdfast");
         }
-        Ok(Self { config, driver: Driver::start("postgres")?, round_trips: Arc::default(), failed: Mutex::default() })
+        Ok(Self { config, driver: Driver::start()?, round_trips: Arc::default(), failed: Mutex::default() })
     }
 
     /// How often batches and reads by key have waited for the database.
     pub(crate) fn round_trips(&self) -> u64 {
         self.round_trips.load(Ordering::Relaxed)
+    }
+
+    /// Where work goes on when the one who asked for it has gone.
+    pub(crate) fn driver(&self) -> &Handle {
+        &self.driver.handle
     }
 
     /// Connects and prepares statements, unless that has just failed.
@@ -142,22 +147,12 @@ impl Connector {
         purpose: Purpose,
         statements: &[&'static str],
     ) -> Result<Connection, StoreError> {
-        self.connect_on(&self.driver, purpose, statements).await
-    }
-
-    /// The same, for a connection that is driven elsewhere.
-    pub(crate) async fn connect_on(
-        &self,
-        driver: &Driver,
-        purpose: Purpose,
-        statements: &[&'static str],
-    ) -> Result<Connection, StoreError> {
         if let Some((at, why)) = &*self.failed.lock().unwrap_or_else(PoisonError::into_inner)
             && at.elapsed() < CONNECT_AGAIN_AFTER
         {
             return Err(StoreError::Unavailable(why.clone()));
         }
-        let connected = tokio::time::timeout(CONNECT_WITHIN, self.try_connect(driver, purpose, statements)).await;
+        let connected = tokio::time::timeout(CONNECT_WITHIN, self.try_connect(purpose, statements)).await;
         let connected = connected.unwrap_or_else(|_| {
             Err(StoreError::Unavailable(format!("PostgreSQL did not take a connection within {CONNECT_WITHIN:?}")))
         });
@@ -169,16 +164,11 @@ impl Connector {
         connected
     }
 
-    async fn try_connect(
-        &self,
-        driver: &Driver,
-        purpose: Purpose,
-        statements: &[&'static str],
-    ) -> Result<Connection, StoreError> {
+    async fn try_connect(&self, purpose: Purpose, statements: &[&'static str]) -> Result<Connection, StoreError> {
         let mut config = self.config.clone();
         config.options(startup_options(config.get_options(), purpose));
         // On the driver's runtime, which will also be told when there is something to read.
-        let connecting = driver.handle.spawn(async move {
+        let connecting = self.driver.handle.spawn(async move {
             let (client, connection) = config.connect(NoTls).await?;
             tokio::spawn(async move {
                 if let Err(error) = connection.await {
@@ -219,25 +209,20 @@ pub(crate) fn startup_options(given: Option<&str>, purpose: Purpose) -> String {
     options.join(" ")
 }
 
-/// Drives connections, on a thread of its own: callers come from several runtimes, some of which stand still while their
-/// thread waits for something else. Its connections end with it.
-pub(crate) struct Driver {
+/// Drives all connections, on a thread of its own: callers come from several runtimes, some of which stand still while
+/// their thread waits for something else. Ends with the store, and all connections with it.
+struct Driver {
     handle: Handle,
     _stop: oneshot::Sender<()>,
 }
 
 impl Driver {
-    pub(crate) fn start(name: &str) -> std::io::Result<Self> {
+    fn start() -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();
         let drive = move || drop(runtime.block_on(stopped));
-        std::thread::Builder::new().name(name.into()).spawn(drive)?;
+        std::thread::Builder::new().name("postgres".into()).spawn(drive)?;
         Ok(Self { handle, _stop: stop })
-    }
-
-    /// Where work goes on when the one who asked for it has gone.
-    pub(crate) fn handle(&self) -> &Handle {
-        &self.handle
     }
 }

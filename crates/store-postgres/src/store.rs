@@ -18,11 +18,10 @@ use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::store::{Keep, OutboxRecord, Session, Tier};
 use holdfast_engine::{Memory, Store, StoreError};
 use holdfast_records::{List, Listed};
-use tokio::runtime::Handle;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
 use crate::clock::StoreClock;
-use crate::connection::{Connection, Connector, Driver};
+use crate::connection::{Connection, Connector};
 use crate::open::{self, Backend, OpenError, PostgresOptions};
 use crate::readers::{AuditOf, Readers};
 
@@ -42,8 +41,6 @@ pub struct PostgresStore {
 
 struct Shared {
     connector: Arc<Connector>,
-    /// Drives the writer's connection. The engine runs there, too: between the two nobody has to be woken.
-    driver: Driver,
     clock: StoreClock,
     readers: Readers,
     writer: Arc<Mutex<Writer>>,
@@ -85,14 +82,12 @@ impl PostgresStore {
         let connector = Arc::new(options.connector()?);
         open::migrate(&connector).await?;
         let clock = StoreClock::new(options.clock);
-        let driver = Driver::start("engine").map_err(OpenError::Thread)?;
-        let taken = recover::take(&connector, &driver, &clock, None).await?;
+        let taken = recover::take(&connector, &clock, None).await?;
         let memory = recover::rebuild(&taken.connection, clock.now()).await?;
         let connection = Arc::new(taken.connection);
         let shared = Shared {
             readers: Readers::new(&connector, options.readers_max),
             connector,
-            driver,
             connection: RwLock::new(Arc::downgrade(&connection)),
             writer: Arc::new(Mutex::new(Writer {
                 connection: Some(connection),
@@ -146,7 +141,7 @@ impl Shared {
             }
             // Done apart: it may take longer than anybody waits, and the next one shall find it done.
             let shared = self.clone();
-            let recovering = self.driver.handle().spawn(async move {
+            let recovering = self.connector.driver().spawn(async move {
                 let recovered = shared.recover(&mut writer).await;
                 writer.failed = recovered.as_ref().err().map(|error| (Instant::now(), error.clone()));
                 recovered.map(|()| writer)
@@ -180,10 +175,6 @@ impl Cache {
 
 #[async_trait]
 impl Store for PostgresStore {
-    fn thread(&self) -> Option<Handle> {
-        Some(self.shared.driver.handle().clone())
-    }
-
     async fn begin(&self, _tier: Tier) -> Result<Box<dyn Session>, StoreError> {
         let writer = self.shared.writer().await?;
         Ok(Box::new(Batch { shared: self.shared.clone(), writer }))

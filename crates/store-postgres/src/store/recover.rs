@@ -8,7 +8,7 @@ use holdfast_engine::{Memory, StoreError};
 
 use super::{Shared, Writer};
 use crate::clock::StoreClock;
-use crate::connection::{Connection, Connector, Driver, Purpose};
+use crate::connection::{Connection, Connector, Purpose};
 use crate::error::explain;
 use crate::open::{self, Backend, OpenError, Tenancy};
 use crate::pipeline::{self, Pipeline};
@@ -29,11 +29,10 @@ pub(super) struct Taken {
 
 pub(super) async fn take(
     connector: &Connector,
-    driver: &Driver,
     clock: &StoreClock,
     previous: Option<&Backend>,
 ) -> Result<Taken, OpenError> {
-    let connection = connector.connect_on(driver, Purpose::ByKey, &statements()).await?;
+    let connection = connector.connect(Purpose::ByKey, &statements()).await?;
     let backend = open::lock(&connection, Tenancy::Alone, previous).await?;
     // Only now: before it had the lock, somebody else may have been writing.
     let asked = Instant::now();
@@ -64,7 +63,7 @@ impl Shared {
     /// After the connection was lost or given up: takes the database again and compares. The database knows.
     pub(super) async fn recover(&self, writer: &mut Writer) -> Result<(), StoreError> {
         writer.connection = None;
-        let taken = take(&self.connector, &self.driver, &self.clock, writer.backend.as_ref()).await?;
+        let taken = take(&self.connector, &self.clock, writer.backend.as_ref()).await?;
         if writer.must_rebuild || taken.commits != self.memory().memory.commits {
             let memory = rebuild(&taken.connection, self.clock.now()).await?;
             let commits = memory.commits;
