@@ -14,15 +14,13 @@ use crate::connection::{Order, Script};
 use crate::incarnation::Incarnation;
 use crate::keys::Keys;
 use crate::live::LiveTier;
-use crate::seen::Seen;
+use crate::seen::{READ_AGE_MAX, Seen};
 use crate::tables::{self, Live, Visitor};
 use crate::tries::Tries;
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("compare_and_set.lua")));
 
-/// How old a read may be when something is written because of it.
-pub(crate) const READ_AGE_MAX: Span = Span::from_secs(10);
-/// Every row stays at least so long after it was read, also when it says nothing any more: see the script.
+/// Every row stays at least so long, also when it says nothing any more: see the script.
 const ROW_KEPT_MIN: Span = Span::from_secs(30);
 /// Rows that do not end by time are kept so long. Somebody finishes what was begun long before.
 const PINNED_KEPT: Span = Span::from_hours(7 * 24);
@@ -31,7 +29,7 @@ impl LiveTier {
     /// Writes all changes of live rows, and receipts, if nothing that was seen has changed: all or nothing.
     pub async fn commit(&self, rows: &Rows, seen: &Seen) -> Result<(), StoreError> {
         let Some(incarnation) = &seen.incarnation else { return Ok(()) };
-        let mut writes = Writes { tier: self, now: self.latest_now(), read_at: seen.read_at, list: Vec::new() };
+        let mut writes = Writes { tier: self, now: self.latest_now(), list: Vec::new() };
         tables::walk(rows, &mut writes);
         Visitor::visit(&mut writes, &rows.receipts);
         let mut tries = Tries::of(rows, seen.now);
@@ -52,14 +50,12 @@ impl LiveTier {
 struct Write {
     name: String,
     value: Vec<u8>,
-    /// By Redis's clock, in milliseconds.
-    kept_until: i64,
+    kept: Span,
 }
 
 struct Writes<'a> {
     tier: &'a LiveTier,
     now: Timestamp,
-    read_at: i64,
     list: Vec<Write>,
 }
 
@@ -75,8 +71,7 @@ impl Visitor for Writes<'_> {
                 let rest = rest.map_or(PINNED_KEPT, |rest| rest.max(Span::from_millis(0)));
                 kept = Span::from_millis(kept.as_millis() + rest.as_millis());
             }
-            let kept_until = self.read_at / 1_000 + kept.as_millis();
-            self.list.push(Write { name: V::name(self.tier.keys(), change.key), value, kept_until });
+            self.list.push(Write { name: V::name(self.tier.keys(), change.key), value, kept });
         }
     }
 }
@@ -106,7 +101,7 @@ fn order(keys: &Keys, incarnation: &Incarnation, seen: &Seen, writes: &[Write], 
     let versions = replaced.iter().map(|(_, version)| *version).chain(present.iter().map(|(_, version)| *version));
     order.args(versions.map(|version| &version[..]));
     for write in written() {
-        order.arg(&write.value[..]).arg(write.kept_until);
+        order.arg(&write.value[..]).arg(write.kept.as_millis());
     }
     order.args(&tries.noted).args(&tries.struck);
     order

@@ -7,11 +7,11 @@
 -- ARGV  the incarnation expected, when the rows were read and how old that may be (both in microseconds),
 --       how many rows there are of each of the five, how many tries to note, how many to strike out;
 --       then the versions of 4 and 5,
---       for each row of 2, 3 and 4 its value and until when to keep it (in milliseconds),
+--       for each row of 2, 3 and 4 its value and how long to keep it (in milliseconds),
 --       and the tries to note and to strike out.
 --
 -- A row begins with its version, 16 characters that are never used twice. A row that is gone has none, so 'not there' would
--- come back; but every row stays at least twice as long as a read may be old.
+-- come back; but every row stays at least three times as long as a read may be old.
 --
 -- Answers 1: written, 0: somebody was first, -1: this is not the data it was.
 local call = redis.call
@@ -21,7 +21,9 @@ end
 -- Should the clock be set back, time stands still until it has caught up: no reader is told an earlier time than another.
 local time = call('TIME')
 local now = math.max(time[1] * 1000000 + time[2], tonumber(call('GET', KEYS[2]) or 0))
-if now - ARGV[2] >= tonumber(ARGV[3]) then
+-- A read from the future is one from before the clock was set back: how old it is nobody knows.
+local age = now - ARGV[2]
+if age < 0 or age >= tonumber(ARGV[3]) then
     return 0
 end
 
@@ -51,7 +53,7 @@ for first = put + 1, present, CHUNK do
 end
 
 for key = absent + 1, replaced do
-    call('SET', KEYS[key], ARGV[arg + 1], 'PXAT', ARGV[arg + 2])
+    call('SET', KEYS[key], ARGV[arg + 1], 'PX', ARGV[arg + 2])
     arg = arg + 2
 end
 for i = 1, noted do

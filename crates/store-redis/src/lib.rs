@@ -3,7 +3,7 @@
 //! | module | what is in it |
 //! | --- | --- |
 //! | [`store`] | the [`Store`](holdfast_engine::Store) of both tiers |
-//! | [`live`] | the live tier: rows with versions, read together and written by compare-and-set |
+//! | [`live`] | the live tier: rows with versions, read together |
 //! | [`seen`] | what was read, and has to be the same when something is written because of it |
 //! | `commit` | writing by compare-and-set |
 //! | [`tries`] | tries to confirm, and those whose server must have died |
@@ -11,6 +11,7 @@
 //! | [`fault`] | where a test can make something go wrong |
 //! | `incarnation` | whether Redis still has the data it had |
 //! | `connection` | one connection that comes back by itself |
+//! | `tables` | all live tables, in one order |
 //! | `keys` | what rows are called in Redis |
 //! | `codec` | what rows look like in Redis |
 //!

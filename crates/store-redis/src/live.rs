@@ -1,4 +1,4 @@
-//! The live tier: rows with versions, read together and written by compare-and-set.
+//! The live tier: rows with versions, read together.
 
 use std::any::Any;
 use std::sync::Arc;

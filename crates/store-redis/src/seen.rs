@@ -4,17 +4,22 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use holdfast_core::Timestamp;
+use holdfast_core::time::Span;
 use holdfast_engine::StoreError;
 
 use crate::codec::Stored;
 use crate::incarnation::Incarnation;
 use crate::live::{Answer, strange};
 
+/// How old a read may be when something is written because of it.
+pub(crate) const READ_AGE_MAX: Span = Span::from_secs(10);
+
 /// A row as it was found under a name.
 pub(crate) type Lookup = (String, Option<Vec<u8>>);
 
 pub(crate) type Version = [u8; 16];
 
+/// The versions of all rows that were read, and when that was.
 #[derive(Debug, Default)]
 pub struct Seen {
     /// By the name of the row; `None` if there was no row.

@@ -15,10 +15,9 @@ use holdfast_records::walk::{self, HoldVisitor, HoldVisitorMut};
 use redis::Value;
 use uuid::Uuid;
 
-use crate::commit::READ_AGE_MAX;
 use crate::keys;
 use crate::live::{LiveTier, micros_of, strange};
-use crate::seen::Seen;
+use crate::seen::{READ_AGE_MAX, Seen};
 
 /// A try to confirm that is not finished by then has lost its server. It is longer than any answer may take.
 pub const ABANDONED_AFTER: Span = Span::from_secs(6);

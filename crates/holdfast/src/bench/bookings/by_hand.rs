@@ -79,9 +79,10 @@ pub(super) async fn sagas(database: &Database, nats_url: &str) -> anyhow::Result
     let writer = Writer::connect(database).await?;
     let measured = one_after_another(async || {
         writer.write().await?;
-        let bus = bus.clone();
-        tokio::spawn(async move { publish(&bus, "slot.reserve").await });
-        tokio::time::timeout(WITHIN, ended.recv()).await?.context("nobody is left")
+        let ends = async { ended.recv().await.context("nobody is left") };
+        // Whether NATS has it and who acts on it are waited for together.
+        let both = async { tokio::try_join!(async { Ok(publish(&bus, "slot.reserve").await?) }, ends) };
+        tokio::time::timeout(WITHIN, both).await?.map(|_| ())
     })
     .await;
     course.abort();
