@@ -182,7 +182,11 @@ async fn untold(api: &RwLock<Client>, bookings: &[Value]) -> Option<String> {
         let last = booking["status"].as_str().unwrap().to_lowercase();
         ["created", &last].map(|action| (booking["id"].as_u64().unwrap(), format!("booking.{action}")))
     });
-    expected.into_iter().find(|event| !told.contains_key(event)).map(|event| format!("not told: {event:?}"))
+    let missing = expected.into_iter().find(|event| !told.contains_key(event))?;
+    // Whether it left the booking service at all.
+    let sent = all(api, "/v1/admin/outbox?service=booking&limit=500").await;
+    let sent: Vec<_> = sent.iter().filter(|event| event["payload"]["bookingId"] == missing.0).collect();
+    Some(format!("not told: {missing:?}, of {sent:?}"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
