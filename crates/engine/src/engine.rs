@@ -48,14 +48,14 @@ pub struct Engine {
 }
 
 struct Shared {
-    /// One per lane.
-    queues: Vec<mpsc::UnboundedSender<Box<dyn Task>>>,
     /// How much work waits in the queue.
     waiting: Arc<AtomicUsize>,
     store: Arc<dyn Store>,
     settings: EngineSettings,
     /// Working sets of queries that have ended: making one anew costs more than most queries do.
     idle_rows: Mutex<Vec<Rows>>,
+    /// One per lane. Last, because the thread ends when they are dropped: who has joined it may open the store anew.
+    queues: Vec<mpsc::UnboundedSender<Box<dyn Task>>>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -67,7 +67,8 @@ impl std::fmt::Debug for Engine {
 impl Engine {
     /// Starts the batch loop on a thread of its own, where a store may block without stopping anybody else, and beside
     /// it one that answers batches as they become safe.
-    /// The thread ends when the last handle is dropped; join it to know that all is written and answered.
+    /// The thread ends when the last handle is dropped; join it to know that all is written and
+    /// answered, and that nobody here has the store any more.
     pub fn start(
         store: Arc<dyn Store>,
         sink: Arc<dyn EventSink>,
@@ -98,7 +99,7 @@ impl Engine {
             })?
         };
         Ok((
-            Self { shared: Arc::new(Shared { queues, waiting, store, settings, idle_rows: Mutex::default() }) },
+            Self { shared: Arc::new(Shared { waiting, store, settings, idle_rows: Mutex::default(), queues }) },
             thread,
         ))
     }

@@ -9,7 +9,7 @@ use holdfast_core::stay::RoomType;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft, RoomTypeId};
 use holdfast_core::{Command, Context, Decision, Limits, Rejection, Rows, Timestamp};
 use holdfast_engine::store;
-use holdfast_engine::{Answer, Batch, Engine, EngineSettings, ManualClock, NoSink, Refused};
+use holdfast_engine::{Answer, Batch, Engine, EngineSettings, ManualClock, NoSink, Refused, Store};
 use holdfast_records::List;
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 
@@ -119,4 +119,18 @@ async fn everything_submitted_is_answered_before_the_engine_ends() {
     }
     tokio::task::spawn_blocking(move || thread.join().unwrap()).await.unwrap();
     assert_eq!(names(&store).await.len(), 100);
+}
+
+#[test]
+fn who_has_joined_the_engine_is_the_only_one_with_the_store() {
+    let (_directory, store) = store();
+    let store: Arc<dyn Store> = Arc::new(store);
+    for _ in 0..500 {
+        let settings = EngineSettings { lock_wait: Duration::from_secs(1), queue_max: 1_000, limits: limits() };
+        let (engine, thread) = Engine::start(store.clone(), Arc::new(NoSink), settings).unwrap();
+        let dropping = std::thread::spawn(move || drop(engine));
+        thread.join().unwrap();
+        assert_eq!(Arc::strong_count(&store), 1);
+        dropping.join().unwrap();
+    }
 }

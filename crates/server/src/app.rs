@@ -44,7 +44,6 @@ pub struct App {
 }
 
 struct Shared {
-    engine: Engine,
     stream: Arc<Stream>,
     auth: Auth,
     ids: IdMaker,
@@ -63,6 +62,8 @@ struct Shared {
     bus: Option<Connection>,
     keep: Keep,
     in_hand: InHand,
+    /// Last: who has joined its thread may open store and waiting room anew.
+    engine: Engine,
 }
 
 impl std::fmt::Debug for Shared {

@@ -99,7 +99,14 @@ impl OpenOptions {
 /// Keeps other processes out while it lives.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for DirectoryLock {
+    /// To close the file is not enough while a process is being started: until it runs its program it has all files, too.
+    fn drop(&mut self) {
+        self.file.unlock().ok();
+    }
 }
 
 pub(crate) fn lock_directory(options: &OpenOptions) -> Result<DirectoryLock, OpenError> {
@@ -113,7 +120,7 @@ pub(crate) fn lock_directory(options: &OpenOptions) -> Result<DirectoryLock, Ope
     let lock_path = path.join(LOCK_NAME);
     let file = File::options().create(true).truncate(false).write(true).open(lock_path).map_err(failed)?;
     match file.try_lock() {
-        Ok(()) => Ok(DirectoryLock { _file: file }),
+        Ok(()) => Ok(DirectoryLock { file }),
         Err(TryLockError::WouldBlock) => Err(OpenError::InUse(path.clone())),
         Err(TryLockError::Error(source)) => Err(failed(source)),
     }
@@ -206,5 +213,24 @@ fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
         Some(rusqlite::ErrorCode::NotADatabase) => OpenError::NotAStore(path),
         Some(rusqlite::ErrorCode::DatabaseCorrupt) => OpenError::Damaged { path, detail: source.to_string() },
         _ => OpenError::Sqlite { path, source },
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_lets_go_of_the_lock_lets_go_of_it_whoever_has_the_file_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = OpenOptions::new(directory.path());
+        let lock = lock_directory(&options).unwrap();
+        // As a process has it that is being started.
+        let copy = lock.file.try_clone().unwrap();
+        assert!(matches!(lock_directory(&options), Err(OpenError::InUse(_))));
+        drop(lock);
+        lock_directory(&options).unwrap();
+        drop(copy);
     }
 }
