@@ -27,7 +27,8 @@ pub(crate) struct Connection {
 #[derive(Default)]
 struct State {
     open: Option<MultiplexedConnection>,
-    failed: Option<(Instant, StoreError)>,
+    /// When, and why.
+    failed: Option<(Instant, String)>,
 }
 
 impl Connection {
@@ -104,7 +105,7 @@ impl Connection {
         if let Some((at, error)) = &state.failed
             && at.elapsed() < REST_AFTER_FAILURE
         {
-            return Err(std::io::Error::new(std::io::ErrorKind::ConnectionRefused, error.to_string()).into());
+            return Err(std::io::Error::new(std::io::ErrorKind::ConnectionRefused, error.clone()).into());
         }
         let client = self.client.clone();
         let config = AsyncConnectionConfig::new()
@@ -122,7 +123,7 @@ impl Connection {
                 Ok(connection)
             }
             Err(error) => {
-                state.failed = Some((Instant::now(), away(&error)));
+                state.failed = Some((Instant::now(), error.to_string()));
                 Err(error)
             }
         }

@@ -217,7 +217,6 @@ fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 mod tests {
     use super::*;
 

@@ -49,7 +49,13 @@ impl Server {
         // A free port: asked for, given back, and taken at once.
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let began = Instant::now();
-        let mut process = Command::new(std::env::current_exe()?)
+        let mut command = Command::new(std::env::current_exe()?);
+        // The settings of whoever measures are for other servers, and lead to other people's databases.
+        let theirs = std::env::vars_os().map(|(name, _)| name);
+        for name in theirs.filter(|name| name.as_encoded_bytes().starts_with(b"HOLDFAST_")) {
+            command.env_remove(name);
+        }
+        let mut process = command
             .args(args(&address.to_string()))
             .env("HOLDFAST_LOG_LEVEL", "warn")
             .envs(environment.iter().copied())

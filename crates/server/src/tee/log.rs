@@ -4,6 +4,16 @@
 use holdfast_core::tee::{Booking, Handled, Message, OrderingKey, Service};
 use holdfast_engine::{Answer, Refused, trace};
 
+/// What is about a booking is for operators; what is about a slot alone, for those who look closer: there are thousands of them.
+macro_rules! say {
+    ($booking:expr, $($rest:tt)+) => {
+        match $booking {
+            Some(booking) => tracing::info!(bookingId = booking, $($rest)+),
+            None => tracing::debug!($($rest)+),
+        }
+    };
+}
+
 /// The trace of the running task, for the log.
 pub fn trace_id() -> Option<String> {
     trace::current().map(|trace| trace.id().to_string())
@@ -31,7 +41,7 @@ pub fn created(request_id: &str, booking: &Booking, is_new: bool) {
 pub fn received(message: &Message) {
     let (tag, subject) = (tag(message), message.subject());
     let (booking, slot, trace) = (booking_of(message), message.slot().get(), trace_id());
-    tracing::info!(bookingId = booking, slotId = slot, traceId = trace, "{tag} {subject} received");
+    say!(booking, slotId = slot, traceId = trace, "{tag} {subject} received");
 }
 
 /// It was acted on.
@@ -40,14 +50,9 @@ pub fn handled(message: &Message, handled: &Answer<Handled>) {
     let (booking, slot, trace) = (booking_of(message), message.slot().get(), trace_id());
     match handled {
         Answer::Fresh(Handled::Repeated) => {
-            tracing::info!(
-                bookingId = booking,
-                slotId = slot,
-                traceId = trace,
-                "{tag} DUPLICATE {subject}: nothing happened"
-            );
+            say!(booking, slotId = slot, traceId = trace, "{tag} DUPLICATE {subject}: nothing happened");
         }
-        _ => tracing::info!(bookingId = booking, slotId = slot, traceId = trace, "{tag} {subject} done"),
+        _ => say!(booking, slotId = slot, traceId = trace, "{tag} {subject} done"),
     }
 }
 

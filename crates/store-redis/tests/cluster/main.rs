@@ -4,6 +4,7 @@
 
 mod calendar;
 mod calendar_faults;
+mod compare;
 mod faults;
 mod hot_days;
 mod keys;

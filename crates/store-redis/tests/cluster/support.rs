@@ -55,7 +55,7 @@ pub(crate) struct Server {
     pub(crate) clock: Arc<ManualClock>,
 }
 
-fn limits() -> Limits {
+pub(crate) fn limits() -> Limits {
     Limits { holds_per_user_max: 1_000, stay: stay::Limits { hold_ttl: TTL }, ..Limits::DEFAULT }
 }
 

@@ -20,7 +20,7 @@ use super::load::Measured;
 use super::report::Report;
 use super::stores::{Databases, Postgres};
 
-/// What the document this was made after expects of a whole saga.
+/// What such a saga was asked to take.
 const EXPECTED_MS: &str = "50-200 ms";
 /// As many players as a slot takes, and as many slots as are made at once.
 const SLOT_PLAYERS: u64 = 1_000;
@@ -86,7 +86,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
     println!("\nPOST to CONFIRMED, one at a time, as a multiple of a bare commit ({commit_ms:.2} ms):");
     println!("{SAGA_BY_HAND:44} {:.1} commits: no saga over NATS takes less", median_ms(&saga) / commit_ms);
     for line in report.lines.iter().filter(|line| line.name.ends_with(ALONE)) {
-        println!("{:44} {:.1} commits (the document's own figure: {EXPECTED_MS})", line.name, line.p50_ms / commit_ms);
+        println!("{:44} {:.1} commits (asked for: {EXPECTED_MS})", line.name, line.p50_ms / commit_ms);
     }
     if let Some(path) = &args.json {
         std::fs::write(path, serde_json::to_vec_pretty(&report)?)?;

@@ -3,12 +3,14 @@
 //!
 //! What was handed on and not yet written down as such is handed on again after a crash: those who receive it know it by its id.
 
+mod bus;
+mod in_hand;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
 use futures_util::future::join_all;
 use holdfast_core::relay::{
     AdvanceRelay, Handed, LeaseRelays, Partition, REPORTED_MAX, Relay, RetryEvent, Trouble, TroubleId,
@@ -17,6 +19,9 @@ use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{Answer, Refused};
 use holdfast_records::relay::troubles;
 
+use self::bus::Line;
+pub use self::bus::{Address, Bus, Message};
+pub use self::in_hand::InHand;
 use crate::app::App;
 
 /// How many events are read from the outbox at once, whether or not they are for anybody.
@@ -39,56 +44,6 @@ const TROUBLES_MAX: usize = REPORTED_MAX / 2;
 /// How much longer than the others an event may wait to be tried again.
 const JITTER_MILLIS: u32 = 500;
 
-/// What a bus has to know of an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address {
-    /// The same each time it is sent.
-    pub id: String,
-    /// What it is about.
-    pub key: u64,
-    /// Who it is for: events about one thing for the same one are handed on in order.
-    pub to: &'static str,
-    /// The booking it is about, for the log.
-    pub booking: Option<u64>,
-}
-
-impl Address {
-    fn line(&self) -> Line {
-        (self.key, self.to)
-    }
-}
-
-/// What keeps its order.
-type Line = (u64, &'static str);
-
-/// An event on its way to whoever it is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    pub address: Address,
-    pub record: Arc<OutboxRecord>,
-}
-
-/// Takes events for those they are for.
-#[async_trait]
-pub trait Bus: Send + Sync + 'static {
-    /// Whom an event is for; `None` if it is for nobody.
-    fn address(&self, record: &OutboxRecord) -> Option<Address>;
-
-    /// Why nothing can be handed on at present, whatever it is. What is tried meanwhile fails as it would for any other
-    /// reason, and is tried again as soon as this is over.
-    fn away(&self) -> Option<String> {
-        None
-    }
-
-    /// Whether it can be away at all, so that events may have been given up for no fault of theirs.
-    fn can_be_away(&self) -> bool {
-        false
-    }
-
-    /// Returns when the event can no longer be lost; an error says why it could not be taken.
-    async fn hand_on(&self, message: &Message) -> Result<(), String>;
-}
-
 /// How a relay works.
 #[derive(Clone, Copy, Debug)]
 pub struct RelaySettings {
@@ -96,28 +51,6 @@ pub struct RelaySettings {
     pub poll: Duration,
     /// How many events of a partition are handed on between two marks.
     pub batch: usize,
-}
-
-/// What the relay of this server is handing on, until it is written down what became of it. Only to be shown.
-#[derive(Debug, Default)]
-pub struct InHand {
-    events: Mutex<HashMap<u64, Partition>>,
-}
-
-impl InHand {
-    pub fn has(&self, event: u64) -> bool {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&event)
-    }
-
-    fn take(&self, partition: Partition, events: impl Iterator<Item = u64>) {
-        let mut held = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        held.extend(events.map(|event| (event, partition)));
-    }
-
-    fn keep(&self, is_kept: impl Fn(u64, Partition) -> bool) {
-        let mut held = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        held.retain(|event, partition| is_kept(*event, *partition));
-    }
 }
 
 /// Runs until the app stops.
@@ -472,7 +405,12 @@ impl Worker {
             let record = &message.record;
             let (subject, trace) = (&record.event_type, record.trace.map(|trace| trace.id().to_string()));
             let booking = message.address.booking;
-            tracing::info!(event = id, subject, bookingId = booking, traceId = trace, "[Outbox] handing on");
+            match booking {
+                Some(booking) => {
+                    tracing::info!(event = id, subject, bookingId = booking, traceId = trace, "[Outbox] handing on");
+                }
+                None => tracing::debug!(event = id, subject, traceId = trace, "[Outbox] handing on"),
+            }
             let is_hardly_back = self.is_hardly_back();
             match self.bus.hand_on(&message).await {
                 Ok(()) => handed.push((id, Handed::Sent)),

@@ -1,42 +1,27 @@
-//! Tee times. Each table belongs to one of three services; none looks into another's.
+//! What the booking service keeps: bookings, their history, and what it knows of slots.
 
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
 use holdfast_core::id::UserId;
 use holdfast_core::tee::{
-    Booking, BookingAction, BookingId, BookingKey, BookingState, BookingStatus, By, Course, CourseId, FailureReason,
-    HistoryEntry, HistoryId, IdempotencyKey, Imported, InboxId, KeyUse, KnownSlot, MessageKey, Notice, NoticeId,
-    Notification, NotificationId, OpenBooking, OpenBookingId, Received, Refund, RefundPolicy, RefundRule, Service,
-    SlotBooking, SlotBookingState, SlotTime, SlotTimeId, StartTime, TeeSlot, TeeSlotId,
+    Booking, BookingAction, BookingId, BookingKey, BookingState, BookingStatus, By, FailureReason, HistoryEntry,
+    HistoryId, IdempotencyKey, KeyUse, KnownSlot, OpenBooking, OpenBookingId, Refund, RefundPolicy, RefundRule,
+    TeeSlotId,
 };
 
-use crate::cell::{Cells, FromCell, Taken, ToCell, Value, number_id, text as text_cell};
-use crate::layout::{Layout, big, boolean, date, int, moment, text};
+use crate::cell::{Cells, Taken, ToCell, Value, number_id, text as text_cell};
+use crate::layout::{Layout, big, boolean, int, moment, text};
 use crate::list::{Filter, List};
 use crate::record::Record;
 
-number_id!(CourseId, TeeSlotId, BookingId, NotificationId);
+number_id!(BookingId);
 text_cell!(IdempotencyKey, |key| key.as_str().into(), |text| IdempotencyKey::parse("idempotencyKey", text).ok());
 text_cell!(BookingAction, |action| action.as_str().into(), BookingAction::parse);
 text_cell!(BookingStatus, |status| status.as_str().into(), BookingStatus::parse);
 text_cell!(FailureReason, |reason| reason.as_str().into(), FailureReason::parse);
-text_cell!(Service, |service| service.as_str().into(), Service::parse);
-text_cell!(MessageKey, |key| key.as_str().into(), MessageKey::parse);
 text_cell!(RefundPolicy, |policy| policy.to_string().into(), RefundPolicy::parse);
 text_cell!(RefundRule, |rule| rule.to_string().into(), RefundRule::parse);
 text_cell!(By, by_text, parse_by);
-
-impl ToCell for StartTime {
-    fn to_cell(&self) -> Value<'_> {
-        self.minutes().into()
-    }
-}
-
-impl FromCell for StartTime {
-    fn from_cell(cell: Value<'_>) -> Option<Self> {
-        Self::from_minutes(u16::from_cell(cell)?)
-    }
-}
 
 /// `ADMIN`, `SYSTEM`, `USER 5`.
 fn by_text(by: &By) -> std::borrow::Cow<'_, str> {
@@ -52,157 +37,6 @@ fn parse_by(text: &str) -> Option<By> {
         "ADMIN" => Some(By::Admin),
         "SYSTEM" => Some(By::System),
         _ => text.strip_prefix("USER ")?.parse().ok().and_then(UserId::new).map(By::User),
-    }
-}
-
-impl Record for Course {
-    type Key = CourseId;
-
-    const LAYOUT: &'static Layout = &Layout {
-        table: "courses",
-        key: &[big("id")],
-        fixed: &[text("name"), text("time_zone")],
-        changing: &[],
-        parts: None,
-    };
-
-    fn put_key<'a>(key: &'a CourseId, cells: &mut Cells<'a>) {
-        cells.add(key);
-    }
-
-    fn put<'a>(&'a self, _key: &'a CourseId, cells: &mut Cells<'a>) {
-        cells.add(&self.name).add(&self.zone);
-    }
-
-    fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(CourseId, Self)> {
-        let id = cells.take()?;
-        Some((id, Self { id, name: cells.take()?, zone: cells.take()? }))
-    }
-
-    fn show(_key: &CourseId, row: &Self, audit: &mut Audit) {
-        audit.tee.course(row);
-    }
-}
-
-impl Record for TeeSlot {
-    type Key = TeeSlotId;
-
-    const LAYOUT: &'static Layout = &Layout {
-        table: "game_time_slots",
-        key: &[big("id")],
-        fixed: &[
-            big("course_id"),
-            date("slot_date"),
-            int("start_minute"),
-            moment("tee_off"),
-            int("max_players"),
-            big("price"),
-            text("currency"),
-        ],
-        changing: &[int("booked_players"), boolean("closed"), big("slot_version")],
-        parts: None,
-    };
-
-    fn put_key<'a>(key: &'a TeeSlotId, cells: &mut Cells<'a>) {
-        cells.add(key);
-    }
-
-    fn put<'a>(&'a self, _key: &'a TeeSlotId, cells: &mut Cells<'a>) {
-        cells.add(&self.course).add(&self.date).add(&self.start).add(&self.tee_off).add(&self.max_players);
-        cells.add(&self.price).add(&self.currency).add(&self.booked).add(&self.closed).add(&self.version);
-    }
-
-    fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(TeeSlotId, Self)> {
-        let id = cells.take()?;
-        let slot = Self {
-            id,
-            course: cells.take()?,
-            date: cells.take()?,
-            start: cells.take()?,
-            tee_off: cells.take()?,
-            max_players: cells.take()?,
-            price: cells.take()?,
-            currency: cells.take()?,
-            booked: cells.take()?,
-            closed: cells.take()?,
-            version: cells.take()?,
-        };
-        Some((id, slot))
-    }
-
-    fn show(_key: &TeeSlotId, row: &Self, audit: &mut Audit) {
-        audit.tee.slot(row);
-    }
-}
-
-impl Record for SlotTime {
-    type Key = SlotTimeId;
-
-    const LAYOUT: &'static Layout = &Layout {
-        table: "game_time_slot_time",
-        key: &[big("course_id"), date("slot_date"), int("start_minute")],
-        fixed: &[big("slot_id")],
-        changing: &[],
-        parts: None,
-    };
-
-    fn put_key<'a>(key: &'a SlotTimeId, cells: &mut Cells<'a>) {
-        cells.add(&key.course).add(&key.date).add(&key.start);
-    }
-
-    fn put<'a>(&'a self, _key: &'a SlotTimeId, cells: &mut Cells<'a>) {
-        cells.add(&self.slot);
-    }
-
-    fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(SlotTimeId, Self)> {
-        let key = SlotTimeId { course: cells.take()?, date: cells.take()?, start: cells.take()? };
-        Some((key, Self { slot: cells.take()? }))
-    }
-
-    fn show(key: &SlotTimeId, row: &Self, audit: &mut Audit) {
-        audit.tee.slot_time(*key, *row);
-    }
-}
-
-impl Record for SlotBooking {
-    type Key = BookingId;
-
-    const LAYOUT: &'static Layout = &Layout {
-        table: "processed_slot_reservations",
-        key: &[big("booking_id")],
-        fixed: &[big("slot_id"), int("players")],
-        changing: &[text("state"), big("slot_version"), text("reason")],
-        parts: None,
-    };
-
-    fn put_key<'a>(key: &'a BookingId, cells: &mut Cells<'a>) {
-        cells.add(key);
-    }
-
-    fn put<'a>(&'a self, _key: &'a BookingId, cells: &mut Cells<'a>) {
-        cells.add(&self.slot).add(&self.players);
-        match &self.state {
-            SlotBookingState::Reserved { version } => cells.add_value("RESERVED").add(version).add_value(Value::Null),
-            SlotBookingState::Refused(reason) => cells.add_value("REFUSED").add_value(Value::Null).add(reason),
-            SlotBookingState::Released => cells.add_value("RELEASED").add_value(Value::Null).add_value(Value::Null),
-        };
-    }
-
-    fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(BookingId, Self)> {
-        let (key, slot, players) = (cells.take()?, cells.take()?, cells.take()?);
-        let (state, version, reason): (String, Option<u64>, Option<FailureReason>) =
-            (cells.take()?, cells.take()?, cells.take()?);
-        let state = match &*state {
-            "RESERVED" => SlotBookingState::Reserved { version: version? },
-            "REFUSED" => SlotBookingState::Refused(reason?),
-            "RELEASED" => SlotBookingState::Released,
-            _ => return None,
-        };
-        Some((key, Self { slot, players, state }))
-    }
-
-    fn show(key: &BookingId, row: &Self, audit: &mut Audit) {
-        audit.tee.slot_booking(*key, *row);
     }
 }
 
@@ -443,119 +277,6 @@ impl Record for OpenBooking {
     }
 }
 
-impl Record for Notification {
-    type Key = NotificationId;
-
-    const LAYOUT: &'static Layout = &Layout {
-        table: "notification",
-        key: &[big("id")],
-        fixed: &[big("booking_id"), big("user_id"), text("kind"), moment("created_at")],
-        changing: &[],
-        parts: None,
-    };
-
-    fn put_key<'a>(key: &'a NotificationId, cells: &mut Cells<'a>) {
-        cells.add(key);
-    }
-
-    fn put<'a>(&'a self, _key: &'a NotificationId, cells: &mut Cells<'a>) {
-        cells.add(&self.booking).add(&self.user).add(&self.kind).add(&self.created_at);
-    }
-
-    fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(NotificationId, Self)> {
-        let id = cells.take()?;
-        let (booking, user, kind, created_at) = (cells.take()?, cells.take()?, cells.take()?, cells.take()?);
-        Some((id, Self { id, booking, user, kind, created_at }))
-    }
-
-    fn show(_key: &NotificationId, row: &Self, audit: &mut Audit) {
-        audit.tee.notification(row);
-    }
-}
-
-impl Record for Notice {
-    type Key = NoticeId;
-
-    const LAYOUT: &'static Layout = &Layout {
-        table: "notification_told",
-        key: &[big("booking_id"), text("kind")],
-        fixed: &[big("notification_id")],
-        changing: &[],
-        parts: None,
-    };
-
-    fn put_key<'a>(key: &'a NoticeId, cells: &mut Cells<'a>) {
-        cells.add(&key.booking).add(&key.kind);
-    }
-
-    fn put<'a>(&'a self, _key: &'a NoticeId, cells: &mut Cells<'a>) {
-        cells.add(&self.notification);
-    }
-
-    fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(NoticeId, Self)> {
-        let key = NoticeId { booking: cells.take()?, kind: cells.take()? };
-        Some((key, Self { notification: cells.take()? }))
-    }
-
-    fn show(key: &NoticeId, row: &Self, audit: &mut Audit) {
-        audit.tee.notice(*key, *row);
-    }
-}
-
-impl Record for Received {
-    type Key = InboxId;
-
-    const LAYOUT: &'static Layout = &Layout {
-        table: "message_inbox",
-        key: &[text("service"), text("message_id")],
-        fixed: &[moment("received_at")],
-        changing: &[],
-        parts: None,
-    };
-
-    fn put_key<'a>(key: &'a InboxId, cells: &mut Cells<'a>) {
-        cells.add(&key.service).add(&key.message);
-    }
-
-    fn put<'a>(&'a self, _key: &'a InboxId, cells: &mut Cells<'a>) {
-        cells.add(&self.at);
-    }
-
-    fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(InboxId, Self)> {
-        let key = InboxId { service: cells.take()?, message: cells.take()? };
-        Some((key, Self { at: cells.take()? }))
-    }
-
-    fn show(_key: &InboxId, _row: &Self, _audit: &mut Audit) {}
-}
-
-impl Record for Imported {
-    type Key = MessageKey;
-
-    const LAYOUT: &'static Layout = &Layout {
-        table: "imported_event",
-        key: &[text("message_id")],
-        fixed: &[moment("imported_at")],
-        changing: &[],
-        parts: None,
-    };
-
-    fn put_key<'a>(key: &'a MessageKey, cells: &mut Cells<'a>) {
-        cells.add(key);
-    }
-
-    fn put<'a>(&'a self, _key: &'a MessageKey, cells: &mut Cells<'a>) {
-        cells.add(&self.at);
-    }
-
-    fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(MessageKey, Self)> {
-        let key = cells.take()?;
-        Some((key, Self { at: cells.take()? }))
-    }
-
-    fn show(_key: &MessageKey, _row: &Self, _audit: &mut Audit) {}
-}
-
 /// Bookings in order of number: all, or those of a user, who have an index of their own; in any state, or in one.
 pub fn bookings(user: Option<UserId>, status: Option<BookingStatus>, after: Option<BookingId>, limit: usize) -> List {
     let mut list = List::of::<Booking>(after.as_ref(), limit);
@@ -564,13 +285,4 @@ pub fn bookings(user: Option<UserId>, status: Option<BookingStatus>, after: Opti
     }
     list.filters.extend(status.map(|status| Filter::Is("status", status.as_str().into())));
     list
-}
-
-/// What a user was told, in order of number.
-pub fn notifications(user: Option<UserId>, after: Option<NotificationId>, limit: usize) -> List {
-    let list = List::of::<Notification>(after.as_ref(), limit);
-    match user {
-        Some(user) => list.by("user_id", user.get()),
-        None => list,
-    }
 }

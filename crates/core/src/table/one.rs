@@ -1,0 +1,131 @@
+//! What can be done to tables together, done to one of them.
+
+use super::{Before, Cell, Count, Key, Row, Scan, Table, TableSet};
+use crate::time::Timestamp;
+
+impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
+    fn begin(&mut self, stamp: u64) {
+        self.stamp = stamp;
+    }
+
+    fn roll_back(&mut self, stamp: u64) {
+        while let Some(undo) = self.journal.pop_if(|undo| undo.stamp >= stamp) {
+            let cell = &mut self.cells[undo.slot];
+            match (undo.before, cell) {
+                (Before::Cell(before), cell) => *cell = before,
+                (Before::Count(count), Cell::Known(Some(row))) => {
+                    row.recount(Count { quantity: -count.quantity, ..count });
+                }
+                (Before::Count(_), _) => unreachable!("a row that was counted in is there"),
+            }
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.wanted.is_empty() && self.scans_wanted.is_empty()
+    }
+
+    fn has_changes(&self) -> bool {
+        !self.journal.is_empty()
+    }
+
+    fn is_answered_by(&self, memory: &Self) -> bool {
+        self.wanted.iter().all(|slot| memory.peek(self.key(*slot)).is_some())
+            && self.scans_wanted.iter().all(|scan| memory.knows(scan))
+    }
+
+    fn answer_from(&mut self, memory: &Self) {
+        let cells = &mut self.cells;
+        self.wanted.retain(|slot| match cells.get_index_mut(*slot) {
+            Some((key, cell @ Cell::Wanted)) => match memory.peek(key) {
+                Some(row) => {
+                    *cell = Cell::Known(row.cloned());
+                    false
+                }
+                None => true,
+            },
+            _ => true,
+        });
+        for scan in std::mem::take(&mut self.scans_wanted) {
+            let Some(keys) = memory.known_in(&scan) else {
+                self.scans_wanted.push(scan);
+                continue;
+            };
+            for key in keys {
+                let row = memory.peek(&key).flatten().cloned();
+                let slot = self.slot(key);
+                self.fill(slot, row);
+            }
+            self.supply_scan(scan);
+        }
+    }
+
+    fn copy_wants(&self) -> Self {
+        let mut copy = Self::default();
+        for slot in &self.wanted {
+            copy.want(self.key(*slot));
+        }
+        copy.scans_wanted.clone_from(&self.scans_wanted);
+        copy
+    }
+
+    fn around(&self, memory: &Self, cached_max: usize) -> Self {
+        let mut ahead = Self::default();
+        if memory.memory.as_ref().is_some_and(|memory| !memory.is_full(cached_max)) {
+            ahead.scans_wanted = self.wanted.iter().filter_map(|slot| S::around(self.key(*slot))).collect();
+            ahead.scans_wanted.dedup();
+        }
+        ahead
+    }
+
+    fn absorb(&mut self, committed: &mut Self) -> bool {
+        let Some(memory) = &mut self.memory else { return true };
+        let Self { cells, supplied, journal, .. } = committed;
+        let supplied = supplied.drain(..).map(|slot| (slot, false));
+        let written = journal.drain(..).map(|undo| (undo.slot, !V::KEPT_WHEN_MADE && undo.before.is_absent()));
+        let mut is_all = true;
+        for (slot, is_made_ahead) in supplied.chain(written) {
+            let (key, cell) = cells.get_index_mut(slot).expect("a slot lasts as long as the working set");
+            // A key may come twice; the first visit took its final value.
+            let Cell::Known(row) = std::mem::replace(cell, Cell::Unknown) else { continue };
+            if is_made_ahead && memory.peek(key).is_none() {
+                is_all = false;
+            } else {
+                memory.keep(key.clone(), row);
+            }
+        }
+        is_all
+    }
+
+    fn learn(&mut self, read: &Self, cached_max: usize) {
+        let Some(memory) = &mut self.memory else { return };
+        let supplied = read.supplied.iter().filter_map(|slot| match read.cells.get_index(*slot) {
+            Some((key, Cell::Known(row))) => Some((key, row)),
+            _ => None,
+        });
+        memory.learn(supplied, &read.scans_known, cached_max);
+    }
+
+    fn clear(&mut self, kept: usize) {
+        if self.cells.is_empty() && self.scans_wanted.is_empty() && self.scans_known.is_empty() {
+            return;
+        }
+        self.cells.clear();
+        self.cells.shrink_to(kept);
+        self.wanted.clear();
+        self.wanted.shrink_to(kept);
+        self.scans_wanted.clear();
+        self.scans_known.clear();
+        self.ordered = None;
+        self.supplied.clear();
+        self.supplied.shrink_to(kept);
+        self.journal.clear();
+        self.journal.shrink_to(kept);
+    }
+
+    fn tidy(&mut self, now: Timestamp, cached_max: usize) {
+        if let Some(memory) = &mut self.memory {
+            memory.tidy(now, cached_max);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What is being handed on at this moment.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use holdfast_core::relay::Partition;
+
+/// What the relay of this server is handing on, until it is written down what became of it. Only to be shown.
+#[derive(Debug, Default)]
+pub struct InHand {
+    events: Mutex<HashMap<u64, Partition>>,
+}
+
+impl InHand {
+    pub fn has(&self, event: u64) -> bool {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&event)
+    }
+
+    pub(super) fn take(&self, partition: Partition, events: impl Iterator<Item = u64>) {
+        let mut held = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        held.extend(events.map(|event| (event, partition)));
+    }
+
+    pub(super) fn keep(&self, is_kept: impl Fn(u64, Partition) -> bool) {
+        let mut held = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|event, partition| is_kept(*event, *partition));
+    }
+}
