@@ -111,7 +111,11 @@ impl Limits {
         shop: shop::Limits { hold_ttl: Span::from_secs(1_800) },
         calendar: calendar::Limits { lock_ttl: Span::from_secs(300), days_ahead: 60, keep_days: 92 },
         ticket: ticket::Limits { hold_ttl: Span::from_secs(300) },
-        tee: tee::Limits { saga_timeout: Span::from_secs(60), refund: tee::RefundPolicy::DEFAULT },
+        tee: tee::Limits {
+            saga_timeout: Span::from_secs(60),
+            key_ttl: Span::from_hours(24),
+            refund: tee::RefundPolicy::DEFAULT,
+        },
         webhook: webhook::Limits::DEFAULT,
     };
 }

@@ -289,7 +289,7 @@ impl<'a> Runner<'a> {
         self.meters.decide_seconds.record(began.elapsed());
         // Where rows are read from two stores, what they said together has to be checked, also to say no.
         let must_check = self.store.is_split() && step.tier() == Tier::Live;
-        if !rows.has_changes() && !must_check {
+        if !rows.has_changes() && rows.events.is_empty() && !must_check {
             // It may rest on what is not safe yet.
             return Ok(Outcome { published: Vec::new(), safe: session.safe() });
         }

@@ -1,6 +1,6 @@
 //! The handle through which the edge talks to the engine.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc as blocking;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -52,6 +52,7 @@ struct Shared {
     waiting: Arc<AtomicUsize>,
     store: Arc<dyn Store>,
     settings: EngineSettings,
+    answered: Arc<AtomicU64>,
     /// Working sets of queries that have ended: making one anew costs more than most queries do.
     idle_rows: Mutex<Vec<Rows>>,
     /// One per lane. Last, because the thread ends when they are dropped: who has joined it may open the store anew.
@@ -79,10 +80,16 @@ impl Engine {
         let waiting = Arc::new(AtomicUsize::new(0));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (decided, to_answer) = blocking::sync_channel::<Decided>(BATCHES_IN_FLIGHT_MAX);
-        let meters = Meters::new();
+        let (meters, answered) = (Meters::new(), Arc::new(AtomicU64::new(0)));
         let answering = {
-            let (sink, meters) = (sink.clone(), meters.clone());
-            let answer = move || to_answer.iter().for_each(|decided| decided.answer(&*sink, &meters));
+            let (sink, meters, answered) = (sink.clone(), meters.clone(), answered.clone());
+            let answer = move || {
+                for decided in to_answer {
+                    // Before anybody is told.
+                    answered.fetch_add(1, Ordering::Release);
+                    decided.answer(&*sink, &meters);
+                }
+            };
             std::thread::Builder::new().name("answers".into()).spawn(answer)?
         };
         let thread = {
@@ -99,7 +106,9 @@ impl Engine {
             })?
         };
         Ok((
-            Self { shared: Arc::new(Shared { waiting, store, settings, idle_rows: Mutex::default(), queues }) },
+            Self {
+                shared: Arc::new(Shared { waiting, store, settings, answered, idle_rows: Mutex::default(), queues }),
+            },
             thread,
         ))
     }
@@ -173,6 +182,11 @@ impl Engine {
     /// Whether commands can be carried out at all.
     pub fn is_alive(&self) -> bool {
         self.shared.queues.iter().all(|queue| !queue.is_closed())
+    }
+
+    /// Grows before anybody is told what a batch has changed: while it stays the same, this server has changed nothing.
+    pub fn batches(&self) -> u64 {
+        self.shared.answered.load(Ordering::Acquire)
     }
 
     /// For lists and jobs.

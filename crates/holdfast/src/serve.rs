@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use holdfast_core::time::Zone;
 use holdfast_engine::{Clock, SystemClock};
 use holdfast_server::config::LogFormat;
@@ -14,6 +14,7 @@ use holdfast_server::roles::Roles;
 use holdfast_server::{App, Config, Parts, demo, serve};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::store;
 
@@ -168,7 +169,14 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
 }
 
 fn start_log(config: &Config) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(&config.log.level).context("log.level")?;
+    let level = &config.log.level;
+    // Any other word is taken for the name of a module, and silences all others.
+    let is_level = |word: &str| word.contains('=') || word.trim().parse::<LevelFilter>().is_ok();
+    ensure!(
+        level.split(',').all(is_level),
+        "log.level: {level:?}: use off, error, warn, info, debug or trace, or module=level"
+    );
+    let filter = EnvFilter::try_new(level).context("log.level")?;
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
     match config.log.format {

@@ -121,7 +121,8 @@ impl App {
     pub async fn start(config: &Config, parts: Parts) -> Result<(Self, JoinHandle<()>), StartError> {
         let metrics = ops::metrics_handle();
         let auth = Auth::from_config(&config.auth).map_err(StartError::Setting)?;
-        let stream = Arc::new(Stream::new(parts.store.outbox_last().await?, parts.store.is_split()));
+        let first_fleeting = parts.ids.number() >> 16;
+        let stream = Arc::new(Stream::new(parts.store.outbox_last().await?, first_fleeting, parts.store.is_split()));
         let (engine, thread) = Engine::start(parts.store, stream.clone(), config.engine_settings())?;
         let shared = Shared {
             engine,

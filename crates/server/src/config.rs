@@ -208,6 +208,8 @@ pub struct TeeConfig {
     #[serde(deserialize_with = "duration")]
     pub saga_timeout: Duration,
     #[serde(deserialize_with = "duration")]
+    pub idempotency_key_ttl: Duration,
+    #[serde(deserialize_with = "duration")]
     pub outbox_poll: Duration,
     pub outbox_batch: usize,
     pub outbox_retries_max: usize,
@@ -299,6 +301,7 @@ impl Config {
                 stay: stay::Limits { hold_ttl: span(self.stay.hold_ttl) },
                 tee: tee::Limits {
                     saga_timeout: span(self.tee.saga_timeout),
+                    key_ttl: span(self.tee.idempotency_key_ttl),
                     refund: self.tee.refund().unwrap_or(tee::RefundPolicy::DEFAULT),
                 },
                 shop: shop::Limits { hold_ttl: span(self.shop.hold_ttl) },

@@ -34,7 +34,7 @@ pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<boo
         return Ok(false);
     }
     // Nobody listens yet, but what is for the outbox must be readable there.
-    let sink = Arc::new(Stream::new(store.outbox_last().await?, store.is_split()));
+    let sink = Arc::new(Stream::new(store.outbox_last().await?, 1, store.is_split()));
     let (engine, thread) = Engine::start(store, sink, settings).map_err(|_| Refused::Internal)?;
     fill_hotel(&engine).await?;
     fill_shop(&engine).await?;

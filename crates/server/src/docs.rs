@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{Html, IntoResponse, Response};
-use http::header;
+use http::{StatusCode, header};
 use serde_json::Value;
 use utoipa::OpenApi;
+use utoipa::openapi::RefOr;
 
 use crate::problem::{self, Language};
 
@@ -43,11 +44,44 @@ pub fn add_problems(openapi: &mut utoipa::openapi::OpenApi) {
         .description("Anything that is not a success, as RFC 9457 problem details with a stable `code`.")
         .content("application/problem+json", content)
         .build();
-    for item in openapi.paths.paths.values_mut() {
-        for operation in
-            [&mut item.get, &mut item.post, &mut item.patch, &mut item.put, &mut item.delete].into_iter().flatten()
-        {
-            operation.responses.responses.insert("default".into(), response.clone().into());
+    each_operation(openapi, |_, _, operation| {
+        operation.responses.responses.insert("default".into(), response.clone().into());
+    });
+}
+
+/// What the handlers leave unsaid and the specification asks for: a name for each operation that no other has, and a word for
+/// each answer.
+pub fn add_names(openapi: &mut utoipa::openapi::OpenApi) {
+    each_operation(openapi, |method, path, operation| {
+        let words = path.split(|char: char| !char.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        operation.operation_id = Some(words.fold(method.to_owned(), |name, word| format!("{name}_{word}")));
+        for (status, response) in &mut operation.responses.responses {
+            if let RefOr::T(response) = response
+                && response.description.is_empty()
+            {
+                let reason = status.parse::<StatusCode>().ok().and_then(|status| status.canonical_reason());
+                reason.unwrap_or("An answer").clone_into(&mut response.description);
+            }
+        }
+    });
+}
+
+fn each_operation(
+    openapi: &mut utoipa::openapi::OpenApi,
+    mut visit: impl FnMut(&str, &str, &mut utoipa::openapi::path::Operation),
+) {
+    for (path, item) in &mut openapi.paths.paths {
+        let operations = [
+            ("get", &mut item.get),
+            ("post", &mut item.post),
+            ("patch", &mut item.patch),
+            ("put", &mut item.put),
+            ("delete", &mut item.delete),
+        ];
+        for (method, operation) in operations {
+            if let Some(operation) = operation {
+                visit(method, path, operation);
+            }
         }
     }
 }

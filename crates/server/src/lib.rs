@@ -34,6 +34,7 @@ pub mod edge;
 pub mod forward;
 pub mod given_up;
 pub mod ids;
+mod objects;
 pub mod ops;
 pub mod problem;
 pub mod pulse;

@@ -20,6 +20,7 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::caller::Caller;
+use crate::objects::Objects;
 use crate::problem::{Language, Problem};
 
 /// The largest body that is read.
@@ -96,7 +97,11 @@ impl FromRequest<App> for Mutation {
 
 /// The whole body, if it arrives in time.
 pub async fn read_in_time(body: Body) -> Result<Bytes, Problem> {
-    tokio::time::timeout(BODY_WITHIN, read_body(body)).await.map_err(|_| Problem::too_slow())?
+    let is_too_large = body.size_hint().lower() > BODY_BYTES_MAX as u64;
+    let read = tokio::time::timeout(BODY_WITHIN, read_body(body)).await;
+    read.unwrap_or_else(|_| {
+        Err(if is_too_large { Problem::payload_too_large(BODY_BYTES_MAX) } else { Problem::too_slow() })
+    })
 }
 
 /// The whole body. Of one that is too large the rest is read and thrown away, within bounds: whoever is still sending
@@ -263,9 +268,9 @@ fn out_of_id_range() -> Fault {
 
 /// Reads JSON fast; if that fails, once more to find out where.
 pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(body).map_err(|first| {
+    read(body).map_err(|first| {
         let mut reader = serde_json::Deserializer::from_slice(body);
-        let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut reader) else {
+        let Err(error) = serde_path_to_error::deserialize::<_, T>(Objects::in_(&mut reader)) else {
             return malformed(&first);
         };
         let path = error.path().to_string();
@@ -281,6 +286,13 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
             None => Problem::invalid(path, &Fault::WrongType),
         }
     })
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let value = T::deserialize(Objects::in_(&mut reader))?;
+    reader.end()?;
+    Ok(value)
 }
 
 fn malformed(error: &serde_json::Error) -> Problem {

@@ -109,6 +109,7 @@ pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
         .routes(routes!(ops::readyz))
         .routes(routes!(ops::metrics))
         .split_for_parts();
+    docs::add_names(&mut openapi);
     docs::add_problems(&mut openapi);
     let pages = docs::Pages::new(&openapi);
     let api = routes.with_state(app.clone());

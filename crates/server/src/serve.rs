@@ -22,7 +22,7 @@ const HEAD_WITHIN: Duration = Duration::from_secs(75);
 pub async fn serve(app: App, listener: TcpListener, connections_max: usize, stop: impl Future<Output = ()>) {
     let (router, _) = router::router(app.clone());
     let mut http = hyper::server::conn::http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).pipeline_flush(true).max_buf_size(64 << 10);
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(64 << 10);
     let places = Arc::new(Semaphore::new(connections_max));
     let connections = GracefulShutdown::new();
     let mut stop = std::pin::pin!(stop);

@@ -38,9 +38,11 @@ const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub struct Stream {
     told: broadcast::Sender<Arc<Told>>,
-    /// The last durable event committed, and how many others since the process started.
+    /// The last durable event committed.
     last_durable: AtomicU64,
-    fleeting: AtomicU64,
+    /// The number of the next one that is not. It begins anywhere, so that no id comes again after a restart or from another
+    /// server.
+    next_fleeting: AtomicU64,
     /// Other servers commit too: durable events are then told as they are found in the outbox.
     shared: bool,
     committed: watch::Sender<()>,
@@ -63,13 +65,13 @@ pub struct Told {
 }
 
 impl Stream {
-    pub fn new(last_durable: u64, shared: bool) -> Self {
+    pub fn new(last_durable: u64, first_fleeting: u64, shared: bool) -> Self {
         let told = broadcast::Sender::new(BACKLOG);
         let last_durable = AtomicU64::new(last_durable);
         Self {
             told,
             last_durable,
-            fleeting: AtomicU64::new(0),
+            next_fleeting: AtomicU64::new(first_fleeting),
             shared,
             committed: watch::Sender::new(()),
             recent: Recent::default(),
@@ -127,7 +129,7 @@ impl Stream {
 
     /// Tells of an event that is not durable.
     fn tell(&self, event: &Event, at: Timestamp) {
-        let number = self.fleeting.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = self.next_fleeting.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}.{number}", self.last_durable.load(Ordering::Relaxed));
         let (event_type, data) = (type_of(event), data_of(event, at));
         let json = cloud_event(&id, event_type, time_of(event, at), &data, None);

@@ -77,10 +77,12 @@ impl Command for CreateBooking {
         rows.tee.known_slots.want(&self.slot);
         rows.ids.want(&Sequence::Booking);
         if let Some(before) = rows.tee.booking_keys.get(&key)?.copied() {
-            if (before.slot, before.players) != (self.slot, self.players) {
-                return Err(Rejection::IdempotencyKeyReused.into());
+            let booking = booking::find(rows, before.booking)?;
+            if at.now < booking.created_at + at.limits.tee.key_ttl {
+                let is_same = (before.slot, before.players) == (self.slot, self.players);
+                let repeated = BookingCreated { booking, is_new: false };
+                return if is_same { Ok(repeated) } else { Err(Rejection::IdempotencyKeyReused.into()) };
             }
-            return Ok(BookingCreated { booking: booking::find(rows, before.booking)?, is_new: false });
         }
         let slot = known_slot::find(rows, self.slot)?;
         if slot.tee_off <= at.now {

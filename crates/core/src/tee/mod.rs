@@ -76,6 +76,8 @@ pub const CANCELLED_AT_ONCE_MAX: usize = 100;
 pub struct Limits {
     /// How long a booking may wait for its slot's answer.
     pub saga_timeout: Span,
+    /// How long a key stands for the booking made under it.
+    pub key_ttl: Span,
     /// What bookings made from now on get back when they are cancelled.
     pub refund: RefundPolicy,
 }

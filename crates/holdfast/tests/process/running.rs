@@ -86,6 +86,7 @@ fn a_bad_setting_stops_the_start_with_one_line_that_names_it() {
         ("[server]\nlisten = \"0.0.0.0:0\"", "HOLDFAST_LOG_LEVEL", "warn", "server.listen"),
         ("not toml", "HOLDFAST_LOG_LEVEL", "warn", "settings.toml"),
         ("", "HOLDFAST_LOG_LEVEL", "=5=", "log.level"),
+        ("", "HOLDFAST_LOG_LEVEL", "info,loud", "log.level"),
         ("[auth]\njwt_public_key_file = \"/nowhere.pem\"", "HOLDFAST_LOG_LEVEL", "warn", "auth.jwt_public_key_file"),
     ];
     for (text, variable, value, named) in cases {

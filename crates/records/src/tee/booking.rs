@@ -149,8 +149,8 @@ impl Record for KeyUse {
     const LAYOUT: &'static Layout = &Layout {
         table: "booking_idempotency_key",
         key: &[big("user_id"), text("key")],
-        fixed: &[big("booking_id"), big("slot_id"), int("players")],
-        changing: &[],
+        fixed: &[],
+        changing: &[big("booking_id"), big("slot_id"), int("players")],
         parts: None,
     };
 

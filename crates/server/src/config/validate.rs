@@ -46,6 +46,7 @@ impl Config {
         }
         queue.keys(&[0; SECRET_LEN_MIN])?;
         between("tee.saga_timeout", self.tee.saga_timeout, moment, hour)?;
+        between("tee.idempotency_key_ttl", self.tee.idempotency_key_ttl, moment, Duration::from_hours(24 * 365))?;
         between("tee.sweep_every", self.tee.sweep_every, moment, hour)?;
         between("tee.outbox_poll", self.tee.outbox_poll, Duration::from_millis(10), Duration::from_mins(1))?;
         count("tee.outbox_batch", self.tee.outbox_batch, 500)?;

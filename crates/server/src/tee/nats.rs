@@ -11,6 +11,7 @@ use holdfast_core::Timestamp;
 use holdfast_core::tee::import::ImportBookingEvent;
 use holdfast_core::tee::inbox::Receive;
 use holdfast_core::tee::{MessageKey, Service, Subject};
+use holdfast_engine::Refused;
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::trace::{self, Trace};
 use serde::Deserialize;
@@ -26,6 +27,10 @@ use crate::wire::message;
 /// How often, and how soon, what cannot be told at present is tried again before it loses its place.
 const IMPORT_TRIES_MAX: u32 = 10;
 const IMPORT_AGAIN_AFTER: Duration = Duration::from_millis(200);
+
+/// A message about something that is not there is tried so often, in about three seconds: it might come before its cause. Kept
+/// for good, a few hundred of them would leave no room for others.
+const REFUSED_TRIES_MAX: u64 = 5;
 
 /// Publishes what the outbox has.
 #[derive(Debug)]
@@ -122,20 +127,25 @@ async fn import_one(app: &App, delivery: Delivery) -> Verdict {
                 tracing::debug!(%error, subject = delivery.subject, "[Bus] not told yet; trying again");
                 tokio::time::sleep(IMPORT_AGAIN_AFTER).await;
             }
-            Err(error) => return verdict(&delivery, Err(error.to_string())),
+            Err(error) => return verdict(&delivery, Err(error)),
         }
     }
 }
 
-fn verdict(delivery: &Delivery, acted: Result<(), String>) -> Verdict {
+fn verdict(delivery: &Delivery, acted: Result<(), Refused>) -> Verdict {
     let Delivery { subject, tries, .. } = delivery;
     if *tries > 1 {
         metrics::counter!("holdfast_bus_redelivered_total").increment(1);
     }
     match acted {
         Ok(()) => Verdict::Done,
+        Err(Refused::Rejected(rejection)) if *tries >= REFUSED_TRIES_MAX => {
+            tracing::error!(subject, ?rejection, "[Bus] a message that no service can act on is thrown away");
+            metrics::counter!("holdfast_bus_unreadable_total").increment(1);
+            Verdict::Hopeless
+        }
         Err(error) => {
-            tracing::warn!(subject, tries, error, "[Bus] not acted on; it comes again");
+            tracing::warn!(subject, tries, %error, "[Bus] not acted on; it comes again");
             Verdict::Again
         }
     }

@@ -37,12 +37,12 @@ impl Services {
     }
 
     /// Acts on a message, once, as a part of what caused it.
-    pub async fn receive(&self, received: Receive, trace: Option<Trace>) -> Result<(), String> {
+    pub async fn receive(&self, received: Receive, trace: Option<Trace>) -> Result<(), Refused> {
         let trace = trace.map(|trace| trace.child(self.app.ids().number()));
         trace::within(trace, self.act(received)).await
     }
 
-    async fn act(&self, receive: Receive) -> Result<(), String> {
+    async fn act(&self, receive: Receive) -> Result<(), Refused> {
         let received = &receive.message;
         log::received(received);
         let mut retries = 0;
@@ -60,11 +60,12 @@ impl Services {
                 }
                 Err(error) => {
                     log::failed(received, &error);
-                    return Err(error.to_string());
+                    return Err(error);
                 }
             }
         }
-        Err("it does not come to an end".into())
+        tracing::error!(subject = %received.subject(), "a message does not come to an end");
+        Err(Refused::Internal)
     }
 }
 
@@ -92,7 +93,7 @@ impl Bus for Services {
         let subject = Subject::parse(&record.event_type);
         let parsed = subject.and_then(|subject| message::parse(subject, &record.data));
         match parsed {
-            Some(message) => self.receive(Receive::new(message), record.trace).await,
+            Some(message) => self.receive(Receive::new(message), record.trace).await.map_err(|error| error.to_string()),
             None => Err("it cannot be read".into()),
         }
     }

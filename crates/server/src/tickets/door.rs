@@ -18,28 +18,37 @@ use crate::problem::Problem;
 use crate::request::Mutation;
 use crate::wire::ticket::SeatReservationView;
 
-/// What was read of an event serves all who poll for so long. Settings that are older than those the waiting room has seen are
-/// ignored there, so at worst a number of seats is this old.
+/// What was read of an event serves all who poll for so long, or until this server changes anything. Settings that are older than
+/// those the waiting room has seen are ignored there, so at worst a number of seats is this old: when others changed it, or time.
 const SEEN_FOR: Duration = Duration::from_millis(200);
 const SEEN_MAX: usize = 1_000;
 
 /// Events that were looked at a moment ago.
 #[derive(Debug, Default)]
-pub struct Doors(Mutex<HashMap<EventId, (Instant, EventView)>>);
+pub struct Doors(Mutex<HashMap<EventId, Seen>>);
+
+#[derive(Debug)]
+struct Seen {
+    event: EventView,
+    at: Instant,
+    /// How many batches this server had carried out before.
+    batches: u64,
+}
 
 impl Doors {
-    fn get(&self, id: EventId) -> Option<EventView> {
+    fn get(&self, id: EventId, batches: u64) -> Option<EventView> {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.get(&id).filter(|(at, _)| at.elapsed() < SEEN_FOR).map(|(_, event)| event.clone())
+        let is_fresh = |seen: &&Seen| seen.batches == batches && seen.at.elapsed() < SEEN_FOR;
+        seen.get(&id).filter(is_fresh).map(|seen| seen.event.clone())
     }
 
-    fn put(&self, event: &EventView) {
+    fn put(&self, event: &EventView, batches: u64) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.len() >= SEEN_MAX {
-            seen.retain(|_, (at, _)| at.elapsed() < SEEN_FOR);
+            seen.retain(|_, seen| seen.at.elapsed() < SEEN_FOR);
         }
         if seen.len() < SEEN_MAX {
-            seen.insert(event.id, (Instant::now(), event.clone()));
+            seen.insert(event.id, Seen { event: event.clone(), at: Instant::now(), batches });
         }
     }
 
@@ -69,11 +78,13 @@ impl Door {
 
 /// The door of an event, whether it has a queue or not.
 pub(crate) async fn door(app: &App, id: EventId) -> Result<Door, Problem> {
-    if let Some(event) = app.doors().get(id) {
+    // In a cluster others change it as much as we do; and to read it takes longer than the next change.
+    let batches = if app.store().is_split() { 0 } else { app.engine().batches() };
+    if let Some(event) = app.doors().get(id, batches) {
         return Ok(Door::new(event));
     }
     let event = app.query(|rows, at| event::view(rows, at, id)).await?;
-    app.doors().put(&event);
+    app.doors().put(&event, batches);
     Ok(Door::new(event))
 }
 

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use holdfast_core::Timestamp;
-use holdfast_core::id::UserId;
-use holdfast_core::money::Currency;
+use holdfast_core::id::{ID_MAX, UserId};
+use holdfast_core::money::{Currency, PRICE_MAX};
 use holdfast_core::tee::{
     BookingAction, BookingId, BookingTold, CourseId, FailureReason, Message, OrderingKey, Places, REASON_CHARS_MAX,
-    SlotNews, Subject, TeeSlotId,
+    SLOT_PLAYERS_MAX, SlotNews, Subject, TeeSlotId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +74,11 @@ pub fn parse(subject: Subject, data: &str) -> Option<Message> {
         Subject::SlotReleased => Message::SlotReleased(places()?.places()?),
         Subject::SlotReserved => {
             let data = places()?;
-            Message::SlotReserved { places: data.places()?, version: data.slot_version }
+            let version = match data.slot_version {
+                Some(number) => Some(version(number)?),
+                None => None,
+            };
+            Message::SlotReserved { places: data.places()?, version }
         }
         Subject::SlotReserveFailed => {
             let data = places()?;
@@ -88,7 +92,7 @@ pub fn parse(subject: Subject, data: &str) -> Option<Message> {
         Subject::SlotChanged => Message::SlotChanged(serde_json::from_str::<SlotData>(data).ok()?.news()?),
         Subject::SlotClosed => {
             let data: ClosedData = serde_json::from_str(data).ok()?;
-            Message::SlotClosed { slot: TeeSlotId::new(data.game_time_slot_id)?, version: data.slot_version }
+            Message::SlotClosed { slot: TeeSlotId::new(data.game_time_slot_id)?, version: version(data.slot_version)? }
         }
         Subject::BookingCreated
         | Subject::BookingConfirmed
@@ -97,6 +101,20 @@ pub fn parse(subject: Subject, data: &str) -> Option<Message> {
         | Subject::BookingCompleted
         | Subject::BookingNoShow => serde_json::from_str::<NoticeData>(data).ok()?.message(subject)?,
     })
+}
+
+/// As many as a slot can have.
+fn players(count: u32) -> Option<u32> {
+    Some(count).filter(|count| (1..=SLOT_PLAYERS_MAX).contains(count))
+}
+
+/// A number that every store can keep.
+fn version(number: u64) -> Option<u64> {
+    Some(number).filter(|number| *number <= ID_MAX)
+}
+
+fn moment(millis: i64) -> Option<Timestamp> {
+    jiff::Timestamp::from_millisecond(millis).ok().map(|_| Timestamp::from_millis(millis))
 }
 
 /// What somebody else wrote, as it can be kept: no longer than our own reasons, and nothing that no store takes.
@@ -177,7 +195,7 @@ impl PlacesData {
         Some(Places {
             booking: BookingId::new(self.booking_id)?,
             slot: TeeSlotId::new(self.game_time_slot_id)?,
-            players: self.player_count,
+            players: players(self.player_count)?,
         })
     }
 }
@@ -187,12 +205,12 @@ impl SlotData {
         Some(SlotNews {
             slot: TeeSlotId::new(self.game_time_slot_id)?,
             course: CourseId::new(self.course_id)?,
-            tee_off: Timestamp::from_millis(self.tee_off_ms),
-            max_players: self.max_players,
-            price: self.price,
+            tee_off: moment(self.tee_off_ms)?,
+            max_players: players(self.max_players)?,
+            price: Some(self.price).filter(|price| (0..=PRICE_MAX).contains(price))?,
             currency: Currency::parse(&self.currency)?,
             closed: self.closed,
-            version: self.slot_version,
+            version: version(self.slot_version)?,
         })
     }
 }

@@ -107,6 +107,32 @@ async fn in_the_body_as_a_whole() {
     .await;
 }
 
+/// Serde would read them as the members of an object, in order.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_no_object() {
+    with_app(async |app| {
+        let room_type = app.room_type(1).await.id;
+        let hold = format!(r#"[{room_type}, "2027-06-01", "2027-06-02", 1, "018f2a8c-0000-7000-8000-000000000001"]"#);
+        for (method, path, body, field) in [
+            ("POST", "/v1/room-types".to_owned(), r#"["x", 1, 1, null, null, null]"#, "body"),
+            ("PATCH", format!("/v1/room-types/{room_type}"), r#"["x", null, null, null, null, null]"#, "body"),
+            ("POST", "/v1/holds".to_owned(), &hold, "body"),
+            ("POST", "/v1/holds:batch".to_owned(), "[[]]", "body"),
+            ("POST", "/api/users/1/balance".to_owned(), "[500]", "body"),
+            ("POST", "/api/products".to_owned(), r#"{"name": "x", "options": [["A", 1, 1, true]]}"#, "options[0]"),
+            ("POST", "/v1/rooms".to_owned(), r#"["x", null, null, null, 60, 1, null, null, null]"#, "body"),
+            ("POST", "/v1/events".to_owned(), r#"{"name": "x", "seats": [["A1", null, 100]]}"#, "seats[0]"),
+            ("POST", "/v1/courses".to_owned(), r#"["x", "Asia/Seoul"]"#, "body"),
+            ("POST", "/bookings".to_owned(), r#"["k", 9, 5, 1]"#, "body"),
+            ("POST", "/v1/webhooks".to_owned(), r#"["http://127.0.0.1:9/", [], null]"#, "body"),
+        ] {
+            check(app, method, &path, body, field).await;
+        }
+        assert_eq!(app.admin().room_types(None).await.unwrap().items.len(), 1);
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn in_the_path_and_the_query() {
     let cases = [

@@ -1,9 +1,12 @@
 //! The Conventions section of the contract, as far as it holds for every call.
 
+use std::time::Duration;
+
 use holdfast_client::NewHold;
 use serde_json::json;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
-use crate::support::{day, fresh_key, placed, with_app, with_settings};
+use crate::support::{TestApp, day, fresh_key, placed, with_app, with_settings};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_are_problem_details_with_a_stable_code_and_the_requests_id() {
@@ -95,6 +98,55 @@ async fn a_body_over_eight_mebibytes_is_too_large() {
         let request =
             app.admin().request(reqwest::Method::POST, "/v1/room-types").body(reqwest::Body::wrap_stream(chunks));
         assert_eq!(request.send().await.unwrap().status().as_u16(), 413);
+    })
+    .await;
+}
+
+/// What a connection says first, for a request sent byte by byte as it is here.
+async fn answer_to(app: &TestApp, request: &str) -> String {
+    let address = app.url.strip_prefix("http://").unwrap();
+    let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+    socket.write_all(request.as_bytes()).await.unwrap();
+    let mut line = String::new();
+    let reading = async { BufReader::new(socket).read_line(&mut line).await.unwrap() };
+    tokio::time::timeout(Duration::from_secs(20), reading).await.expect("an answer comes");
+    line.trim_end().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_after_a_request_does_not_hold_up_its_answer() {
+    with_app(async |app| {
+        let body = r#"{"name": "객실", "totalQuantity": 1, "basePrice": 1}"#;
+        let head = "POST /v1/room-types HTTP/1.1\r\nhost: localhost\r\ncontent-length";
+        for after in ["", "\r\n", "G", "}", "GET /healthz HT"] {
+            let said = answer_to(app, &format!("{head}: {}\r\n\r\n{body}{after}", body.len())).await;
+            assert_eq!(said, "HTTP/1.1 201 Created", "{after:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_that_cannot_be_read_is_answered() {
+    with_app(async |app| {
+        let many: String = (0..200).map(|number| format!("x-{number}: 1\r\n")).collect();
+        for (request, status) in [
+            ("GARBAGE\r\n\r\n".to_owned(), "400"),
+            ("GET / HTTP/9.9\r\n\r\n".to_owned(), "400"),
+            (format!("GET /healthz HTTP/1.1\r\n{many}\r\n"), "431"),
+        ] {
+            let said = answer_to(app, &request).await;
+            assert_eq!(said.split(' ').nth(1), Some(status), "{said:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_says_it_is_too_large_is_too_large_however_slowly_it_comes() {
+    with_app(async |app| {
+        let head = "POST /v1/room-types HTTP/1.1\r\nhost: localhost\r\ncontent-length";
+        assert_eq!(answer_to(app, &format!("{head}: 9000000\r\n\r\n{{")).await, "HTTP/1.1 413 Payload Too Large");
     })
     .await;
 }

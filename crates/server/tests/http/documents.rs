@@ -31,3 +31,21 @@ async fn the_docs_page_needs_nothing_from_elsewhere_and_knows_every_path_and_cod
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_operation_has_a_name_of_its_own_and_every_answer_a_word() {
+    with_app(async |app| {
+        let openapi = app.send("GET", "/openapi.json", &[], "").await.json;
+        let mut names = std::collections::BTreeSet::new();
+        for (path, operations) in openapi["paths"].as_object().unwrap() {
+            for (method, operation) in operations.as_object().unwrap() {
+                let name = operation["operationId"].as_str().unwrap();
+                assert!(names.insert(name.to_owned()), "{method} {path}: {name}");
+                for (status, answer) in operation["responses"].as_object().unwrap() {
+                    assert!(answer["description"].is_string(), "{method} {path}: {status}");
+                }
+            }
+        }
+    })
+    .await;
+}

@@ -117,6 +117,29 @@ async fn all_parts_in_one_process_on_one_database_can_use_nats_too() {
     .await;
 }
 
+/// More than NATS lets one consumer leave unanswered, and some that no store could keep.
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_that_nobody_can_act_on_keep_no_other_waiting_for_long() {
+    over_nats(Profile::Postgres, &[Roles::ALL], &async |app: &TestApp| {
+        let slot = slot(app, 10, 4).await;
+        let connection = join(app).await;
+        let tell = async |subject: &str, id: String, data: Value| {
+            let event = json!({"specversion": "1.0", "id": id, "source": "/test", "type": subject, "data": data});
+            let payload = event.to_string().into();
+            let publication = Publication { subject, id: &id, key: 1, headers: HeaderMap::new(), payload };
+            connection.publish(&publication).await.unwrap();
+        };
+        for unknown in 1_000..1_300 {
+            let data = json!({"bookingId": unknown, "gameTimeSlotId": slot, "playerCount": 1});
+            tell("slot.released", format!("unknown {unknown}"), data).await;
+        }
+        let huge = json!({"bookingId": 1_300, "gameTimeSlotId": slot, "playerCount": u32::MAX});
+        tell("slot.reserve", "huge".into(), huge).await;
+        assert_eq!(booked(app, 7, slot, 4, "a").await["status"], "CONFIRMED");
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_are_cloud_events_and_carry_the_trace_of_the_request() {
     over_nats(Profile::Embedded, &[without_course()], &async |app: &TestApp| {

@@ -146,6 +146,20 @@ async fn the_same_key_of_a_user_gives_the_same_booking_and_another_request_is_re
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn after_a_day_the_same_key_books_anew() {
+    with_services(async |app| {
+        let slot = slot(app, 10, 4).await;
+        let first = booked(app, 7, slot, 2, "a").await;
+        app.pass(Span::from_hours(24));
+        let second = booked(app, 7, slot, 1, "a").await;
+        assert_ne!(second["id"], first["id"]);
+        let again = send(app, "POST", "/bookings", &booking(7, slot, 1, "a")).await;
+        assert_eq!((again.status, &again.json["id"]), (200, &second["id"]));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn under_an_idempotency_key_the_first_answer_is_given_again() {
     with_services(async |app| {
         let slot = slot(app, 10, 8).await;
@@ -306,6 +320,19 @@ async fn closing_with_cancel_bookings_refunds_everybody_in_full() {
             assert_eq!(booking["refund"], json!({"percent": 100, "amount": 20_000, "rule": "SYSTEM"}));
         }
         until(app, &format!("/v1/slots/{slot}"), |slot| slot["bookedPlayers"] == 0).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slot_that_is_closed_can_still_have_its_bookings_cancelled() {
+    with_services(async |app| {
+        let slot = slot(app, 2, 4).await;
+        let booking = booked(app, 1, slot, 1, "a").await;
+        let close = async |body: &Value| send(app, "POST", &format!("/v1/slots/{slot}/close"), body).await.status;
+        assert_eq!((close(&json!({})).await, close(&json!({"cancelBookings": true})).await), (200, 200));
+        let path = format!("/bookings/{}", booking["id"]);
+        until(app, &path, |booking| booking["status"] == "CANCELLED").await;
     })
     .await;
 }
