@@ -91,6 +91,7 @@ impl Record for OperatingHours {
             date("rebuild_next"),
             date("rebuild_until"),
             date("rebuild_again_from"),
+            boolean("rebuild_is_again"),
         ],
         parts: None,
     };
@@ -105,8 +106,10 @@ impl Record for OperatingHours {
         let exceptions: Vec<String> = self.exceptions.iter().map(exception).collect();
         cells.add_value(weekly.join(";")).add_value(exceptions.join(";"));
         match &self.rebuild {
-            Some(rebuild) => cells.add(&rebuild.next).add(&rebuild.until).add(&rebuild.again_from),
-            None => cells.add_value(Value::Null).add_value(Value::Null).add_value(Value::Null),
+            Some(rebuild) => {
+                cells.add(&rebuild.next).add(&rebuild.until).add(&rebuild.again_from).add(&rebuild.is_again)
+            }
+            None => cells.add_value(Value::Null).add_value(Value::Null).add_value(Value::Null).add_value(false),
         };
     }
 
@@ -118,11 +121,11 @@ impl Record for OperatingHours {
             Some(Exception { date: date.parse().ok()?, hours: read_hours(hours)? })
         };
         let (next, until): (Option<Date>, Option<Date>) = (cells.take()?, cells.take()?);
-        let again_from = cells.take()?;
+        let (again_from, is_again) = (cells.take()?, cells.take()?);
         let hours = Self {
             weekly: weekly.try_into().ok()?,
             exceptions: entries(&exceptions, ';').map(exception).collect::<Option<_>>()?,
-            rebuild: next.zip(until).map(|(next, until)| Rebuild { next, until, again_from }),
+            rebuild: next.zip(until).map(|(next, until)| Rebuild { next, until, again_from, is_again }),
         };
         Some((room, hours))
     }

@@ -9,6 +9,7 @@ use http::request::Parts;
 use http::{HeaderMap, header};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 
 use crate::app::App;
 use crate::config::AuthConfig;
@@ -42,11 +43,46 @@ impl std::fmt::Debug for Auth {
 pub enum Caller {
     User(UserId),
     /// An operator: may act for anyone.
-    Admin(Option<UserId>),
+    Admin(Name),
     /// Another program: may do what an operator may, mostly for users.
-    Service(Option<UserId>),
+    Service(Name),
     /// Auth is off and no header names anyone; the body or query may.
     Unnamed,
+}
+
+/// What a token calls one who acts for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    User(UserId),
+    /// Something that is no user's number; told from others by its hash.
+    Other([u8; 16]),
+    /// There was no token.
+    Nobody,
+}
+
+impl Name {
+    fn of(subject: &Subject) -> Self {
+        match (subject.user(), subject) {
+            (Some(user), _) => Self::User(user),
+            (None, Subject::Number(number)) => Self::hashed(&number.to_string()),
+            (None, Subject::Text(text)) => Self::hashed(text),
+        }
+    }
+
+    fn hashed(text: &str) -> Self {
+        let hash: [u8; 32] = Sha256::digest(text).into();
+        Self::Other(std::array::from_fn(|index| hash[index]))
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::User(user) => write!(f, ":{user}"),
+            Self::Other(hash) => write!(f, ":{:032x}", u128::from_be_bytes(*hash)),
+            Self::Nobody => Ok(()),
+        }
+    }
 }
 
 /// A caller who was recognised before: a page of the console asks in an operator's name. Cannot come from outside.
@@ -65,6 +101,15 @@ struct Claims {
 enum Subject {
     Number(u64),
     Text(String),
+}
+
+impl Subject {
+    fn user(&self) -> Option<UserId> {
+        match self {
+            Self::Number(number) => UserId::new(*number),
+            Self::Text(text) => text.parse().ok().and_then(UserId::new),
+        }
+    }
 }
 
 impl Auth {
@@ -159,14 +204,11 @@ impl Verifier {
         let claims = decode::<Claims>(token, &self.key, &self.validation)
             .map_err(|_| Problem::unauthenticated("The bearer token is not valid, or no longer."))?
             .claims;
-        let user = match claims.sub {
-            Subject::Number(number) => UserId::new(number),
-            Subject::Text(text) => text.parse().ok().and_then(UserId::new),
-        };
         match claims.role.as_deref() {
-            Some("admin") => Ok(Caller::Admin(user)),
-            Some("service") => Ok(Caller::Service(user)),
+            Some("admin") => Ok(Caller::Admin(Name::of(&claims.sub))),
+            Some("service") => Ok(Caller::Service(Name::of(&claims.sub))),
             Some("user") | None => {
+                let user = claims.sub.user();
                 user.map(Caller::User).ok_or_else(|| Problem::unauthenticated("The token's subject is not a user id."))
             }
             Some(_) => Err(Problem::unauthenticated("The token's role is none of user, admin, service.")),
@@ -182,8 +224,8 @@ impl Caller {
             (Self::User(user), Some(named)) if user == named => Ok(user),
             (Self::User(_), Some(_)) => Err(Problem::forbidden()),
             (Self::Admin(_) | Self::Service(_) | Self::Unnamed, Some(named))
-            | (Self::Admin(Some(named)) | Self::Service(Some(named)), None) => Ok(named),
-            (Self::Admin(None) | Self::Service(None) | Self::Unnamed, None) => Err(nobody_named()),
+            | (Self::Admin(Name::User(named)) | Self::Service(Name::User(named)), None) => Ok(named),
+            (Self::Admin(_) | Self::Service(_) | Self::Unnamed, None) => Err(nobody_named()),
         }
     }
 
@@ -216,10 +258,8 @@ impl Caller {
     pub fn key_space(self, named: Option<UserId>) -> String {
         match (self, named) {
             (Self::User(user), _) | (Self::Unnamed, Some(user)) => format!("user:{user}"),
-            (Self::Admin(Some(user)), _) => format!("admin:{user}"),
-            (Self::Admin(None), _) => "admin".into(),
-            (Self::Service(Some(user)), _) => format!("service:{user}"),
-            (Self::Service(None), _) => "service".into(),
+            (Self::Admin(name), _) => format!("admin{name}"),
+            (Self::Service(name), _) => format!("service{name}"),
             (Self::Unnamed, None) => "unnamed".into(),
         }
     }

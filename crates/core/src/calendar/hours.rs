@@ -50,6 +50,8 @@ pub struct Rebuild {
     pub until: Date,
     /// From this day on it has to be done once more: locks were in the way, or the room was not active.
     pub again_from: Option<Date>,
+    /// It is being done once more: what was made the first time stays as it is, and only what is missing is made.
+    pub is_again: bool,
 }
 
 impl OperatingHours {

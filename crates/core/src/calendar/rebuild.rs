@@ -16,7 +16,7 @@ use super::making::{Taken, make_day};
 use super::reservation::RoomReservationId;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotsOf};
-use super::wall::{DayRange, day_after, days_after};
+use super::wall::{DayRange, SlotStart, day_after, days_after};
 use super::{BULK_WEIGHT, DAYS_AHEAD_MAX, DAYS_PER_COMMAND_MAX, SLOTS_PER_COMMAND_MAX};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::id::Sequence;
@@ -56,7 +56,7 @@ impl Command for SetOperatingHours {
         };
         let today = room.zone.today(at.now);
         let until = last.max(days_after(today, at.limits.calendar.days_ahead.clamp(1, DAYS_AHEAD_MAX)));
-        let pending = Rebuild { next: day_after(today), until, again_from: None };
+        let pending = Rebuild { next: day_after(today), until, again_from: None, is_again: false };
         let hours = OperatingHours { rebuild: Some(pending), ..hours };
         // These days are not made a second time, only rebuilt.
         let room = Room { generated_until: Some(until), kept_from: Some(room.kept_from.unwrap_or(today)), ..room };
@@ -130,7 +130,7 @@ pub(super) fn rebuild_some(
     let ahead = DayRange { first, last: pending.until }.beginning(DAYS_PER_COMMAND_MAX);
     let there = slot::scan(rows, SlotsOf { room: room.id, days: ahead.widened() });
     let holidays = holiday::within(rows, &HolidaysOf { country: room.country, days: ahead });
-    let mut part = Part::new(room, hours, there?, holidays?, ahead, pending.until);
+    let mut part = Part::new(room, hours, there?, holidays?, ahead, pending);
     part.sort_out(rows, at)?;
     let written = part.write(rows);
     // Written with its slots although it stays as it is: two servers never make slots of one room at the same time.
@@ -141,7 +141,8 @@ pub(super) fn rebuild_some(
     let again_from = pending.again_from.or(if room.active { part.locked_on } else { Some(first) });
     let next = if done { again_from } else { Some(day_after(part.days.last)) };
     let again_from = again_from.filter(|_| !done);
-    let rebuild = next.map(|next| Rebuild { next, until: pending.until, again_from });
+    let is_again = done || pending.is_again;
+    let rebuild = next.map(|next| Rebuild { next, until: pending.until, again_from, is_again });
     rows.calendar.hours.put(room.id, OperatingHours { rebuild, ..hours.clone() });
     Ok(Rebuilt { done, ..written })
 }
@@ -155,11 +156,15 @@ struct Part<'a> {
     /// Free slots may go up to here: a new one of the last day may reach into the next day, where those that are to be
     /// replaced later must not be in its way, nor overlap it.
     clear_until: Date,
+    /// These days have been rebuilt before.
+    is_again: bool,
     there: Vec<(SlotId, Slot)>,
-    /// Free, and nobody's.
+    /// Where slots would begin if nothing were in the way, and how long they would be.
+    grid: BTreeSet<(SlotStart, u16)>,
+    /// Free, nobody's, and not to stay as they are.
     free: BTreeMap<SlotId, Slot>,
     taken: Taken,
-    /// The first day on which a locked slot stays.
+    /// The first day on which a locked slot is in the way.
     locked_on: Option<Date>,
 }
 
@@ -170,25 +175,26 @@ impl<'a> Part<'a> {
         there: Vec<(SlotId, Slot)>,
         holidays: BTreeSet<Date>,
         ahead: DayRange,
-        until: Date,
+        pending: Rebuild,
     ) -> Self {
         let mut old = BTreeMap::new();
         for (id, _) in &there {
             *old.entry(id.start.date()).or_insert(0) += 1;
         }
         let mut days = DayRange { last: ahead.first, ..ahead };
-        let mut work = 0;
+        let (mut work, mut grid) = (0, BTreeSet::new());
         for date in ahead.days() {
-            let new = make_day(room, hours, &holidays, date, &mut Taken::default()).len();
-            work += new.max(old.get(&date).copied().unwrap_or(0));
+            let new = make_day(room, hours, &holidays, date, &mut Taken::default());
+            work += new.len().max(old.get(&date).copied().unwrap_or(0));
             if work > SLOTS_PER_COMMAND_MAX {
                 break;
             }
+            grid.extend(new.into_iter().map(|(start, slot)| (start, slot.minutes)));
             days.last = date;
         }
-        let clear_until = day_after(days.last).min(until);
-        let (free, taken) = (BTreeMap::new(), Taken::default());
-        Self { room, hours, holidays, days, clear_until, there, free, taken, locked_on: None }
+        let clear_until = day_after(days.last).min(pending.until);
+        let (is_again, free, taken) = (pending.is_again, BTreeMap::new(), Taken::default());
+        Self { room, hours, holidays, days, clear_until, is_again, there, grid, free, taken, locked_on: None }
     }
 
     /// What stays, and what goes.
@@ -201,17 +207,27 @@ impl<'a> Part<'a> {
         }
         for (id, slot) in &self.there {
             let is_free = may_go(id, slot);
-            if is_free && slot::locked_by(rows, *id, at.now)? == LockedBy::Nobody {
+            let stays = self.is_again && !slot.outside_hours;
+            if is_free && !stays && slot::locked_by(rows, *id, at.now)? == LockedBy::Nobody {
                 self.free.insert(*id, *slot);
                 continue;
             }
             let (begins_at, ends_at) = slot.moments(id.start, self.room);
             self.taken.keep(begins_at, ends_at);
-            if is_free {
+            if is_free && self.days.contains(id.start.date()) && self.is_outside(id, slot) {
                 self.locked_on = self.locked_on.or(Some(id.start.date()));
             }
         }
         Ok(())
+    }
+
+    /// Whether a slot that is in use does not belong to the hours, and is no more once nobody uses it. One that is only locked
+    /// has to be where a new one would be.
+    fn is_outside(&self, id: &SlotId, slot: &Slot) -> bool {
+        let (begins_at, ends_at) = slot.moments(id.start, self.room);
+        let is_misplaced = slot.state == SlotState::Free
+            && if self.is_again { slot.outside_hours } else { !self.grid.contains(&(id.start, slot.minutes)) };
+        is_misplaced || !self.hours.cover(&self.room.zone, id.start.date(), begins_at, ends_at)
     }
 
     fn write(&mut self, rows: &mut Rows) -> Rebuilt {
@@ -221,8 +237,7 @@ impl<'a> Part<'a> {
             if self.free.contains_key(id) || !self.days.contains(id.start.date()) {
                 continue;
             }
-            let (begins_at, ends_at) = slot.moments(id.start, self.room);
-            let outside_hours = !self.hours.cover(&self.room.zone, id.start.date(), begins_at, ends_at);
+            let outside_hours = self.is_outside(id, slot);
             if let SlotState::Reserved { reservation } = slot.state
                 && outside_hours
             {

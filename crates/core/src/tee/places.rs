@@ -38,6 +38,8 @@ pub(super) fn want(rows: &mut Rows, places: &Places) {
 /// `slot.reserve`: gives a booking its places, or says why not.
 pub(super) fn reserve(rows: &mut Rows, places: Places) -> Decision<()> {
     let decided = match rows.tee.slot_bookings.get(&places.booking)? {
+        // A booking has one slot: what asks for another was not asked by it.
+        Some(before) if before.slot != places.slot => SlotBookingState::Refused(FailureReason::SlotRefused),
         Some(before) => before.state,
         None => decide(rows, places)?,
     };

@@ -53,9 +53,15 @@ pub(super) fn want_open(rows: &mut Rows, slot: TeeSlotId) {
     rows.tee.by_slot.scan(&OpenBookingsOf(slot)).ok();
 }
 
+/// The booking that an answer is about. `None` if it asked for another slot: the answer is to somebody else's question.
+fn booking_of(rows: &mut Rows, places: Places) -> Decision<Option<Booking>> {
+    let booking = booking::find(rows, places.booking)?;
+    Ok(Some(booking).filter(|booking| booking.slot == places.slot))
+}
+
 /// `slot.reserved`: the booking has its places. One that has ended meanwhile gives them back.
 pub(super) fn reserved(rows: &mut Rows, at: &Context<'_>, places: Places, version: Option<u64>) -> Decision<()> {
-    let booking = booking::find(rows, places.booking)?;
+    let Some(booking) = booking_of(rows, places)? else { return Ok(()) };
     match booking.status() {
         BookingStatus::Pending => {
             let open = OpenBookingId { slot: booking.slot, booking: booking.id };
@@ -85,7 +91,7 @@ pub(super) fn reserve_failed(
     reason: FailureReason,
     words: Option<&Arc<str>>,
 ) -> Decision<()> {
-    let booking = booking::find(rows, places.booking)?;
+    let Some(booking) = booking_of(rows, places)? else { return Ok(()) };
     if booking.state == BookingState::Pending {
         fail(rows, at, &booking, reason, words)?;
     }
@@ -94,7 +100,7 @@ pub(super) fn reserve_failed(
 
 /// `slot.released`: the course service has the places back, and will not give them again.
 pub(super) fn released(rows: &mut Rows, at: &Context<'_>, places: Places) -> Decision<()> {
-    let booking = booking::find(rows, places.booking)?;
+    let Some(booking) = booking_of(rows, places)? else { return Ok(()) };
     let has_ended = matches!(booking.status(), BookingStatus::Cancelled | BookingStatus::Failed);
     if has_ended && booking.released_at.is_none() {
         let revision = booking.revision + 1;

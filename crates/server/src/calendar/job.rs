@@ -23,7 +23,7 @@ use crate::problem::Problem;
 
 /// How often the clock is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How often rooms are looked at although it is nowhere midnight: some may be new, or changed.
+/// How often rooms are looked at although it is nowhere midnight: some may have changed. New ones are looked for more often.
 const ROUND_EVERY: Span = Span::from_secs(300);
 /// How often unfinished rebuilds are looked for.
 const REBUILD_EVERY: Span = Span::from_secs(30);
@@ -44,6 +44,8 @@ struct Schedule {
     fill_at: Timestamp,
     /// Rooms that had hours and no slots when they were looked for.
     empty: BTreeSet<RoomId>,
+    /// The newest room whose midnight is known.
+    newest: Option<RoomId>,
 }
 
 pub(crate) async fn run(app: App) {
@@ -74,9 +76,12 @@ async fn look(app: &App, schedule: &mut Schedule) -> Result<(), Problem> {
     if now >= schedule.fill_at {
         schedule.empty = fill(app, &schedule.empty).await?;
         schedule.fill_at = now + FILL_EVERY;
+        if !app.list::<Room>(List::of::<Room>(schedule.newest.as_ref(), 1)).await?.is_empty() {
+            schedule.round_at = now;
+        }
     }
     if now >= schedule.round_at {
-        schedule.round_at = round(app, &limits, now).await?;
+        (schedule.round_at, schedule.newest) = round(app, &limits, now).await?;
     }
     Ok(())
 }
@@ -141,8 +146,8 @@ fn give_up_if_away(problem: Problem, room: RoomId) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Looks at all rooms, and does what is due. Tells when something may be due again.
-async fn round(app: &App, limits: &Limits, now: Timestamp) -> Result<Timestamp, Problem> {
+/// Looks at all rooms, and does what is due. Tells when something may be due again, and which room is the newest.
+async fn round(app: &App, limits: &Limits, now: Timestamp) -> Result<(Timestamp, Option<RoomId>), Problem> {
     let mut next = now + ROUND_EVERY;
     let mut after = None;
     loop {
@@ -157,9 +162,9 @@ async fn round(app: &App, limits: &Limits, now: Timestamp) -> Result<Timestamp, 
                 give_up_if_away(problem, room.id)?;
             }
         }
-        after = rooms.last().map(|room| room.id);
+        after = rooms.last().map(|room| room.id).or(after);
         if rooms.len() < ROOMS_AT_ONCE || app.is_stopping() {
-            return Ok(next.max(now + Span::from_secs(1)));
+            return Ok((next.max(now + Span::from_secs(1)), after));
         }
     }
 }

@@ -130,16 +130,24 @@ pub(super) async fn generate_for(
         progress.send_modify(|it| it.reached(until));
         return Ok(());
     }
-    let mut after = None;
+    let (mut after, mut is_any_made, mut impossible) = (None, false, None);
     loop {
         let rooms = app.list::<Room>(holdfast_records::List::of::<Room>(after.as_ref(), ROOMS_AT_ONCE)).await?;
         for room in rooms.iter().filter(|room| room.active) {
-            let until = generate(app, room.id, until, |created| progress.send_modify(|it| it.add(created))).await?;
-            progress.send_modify(|it| it.reached(until));
+            match generate(app, room.id, until, |created| progress.send_modify(|it| it.add(created))).await {
+                Ok(until) => {
+                    is_any_made = true;
+                    progress.send_modify(|it| it.reached(until));
+                }
+                // The day has begun in one place and is over in another.
+                Err(Refused::Rejected(rejection)) => impossible = Some(rejection),
+                Err(error) => return Err(error.into()),
+            }
         }
         after = rooms.last().map(|room| room.id);
         if rooms.len() < ROOMS_AT_ONCE || app.is_stopping() {
-            return Ok(());
+            let impossible = impossible.filter(|_| !is_any_made);
+            return impossible.map_or(Ok(()), |rejection| Err(Refused::Rejected(rejection).into()));
         }
     }
 }

@@ -20,7 +20,7 @@ use tokio::time::MissedTickBehavior;
 use super::Console;
 use super::fan::{Listener, event};
 use super::session::Session;
-use crate::caller::Caller;
+use crate::caller::{Caller, Name};
 use crate::problem::Problem;
 use crate::pulse::Counts;
 
@@ -222,7 +222,8 @@ impl Reading {
 async fn trouble(console: &Console) -> BTreeMap<String, String> {
     let asking = async {
         let uri = Uri::from_static("/readyz");
-        let answer = console.call(Caller::Admin(None), Method::GET, uri, &HeaderMap::new(), Body::empty()).await;
+        let answer =
+            console.call(Caller::Admin(Name::Nobody), Method::GET, uri, &HeaderMap::new(), Body::empty()).await;
         let body = Limited::new(answer.into_body(), READY_BYTES_MAX).collect().await.ok()?.to_bytes();
         serde_json::from_slice::<BTreeMap<String, Value>>(&body).ok()
     };

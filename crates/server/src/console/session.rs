@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::Console;
 use super::page::{Customers, Shell};
-use crate::caller::Caller;
+use crate::caller::{Caller, Name};
 use crate::problem::Problem;
 
 const COOKIE: &str = "holdfast_session";
@@ -41,7 +41,7 @@ impl Session {
         let auth = console.app.auth();
         let customers = Customers::of(&console.app);
         if auth.is_off() {
-            return Ok(Self { caller: Caller::Admin(None), signed_in: false, customers });
+            return Ok(Self { caller: Caller::Admin(Name::Nobody), signed_in: false, customers });
         }
         let token = token(headers).ok_or(NoSession::SignedOut)?;
         let caller = auth.caller_of(token).map_err(|_| NoSession::SignedOut)?;

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::ask::{REQUEST_HEADERS, auth_mode, write};
 use super::{AUTH, BOOKING_CREATE, CALLER, KNOW, METHOD, OPERATOR, TARGET, role_of, subject};
 use crate::app::App;
-use crate::caller::{Caller, Known};
+use crate::caller::{Caller, Known, Name};
 use crate::problem::{Language, Problem};
 use crate::roles::Role;
 use crate::{edge, router};
@@ -90,7 +90,7 @@ impl Desk {
             Some(mut request) => {
                 // While auth is off, admin calls are open to anybody.
                 if self.app.auth().is_off() && asked.headers.get(CALLER).is_some_and(|it| it.as_str() == OPERATOR) {
-                    request.extensions_mut().insert(Known(Caller::Admin(None)));
+                    request.extensions_mut().insert(Known(Caller::Admin(Name::Nobody)));
                 }
                 self.respond(request).await
             }
@@ -118,7 +118,7 @@ impl Desk {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = Uri::from_static("/bookings");
         copy_headers(&asked.headers, request.headers_mut());
-        request.extensions_mut().insert(Known(Caller::Service(None)));
+        request.extensions_mut().insert(Known(Caller::Service(Name::Nobody)));
         self.respond(request).await
     }
 

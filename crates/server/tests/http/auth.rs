@@ -30,6 +30,24 @@ pub(crate) async fn with_auth(test: impl AsyncFn(&TestApp)) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn operators_have_keys_of_their_own_whatever_their_tokens_call_them() {
+    with_auth(async |app| {
+        let body = r#"{"name": "객실", "totalQuantity": 1, "basePrice": 1}"#;
+        let create = async |sub: &str, role: &str| {
+            let request = caller(app, sub, role).request(reqwest::Method::POST, "/v1/room-types");
+            let made = request.header("idempotency-key", "same").body(body).send().await.unwrap();
+            made.json::<Value>().await.unwrap()["id"].as_u64().unwrap()
+        };
+        let mut made = Vec::new();
+        for (sub, role) in [("a", "admin"), ("b", "admin"), ("a", "service"), ("1", "admin"), ("a", "admin")] {
+            made.push(create(sub, role).await);
+        }
+        assert_eq!(made, [1, 2, 3, 4, 1]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_auth_a_header_or_the_request_names_the_caller() {
     with_app(async |app| {
         let room_type = app.room_type(9).await;

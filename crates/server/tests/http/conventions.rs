@@ -129,7 +129,7 @@ async fn what_comes_after_a_request_does_not_hold_up_its_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_head_that_cannot_be_read_is_answered() {
     with_app(async |app| {
-        let many: String = (0..200).map(|number| format!("x-{number}: 1\r\n")).collect();
+        let many = "x: 1\r\n".repeat(200);
         for (request, status) in [
             ("GARBAGE\r\n\r\n".to_owned(), "400"),
             ("GET / HTTP/9.9\r\n\r\n".to_owned(), "400"),

@@ -4,6 +4,7 @@ use super::*;
 use crate::calendar::block::UnblockSlots;
 use crate::calendar::lock::ReleaseLock;
 use crate::calendar::reservation::CancelRoomReservation;
+use crate::calendar::room::ChangeRoom;
 use crate::command::Stop;
 
 #[test]
@@ -104,6 +105,26 @@ fn where_a_lock_was_in_the_way_is_remembered_while_other_days_are_rebuilt() {
     generate(&mut world, room);
     assert!(day(&mut world, room, TOMORROW).contains("09:20 09:45 10:10 10:35"));
     assert_eq!(audit(&world), [""; 0]);
+}
+
+/// Prices and lengths are those of the moment a slot was made, whoever has it locked and however long.
+#[test]
+fn once_rebuilt_slots_stay_as_they_are_also_where_a_lock_was_in_the_way() {
+    for locked in ["10:00", "09:00"] {
+        let mut world = world();
+        let room = room(&mut world);
+        lock(&mut world, room, 1, &slots_at(TOMORROW, &[locked])).unwrap();
+        set_hours_to_the_end(&mut world, room, "10:00-13:00");
+        let is_pending = world.memory.calendar.hours.rows().next().unwrap().1.rebuild.is_some();
+        assert_eq!(is_pending, locked == "09:00", "a lock within the hours is not in the way");
+        let draft = RoomDraft { base_price: Some(77_777), slot_minutes: Some(30), ..RoomDraft::default() };
+        world.run(&ChangeRoom { id: room, draft }).unwrap();
+        world.wait(Span::from_secs(300));
+        while !world.run(&RebuildSlots { room }).unwrap().done {}
+        assert_eq!(day(&mut world, room, TOMORROW), "10:00 11:00 12:00");
+        let slots: Vec<Slot> = world.memory.calendar.slots.rows().map(|(_, slot)| *slot).collect();
+        assert!(slots.iter().all(|slot| (slot.minutes, slot.base_price) == (60, 10_000)));
+    }
 }
 
 #[test]

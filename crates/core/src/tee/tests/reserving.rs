@@ -104,6 +104,28 @@ fn what_is_given_back_is_what_was_given_whatever_the_release_says() {
 }
 
 #[test]
+fn an_answer_about_another_slot_changes_no_booking_and_a_second_slot_is_refused() {
+    let mut club = Club::new();
+    let (slot, other) =
+        (club.slot(4), club.slot_of(CourseId::new(1).unwrap(), SlotDraft { start: start("10:00"), ..draft() }));
+    let booking = club.book(slot, 2);
+    club.lose();
+    let places = Places { booking: booking.id, slot: other, players: 2 };
+    club.receive(Message::SlotReserved { places, version: None });
+    club.receive(Message::SlotReserveFailed { places, reason: FailureReason::SlotFull, words: None });
+    assert_eq!(club.status(booking.id), BookingStatus::Pending);
+    club.receive(Message::SlotReserve(Places { slot, ..places }));
+    club.receive(Message::SlotReserve(Places { booking: no_booking(), slot, players: 1 }));
+    club.lose();
+    let second = Places { booking: no_booking(), slot: other, players: 1 };
+    club.forget_inbox();
+    club.receive(Message::SlotReserve(second));
+    let refusal = Message::SlotReserveFailed { places: second, reason: FailureReason::SlotRefused, words: None };
+    assert_eq!(answers(&mut club), [refusal]);
+    assert_eq!((club.booked(slot), club.booked(other)), (3, 0));
+}
+
+#[test]
 fn older_news_of_a_slot_never_replaces_newer() {
     let mut club = Club::new();
     let slot = club.slot(4);
