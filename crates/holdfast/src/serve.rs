@@ -171,10 +171,11 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
 fn start_log(config: &Config) -> anyhow::Result<()> {
     let level = &config.log.level;
     // Any other word is taken for the name of a module, and silences all others.
-    let is_level = |word: &str| word.contains('=') || word.trim().parse::<LevelFilter>().is_ok();
+    let is_level =
+        |word: &str| !word.contains(char::is_whitespace) && (word.contains('=') || word.parse::<LevelFilter>().is_ok());
     ensure!(
         level.split(',').all(is_level),
-        "log.level: {level:?}: use off, error, warn, info, debug or trace, or module=level"
+        "log.level: {level:?}: use off, error, warn, info, debug or trace, or module=level, without spaces"
     );
     let filter = EnvFilter::try_new(level).context("log.level")?;
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());

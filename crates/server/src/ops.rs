@@ -102,7 +102,10 @@ fn describe_metrics() {
     describe_counter!("holdfast_outbox_given_up_total", "Events that were given up after all retries.");
     describe_gauge!("holdfast_outbox_given_up", "Events that are given up at present, as the last sweep found them.");
     describe_counter!("holdfast_bus_redelivered_total", "Messages that NATS delivered more than once.");
-    describe_counter!("holdfast_bus_unreadable_total", "Messages that were thrown away because they cannot be read.");
+    describe_counter!(
+        "holdfast_bus_unreadable_total",
+        "Messages that were thrown away because nobody can read them or act on them."
+    );
     describe_counter!(
         "holdfast_batch_failures_total",
         "Batches the store did not take, or whose commit it could not vouch for."

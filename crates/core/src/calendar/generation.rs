@@ -123,14 +123,26 @@ impl GenerateSlots {
         let Some(until) = self.until else {
             return Ok(days_after(today, at.limits.calendar.days_ahead.min(DAYS_AHEAD_MAX)));
         };
-        if until < today {
-            return Err(Rejection::invalid("until", Fault::InThePast));
-        }
-        if until > days_after(today, DAYS_AHEAD_MAX) {
-            return Err(Rejection::invalid("until", Fault::TooFarAhead { days_max: DAYS_AHEAD_MAX }));
-        }
+        check_until(until, today, today)?;
         Ok(until)
     }
+}
+
+/// Whether slots can be made up to this day anywhere on Earth.
+pub fn check_anywhere(until: Date, at: &Context<'_>) -> Result<(), Rejection> {
+    let today = at.now.to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
+    check_until(until, today.yesterday().unwrap_or(today), day_after(today))
+}
+
+/// Today is a day between these two, depending on where one is.
+fn check_until(until: Date, earliest: Date, latest: Date) -> Result<(), Rejection> {
+    if until < earliest {
+        return Err(Rejection::invalid("until", Fault::InThePast));
+    }
+    if until > days_after(latest, DAYS_AHEAD_MAX) {
+        return Err(Rejection::invalid("until", Fault::TooFarAhead { days_max: DAYS_AHEAD_MAX }));
+    }
+    Ok(())
 }
 
 /// Makes slots of days that have none, as many as one command may, and tells the last day that is now complete.

@@ -164,7 +164,7 @@ struct Part<'a> {
     /// Free, nobody's, and not to stay as they are.
     free: BTreeMap<SlotId, Slot>,
     taken: Taken,
-    /// The first day on which a locked slot is in the way.
+    /// The first day on which a locked slot may be in the way.
     locked_on: Option<Date>,
 }
 
@@ -215,7 +215,9 @@ impl<'a> Part<'a> {
             let (begins_at, ends_at) = slot.moments(id.start, self.room);
             self.taken.keep(begins_at, ends_at);
             if is_free && self.days.contains(id.start.date()) && self.is_outside(id, slot) {
-                self.locked_on = self.locked_on.or(Some(id.start.date()));
+                // A new slot of the day before may reach into this one.
+                let date = id.start.date();
+                self.locked_on = self.locked_on.or(Some(date.yesterday().unwrap_or(date)));
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use super::slot::TeeSlotId;
 use crate::command::{Command, Context, Decision, Writes};
 use crate::event::Event;
 use crate::id::{Sequence, UserId};
-use crate::rejection::{Fault, Rejection, TeeRejection};
+use crate::rejection::{Fault, Rejection};
 use crate::rows::Rows;
 use crate::table::Row;
 use crate::text::check_text;
@@ -108,12 +108,6 @@ impl Command for CreateBooking {
     fn lane(&self) -> u64 {
         self.slot.get()
     }
-}
-
-/// The booking that was made under a key.
-pub fn made_under(rows: &mut Rows, key: &BookingKey) -> Decision<Booking> {
-    let made = rows.tee.booking_keys.get(key)?.copied().ok_or(TeeRejection::BookingNotFound)?;
-    booking::find(rows, made.booking)
 }
 
 impl CreateBooking {

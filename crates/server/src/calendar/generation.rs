@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use holdfast_core::calendar::generation::GenerateSlots;
+use holdfast_core::calendar::generation::{GenerateSlots, check_anywhere};
 use holdfast_core::calendar::{Generation, GenerationId, RoomId, room};
 use holdfast_records::calendar::generations;
 use http::StatusCode;
@@ -31,8 +31,10 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
     let until = body.until.map(|date| parse_date("until", &date)).transpose()?;
     let working = async {
         // Said at once: whoever is answered with 202 hears no more of it.
-        if let Some(room) = room {
-            app.query(|rows, at| GenerateSlots { room, until }.check(rows, at)).await?;
+        match (room, until) {
+            (Some(room), _) => app.query(|rows, at| GenerateSlots { room, until }.check(rows, at)).await?,
+            (None, Some(until)) => app.query(|_, at| Ok(check_anywhere(until, at)?)).await?,
+            (None, None) => {}
         }
         let Some(permit) = app.permit_generation().await else { return Err(Problem::overloaded()) };
         let progress = watch::Sender::new(Progress::default());

@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::id::UserId;
 use holdfast_core::tee::attendance::{CompleteBooking, NoShowBooking};
 use holdfast_core::tee::booking;
 use holdfast_core::tee::cancel::{self, CancelBooking};
-use holdfast_core::tee::create::{self, BookingCreated, BookingKey, CreateBooking};
+use holdfast_core::tee::create::{BookingCreated, CreateBooking};
 use holdfast_core::tee::{
     Booking, BookingId, BookingStatus, By, IdempotencyKey, Notification, NotificationId, TeeSlotId,
 };
@@ -16,6 +17,8 @@ use holdfast_core::{Actor, Fault};
 use holdfast_engine::Answer;
 use holdfast_records::tee;
 use http::{HeaderMap, StatusCode};
+use http_body_util::BodyExt as _;
+use serde::Deserialize;
 
 use super::log;
 use crate::app::{App, REPLAYED, Reply};
@@ -81,11 +84,20 @@ async fn make(
         };
         return Ok((reply(&made).into_response(), made));
     }
-    let key = BookingKey { user: command.user, key: command.key.clone() };
-    let answer = app.run(caller, request, command, reply).await?;
-    let booking = app.query(|rows, _| create::made_under(rows, &key)).await?;
-    let is_new = answer.status() == StatusCode::ACCEPTED && !answer.headers().contains_key(REPLAYED);
-    Ok((answer, BookingCreated { booking, is_new }))
+    let (head, body) = app.run(caller, request, command, reply).await?.into_parts();
+    let body = body.collect().await.map_err(|_| Problem::internal())?.to_bytes();
+    // Which one it is an answer that was kept tells: its own key may stand for another by now.
+    let made: Made = serde_json::from_slice(&body).map_err(|_| Problem::internal())?;
+    let id = BookingId::new(made.id).ok_or_else(Problem::internal)?;
+    let booking = app.query(|rows, _| booking::find_for(rows, id, Actor::Admin)).await?;
+    let is_new = head.status == StatusCode::ACCEPTED && !head.headers.contains_key(REPLAYED);
+    Ok((Response::from_parts(head, Body::from(body)), BookingCreated { booking, is_new }))
+}
+
+/// What is read of an answer that was given before.
+#[derive(Deserialize)]
+struct Made {
+    id: u64,
 }
 
 /// Whether this service has heard of all these slots.

@@ -103,11 +103,6 @@ pub fn parse(subject: Subject, data: &str) -> Option<Message> {
     })
 }
 
-/// As many as a slot can have.
-fn players(count: u32) -> Option<u32> {
-    Some(count).filter(|count| (1..=SLOT_PLAYERS_MAX).contains(count))
-}
-
 /// A number that every store can keep.
 fn version(number: u64) -> Option<u64> {
     Some(number).filter(|number| *number <= ID_MAX)
@@ -195,7 +190,8 @@ impl PlacesData {
         Some(Places {
             booking: BookingId::new(self.booking_id)?,
             slot: TeeSlotId::new(self.game_time_slot_id)?,
-            players: players(self.player_count)?,
+            // More than any slot has are too many, however many they are.
+            players: self.player_count.min(SLOT_PLAYERS_MAX + 1),
         })
     }
 }
@@ -206,7 +202,7 @@ impl SlotData {
             slot: TeeSlotId::new(self.game_time_slot_id)?,
             course: CourseId::new(self.course_id)?,
             tee_off: moment(self.tee_off_ms)?,
-            max_players: players(self.max_players)?,
+            max_players: Some(self.max_players).filter(|max| (1..=SLOT_PLAYERS_MAX).contains(max))?,
             price: Some(self.price).filter(|price| (0..=PRICE_MAX).contains(price))?,
             currency: Currency::parse(&self.currency)?,
             closed: self.closed,

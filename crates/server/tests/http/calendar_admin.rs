@@ -133,6 +133,24 @@ async fn an_inactive_room_gets_no_slots() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_day_that_is_impossible_in_one_place_keeps_no_other_from_its_slots() {
+    with_app(async |app| {
+        let behind = app.room_with(&json!({"timeZone": "Pacific/Pago_Pago"}), &mornings()).await;
+        let seoul = app.room().await;
+        let last = day(366);
+        let generate = async |until: jiff::civil::Date| {
+            app.json("POST", "/v1/calendar/generate", &json!({"until": until.to_string()})).await
+        };
+        assert_eq!(generate(last).await.status, 200, "the year of the one begins a day later");
+        assert_eq!((app.times_on(seoul, last).await.len(), app.times_on(behind, last).await.len()), (3, 0));
+        for nowhere in [day(-2), day(367), day(368)] {
+            assert_eq!(generate(nowhere).await.refusal(), (400, "INVALID_INPUT"), "{nowhere}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn slots_are_made_as_far_as_asked_for() {
     with_settings(
         |config| config.calendar.days_ahead = 3,

@@ -107,6 +107,21 @@ fn where_a_lock_was_in_the_way_is_remembered_while_other_days_are_rebuilt() {
     assert_eq!(audit(&world), [""; 0]);
 }
 
+#[test]
+fn a_lock_after_midnight_may_be_in_the_way_of_a_slot_of_the_day_before() {
+    let mut world = world();
+    let room = room_open(&mut world, "22:00-02:00");
+    let after_tomorrow = date(2026, 6, 3);
+    lock(&mut world, room, 1, &slots_at(after_tomorrow, &["00:00"])).unwrap();
+    set_hours_to_the_end(&mut world, room, "22:30-02:30");
+    assert_eq!(day(&mut world, room, after_tomorrow), "00:00L 01:30 22:30 23:30");
+    assert!(!day(&mut world, room, TOMORROW).contains("23:30"));
+    world.wait(Span::from_secs(300));
+    while !world.run(&RebuildSlots { room }).unwrap().done {}
+    assert!(day(&mut world, room, TOMORROW).ends_with("22:30 23:30"));
+    assert_eq!(day(&mut world, room, after_tomorrow), "00:30 01:30 22:30 23:30");
+}
+
 /// Prices and lengths are those of the moment a slot was made, whoever has it locked and however long.
 #[test]
 fn once_rebuilt_slots_stay_as_they_are_also_where_a_lock_was_in_the_way() {
