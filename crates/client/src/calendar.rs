@@ -140,7 +140,7 @@ impl Client {
             affected_reservations: Vec<u64>,
         }
         let path = format!("/v1/rooms/{id}/operating-hours");
-        let answer: Answer = read(self.request(Method::PUT, &path).json(hours)).await?;
+        let answer: Answer = read(self.call(Method::PUT, &path).json(hours)).await?;
         Ok(answer.affected_reservations)
     }
 
@@ -175,11 +175,11 @@ impl Client {
     }
 
     pub async fn confirm_lock(&self, id: Uuid) -> Result<RoomReservation, Error> {
-        read(self.request(Method::POST, &format!("/v1/locks/{id}/confirm"))).await
+        read(self.call(Method::POST, &format!("/v1/locks/{id}/confirm"))).await
     }
 
     pub async fn release_lock(&self, id: Uuid) -> Result<(), Error> {
-        read(self.request(Method::DELETE, &format!("/v1/locks/{id}"))).await
+        read(self.call(Method::DELETE, &format!("/v1/locks/{id}"))).await
     }
 
     pub async fn room_reservation(&self, id: u64) -> Result<RoomReservation, Error> {
@@ -192,6 +192,6 @@ impl Client {
     }
 
     pub async fn cancel_room_reservation(&self, id: u64) -> Result<RoomReservation, Error> {
-        read(self.request(Method::POST, &format!("/v1/room-reservations/{id}/cancel"))).await
+        read(self.call(Method::POST, &format!("/v1/room-reservations/{id}/cancel"))).await
     }
 }

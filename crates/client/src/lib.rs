@@ -51,6 +51,9 @@ use reqwest::RequestBuilder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+/// Servers answer within five seconds. Who hears nothing for so long never will.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
 /// Talks to one server, in the name of one caller. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -111,13 +114,15 @@ impl Client {
         Self { idempotency_key: Some(key.into()), ..self.clone() }
     }
 
-    /// Gives up calls that are not answered in time. It is then not known whether they were carried out.
+    /// Gives up calls that are not answered in time, and not only after half a minute. It is then not known whether they were
+    /// carried out.
     #[must_use]
     pub fn within(&self, time: Duration) -> Self {
         Self { within: Some(time), ..self.clone() }
     }
 
-    /// A request as this caller, for what has no method of its own.
+    /// A request as this caller, for what has no method of its own. It waits for as long as it takes, unless [`within`](Self::within)
+    /// says otherwise.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let mut request = self.http.request(method, format!("{}{path}", self.url));
         if let Some(user) = self.user {
@@ -138,12 +143,17 @@ impl Client {
         request
     }
 
+    /// The same, never without an end.
+    fn call(&self, method: Method, path: &str) -> RequestBuilder {
+        self.request(method, path).timeout(self.within.unwrap_or(ANSWER_WITHIN))
+    }
+
     async fn get<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T, Error> {
-        read(self.request(Method::GET, path).query(query)).await
+        read(self.call(Method::GET, path).query(query)).await
     }
 
     async fn post<T: DeserializeOwned>(&self, path: &str, body: &(impl serde::Serialize + Sync)) -> Result<T, Error> {
-        read(self.request(Method::POST, path).json(body)).await
+        read(self.call(Method::POST, path).json(body)).await
     }
 }
 

@@ -61,15 +61,15 @@ impl Client {
     }
 
     pub async fn leave_queue(&self, event: u64) -> Result<(), Error> {
-        read(self.request(Method::DELETE, &format!("/v1/events/{event}/queue"))).await
+        read(self.call(Method::DELETE, &format!("/v1/events/{event}/queue"))).await
     }
 
     pub async fn pause_queue(&self, event: u64) -> Result<Event, Error> {
-        read(self.request(Method::POST, &format!("/v1/events/{event}/queue/pause"))).await
+        read(self.call(Method::POST, &format!("/v1/events/{event}/queue/pause"))).await
     }
 
     pub async fn resume_queue(&self, event: u64) -> Result<Event, Error> {
-        read(self.request(Method::POST, &format!("/v1/events/{event}/queue/resume"))).await
+        read(self.call(Method::POST, &format!("/v1/events/{event}/queue/resume"))).await
     }
 
     pub async fn queue_stats(&self, event: u64) -> Result<QueueStats, Error> {

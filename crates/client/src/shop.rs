@@ -316,7 +316,7 @@ impl Client {
 
     /// Gives the caller's live reservation back.
     pub async fn release_order(&self) -> Result<(), Error> {
-        read(self.request(Method::DELETE, "/api/order/reserve")).await
+        read(self.call(Method::DELETE, "/api/order/reserve")).await
     }
 
     /// Pays for the caller's live reservation.
@@ -343,7 +343,7 @@ impl Client {
         path: &str,
         fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<T, Error> {
-        let answer: Data<T> = read(fill(self.request(method, path))).await?;
+        let answer: Data<T> = read(fill(self.call(method, path))).await?;
         Ok(answer.data)
     }
 }

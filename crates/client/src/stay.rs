@@ -162,7 +162,7 @@ impl Client {
     }
 
     pub async fn change_room_type(&self, id: u64, change: &RoomTypeChange) -> Result<RoomType, Error> {
-        read(self.request(Method::PATCH, &format!("/v1/room-types/{id}")).json(change)).await
+        read(self.call(Method::PATCH, &format!("/v1/room-types/{id}")).json(change)).await
     }
 
     pub async fn room_type(&self, id: u64) -> Result<RoomType, Error> {
@@ -211,11 +211,11 @@ impl Client {
     }
 
     pub async fn confirm_hold(&self, id: Uuid) -> Result<Reservation, Error> {
-        read(self.request(Method::POST, &format!("/v1/holds/{id}/confirm"))).await
+        read(self.call(Method::POST, &format!("/v1/holds/{id}/confirm"))).await
     }
 
     pub async fn cancel_hold(&self, id: Uuid) -> Result<(), Error> {
-        read(self.request(Method::DELETE, &format!("/v1/holds/{id}"))).await
+        read(self.call(Method::DELETE, &format!("/v1/holds/{id}"))).await
     }
 
     pub async fn reservation(&self, id: u64) -> Result<Reservation, Error> {
@@ -228,6 +228,6 @@ impl Client {
     }
 
     pub async fn cancel_reservation(&self, id: u64) -> Result<Reservation, Error> {
-        read(self.request(Method::POST, &format!("/v1/reservations/{id}/cancel"))).await
+        read(self.call(Method::POST, &format!("/v1/reservations/{id}/cancel"))).await
     }
 }

@@ -157,7 +157,7 @@ impl Client {
     }
 
     pub async fn change_event(&self, id: u64, change: &EventChange) -> Result<Event, Error> {
-        read(self.request(Method::PATCH, &format!("/v1/events/{id}")).json(change)).await
+        read(self.call(Method::PATCH, &format!("/v1/events/{id}")).json(change)).await
     }
 
     pub async fn event(&self, id: u64) -> Result<Event, Error> {
@@ -190,11 +190,11 @@ impl Client {
     }
 
     pub async fn confirm_seat_hold(&self, hold: Uuid) -> Result<SeatReservation, Error> {
-        read(self.request(Method::POST, &format!("/v1/seat-holds/{hold}/confirm"))).await
+        read(self.call(Method::POST, &format!("/v1/seat-holds/{hold}/confirm"))).await
     }
 
     pub async fn cancel_seat_hold(&self, hold: Uuid) -> Result<(), Error> {
-        read(self.request(Method::DELETE, &format!("/v1/seat-holds/{hold}"))).await
+        read(self.call(Method::DELETE, &format!("/v1/seat-holds/{hold}"))).await
     }
 
     pub async fn seat_reservation(&self, id: u64) -> Result<SeatReservation, Error> {
@@ -206,6 +206,6 @@ impl Client {
     }
 
     pub async fn cancel_seat_reservation(&self, id: u64) -> Result<SeatReservation, Error> {
-        read(self.request(Method::POST, &format!("/v1/seat-reservations/{id}/cancel"))).await
+        read(self.call(Method::POST, &format!("/v1/seat-reservations/{id}/cancel"))).await
     }
 }

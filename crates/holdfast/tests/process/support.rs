@@ -9,6 +9,9 @@ use holdfast_client::{Client, NewHold, RoomType};
 use jiff::civil::{Date, date};
 use uuid::Uuid;
 
+/// A request that is handed to a connection in the moment in which its server is killed may never hear of it.
+const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+
 pub(crate) struct Process {
     pub(crate) url: String,
     /// What it printed before it was ready, and after.
@@ -46,7 +49,7 @@ impl Process {
     }
 
     pub(crate) fn client(&self) -> Client {
-        Client::new(&self.url)
+        Client::new(&self.url).within(ANSWER_WITHIN)
     }
 
     pub(crate) fn kill_9(mut self) {
