@@ -12,7 +12,7 @@ use holdfast_core::ticket::{
 use crate::cell::{Cells, Taken, Value, number_id};
 use crate::hold::{self, OWNER};
 use crate::layout::{Column, Layout, Parts, big, boolean, int, moment, text, uuid};
-use crate::list::List;
+use crate::list::{Filter, List};
 use crate::record::Record;
 
 number_id!(EventId, SeatId, SeatReservationId);
@@ -327,11 +327,18 @@ impl Record for SeatReservation {
     }
 }
 
-/// Reservations in order of number: all, or those of a user, who have an index of their own.
-pub fn reservations(user: Option<UserId>, after: Option<SeatReservationId>, limit: usize) -> List {
+/// Reservations in order of number: all, or those of a user or an event, who have indexes of their own.
+pub fn reservations(
+    user: Option<UserId>,
+    event: Option<EventId>,
+    after: Option<SeatReservationId>,
+    limit: usize,
+) -> List {
     let list = List::of::<SeatReservation>(after.as_ref(), limit);
-    match user {
-        Some(user) => list.by("user_id", user.get()),
-        None => list,
+    match (user, event) {
+        (Some(user), Some(event)) => list.by("user_id", user.get()).filter(Filter::Is("event_id", event.get().into())),
+        (Some(user), None) => list.by("user_id", user.get()),
+        (None, Some(event)) => list.by("event_id", event.get()),
+        (None, None) => list,
     }
 }

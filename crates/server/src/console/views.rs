@@ -152,9 +152,7 @@ async fn tickets(ask: Ask<'_>, view: &View) -> Result<Picture, Refusal> {
         Some(true) => ask.get(&format!("/v1/events/{id}/queue/stats")).await?,
         _ => Value::Null,
     };
-    let mut reservations = ask.latest("/v1/seat-reservations", 2 * NEWEST).await?;
-    reservations.retain(|it| it["eventId"] == *id);
-    reservations.truncate(NEWEST);
+    let reservations = ask.latest(&format!("/v1/seat-reservations?eventId={id}"), NEWEST).await?;
     // Thousands of seats, of which a few change: a letter each.
     let statuses: String = seats.as_array_mut().into_iter().flatten().filter_map(take_status).collect();
     let is_held = statuses.contains('H');

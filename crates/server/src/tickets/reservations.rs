@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::ticket::reservation::{self, CancelSeatReservation};
-use holdfast_core::ticket::{SeatReservation, SeatReservationId};
+use holdfast_core::ticket::{EventId, SeatReservation, SeatReservationId};
 use http::StatusCode;
 
 use crate::app::{App, Reply};
@@ -31,16 +31,18 @@ pub async fn get(
     Ok(Reply::json(StatusCode::OK, &SeatReservationView::new(&reservation)).into_response())
 }
 
-/// Reservations: one's own, or for admins all or a user's.
+/// Reservations: one's own, or for admins all or a user's; of all events, or of one.
 #[utoipa::path(get, path = "/v1/seat-reservations", tag = "tickets",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
+        ("eventId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = List<SeatReservationView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.listing(params.user()?)?;
     let page = page(&params, SeatReservationId::new)?;
-    let list = holdfast_records::ticket::reservations(user, page.after, page.limit + 1);
+    let event = params.id("eventId", EventId::new)?;
+    let list = holdfast_records::ticket::reservations(user, event, page.after, page.limit + 1);
     let found = app.list::<SeatReservation>(list).await?;
     let list = List::new(found, page.limit, |it| it.id.get(), SeatReservationView::new);
     Ok(Reply::json(StatusCode::OK, &list).into_response())

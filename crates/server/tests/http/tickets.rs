@@ -192,6 +192,27 @@ async fn nobody_has_more_seats_than_the_event_allows() {
 }
 
 #[tokio::test]
+async fn reservations_are_listed_of_all_events_or_of_one() {
+    with_app(async |app| {
+        let (first, second) = (open_event(app, 3).await, open_event(app, 3).await);
+        for (user, event) in [(1, &first), (2, &second), (1, &second)] {
+            app.guest(user).reserve_seats(event.id, &[seat(event, user)]).await.unwrap();
+        }
+        let listed = async |query: String| {
+            let answer = app.send("GET", &format!("/v1/seat-reservations?{query}"), &[], "").await;
+            let items = answer.json["items"].as_array().unwrap().clone();
+            items.iter().map(|it| (it["eventId"].as_u64().unwrap(), it["userId"].as_u64().unwrap())).collect::<Vec<_>>()
+        };
+        let (one, other) = (first.id, second.id);
+        assert_eq!(listed(String::new()).await, [(one, 1), (other, 2), (other, 1)]);
+        assert_eq!(listed(format!("eventId={other}")).await, [(other, 2), (other, 1)]);
+        assert_eq!(listed(format!("eventId={other}&userId=1")).await, [(other, 1)]);
+        assert_eq!(app.send("GET", "/v1/seat-reservations?eventId=0", &[], "").await.refusal(), (400, "INVALID_INPUT"));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_cancelled_reservation_frees_its_seats_once() {
     with_app(async |app| {
         let event = open_event(app, 3).await;
