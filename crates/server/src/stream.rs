@@ -211,8 +211,8 @@ pub async fn listen(
         filter: Filter { owner: caller.listing(params.user()?)?, types: types(&params)? },
         // One who saw more than there is saw it in another store.
         seen: resume_point(&headers)?.unwrap_or(u64::MAX).min(last),
+        missed_until: last,
         waiting: VecDeque::new(),
-        behind: headers.contains_key("last-event-id"),
         app,
     };
     let keep_alive = KeepAlive::new().interval(KEEP_ALIVE_EVERY);
@@ -227,9 +227,10 @@ struct Listener {
     filter: Filter,
     /// The last durable event that was passed on or skipped.
     seen: u64,
+    /// The last durable event that has to come from the outbox. Those after it are told in their turn, among those
+    /// that are not durable.
+    missed_until: u64,
     waiting: VecDeque<Told>,
-    /// Whether the outbox may have events that were missed.
-    behind: bool,
 }
 
 struct Filter {
@@ -251,7 +252,7 @@ impl Listener {
             if let Some(told) = self.waiting.pop_front() {
                 return Some(sse(&told));
             }
-            if self.behind {
+            if self.seen < self.missed_until {
                 self.catch_up().await?;
                 continue;
             }
@@ -267,7 +268,9 @@ impl Listener {
                         return Some(sse(&told));
                     }
                 }
-                Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
+                Err(broadcast::error::RecvError::Lagged(_)) => {
+                    self.missed_until = self.app.stream().last_committed(self.app.store()).await.ok()?;
+                }
                 Err(broadcast::error::RecvError::Closed) => return None,
             }
         }
@@ -275,10 +278,10 @@ impl Listener {
 
     async fn catch_up(&mut self) -> Option<()> {
         let page = self.app.store().outbox_after(self.seen, OUTBOX_PAGE).await.ok()?;
-        self.behind = page.len() == OUTBOX_PAGE;
-        for record in page {
-            self.seen = record.id;
-            let told = Told::from(&record);
+        // After a page that is not full, whatever else was missed is no longer kept.
+        let read = page.get(OUTBOX_PAGE - 1).map_or(self.missed_until, |last| last.id.min(self.missed_until));
+        self.seen = read;
+        for told in page.iter().take_while(|record| record.id <= read).map(Told::from) {
             if self.filter.passes(&told) {
                 self.waiting.push_back(told);
             }

@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
+use axum::body::Body;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use holdfast_client::Client;
+use holdfast_server::router::router;
 use serde_json::Value;
+use tower::Service as _;
 
 use crate::support::{TestApp, day, placed, with_app};
 
 /// An open stream, read event by event.
 pub(crate) struct Listening {
-    bytes: std::pin::Pin<Box<dyn futures_util::Stream<Item = reqwest::Result<bytes::Bytes>> + Send>>,
+    bytes: std::pin::Pin<Box<dyn futures_util::Stream<Item = Result<bytes::Bytes, axum::Error>> + Send>>,
     buffer: String,
 }
 
@@ -22,7 +25,14 @@ impl Listening {
         }
         let response = request.send().await.unwrap();
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Self { bytes: Box::pin(response.bytes_stream()), buffer: String::new() }
+        Self { bytes: Box::pin(response.bytes_stream().map_err(axum::Error::new)), buffer: String::new() }
+    }
+
+    /// Asks the server itself: nothing is read before it is asked for.
+    async fn open_unread(app: &TestApp, last_event_id: &str) -> Self {
+        let request = http::Request::get("/v1/stream").header("last-event-id", last_event_id);
+        let response = router(app.app()).0.call(request.body(Body::empty()).unwrap()).await.unwrap();
+        Self { bytes: Box::pin(response.into_body().into_data_stream()), buffer: String::new() }
     }
 
     /// The next event: its id and its `CloudEvent`.
@@ -137,6 +147,20 @@ async fn one_who_comes_back_is_told_every_durable_event_that_was_missed() {
         assert_eq!(from_elsewhere.next_types(7).await, EVERYTHING, "one from another store starts here");
         let bad = app.send("GET", "/v1/stream", &[("last-event-id", "abc")], "").await;
         assert_eq!(bad.refusal(), (400, "INVALID_INPUT"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_happens_while_one_comes_back_is_told_in_order_after_all_that_was_missed() {
+    with_app(async |app| {
+        one_of_everything(app, 1).await;
+        let mut back = Listening::open_unread(app, "0").await;
+        let mut from_elsewhere = Listening::open_unread(app, "999999999").await;
+        one_of_everything(app, 2).await;
+        assert_eq!(back.next_types(2).await, EVERYTHING[5..], "what was missed");
+        assert_eq!(back.next_types(7).await, EVERYTHING, "what happened while coming back");
+        assert_eq!(from_elsewhere.next_types(7).await, EVERYTHING);
     })
     .await;
 }

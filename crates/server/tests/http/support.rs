@@ -38,7 +38,8 @@ pub(crate) struct TestApp {
     /// How the server uses NATS, if it does.
     pub(crate) bus: Option<Options>,
     config: Config,
-    /// Closed once the server has stopped.
+    /// Let go of and closed once the server has stopped.
+    app: Option<App>,
     store: Option<Arc<dyn Store>>,
 }
 
@@ -135,12 +136,13 @@ async fn run(
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (stop, stopped) = oneshot::channel::<()>();
+    let served = app.clone();
     let serving = tokio::spawn(async move {
-        serve::serve(app, listener, 10_000, async { stopped.await.unwrap_or_default() }).await;
+        serve::serve(served, listener, 10_000, async { stopped.await.unwrap_or_default() }).await;
     });
 
     let (bus, config) = (config.bus(), config.clone());
-    let test_app = TestApp { url, profile, place, clock, bus, config, store: Some(store) };
+    let mut test_app = TestApp { url, profile, place, clock, bus, config, app: Some(app), store: Some(store) };
     if let Err(panic) = AssertUnwindSafe(test(&test_app)).catch_unwind().await {
         eprintln!("this was on {profile:?}");
         resume_unwind(panic);
@@ -148,6 +150,7 @@ async fn run(
 
     stop.send(()).unwrap();
     serving.await.unwrap();
+    test_app.app = None;
     until_ended(engine).await;
     audit(&**test_app.store.as_ref().unwrap(), &test_app.clock, profile).await;
     TestApp { store: None, ..test_app }
@@ -177,6 +180,11 @@ async fn audit(store: &dyn Store, clock: &ManualClock, profile: Profile) {
 }
 
 impl TestApp {
+    /// The server, to be asked without a connection.
+    pub(crate) fn app(&self) -> App {
+        self.app.clone().expect("the server runs")
+    }
+
     /// A caller without a name: an operator, as long as auth is off.
     pub(crate) fn admin(&self) -> Client {
         Client::new(&self.url)
