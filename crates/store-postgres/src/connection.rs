@@ -4,7 +4,7 @@
 //! prepared once per connection.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,8 @@ use crate::error::sentence;
 
 /// A database that is there takes a connection in milliseconds; one that is not must not keep callers waiting.
 const CONNECT_WITHIN: Duration = Duration::from_secs(1);
+/// While the store is being opened nobody waits for an answer, and a database that has much to do may take its time.
+const OPEN_WITHIN: Duration = Duration::from_secs(10);
 /// After a failed attempt nobody tries again for so long: a queue of callers would wait for one attempt each.
 const CONNECT_AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// How long an idle connection may be dead before we know, and how often it is asked then. Together with the number of
@@ -113,6 +115,8 @@ pub(crate) struct Connector {
     config: Config,
     driver: Driver,
     round_trips: Arc<AtomicU64>,
+    /// Whether callers may be waiting.
+    is_open: AtomicBool,
     /// When the last attempt failed, and why.
     failed: Mutex<Option<(Instant, String)>>,
 }
@@ -128,7 +132,18 @@ impl Connector {
         if config.get_application_name().is_none() {
             config.application_name("holdfast");
         }
-        Ok(Self { config, driver: Driver::start()?, round_trips: Arc::default(), failed: Mutex::default() })
+        let (driver, is_open) = (Driver::start()?, AtomicBool::new(false));
+        Ok(Self { config, driver, round_trips: Arc::default(), is_open, failed: Mutex::default() })
+    }
+
+    /// The store is open: from now on callers are waiting.
+    pub(crate) fn opened(&self) {
+        self.is_open.store(true, Ordering::Relaxed);
+    }
+
+    /// How long an attempt may take.
+    pub(crate) fn connects_within(&self) -> Duration {
+        if self.is_open.load(Ordering::Relaxed) { CONNECT_WITHIN } else { OPEN_WITHIN }
     }
 
     /// How often batches and reads by key have waited for the database.
@@ -152,9 +167,10 @@ impl Connector {
         {
             return Err(StoreError::Unavailable(why.clone()));
         }
-        let connected = tokio::time::timeout(CONNECT_WITHIN, self.try_connect(purpose, statements)).await;
+        let limit = self.connects_within();
+        let connected = tokio::time::timeout(limit, self.try_connect(purpose, statements)).await;
         let connected = connected.unwrap_or_else(|_| {
-            Err(StoreError::Unavailable(format!("PostgreSQL did not take a connection within {CONNECT_WITHIN:?}")))
+            Err(StoreError::Unavailable(format!("PostgreSQL did not take a connection within {limit:?}")))
         });
         let failed = connected.as_ref().err().map(|error| match error {
             StoreError::Unavailable(why) => (Instant::now(), why.clone()),

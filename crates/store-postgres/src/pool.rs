@@ -9,8 +9,8 @@ use holdfast_engine::StoreError;
 use crate::connection::{Connection, Connector, Purpose};
 use crate::open::{self, OpenError};
 
-/// How long one waits for a connection, while all are in use or a new one is made.
-const CONNECTION_WITHIN: Duration = Duration::from_secs(2);
+/// How long one waits while all connections are in use, beside the time in which a new one is made.
+const FREE_WITHIN: Duration = Duration::from_secs(1);
 
 /// Makes connections for a pool.
 pub(crate) struct Manager {
@@ -49,13 +49,12 @@ impl Pool {
     }
 
     pub(crate) async fn get(&self) -> Result<Object<Manager>, OpenError> {
-        match tokio::time::timeout(CONNECTION_WITHIN, self.0.get()).await {
+        let limit = FREE_WITHIN + self.0.manager().connector.connects_within();
+        match tokio::time::timeout(limit, self.0.get()).await {
             Ok(Ok(connection)) => Ok(connection),
             Ok(Err(PoolError::Backend(error))) => Err(error),
             Ok(Err(other)) => Err(OpenError::Unavailable(other.to_string())),
-            Err(_) => Err(OpenError::Unavailable(format!(
-                "no connection to PostgreSQL was free within {CONNECTION_WITHIN:?}"
-            ))),
+            Err(_) => Err(OpenError::Unavailable(format!("no connection to PostgreSQL was free within {limit:?}"))),
         }
     }
 }

@@ -99,6 +99,7 @@ impl PostgresStore {
             memory: RwLock::new(Cache { memory, epoch: 0, forgets_at: clock.now() }),
             clock,
         };
+        shared.connector.opened();
         Ok(Self { shared: Arc::new(shared) })
     }
 

@@ -89,6 +89,7 @@ impl DurableTier {
         drop(shared.batches.get().await?);
         let tier = Self { shared: Arc::new(shared) };
         tier.tell_time().await?;
+        tier.shared.connector.opened();
         Ok(tier)
     }
 
