@@ -64,6 +64,7 @@ impl Connection {
             .connection_timeout(CONNECT_WITHIN)
             .reconnect_delay_callback(|tries| RECONNECT_AFTER_MAX.min(Duration::from_millis(25) * tries as u32))
             .ping_interval(PING_EVERY)
+            .tls_client_config(options.trust.tls())
             .event_callback(async |event| tracing::info!(%event, "[Bus] NATS"));
         let addresses: Vec<&str> = options.url.split(',').map(str::trim).collect();
         let client = connect.connect(addresses).await.map_err(|error| BusError::Address(error.to_string()))?;

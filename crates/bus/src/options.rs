@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use holdfast_dial::Trust;
+
 /// How long NATS remembers the ids of messages, to drop those it gets twice. A help, not a guarantee.
 pub const DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
 /// How many messages of a stream may be under way to those who act on them: few enough to be acted on before they come again.
@@ -12,8 +14,10 @@ pub const DELIVERIES_MAX: i64 = -1;
 /// How to use NATS.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// `nats://host:4222`; several, separated by commas.
+    /// `nats://host:4222`, or `tls://host:4222`; several, separated by commas.
     pub url: String,
+    /// Who signs the certificate of NATS.
+    pub trust: Trust,
     /// Stands before all subjects, with a dot, and before the names of all streams. Empty for none.
     pub prefix: String,
     /// How this process is called in the lists of NATS.
@@ -80,6 +84,7 @@ mod tests {
         let second = Duration::from_secs(1);
         Options {
             url: String::new(),
+            trust: Trust::default(),
             prefix: prefix.into(),
             name: String::new(),
             timeout: second,

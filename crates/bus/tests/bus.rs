@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use holdfast_bus::{Asked, BusError, Connection, Delivery, HeaderMap, Options};
 use holdfast_bus::{Publication, Reply, StreamOptions, Verdict};
+use holdfast_dial::Trust;
 use holdfast_testkit::{NatsOptions, NatsServer, nats};
 use tokio::sync::{mpsc, oneshot};
 
 fn options(url: &str) -> Options {
     Options {
         url: url.into(),
+        trust: Trust::default(),
         prefix: nats().prefix(),
         name: "test".into(),
         timeout: Duration::from_secs(2),

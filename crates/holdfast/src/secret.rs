@@ -5,6 +5,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use anyhow::Context as _;
+use holdfast_dial::Trust;
+use holdfast_dial::postgres::{self, Dialler};
 use holdfast_server::ids::IdMaker;
 
 const FILE_NAME: &str = "queue.secret";
@@ -30,8 +32,9 @@ pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 /// In the database: the same for all servers that share it, whichever starts first.
-pub(crate) async fn in_database(url: &str) -> anyhow::Result<Vec<u8>> {
-    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
+pub(crate) async fn in_database(url: &str, trust: &Trust) -> anyhow::Result<Vec<u8>> {
+    let config = postgres::parse(url)?;
+    let (client, connection) = Dialler::new(&config, trust).connect(&config).await?;
     tokio::spawn(connection);
     let name = "queue.token";
     client

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use holdfast_dial::Trust;
 use holdfast_engine::{Store, SystemClock};
 use holdfast_server::Config;
 use holdfast_server::config::{OnLoss as Loss, Secret};
@@ -32,8 +33,13 @@ pub(crate) async fn open(config: &Config, ids: &IdMaker) -> anyhow::Result<Arc<d
             OnLoss::Quarantine(longest)
         }
     };
-    let redis = server.redis_url.as_ref().map(Secret::reveal);
-    open_servers(database.reveal(), redis, &config.redis.prefix, on_loss, ids).await
+    let place = Place {
+        database: database.reveal(),
+        redis: server.redis_url.as_ref().map(Secret::reveal),
+        prefix: &config.redis.prefix,
+        trust: &server.tls_ca_file,
+    };
+    open_servers(&place, on_loss, ids).await
 }
 
 /// Opens the waiting room, beside the store, which has to be open.
@@ -49,38 +55,39 @@ pub(crate) async fn open_room(config: &Config) -> anyhow::Result<Arc<dyn Waiting
         let keys = config.queue.keys(&secret::in_directory(&server.data)?)?;
         return Ok(Arc::new(InProcess::open(SqliteJournal::new(&server.data), options(keys)).await?));
     };
-    let keys = config.queue.keys(&secret::in_database(database).await?)?;
+    let keys = config.queue.keys(&secret::in_database(database, &server.tls_ca_file).await?)?;
     let Some(redis) = server.redis_url.as_ref().map(Secret::reveal) else {
-        return Ok(Arc::new(InProcess::open(PostgresJournal::new(database)?, options(keys)).await?));
+        return Ok(Arc::new(
+            InProcess::open(PostgresJournal::new(database, &server.tls_ca_file)?, options(keys)).await?,
+        ));
     };
-    let (url, prefix) = (redis.to_owned(), config.redis.prefix.clone());
-    let room = RedisRoom::new(RedisOptions { url, prefix, timings, keys: Arc::new(keys), ids, clock: None })?;
+    let (url, trust, prefix) = (redis.to_owned(), server.tls_ca_file.clone(), config.redis.prefix.clone());
+    let room = RedisRoom::new(RedisOptions { url, trust, prefix, timings, keys: Arc::new(keys), ids, clock: None })?;
     room.check().await?;
     Ok(Arc::new(room))
 }
 
-/// Opens a database to look at it.
-pub(crate) async fn open_database(
-    database: &str,
-    redis: Option<&str>,
-    prefix: &str,
-    ids: &IdMaker,
-) -> anyhow::Result<Arc<dyn Store>> {
-    open_servers(database, redis, prefix, OnLoss::Resume, ids).await
+/// Where rows are that are not embedded.
+pub(crate) struct Place<'a> {
+    pub database: &'a str,
+    pub redis: Option<&'a str>,
+    /// Of all keys in Redis.
+    pub prefix: &'a str,
+    pub trust: &'a Trust,
 }
 
-async fn open_servers(
-    database: &str,
-    redis: Option<&str>,
-    prefix: &str,
-    on_loss: OnLoss,
-    ids: &IdMaker,
-) -> anyhow::Result<Arc<dyn Store>> {
-    let options = PostgresOptions::new(database);
-    let Some(redis) = redis else { return Ok(Arc::new(PostgresStore::open(options).await?)) };
+/// Opens a database to look at it.
+pub(crate) async fn open_database(place: &Place<'_>, ids: &IdMaker) -> anyhow::Result<Arc<dyn Store>> {
+    open_servers(place, OnLoss::Resume, ids).await
+}
+
+async fn open_servers(place: &Place<'_>, on_loss: OnLoss, ids: &IdMaker) -> anyhow::Result<Arc<dyn Store>> {
+    let options = PostgresOptions { trust: place.trust.clone(), ..PostgresOptions::new(place.database) };
+    let Some(redis) = place.redis else { return Ok(Arc::new(PostgresStore::open(options).await?)) };
     let live = LiveTier::new(LiveOptions {
         url: redis.to_owned(),
-        prefix: prefix.to_owned(),
+        trust: place.trust.clone(),
+        prefix: place.prefix.to_owned(),
         on_loss,
         abandoned_after: ABANDONED_AFTER,
         nonce: ids.number(),

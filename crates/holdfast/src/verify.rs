@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use holdfast_core::audit::Audit;
+use holdfast_dial::Trust;
 use holdfast_engine::{Clock as _, Store, StoreError, SystemClock};
 use holdfast_server::ids::IdMaker;
 use holdfast_store_sqlite::{OpenError, OpenOptions, SqliteStore};
 
-use crate::store;
+use crate::store::{self, Place};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -26,6 +27,9 @@ pub(crate) struct Args {
     /// What stands before all keys in Redis (redis.prefix).
     #[arg(long, value_name = "TEXT", default_value = "")]
     redis_prefix: String,
+    /// Who signs the certificates of both, in PEM form, instead of those this machine trusts (server.tls_ca_file).
+    #[arg(long, value_name = "FILE")]
+    tls_ca_file: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -36,8 +40,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.database_url {
         None => verify_file(args, &runtime),
         Some(url) => runtime.block_on(async {
-            let store =
-                store::open_database(url, args.redis_url.as_deref(), &args.redis_prefix, &IdMaker::new()).await?;
+            let trust = args.tls_ca_file.as_deref().map(Trust::file).transpose().context("--tls-ca-file")?;
+            let place = Place {
+                database: url,
+                redis: args.redis_url.as_deref(),
+                prefix: &args.redis_prefix,
+                trust: &trust.unwrap_or_default(),
+            };
+            let store = store::open_database(&place, &IdMaker::new()).await?;
             Ok(report("the database", audit(&*store).await))
         }),
     }

@@ -17,13 +17,14 @@ use std::time::Duration;
 
 use holdfast_core::time::Span;
 use holdfast_core::{Limits, calendar, relay, shop, stay, tee, ticket, webhook};
+use holdfast_dial::Trust;
 use holdfast_engine::EngineSettings;
 use holdfast_waiting_room::token::SECRET_LEN_MIN;
 use holdfast_waiting_room::{Key, Keys, Timings};
 use serde::Deserialize;
 
 pub use spelling::parse_duration;
-use spelling::{address, duration, durations, refund_tiers};
+use spelling::{address, duration, durations, refund_tiers, trust};
 
 /// The default settings, and the manual.
 pub const DEFAULTS: &str = include_str!("../../../holdfast.toml");
@@ -59,6 +60,9 @@ pub struct ServerConfig {
     pub database_url: Option<Secret>,
     pub redis_url: Option<Secret>,
     pub nats_url: Option<Secret>,
+    /// Who signs the certificates of PostgreSQL, Redis and NATS.
+    #[serde(default, deserialize_with = "trust")]
+    pub tls_ca_file: Trust,
     pub roles: String,
     pub connections_max: usize,
 }

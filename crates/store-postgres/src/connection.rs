@@ -9,10 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
+use holdfast_dial::Trust;
+use holdfast_dial::postgres::Dialler;
 use holdfast_engine::StoreError;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tokio_postgres::{Client, Config, NoTls, Statement};
+use tokio_postgres::{Client, Config, Statement};
 
 use crate::error::sentence;
 
@@ -113,6 +115,7 @@ impl Connection {
 /// Makes connections.
 pub(crate) struct Connector {
     config: Config,
+    dialler: Dialler,
     driver: Driver,
     round_trips: Arc<AtomicU64>,
     /// Whether callers may be waiting.
@@ -122,7 +125,7 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    pub(crate) fn new(mut config: Config) -> std::io::Result<Self> {
+    pub(crate) fn new(mut config: Config, trust: &Trust) -> std::io::Result<Self> {
         config
             .connect_timeout(CONNECT_WITHIN)
             .keepalives_idle(KEEPALIVE_IDLE)
@@ -132,8 +135,9 @@ impl Connector {
         if config.get_application_name().is_none() {
             config.application_name("holdfast");
         }
-        let (driver, is_open) = (Driver::start()?, AtomicBool::new(false));
-        Ok(Self { config, driver, round_trips: Arc::default(), is_open, failed: Mutex::default() })
+        let (dialler, driver) = (Dialler::new(&config, trust), Driver::start()?);
+        let is_open = AtomicBool::new(false);
+        Ok(Self { config, dialler, driver, round_trips: Arc::default(), is_open, failed: Mutex::default() })
     }
 
     /// The store is open: from now on callers are waiting.
@@ -181,11 +185,11 @@ impl Connector {
     }
 
     async fn try_connect(&self, purpose: Purpose, statements: &[&'static str]) -> Result<Connection, StoreError> {
-        let mut config = self.config.clone();
+        let (mut config, dialler) = (self.config.clone(), self.dialler.clone());
         config.options(startup_options(config.get_options(), purpose));
         // On the driver's runtime, which will also be told when there is something to read.
         let connecting = self.driver.handle.spawn(async move {
-            let (client, connection) = config.connect(NoTls).await?;
+            let (client, connection) = dialler.connect(&config).await?;
             tokio::spawn(async move {
                 if let Err(error) = connection.await {
                     tracing::debug!(error = sentence(&error), "a connection to PostgreSQL ended");

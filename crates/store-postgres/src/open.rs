@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use holdfast_dial::{Trust, postgres};
 use holdfast_engine::{Clock, StoreError};
-use tokio_postgres::{Client, Config};
+use tokio_postgres::Client;
 
 use crate::codec::get;
 use crate::connection::{Connection, Connector, Purpose};
@@ -78,10 +79,11 @@ impl From<OpenError> for StoreError {
 
 #[derive(Clone)]
 pub struct PostgresOptions {
-    /// `postgres://user:password@host:port/database`. Connections are not encrypted: an address that demands it
-    /// (`sslmode=require`) is refused. Keep the database on the same machine or in a network of its own, or put a
-    /// tunnel in between. Not through a pooler that hands connections around: locks and prepared statements belong to one.
+    /// `postgres://user:password@host:port/database`. Connections are encrypted if it says `sslmode=require`. Not through a
+    /// pooler that hands connections around: locks and prepared statements belong to one.
     pub url: String,
+    /// Who signs the certificate of the database.
+    pub trust: Trust,
     /// Tells the time instead of the database; for tests.
     pub clock: Option<Arc<dyn Clock>>,
     /// The most connections for reads by key, beside those of batches and lists.
@@ -97,12 +99,12 @@ impl std::fmt::Debug for PostgresOptions {
 
 impl PostgresOptions {
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), clock: None, readers_max: 8 }
+        Self { url: url.into(), trust: Trust::default(), clock: None, readers_max: 8 }
     }
 
     pub(crate) fn connector(&self) -> Result<Connector, OpenError> {
-        let config: Config = self.url.parse().map_err(|error| OpenError::BadUrl(sentence(&error)))?;
-        Connector::new(config).map_err(OpenError::Thread)
+        let config = postgres::parse(&self.url).map_err(|error| OpenError::BadUrl(sentence(&error)))?;
+        Connector::new(config, &self.trust).map_err(OpenError::Thread)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use holdfast_dial::{Trust, redis as dial};
 use holdfast_engine::StoreError;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, Pipeline, RedisError, ToRedisArgs, Value};
@@ -33,8 +34,8 @@ struct State {
 
 impl Connection {
     /// Connects when it is first used.
-    pub(crate) fn new(url: &str) -> Result<Self, RedisError> {
-        let (client, driver) = (Client::open(url)?, Driver::start()?);
+    pub(crate) fn new(url: &str, trust: &Trust) -> Result<Self, RedisError> {
+        let (client, driver) = (dial::client(url, trust)?, Driver::start()?);
         Ok(Self { client, driver, state: Mutex::default(), round_trips: AtomicU64::new(0), opened: AtomicU64::new(0) })
     }
 

@@ -13,6 +13,7 @@ use holdfast_core::ticket::SeatsOf;
 use holdfast_core::time::{Span, date_ordinal};
 use holdfast_core::unit::{Kind, Unit, Units};
 use holdfast_core::{Rows, Timestamp};
+use holdfast_dial::Trust;
 use holdfast_engine::{Clock, StoreError};
 use redis::{Cmd, Pipeline, Value};
 
@@ -38,7 +39,10 @@ pub enum OnLoss {
 }
 
 pub struct LiveOptions {
+    /// Connections are encrypted if it begins with `rediss://`.
     pub url: String,
+    /// Who signs the certificate of Redis.
+    pub trust: Trust,
     /// Stands before all keys.
     pub prefix: String,
     pub on_loss: OnLoss,
@@ -83,7 +87,7 @@ impl std::fmt::Debug for LiveTier {
 impl LiveTier {
     /// Connects when it is first used.
     pub fn new(options: LiveOptions) -> Result<Self, StoreError> {
-        let connection = Connection::new(&options.url)
+        let connection = Connection::new(&options.url, &options.trust)
             .map_err(|error| StoreError::Unavailable(format!("server.redis_url: {error}")))?;
         Ok(Self {
             shared: Arc::new(Shared {

@@ -39,6 +39,7 @@
 //! Everything here blocks, for a bounded time, and may be called from synchronous and asynchronous tests alike. What
 //! goes wrong is said with the end of the server's log: exclusive servers return it, shared ones panic with it.
 
+pub mod certificate;
 mod database;
 mod folder;
 mod nats;

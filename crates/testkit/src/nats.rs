@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use crate::certificate::{self, CERTIFICATE_FILE, KEY_FILE};
 use crate::folder::Folder;
 use crate::port::Port;
 use crate::server::{Error, Program, Running, Server, find};
@@ -50,21 +51,32 @@ pub struct NatsServer {
 
 impl NatsServer {
     pub fn start(options: &NatsOptions) -> Result<Self, Error> {
+        Self::start_with(options, "nats://127.0.0.1", &[])
+    }
+
+    /// Takes encrypted connections only: `tls://localhost:PORT`
+    pub fn start_encrypted(options: &NatsOptions) -> Result<Self, Error> {
+        Self::start_with(options, "tls://localhost", &["--tls", "--tlscert", CERTIFICATE_FILE, "--tlskey", KEY_FILE])
+    }
+
+    fn start_with(options: &NatsOptions, host: &str, settings: &[&str]) -> Result<Self, Error> {
         let failed = |source| Error::Io { name: NAME, source };
         let places = "/usr/sbin";
         let path = find(NAME, &[PathBuf::from(places)]);
         let path = path.ok_or(Error::NotInstalled { name: NAME, places, package: "nats-server" })?;
         let folder = Folder::new("nats").map_err(failed)?;
+        certificate::write_into(folder.path(), None).map_err(failed)?;
         let port = Port::reserve().map_err(failed)?;
         let number = port.number.to_string();
         let mut args = vec!["--addr", "127.0.0.1", "--port", &number];
         if options.jetstream {
             args.extend(["--jetstream", "--store_dir", "data"]);
         }
+        args.extend(settings);
         let args = args.into_iter().map(Into::into).collect();
         let program = Program { name: NAME, path, args, user: None, death_signal: "KILL", is_ready };
         let server = Server::start(program, folder, port)?;
-        let nats = Nats::at(format!("nats://127.0.0.1:{}", server.port()));
+        let nats = Nats::at(format!("{host}:{}", server.port()));
         Ok(Self { server, nats })
     }
 

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
+use crate::certificate;
 use crate::database::Postgres;
 use crate::folder::{Folder, fast_parent};
 use crate::port::Port;
@@ -33,16 +34,28 @@ pub struct PostgresServer {
 
 impl PostgresServer {
     pub fn start(options: &PostgresOptions) -> Result<Self, Error> {
+        Self::start_with(options, &[])
+    }
+
+    /// Takes encrypted connections too, as `localhost`.
+    pub fn start_encrypted(options: &PostgresOptions) -> Result<Self, Error> {
+        Self::start_with(options, &["ssl=on", "ssl_cert_file=../localhost.pem", "ssl_key_file=../localhost.key"])
+    }
+
+    fn start_with(options: &PostgresOptions, settings: &[&str]) -> Result<Self, Error> {
         let failed = |source| Error::Io { name: NAME, source };
         let user = User::unprivileged();
         let parent = if options.durable { std::env::temp_dir() } else { fast_parent() };
         let folder = Folder::within(&parent, NAME, user.as_ref()).map_err(failed)?;
         let port = Port::reserve().map_err(failed)?;
         make_cluster(folder.path(), user.as_ref())?;
+        certificate::write_into(folder.path(), user.as_ref()).map_err(failed)?;
+        let mut args = arguments(options, port.number);
+        args.extend(settings.iter().flat_map(|setting| ["-c".into(), setting.into()]));
         let program = Program {
             name: NAME,
             path: program(NAME)?,
-            args: arguments(options, port.number),
+            args,
             user,
             // Unlike SIGKILL this lets it take its children and its shared memory along.
             death_signal: "QUIT",

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use crate::certificate::{self, CERTIFICATE_FILE, KEY_FILE};
 use crate::folder::Folder;
 use crate::port::Port;
 use crate::server::{Error, Program, Running, Server, find};
@@ -47,6 +48,7 @@ impl Redis {
 pub struct RedisServer {
     server: Server,
     redis: Redis,
+    encrypted: Port,
 }
 
 impl RedisServer {
@@ -56,22 +58,30 @@ impl RedisServer {
         let path = find(NAME, &[PathBuf::from(places)]);
         let path = path.ok_or(Error::NotInstalled { name: NAME, places, package: "redis-server" })?;
         let folder = Folder::new("redis").map_err(failed)?;
-        let port = Port::reserve().map_err(failed)?;
-        let number = port.number.to_string();
+        certificate::write_into(folder.path(), None).map_err(failed)?;
+        let [port, encrypted] = [Port::reserve().map_err(failed)?, Port::reserve().map_err(failed)?];
+        let (number, tls_number) = (port.number.to_string(), encrypted.number.to_string());
         let appendonly = if options.appendonly { "yes" } else { "no" };
         let args = ["--port", &number, "--bind", "127.0.0.1", "--save", "", "--daemonize", "no"];
         let aof = ["--appendonly", appendonly, "--appendfsync", "always"];
+        let tls = ["--tls-port", &tls_number, "--tls-cert-file", CERTIFICATE_FILE, "--tls-key-file", KEY_FILE];
+        let trusted = ["--tls-ca-cert-file", CERTIFICATE_FILE, "--tls-auth-clients", "no"];
         let program = Program {
             name: NAME,
             path,
-            args: args.iter().chain(&aof).map(Into::into).collect(),
+            args: args.iter().chain(&aof).chain(&tls).chain(&trusted).map(Into::into).collect(),
             user: None,
             death_signal: "KILL",
             is_ready,
         };
         let server = Server::start(program, folder, port)?;
         let redis = Redis::at(format!("redis://127.0.0.1:{}", server.port()));
-        Ok(Self { server, redis })
+        Ok(Self { server, redis, encrypted })
+    }
+
+    /// `rediss://localhost:PORT`
+    pub fn encrypted_url(&self) -> String {
+        format!("rediss://localhost:{}", self.encrypted.number)
     }
 
     pub fn redis(&self) -> &Redis {

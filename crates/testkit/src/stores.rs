@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use holdfast_core::time::Span;
+use holdfast_dial::Trust;
 use holdfast_engine::{Clock, Store};
 use holdfast_store_postgres::{DurableTier, PostgresOptions, PostgresStore};
 use holdfast_store_redis::tries::ABANDONED_AFTER;
@@ -74,12 +75,14 @@ impl Place {
                 Arc::new(InProcess::open(journal, options).await.expect("the waiting room opens"))
             }
             Self::Postgres(database) => {
-                let journal = PostgresJournal::new(database.url()).expect("the address of PostgreSQL");
+                let journal =
+                    PostgresJournal::new(database.url(), &Trust::default()).expect("the address of PostgreSQL");
                 Arc::new(InProcess::open(journal, options).await.expect("the waiting room opens"))
             }
             Self::Cluster { redis_url, prefix, .. } => {
                 let (url, prefix) = (redis_url.clone(), prefix.clone());
-                let options = RedisOptions { url, prefix, timings, keys, ids, clock: Some(clock) };
+                let options =
+                    RedisOptions { url, trust: Trust::default(), prefix, timings, keys, ids, clock: Some(clock) };
                 Arc::new(RedisRoom::new(options).expect("the address of Redis"))
             }
         }
@@ -92,6 +95,7 @@ impl Place {
         let durable = DurableTier::open(options).await.expect("the database opens");
         let live = LiveTier::new(LiveOptions {
             url: redis_url.clone(),
+            trust: Trust::default(),
             prefix: prefix.clone(),
             on_loss: OnLoss::Resume,
             abandoned_after,

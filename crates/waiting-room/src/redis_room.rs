@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
+use holdfast_dial::Trust;
 use holdfast_engine::Clock;
 use tokio::sync::broadcast;
 
@@ -38,7 +39,10 @@ use listener::Listener;
 const CONTINUED_MAX: usize = 1_000;
 
 pub struct RedisOptions {
+    /// Connections are encrypted if it begins with `rediss://`.
     pub url: String,
+    /// Who signs the certificate of Redis.
+    pub trust: Trust,
     /// Stands before all keys.
     pub prefix: String,
     pub timings: Timings,
@@ -74,7 +78,7 @@ struct Answer {
 impl RedisRoom {
     /// Connects when it is first used.
     pub fn new(options: RedisOptions) -> Result<Self, Error> {
-        let connection = Connection::new(&options.url)?;
+        let connection = Connection::new(&options.url, &options.trust)?;
         Ok(Self { options, connection, listener: Mutex::default() })
     }
 

@@ -69,6 +69,7 @@ impl Config {
         });
         Some(Options {
             url,
+            trust: self.server.tls_ca_file.clone(),
             prefix: self.nats.prefix.clone(),
             name: format!("holdfast {}", self.server.roles),
             timeout: self.tee.bus_timeout,

@@ -1,9 +1,11 @@
-//! How durations, addresses and tiers are written.
+//! How durations, addresses, tiers and certificates are written.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use holdfast_core::tee;
+use holdfast_dial::Trust;
 use serde::{Deserialize as _, Deserializer, de};
 
 /// `500ms`, `10s`, `30m`, `24h`, `7d`.
@@ -62,6 +64,11 @@ pub(super) fn refund_tiers<'de, D: Deserializer<'de>>(deserializer: D) -> Result
     };
     let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
     parts.map(|part| tier(part).ok_or_else(|| wrong(part))).collect()
+}
+
+/// The path of a file with certificates, which is read now.
+pub(super) fn trust<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Trust, D::Error> {
+    Trust::file(&PathBuf::deserialize(deserializer)?).map_err(de::Error::custom)
 }
 
 pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {

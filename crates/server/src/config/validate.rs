@@ -131,7 +131,7 @@ impl Config {
             ("booking.database_url", &self.booking.database_url, postgres),
             ("course.database_url", &self.course.database_url, postgres),
             ("notify.database_url", &self.notify.database_url, postgres),
-            ("server.redis_url", &server.redis_url, &["redis://"]),
+            ("server.redis_url", &server.redis_url, &["redis://", "rediss://"]),
             ("server.nats_url", &server.nats_url, &["nats://", "tls://"]),
         ];
         for (name, url, schemes) in schemes {

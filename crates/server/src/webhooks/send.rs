@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use holdfast_core::webhook::attempt::Tried;
+use holdfast_dial::trust;
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1;
@@ -15,7 +16,7 @@ use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::target::Target;
 
@@ -55,7 +56,7 @@ impl Sender {
     /// Trusts these, and not what the machine trusts.
     #[must_use]
     pub fn trusting(self, roots: RootCertStore) -> Self {
-        Self { roots: OnceCell::new_with(Some(tls_config(roots))), ..self }
+        Self { roots: OnceCell::new_with(Some(Arc::new(trust::tls(roots)))), ..self }
     }
 
     /// Never takes longer than `answer_within`.
@@ -101,25 +102,11 @@ impl Sender {
     /// Reads what the machine trusts at the first use: a server without `https` receivers never does.
     async fn tls(&self) -> Arc<ClientConfig> {
         let read = || async {
-            let read = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;
-            let mut roots = RootCertStore::empty();
-            if let Ok(found) = read {
-                for error in &found.errors {
-                    tracing::warn!(%error, "[Webhook] could not read some of the certificates this machine trusts");
-                }
-                roots.add_parsable_certificates(found.certs);
-            }
-            tls_config(roots)
+            let roots = tokio::task::spawn_blocking(trust::machine).await.unwrap_or_else(|_| RootCertStore::empty());
+            Arc::new(trust::tls(roots))
         };
         self.roots.get_or_init(read).await.clone()
     }
-}
-
-fn tls_config(roots: RootCertStore) -> Arc<ClientConfig> {
-    let provider = Arc::new(crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = builder.expect("the provider knows the default versions");
-    Arc::new(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
 fn tried(status: StatusCode) -> Tried {

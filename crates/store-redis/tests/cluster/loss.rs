@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use holdfast_core::rejection::Rejection;
 use holdfast_core::time::Span;
+use holdfast_dial::Trust;
 use holdfast_engine::{Refused, Store as _};
 use holdfast_store_postgres::{DurableTier, PostgresOptions};
 use holdfast_store_redis::{ClusterStore, LiveOptions, LiveTier, OnLoss};
@@ -78,6 +79,7 @@ async fn in_quarantine_no_new_holds_are_taken_for_one_ttl() {
     let durable = DurableTier::open(options).await.unwrap();
     let live = LiveTier::new(LiveOptions {
         url: redis_url.clone(),
+        trust: Trust::default(),
         prefix: String::new(),
         on_loss: OnLoss::Quarantine(TTL),
         abandoned_after: Span::from_millis(0),

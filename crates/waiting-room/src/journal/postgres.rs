@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
+use holdfast_dial::Trust;
+use holdfast_dial::postgres::{self, Dialler};
 use tokio::runtime::Runtime;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{Client, Config};
 
 use super::{Journal, Record, Row, damaged, row};
 use crate::settings::EventId;
@@ -53,6 +55,7 @@ const ENDED: &str = "DELETE FROM queue_place USING unnest($1::bigint[], $2::bigi
 
 pub struct PostgresJournal {
     config: Config,
+    dialler: Dialler,
     /// Drives the connection while it is used, on the thread that uses it.
     runtime: Option<Runtime>,
     client: Option<Client>,
@@ -67,8 +70,8 @@ impl std::fmt::Debug for PostgresJournal {
 
 impl PostgresJournal {
     /// Connects when it is first read, and makes its table if there is none.
-    pub fn new(url: &str) -> Result<Self, Error> {
-        let mut config: Config = url.parse().map_err(|error| away(&error))?;
+    pub fn new(url: &str, trust: &Trust) -> Result<Self, Error> {
+        let mut config = postgres::parse(url).map_err(|error| away(&error))?;
         config.connect_timeout(CONNECT_WITHIN).tcp_user_timeout(TCP_USER_TIMEOUT);
         if config.get_application_name().is_none() {
             config.application_name("holdfast waiting room");
@@ -78,7 +81,8 @@ impl PostgresJournal {
             -c enable_mergejoin=off -c jit=off -c tcp_user_timeout=8000 -c tcp_keepalives_idle=5 \
             -c idle_in_transaction_session_timeout=5000";
         config.options(format!("{} {own}", config.get_options().unwrap_or_default()));
-        Ok(Self { config, runtime: None, client: None })
+        let dialler = Dialler::new(&config, trust);
+        Ok(Self { config, dialler, runtime: None, client: None })
     }
 }
 
@@ -89,7 +93,7 @@ impl Journal for PostgresJournal {
         self.runtime = None;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Error::Unavailable(error.to_string()))?;
-        let loading = async { tokio::time::timeout(LOAD_WITHIN, load(&self.config)).await };
+        let loading = async { tokio::time::timeout(LOAD_WITHIN, load(&self.config, &self.dialler)).await };
         let loaded = runtime.block_on(loading).unwrap_or_else(|_| Err(too_slow()));
         let (client, rows) = loaded?;
         (self.runtime, self.client) = (Some(runtime), Some(client));
@@ -105,8 +109,8 @@ impl Journal for PostgresJournal {
     }
 }
 
-async fn load(config: &Config) -> Result<(Client, Vec<Row>), Error> {
-    let (client, connection) = config.connect(NoTls).await.map_err(|error| away(&error))?;
+async fn load(config: &Config, dialler: &Dialler) -> Result<(Client, Vec<Row>), Error> {
+    let (client, connection) = dialler.connect(config).await.map_err(|error| away(&error))?;
     tokio::spawn(connection);
     let mut tries = 0;
     while !client.query_one(LOCK, &[]).await.map_err(|error| away(&error))?.get::<_, bool>(0) {

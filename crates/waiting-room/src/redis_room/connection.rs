@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use holdfast_dial::{Trust, redis as dial};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, RedisError, ToRedisArgs};
 use tokio::sync::Mutex;
@@ -38,8 +39,9 @@ impl std::fmt::Debug for State {
 }
 
 impl Connection {
-    pub(super) fn new(url: &str) -> Result<Self, Error> {
-        let client = Client::open(url).map_err(|error| Error::Unavailable(format!("`server.redis_url`: {error}")))?;
+    pub(super) fn new(url: &str, trust: &Trust) -> Result<Self, Error> {
+        let client = dial::client(url, trust);
+        let client = client.map_err(|error| Error::Unavailable(format!("`server.redis_url`: {error}")))?;
         Ok(Self { client, state: Mutex::default(), round_trips: AtomicU64::new(0) })
     }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use holdfast_dial::Trust;
 use holdfast_testkit::{PostgresOptions, PostgresServer};
 use holdfast_waiting_room::journal::{Journal, Record, Row};
 use holdfast_waiting_room::{Error, EventId, InProcess, PostgresJournal, Timings, WaitingRoom as _};
@@ -92,7 +93,7 @@ async fn many_calls_share_one_write() {
 async fn a_database_that_crashes_and_comes_back_has_lost_nothing_that_was_answered() {
     let server = PostgresServer::start(&PostgresOptions { durable: true }).unwrap();
     let database = server.postgres().database();
-    let journal = PostgresJournal::new(database.url()).unwrap();
+    let journal = PostgresJournal::new(database.url(), &Trust::default()).unwrap();
     let room = InProcess::open(journal, options(Timings::default(), clock())).await.unwrap();
     for number in 1..=10 {
         room.join(EVENT, &space(2), user(number)).await.unwrap();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_core::time::Span;
+use holdfast_dial::Trust;
 use holdfast_testkit::{RedisOptions as ServerOptions, RedisServer, redis};
 use holdfast_waiting_room::{Change, Error, RedisOptions, RedisRoom, Timings, WaitingRoom as _};
 use redis::aio::MultiplexedConnection;
@@ -137,6 +138,7 @@ async fn while_redis_is_away_calls_fail_and_after_it_is_back_with_its_file_all_i
     let server = RedisServer::start(&ServerOptions { appendonly: true }).unwrap();
     let options = RedisOptions {
         url: server.url().to_owned(),
+        trust: Trust::default(),
         prefix: String::new(),
         timings: Timings::default(),
         keys: Arc::new(keys()),

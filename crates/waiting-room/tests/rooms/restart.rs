@@ -1,6 +1,7 @@
 //! What is there after the server was gone.
 
 use holdfast_core::time::Span;
+use holdfast_dial::Trust;
 use holdfast_waiting_room::journal::Journal as _;
 use holdfast_waiting_room::{
     Change, Error, EventId, InProcess, PostgresJournal, SqliteJournal, Timings, WaitingRoom as _,
@@ -108,7 +109,9 @@ async fn a_second_server_is_refused() {
         let options = options(Timings::default(), clock());
         let second = match &door.place {
             Place::Directory(directory) => InProcess::open(SqliteJournal::new(directory.path()), options).await,
-            Place::Database(database) => InProcess::open(PostgresJournal::new(database.url()).unwrap(), options).await,
+            Place::Database(database) => {
+                InProcess::open(PostgresJournal::new(database.url(), &Trust::default()).unwrap(), options).await
+            }
             _ => unreachable!("durable"),
         };
         assert!(matches!(second, Err(Error::InUse(_))), "{kind:?}: {second:?}");

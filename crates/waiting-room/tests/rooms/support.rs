@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
 use holdfast_core::time::Span;
+use holdfast_dial::Trust;
 use holdfast_engine::{Clock, ManualClock};
 use holdfast_testkit::{TestDatabase, postgres, redis};
 use holdfast_waiting_room::{
@@ -58,9 +59,11 @@ impl Place {
                 let journal = SqliteJournal::new(directory.path()).without_sync();
                 Arc::new(InProcess::open(journal, options).await.unwrap())
             }
-            Self::Database(database) => {
-                Arc::new(InProcess::open(PostgresJournal::new(database.url()).unwrap(), options).await.unwrap())
-            }
+            Self::Database(database) => Arc::new(
+                InProcess::open(PostgresJournal::new(database.url(), &Trust::default()).unwrap(), options)
+                    .await
+                    .unwrap(),
+            ),
             Self::Prefix(prefix) => Arc::new(redis_room(prefix, timings, Some(clock))),
         }
     }
@@ -69,6 +72,7 @@ impl Place {
 pub(crate) fn redis_room(prefix: &str, timings: Timings, clock: Option<Arc<ManualClock>>) -> RedisRoom {
     let options = RedisOptions {
         url: redis().url().to_owned(),
+        trust: Trust::default(),
         prefix: prefix.to_owned(),
         timings,
         keys: Arc::new(keys()),

@@ -1,17 +1,14 @@
 //! One try against sockets that behave well, and against some that do not.
 
+use holdfast_testkit::certificate::{CERTIFICATE, KEY};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{ServerConfig, crypto};
 
 use super::*;
-
-/// Made for `localhost` and these tests, and trusted by nobody else.
-const CERTIFICATE: &[u8] = include_bytes!("../testdata/localhost.pem");
-const KEY: &[u8] = include_bytes!("../testdata/localhost.key");
 
 fn sender(private_allowed: bool) -> Sender {
     Sender::new(private_allowed, Duration::from_secs(10), Duration::from_secs(20))
