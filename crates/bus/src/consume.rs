@@ -107,14 +107,17 @@ impl Connection {
         self.streams.ensure(self).await?;
         let config = consumer(&self.options, stream, name);
         let stream = self.options.stream(&stream.service);
-        let consumer: jetstream::consumer::Consumer<pull::Config> =
-            match self.jetstream.create_consumer_on_stream(config, stream).await {
+        let mut consumer: jetstream::consumer::Consumer<pull::Config> =
+            match self.jetstream.create_consumer_on_stream(config, &stream).await {
                 Ok(consumer) => consumer,
                 Err(error) => {
                     self.streams.forget();
                     return Err(refused(&error));
                 }
             };
+        if let Err(error) = self.revive(&stream, &mut consumer).await {
+            tracing::warn!(%error, consumer = name, "[Bus] what NATS may have forgotten could not be published anew");
+        }
         let asking = consumer.stream().max_messages_per_batch(ACKS_PENDING_MAX).expires(ASK_FOR).heartbeat(HEARTBEAT);
         let mut messages = asking.messages().await.map_err(|error| refused(&error))?;
         while let Some(message) = messages.next().await {

@@ -7,6 +7,7 @@
 //! | [`connection`] | one connection: publishing, asking, whether it is there |
 //! | [`streams`] | streams and their durable consumers, made by whoever needs them first |
 //! | [`consume`] | acting on messages, in the order of what they are about |
+//! | [`revive`] | what a NATS that was killed has forgotten to deliver |
 //! | [`answer`] | answering those who ask |
 //!
 //! It knows subjects as text and messages as bytes, and nothing of bookings. That a message counts once is not its business:
@@ -16,6 +17,7 @@ pub mod answer;
 pub mod connection;
 pub mod consume;
 pub mod options;
+pub mod revive;
 pub mod streams;
 
 pub use answer::Asked;

@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use async_nats::jetstream::consumer::PullConsumer;
+use futures_util::StreamExt as _;
 use holdfast_bus::{Asked, BusError, Connection, Delivery, HeaderMap, Options};
 use holdfast_bus::{Publication, Reply, StreamOptions, Verdict};
 use holdfast_dial::Trust;
@@ -154,6 +156,42 @@ async fn nothing_is_lost_while_nats_is_killed_and_started_again() {
     let mut acted = BTreeSet::new();
     while acted.len() < published as usize {
         acted.insert(next(&mut seen).await.0);
+    }
+}
+
+/// NATS 2.9 keeps such messages when it is killed, and never delivers them again.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_delivered_and_not_acted_on_when_nats_is_killed_comes_again() {
+    let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
+    let options = options(server.url());
+    let stream = options.stream("course");
+    let connection = connect(options).await;
+    let mut unacknowledged = BTreeSet::new();
+    for number in 0..100_u64 {
+        publish(&connection, &number.to_string(), number).await.unwrap();
+        unacknowledged.insert(number.to_string());
+    }
+    // Somebody who acts on the first ten, then on every other one of fifty, and is killed, too.
+    let client = async_nats::connect(server.url()).await.unwrap();
+    let jetstream = async_nats::jetstream::new(client.clone());
+    let consumer: PullConsumer = jetstream.get_consumer_from_stream("course", stream).await.unwrap();
+    let mut messages = consumer.fetch().max_messages(60).messages().await.unwrap();
+    for number in 0..60 {
+        let message = messages.next().await.unwrap().unwrap();
+        if number < 10 || number % 2 == 0 {
+            message.double_ack().await.unwrap();
+            unacknowledged.remove(std::str::from_utf8(&message.payload).unwrap());
+        }
+    }
+    client.drain().await.ok();
+    // By then NATS has written down who was given what.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    tokio::task::block_in_place(|| server.restart().unwrap());
+    until_there(&connection).await;
+
+    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
+    while !unacknowledged.is_empty() {
+        unacknowledged.remove(&next(&mut seen).await.0);
     }
 }
 
