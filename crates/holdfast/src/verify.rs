@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// What stands before all keys in Redis (redis.prefix).
     #[arg(long, value_name = "TEXT", default_value = "")]
     redis_prefix: String,
-    /// Who signs the certificates of both, in PEM form, instead of those this machine trusts (server.tls_ca_file).
+    /// Who signs the certificates of both, in PEM form, instead of those this machine trusts (`server.tls_ca_file`).
     #[arg(long, value_name = "FILE")]
     tls_ca_file: Option<PathBuf>,
 }
