@@ -107,7 +107,7 @@ impl Connection {
         self.streams.ensure(self).await?;
         let config = consumer(&self.options, stream, name);
         let stream = self.options.stream(&stream.service);
-        let mut consumer: jetstream::consumer::Consumer<pull::Config> =
+        let consumer: jetstream::consumer::Consumer<pull::Config> =
             match self.jetstream.create_consumer_on_stream(config, &stream).await {
                 Ok(consumer) => consumer,
                 Err(error) => {
@@ -115,7 +115,7 @@ impl Connection {
                     return Err(refused(&error));
                 }
             };
-        if let Err(error) = self.revive(&stream, &mut consumer).await {
+        if let Err(error) = self.revive(&stream, name).await {
             tracing::warn!(%error, consumer = name, "[Bus] what NATS may have forgotten could not be published anew");
         }
         let asking = consumer.stream().max_messages_per_batch(ACKS_PENDING_MAX).expires(ASK_FOR).heartbeat(HEARTBEAT);

@@ -2,10 +2,10 @@
 //! them, and never delivers them again (so does 2.9, nearly always). They are published anew, and arrive a second time at
 //! worst.
 
-use async_nats::jetstream;
-use async_nats::jetstream::consumer::{Consumer, pull};
-use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::RawMessageErrorKind;
+use async_nats::jetstream::consumer::Info;
+use async_nats::jetstream::message::{PublishMessage, StreamMessage};
+use async_nats::jetstream::stream::{RawMessageErrorKind, Stream};
+use futures_util::TryStreamExt as _;
 
 use crate::BusError;
 use crate::connection::Connection;
@@ -15,20 +15,26 @@ const REVIVED_MAX: usize = 10_000;
 const ANY_SUBJECT: &str = ">";
 
 impl Connection {
-    /// Publishes anew what `consumer` has been given, if some of that seems to be forgotten.
-    pub(crate) async fn revive(&self, stream: &str, consumer: &mut Consumer<pull::Config>) -> Result<(), BusError> {
-        let before = Standing::of(consumer).await?;
+    /// Publishes anew what a consumer has been given, if some of that seems to be forgotten. Called before it asks for more.
+    pub(crate) async fn revive(&self, stream: &str, consumer: &str) -> Result<(), BusError> {
         let stream = self.jetstream.get_stream(stream).await.map_err(refused)?;
-        let after = Standing::of(consumer).await?;
-        let state = &stream.cached_info().state;
-        // Meanwhile others may have published, or acted on some: only one of the two would hide what is forgotten.
-        if state.messages <= before.known && state.messages <= after.known {
+        let before = consumers(&stream).await?;
+        let state = stream.get_info().await.map_err(refused)?.state;
+        let after = consumers(&stream).await?;
+        let Some(own) = before.iter().find(|info| info.name == consumer) else { return Ok(()) };
+        let delivered = own.delivered.stream_sequence;
+        let mut next = if has_lost_its_place(own) {
+            own.ack_floor.stream_sequence + 1
+        // Meanwhile others may have published, or acted on some: each would hide what is forgotten from one of the two.
+        } else if state.messages > known(&before) || state.messages > known(&after) {
+            state.first_sequence
+        } else {
             return Ok(());
-        }
-        let (mut next, mut revived) = (state.first_sequence, 0);
+        };
+        let mut revived = 0;
         while revived < REVIVED_MAX {
             let found = match stream.get_first_raw_message_by_subject(ANY_SUBJECT, next).await {
-                Ok(found) if found.sequence <= before.delivered => found,
+                Ok(found) if found.sequence <= delivered => found,
                 Err(error) if error.kind() != RawMessageErrorKind::NoMessageFound => return Err(refused(error)),
                 _ => break,
             };
@@ -38,16 +44,12 @@ impl Connection {
             stream.delete_message(found.sequence).await.ok();
             revived += 1;
         }
-        tracing::info!(
-            consumer = consumer.cached_info().name,
-            revived,
-            "[Bus] published anew what NATS may have forgotten"
-        );
+        tracing::info!(consumer, revived, "[Bus] published anew what NATS may have forgotten");
         Ok(())
     }
 
     /// Under a new id, or NATS would take it for the message that it has.
-    async fn publish_anew(&self, found: &jetstream::message::StreamMessage) -> Result<(), BusError> {
+    async fn publish_anew(&self, found: &StreamMessage) -> Result<(), BusError> {
         let id = found.headers.get(async_nats::header::NATS_MESSAGE_ID).map_or("", |id| id.as_str());
         let id = format!("{id}+{}", found.sequence);
         let message =
@@ -58,19 +60,19 @@ impl Connection {
     }
 }
 
-/// How a consumer stands.
-struct Standing {
-    /// How many messages it will be given, or has and has not acted on yet.
-    known: u64,
-    /// The last one it has been given.
-    delivered: u64,
+async fn consumers(stream: &Stream) -> Result<Vec<Info>, BusError> {
+    stream.consumers().try_collect().await.map_err(refused)
 }
 
-impl Standing {
-    async fn of(consumer: &mut Consumer<pull::Config>) -> Result<Self, BusError> {
-        let info = consumer.info().await.map_err(refused)?;
-        Ok(Self { known: info.num_pending + info.num_ack_pending as u64, delivered: info.delivered.stream_sequence })
-    }
+/// It has acted on some of what it has been given, is not acting on any, and yet there is a rest.
+fn has_lost_its_place(info: &Info) -> bool {
+    info.num_ack_pending == 0 && info.ack_floor.stream_sequence < info.delivered.stream_sequence
+}
+
+/// At least as many messages as a stream holds of which nothing is forgotten: each is still to be given to somebody, or is being
+/// acted on.
+fn known(consumers: &[Info]) -> u64 {
+    consumers.iter().map(|info| info.num_pending + info.num_ack_pending as u64).sum()
 }
 
 fn refused(error: impl std::fmt::Display) -> BusError {

@@ -162,10 +162,21 @@ async fn nothing_is_lost_while_nats_is_killed_and_started_again() {
 /// NATS 2.9 keeps such messages when it is killed, and never delivers them again.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_delivered_and_not_acted_on_when_nats_is_killed_comes_again() {
+    delivered_and_then_killed(&[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_comes_again_too_if_somebody_else_has_not_even_been_given_it() {
+    delivered_and_then_killed(&["api"]).await;
+}
+
+async fn delivered_and_then_killed(listeners: &[&str]) {
     let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
-    let options = options(server.url());
+    let mut options = options(server.url());
+    options.streams[0].listeners = listeners.iter().map(|name| (*name).to_owned()).collect();
     let stream = options.stream("course");
     let connection = connect(options).await;
+    connection.prepare(Duration::from_secs(20)).await.unwrap();
     let mut unacknowledged = BTreeSet::new();
     for number in 0..100_u64 {
         publish(&connection, &number.to_string(), number).await.unwrap();
