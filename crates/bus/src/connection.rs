@@ -7,8 +7,10 @@ use async_nats::client::RequestErrorKind;
 use async_nats::connection::State;
 use async_nats::jetstream::context::{ContextBuilder, PublishErrorKind};
 use async_nats::jetstream::{self, message::PublishMessage};
-use async_nats::{Client, ConnectOptions, HeaderMap, Request};
+use async_nats::{Client, ConnectOptions, Event, HeaderMap, Request, ServerAddr};
 use bytes::Bytes;
+use percent_encoding::percent_decode_str;
+use tokio::sync::watch;
 
 use crate::BusError;
 use crate::options::Options;
@@ -34,6 +36,8 @@ pub struct Connection {
     pub(crate) jetstream: jetstream::Context,
     pub(crate) options: Arc<Options>,
     pub(crate) streams: Arc<Streams>,
+    /// Changes whenever a connection was made.
+    pub(crate) connected: watch::Receiver<()>,
 }
 
 /// A message that must not be lost.
@@ -55,21 +59,45 @@ pub struct Reply {
     pub payload: Bytes,
 }
 
+/// All of a list, which is separated by commas.
+fn addresses(list: &str) -> Result<Vec<ServerAddr>, BusError> {
+    let address = |text: &str| text.parse().map_err(|error: std::io::Error| BusError::Address(error.to_string()));
+    list.split(',').map(str::trim).map(address).collect()
+}
+
+/// The first of these that has a user and a password: the same for all of them.
+fn credentials(addresses: &[ServerAddr]) -> Option<(String, String)> {
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    addresses.iter().find_map(|address| Some((decoded(address.username()?), decoded(address.password()?))))
+}
+
 impl Connection {
     /// Returns at once, also while NATS is away: it is tried until it is there.
     pub async fn open(options: Options) -> Result<Self, BusError> {
-        let connect = ConnectOptions::new()
+        let addresses = addresses(&options.url)?;
+        let (connections, connected) = watch::channel(());
+        let mut connect = ConnectOptions::new()
             .name(&options.name)
             .retry_on_initial_connect()
             .connection_timeout(CONNECT_WITHIN)
             .reconnect_delay_callback(|tries| RECONNECT_AFTER_MAX.min(Duration::from_millis(25) * tries as u32))
             .ping_interval(PING_EVERY)
             .tls_client_config(options.trust.tls())
-            .event_callback(async |event| tracing::info!(%event, "[Bus] NATS"));
-        let addresses: Vec<&str> = options.url.split(',').map(str::trim).collect();
+            // Also of servers that NATS itself tells of.
+            .require_tls(addresses.iter().any(ServerAddr::tls_required))
+            .event_callback(move |event| {
+                tracing::info!(%event, "[Bus] NATS");
+                if matches!(event, Event::Connected) {
+                    connections.send_replace(());
+                }
+                std::future::ready(())
+            });
+        if let Some((user, password)) = credentials(&addresses) {
+            connect = connect.user_and_password(user, password);
+        }
         let client = connect.connect(addresses).await.map_err(|error| BusError::Address(error.to_string()))?;
         let jetstream = ContextBuilder::new().timeout(TRY_WITHIN).ack_timeout(TRY_WITHIN).build(client.clone());
-        Ok(Self { client, jetstream, streams: Arc::default(), options: Arc::new(options) })
+        Ok(Self { client, jetstream, streams: Arc::default(), options: Arc::new(options), connected })
     }
 
     /// Makes the streams, if NATS is there by then. Otherwise whoever needs one first does.

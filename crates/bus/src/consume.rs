@@ -24,6 +24,8 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 const ASK_FOR: Duration = Duration::from_secs(10);
 /// After a failure nothing is tried for so long.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
+/// When to look again for what NATS has forgotten, if that failed.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(10);
 /// How long to wait before a message is delivered again, longer each time, and at most.
 const REDELIVER_AFTER: Duration = Duration::from_millis(100);
 const REDELIVER_AFTER_MAX: Duration = Duration::from_secs(5);
@@ -103,6 +105,8 @@ impl Connection {
     /// Deals messages into lanes until something breaks.
     async fn receive(&self, stream: &StreamOptions, name: &str, lanes: &[mpsc::Sender<Dealt>]) -> Result<(), BusError> {
         let refused = |error: &dyn std::fmt::Display| BusError::Refused(error.to_string());
+        let mut connected = self.connected.clone();
+        connected.mark_unchanged();
         self.check()?;
         self.streams.ensure(self).await?;
         let config = consumer(&self.options, stream, name);
@@ -115,18 +119,26 @@ impl Connection {
                     return Err(refused(&error));
                 }
             };
-        if let Err(error) = self.revive(&stream, name).await {
-            tracing::warn!(%error, consumer = name, "[Bus] what NATS may have forgotten could not be published anew");
+        let revived = self.revive(&stream, name).await;
+        if let Err(error) = &revived {
+            tracing::warn!(%error, consumer = name, "[Bus] what NATS may have forgotten was not all published anew");
         }
         let asking = consumer.stream().max_messages_per_batch(ACKS_PENDING_MAX).expires(ASK_FOR).heartbeat(HEARTBEAT);
         let mut messages = asking.messages().await.map_err(|error| refused(&error))?;
-        while let Some(message) = messages.next().await {
+        let mut look_again = std::pin::pin!(tokio::time::sleep(LOOK_AGAIN_AFTER));
+        loop {
+            let message = tokio::select! {
+                message = messages.next() => message,
+                // It may be another NATS, or one that was killed.
+                _ = connected.changed() => return Ok(()),
+                () = &mut look_again, if revived.is_err() => return Ok(()),
+            };
+            let Some(message) = message else { return Ok(()) };
             let message = message.map_err(|error| refused(&error))?;
             let lane = &lanes[(key_of(&message) % LANES as u64) as usize];
             // Fails only when we are about to end; then it is delivered again.
             lane.send(Dealt { message, at: Instant::now() }).await.ok();
         }
-        Ok(())
     }
 
     async fn act<H, F>(&self, message: jetstream::Message, handle: &H)

@@ -2,6 +2,9 @@
 //! them, and never delivers them again (so does 2.9, nearly always). They are published anew, and arrive a second time at
 //! worst.
 
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
 use async_nats::jetstream::consumer::Info;
 use async_nats::jetstream::message::{PublishMessage, StreamMessage};
 use async_nats::jetstream::stream::{RawMessageErrorKind, Stream};
@@ -10,42 +13,37 @@ use futures_util::TryStreamExt as _;
 use crate::BusError;
 use crate::connection::Connection;
 
-/// The most messages that are published anew at once. The rest is, when the connection breaks the next time.
-const REVIVED_MAX: usize = 10_000;
+/// How long it may take. What is left then is published anew the next time.
+const REVIVE_WITHIN: Duration = Duration::from_secs(10);
+/// While others publish and act, numbers that were read one after another may differ for no reason; but not each time.
+const LOOKS: usize = 3;
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
 const ANY_SUBJECT: &str = ">";
 
 impl Connection {
     /// Publishes anew what a consumer has been given, if some of that seems to be forgotten. Called before it asks for more.
     pub(crate) async fn revive(&self, stream: &str, consumer: &str) -> Result<(), BusError> {
         let stream = self.jetstream.get_stream(stream).await.map_err(refused)?;
-        let before = consumers(&stream).await?;
-        let state = stream.get_info().await.map_err(refused)?.state;
-        let after = consumers(&stream).await?;
-        let Some(own) = before.iter().find(|info| info.name == consumer) else { return Ok(()) };
-        let delivered = own.delivered.stream_sequence;
-        let mut next = if has_lost_its_place(own) {
-            own.ack_floor.stream_sequence + 1
-        // Meanwhile others may have published, or acted on some: each would hide what is forgotten from one of the two.
-        } else if state.messages > known(&before) || state.messages > known(&after) {
-            state.first_sequence
-        } else {
-            return Ok(());
-        };
-        let mut revived = 0;
-        while revived < REVIVED_MAX {
+        let Some(forgotten) = forgotten(&stream, consumer).await? else { return Ok(()) };
+        let publishing = tokio::time::timeout(REVIVE_WITHIN, self.publish_all_anew(&stream, forgotten));
+        let revived = publishing.await.map_err(|_| BusError::TimedOut)??;
+        tracing::info!(consumer, revived, "[Bus] published anew what NATS may have forgotten");
+        Ok(())
+    }
+
+    async fn publish_all_anew(&self, stream: &Stream, sequences: RangeInclusive<u64>) -> Result<usize, BusError> {
+        let (mut next, mut revived) = (*sequences.start(), 0);
+        loop {
             let found = match stream.get_first_raw_message_by_subject(ANY_SUBJECT, next).await {
-                Ok(found) if found.sequence <= delivered => found,
+                Ok(found) if sequences.contains(&found.sequence) => found,
                 Err(error) if error.kind() != RawMessageErrorKind::NoMessageFound => return Err(refused(error)),
-                _ => break,
+                _ => return Ok(revived),
             };
             next = found.sequence + 1;
             self.publish_anew(&found).await?;
-            // If this fails, it will be published once more; that is all.
-            stream.delete_message(found.sequence).await.ok();
+            stream.delete_message(found.sequence).await.map_err(refused)?;
             revived += 1;
         }
-        tracing::info!(consumer, revived, "[Bus] published anew what NATS may have forgotten");
-        Ok(())
     }
 
     /// Under a new id, or NATS would take it for the message that it has.
@@ -58,6 +56,28 @@ impl Connection {
         sent.await.map_err(refused)?;
         Ok(())
     }
+}
+
+/// Among which messages there are some that a consumer has been given and will never be given again.
+async fn forgotten(stream: &Stream, consumer: &str) -> Result<Option<RangeInclusive<u64>>, BusError> {
+    for look in 1.. {
+        let before = consumers(stream).await?;
+        let state = stream.get_info().await.map_err(refused)?.state;
+        let after = consumers(stream).await?;
+        let Some(own) = before.iter().find(|info| info.name == consumer) else { return Ok(None) };
+        let delivered = own.delivered.stream_sequence;
+        if has_lost_its_place(own) {
+            return Ok(Some(own.ack_floor.stream_sequence + 1..=delivered));
+        }
+        if state.messages <= known(&before) && state.messages <= known(&after) {
+            return Ok(None);
+        }
+        if look == LOOKS {
+            return Ok(Some(state.first_sequence..=delivered));
+        }
+        tokio::time::sleep(LOOK_AGAIN_AFTER).await;
+    }
+    unreachable!("it has been looked at often enough")
 }
 
 async fn consumers(stream: &Stream) -> Result<Vec<Info>, BusError> {

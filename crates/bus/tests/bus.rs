@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::PullConsumer;
@@ -9,6 +10,7 @@ use futures_util::StreamExt as _;
 use holdfast_bus::{Asked, BusError, Connection, Delivery, HeaderMap, Options};
 use holdfast_bus::{Publication, Reply, StreamOptions, Verdict};
 use holdfast_dial::Trust;
+use holdfast_testkit::certificate::CERTIFICATE;
 use holdfast_testkit::{NatsOptions, NatsServer, nats};
 use tokio::sync::{mpsc, oneshot};
 
@@ -203,6 +205,71 @@ async fn delivered_and_then_killed(listeners: &[&str]) {
     let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
     while !unacknowledged.is_empty() {
         unacknowledged.remove(&next(&mut seen).await.0);
+    }
+}
+
+/// Its own connection is made again, and it goes on as before.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_another_try_when_nats_is_killed_comes_to_whoever_was_there_before() {
+    static IS_KILLED: AtomicBool = AtomicBool::new(false);
+    let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
+    let connection = connect(options(server.url())).await;
+    let (mut seen, _stop) = consume(&connection, |id, _| {
+        let is_hard = id.parse::<u64>().unwrap() >= 10;
+        if is_hard && !IS_KILLED.load(Ordering::SeqCst) { Verdict::Again } else { Verdict::Done }
+    });
+    for number in 0..30_u64 {
+        publish(&connection, &number.to_string(), number).await.unwrap();
+    }
+    // By then the next try is more than a second away, and NATS has written down that it is.
+    let mut hard: BTreeSet<_> = (10..30).map(|number: u64| number.to_string()).collect();
+    while !hard.is_empty() {
+        let (id, tries) = next(&mut seen).await;
+        if tries == 4 {
+            hard.remove(&id);
+        }
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    IS_KILLED.store(true, Ordering::SeqCst);
+    tokio::task::block_in_place(|| server.restart().unwrap());
+    let mut waiting: BTreeSet<_> = (10..30).map(|number: u64| number.to_string()).collect();
+    while !waiting.is_empty() {
+        waiting.remove(&next(&mut seen).await.0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn user_and_password_may_be_in_the_address() {
+    let server = NatsServer::start_guarded(&NatsOptions { jetstream: true }).unwrap();
+    let connection = connect(options(server.url())).await;
+    connection.prepare(Duration::from_secs(20)).await.unwrap();
+    publish(&connection, "1", 1).await.unwrap();
+    let host = server.url().split('@').nth(1).unwrap();
+    for wrong in [format!("nats://{host}"), format!("nats://somebody:else@{host}")] {
+        let refused = Connection::open(options(&wrong)).await.unwrap();
+        assert!(refused.prepare(Duration::from_millis(500)).await.is_err(), "{wrong}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_nats_that_cannot_show_who_it_is_or_does_not_speak_tls_is_refused() {
+    let encrypted = NatsServer::start_encrypted(&NatsOptions { jetstream: true }).unwrap();
+    let trusted = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(trusted.path(), CERTIFICATE).unwrap();
+    let trust = Trust::file(trusted.path()).unwrap();
+    let trusting = |url: &str| Options { trust: trust.clone(), ..options(url) };
+    let connection = connect(trusting(encrypted.url())).await;
+    connection.prepare(Duration::from_secs(20)).await.unwrap();
+    publish(&connection, "1", 1).await.unwrap();
+
+    let numbered = encrypted.url().replace("localhost", "127.0.0.1");
+    let plain = nats().url().replace("nats://127.0.0.1", "tls://localhost");
+    // Once one address demands it, so do all.
+    let mixed = format!("tls://localhost:1,{}", nats().url());
+    for wrong in [options(encrypted.url()), trusting(&numbered), trusting(&plain), trusting(&mixed)] {
+        let url = wrong.url.clone();
+        let refused = Connection::open(wrong).await.unwrap();
+        assert!(refused.prepare(Duration::from_millis(500)).await.is_err(), "{url}");
     }
 }
 

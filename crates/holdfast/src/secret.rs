@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use holdfast_dial::Trust;
@@ -11,6 +12,7 @@ use holdfast_server::ids::IdMaker;
 
 const FILE_NAME: &str = "queue.secret";
 const LEN: usize = 32;
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
 /// In a file that only its owner can read.
 pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Vec<u8>> {
@@ -33,7 +35,8 @@ pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Vec<u8>> {
 
 /// In the database: the same for all servers that share it, whichever starts first.
 pub(crate) async fn in_database(url: &str, trust: &Trust) -> anyhow::Result<Vec<u8>> {
-    let config = postgres::parse(url)?;
+    let mut config = postgres::parse(url)?;
+    config.connect_timeout(CONNECT_WITHIN);
     let (client, connection) = Dialler::new(&config, trust).connect(&config).await?;
     tokio::spawn(connection);
     let name = "queue.token";

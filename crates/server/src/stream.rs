@@ -153,21 +153,22 @@ impl EventSink for Stream {
     }
 
     fn publish(&self, events: Vec<Published>) {
-        let listening = self.told.receiver_count() > 0;
+        let is_listened_to = || self.told.receiver_count() > 0;
         let mut durable = Vec::new();
         for Published { event, recorded, at } in events {
             self.pulse.count(&event, at);
             match recorded {
                 Some(record) => {
                     if !self.shared {
+                        // Then the question: whoever begins to listen in between finds the number, or is told.
                         self.last_durable.store(record.id, Ordering::Relaxed);
-                        if listening {
+                        if is_listened_to() {
                             self.told.send(Arc::new(Told::from(&record))).ok();
                         }
                     }
                     durable.push(Arc::new(record));
                 }
-                None if listening => self.tell(&event, at),
+                None if is_listened_to() => self.tell(&event, at),
                 None => {}
             }
         }

@@ -127,7 +127,6 @@ pub(crate) struct Connector {
 impl Connector {
     pub(crate) fn new(mut config: Config, trust: &Trust) -> std::io::Result<Self> {
         config
-            .connect_timeout(CONNECT_WITHIN)
             .keepalives_idle(KEEPALIVE_IDLE)
             .keepalives_interval(KEEPALIVE_INTERVAL)
             .keepalives_retries(KEEPALIVE_RETRIES)
@@ -186,7 +185,7 @@ impl Connector {
 
     async fn try_connect(&self, purpose: Purpose, statements: &[&'static str]) -> Result<Connection, StoreError> {
         let (mut config, dialler) = (self.config.clone(), self.dialler.clone());
-        config.options(startup_options(config.get_options(), purpose));
+        config.options(startup_options(config.get_options(), purpose)).connect_timeout(self.connects_within());
         // On the driver's runtime, which will also be told when there is something to read.
         let connecting = self.driver.handle.spawn(async move {
             let (client, connection) = dialler.connect(&config).await?;

@@ -59,6 +59,15 @@ impl NatsServer {
         Self::start_with(options, "tls://localhost", &["--tls", "--tlscert", CERTIFICATE_FILE, "--tlskey", KEY_FILE])
     }
 
+    /// Lets in whoever knows the password, which has characters that an address has to escape.
+    pub fn start_guarded(options: &NatsOptions) -> Result<Self, Error> {
+        Self::start_with(
+            options,
+            "nats://somebody:p%40ss%2Fword@127.0.0.1",
+            &["--user", "somebody", "--pass", "p@ss/word"],
+        )
+    }
+
     fn start_with(options: &NatsOptions, host: &str, settings: &[&str]) -> Result<Self, Error> {
         let failed = |source| Error::Io { name: NAME, source };
         let places = "/usr/sbin";

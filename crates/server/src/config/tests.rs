@@ -46,8 +46,12 @@ fn a_bad_or_unknown_setting_is_named_in_one_line() {
             "redis://x",
             "server.redis_url: Redis keeps live holds only; set server.database_url too, for everything else",
         ),
-        ("HOLDFAST_SERVER_DATABASE_URL", "mysql://x", "server.database_url: must begin with postgres://"),
-        ("HOLDFAST_SERVER_NATS_URL", "http://x", "server.nats_url: must begin with nats://"),
+        (
+            "HOLDFAST_SERVER_DATABASE_URL",
+            "mysql://x",
+            "server.database_url: must begin with postgres:// or postgresql://",
+        ),
+        ("HOLDFAST_SERVER_NATS_URL", "http://x", "server.nats_url: must begin with nats:// or tls://"),
         ("HOLDFAST_SERVER_ROLES", "api,king", "server.roles: \"king\" is none of api, booking, course, notify, all"),
         (
             "HOLDFAST_SERVER_ROLES",
@@ -168,7 +172,11 @@ fn every_setting_shown_in_the_file_is_one() {
         .map(|line| line.strip_prefix("# ").filter(|rest| rest.contains(" = \"")).unwrap_or(line))
         .collect::<Vec<_>>()
         .join("\n");
-    let table: Table = uncommented.parse().unwrap();
+    let mut table: Table = uncommented.parse().unwrap();
+    // This file is read at once.
+    let trusted = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(trusted.path(), holdfast_testkit::certificate::CERTIFICATE).unwrap();
+    table["server"]["tls_ca_file"] = Value::String(trusted.path().to_str().unwrap().into());
     assert_eq!(table["auth"].as_table().unwrap().len(), 4);
     assert!(table["server"].as_table().unwrap().contains_key("nats_url"));
     let _: Config = Value::Table(table).try_into().unwrap();

@@ -136,7 +136,7 @@ impl Config {
         ];
         for (name, url, schemes) in schemes {
             if url.as_ref().is_some_and(|url| !schemes.iter().any(|scheme| url.reveal().starts_with(scheme))) {
-                return Err(ConfigError(format!("{name}: must begin with {}", schemes[0])));
+                return Err(ConfigError(format!("{name}: must begin with {}", schemes.join(" or "))));
             }
         }
         if server.redis_url.is_some() && server.database_url.is_none() {
