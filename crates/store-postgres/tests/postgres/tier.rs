@@ -134,10 +134,9 @@ async fn aborting_waits_for_a_confirm_in_flight_and_loses_to_it() {
 
     let transaction = client.transaction().await.unwrap();
     transaction.batch_execute(&insert.replace(", 1, 77", ", 2, 77")).await.unwrap();
-    let began = std::time::Instant::now();
-    let stuck = tier.decide_aborted(hold, 2).await;
+    let stuck = tokio::time::timeout(Duration::from_secs(20), tier.decide_aborted(hold, 2)).await;
+    let stuck = stuck.expect("it does not wait for ever");
     assert!(matches!(stuck, Err(StoreError::Conflict)), "{stuck:?}");
-    assert!(began.elapsed() < Duration::from_secs(3), "it does not wait for ever");
 }
 
 #[tokio::test]
