@@ -12,7 +12,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
 /// How many shards a map has.
-const SHARDS: usize = 256;
+pub(crate) const SHARDS: usize = 256;
 /// How finely the shares of the shards are cut.
 const SLOTS: usize = 4_096;
 /// Which bits of a hash say where an entry belongs: those that a shard has no use for.
@@ -66,6 +66,15 @@ impl<K: Hash + Eq, V> Map<K, V> {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.shards.iter().flatten().map(|(key, value)| (key, value))
+    }
+
+    /// Takes out the entries of one shard whose values are such.
+    pub(crate) fn extract_from_shard(
+        &mut self,
+        shard: usize,
+        mut is_such: impl FnMut(&V) -> bool,
+    ) -> impl Iterator<Item = (K, V)> {
+        self.shards[shard].extract_if(move |(_, value)| is_such(value))
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -20,6 +20,8 @@ mod tests;
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 use memory::Memory;
+#[cfg(test)]
+pub(crate) use memory::SWEEPS;
 pub use set::TableSet;
 
 use crate::command::Missing;

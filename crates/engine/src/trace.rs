@@ -6,7 +6,7 @@
 use std::fmt;
 
 tokio::task_local! {
-    static CURRENT: Trace;
+    static CURRENT: Option<Trace>;
 }
 
 /// One step of a trace.
@@ -67,15 +67,12 @@ impl fmt::Display for TraceId {
 
 /// What the running task is part of.
 pub fn current() -> Option<Trace> {
-    CURRENT.try_with(|trace| *trace).ok()
+    CURRENT.try_with(|trace| *trace).ok().flatten()
 }
 
 /// Does something as a part of a trace, if there is one.
-pub async fn within<T>(trace: Option<Trace>, work: impl Future<Output = T>) -> T {
-    match trace {
-        Some(trace) => CURRENT.scope(trace, work).await,
-        None => work.await,
-    }
+pub fn within<T>(trace: Option<Trace>, work: impl Future<Output = T>) -> impl Future<Output = T> {
+    CURRENT.scope(trace, work)
 }
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
         running[0].0.show_demo(address);
     }
     ready(address);
-    serve::serve(running[0].0.clone(), listener, config.server.connections_max, stop).await;
+    serve::serve(running[0].0.clone(), listener, config.server.connections_max, stop).await?;
     let (apps, engines): (Vec<_>, Vec<_>) = running.into_iter().unzip();
     apps.iter().for_each(App::stop);
     drop(apps);

@@ -24,28 +24,33 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A request that came over HTTP.
 pub async fn handle(app: App, router: axum::Router, request: Request<Body>) -> Response {
-    if app.auth().is_off() && !is_direct_and_local(request.headers(), request.uri()) {
-        return answer(&app, request, async |_, _| Problem::forwarded().into_response()).await;
-    }
-    if !app.roles().has(Role::Api) && !is_for_operators(request.uri()) {
-        return answer(&app, request, async |_, _| Problem::not_found().into_response()).await;
-    }
-    match forward::needed(&app, request.uri()) {
-        Some(role) => {
-            answer(&app, request, async |request, id| forward::ask(&app, role, request, id).await.into_response()).await
+    answer(&app, request, async |request, id| {
+        if app.auth().is_off() && !is_direct_and_local(request.headers(), request.uri()) {
+            return Problem::forwarded().into_response();
         }
-        None => respond(&app, router, request).await,
-    }
+        if !app.roles().has(Role::Api) && !is_for_operators(request.uri()) {
+            return Problem::not_found().into_response();
+        }
+        match forward::needed(&app, request.uri()) {
+            // Apart, because it is large and rare: what is done for every request is moved around by those who do it.
+            Some(role) => Box::pin(forward::ask(&app, role, request, id)).await.into_response(),
+            None => route(router, request).await,
+        }
+    })
+    .await
 }
 
 /// A request, wherever it came from, is answered by its handler.
-pub async fn respond(app: &App, mut router: axum::Router, request: Request<Body>) -> Response {
-    answer(app, request, async |request, _| match AssertUnwindSafe(router.call(request)).catch_unwind().await {
+pub async fn respond(app: &App, router: axum::Router, request: Request<Body>) -> Response {
+    answer(app, request, async |request, _| route(router, request).await).await
+}
+
+async fn route(mut router: axum::Router, request: Request<Body>) -> Response {
+    match AssertUnwindSafe(router.call(request)).catch_unwind().await {
         Ok(Ok(response)) => response,
         Ok(Err(never)) => match never {},
         Err(_) => Problem::internal().into_response(),
-    })
-    .await
+    }
 }
 
 /// Answers with what `act` says; a problem is written down for the caller.

@@ -1,14 +1,20 @@
 //! Listening, the life of a connection, and a clean end.
+//!
+//! Each core has a thread that drives connections of its own, from the first byte to the last: what a request needs stays in
+//! that core's caches, and no lock is shared with the others. What is slow or large is done elsewhere: by the engine, or where
+//! blocking is allowed.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use futures_util::future::join_all;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use crate::app::App;
 use crate::{edge, router};
@@ -17,37 +23,114 @@ use crate::{edge, router};
 const FINISH_WITHIN: Duration = Duration::from_secs(8);
 /// A connection that does not send a whole request head in time is closed, and so is an idle one.
 const HEAD_WITHIN: Duration = Duration::from_secs(75);
+/// How long nobody is let in after that has failed.
+const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
 /// Serves until `stop` resolves, then takes no new work and finishes what is in flight.
-pub async fn serve(app: App, listener: TcpListener, connections_max: usize, stop: impl Future<Output = ()>) {
+pub async fn serve(
+    app: App,
+    listener: TcpListener,
+    connections_max: usize,
+    stop: impl Future<Output = ()>,
+) -> std::io::Result<()> {
     let (router, _) = router::router(app.clone());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = (0..cores).map(|_| Worker::start(app.clone(), router.clone())).collect::<Result<Vec<_>, _>>()?;
+    let places = Arc::new(Semaphore::new(connections_max));
+    let next = async || {
+        let place = places.clone().acquire_owned().await.expect("never closed");
+        Arrival { socket: accept(&listener).await, place }
+    };
+    let mut stop = std::pin::pin!(stop);
+    for worker in workers.iter().cycle() {
+        tokio::select! {
+            () = &mut stop => break,
+            arrival = next() => worker.arrivals.send(arrival).unwrap_or_default(),
+        }
+    }
+    drop(listener);
+    app.stop();
+    let ended = join_all(workers.into_iter().map(Worker::stop)).await;
+    if ended.contains(&Ended::CutOff) {
+        tracing::warn!("some connections were still busy and are cut off");
+    }
+    Ok(())
+}
+
+async fn accept(listener: &TcpListener) -> std::net::TcpStream {
+    loop {
+        let accepted = listener.accept().await.and_then(|(socket, _)| {
+            socket.set_nodelay(true).ok();
+            socket.into_std()
+        });
+        match accepted {
+            Ok(socket) => return socket,
+            Err(error) => {
+                // Out of file handles, most likely: those in use will be given back.
+                tracing::warn!(%error, "could not accept a connection");
+                tokio::time::sleep(ACCEPT_AGAIN_AFTER).await;
+            }
+        }
+    }
+}
+
+/// A connection, and its place among all there may be.
+struct Arrival {
+    socket: std::net::TcpStream,
+    place: OwnedSemaphorePermit,
+}
+
+/// How the connections of a worker have ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    InTime,
+    CutOff,
+}
+
+/// A thread that drives connections of its own.
+struct Worker {
+    arrivals: mpsc::UnboundedSender<Arrival>,
+    ended: oneshot::Receiver<Ended>,
+}
+
+impl Worker {
+    fn start(app: App, router: axum::Router) -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (arrivals, arriving) = mpsc::unbounded_channel();
+        let (end, ended) = oneshot::channel();
+        std::thread::Builder::new().name("http".into()).spawn(move || {
+            let how = runtime.block_on(drive(app, router, arriving));
+            // With everything it still has, so that nobody has the app any more when the end is told.
+            runtime.shutdown_background();
+            end.send(how).ok();
+        })?;
+        Ok(Self { arrivals, ended })
+    }
+
+    /// No more will come: waits until what is in flight has ended.
+    async fn stop(self) -> Ended {
+        drop(self.arrivals);
+        self.ended.await.unwrap_or(Ended::CutOff)
+    }
+}
+
+/// Drives connections until no more come and the last has ended.
+async fn drive(app: App, router: axum::Router, mut arriving: mpsc::UnboundedReceiver<Arrival>) -> Ended {
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(64 << 10);
-    let places = Arc::new(Semaphore::new(connections_max));
     let connections = GracefulShutdown::new();
-    let mut stop = std::pin::pin!(stop);
-    loop {
-        let place = tokio::select! {
-            () = &mut stop => break,
-            place = places.clone().acquire_owned() => place.expect("never closed"),
+    while let Some(Arrival { socket, place }) = arriving.recv().await {
+        let socket = match TcpStream::from_std(socket) {
+            Ok(socket) => socket,
+            Err(error) => {
+                tracing::warn!(%error, "could not drive a connection");
+                continue;
+            }
         };
-        let socket = tokio::select! {
-            () = &mut stop => break,
-            accepted = listener.accept() => match accepted {
-                Ok((socket, _)) => socket,
-                Err(error) => {
-                    // Out of file handles, most likely: those in use will be given back.
-                    tracing::warn!(%error, "could not accept a connection");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    continue;
-                }
-            },
-        };
-        socket.set_nodelay(true).ok();
         let (app, router) = (app.clone(), router.clone());
         let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
             let (app, router) = (app.clone(), router.clone());
-            async move { Ok::<_, std::convert::Infallible>(edge::handle(app, router, request.map(Body::new)).await) }
+            async move { Ok::<_, Infallible>(edge::handle(app, router, request.map(Body::new)).await) }
         });
         let connection = connections.watch(http.serve_connection(TokioIo::new(socket), service));
         tokio::spawn(async move {
@@ -57,9 +140,8 @@ pub async fn serve(app: App, listener: TcpListener, connections_max: usize, stop
             drop(place);
         });
     }
-    drop(listener);
-    app.stop();
-    if tokio::time::timeout(FINISH_WITHIN, connections.shutdown()).await.is_err() {
-        tracing::warn!("some connections were still busy and are cut off");
+    match tokio::time::timeout(FINISH_WITHIN, connections.shutdown()).await {
+        Ok(()) => Ended::InTime,
+        Err(_) => Ended::CutOff,
     }
 }

@@ -56,7 +56,9 @@ pub struct Night {
     pub closed: bool,
 }
 
-impl Row for Night {}
+impl Row for Night {
+    const CACHED_TIMES: usize = 10;
+}
 
 /// All nights of a room type from a date on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

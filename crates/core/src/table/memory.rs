@@ -1,10 +1,15 @@
 //! A table as a store's memory: what it keeps of rows that have been committed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{Key, Row, Scan, ranges::Ranges};
-use crate::map::Map;
+use crate::map::{Map, SHARDS};
 use crate::time::Timestamp;
+
+/// How often a complete memory is tidied until all of it has been looked through for rows that have ended. That is done every
+/// second, so an ended row stays for half a minute at most, and nobody waits while millions of them are looked at.
+pub(crate) const SWEEPS: usize = 32;
+const SWEPT_AT_ONCE: usize = SHARDS / SWEEPS;
 
 /// All rows of a *complete* memory, where what it does not have does not exist; of a cache, some.
 #[derive(Debug)]
@@ -15,21 +20,19 @@ pub(super) struct Memory<K, V> {
     ranges_known: Ranges<K>,
     /// All keys in order, if ranges of them are asked for: of a cache from the moment it learns one.
     ordered: Option<BTreeSet<K>>,
-    /// When to look whether a row has ended: each key with an end stands here exactly once. Present if it is complete.
-    ends: Option<BTreeMap<i64, Vec<K>>>,
+    is_complete: bool,
+    /// The part that is looked through next.
+    sweep_next: usize,
 }
 
 impl<K: Key, V: Row> Memory<K, V> {
     pub(super) fn complete<S: Scan<K>>() -> Self {
-        Self { ends: Some(BTreeMap::new()), ordered: S::ORDERED.then(BTreeSet::new), ..Self::cache() }
+        Self { is_complete: true, ordered: S::ORDERED.then(BTreeSet::new), ..Self::cache() }
     }
 
     pub(super) fn cache() -> Self {
-        Self { rows: Map::default(), ranges_known: Ranges::default(), ordered: None, ends: None }
-    }
-
-    fn is_complete(&self) -> bool {
-        self.ends.is_some()
+        let (rows, ranges_known) = (Map::default(), Ranges::default());
+        Self { rows, ranges_known, ordered: None, is_complete: false, sweep_next: 0 }
     }
 
     pub(super) fn rows(&self) -> impl Iterator<Item = (&K, &V)> {
@@ -40,13 +43,13 @@ impl<K: Key, V: Row> Memory<K, V> {
     pub(super) fn peek(&self, key: &K) -> Option<Option<&V>> {
         match self.rows.get(key) {
             Some(row) => Some(row.as_ref()),
-            None => (self.is_complete() || self.ranges_known.contains(key)).then_some(None),
+            None => (self.is_complete || self.ranges_known.contains(key)).then_some(None),
         }
     }
 
     /// Whether all rows in the range are known.
     pub(super) fn knows(&self, scan: &impl Scan<K>) -> bool {
-        self.is_complete() || self.ranges_known.cover(&scan.range())
+        self.is_complete || self.ranges_known.cover(&scan.range())
     }
 
     /// The keys of all rows in the range, in order; `None` if some may be unknown.
@@ -63,35 +66,14 @@ impl<K: Key, V: Row> Memory<K, V> {
 
     /// Writes what was committed, where nothing is ever undone.
     pub(super) fn keep(&mut self, key: K, row: Option<V>) {
-        if !self.is_complete() {
+        if self.is_complete && row.as_ref().is_none_or(Row::is_void) {
+            self.rows.remove(&key);
+            if let Some(ordered) = &mut self.ordered {
+                ordered.remove(&key);
+            }
+        } else {
             self.order(&key);
             self.rows.insert(key, row);
-            return;
-        }
-        let Some(row) = row.filter(|row| !row.is_void()) else { return self.forget(key) };
-        let end = row.ends_at();
-        let before = self.rows.insert(key.clone(), Some(row));
-        if !matches!(before, Some(Some(_))) {
-            self.order(&key);
-        }
-        if before.is_none()
-            && let (Some(ends), Some(end)) = (&mut self.ends, end)
-        {
-            ends.entry(end.second_rounded_up()).or_default().push(key);
-        }
-    }
-
-    /// A complete memory's row is no more.
-    fn forget(&mut self, key: K) {
-        if let Some(ordered) = &mut self.ordered {
-            ordered.remove(&key);
-        }
-        let Some(Some(old)) = self.rows.get(&key) else { return };
-        // The key stays until its turn in `ends` comes: that keeps it there exactly once.
-        if old.ends_at().is_some() {
-            self.rows.insert(key, None);
-        } else {
-            self.rows.remove(&key);
         }
     }
 
@@ -111,7 +93,7 @@ impl<K: Key, V: Row> Memory<K, V> {
         K: 'a,
         V: 'a,
     {
-        if self.is_complete() || self.is_full(cached_max) {
+        if self.is_complete || self.is_full(cached_max) {
             return;
         }
         for (key, row) in rows {
@@ -129,34 +111,20 @@ impl<K: Key, V: Row> Memory<K, V> {
 
     /// Forgets rows that have ended, and a cache that is full.
     pub(super) fn tidy(&mut self, now: Timestamp, cached_max: usize) {
-        let Some(ends) = &mut self.ends else {
+        if !self.is_complete {
             if self.is_full(cached_max) {
                 *self = Self::cache();
             }
             return;
-        };
-        let seconds_over = now.as_millis().div_euclid(1_000);
-        let still_to_come = ends.split_off(&(seconds_over + 1));
-        let due = std::mem::replace(ends, still_to_come);
-        for key in due.into_values().flatten() {
-            let end = match self.rows.get(&key) {
-                // What has no end for the moment may get one again: look again.
-                Some(Some(row)) => row.ends_at().map_or(seconds_over + 1, Timestamp::second_rounded_up),
-                _ => i64::MIN,
-            };
-            if end > seconds_over {
-                ends.entry(end).or_default().push(key);
-                continue;
-            }
-            self.rows.remove(&key);
-            if let Some(ordered) = &mut self.ordered {
-                ordered.remove(&key);
-            }
         }
-    }
-
-    #[cfg(test)]
-    pub(super) fn watched_at(&self, second: i64) -> &[K] {
-        &self.ends.as_ref().expect("it is complete")[&second]
+        let has_ended = |row: &Option<V>| row.as_ref().and_then(Row::ends_at).is_some_and(|end| end <= now);
+        for _ in 0..SWEPT_AT_ONCE {
+            for (key, _) in self.rows.extract_from_shard(self.sweep_next, has_ended) {
+                if let Some(ordered) = &mut self.ordered {
+                    ordered.remove(&key);
+                }
+            }
+            self.sweep_next = (self.sweep_next + 1) % SHARDS;
+        }
     }
 }

@@ -33,6 +33,13 @@ fn keep(table: &mut Texts, key: u32, row: Option<Text>) {
     table.memory.as_mut().unwrap().keep(key, row);
 }
 
+/// Tidies until everything has been looked at.
+fn sweep(memory: &mut Texts, now: Timestamp) {
+    for _ in 0..SWEEPS {
+        memory.tidy(now, 0);
+    }
+}
+
 fn lasting(text: &'static str) -> Text {
     Text(text, None)
 }
@@ -114,11 +121,11 @@ fn a_complete_table_forgets_a_row_when_it_has_ended_and_not_before() {
     keep(&mut memory, 1, Some(Text("short", Some(10))));
     keep(&mut memory, 2, Some(Text("prolonged", Some(10))));
     keep(&mut memory, 2, Some(Text("prolonged", Some(20))));
-    memory.tidy(Timestamp::from_millis(9_999), 0);
+    sweep(&mut memory, Timestamp::from_millis(9_999));
     assert_eq!(memory.rows().count(), 2);
-    memory.tidy(Timestamp::from_millis(10_000), 0);
+    sweep(&mut memory, Timestamp::from_millis(10_000));
     assert_eq!(memory.rows().map(|(key, _)| *key).collect::<Vec<_>>(), [2]);
-    memory.tidy(Timestamp::from_millis(20_000), 0);
+    sweep(&mut memory, Timestamp::from_millis(20_000));
     assert_eq!((memory.rows().count(), memory.scan(&Upto(9)).unwrap().len()), (0, 0));
 }
 
@@ -127,10 +134,10 @@ fn a_row_that_has_no_end_for_the_moment_is_kept_until_it_has_one_again() {
     let mut memory = Texts::complete();
     keep(&mut memory, 1, Some(Text("ends", Some(10))));
     keep(&mut memory, 1, Some(lasting("pinned")));
-    memory.tidy(Timestamp::from_millis(20_000), usize::MAX);
+    sweep(&mut memory, Timestamp::from_millis(20_000));
     assert_eq!(memory.get(&1).unwrap(), Some(&lasting("pinned")));
     keep(&mut memory, 1, Some(Text("ends", Some(30))));
-    memory.tidy(Timestamp::from_millis(30_000), usize::MAX);
+    sweep(&mut memory, Timestamp::from_millis(30_000));
     assert_eq!(memory.get(&1).unwrap(), None);
 }
 
@@ -188,14 +195,28 @@ fn a_row_that_may_be_there_is_not_written_before_it_is_known() {
 }
 
 #[test]
-fn a_key_deleted_and_written_again_is_watched_once() {
+fn a_complete_memory_forgets_what_has_ended_a_part_at_a_time_and_keeps_the_rest() {
     let mut memory = Texts::complete();
-    for _ in 0..100 {
-        keep(&mut memory, 1, Some(Text("again", Some(10))));
-        keep(&mut memory, 1, None);
+    for key in 0..1_000 {
+        keep(&mut memory, key, Some(Text("ends", Some(10 + i64::from(key % 2)))));
     }
-    keep(&mut memory, 1, Some(Text("again", Some(10))));
-    assert_eq!(memory.memory.unwrap().watched_at(10), [1]);
+    keep(&mut memory, 1_000, Some(lasting("stays")));
+    let mut count = || {
+        memory.tidy(Timestamp::from_millis(10_000), usize::MAX);
+        memory.rows().count()
+    };
+    assert!((501..1_001).contains(&count()), "not all at once");
+    let counts: Vec<usize> = (1..SWEEPS).map(|_| count()).collect();
+    assert_eq!(counts.last(), Some(&501));
+    assert_eq!(scanned(&memory, 8), Some(vec![1, 3, 5, 7]));
+}
+
+#[test]
+fn a_row_that_is_deleted_leaves_nothing_behind_in_a_complete_memory() {
+    let mut memory = Texts::complete();
+    keep(&mut memory, 1, Some(Text("gone", Some(10))));
+    keep(&mut memory, 1, None);
+    assert_eq!((memory.rows().count(), scanned(&memory, 9)), (0, Some(vec![])));
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub(crate) async fn in_turns<const COUNT: usize>(
 }
 
 impl Measured {
-    fn nothing() -> Self {
+    pub(crate) fn nothing() -> Self {
         Self { per_second: 0.0, latency: Histogram::new(3).expect("three digits can be told apart") }
     }
 }

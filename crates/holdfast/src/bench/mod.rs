@@ -57,6 +57,9 @@ pub(crate) struct StaysArgs {
     /// Also with this many live holds in the store: placing, memory and start-up.
     #[arg(long, default_value_t = 0)]
     live_holds: usize,
+    /// Only lines of the table with these words in their name, beside the empty handlers: for a profile of one of them.
+    #[arg(long, value_name = "WORDS")]
+    only: Option<String>,
     /// Write the results here too.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,

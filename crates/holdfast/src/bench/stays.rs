@@ -24,6 +24,8 @@ const HOT: &str = "hold, all on one hot night";
 const CONFIRM: &str = "hold, then confirm";
 const BATCHES: &str = "holds in batches of 4,096";
 const AVAILABILITY: &str = "availability of two nights";
+/// The table, from above.
+const LINES: [&str; 7] = [CEILING, SPREAD, HOT, CONFIRM, BATCHES, CEILING_GET, AVAILABILITY];
 
 pub(crate) async fn run(args: &StaysArgs) -> anyhow::Result<()> {
     println!("stays on the embedded store, {} connections, {:?} each\n", args.connections, args.time);
@@ -53,26 +55,36 @@ impl Bench<'_> {
         let ceiling = Server::ceiling()?;
         let [spread, hot, confirm, batches] =
             [Store::new().await?, Store::new().await?, Store::new().await?, Store::new().await?];
-        let measured = in_turns(self.args.time, async |line, time| match line {
-            0 => self.measure(CEILING, &ceiling, time, self.place(spread_night)).await,
-            1 => self.measure(SPREAD, &spread.server, time, self.place(spread_night)).await,
-            2 => self.measure(HOT, &hot.server, time, self.place(hot_night)).await,
-            3 => self.measure(CONFIRM, &confirm.server, time, self.place_and_confirm()).await,
-            4 => self.measure_batches(&batches.server, time).await,
-            5 => self.measure(CEILING_GET, &ceiling, time, |_| Availability::new()).await,
+        let is_wanted =
+            |name: &str| name.starts_with("empty") || self.args.only.as_ref().is_none_or(|words| name.contains(words));
+        let measured = in_turns(self.args.time, async |line, time| match LINES[line] {
+            name if !is_wanted(name) => Ok(Measured::nothing()),
+            CEILING => self.measure(CEILING, &ceiling, time, self.place(spread_night)).await,
+            SPREAD => self.measure(SPREAD, &spread.server, time, self.place(spread_night)).await,
+            HOT => self.measure(HOT, &hot.server, time, self.place(hot_night)).await,
+            CONFIRM => self.measure(CONFIRM, &confirm.server, time, self.place_and_confirm()).await,
+            BATCHES => self.measure_batches(&batches.server, time).await,
+            CEILING_GET => self.measure(CEILING_GET, &ceiling, time, |_| Availability::new()).await,
             _ => self.measure(AVAILABILITY, &spread.server, time, |_| Availability::new()).await,
         });
-        let [empty, spread, hot, confirm, batches, empty_get, availability] = measured.await?;
-
-        let of_ceiling = Some((CEILING, empty.per_second));
-        self.line(CEILING, "req", &empty, None);
-        self.line(SPREAD, "holds", &spread, of_ceiling);
-        self.line(HOT, "holds", &hot, of_ceiling);
-        self.line("  the same", "holds", &hot, Some(("spread", spread.per_second)));
-        self.line(CONFIRM, "stays", &confirm, of_ceiling);
-        self.line(BATCHES, "holds", &batches, of_ceiling);
-        self.line(CEILING_GET, "req", &empty_get, None);
-        self.line(AVAILABILITY, "req", &availability, Some((CEILING_GET, empty_get.per_second)));
+        let measured: [Measured; LINES.len()] = measured.await?;
+        let [empty, spread, _, _, _, empty_get, _] = &measured;
+        let (empty, spread, empty_get) = (empty.per_second, spread.per_second, empty_get.per_second);
+        for (name, measured) in LINES.into_iter().zip(&measured) {
+            if !is_wanted(name) {
+                continue;
+            }
+            let (unit, against) = match name {
+                CEILING | CEILING_GET => ("req", None),
+                AVAILABILITY => ("req", Some((CEILING_GET, empty_get))),
+                CONFIRM => ("stays", Some((CEILING, empty))),
+                _ => ("holds", Some((CEILING, empty))),
+            };
+            self.line(name, unit, measured, against);
+            if name == HOT && is_wanted(SPREAD) {
+                self.line("  the same", "holds", measured, Some(("spread", spread)));
+            }
+        }
         Ok(())
     }
 

@@ -138,7 +138,7 @@ async fn run(
     let (stop, stopped) = oneshot::channel::<()>();
     let served = app.clone();
     let serving = tokio::spawn(async move {
-        serve::serve(served, listener, 10_000, async { stopped.await.unwrap_or_default() }).await;
+        serve::serve(served, listener, 10_000, async { stopped.await.unwrap_or_default() }).await.unwrap();
     });
 
     let (bus, config) = (config.bus(), config.clone());
