@@ -10,6 +10,10 @@ use holdfast_core::{Rows, Timestamp};
 /// Rows of one table that are kept although the database has them too.
 const CACHED_ROWS_MAX: usize = 100_000;
 
+/// How often rows that have ended are looked for, in one of the parts of memory after another: all of it in half a minute, as
+/// long as there are commits.
+const TIDY_EVERY: Span = Span::from_millis(125);
+
 /// By how much the clock that made hold ids may have been off.
 const CLOCK_SLACK: Span = Span::from_hours(1);
 
@@ -62,7 +66,7 @@ impl Memory {
     pub fn absorb(&mut self, committed: &mut Rows, now: Timestamp) -> bool {
         let is_all = self.rows.absorb(committed);
         self.commits += 1;
-        if now >= self.tidied_at + Span::from_secs(1) {
+        if now >= self.tidied_at + TIDY_EVERY {
             self.rows.tidy(now, CACHED_ROWS_MAX);
             self.tidied_at = now;
         }

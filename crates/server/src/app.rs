@@ -20,7 +20,9 @@ use holdfast_records::{List, Record};
 use holdfast_waiting_room::WaitingRoom;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task;
 
 use crate::calendar;
 use crate::caller::{Auth, Caller};
@@ -62,6 +64,8 @@ struct Shared {
     bus: Option<Connection>,
     keep: Keep,
     in_hand: InHand,
+    /// Where the app was started, and does what no connection waits for.
+    runtime: Handle,
     /// Last: who has joined its thread may open store and waiting room anew.
     engine: Engine,
 }
@@ -142,6 +146,7 @@ impl App {
             bus: parts.bus,
             keep: config.keep(),
             in_hand: InHand::default(),
+            runtime: Handle::current(),
         };
         let app = Self { shared: Arc::new(shared) };
         if let Some(bus) = app.bus()
@@ -250,6 +255,11 @@ impl App {
     /// What is not made by then is large, and goes on in the background.
     pub fn generate_wait(&self) -> Duration {
         self.shared.generate_wait
+    }
+
+    /// Does something that goes on when whoever asked for it was answered: not on a thread that drives connections.
+    pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> task::JoinHandle<T> {
+        self.shared.runtime.spawn(work)
     }
 
     /// Ends jobs and open streams.

@@ -1,8 +1,8 @@
 //! Listening, the life of a connection, and a clean end.
 //!
 //! Each core has a thread that drives connections of its own, from the first byte to the last: what a request needs stays in
-//! that core's caches, and no lock is shared with the others. What is slow or large is done elsewhere: by the engine, or where
-//! blocking is allowed.
+//! that core's caches, and nobody takes work from others. What takes long or goes on for long is done elsewhere: by the engine, by
+//! the app ([`App::spawn`]), or where blocking is allowed.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ use crate::{edge, router};
 const FINISH_WITHIN: Duration = Duration::from_secs(8);
 /// A connection that does not send a whole request head in time is closed, and so is an idle one.
 const HEAD_WITHIN: Duration = Duration::from_secs(75);
+/// How much longer than its connections a thread may take to end. One that is stuck is left behind.
+const THREAD_ENDS_WITHIN: Duration = Duration::from_millis(300);
 /// How long nobody is let in after that has failed.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
@@ -41,11 +43,14 @@ pub async fn serve(
         let place = places.clone().acquire_owned().await.expect("never closed");
         Arrival { socket: accept(&listener).await, place }
     };
-    let mut stop = std::pin::pin!(stop);
+    let (mut stop, mut result) = (std::pin::pin!(stop), Ok(()));
     for worker in workers.iter().cycle() {
         tokio::select! {
             () = &mut stop => break,
-            arrival = next() => worker.arrivals.send(arrival).unwrap_or_default(),
+            arrival = next() => if worker.arrivals.send(arrival).is_err() {
+                result = Err(std::io::Error::other("a thread that serves connections has died"));
+                break;
+            }
         }
     }
     drop(listener);
@@ -54,7 +59,7 @@ pub async fn serve(
     if ended.contains(&Ended::CutOff) {
         tracing::warn!("some connections were still busy and are cut off");
     }
-    Ok(())
+    result
 }
 
 async fn accept(listener: &TcpListener) -> std::net::TcpStream {
@@ -110,7 +115,8 @@ impl Worker {
     /// No more will come: waits until what is in flight has ended.
     async fn stop(self) -> Ended {
         drop(self.arrivals);
-        self.ended.await.unwrap_or(Ended::CutOff)
+        let ended = tokio::time::timeout(FINISH_WITHIN + THREAD_ENDS_WITHIN, self.ended).await;
+        ended.map_or(Ended::CutOff, |ended| ended.unwrap_or(Ended::CutOff))
     }
 }
 

@@ -248,7 +248,10 @@ impl Store for SqliteStore {
 
     async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
         if self.shared.in_doubt.load(Ordering::Acquire) {
-            self.shared.resolve_doubt(&mut *self.shared.writer.lock().await)?;
+            let (shared, mut writer) = (self.shared.clone(), self.shared.writer.clone().lock_owned().await);
+            // It takes seconds if there are millions of holds.
+            let resolving = tokio::task::spawn_blocking(move || shared.resolve_doubt(&mut writer));
+            resolving.await.map_err(|error| StoreError::Unavailable(error.to_string()))??;
         }
         let now = self.shared.now();
         let commits = self.shared.read(rows)?;

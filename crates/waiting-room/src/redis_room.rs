@@ -200,10 +200,10 @@ impl WaitingRoom for RedisRoom {
         &self.options.keys
     }
 
-    /// The first call must be made inside a runtime; that one will listen to Redis.
     fn subscribe(&self) -> broadcast::Receiver<Change> {
         let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
-        let start = || Listener::start(self.connection.client(), format!("{}queue:changes", self.options.prefix));
+        let channel = format!("{}queue:changes", self.options.prefix);
+        let start = || Listener::start(self.connection.client(), channel, self.connection.runtime());
         listener.get_or_insert_with(start).subscribe()
     }
 }

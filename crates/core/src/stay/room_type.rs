@@ -57,7 +57,7 @@ pub struct Night {
 }
 
 impl Row for Night {
-    const CACHED_TIMES: usize = 10;
+    const CACHED_TIMES: usize = 4;
 }
 
 /// All nights of a room type from a date on.

@@ -6,10 +6,10 @@ use super::{Key, Row, Scan, ranges::Ranges};
 use crate::map::{Map, SHARDS};
 use crate::time::Timestamp;
 
-/// How often a complete memory is tidied until all of it has been looked through for rows that have ended. That is done every
-/// second, so an ended row stays for half a minute at most, and nobody waits while millions of them are looked at.
-pub(crate) const SWEEPS: usize = 32;
-const SWEPT_AT_ONCE: usize = SHARDS / SWEEPS;
+/// How often a complete memory is tidied until all of it has been looked through for rows that have ended. They mean nothing, so
+/// there is no hurry, and nobody waits while millions of them are looked at.
+#[cfg(test)]
+pub(crate) const SWEEPS: usize = SHARDS;
 
 /// All rows of a *complete* memory, where what it does not have does not exist; of a cache, some.
 #[derive(Debug)]
@@ -71,9 +71,12 @@ impl<K: Key, V: Row> Memory<K, V> {
             if let Some(ordered) = &mut self.ordered {
                 ordered.remove(&key);
             }
-        } else {
-            self.order(&key);
-            self.rows.insert(key, row);
+            return;
+        }
+        let in_order = self.ordered.as_ref().map(|_| key.clone());
+        let is_new = self.rows.insert(key, row).is_none();
+        if let (true, Some(ordered), Some(key)) = (is_new, &mut self.ordered, in_order) {
+            ordered.insert(key);
         }
     }
 
@@ -109,7 +112,7 @@ impl<K: Key, V: Row> Memory<K, V> {
         }
     }
 
-    /// Forgets rows that have ended, and a cache that is full.
+    /// Forgets rows of one part that have ended, or a cache that is full.
     pub(super) fn tidy(&mut self, now: Timestamp, cached_max: usize) {
         if !self.is_complete {
             if self.is_full(cached_max) {
@@ -118,13 +121,11 @@ impl<K: Key, V: Row> Memory<K, V> {
             return;
         }
         let has_ended = |row: &Option<V>| row.as_ref().and_then(Row::ends_at).is_some_and(|end| end <= now);
-        for _ in 0..SWEPT_AT_ONCE {
-            for (key, _) in self.rows.extract_from_shard(self.sweep_next, has_ended) {
-                if let Some(ordered) = &mut self.ordered {
-                    ordered.remove(&key);
-                }
+        for (key, _) in self.rows.extract_from_shard(self.sweep_next, has_ended) {
+            if let Some(ordered) = &mut self.ordered {
+                ordered.remove(&key);
             }
-            self.sweep_next = (self.sweep_next + 1) % SHARDS;
         }
+        self.sweep_next = (self.sweep_next + 1) % SHARDS;
     }
 }

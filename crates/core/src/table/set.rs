@@ -32,7 +32,7 @@ pub trait TableSet {
     fn learn(&mut self, read: &Self, cached_max: usize);
     /// Forget everything, and keep room for as many rows of each table, for the next time.
     fn clear(&mut self, kept: usize);
-    /// As a store's memory: forget rows that have ended, and cached rows beyond `cached_max` per table, or a multiple of it.
+    /// As a store's memory: forget some of the rows that have ended, and cached rows beyond `cached_max` per table, or a multiple of it.
     fn tidy(&mut self, now: Timestamp, cached_max: usize);
 }
 

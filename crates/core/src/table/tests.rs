@@ -170,7 +170,7 @@ fn a_row_that_was_emptied_and_written_again_is_found_by_scans() {
     assert_eq!(memory.scan(&Upto(9)).unwrap(), [0; 0]);
     keep(&mut memory, 1, Some(Text("second", Some(12))));
     assert_eq!(memory.scan(&Upto(9)).unwrap(), [1]);
-    memory.tidy(Timestamp::from_millis(10_000), 0);
+    sweep(&mut memory, Timestamp::from_millis(10_000));
     assert_eq!(memory.get(&1).unwrap(), Some(&Text("second", Some(12))), "its end has moved");
 }
 

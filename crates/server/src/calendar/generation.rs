@@ -39,7 +39,7 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
         let Some(permit) = app.permit_generation().await else { return Err(Problem::overloaded()) };
         let progress = watch::Sender::new(Progress::default());
         let seen = progress.subscribe();
-        let task = tokio::spawn({
+        let task = app.spawn({
             let app = app.clone();
             async move {
                 let _permit = permit;

@@ -94,7 +94,7 @@ impl Figures {
         let told = self.tell.subscribe();
         if !shared.is_running {
             shared.is_running = true;
-            tokio::spawn(compute(console.clone()));
+            console.app.spawn(compute(console.clone()));
         }
         (told, shared.recent.iter().cloned().collect())
     }

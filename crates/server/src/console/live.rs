@@ -125,7 +125,7 @@ impl Live {
         let mut shared = self.shared();
         if !shared.is_watching {
             shared.is_watching = true;
-            tokio::spawn(watch(console.clone()));
+            console.app.spawn(watch(console.clone()));
         }
         let scene = if let Some(scene) = shared.looked_at.get(&key) {
             scene.clone()
@@ -133,7 +133,7 @@ impl Live {
             let state = Seen { parts: BTreeMap::new(), failed: None, caller, headers: HeaderMap::new() };
             let scene = Arc::new(Scene { tell: broadcast::Sender::new(BACKLOG), state: Mutex::new(state) });
             shared.looked_at.insert(key.clone(), scene.clone());
-            tokio::spawn(show(console.clone(), key, scene.clone()));
+            console.app.spawn(show(console.clone(), key, scene.clone()));
             scene
         };
         {

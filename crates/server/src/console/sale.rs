@@ -129,7 +129,7 @@ pub async fn start(
         now: now.to_jiff(),
         seed: app.ids().number(),
     };
-    tokio::spawn(hold(app.clone(), plan, board));
+    app.spawn(hold(app.clone(), plan, board));
     Ok(Reply::json(StatusCode::ACCEPTED, &desk.view()).into_response())
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use holdfast_dial::{Trust, redis as dial};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, RedisError, ToRedisArgs};
+use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
 use crate::waiting_room::Error;
@@ -24,6 +25,8 @@ pub(super) struct Connection {
     client: Client,
     state: Mutex<State>,
     round_trips: AtomicU64,
+    /// Drives the connection. Those who call may be too busy for that, or end before others do.
+    runtime: Handle,
 }
 
 #[derive(Default)]
@@ -39,14 +42,19 @@ impl std::fmt::Debug for State {
 }
 
 impl Connection {
+    /// To be called inside the runtime that is to drive the connection.
     pub(super) fn new(url: &str, trust: &Trust) -> Result<Self, Error> {
         let client = dial::client(url, trust);
         let client = client.map_err(|error| Error::Unavailable(format!("`server.redis_url`: {error}")))?;
-        Ok(Self { client, state: Mutex::default(), round_trips: AtomicU64::new(0) })
+        Ok(Self { client, state: Mutex::default(), round_trips: AtomicU64::new(0), runtime: Handle::current() })
     }
 
     pub(super) fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    pub(super) fn runtime(&self) -> &Handle {
+        &self.runtime
     }
 
     pub(super) fn round_trips(&self) -> u64 {
@@ -106,7 +114,11 @@ impl Connection {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(CONNECT_WITHIN))
             .set_response_timeout(Some(ANSWER_WITHIN));
-        match self.client.get_multiplexed_async_connection_with_config(&config).await {
+        let client = self.client.clone();
+        let opening = async move { client.get_multiplexed_async_connection_with_config(&config).await };
+        let opened =
+            self.runtime.spawn(opening).await.map_err(|_| Error::Unavailable("the server is stopping".into()))?;
+        match opened {
             Ok(connection) => {
                 *state = State { open: Some(connection.clone()), failed: None };
                 Ok(connection)

@@ -7,6 +7,7 @@ use futures_util::StreamExt as _;
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
 use redis::{Client, RedisError};
+use tokio::runtime::Handle;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
@@ -24,10 +25,11 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    pub(super) fn start(client: Client, channel: String) -> Self {
+    /// Listens inside this runtime.
+    pub(super) fn start(client: Client, channel: String, runtime: &Handle) -> Self {
         let changes = broadcast::Sender::new(CHANGES_KEPT);
         let heard = changes.clone();
-        let task = tokio::spawn(async move {
+        let task = runtime.spawn(async move {
             loop {
                 if let Err(error) = listen(&client, &channel, &heard).await {
                     tracing::warn!(%error, "not listening to Redis; trying again");

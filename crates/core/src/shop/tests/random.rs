@@ -78,7 +78,9 @@ impl History {
                 let millis = [1, 999, 60_000, 900_000][self.dice.roll(4) as usize];
                 self.shop.world.wait(Span::from_millis(millis));
                 if self.dice.roll(2) == 0 {
-                    self.shop.world.memory.tidy(self.shop.world.now, usize::MAX);
+                    for _ in 0..SWEEPS {
+                        self.shop.world.memory.tidy(self.shop.world.now, usize::MAX);
+                    }
                 }
             }
             _ if self.shop.in_steps => self.settle(),
