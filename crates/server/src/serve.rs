@@ -55,7 +55,8 @@ pub async fn serve(
     }
     drop(listener);
     app.stop();
-    let ended = join_all(workers.into_iter().map(Worker::stop)).await;
+    let within = FINISH_WITHIN + THREAD_ENDS_WITHIN;
+    let ended = join_all(workers.into_iter().map(|worker| worker.stop(within))).await;
     if ended.contains(&Ended::CutOff) {
         tracing::warn!("some connections were still busy and are cut off");
     }
@@ -86,7 +87,7 @@ struct Arrival {
 }
 
 /// How the connections of a worker have ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
     InTime,
     CutOff,
@@ -113,9 +114,9 @@ impl Worker {
     }
 
     /// No more will come: waits until what is in flight has ended.
-    async fn stop(self) -> Ended {
+    async fn stop(self, within: Duration) -> Ended {
         drop(self.arrivals);
-        let ended = tokio::time::timeout(FINISH_WITHIN + THREAD_ENDS_WITHIN, self.ended).await;
+        let ended = tokio::time::timeout(within, self.ended).await;
         ended.map_or(Ended::CutOff, |ended| ended.unwrap_or(Ended::CutOff))
     }
 }
@@ -149,5 +150,17 @@ async fn drive(app: App, router: axum::Router, mut arriving: mpsc::UnboundedRece
     match tokio::time::timeout(FINISH_WITHIN, connections.shutdown()).await {
         Ok(()) => Ended::InTime,
         Err(_) => Ended::CutOff,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_thread_that_is_stuck_does_not_hold_up_the_end() {
+        let (arrivals, _arriving) = mpsc::unbounded_channel();
+        let (_never, ended) = oneshot::channel();
+        assert_eq!(Worker { arrivals, ended }.stop(Duration::from_millis(10)).await, Ended::CutOff);
     }
 }

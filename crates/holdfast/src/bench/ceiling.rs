@@ -4,14 +4,20 @@ use std::net::SocketAddr;
 
 use axum::http::StatusCode;
 use axum::routing::{get, post};
+use axum::serve::Listener;
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 use uuid::Uuid;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[arg(long)]
     listen: SocketAddr,
+    /// Serve with a thread per core that has connections of its own, as we do, instead of as axum does.
+    #[arg(long)]
+    thread_per_core: bool,
 }
 
 #[derive(Deserialize)]
@@ -100,9 +106,46 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
         .route("/v1/rooms/{id}/availability", post(slots_asked))
         .route("/v1/rooms/{id}/slots", get(day_of_slots))
         .route("/v1/events/{id}/queue", get(place));
-    let listener = tokio::net::TcpListener::bind(args.listen).await?;
+    let listener = TcpListener::bind(args.listen).await?;
     println!("ready");
+    if args.thread_per_core {
+        return serve_per_core(listener, &router).await;
+    }
     Ok(axum::serve(listener, router).await?)
+}
+
+async fn serve_per_core(listener: TcpListener, router: &Router) -> anyhow::Result<()> {
+    let cores = std::thread::available_parallelism()?.get();
+    let (hands, handed): (Vec<_>, Vec<_>) = (0..cores).map(|_| mpsc::unbounded_channel()).unzip();
+    for sockets in handed {
+        let (router, address) = (router.clone(), listener.local_addr()?);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        std::thread::spawn(move || runtime.block_on(axum::serve(Handed { sockets, address }, router).into_future()));
+    }
+    for hand in hands.iter().cycle() {
+        hand.send(listener.accept().await?.0.into_std()?)?;
+    }
+    Ok(())
+}
+
+/// Connections that were accepted elsewhere.
+struct Handed {
+    sockets: mpsc::UnboundedReceiver<std::net::TcpStream>,
+    address: SocketAddr,
+}
+
+impl Listener for Handed {
+    type Io = TcpStream;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (TcpStream, SocketAddr) {
+        let socket = self.sockets.recv().await.expect("sent for as long as the process lives");
+        (TcpStream::from_std(socket).expect("it was accepted"), self.address)
+    }
+
+    fn local_addr(&self) -> std::io::Result<SocketAddr> {
+        Ok(self.address)
+    }
 }
 
 async fn hold(Json(body): Json<NewHold>) -> (StatusCode, Json<Answer>) {

@@ -41,6 +41,11 @@ impl Server {
         Self::start(|listen| ["bench", "ceiling", "--listen", listen].map(str::to_owned).to_vec())
     }
 
+    /// The same, served as we serve.
+    pub(crate) fn ceiling_per_core() -> anyhow::Result<Self> {
+        Self::start(|listen| ["bench", "ceiling", "--listen", listen, "--thread-per-core"].map(str::to_owned).to_vec())
+    }
+
     fn start(args: impl Fn(&str) -> Vec<String>) -> anyhow::Result<Self> {
         Self::start_in(args, &[])
     }

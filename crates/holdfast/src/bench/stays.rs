@@ -18,6 +18,7 @@ const BATCH_HOLDS: usize = 4_096;
 const BATCH_CONNECTIONS: usize = 2;
 
 const CEILING: &str = "empty handler, POST";
+const CEILING_PER_CORE: &str = "empty handler, a thread per core";
 const CEILING_GET: &str = "empty handler, GET";
 const SPREAD: &str = "hold, spread over 1,000 room types";
 const HOT: &str = "hold, all on one hot night";
@@ -25,7 +26,7 @@ const CONFIRM: &str = "hold, then confirm";
 const BATCHES: &str = "holds in batches of 4,096";
 const AVAILABILITY: &str = "availability of two nights";
 /// The table, from above.
-const LINES: [&str; 7] = [CEILING, SPREAD, HOT, CONFIRM, BATCHES, CEILING_GET, AVAILABILITY];
+const LINES: [&str; 8] = [CEILING, CEILING_PER_CORE, SPREAD, HOT, CONFIRM, BATCHES, CEILING_GET, AVAILABILITY];
 
 pub(crate) async fn run(args: &StaysArgs) -> anyhow::Result<()> {
     println!("stays on the embedded store, {} connections, {:?} each\n", args.connections, args.time);
@@ -52,7 +53,7 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Each line with a store of its own, so that none carries what another left behind; all in turns.
     async fn run(&mut self) -> anyhow::Result<()> {
-        let ceiling = Server::ceiling()?;
+        let (ceiling, per_core) = (Server::ceiling()?, Server::ceiling_per_core()?);
         let [spread, hot, confirm, batches] =
             [Store::new().await?, Store::new().await?, Store::new().await?, Store::new().await?];
         let is_wanted =
@@ -60,6 +61,7 @@ impl Bench<'_> {
         let measured = in_turns(self.args.time, async |line, time| match LINES[line] {
             name if !is_wanted(name) => Ok(Measured::nothing()),
             CEILING => self.measure(CEILING, &ceiling, time, self.place(spread_night)).await,
+            CEILING_PER_CORE => self.measure(CEILING_PER_CORE, &per_core, time, self.place(spread_night)).await,
             SPREAD => self.measure(SPREAD, &spread.server, time, self.place(spread_night)).await,
             HOT => self.measure(HOT, &hot.server, time, self.place(hot_night)).await,
             CONFIRM => self.measure(CONFIRM, &confirm.server, time, self.place_and_confirm()).await,
@@ -68,7 +70,7 @@ impl Bench<'_> {
             _ => self.measure(AVAILABILITY, &spread.server, time, |_| Availability::new()).await,
         });
         let measured: [Measured; LINES.len()] = measured.await?;
-        let [empty, spread, _, _, _, empty_get, _] = &measured;
+        let [empty, _, spread, _, _, _, empty_get, _] = &measured;
         let (empty, spread, empty_get) = (empty.per_second, spread.per_second, empty_get.per_second);
         for (name, measured) in LINES.into_iter().zip(&measured) {
             if !is_wanted(name) {
@@ -76,6 +78,7 @@ impl Bench<'_> {
             }
             let (unit, against) = match name {
                 CEILING | CEILING_GET => ("req", None),
+                CEILING_PER_CORE => ("req", Some((CEILING, empty))),
                 AVAILABILITY => ("req", Some((CEILING_GET, empty_get))),
                 CONFIRM => ("stays", Some((CEILING, empty))),
                 _ => ("holds", Some((CEILING, empty))),
