@@ -205,8 +205,8 @@ fn a_complete_memory_forgets_what_has_ended_a_part_at_a_time_and_keeps_the_rest(
         memory.tidy(Timestamp::from_millis(10_000), usize::MAX);
         memory.rows().count()
     };
-    assert!((501..1_001).contains(&count()), "not all at once");
-    let counts: Vec<usize> = (1..SWEEPS).map(|_| count()).collect();
+    let counts: Vec<usize> = (0..SWEEPS).map(|_| count()).collect();
+    assert!(counts[0] > 501, "not all at once: {counts:?}");
     assert_eq!(counts.last(), Some(&501));
     assert_eq!(scanned(&memory, 8), Some(vec![1, 3, 5, 7]));
 }
