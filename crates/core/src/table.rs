@@ -112,6 +112,8 @@ pub struct Table<K, V, S = NoScan> {
 pub struct Change<'a, K, V> {
     /// The store did not have it before.
     pub is_new: bool,
+    /// The store has another one under this key, which was deleted: nothing of that stays.
+    pub is_remade: bool,
     pub key: &'a K,
     /// `None` if it was deleted.
     pub row: Option<&'a V>,
@@ -366,18 +368,21 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// What has to be written: each changed row once, in the order of keys.
     pub fn changes(&self) -> Vec<Change<'_, K, V>> {
+        let change = |undo: &Undo<V>| Change {
+            is_new: undo.before.is_absent(),
+            is_remade: false,
+            key: self.key(undo.slot),
+            row: self.known(undo.slot).flatten().filter(|row| !row.is_void()),
+        };
         // The first entry of a key tells what the store has; the sort is stable, so it stays the first.
-        let mut first: Vec<(&K, &Undo<V>)> = self.journal.iter().map(|undo| (self.key(undo.slot), undo)).collect();
-        first.sort_by(|a, b| a.0.cmp(b.0));
-        first.dedup_by(|later, earlier| later.1.slot == earlier.1.slot);
-        first
-            .into_iter()
-            .map(|(key, undo)| Change {
-                is_new: undo.before.is_absent(),
-                key,
-                row: self.known(undo.slot).flatten().filter(|row| !row.is_void()),
-            })
-            .collect()
+        let mut changes: Vec<_> = self.journal.iter().map(change).collect();
+        changes.sort_by(|a, b| a.key.cmp(b.key));
+        changes.dedup_by(|later, first| {
+            let is_same = later.key == first.key;
+            first.is_remade |= is_same && later.is_new && !first.is_new && first.row.is_some();
+            is_same
+        });
+        changes
     }
 
     fn known(&self, slot: usize) -> Option<Option<&V>> {

@@ -62,14 +62,15 @@ impl Memory {
         self.rows.learn(read, CACHED_ROWS_MAX);
     }
 
-    /// Takes over a committed batch. False if it has left out rows that were made.
+    /// Takes over a committed batch. False if it has left out rows that were made, or forgotten cached ones.
     pub fn absorb(&mut self, committed: &mut Rows, now: Timestamp) -> bool {
         let is_all = self.rows.absorb(committed);
         self.commits += 1;
-        if now >= self.tidied_at + TIDY_EVERY {
-            self.rows.tidy(now, CACHED_ROWS_MAX);
-            self.tidied_at = now;
+        if now < self.tidied_at + TIDY_EVERY {
+            return is_all;
         }
-        is_all
+        self.tidied_at = now;
+        let has_forgotten = self.rows.tidy(now, CACHED_ROWS_MAX);
+        is_all && !has_forgotten
     }
 }

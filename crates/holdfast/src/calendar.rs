@@ -66,9 +66,7 @@ async fn generate(args: &GenerateArgs) -> anyhow::Result<()> {
     .into_iter()
     .filter_map(|(name, value)| Some((name, value.clone()?)))
     .collect();
-    let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-    let environment = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
-    let config = Config::load(args.config.as_deref(), environment, &flags)?;
+    let config = Config::load(args.config.as_deref(), std::env::vars_os(), &flags)?;
     let file = config.server.data.join(holdfast_store_sqlite::open::FILE_NAME);
     if config.server.database_url.is_none() && !file.is_file() {
         bail!("there is no store in {}; check the path", config.server.data.display());

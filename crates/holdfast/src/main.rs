@@ -3,6 +3,7 @@
 mod bench;
 mod calendar;
 mod demo;
+mod log;
 mod secret;
 mod serve;
 mod store;

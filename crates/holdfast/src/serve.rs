@@ -1,22 +1,20 @@
 //! `holdfast serve`: the server.
 
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, bail};
 use holdfast_core::time::Zone;
 use holdfast_engine::{Clock, SystemClock};
-use holdfast_server::config::LogFormat;
 use holdfast_server::ids::IdMaker;
 use holdfast_server::roles::Roles;
 use holdfast_server::{App, Config, Parts, demo, serve};
 use tokio::net::TcpListener;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
 
-use crate::store;
+use crate::{log, store};
 
 /// After the last answer, so long may the engine take to end.
 const ENGINE_ENDS_WITHIN: Duration = Duration::from_secs(1);
@@ -71,19 +69,18 @@ impl Args {
         .into_iter()
         .filter_map(|(name, value)| Some((name, value.clone()?)))
         .collect();
-        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-        let environment = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
-        Ok(Config::load(self.config.as_deref(), environment, &flags)?)
+        Ok(Config::load(self.config.as_deref(), std::env::vars_os(), &flags)?)
     }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let config = args.config()?;
-    start_log(&config)?;
+    let log = log::start(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(run_server(&config, args.demo, stop_signal, |address| greet(address, args.demo)))?;
+    let served = runtime.block_on(run_server(&config, args.demo, stop_signal, |address| greet(address, args.demo)));
     runtime.shutdown_timeout(Duration::from_millis(500));
-    Ok(ExitCode::SUCCESS)
+    log.flush();
+    served.map(|()| ExitCode::SUCCESS)
 }
 
 /// Serves until what `stop` gives resolves, which it is asked for once the store is open; `ready` is told where.
@@ -121,7 +118,7 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
         running[0].0.show_demo(address);
     }
     ready(address);
-    serve::serve(running[0].0.clone(), listener, config.server.connections_max, stop).await?;
+    let served = serve::serve(running[0].0.clone(), listener, config.server.connections_max, stop).await;
     let (apps, engines): (Vec<_>, Vec<_>) = running.into_iter().unzip();
     apps.iter().for_each(App::stop);
     drop(apps);
@@ -131,16 +128,18 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
         tracing::warn!("the engine is still busy; what it has not answered may or may not be written");
     }
     tracing::info!("holdfast has stopped");
-    Ok(())
+    Ok(served?)
 }
 
 fn greet(address: SocketAddr, filled_demo: bool) {
-    println!("Holdfast is ready: http://{address}   (reference: http://{address}/docs)");
+    let mut greeting = format!("Holdfast is ready: http://{address}   (reference: http://{address}/docs)\n");
     if filled_demo {
-        println!("\nIn a browser: http://{address}/demo");
         let today = Zone::parse("Asia/Seoul").expect("zones are compiled in").today(SystemClock.now());
-        println!("\nTry these:\n\n{}", demo::requests(&format!("http://{address}"), today));
+        let requests = demo::requests(&format!("http://{address}"), today);
+        greeting = format!("{greeting}\nIn a browser: http://{address}/demo\n\nTry these:\n\n{requests}\n");
     }
+    // Whether anybody reads it or not.
+    std::io::stdout().write_all(greeting.as_bytes()).ok();
 }
 
 /// What parts that share a database are made of.
@@ -166,23 +165,4 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
         }
         tracing::info!("stopping: no new work, finishing what is in flight");
     })
-}
-
-fn start_log(config: &Config) -> anyhow::Result<()> {
-    let level = &config.log.level;
-    // Any other word is taken for the name of a module, and silences all others.
-    let is_level =
-        |word: &str| !word.contains(char::is_whitespace) && (word.contains('=') || word.parse::<LevelFilter>().is_ok());
-    ensure!(
-        level.split(',').all(is_level),
-        "log.level: {level:?}: use off, error, warn, info, debug or trace, or module=level, without spaces"
-    );
-    let filter = EnvFilter::try_new(level).context("log.level")?;
-    let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
-    match config.log.format {
-        LogFormat::Text => builder.init(),
-        LogFormat::Json => builder.json().flatten_event(true).init(),
-    }
-    Ok(())
 }

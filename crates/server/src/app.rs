@@ -8,9 +8,11 @@ use std::time::Duration;
 use axum::response::{IntoResponse, Response};
 use holdfast_bus::Connection;
 use holdfast_core::calendar::confirm::SettleLock;
-use holdfast_core::receipt::{self, KeepAnswer};
+use holdfast_core::id::UserId;
+use holdfast_core::receipt::{self, KeepAnswer, ReceiptId};
 use holdfast_core::shop::payment::SettleOrder;
 use holdfast_core::stay::hold::SettleHold;
+use holdfast_core::ticket::EventId;
 use holdfast_core::ticket::hold::SettleSeatHold;
 use holdfast_core::unit::Kind;
 use holdfast_core::{Command, Context, Decision, Rows};
@@ -37,6 +39,7 @@ use crate::roles::{Role, Roles};
 use crate::stream::Stream;
 use crate::tee;
 use crate::tickets::door::Doors;
+use crate::turns::{Turn, Turns};
 use crate::webhooks::{Bells, courier, feed, holds};
 
 /// Cheap to clone; every handler has one.
@@ -64,6 +67,8 @@ struct Shared {
     bus: Option<Connection>,
     keep: Keep,
     in_hand: InHand,
+    keys_in_use: Turns<ReceiptId>,
+    entries_in_use: Turns<(EventId, UserId)>,
     /// Where the app was started, and does what no connection waits for.
     runtime: Handle,
     /// Last: who has joined its thread may open store and waiting room anew.
@@ -146,6 +151,8 @@ impl App {
             bus: parts.bus,
             keep: config.keep(),
             in_hand: InHand::default(),
+            keys_in_use: Turns::default(),
+            entries_in_use: Turns::default(),
             runtime: Handle::current(),
         };
         let app = Self { shared: Arc::new(shared) };
@@ -300,7 +307,7 @@ impl App {
     }
 
     /// Does something that is no command of the engine, once per idempotency key. It must be safe to repeat: if the server
-    /// ends in between, it was done and its answer is not kept.
+    /// ends in between, it was done and its answer is not kept; and another server may be doing the same.
     pub async fn once(
         &self,
         caller: Caller,
@@ -308,6 +315,7 @@ impl App {
         act: impl Future<Output = Result<Reply, Problem>> + Send,
     ) -> Result<Response, Problem> {
         let Some((id, fingerprint)) = request.receipt(caller)? else { return Ok(act.await?.into_response()) };
+        let _turn = self.shared.keys_in_use.take(id.clone()).await?;
         if let Some(replayed) = self.replay(caller, request).await? {
             return Ok(replayed);
         }
@@ -321,6 +329,11 @@ impl App {
         let Some((id, fingerprint)) = request.receipt(caller)? else { return Ok(None) };
         let found = self.query(|rows, at| receipt::find(rows, at, &id, &fingerprint)).await?;
         found.map(|bytes| kept_answer(Answer::<()>::Replayed(bytes))).transpose()
+    }
+
+    /// Keeps others from spending the same entry to an event meanwhile.
+    pub(crate) async fn spending(&self, event: EventId, user: UserId) -> Result<Turn<'_, (EventId, UserId)>, Problem> {
+        Ok(self.shared.entries_in_use.take((event, user)).await?)
     }
 
     /// Answers a question from committed state.

@@ -49,6 +49,7 @@ pub mod stays;
 pub mod stream;
 pub mod tee;
 pub mod tickets;
+mod turns;
 pub mod webhooks;
 pub mod wire;
 

@@ -23,6 +23,8 @@ use crate::{edge, router};
 const FINISH_WITHIN: Duration = Duration::from_secs(8);
 /// A connection that does not send a whole request head in time is closed, and so is an idle one.
 const HEAD_WITHIN: Duration = Duration::from_secs(75);
+/// Who takes nothing of an answer or a stream for so long is gone, or means no good: the connection is closed.
+const TAKEN_WITHIN: Duration = Duration::from_secs(30);
 /// How much longer than its connections a thread may take to end. One that is stuck is left behind.
 const THREAD_ENDS_WITHIN: Duration = Duration::from_millis(300);
 /// How long nobody is let in after that has failed.
@@ -67,6 +69,7 @@ async fn accept(listener: &TcpListener) -> std::net::TcpStream {
     loop {
         let accepted = listener.accept().await.and_then(|(socket, _)| {
             socket.set_nodelay(true).ok();
+            bound_writes(&socket, TAKEN_WITHIN).ok();
             socket.into_std()
         });
         match accepted {
@@ -78,6 +81,15 @@ async fn accept(listener: &TcpListener) -> std::net::TcpStream {
             }
         }
     }
+}
+
+/// What was written fails if the other side takes nothing of it for so long. Only Linux can be told.
+fn bound_writes(socket: &TcpStream, within: Duration) -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    socket2::SockRef::from(socket).set_tcp_user_timeout(Some(within))?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = (socket, within);
+    Ok(())
 }
 
 /// A connection, and its place among all there may be.
@@ -124,7 +136,8 @@ impl Worker {
 /// Drives connections until no more come and the last has ended.
 async fn drive(app: App, router: axum::Router, mut arriving: mpsc::UnboundedReceiver<Arrival>) -> Ended {
     let mut http = hyper::server::conn::http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(64 << 10);
+    // Who has said all there is to say may close that half of the connection, and is answered.
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(64 << 10).half_close(true);
     let connections = GracefulShutdown::new();
     while let Some(Arrival { socket, place }) = arriving.recv().await {
         let socket = match TcpStream::from_std(socket) {
@@ -155,7 +168,22 @@ async fn drive(app: App, router: axum::Router, mut arriving: mpsc::UnboundedRece
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncWriteExt as _;
+
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn who_reads_nothing_of_an_answer_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let silent = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (mut socket, _) = listener.accept().await.unwrap();
+        bound_writes(&socket, Duration::from_millis(300)).unwrap();
+        let answer = vec![0; 1 << 16];
+        let writing = async { while socket.write_all(&answer).await.is_ok() {} };
+        tokio::time::timeout(Duration::from_secs(20), writing).await.expect("writing ends");
+        drop(silent);
+    }
 
     #[tokio::test]
     async fn a_thread_that_is_stuck_does_not_hold_up_the_end() {

@@ -263,6 +263,10 @@ impl Listener {
             };
             match told {
                 Ok(told) if told.durable.is_some_and(|id| id <= self.seen) => {}
+                // One before it was committed, and nobody was sure of that in time to tell.
+                Ok(told) if told.durable.is_some_and(|id| id > self.seen + 1) => {
+                    self.missed_until = told.durable.unwrap_or_default();
+                }
                 Ok(told) => {
                     self.seen = told.durable.unwrap_or(self.seen);
                     if self.filter.passes(&told) {

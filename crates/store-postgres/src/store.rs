@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
-use holdfast_core::time::Span;
 use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::store::{Keep, OutboxRecord, Session, Tier};
 use holdfast_engine::{Memory, Store, StoreError};
@@ -62,12 +61,11 @@ struct Writer {
     failed: Option<(Instant, StoreError)>,
 }
 
-/// Memory, and how often it may have forgotten something.
+/// Memory, and how often it has forgotten something.
 struct Cache {
     memory: Memory,
-    /// Changes whenever cached rows may have been dropped.
+    /// Changes whenever cached rows were dropped, or rows that were made were left out.
     epoch: u64,
-    forgets_at: Timestamp,
 }
 
 impl std::fmt::Debug for PostgresStore {
@@ -96,7 +94,7 @@ impl PostgresStore {
                 failed: None,
             })),
             commits: watch::Sender::new(memory.commits),
-            memory: RwLock::new(Cache { memory, epoch: 0, forgets_at: clock.now() }),
+            memory: RwLock::new(Cache { memory, epoch: 0 }),
             clock,
         };
         shared.connector.opened();
@@ -155,15 +153,9 @@ impl Shared {
 }
 
 impl Cache {
-    /// Takes over a committed batch. Memory forgets only when it is told that time has gone on, so it is told once a
-    /// second, and that is counted; as is what it leaves out.
+    /// Takes over a committed batch.
     fn absorb(&mut self, committed: &mut Rows, now: Timestamp) {
-        let may_forget = now >= self.forgets_at;
-        let is_all = self.memory.absorb(committed, if may_forget { now } else { Timestamp::default() });
-        if may_forget {
-            self.forgets_at = now + Span::from_secs(1);
-        }
-        if may_forget || !is_all {
+        if !self.memory.absorb(committed, now) {
             self.epoch += 1;
         }
     }

@@ -285,7 +285,12 @@ fn write_table<R: Record, S: Scan<R::Key>>(
     for change in changes {
         cells.0.clear();
         R::put_key(change.key, &mut cells);
-        let statement = match (change.is_new, change.row) {
+        if change.is_remade {
+            let delete = statements.get(Change::Delete, &sql.delete)?;
+            delete.execute(params_from_iter(cells.0.iter().map(Bound)))?;
+        }
+        let is_new = change.is_new || change.is_remade;
+        let statement = match (is_new, change.row) {
             (true, Some(row)) => {
                 row.put(change.key, &mut cells);
                 statements.get(Change::Insert, &sql.insert)?
@@ -301,7 +306,7 @@ fn write_table<R: Record, S: Scan<R::Key>>(
         };
         let written = statement.execute(params_from_iter(cells.0.iter().map(Bound)))?;
         assert_eq!(written, 1, "a row of {} that was loaded is there to be changed", layout.table);
-        if let (true, Some(row)) = (change.is_new, change.row) {
+        if let (true, Some(row)) = (is_new, change.row) {
             write_lines(connection, row, &cells.0[0])?;
         }
     }

@@ -94,6 +94,11 @@ pub(crate) fn count_commit(connection: &Connection, now: Timestamp) -> rusqlite:
     connection.prepare_cached("UPDATE commits SET count = count + 1, last_at = ?1")?.execute([Moment(now)]).map(|_| ())
 }
 
+/// Writes what is there already, to see whether that can be done.
+pub(crate) fn write_nothing(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute("UPDATE commits SET last_at = last_at", []).map(|_| ())
+}
+
 /// The time of the last commit.
 pub(crate) fn last_commit_at(connection: &Connection) -> rusqlite::Result<Timestamp> {
     connection.query_row("SELECT last_at FROM commits", [], |row| row.get(0)).map(|Moment(at)| at)

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
@@ -23,6 +24,8 @@ use crate::{records, shared};
 
 /// Readers kept open for the next query.
 const IDLE_READERS_MAX: usize = 8;
+/// How long to wait for the writer in order to see whether it can write again.
+const CHECK_WITHIN: Duration = Duration::from_secs(2);
 /// How often a read looks again because a batch is in the file but not yet in memory.
 const READ_TRIES_MAX: usize = 1_000;
 
@@ -48,6 +51,8 @@ struct Shared {
     /// Between a commit and the moment memory has taken it over. If it is still so when the next batch begins, something
     /// broke on the way.
     half_done: AtomicBool,
+    /// The last batch could not be written, for want of room perhaps.
+    failed_to_write: AtomicBool,
     crashed: AtomicBool,
     _lock: DirectoryLock,
 }
@@ -79,6 +84,7 @@ impl SqliteStore {
                 log,
                 in_doubt: AtomicBool::new(false),
                 half_done: AtomicBool::new(false),
+                failed_to_write: AtomicBool::new(false),
                 crashed: AtomicBool::new(false),
                 _lock: lock,
             }),
@@ -222,6 +228,8 @@ impl Shared {
         if !self.in_doubt.load(Ordering::Acquire) {
             return Ok(());
         }
+        // After a sync that failed, opening anew would seem to make safe what may be lost.
+        self.log.check()?;
         let failed = |error: OpenError| StoreError::Unavailable(error.to_string());
         *writer = open::open_writer(&self.options).map_err(failed)?;
         let rebuilt = rebuild(writer, self.now()).map_err(explain)?;
@@ -289,6 +297,14 @@ impl Store for SqliteStore {
 
     async fn check(&self) -> Result<(), StoreError> {
         self.shared.log.check()?;
+        if self.shared.failed_to_write.load(Ordering::Acquire) {
+            let busy = |_| StoreError::Unavailable("the store is busy".into());
+            let writer = self.shared.writer.clone().lock_owned();
+            let writer = tokio::time::timeout(CHECK_WITHIN, writer).await.map_err(busy)?;
+            let writing = tokio::task::spawn_blocking(move || shared::write_nothing(&writer));
+            writing.await.map_err(|error| StoreError::Unavailable(error.to_string()))?.map_err(explain)?;
+            self.shared.failed_to_write.store(false, Ordering::Release);
+        }
         self.shared.with_reader(shared::commits).map(|_| ())
     }
 
@@ -320,6 +336,19 @@ impl Session for Batch {
     }
 
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
+        let committed = self.write(rows, outbox);
+        self.shared.failed_to_write.store(committed.is_err(), Ordering::Release);
+        committed
+    }
+
+    fn safe(&self) -> Safe {
+        let commits = self.shared.memory().commits;
+        self.shared.clone().safe(commits)
+    }
+}
+
+impl Batch {
+    fn write(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         let shared = &self.shared;
         let transaction = self.writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(explain)?;
         let outbox_ids = write(&transaction, rows, outbox, shared.now()).map_err(explain)?;
@@ -339,11 +368,6 @@ impl Session for Batch {
         shared.step(Step::Absorbed)?;
         shared.checkpointer.after_commit(&self.writer);
         Ok(Committed { outbox_ids, safe: shared.clone().safe(commits) })
-    }
-
-    fn safe(&self) -> Safe {
-        let commits = self.shared.memory().commits;
-        self.shared.clone().safe(commits)
     }
 }
 

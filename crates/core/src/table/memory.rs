@@ -112,13 +112,14 @@ impl<K: Key, V: Row> Memory<K, V> {
         }
     }
 
-    /// Forgets rows of one part that have ended, or a cache that is full.
-    pub(super) fn tidy(&mut self, now: Timestamp, cached_max: usize) {
+    /// Forgets rows of one part that have ended, or a cache that is full; says whether it was the latter.
+    pub(super) fn tidy(&mut self, now: Timestamp, cached_max: usize) -> bool {
         if !self.is_complete {
-            if self.is_full(cached_max) {
+            let is_full = self.is_full(cached_max);
+            if is_full {
                 *self = Self::cache();
             }
-            return;
+            return is_full;
         }
         let has_ended = |row: &Option<V>| row.as_ref().and_then(Row::ends_at).is_some_and(|end| end <= now);
         for (key, _) in self.rows.extract_from_shard(self.sweep_next, has_ended) {
@@ -127,5 +128,6 @@ impl<K: Key, V: Row> Memory<K, V> {
             }
         }
         self.sweep_next = (self.sweep_next + 1) % SHARDS;
+        false
     }
 }

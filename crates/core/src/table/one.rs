@@ -123,9 +123,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
         self.journal.shrink_to(kept);
     }
 
-    fn tidy(&mut self, now: Timestamp, cached_max: usize) {
-        if let Some(memory) = &mut self.memory {
-            memory.tidy(now, cached_max);
-        }
+    fn tidy(&mut self, now: Timestamp, cached_max: usize) -> bool {
+        self.memory.as_mut().is_some_and(|memory| memory.tidy(now, cached_max))
     }
 }

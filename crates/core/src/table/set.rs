@@ -32,8 +32,9 @@ pub trait TableSet {
     fn learn(&mut self, read: &Self, cached_max: usize);
     /// Forget everything, and keep room for as many rows of each table, for the next time.
     fn clear(&mut self, kept: usize);
-    /// As a store's memory: forget some of the rows that have ended, and cached rows beyond `cached_max` per table, or a multiple of it.
-    fn tidy(&mut self, now: Timestamp, cached_max: usize);
+    /// As a store's memory: forget some of the rows that have ended, and cached rows beyond `cached_max` per table, or a
+    /// multiple of it. Says whether cached rows were forgotten.
+    fn tidy(&mut self, now: Timestamp, cached_max: usize) -> bool;
 }
 
 /// Implements [`TableSet`] for a struct by doing the same to each of its fields. A field left out does not compile.
@@ -86,9 +87,9 @@ macro_rules! table_set {
                 let Self { $($field),+ } = self;
                 $($crate::table::TableSet::clear($field, kept);)+
             }
-            fn tidy(&mut self, now: $crate::time::Timestamp, cached_max: usize) {
+            fn tidy(&mut self, now: $crate::time::Timestamp, cached_max: usize) -> bool {
                 let Self { $($field),+ } = self;
-                $($crate::table::TableSet::tidy($field, now, cached_max);)+
+                false $(| $crate::table::TableSet::tidy($field, now, cached_max))+
             }
         }
     };

@@ -69,7 +69,7 @@ fn undoing_restores_what_was_there_and_keeps_earlier_writes() {
     table.roll_back(2);
     assert!(table.get(&4).is_err(), "a row that was asked for is asked for again");
     assert_eq!(table.get(&1).unwrap(), Some(&lasting("old")));
-    assert_eq!(table.changes(), [Change { is_new: true, key: &2, row: Some(&lasting("kept")) }]);
+    assert_eq!(table.changes(), [Change { is_new: true, is_remade: false, key: &2, row: Some(&lasting("kept")) }]);
     assert!(table.get(&3).is_err(), "a row that was only written is unknown again");
 }
 
@@ -84,6 +84,36 @@ fn a_change_tells_whether_the_store_had_the_row_before() {
     }
     let is_new: Vec<_> = table.changes().iter().map(|change| (*change.key, change.is_new)).collect();
     assert_eq!(is_new, [(1, false), (2, true), (3, true)]);
+}
+
+#[test]
+fn a_row_that_is_made_anew_in_the_place_of_a_deleted_one_is_told_from_one_that_changed() {
+    let mut table = Texts::default();
+    for key in 1..=4 {
+        table.supply(key, Some(lasting("old")));
+    }
+    table.put(1, lasting("changed"));
+    for key in 2..=4 {
+        table.delete(key);
+    }
+    table.insert(3, lasting("new"));
+    table.insert(4, lasting("new"));
+    table.delete(4);
+    table.insert(5, lasting("new"));
+    table.delete(5);
+    table.insert(5, lasting("newer"));
+    let told = |change: &Change<'_, u32, Text>| (*change.key, change.is_new, change.is_remade, change.row.is_some());
+    let told: Vec<_> = table.changes().iter().map(told).collect();
+    assert_eq!(
+        told,
+        [
+            (1, false, false, true),
+            (2, false, false, false),
+            (3, false, true, true),
+            (4, false, false, false),
+            (5, true, false, true)
+        ]
+    );
 }
 
 #[test]
@@ -111,7 +141,7 @@ fn what_a_known_range_does_not_have_does_not_exist_and_is_not_asked_for() {
     assert_eq!(table.get(&2).unwrap(), None);
     assert!(table.is_settled());
     table.put(2, lasting("two"));
-    assert_eq!(table.changes(), [Change { is_new: true, key: &2, row: Some(&lasting("two")) }]);
+    assert_eq!(table.changes(), [Change { is_new: true, is_remade: false, key: &2, row: Some(&lasting("two")) }]);
     assert!(table.get(&6).is_err(), "beyond the range nothing is known");
 }
 

@@ -29,6 +29,13 @@ const AVAILABILITY: &str = "availability of two nights";
 const LINES: [&str; 8] = [CEILING, CEILING_PER_CORE, SPREAD, HOT, CONFIRM, BATCHES, CEILING_GET, AVAILABILITY];
 
 pub(crate) async fn run(args: &StaysArgs) -> anyhow::Result<()> {
+    if let Some(words) = &args.only {
+        ensure!(
+            LINES.iter().any(|line| line.contains(words)),
+            "no line says {words:?}; there are: {}",
+            LINES.join("; ")
+        );
+    }
     println!("stays on the embedded store, {} connections, {:?} each\n", args.connections, args.time);
     let mut bench = Bench { args, people: Arc::default(), report: Report::default() };
     bench.run().await?;

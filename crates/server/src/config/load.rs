@@ -1,5 +1,6 @@
 //! From files, the environment and flags to settings.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use toml::{Table, Value};
@@ -12,7 +13,7 @@ impl Config {
     /// `environment` are the process's variables, `flags` pairs of `section.key` and value.
     pub fn load(
         file: Option<&Path>,
-        environment: impl Iterator<Item = (String, String)>,
+        environment: impl Iterator<Item = (OsString, OsString)>,
         flags: &[(&str, String)],
     ) -> Result<Self, ConfigError> {
         let mut table: Table = DEFAULTS.parse().expect("the embedded defaults are TOML");
@@ -23,8 +24,12 @@ impl Config {
             let over = parsed.map_err(|error| ConfigError(format!("{}: {}", path.display(), one_line(&error))))?;
             lay_over(&mut table, over);
         }
-        let named = environment.filter(|(name, value)| name.starts_with(ENVIRONMENT_PREFIX) && !value.is_empty());
-        for (name, value) in named {
+        let named = environment.filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        for (name, value) in named.filter(|(name, _)| name.starts_with(ENVIRONMENT_PREFIX)) {
+            let value = value.into_string().map_err(|_| ConfigError(format!("{name}: this is not UTF-8")))?;
+            if value.is_empty() {
+                continue;
+            }
             let spelled = name[ENVIRONMENT_PREFIX.len()..].to_lowercase();
             let Some((section, key)) = spelled.split_once('_') else {
                 return Err(ConfigError(format!("{name}: there is no such setting; see holdfast.toml")));

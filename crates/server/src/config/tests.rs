@@ -5,7 +5,7 @@ use toml::{Table, Value};
 use super::*;
 
 fn load(environment: &[(&str, &str)], flags: &[(&str, &str)]) -> Result<Config, String> {
-    let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let environment = environment.iter().map(|(name, value)| (name.into(), value.into()));
     let flags: Vec<_> = flags.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
     Config::load(None, environment, &flags).map_err(|error| error.to_string())
 }
@@ -14,16 +14,24 @@ fn load(environment: &[(&str, &str)], flags: &[(&str, &str)]) -> Result<Config, 
 fn flag_beats_environment_beats_file_beats_default() {
     let file = std::env::temp_dir().join(format!("holdfast-config-{}.toml", std::process::id()));
     std::fs::write(&file, "[stay]\nhold_ttl = \"2s\"\n[engine]\nlock_wait = \"20ms\"\nqueue_max = 7\n").unwrap();
-    let environment = [
-        ("HOLDFAST_STAY_HOLD_TTL".to_owned(), "3s".to_owned()),
-        ("HOLDFAST_ENGINE_LOCK_WAIT".to_owned(), "30ms".to_owned()),
-    ];
+    let environment =
+        [("HOLDFAST_STAY_HOLD_TTL".into(), "3s".into()), ("HOLDFAST_ENGINE_LOCK_WAIT".into(), "30ms".into())];
     let config = Config::load(Some(&file), environment.into_iter(), &[("stay.hold_ttl", "4s".into())]).unwrap();
     std::fs::remove_file(&file).unwrap();
     assert_eq!(config.stay.hold_ttl, Duration::from_secs(4));
     assert_eq!(config.engine.lock_wait, Duration::from_millis(30));
     assert_eq!(config.engine.queue_max, 7);
     assert_eq!(config.engine.holds_per_user_max, 50);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_secret_that_is_not_text_is_refused_and_not_made_into_another() {
+    use std::os::unix::ffi::OsStringExt as _;
+    let secret = std::ffi::OsString::from_vec(vec![0x80; 64]);
+    let environment = [("HOLDFAST_AUTH_JWT_SECRET".into(), secret)].into_iter();
+    let refused = Config::load(None, environment, &[]).unwrap_err();
+    assert_eq!(refused.to_string(), "HOLDFAST_AUTH_JWT_SECRET: this is not UTF-8");
 }
 
 #[test]

@@ -96,6 +96,7 @@ pub async fn reserve(
 ) -> Result<Response, Problem> {
     let (event, body) = (event_id(&id)?, request.json::<SeatsBody>()?);
     let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
+    let _spending = app.spending(event, user).await?;
     if let Some(replayed) = check_inside(&app, event, user, caller, &request, body.token.as_deref()).await? {
         return Ok(replayed);
     }

@@ -23,7 +23,7 @@ const PASSED_OVER_MAX: u64 = 10_000;
 /// Runs until the app stops. `server` is a number that no other server has drawn.
 pub async fn run(app: App, server: u64, poll: Duration) {
     let mut committed = app.stream().committed();
-    let mut feed = Feed { app, server, leased: None, read_up_to: 0, marked: 0, found: Found::Nobody };
+    let mut feed = Feed { app, server, leased: None, read_up_to: 0, marked: 0, found: Found::Nobody, is_due: true };
     loop {
         feed.found = match feed.step().await {
             Ok(found) => found,
@@ -44,7 +44,7 @@ pub async fn run(app: App, server: u64, poll: Duration) {
             _ = committed.changed(), if feed.found != Found::Nobody => {}
             // Now there is somebody to tell: be there when the next event is committed.
             () = feed.app.webhooks().feed.notified() => feed.found = Found::All,
-            () = tokio::time::sleep(poll) => {}
+            () = tokio::time::sleep(poll) => feed.is_due = true,
         }
     }
 }
@@ -96,18 +96,25 @@ struct Feed {
     marked: u64,
     /// What was found last.
     found: Found,
+    /// The store is to be asked itself: it may have committed what nobody was sure of in time to tell.
+    is_due: bool,
 }
 
 impl Feed {
     async fn step(&mut self) -> Result<Found, Problem> {
         // In this order: whoever subscribed before the last of these events was committed is seen.
-        let last = self.app.stream().last_committed(self.app.store()).await?;
+        let last = if self.is_due {
+            self.app.store().outbox_last().await?
+        } else {
+            self.app.stream().last_committed(self.app.store()).await?
+        };
+        self.is_due = false;
         if last <= self.read_up_to {
             return Ok(if self.found == Found::Nobody { Found::Nobody } else { Found::All });
         }
         let webhooks = self.app.query(|rows, _| subscription::active(rows)).await?;
         let Some(begin) = webhooks.iter().map(|webhook| webhook.told_after).min() else {
-            self.read_up_to = last;
+            self.pass_over(last).await?;
             return Ok(Found::Nobody);
         };
         // A server that has the store to itself has nobody to share with.
@@ -117,6 +124,16 @@ impl Feed {
         }
         self.read_up_to = self.read_up_to.max(begin);
         self.read(&webhooks).await
+    }
+
+    /// Nobody wants to be told of these. If somebody ever did, that is written down: the outbox keeps what was not handed on.
+    async fn pass_over(&mut self, last: u64) -> Result<(), Problem> {
+        let has_begun = self.app.query(|rows, _| Ok(rows.relay.relays.get(&Partition::WEBHOOKS)?.is_some())).await?;
+        if has_begun && self.lease().await? {
+            make(&self.app, Vec::new(), Some(Mark { server: self.server, up_to: last })).await?;
+        }
+        self.read_up_to = last;
+        Ok(())
     }
 
     async fn lease(&mut self) -> Result<bool, Problem> {

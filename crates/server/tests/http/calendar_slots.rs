@@ -6,7 +6,7 @@ use holdfast_core::time::Span;
 use serde_json::json;
 
 use crate::calendar_support::{every_day, mornings};
-use crate::support::{TODAY, day, with_app};
+use crate::support::{TODAY, day, with_app, with_restart};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_room_gets_its_slots_from_today_to_sixty_days_ahead_and_making_them_again_makes_none() {
@@ -137,5 +137,25 @@ async fn availability_is_told_by_what_others_have_of_the_slots() {
             json!({"date": day(3), "time": "09:00", "status": "AVAILABLE", "price": 10_000})
         );
     })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slots_of_another_length_are_what_is_stored() {
+    let halves = ["09:00", "09:30", "10:00", "10:30", "11:00", "11:30"];
+    with_restart(
+        async |app| {
+            let room = app.room().await;
+            let changed = app.json("PATCH", &format!("/v1/rooms/{room}"), &json!({"slotMinutes": 30})).await;
+            assert_eq!(changed.status, 200);
+            app.admin().set_operating_hours(room, &mornings()).await.unwrap();
+            assert_eq!(app.times_on(room, day(2)).await, halves);
+        },
+        async |app| {
+            let slots = app.slots_on(1, day(2)).await;
+            let stored: Vec<_> = slots.iter().map(|slot| (&*slot.time, slot.minutes)).collect();
+            assert_eq!(stored, halves.map(|time| (time, 30)));
+        },
+    )
     .await;
 }

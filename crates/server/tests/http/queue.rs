@@ -218,6 +218,48 @@ async fn queue_calls_too_are_answered_once_per_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_two_that_join_at_once_under_one_key_the_refused_one_has_not_joined() {
+    with_app(async |app| {
+        let (one, other) = (event(app, 2).await, event(app, 2).await);
+        let join = async |event: &Event, key: &str, user: &str| {
+            let headers = [("idempotency-key", key), ("x-user-id", user)];
+            app.send("POST", &format!("/v1/events/{}/queue", event.id), &headers, "{}").await.status
+        };
+        for user in 1..=20 {
+            let (key, user_id) = (format!("k{user}"), user.to_string());
+            let (first, second) = tokio::join!(join(&one, &key, &user_id), join(&other, &key, &user_id));
+            assert!([[201, 422], [422, 201]].contains(&[first, second]), "{first} {second}");
+            let refused = if first == 422 { &one } else { &other };
+            assert_eq!(code(app.guest(user).poll_queue(refused.id).await).0, 404);
+            let (again, too) = tokio::join!(join(&one, "same", &user_id), join(&one, "same", &user_id));
+            assert_eq!(again, too, "one answer for the same");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_entry_is_spent_once_however_many_try_at_the_same_time() {
+    with_app(async |app| {
+        let event = event(app, 2).await;
+        for round in 0..10 {
+            inside(app, &event, 1).await;
+            let seats = [1, 2, 3].map(|number| seat(&event, round * 3 + number));
+            let event_id = event.id;
+            let tries = seats.map(|seat| async move { app.guest(1).reserve_seats(event_id, &[seat]).await });
+            let (bought, lost): (Vec<_>, Vec<_>) = join_all(tries).await.into_iter().partition(Result::is_ok);
+            assert_eq!((bought.len(), lost.len()), (1, 2));
+            let reservation = bought.into_iter().next().unwrap().unwrap();
+            app.guest(1).cancel_seat_reservation(reservation.reservation_id).await.unwrap();
+            for lost in lost {
+                assert_eq!(code(lost), refused(403, "QUEUE_TOKEN_REQUIRED"));
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_queue_its_calls_are_refused() {
     with_app(async |app| {
         let new = NewEvent::with_row("콘서트", 5, 1).without_queue();

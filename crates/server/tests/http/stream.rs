@@ -166,6 +166,18 @@ async fn what_happens_while_one_comes_back_is_told_in_order_after_all_that_was_m
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_committed_without_a_word_is_told_before_the_next_durable_event() {
+    with_app(async |app| {
+        let mut listening = Listening::open(&app.admin(), "?types=stay.reservation.", None).await;
+        app.commit_untold("stay.reservation.confirmed").await;
+        one_of_everything(app, 7).await;
+        let told = ["stay.reservation.confirmed", "stay.reservation.confirmed", "stay.reservation.cancelled"];
+        assert_eq!(listening.next_types(3).await, told);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_open_stream_does_not_hold_up_a_clean_stop() {
     let listening = tokio::sync::Mutex::new(Vec::new());
     with_app(async |app| {

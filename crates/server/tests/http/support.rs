@@ -9,11 +9,11 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use holdfast_bus::{Connection, Options};
 use holdfast_client::{Client, Error, Hold, NewHold, NewRoomType, RoomType};
-use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
 use holdfast_core::time::Span;
-use holdfast_engine::store::Keep;
-use holdfast_engine::{Clock as _, ManualClock, Store};
+use holdfast_core::{Rows, Timestamp};
+use holdfast_engine::store::{Keep, Tier};
+use holdfast_engine::{Clock as _, ManualClock, OutboxEntry, Store};
 use holdfast_server::config::{Secret, ServerConfig};
 use holdfast_server::ids::IdMaker;
 use holdfast_server::roles::{Role, Roles};
@@ -224,6 +224,25 @@ impl TestApp {
     /// Clears old rows away, as the server does now and then.
     pub(crate) async fn clear_away(&self) {
         while self.store.as_ref().unwrap().tidy(Keep::default()).await.unwrap() {}
+    }
+
+    /// The number of the last durable event.
+    pub(crate) async fn outbox_last(&self) -> u64 {
+        self.store.as_ref().unwrap().outbox_last().await.unwrap()
+    }
+
+    /// Commits an event of which the server does not know: as after a commit of unknown outcome that did happen.
+    pub(crate) async fn commit_untold(&self, event_type: &'static str) {
+        let store = self.store.as_ref().unwrap();
+        let tier = if store.is_split() { Tier::Durable } else { Tier::Whole };
+        let at = self.clock.now();
+        let entry = OutboxEntry { event_type, owner: Some(7), at, data: "{}".into(), trace: None, imported: false };
+        let mut rows = Rows::default();
+        let mut session = store.begin(tier).await.unwrap();
+        session.load(&mut rows).await.unwrap();
+        let committed = session.commit(&mut rows, &[entry]).await.unwrap();
+        drop(session);
+        tokio::task::spawn_blocking(committed.safe).await.unwrap().unwrap();
     }
 
     /// Another server beside this one, on the same rows, without HTTP; for those that can be several.

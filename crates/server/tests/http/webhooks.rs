@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use holdfast_core::Rows;
+use holdfast_core::relay::Partition;
 use holdfast_core::time::Span;
 use holdfast_server::Config;
 use serde_json::{Value, json};
@@ -444,6 +446,41 @@ async fn what_is_pending_outlives_the_server_and_what_is_old_is_cleared_away() {
     )
     .await;
     assert_eq!(receiver.received().len(), 3 * 3, "three on each profile");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_committed_without_a_word_is_sent_all_the_same() {
+    with_settings(watchful, async |app| {
+        let receiver = Receiver::start().await;
+        let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
+        app.commit_untold("stay.reservation.confirmed").await;
+        deliveries(app, &webhook, all_are("DELIVERED")).await;
+        assert_eq!(receiver.received().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_outbox_keeps_nothing_for_webhooks_that_are_gone() {
+    with_settings(watchful, async |app| {
+        let receiver = Receiver::start().await;
+        let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
+        reserved(app).await;
+        deliveries(app, &webhook, all_are("DELIVERED")).await;
+        let gone = app.send("DELETE", &format!("/v1/webhooks/{}", webhook["id"]), &[], "").await;
+        assert_eq!(gone.status, 204);
+        reserved(app).await;
+        let last = app.outbox_last().await;
+        // What lies behind all marks is cleared away when it is old.
+        let mark = |rows: &mut Rows| Ok(rows.relay.relays.get(&Partition::WEBHOOKS)?.map(|relay| relay.sent_up_to));
+        let marked = async {
+            while app.app().query(|rows, _| mark(rows)).await.ok().flatten() != Some(last) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), marked).await.expect("nobody waits for it any more");
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

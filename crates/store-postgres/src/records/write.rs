@@ -56,7 +56,10 @@ impl<'a> Visitor<'a> for Write<'_, 'a> {
         for change in changes {
             let mut cells = Cells::default();
             R::put_key(change.key, &mut cells);
-            match (change.is_new, change.row) {
+            if change.is_remade {
+                gone.push(cells.0.clone());
+            }
+            match (change.is_new || change.is_remade, change.row) {
                 (true, Some(row)) => {
                     row.put(change.key, &mut cells);
                     add_lines(row, &cells.0[0], &mut lines);

@@ -1,0 +1,154 @@
+//! The log: lines on stderr, written by a thread of their own. Whoever reads them slowly, or not at all, holds nobody up.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use holdfast_server::Config;
+use holdfast_server::config::LogFormat;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
+
+/// Lines that may wait to be written. What comes while so many do is lost.
+const WAITING_MAX: usize = 8_192;
+/// How long the end waits for what is still to be written.
+const FLUSH_WITHIN: Duration = Duration::from_secs(1);
+
+/// Begins to log.
+pub(crate) fn start(config: &Config) -> anyhow::Result<Log> {
+    let level = &config.log.level;
+    // Any other word is taken for the name of a module, and silences all others.
+    let is_level =
+        |word: &str| !word.contains(char::is_whitespace) && (word.contains('=') || word.parse::<LevelFilter>().is_ok());
+    ensure!(
+        level.split(',').all(is_level),
+        "log.level: {level:?}: use off, error, warn, info, debug or trace, or module=level, without spaces"
+    );
+    let filter = EnvFilter::try_new(level).context("log.level")?;
+    let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let log = Log::to(std::io::stderr())?;
+    let lines = log.clone();
+    let builder =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || lines.clone()).with_ansi(colours);
+    match config.log.format {
+        LogFormat::Text => builder.init(),
+        LogFormat::Json => builder.json().flatten_event(true).init(),
+    }
+    Ok(log)
+}
+
+/// Where lines are put. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Log {
+    entries: SyncSender<Entry>,
+    lost: Arc<AtomicU64>,
+}
+
+enum Entry {
+    Line(Vec<u8>),
+    /// Everything before this has been written, or never will be.
+    Flush(SyncSender<()>),
+}
+
+impl Log {
+    fn to(out: impl Write + Send + 'static) -> std::io::Result<Self> {
+        let (entries, waiting) = sync_channel(WAITING_MAX);
+        let log = Self { entries, lost: Arc::default() };
+        let lost = log.lost.clone();
+        std::thread::Builder::new().name("log".into()).spawn(move || write_all(out, &waiting, &lost))?;
+        Ok(log)
+    }
+
+    /// Waits until what was logged is written, but not for long.
+    pub(crate) fn flush(&self) {
+        let (written, all) = sync_channel(1);
+        if self.entries.try_send(Entry::Flush(written)).is_ok() {
+            all.recv_timeout(FLUSH_WITHIN).ok();
+        }
+    }
+}
+
+/// Takes one line with each call.
+impl Write for Log {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        if self.entries.try_send(Entry::Line(line.to_vec())).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An error says that nobody reads the log. It may be read again.
+fn write_all(mut out: impl Write, waiting: &Receiver<Entry>, lost: &AtomicU64) {
+    for entry in waiting {
+        match entry {
+            Entry::Line(line) => {
+                out.write_all(&line).ok();
+            }
+            Entry::Flush(written) => {
+                written.try_send(()).ok();
+            }
+        }
+        let lost = lost.swap(0, Ordering::Relaxed);
+        if lost > 0 {
+            writeln!(out, "{lost} lines of this log were lost: they came faster than they were read").ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Writes down what comes, when it is allowed to.
+    struct Slow {
+        allowed: Receiver<()>,
+        written: Arc<Mutex<Vec<u8>>>,
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.allowed.recv().ok();
+            self.written.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn one_who_reads_slowly_holds_nobody_up_and_is_told_what_was_lost() {
+        let (allow, allowed) = std::sync::mpsc::channel();
+        let written = Arc::<Mutex<Vec<u8>>>::default();
+        let mut log = Log::to(Slow { allowed, written: written.clone() }).unwrap();
+        for _ in 0..WAITING_MAX + 100 {
+            log.write_all(b"line\n").unwrap();
+        }
+        drop(allow);
+        log.flush();
+        let written = String::from_utf8(written.lock().unwrap().clone()).unwrap();
+        let lines = written.lines().filter(|line| *line == "line").count();
+        let lost: usize =
+            written.lines().find_map(|line| line.split_once(" lines of this log")?.0.parse().ok()).unwrap();
+        assert_eq!(lines + lost, WAITING_MAX + 100);
+    }
+
+    #[test]
+    fn one_who_is_gone_holds_nobody_up() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut log = Log::to(writer).unwrap();
+        log.write_all(b"line\n").unwrap();
+        log.flush();
+    }
+}

@@ -1,0 +1,78 @@
+//! One after another, for requests that look at the same thing first and change it afterwards: those under one idempotency key,
+//! those that one entry to an event is spent on. Among the requests of this server, that is.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use holdfast_engine::Refused;
+use tokio::sync::OwnedMutexGuard;
+
+/// How long one waits for those before.
+const TURN_WITHIN: Duration = Duration::from_secs(2);
+
+/// Who is at work, and who waits behind them.
+#[derive(Debug)]
+pub(crate) struct Turns<K> {
+    taken: Mutex<Places<K>>,
+}
+
+type Places<K> = HashMap<K, Arc<tokio::sync::Mutex<()>>>;
+
+/// Nobody else is at work on this as long as it lives.
+pub(crate) struct Turn<'a, K: Hash + Eq> {
+    turns: &'a Turns<K>,
+    key: K,
+    guard: Option<OwnedMutexGuard<()>>,
+}
+
+impl<K> Default for Turns<K> {
+    fn default() -> Self {
+        Self { taken: Mutex::default() }
+    }
+}
+
+impl<K: Hash + Eq + Clone> Turns<K> {
+    pub(crate) async fn take(&self, key: K) -> Result<Turn<'_, K>, Refused> {
+        let place = self.taken().entry(key.clone()).or_default().clone();
+        // From here on it leaves as it came, whatever becomes of the waiting.
+        let mut turn = Turn { turns: self, key, guard: None };
+        let waited = tokio::time::timeout(TURN_WITHIN, place.lock_owned()).await;
+        turn.guard = Some(waited.map_err(|_| Refused::LockTimeout)?);
+        Ok(turn)
+    }
+}
+
+impl<K> Turns<K> {
+    fn taken(&self) -> MutexGuard<'_, Places<K>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Hash + Eq> Drop for Turn<'_, K> {
+    fn drop(&mut self) {
+        self.guard = None;
+        let mut taken = self.turns.taken();
+        if taken.get(&self.key).is_some_and(|place| Arc::strong_count(place) == 1) {
+            taken.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_one_after_another_and_nothing_is_left_behind() {
+        let turns = Turns::default();
+        let first = turns.take("one").await.unwrap();
+        let elsewhere = turns.take("other").await.unwrap();
+        assert_eq!(turns.take("one").await.err(), Some(Refused::LockTimeout), "it is taken");
+        let (second, ()) = tokio::join!(turns.take("one"), async { drop(first) });
+        assert!(second.is_ok());
+        drop((second, elsewhere));
+        assert!(turns.taken().is_empty());
+    }
+}
