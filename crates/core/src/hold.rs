@@ -3,7 +3,7 @@
 //! A hold never changes a durable count. Its quantities are counted in `rows.held` by the second in which they end; no
 //! job has to run for them to stop counting. What is claimed, and what confirming writes down, is the vertical's.
 
-use crate::command::{Attempt, Context, Decision};
+use crate::command::{Attempt, Context, Decision, Stop};
 use crate::id::{HoldId, UserId};
 use crate::rejection::Rejection;
 use crate::rows::Rows;
@@ -125,6 +125,25 @@ pub struct Decided {
 }
 
 impl Row for Decided {}
+
+/// The record a try has become already. One that was given up is nobody's any more: another has to be begun.
+pub fn decided(rows: &mut Rows, of: TryId) -> Decision<Option<u64>> {
+    match rows.decisions.get(&of)? {
+        None => Ok(None),
+        Some(Decided { record: None }) => Err(Stop::Busy),
+        Some(Decided { record }) => Ok(*record),
+    }
+}
+
+/// Decides that a try becomes this record. Nobody has decided otherwise: see [`decided`].
+pub fn decide(rows: &mut Rows, of: TryId, record: u64) {
+    rows.decisions.put(of, Decided { record: Some(record) });
+}
+
+/// The hold of a try that has to be settled; `None` if it has ended already, or was lost.
+pub fn unsettled<C: Clone>(hold: Option<&Hold<C>>, of: TryId) -> Option<Hold<C>> {
+    hold.filter(|hold| hold.state == HoldState::Confirming && hold.attempts == of.attempt).cloned()
+}
 
 /// `available(unit, now) = capacity − confirmed − held(now)`, the one formula.
 pub fn available(rows: &mut Rows, unit: Unit, capacity: u32, confirmed: u32, now: Timestamp) -> Decision<u32> {

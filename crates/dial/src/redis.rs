@@ -1,10 +1,138 @@
 //! Connections to Redis. An address that begins with `rediss://` is dialled with TLS.
 
-use redis::{Client, RedisError, TlsCertificates};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, RedisError, TlsCertificates};
+use tokio::runtime::Handle;
+use tokio::sync::Mutex;
 
 use crate::Trust;
 
-pub fn client(url: &str, trust: &Trust) -> Result<Client, RedisError> {
+const CONNECT_WITHIN: Duration = Duration::from_millis(500);
+const ANSWER_WITHIN: Duration = Duration::from_millis(1_500);
+/// After a failed try to connect, callers are turned away for so long without another one.
+const REST_AFTER_FAILURE: Duration = Duration::from_millis(100);
+
+/// One connection that comes back by itself. While Redis is away, calls fail at once.
+#[derive(Debug)]
+pub struct Link {
+    client: Client,
+    /// Drives the connection. Those who call may be too busy for that, or end before others do.
+    runtime: Handle,
+    state: Mutex<State>,
+    round_trips: AtomicU64,
+    opened: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    open: Option<Open>,
+    /// When, and why.
+    failed: Option<(Instant, String)>,
+}
+
+/// The connection as it is open now.
+#[derive(Clone)]
+pub struct Open {
+    connection: MultiplexedConnection,
+    /// Which one it is, of all that were opened.
+    number: u64,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State").field("open", &self.open).field("failed", &self.failed).finish()
+    }
+}
+
+impl std::fmt::Debug for Open {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Open").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+impl Link {
+    /// Connects when it is first used.
+    pub fn new(url: &str, trust: &Trust, runtime: Handle) -> Result<Self, RedisError> {
+        let (round_trips, opened) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Self { client: client(url, trust)?, runtime, state: Mutex::default(), round_trips, opened })
+    }
+
+    /// For connections beside this one.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    pub fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
+    /// How often Redis was asked.
+    pub fn round_trips(&self) -> u64 {
+        self.round_trips.load(Ordering::Relaxed)
+    }
+
+    /// How often a connection was opened. While that stays the same, Redis has not been restarted or replaced.
+    pub fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Acquire)
+    }
+
+    /// Asks once. If the connection turns out to be dead it is given up, unless another has taken its place already.
+    pub async fn ask<T>(
+        &self,
+        open: &mut Open,
+        ask: impl AsyncFnOnce(&mut MultiplexedConnection) -> Result<T, RedisError>,
+    ) -> Result<T, RedisError> {
+        self.round_trips.fetch_add(1, Ordering::Relaxed);
+        let answer = ask(&mut open.connection).await;
+        if answer.as_ref().is_err_and(|error| is_dead(error) || error.is_timeout()) {
+            let mut state = self.state.lock().await;
+            if state.open.as_ref().is_some_and(|now| now.number == open.number) {
+                state.open = None;
+            }
+        }
+        answer
+    }
+
+    /// The connection that is there, or a new one.
+    pub async fn open(&self) -> Result<Open, RedisError> {
+        let mut state = self.state.lock().await;
+        if let Some(open) = &state.open {
+            return Ok(open.clone());
+        }
+        if let Some((at, error)) = &state.failed
+            && at.elapsed() < REST_AFTER_FAILURE
+        {
+            return Err(std::io::Error::new(std::io::ErrorKind::ConnectionRefused, error.clone()).into());
+        }
+        let client = self.client.clone();
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(CONNECT_WITHIN))
+            .set_response_timeout(Some(ANSWER_WITHIN));
+        let connecting = async move { client.get_multiplexed_async_connection_with_config(&config).await };
+        let connected = self.runtime.spawn(connecting).await;
+        match connected.unwrap_or_else(|error| Err(std::io::Error::other(error).into())) {
+            Ok(connection) => {
+                let open = Open { connection, number: self.opened.fetch_add(1, Ordering::AcqRel) };
+                *state = State { open: Some(open.clone()), failed: None };
+                Ok(open)
+            }
+            Err(error) => {
+                state.failed = Some((Instant::now(), error.to_string()));
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Whether the connection was gone: what may be done twice can be tried again on a new one.
+pub fn is_dead(error: &RedisError) -> bool {
+    error.is_connection_dropped() || error.is_io_error()
+}
+
+fn client(url: &str, trust: &Trust) -> Result<Client, RedisError> {
     match trust.pem() {
         Some(pem) if url.starts_with("rediss://") => {
             Client::build_with_tls(url, TlsCertificates { client_tls: None, root_cert: Some(pem.to_vec()) })

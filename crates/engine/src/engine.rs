@@ -10,13 +10,13 @@ use tokio::sync::mpsc;
 
 use crate::batch::{Decided, Meters, Runner};
 use crate::sink::EventSink;
-use crate::store::Store;
+use crate::store::{COMMIT_WITHIN, Store};
 use crate::task::{Answer, CommandTask, Once, Refused, Task, Turn};
 
 /// The most work one batch takes on, in ordinary commands: keeps one commit short.
 const BATCH_WEIGHT_MAX: usize = 8_192;
 /// How long a command whose turn has come may take before its sender is told that the outcome is unknown.
-const COMMIT_WAIT_MAX: Duration = Duration::from_millis(3_500);
+const COMMIT_WAIT_MAX: Duration = COMMIT_WITHIN.saturating_add(Duration::from_millis(500));
 /// Batches decided at the same time where rows lie in two stores: while one waits for the one, another uses the other.
 const SPLIT_LANES: usize = 2;
 /// Batches that may be committed and not yet safe: enough to keep the disk busy, few enough to bound what is in doubt.

@@ -38,6 +38,8 @@ impl Default for Keep {
 
 /// Rows deleted at once by tidying: short enough to go unnoticed between two batches.
 pub const TIDY_ROWS_MAX: usize = 1_000;
+/// How long a commit may take before its outcome is unknown.
+pub const COMMIT_WITHIN: Duration = Duration::from_secs(3);
 /// How long a list may take.
 pub const LIST_WITHIN: Duration = Duration::from_secs(4);
 
@@ -66,7 +68,7 @@ pub trait Store: Send + Sync + 'static {
         false
     }
 
-    /// Begins a commit of rows of this tier. Only the engine does so, and never two at once.
+    /// Begins a commit of rows of this tier. Only the engine does so: one at a time, or a few if the store is split.
     async fn begin(&self, tier: Tier) -> Result<Box<dyn Session>, StoreError>;
 
     /// Supplies wanted rows from committed state, whatever the engine is doing, and tells the time. What a caller was

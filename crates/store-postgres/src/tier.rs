@@ -7,7 +7,7 @@ mod numbers;
 mod session;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::TryId;
@@ -15,7 +15,7 @@ use holdfast_core::id::HoldId;
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::StoreError;
-use holdfast_engine::store::{Keep, OutboxRecord};
+use holdfast_engine::store::{COMMIT_WITHIN, Keep, OutboxRecord};
 use holdfast_records::{List, Listed};
 
 use crate::clock::StoreClock;
@@ -33,10 +33,8 @@ pub use numbers::Drawn;
 use numbers::Numbers;
 pub use session::{Decision, DurableSession};
 
-/// Batches in the making at once: the engine has one, and what is resolved beside it needs few.
+/// Batches in the making at once: the engine has few, and what is resolved beside them needs few.
 const BATCHES_MAX: usize = 4;
-/// How long a transaction may take before its outcome is unknown; less than those who wait for the answer wait.
-const COMMIT_WITHIN: Duration = Duration::from_secs(3);
 
 /// Does nothing if there is a decision already, and waits for one that is about to be committed.
 const DECIDE_ABORTED: &str = "INSERT INTO hold_decision VALUES ($1, $2, NULL, clock_timestamp())

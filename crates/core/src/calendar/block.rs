@@ -11,7 +11,7 @@ use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotView, check_start
 use super::wall::SlotStart;
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, Decided, HoldState, Remembered as _, TryId};
+use crate::hold::{self, HoldState, Remembered as _, TryId};
 use crate::id::{HoldId, ID_MAX, UserId};
 use crate::rejection::{CalendarRejection, Rejection};
 use crate::rows::Rows;
@@ -89,7 +89,7 @@ impl Command for BlockSlots {
             slots.push((id, slot));
         }
         // There is no record of it but the slots; a decision needs a number all the same.
-        rows.decisions.put(of, Decided { record: Some(self.room.get()) });
+        hold::decide(rows, of, self.room.get());
         Ok(self.block(rows, &room, slots))
     }
 

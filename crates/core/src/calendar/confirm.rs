@@ -4,9 +4,9 @@ use super::lock::{Purpose, RoomLock, end, find_to_end, open_lock};
 use super::reservation::{ReservedSlot, RoomReservation, RoomReservationId, RoomReservationState};
 use super::slot::{Slot, SlotId, SlotState, not_available};
 use crate::actor::Actor;
-use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
+use crate::command::{Attempt, Command, Context, Decision, Writes};
 use crate::event::Event;
-use crate::hold::{self, Decided, HoldState, Remembered as _, TryId};
+use crate::hold::{self, HoldState, Remembered as _, TryId};
 use crate::id::{HoldId, Sequence};
 use crate::rejection::CalendarRejection;
 use crate::rows::Rows;
@@ -47,13 +47,11 @@ impl Command for ConfirmLock {
         assert_eq!((lock.state, lock.attempts), (HoldState::Confirming, attempt), "it was prepared");
         want_slots(rows, &lock);
         let of = TryId { hold: lock.id, attempt };
-        match rows.decisions.get(&of)? {
-            None => {}
-            Some(Decided { record: None }) => return Err(Stop::Busy),
-            Some(Decided { record }) => return Err(CalendarRejection::SlotNotLocked { reservation: *record }.into()),
+        if let reservation @ Some(_) = hold::decided(rows, of)? {
+            return Err(CalendarRejection::SlotNotLocked { reservation }.into());
         }
         let reservation = reserve(rows, &lock, at.now)?;
-        rows.decisions.put(of, Decided { record: Some(reservation.id.get()) });
+        hold::decide(rows, of, reservation.id.get());
         Ok(reservation)
     }
 
@@ -119,10 +117,7 @@ fn reserve(rows: &mut Rows, lock: &RoomLock, now: Timestamp) -> Decision<RoomRes
 
 /// Ends a try. Nothing happens if it has ended already, or was lost.
 pub(super) fn settle(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
-    let Some(lock) = rows.calendar.locks.get(&of.hold)?.cloned() else { return Ok(()) };
-    if lock.state != HoldState::Confirming || lock.attempts != of.attempt {
-        return Ok(());
-    }
+    let Some(lock) = hold::unsettled(rows.calendar.locks.get(&of.hold)?, of) else { return Ok(()) };
     RoomLock::want_derived(rows, &lock);
     match (record, lock.purpose) {
         (Some(record), _) => end(rows, &lock, HoldState::Confirmed { record }, now),

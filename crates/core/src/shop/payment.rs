@@ -9,7 +9,7 @@ use super::user::{self, UserAccount};
 use super::{CART_LINES_MAX, stock_unit};
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, Decided, HoldState, Remembered as _, Status, TryId};
+use crate::hold::{self, HoldState, Remembered as _, Status, TryId};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::money::AMOUNT_MAX;
 use crate::rejection::{Fault, Rejection, ShopRejection};
@@ -63,14 +63,12 @@ impl Command for PayOrder {
         let hold = reservation::last_hold(rows, self.user, at.now)?.expect("it was prepared");
         assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "it was prepared");
         let of = TryId { hold: hold.id, attempt };
-        match rows.decisions.get(&of)?.copied() {
-            None => {}
-            Some(Decided { record: None }) => return Err(Stop::Busy),
+        if let Some(number) = hold::decided(rows, of)? {
             // It was recorded, and nobody heard of it.
-            Some(Decided { record: Some(number) }) => return recorded(rows, number),
+            return recorded(rows, number);
         }
         let paid = self.pay(rows, &hold, at.now)?;
-        rows.decisions.put(of, Decided { record: Some(paid.order.id.get()) });
+        hold::decide(rows, of, paid.order.id.get());
         Ok(paid)
     }
 
@@ -244,10 +242,7 @@ fn recorded(rows: &mut Rows, number: u64) -> Decision<PaidOrder> {
 
 /// Ends a try to pay. Nothing happens if it has ended already, or was lost.
 fn settle(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
-    let Some(hold) = rows.shop.holds.get(&of.hold)?.cloned() else { return Ok(()) };
-    if hold.state != HoldState::Confirming || hold.attempts != of.attempt {
-        return Ok(());
-    }
+    let Some(hold) = hold::unsettled(rows.shop.holds.get(&of.hold)?, of) else { return Ok(()) };
     OrderHold::want_derived(rows, &hold);
     match record {
         Some(record) => reservation::end(rows, &hold, HoldState::Confirmed { record }, now),

@@ -11,7 +11,7 @@ use super::{
 use crate::actor::Actor;
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, Claim, Decided, Hold, HoldState, Remembered, Status, TryId};
+use crate::hold::{self, Claim, Hold, HoldState, Remembered, Status, TryId};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::money::Currency;
 use crate::rejection::{Fault, Rejection, StayRejection};
@@ -233,15 +233,11 @@ impl Command for ConfirmHold {
         assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "it was prepared");
         want_nights(rows, &hold);
         let of = TryId { hold: hold.id, attempt };
-        match rows.decisions.get(&of)? {
-            None => {}
-            Some(Decided { record: None }) => return Err(Stop::Busy),
-            Some(Decided { record }) => {
-                return Err(StayRejection::StayHoldAlreadyProcessed { reservation: *record }.into());
-            }
+        if let reservation @ Some(_) = hold::decided(rows, of)? {
+            return Err(StayRejection::StayHoldAlreadyProcessed { reservation }.into());
         }
         let reservation = reserve(rows, &hold, at.now)?;
-        rows.decisions.put(of, Decided { record: Some(reservation.id.get()) });
+        hold::decide(rows, of, reservation.id.get());
         Ok(reservation)
     }
 
@@ -307,10 +303,7 @@ fn reserve(rows: &mut Rows, hold: &StayHold, now: Timestamp) -> Decision<StayRes
 
 /// Ends a try to confirm. Nothing happens if it has ended already, or was lost.
 fn settle(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
-    let Some(hold) = rows.stay.holds.get(&of.hold)?.cloned() else { return Ok(()) };
-    if hold.state != HoldState::Confirming || hold.attempts != of.attempt {
-        return Ok(());
-    }
+    let Some(hold) = hold::unsettled(rows.stay.holds.get(&of.hold)?, of) else { return Ok(()) };
     StayHold::want_derived(rows, &hold);
     match record {
         Some(record) => end(rows, &hold, HoldState::Confirmed { record }, now),

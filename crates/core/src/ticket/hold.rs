@@ -7,7 +7,7 @@ use super::{BuyerId, EventId, SeatPointer, event_unit, seat_unit};
 use crate::actor::Actor;
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, Claim, Decided, Hold, HoldState, Remembered, Status, TryId};
+use crate::hold::{self, Claim, Hold, HoldState, Remembered, Status, TryId};
 use crate::id::{HoldId, Sequence};
 use crate::money::Currency;
 use crate::rejection::TicketRejection;
@@ -174,24 +174,17 @@ pub(super) fn record(rows: &mut Rows, hold: &SeatHold, attempt: Attempt, now: Ti
     assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "it was prepared");
     reservation::want_reserving(rows, hold.event, hold.owner, hold.seats.iter().map(|seat| seat.seat));
     let of = TryId { hold: hold.id, attempt };
-    match rows.decisions.get(&of)? {
-        None => {}
-        Some(Decided { record: None }) => return Err(Stop::Busy),
-        Some(Decided { record }) => {
-            return Err(TicketRejection::SeatHoldAlreadyProcessed { reservation: *record }.into());
-        }
+    if let reservation @ Some(_) = hold::decided(rows, of)? {
+        return Err(TicketRejection::SeatHoldAlreadyProcessed { reservation }.into());
     }
     let reservation = reservation::reserve(rows, hold, now)?;
-    rows.decisions.put(of, Decided { record: Some(reservation.id.get()) });
+    hold::decide(rows, of, reservation.id.get());
     Ok(reservation)
 }
 
 /// Ends a try to confirm. Nothing happens if it has ended already, or was lost.
 pub(super) fn settle(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
-    let Some(hold) = rows.ticket.holds.get(&of.hold)?.cloned() else { return Ok(()) };
-    if hold.state != HoldState::Confirming || hold.attempts != of.attempt {
-        return Ok(());
-    }
+    let Some(hold) = hold::unsettled(rows.ticket.holds.get(&of.hold)?, of) else { return Ok(()) };
     SeatHold::want_derived(rows, &hold);
     match record {
         Some(record) => end(rows, &hold, HoldState::Confirmed { record }, now),

@@ -1,12 +1,12 @@
 //! One batch: rows from memory or in one round trip, the commit in one more.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{Committed, Session};
+use holdfast_engine::store::{COMMIT_WITHIN, Committed, Session};
 use holdfast_engine::{OutboxEntry, StoreError};
 use tokio::sync::OwnedMutexGuard;
 
@@ -18,9 +18,6 @@ use crate::pipeline::{Pipeline, Transaction};
 use crate::readers::READ_WITHIN;
 use crate::records::{self, Of, Seen};
 use crate::shared;
-
-/// How long a commit may take before its outcome is unknown; less than those who wait for the answer wait.
-const COMMIT_WITHIN: Duration = Duration::from_secs(3);
 
 pub(super) struct Batch {
     pub(super) shared: Arc<Shared>,

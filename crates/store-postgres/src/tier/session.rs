@@ -7,9 +7,10 @@ use deadpool::managed::Object;
 use holdfast_core::id::HoldId;
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
+use holdfast_engine::store::COMMIT_WITHIN;
 use holdfast_engine::{OutboxEntry, StoreError};
 
-use super::{Asked, COMMIT_WITHIN, Drawn, Shared, numbers, wants_durable};
+use super::{Asked, Drawn, Shared, numbers, wants_durable};
 use crate::codec::Col;
 use crate::error::{CommitError, UNEXPECTED_ROWS, explain};
 use crate::pipeline::{Pipeline, Transaction, column, params};
