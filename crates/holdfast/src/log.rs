@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use holdfast_server::Config;
@@ -14,8 +14,9 @@ use tracing_subscriber::filter::LevelFilter;
 
 /// Lines that may wait to be written. What comes while so many do is lost.
 const WAITING_MAX: usize = 8_192;
-/// How long the end waits for what is still to be written.
+/// How long the end waits for what is still to be written, and how often it looks whether there is room again.
 const FLUSH_WITHIN: Duration = Duration::from_secs(1);
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(5);
 
 /// Begins to log.
 pub(crate) fn start(config: &Config) -> anyhow::Result<Log> {
@@ -65,8 +66,13 @@ impl Log {
     /// Waits until what was logged is written, but not for long.
     pub(crate) fn flush(&self) {
         let (written, all) = sync_channel(1);
-        if self.entries.try_send(Entry::Flush(written)).is_ok() {
-            all.recv_timeout(FLUSH_WITHIN).ok();
+        let deadline = Instant::now() + FLUSH_WITHIN;
+        while Instant::now() < deadline {
+            if self.entries.try_send(Entry::Flush(written.clone())).is_ok() {
+                all.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
+                return;
+            }
+            std::thread::sleep(LOOK_AGAIN_AFTER);
         }
     }
 }

@@ -7,6 +7,7 @@ use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayHold};
 use holdfast_core::{Fault, Rejection};
 use http::StatusCode;
 use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -89,7 +90,32 @@ pub async fn cancel(
 pub struct BatchBody {
     /// At most 8,192.
     #[schema(value_type = Vec<NewHoldBody>, max_items = 8_192)]
+    #[serde(deserialize_with = "lines")]
     holds: Vec<Box<RawValue>>,
+}
+
+/// All lines, or one more than are allowed: the rest of a list of millions is not kept.
+fn lines<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<Box<RawValue>>, D::Error> {
+    struct Lines;
+    impl<'de> Visitor<'de> for Lines {
+        type Value = Vec<Box<RawValue>>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut lines = Vec::new();
+            while lines.len() <= BATCH_HOLDS_MAX
+                && let Some(line) = list.next_element()?
+            {
+                lines.push(line);
+            }
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(lines)
+        }
+    }
+    list.deserialize_seq(Lines)
 }
 
 #[derive(ToSchema)]

@@ -9,6 +9,7 @@ use futures_util::stream;
 use holdfast_core::id::UserId;
 use holdfast_core::ticket::EventId;
 use holdfast_waiting_room::Change;
+use http::HeaderMap;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
@@ -42,13 +43,15 @@ pub async fn listen(
     caller: Caller,
     Path(id): Path<String>,
     params: Params,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let (id, user) = (event_id(&id)?, caller.acting_for(params.user()?)?);
+    let language = Language::asked_for(&headers);
     let changes = app.room().subscribe();
     // Whoever is not in line is told so at once, as a problem.
     let first = place(&app, id, user).await?;
-    let follower =
-        Follower { app, id, user, changes, told: None, next: Some(first), looks: 0, looked_at: Instant::now() };
+    let (told, next, looks, looked_at) = (None, Some(first), 0, Instant::now());
+    let follower = Follower { app, id, user, language, changes, told, next, looks, looked_at };
     let events = stream::unfold(Some(follower), |follower| async {
         let mut follower = follower?;
         match follower.next().await {
@@ -66,6 +69,7 @@ struct Follower {
     app: App,
     id: EventId,
     user: UserId,
+    language: Language,
     changes: broadcast::Receiver<Change>,
     told: Option<PlaceView>,
     next: Option<PlaceView>,
@@ -98,7 +102,7 @@ impl Follower {
             match place(&self.app, self.id, self.user).await {
                 Ok(place) => self.next = Some(place),
                 Err(problem) => {
-                    let event = Event::default().event("end").json_data(problem.to_json(Language::English));
+                    let event = Event::default().event("end").json_data(problem.to_json(self.language));
                     return Some(Told::Last(event.expect("wire types can be written")));
                 }
             }
