@@ -1,6 +1,7 @@
 //! Who calls. With auth on, a bearer token says so; with auth off, the header `X-User-Id` or the request itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use holdfast_core::id::UserId;
@@ -93,6 +94,8 @@ pub struct Known(pub Caller);
 struct Claims {
     sub: Subject,
     role: Option<String>,
+    /// In seconds since 1970.
+    exp: Option<f64>,
 }
 
 /// The user's number, as JSON number or as the string that RFC 7519 asks for.
@@ -160,6 +163,14 @@ impl Auth {
         }
     }
 
+    /// How much longer the caller's token is good; `None` if it does not end.
+    pub fn valid_for(&self, headers: &HeaderMap) -> Option<Duration> {
+        let Self::Jwt(verifier) = self else { return None };
+        let end = verifier.claims(bearer(headers).ok()?).ok()?.exp?;
+        let left = end + LEEWAY_SECONDS as f64 - jsonwebtoken::get_current_timestamp() as f64;
+        Some(Duration::try_from_secs_f64(left.max(0.0)).unwrap_or(Duration::MAX))
+    }
+
     /// Whose token this is. With auth off there are none.
     pub fn caller_of(&self, token: &str) -> Result<Caller, Problem> {
         match self {
@@ -200,10 +211,14 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
 }
 
 impl Verifier {
+    fn claims(&self, token: &str) -> Result<Claims, Problem> {
+        let decoded = decode(token, &self.key, &self.validation);
+        let decoded = decoded.map_err(|_| Problem::unauthenticated("The bearer token is not valid, or no longer."))?;
+        Ok(decoded.claims)
+    }
+
     fn caller(&self, token: &str) -> Result<Caller, Problem> {
-        let claims = decode::<Claims>(token, &self.key, &self.validation)
-            .map_err(|_| Problem::unauthenticated("The bearer token is not valid, or no longer."))?
-            .claims;
+        let claims = self.claims(token)?;
         match claims.role.as_deref() {
             Some("admin") => Ok(Caller::Admin(Name::of(&claims.sub))),
             Some("service") => Ok(Caller::Service(Name::of(&claims.sub))),

@@ -136,8 +136,7 @@ impl Worker {
 /// Drives connections until no more come and the last has ended.
 async fn drive(app: App, router: axum::Router, mut arriving: mpsc::UnboundedReceiver<Arrival>) -> Ended {
     let mut http = hyper::server::conn::http1::Builder::new();
-    // Who has said all there is to say may close that half of the connection, and is answered.
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(64 << 10).half_close(true);
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(64 << 10);
     let connections = GracefulShutdown::new();
     while let Some(Arrival { socket, place }) = arriving.recv().await {
         let socket = match TcpStream::from_std(socket) {

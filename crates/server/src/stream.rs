@@ -4,6 +4,7 @@
 //! behind, is given them from the store. Events of holds are told to whoever listens at the moment.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -214,12 +215,26 @@ pub async fn listen(
         seen: resume_point(&headers)?.unwrap_or(u64::MAX).min(last),
         missed_until: last,
         waiting: VecDeque::new(),
+        over: Box::pin(over(&app, &headers)),
         app,
     };
     let keep_alive = KeepAlive::new().interval(KEEP_ALIVE_EVERY);
     let mut response = Sse::new(listener.events()).keep_alive(keep_alive).into_response();
     response.headers_mut().insert("x-accel-buffering", http::HeaderValue::from_static("no"));
     Ok(response)
+}
+
+/// Waits until the server stops, or the listener's token ends: whoever comes back with a new one goes on.
+pub(crate) fn over(app: &App, headers: &HeaderMap) -> impl Future<Output = ()> + Send + use<> {
+    let (app, valid_for) = (app.clone(), app.auth().valid_for(headers));
+    async move {
+        match valid_for {
+            Some(valid_for) => {
+                tokio::time::timeout(valid_for, app.stopped()).await.ok();
+            }
+            None => app.stopped().await,
+        }
+    }
 }
 
 struct Listener {
@@ -232,6 +247,8 @@ struct Listener {
     /// that are not durable.
     missed_until: u64,
     waiting: VecDeque<Told>,
+    /// Resolves when nobody is to be told anything any more.
+    over: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 struct Filter {
@@ -247,7 +264,7 @@ impl Listener {
         })
     }
 
-    /// The next event that is for this listener; `None` when the server stops or the store is gone.
+    /// The next event that is for this listener; `None` when it is over or the store is gone.
     async fn next(&mut self) -> Option<SseEvent> {
         loop {
             if let Some(told) = self.waiting.pop_front() {
@@ -258,7 +275,7 @@ impl Listener {
                 continue;
             }
             let told = tokio::select! {
-                () = self.app.stopped() => return None,
+                () = &mut self.over => return None,
                 told = self.told.recv() => told,
             };
             match told {

@@ -1,5 +1,6 @@
 //! One's place in line as server-sent events, for those who would rather not poll. Being connected counts as polling.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use axum::extract::{Path, State};
@@ -20,6 +21,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::{Language, Problem};
 use crate::request::Params;
+use crate::stream::over;
 use crate::wire::queue::PlaceView;
 
 /// However fast the line moves, each listener looks no more often.
@@ -51,7 +53,8 @@ pub async fn listen(
     // Whoever is not in line is told so at once, as a problem.
     let first = place(&app, id, user).await?;
     let (told, next, looks, looked_at) = (None, Some(first), 0, Instant::now());
-    let follower = Follower { app, id, user, language, changes, told, next, looks, looked_at };
+    let over = Box::pin(over(&app, &headers));
+    let follower = Follower { app, id, user, language, changes, told, next, looks, looked_at, over };
     let events = stream::unfold(Some(follower), |follower| async {
         let mut follower = follower?;
         match follower.next().await {
@@ -76,6 +79,8 @@ struct Follower {
     /// How often it has looked.
     looks: u32,
     looked_at: Instant,
+    /// Resolves when nothing is to be told any more.
+    over: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 enum Told {
@@ -84,7 +89,7 @@ enum Told {
 }
 
 impl Follower {
-    /// The next thing to tell; `None` when the server stops.
+    /// The next thing to tell; `None` when it is over.
     async fn next(&mut self) -> Option<Told> {
         loop {
             if let Some(place) = self.next.take().filter(|place| self.told.as_ref() != Some(place)) {
@@ -94,7 +99,7 @@ impl Follower {
             }
             let at_the_latest = LOOK_EVERY_MAX.min(FIRST_LOOK_AFTER * 2_u32.saturating_pow(self.looks.min(8)));
             tokio::select! {
-                () = self.app.stopped() => return None,
+                () = &mut self.over => return None,
                 () = moved(&mut self.changes, self.id, self.looked_at) => {}
                 () = tokio::time::sleep_until(self.looked_at + at_the_latest) => {}
             }

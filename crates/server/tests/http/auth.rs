@@ -1,5 +1,7 @@
 //! Who calls: with auth off, and with tokens.
 
+use std::time::Duration;
+
 use holdfast_client::Client;
 use holdfast_engine::{Clock as _, SystemClock};
 use holdfast_server::config::Secret;
@@ -92,6 +94,17 @@ async fn without_auth_forwarded_requests_and_web_pages_are_turned_away() {
             assert_eq!(answer.refusal(), (403, "FORBIDDEN"), "{header:?}");
         }
         assert_eq!(app.send("GET", "/v1/room-types", &[("origin", "http://localhost:3000")], "").await.status, 200);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_with_the_token_it_was_opened_with() {
+    with_auth(async |app| {
+        let claims = json!({"sub": "1", "role": "user", "exp": seconds_from_now(1)});
+        let opened = app.admin().with_token(token(&claims)).request(reqwest::Method::GET, "/v1/stream").send().await;
+        let reading = tokio::time::timeout(Duration::from_secs(30), opened.unwrap().bytes());
+        reading.await.expect("it ends").unwrap();
     })
     .await;
 }
