@@ -84,17 +84,20 @@ pub(crate) async fn open_database(place: &Place<'_>, ids: &IdMaker) -> anyhow::R
 async fn open_servers(place: &Place<'_>, on_loss: OnLoss, ids: &IdMaker) -> anyhow::Result<Arc<dyn Store>> {
     let options = PostgresOptions { trust: place.trust.clone(), ..PostgresOptions::new(place.database) };
     let Some(redis) = place.redis else { return Ok(Arc::new(PostgresStore::open(options).await?)) };
+    let durable = DurableTier::open(options).await?;
     let live = LiveTier::new(LiveOptions {
         url: redis.to_owned(),
         trust: place.trust.clone(),
         prefix: place.prefix.to_owned(),
         on_loss,
+        // Where events have been told, holds have been made.
+        is_first: durable.outbox_last().await? == 0,
         abandoned_after: ABANDONED_AFTER,
         nonce: ids.number(),
         clock: None,
     })?;
     live.check().await?;
-    Ok(Arc::new(ClusterStore::new(live, DurableTier::open(options).await?)))
+    Ok(Arc::new(ClusterStore::new(live, durable)))
 }
 
 /// For the log.

@@ -34,17 +34,24 @@ pub(crate) enum Found {
 }
 
 /// The incarnation this server has seen last.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Witness {
     last: Mutex<Option<Incarnation>>,
+    /// There was none before those it has seen.
+    is_first: bool,
 }
 
 impl Witness {
+    pub(crate) fn new(is_first: bool) -> Self {
+        Self { last: Mutex::default(), is_first }
+    }
+
     /// Compares what lies in Redis with what lay there before. `name` is for a new incarnation.
     pub(crate) fn look(&self, found: Option<&str>, name: u64, now: Timestamp) -> Found {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(found) = found.and_then(Incarnation::parse) else {
-            return Found::Missing(Incarnation::new(name, last.is_some().then_some(now)));
+            let is_lost = last.is_some() || !self.is_first;
+            return Found::Missing(Incarnation::new(name, is_lost.then_some(now)));
         };
         if last.as_ref().is_some_and(|last| *last != found) {
             metrics::counter!("holdfast_live_lost_total").increment(1);
@@ -61,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_life_that_ends_is_noticed_and_the_next_one_knows_when() {
-        let witness = Witness::default();
+        let witness = Witness::new(true);
         let now = Timestamp::from_millis(5_000);
         let Found::Missing(first) = witness.look(None, 1, now) else { panic!("there was none") };
         assert_eq!(first.lost_at, None, "nothing was there to be lost");
@@ -70,5 +77,7 @@ mod tests {
         assert_eq!(second.lost_at, Some(now));
         assert_ne!(first.value, second.value);
         assert_eq!(witness.look(Some(&second.value), 4, now), Found::Same(second));
+        let Found::Missing(third) = Witness::new(false).look(None, 5, now) else { panic!("it is gone") };
+        assert_eq!(third.lost_at, Some(now), "also if one comes later");
     }
 }

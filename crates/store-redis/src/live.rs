@@ -46,6 +46,8 @@ pub struct LiveOptions {
     /// Stands before all keys.
     pub prefix: String,
     pub on_loss: OnLoss,
+    /// Nobody has held anything before: a Redis without data has lost none.
+    pub is_first: bool,
     /// A try to confirm that is not finished by then has lost its server.
     pub abandoned_after: Span,
     /// A number no other server has drawn: versions are counted from it.
@@ -96,7 +98,7 @@ impl LiveTier {
                 on_loss: options.on_loss,
                 abandoned_after: options.abandoned_after,
                 clock: options.clock,
-                witness: Witness::default(),
+                witness: Witness::new(options.is_first),
                 latest: AtomicI64::new(0),
                 next_version: AtomicU64::new(options.nonce),
             }),

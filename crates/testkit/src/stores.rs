@@ -97,6 +97,7 @@ impl Place {
             url: redis_url.clone(),
             trust: Trust::default(),
             prefix: prefix.clone(),
+            is_first: true,
             on_loss: OnLoss::Resume,
             abandoned_after,
             nonce: random(),

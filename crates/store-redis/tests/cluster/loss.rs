@@ -75,26 +75,40 @@ async fn in_quarantine_no_new_holds_are_taken_for_one_ttl() {
     let redis = RedisServer::start(&RedisOptions { appendonly: false }).unwrap();
     let cluster = cluster_on(&redis);
     let Place::Cluster { database, redis_url, .. } = &cluster.place else { unreachable!("it is a cluster") };
-    let options = PostgresOptions { clock: Some(cluster.clock.clone()), ..PostgresOptions::new(database.url()) };
-    let durable = DurableTier::open(options).await.unwrap();
-    let live = LiveTier::new(LiveOptions {
-        url: redis_url.clone(),
-        trust: Trust::default(),
-        prefix: String::new(),
-        on_loss: OnLoss::Quarantine(TTL),
-        abandoned_after: Span::from_millis(0),
-        nonce: 7,
-        clock: Some(cluster.clock.clone()),
-    });
-    let server = Server { store: ClusterStore::new(live.unwrap(), durable), clock: Arc::clone(&cluster.clock) };
-    let room_type = server.room_type(2).await;
+    let open = async |is_first: bool, nonce: u64| {
+        let options = PostgresOptions { clock: Some(cluster.clock.clone()), ..PostgresOptions::new(database.url()) };
+        let durable = DurableTier::open(options).await.unwrap();
+        let live = LiveTier::new(LiveOptions {
+            url: redis_url.clone(),
+            trust: Trust::default(),
+            prefix: String::new(),
+            on_loss: OnLoss::Quarantine(TTL),
+            is_first,
+            abandoned_after: Span::from_millis(0),
+            nonce,
+            clock: Some(cluster.clock.clone()),
+        });
+        Server { store: ClusterStore::new(live.unwrap(), durable), clock: Arc::clone(&cluster.clock) }
+    };
+    let server = open(true, 7).await;
+    let room_type = server.room_type(4).await;
     server.place(1, room_type).await.unwrap();
+    let lose = async || {
+        redis.kill();
+        redis.restart().unwrap();
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    };
 
-    redis.kill();
-    redis.restart().unwrap();
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    lose().await;
     let refused = rejected(server.place(2, room_type).await);
     assert!(matches!(refused, Rejection::HoldsSuspended { .. }), "{refused:?}");
     cluster.clock.advance(TTL);
     server.place(2, room_type).await.unwrap();
+
+    lose().await;
+    let later = open(false, 8_000_000_000).await;
+    let refused = rejected(later.place(3, room_type).await);
+    assert!(matches!(refused, Rejection::HoldsSuspended { .. }), "who comes later finds it empty first: {refused:?}");
+    cluster.clock.advance(TTL);
+    later.place(3, room_type).await.unwrap();
 }
