@@ -30,7 +30,7 @@ pub(crate) fn start(config: &Config) -> anyhow::Result<Log> {
     );
     let filter = EnvFilter::try_new(level).context("log.level")?;
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let log = Log::to(std::io::stderr())?;
+    let log = Log::to(std::io::stderr(), config.log.format)?;
     let lines = log.clone();
     let builder =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || lines.clone()).with_ansi(colours);
@@ -55,11 +55,11 @@ enum Entry {
 }
 
 impl Log {
-    fn to(out: impl Write + Send + 'static) -> std::io::Result<Self> {
+    fn to(out: impl Write + Send + 'static, format: LogFormat) -> std::io::Result<Self> {
         let (entries, waiting) = sync_channel(WAITING_MAX);
         let log = Self { entries, lost: Arc::default() };
         let lost = log.lost.clone();
-        std::thread::Builder::new().name("log".into()).spawn(move || write_all(out, &waiting, &lost))?;
+        std::thread::Builder::new().name("log".into()).spawn(move || write_all(out, format, &waiting, &lost))?;
         Ok(log)
     }
 
@@ -92,7 +92,7 @@ impl Write for Log {
 }
 
 /// An error says that nobody reads the log. It may be read again.
-fn write_all(mut out: impl Write, waiting: &Receiver<Entry>, lost: &AtomicU64) {
+fn write_all(mut out: impl Write, format: LogFormat, waiting: &Receiver<Entry>, lost: &AtomicU64) {
     for entry in waiting {
         match entry {
             Entry::Line(line) => {
@@ -104,7 +104,12 @@ fn write_all(mut out: impl Write, waiting: &Receiver<Entry>, lost: &AtomicU64) {
         }
         let lost = lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
-            writeln!(out, "{lost} lines of this log were lost: they came faster than they were read").ok();
+            let notice = format!("{lost} lines of this log were lost: they came faster than they were read");
+            let written = match format {
+                LogFormat::Text => writeln!(out, "{notice}"),
+                LogFormat::Json => writeln!(out, "{}", serde_json::json!({"level": "WARN", "message": notice})),
+            };
+            written.ok();
         }
     }
 }
@@ -136,7 +141,7 @@ mod tests {
     fn one_who_reads_slowly_holds_nobody_up_and_is_told_what_was_lost() {
         let (allow, allowed) = std::sync::mpsc::channel();
         let written = Arc::<Mutex<Vec<u8>>>::default();
-        let mut log = Log::to(Slow { allowed, written: written.clone() }).unwrap();
+        let mut log = Log::to(Slow { allowed, written: written.clone() }, LogFormat::Text).unwrap();
         for _ in 0..WAITING_MAX + 100 {
             log.write_all(b"line\n").unwrap();
         }
@@ -153,7 +158,7 @@ mod tests {
     fn one_who_is_gone_holds_nobody_up() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let mut log = Log::to(writer).unwrap();
+        let mut log = Log::to(writer, LogFormat::Json).unwrap();
         log.write_all(b"line\n").unwrap();
         log.flush();
     }

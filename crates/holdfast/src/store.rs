@@ -90,8 +90,8 @@ async fn open_servers(place: &Place<'_>, on_loss: OnLoss, ids: &IdMaker) -> anyh
         trust: place.trust.clone(),
         prefix: place.prefix.to_owned(),
         on_loss,
-        // Where events have been told, holds have been made.
-        is_first: durable.outbox_last().await? == 0,
+        // Where nothing was made there was nothing to be held.
+        is_first: durable.is_new().await?,
         abandoned_after: ABANDONED_AFTER,
         nonce: ids.number(),
         clock: None,

@@ -208,6 +208,11 @@ impl DurableTier {
         self.shared.readers.outbox_last().await
     }
 
+    /// Whether nothing was ever made in it.
+    pub async fn is_new(&self) -> Result<bool, StoreError> {
+        self.shared.readers.is_new().await
+    }
+
     /// Deletes a bounded amount of what nobody can ask for any more. Says whether there may be more to delete.
     pub async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
         self.tell_time().await?;

@@ -94,9 +94,9 @@ pub(crate) fn count_commit(connection: &Connection, now: Timestamp) -> rusqlite:
     connection.prepare_cached("UPDATE commits SET count = count + 1, last_at = ?1")?.execute([Moment(now)]).map(|_| ())
 }
 
-/// Writes what is there already, to see whether that can be done.
-pub(crate) fn write_nothing(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute("UPDATE commits SET last_at = last_at", []).map(|_| ())
+/// Writes that it is later, to see whether anything can be written. A row that stays the same would not be.
+pub(crate) fn write_time(connection: &Connection, now: Timestamp) -> rusqlite::Result<()> {
+    connection.execute("UPDATE commits SET last_at = max(last_at + 1, ?1)", [Moment(now)]).map(|_| ())
 }
 
 /// The time of the last commit.
@@ -140,4 +140,24 @@ fn write_sequence(connection: &Connection, name: &str, next: u64) -> rusqlite::R
         .prepare_cached("INSERT INTO sequence VALUES (?1, ?2) ON CONFLICT DO UPDATE SET next = excluded.next")?
         .execute(params![name, next])
         .map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open::{OpenOptions, open_writer};
+
+    #[test]
+    fn to_see_whether_something_can_be_written_something_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let writer = open_writer(&OpenOptions::new(directory.path())).unwrap();
+        let log = directory.path().join("holdfast.db-wal");
+        let size = || std::fs::metadata(&log).unwrap().len();
+        let before = size();
+        for _ in 0..2 {
+            write_time(&writer, Timestamp::from_millis(5)).unwrap();
+        }
+        assert!(size() > before + 4_096, "a page each time, {before} to {}", size());
+        assert_eq!(last_commit_at(&writer).unwrap(), Timestamp::from_millis(6));
+    }
 }

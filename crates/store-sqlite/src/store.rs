@@ -301,9 +301,13 @@ impl Store for SqliteStore {
             let busy = |_| StoreError::Unavailable("the store is busy".into());
             let writer = self.shared.writer.clone().lock_owned();
             let writer = tokio::time::timeout(CHECK_WITHIN, writer).await.map_err(busy)?;
-            let writing = tokio::task::spawn_blocking(move || shared::write_nothing(&writer));
-            writing.await.map_err(|error| StoreError::Unavailable(error.to_string()))?.map_err(explain)?;
-            self.shared.failed_to_write.store(false, Ordering::Release);
+            let shared = self.shared.clone();
+            let writing = tokio::task::spawn_blocking(move || {
+                shared::write_time(&writer, shared.now()).map_err(explain)?;
+                shared.failed_to_write.store(false, Ordering::Release);
+                Ok(())
+            });
+            writing.await.map_err(|error| StoreError::Unavailable(error.to_string()))??;
         }
         self.shared.with_reader(shared::commits).map(|_| ())
     }

@@ -117,9 +117,7 @@ impl Feed {
             self.pass_over(last).await?;
             return Ok(Found::Nobody);
         };
-        // A server that has the store to itself has nobody to share with.
-        let is_shared = self.app.store().is_split();
-        if self.leased.is_none_or(|since| is_shared && since.elapsed() >= LEASE_EVERY) && !self.lease().await? {
+        if !self.has_lease().await? {
             return Ok(Found::Nobody);
         }
         self.read_up_to = self.read_up_to.max(begin);
@@ -129,11 +127,21 @@ impl Feed {
     /// Nobody wants to be told of these. If somebody ever did, that is written down: the outbox keeps what was not handed on.
     async fn pass_over(&mut self, last: u64) -> Result<(), Problem> {
         let has_begun = self.app.query(|rows, _| Ok(rows.relay.relays.get(&Partition::WEBHOOKS)?.is_some())).await?;
-        if has_begun && self.lease().await? {
-            make(&self.app, Vec::new(), Some(Mark { server: self.server, up_to: last })).await?;
+        if has_begun && self.has_lease().await? {
+            self.hand_on(Vec::new(), last).await?;
         }
         self.read_up_to = last;
         Ok(())
+    }
+
+    /// Whether the outbox is ours to read, which it may become.
+    async fn has_lease(&mut self) -> Result<bool, Problem> {
+        // A server that has the store to itself has nobody to share with.
+        let is_shared = self.app.store().is_split();
+        match self.leased {
+            Some(since) if !is_shared || since.elapsed() < LEASE_EVERY => Ok(true),
+            _ => self.lease().await,
+        }
     }
 
     async fn lease(&mut self) -> Result<bool, Problem> {
@@ -157,15 +165,20 @@ impl Feed {
         let mut events: Vec<Candidate> = page.iter().filter_map(|record| candidate(record)).collect();
         events.retain(|event| webhooks.iter().any(|webhook| event.is_for(webhook)));
         if !events.is_empty() || up_to > self.marked + PASSED_OVER_MAX {
-            let made = make(&self.app, events, Some(Mark { server: self.server, up_to })).await;
-            if let Err(error) = made {
-                // If it is somebody else's by now, that shows when it is leased again.
-                self.leased = None;
-                return Err(error.into());
-            }
-            self.marked = up_to;
+            self.hand_on(events, up_to).await?;
         }
         self.read_up_to = up_to;
         Ok(if is_full { Found::More } else { Found::All })
+    }
+    /// Makes deliveries, and writes down how far the outbox was read.
+    async fn hand_on(&mut self, events: Vec<Candidate>, up_to: u64) -> Result<(), Problem> {
+        let made = make(&self.app, events, Some(Mark { server: self.server, up_to })).await;
+        if let Err(error) = made {
+            // If it is somebody else's by now, that shows when it is leased again.
+            self.leased = None;
+            return Err(error.into());
+        }
+        self.marked = up_to;
+        Ok(())
     }
 }

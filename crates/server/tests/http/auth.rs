@@ -103,7 +103,9 @@ async fn a_stream_ends_with_the_token_it_was_opened_with() {
     with_auth(async |app| {
         let claims = json!({"sub": "1", "role": "user", "exp": seconds_from_now(1)});
         let opened = app.admin().with_token(token(&claims)).request(reqwest::Method::GET, "/v1/stream").send().await;
-        let reading = tokio::time::timeout(Duration::from_secs(30), opened.unwrap().bytes());
+        let opened = opened.unwrap();
+        assert_eq!(opened.status(), 200);
+        let reading = tokio::time::timeout(Duration::from_secs(30), opened.bytes());
         reading.await.expect("it ends").unwrap();
     })
     .await;

@@ -19,6 +19,8 @@ pub(super) struct Sql {
     pub(super) insert_lines: Option<String>,
     /// `None` if nothing ever changes.
     pub(super) update: Option<String>,
+    /// Also writes what never changes in the life of a row; `None` if there is nothing of that.
+    pub(super) remake: Option<String>,
     pub(super) delete: String,
     pub(super) lock: String,
     pub(super) expect_range: String,
@@ -75,7 +77,7 @@ pub(super) fn month_at(layout: &Layout) -> Option<usize> {
 pub(crate) fn writes() -> Vec<&'static str> {
     let of_table = |sql: &'static Sql| {
         let always = [Some(&*sql.insert), Some(&*sql.delete)];
-        let some = [sql.copy.as_deref(), sql.update.as_deref(), sql.insert_lines.as_deref()];
+        let some = [&sql.copy, &sql.update, &sql.remake, &sql.insert_lines].map(Option::as_deref);
         always.into_iter().chain(some).flatten()
     };
     BY_TABLE.values().copied().flat_map(of_table).chain([MAKE_MONTHS]).collect()
@@ -93,10 +95,9 @@ pub(crate) fn tidies() -> Vec<&'static str> {
 
 impl Sql {
     fn of(layout: &Layout) -> Self {
-        let Layout { table, key, fixed: _, changing, parts } = layout;
+        let Layout { table, key, fixed, changing, parts } = layout;
         let all: Vec<Column> = layout.columns().collect();
         let (keys, columns) = (names(key), names(&all));
-        let changed: Vec<Column> = key.iter().chain(*changing).copied().collect();
         let same = each(key, " AND ", |name| format!("old.{name} = new.{name}"));
         let found = if key.len() == 1 {
             format!("{table} WHERE {keys} = ANY ($1::{}[])", sql_type(key[0].kind))
@@ -110,13 +111,16 @@ impl Sql {
         let (first, last) = (marks(key, 1), marks(key, key.len() + 1));
         let range = format!("({keys}) >= ({first}) AND ({keys}) <= ({last}){within_months}");
         let expected = "SELECT expect_rows(count(*), cardinality($1)) FROM written";
-        let update = format!(
-            "WITH written AS (UPDATE {table} AS old SET {}, version = old.version + 1
-                FROM unnest({}) AS new ({}) WHERE {same} RETURNING 1) {expected}",
-            each(changing, ", ", |name| format!("{name} = new.{name}")),
-            arrays(&changed, 1),
-            names(&changed),
-        );
+        let update = |columns: &[Column]| {
+            let given: Vec<Column> = key.iter().chain(columns).copied().collect();
+            format!(
+                "WITH written AS (UPDATE {table} AS old SET {}, version = old.version + 1
+                    FROM unnest({}) AS new ({}) WHERE {same} RETURNING 1) {expected}",
+                each(columns, ", ", |name| format!("{name} = new.{name}")),
+                arrays(&given, 1),
+                names(&given),
+            )
+        };
         let owned = |Parts { table, owner, columns }: &Parts| {
             let head = [Column { name: owner, kind: key[0].kind }, Column { name: LINE_NO, kind: Type::Int }];
             let all: Vec<Column> = head.into_iter().chain(columns.iter().copied()).collect();
@@ -135,7 +139,8 @@ impl Sql {
             insert: format!("INSERT INTO {table} ({columns}) SELECT * FROM unnest({})", arrays(&all, 1)),
             copy: month_at(layout).map(|_| format!("COPY {table} ({columns}) FROM STDIN (FORMAT binary)")),
             insert_lines: parts.as_ref().map(owned),
-            update: (!changing.is_empty()).then_some(update),
+            update: (!changing.is_empty()).then(|| update(changing)),
+            remake: (!fixed.is_empty()).then(|| update(&all[key.len()..])),
             delete: format!(
                 "WITH written AS (DELETE FROM {table} AS old USING unnest({}) AS new ({keys}) WHERE {same} RETURNING 1)
                 {expected}",

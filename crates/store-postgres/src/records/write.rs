@@ -53,17 +53,21 @@ impl<'a> Visitor<'a> for Write<'_, 'a> {
         let (sql, layout) = (sql::of(R::LAYOUT), R::LAYOUT);
         let (keys, fixed, width) = (layout.key.len(), layout.fixed.len(), layout.columns().count());
         let (mut new, mut lines, mut old, mut gone) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut remade = Vec::new();
         for change in changes {
             let mut cells = Cells::default();
             R::put_key(change.key, &mut cells);
-            if change.is_remade {
-                gone.push(cells.0.clone());
-            }
-            match (change.is_new || change.is_remade, change.row) {
+            match (change.is_new, change.row) {
                 (true, Some(row)) => {
                     row.put(change.key, &mut cells);
                     add_lines(row, &cells.0[0], &mut lines);
                     new.push(cells.0);
+                }
+                // In the place of the old one, whose version it goes on from: whoever has read that one notices.
+                (false, Some(row)) if change.is_remade && fixed > 0 => {
+                    assert!(layout.parts.is_none(), "rows of {} have lines and are never remade", layout.table);
+                    row.put(change.key, &mut cells);
+                    remade.push(cells.0);
                 }
                 (false, Some(row)) => {
                     row.put(change.key, &mut cells);
@@ -94,6 +98,9 @@ impl<'a> Visitor<'a> for Write<'_, 'a> {
         if let Some(sql) = sql.insert_lines.as_ref().filter(|_| !lines.is_empty()) {
             let width = layout.parts.as_ref().map_or(0, |parts| parts.columns.len());
             self.pipeline.send(sql, by_column(lines, 2 + width));
+        }
+        if let Some(sql) = sql.remake.as_ref().filter(|_| !remade.is_empty()) {
+            self.pipeline.send(sql, by_column(remade, width));
         }
         if let Some(sql) = sql.update.as_ref().filter(|_| !old.is_empty()) {
             self.pipeline.send(sql, by_column(old, width - fixed));

@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use holdfast_core::audit::Audit;
+use holdfast_core::calendar::room::RoomId;
+use holdfast_core::calendar::slot::{Slot, SlotId, SlotState};
+use holdfast_core::calendar::wall::SlotStart;
 use holdfast_core::id::HoldId;
 use holdfast_core::receipt::{self, ReceiptId};
 use holdfast_core::stay::RoomType;
@@ -89,6 +92,34 @@ async fn a_night_that_appears_in_a_range_that_was_read_is_a_conflict() {
     confirm(&tier, &live_hold(&tier, 1)).await.unwrap();
     let lost = changing.commit(&changed, &[], &[]).await;
     assert!(matches!(lost, Err(StoreError::Conflict)), "{lost:?}");
+}
+
+#[tokio::test]
+async fn a_slot_that_was_made_anew_is_not_the_one_that_was_read() {
+    let database = database();
+    let tier = join(&database).await;
+    let id = SlotId { room: RoomId::new(1).unwrap(), start: SlotStart::from_minutes(10_000_000).unwrap() };
+    let (state, base_price, final_price) = (SlotState::Free, 1_000, 1_000);
+    let hour =
+        Slot { minutes: 60, state, base_price, final_price, is_peak: false, is_holiday: false, outside_hours: false };
+    let (mut making, mut made) = (tier.begin().await.unwrap(), Rows::default());
+    made.calendar.slots.insert(id, hour);
+    making.commit(&made, &[], &[]).await.unwrap();
+
+    let (mut reserving, mut reserved) = (tier.begin().await.unwrap(), Rows::default());
+    let (mut remaking, mut remade) = (tier.begin().await.unwrap(), Rows::default());
+    for (session, rows) in [(&mut reserving, &mut reserved), (&mut remaking, &mut remade)] {
+        rows.calendar.slots.want(&id);
+        session.load(rows).await.unwrap();
+    }
+    remade.calendar.slots.delete(id);
+    remade.calendar.slots.insert(id, Slot { minutes: 30, ..hour });
+    remaking.commit(&remade, &[], &[]).await.unwrap();
+    reserved.calendar.slots.put(id, Slot { state: SlotState::Blocked, ..hour });
+    let lost = reserving.commit(&reserved, &[], &[]).await;
+    assert!(matches!(lost, Err(StoreError::Conflict)), "{lost:?}");
+    let client = connect(database.url()).await;
+    assert_eq!(number(&client, "SELECT minutes::bigint FROM time_slots").await, 30);
 }
 
 #[tokio::test]
