@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
@@ -24,6 +24,8 @@ use crate::{records, shared};
 
 /// Readers kept open for the next query.
 const IDLE_READERS_MAX: usize = 8;
+/// After a batch that could not be written the store is in trouble for so long, unless another is.
+const TROUBLE_LASTS: Duration = Duration::from_secs(5);
 /// How long to wait for the writer in order to see whether it can write again.
 const CHECK_WITHIN: Duration = Duration::from_secs(2);
 /// How often a read looks again because a batch is in the file but not yet in memory.
@@ -51,8 +53,8 @@ struct Shared {
     /// Between a commit and the moment memory has taken it over. If it is still so when the next batch begins, something
     /// broke on the way.
     half_done: AtomicBool,
-    /// The last batch could not be written, for want of room perhaps.
-    failed_to_write: AtomicBool,
+    /// When a batch could not be written, if none was since: for want of room perhaps.
+    failed_to_write: Mutex<Option<Instant>>,
     crashed: AtomicBool,
     _lock: DirectoryLock,
 }
@@ -84,7 +86,7 @@ impl SqliteStore {
                 log,
                 in_doubt: AtomicBool::new(false),
                 half_done: AtomicBool::new(false),
-                failed_to_write: AtomicBool::new(false),
+                failed_to_write: Mutex::default(),
                 crashed: AtomicBool::new(false),
                 _lock: lock,
             }),
@@ -143,6 +145,10 @@ impl Shared {
             return Err(StoreError::Unavailable(format!("crashed when {step:?}")));
         }
         Ok(())
+    }
+
+    fn failed_to_write(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.failed_to_write.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn memory(&self) -> std::sync::RwLockReadGuard<'_, Memory> {
@@ -297,14 +303,19 @@ impl Store for SqliteStore {
 
     async fn check(&self) -> Result<(), StoreError> {
         self.shared.log.check()?;
-        if self.shared.failed_to_write.load(Ordering::Acquire) {
+        let failed_at = *self.shared.failed_to_write();
+        if let Some(failed_at) = failed_at {
+            // What little it takes to see that may fit where a batch does not.
+            if failed_at.elapsed() < TROUBLE_LASTS {
+                return Err(StoreError::Unavailable("a batch could not be written; is the disk full?".into()));
+            }
             let busy = |_| StoreError::Unavailable("the store is busy".into());
             let writer = self.shared.writer.clone().lock_owned();
             let writer = tokio::time::timeout(CHECK_WITHIN, writer).await.map_err(busy)?;
             let shared = self.shared.clone();
             let writing = tokio::task::spawn_blocking(move || {
                 shared::write_time(&writer, shared.now()).map_err(explain)?;
-                shared.failed_to_write.store(false, Ordering::Release);
+                shared.failed_to_write().take();
                 Ok(())
             });
             writing.await.map_err(|error| StoreError::Unavailable(error.to_string()))??;
@@ -341,7 +352,7 @@ impl Session for Batch {
 
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         let committed = self.write(rows, outbox);
-        self.shared.failed_to_write.store(committed.is_err(), Ordering::Release);
+        *self.shared.failed_to_write() = committed.is_err().then(Instant::now);
         committed
     }
 
