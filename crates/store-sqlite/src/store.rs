@@ -352,7 +352,9 @@ impl Session for Batch {
 
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         let committed = self.write(rows, outbox);
-        *self.shared.failed_to_write() = committed.is_err().then(Instant::now);
+        // One that broke a rule says nothing about the disk.
+        let has_failed = matches!(committed, Err(StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_)));
+        *self.shared.failed_to_write() = has_failed.then(Instant::now);
         committed
     }
 
