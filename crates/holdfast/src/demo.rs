@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use holdfast_crowd::{Board, Language, Outcome, PEOPLE_MAX, Phase, Plan, Progress, report};
 use holdfast_engine::{Clock as _, SystemClock};
 use holdfast_server::Config;
+use holdfast_server::config::parse_duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
@@ -41,10 +42,10 @@ struct SaleArgs {
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=i64::from(PEOPLE_MAX)))]
     people: u32,
     /// How long somebody takes to choose, and again to pay, on average.
-    #[arg(long, default_value = "500ms", value_parser = crate::bench::duration)]
+    #[arg(long, default_value = "500ms", value_parser = duration)]
     think: Duration,
     /// After so long everybody is sent home.
-    #[arg(long, default_value = "5m", value_parser = crate::bench::duration)]
+    #[arg(long, default_value = "5m", value_parser = duration)]
     time_limit: Duration,
     /// Where to write the report.
     #[arg(long, value_name = "FILE", default_value = "holdfast-sale.html")]
@@ -223,6 +224,10 @@ fn print(outcome: &Outcome) {
     if outcome.failures > 0 {
         println!("  {} people were not answered", outcome.failures);
     }
+}
+
+fn duration(text: &str) -> anyhow::Result<Duration> {
+    parse_duration(text).context("write a duration like 500ms, 10s or 1m")
 }
 
 /// That of the terminal, unless one is asked for.

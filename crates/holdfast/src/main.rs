@@ -1,6 +1,5 @@
-//! The binary: a server and its tools. Each subcommand is a module.
+//! The binary: the server and its operator commands. Each subcommand is a module.
 
-mod bench;
 mod calendar;
 mod demo;
 mod log;
@@ -26,8 +25,6 @@ struct Cli {
 enum Command {
     /// Start the server.
     Serve(serve::Args),
-    /// Measure how fast it is here, beside a baseline in the same run.
-    Bench(bench::Args),
     /// Look after rooms by the hour.
     Calendar(calendar::Args),
     /// See it work.
@@ -41,7 +38,6 @@ fn main() -> std::process::ExitCode {
     rustix::thread::disable_transparent_huge_pages(true).ok();
     let result = match Cli::parse().command {
         Command::Serve(args) => serve::run(&args),
-        Command::Bench(args) => bench::run(args),
         Command::Calendar(args) => calendar::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Verify(args) => verify::run(&args),

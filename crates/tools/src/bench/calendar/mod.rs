@@ -1,4 +1,4 @@
-//! `holdfast bench calendar`: reading and booking slots beside an empty handler and beside the queries one would write by hand
+//! `holdfast-tools bench calendar`: reading and booking slots beside an empty handler and beside the queries one would write by hand
 //! on the same PostgreSQL; making many slots beside a bare bulk insert of the same rows.
 
 mod making;
@@ -82,7 +82,8 @@ impl Bench<'_> {
     async fn embedded(&mut self) -> anyhow::Result<()> {
         let data = tempfile::tempdir()?;
         let store = SqliteStore::open(OpenOptions::new(data.path()), Arc::new(holdfast_engine::SystemClock))?;
-        rooms::make(Arc::new(store), requests::ROOMS).await?;
+        let directory = data.path().to_string_lossy();
+        rooms::make(Arc::new(store), &["--data", &directory], requests::ROOMS).await?;
         let server = Server::holdfast(data.path())?;
         let ceiling = Server::ceiling()?;
         let first = requests::ask_each_day(server.address, self.args.connections, ALL_DAYS).await?;
@@ -105,7 +106,7 @@ impl Bench<'_> {
     async fn on_postgres(&mut self, databases: &Databases) -> anyhow::Result<()> {
         let database = databases.create("ours").await?;
         let store = PostgresStore::open(PostgresOptions::new(&database.url)).await?;
-        rooms::make(Arc::new(store), requests::ROOMS).await?;
+        rooms::make(Arc::new(store), &["--database-url", &database.url], requests::ROOMS).await?;
         let by_hand = seed::create(databases, requests::ROOMS).await?;
         let seed_ask = seed::measure_ask(&by_hand, self.args.time).await?;
         let seed_book = seed::measure_book(&by_hand, self.args.time).await?;

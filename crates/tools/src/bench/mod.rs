@@ -1,4 +1,4 @@
-//! `holdfast bench`: how fast, beside an honest baseline measured in the same run.
+//! `holdfast-tools bench`: throughput and latency, beside a baseline measured in the same run.
 
 mod bookings;
 mod calendar;
@@ -98,6 +98,6 @@ fn busy(what: &'static str) -> ProgressBar {
     bar
 }
 
-pub(crate) fn duration(text: &str) -> anyhow::Result<Duration> {
+fn duration(text: &str) -> anyhow::Result<Duration> {
     parse_duration(text).context("write a duration like 500ms, 10s or 1m")
 }

@@ -1,4 +1,4 @@
-//! `holdfast bench bookings`: tee times booked per second, and how long it takes from the request to `CONFIRMED`: on the embedded
+//! `holdfast-tools bench bookings`: tee times booked per second, and how long it takes from the request to `CONFIRMED`: on the embedded
 //! store, and on PostgreSQL with NATS between the services, beside a bare commit on the same PostgreSQL
 //! in the same run, and beside the commits and messages of a saga without anything else.
 

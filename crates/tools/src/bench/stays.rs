@@ -1,4 +1,4 @@
-//! `holdfast bench stays`.
+//! `holdfast-tools bench stays`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! `holdfast bench shop`: reservations and orders on every store, beside an empty handler and beside the transactions that a
+//! `holdfast-tools bench shop`: reservations and orders on every store, beside an empty handler and beside the transactions that a
 //! shop on PostgreSQL would write; with nothing stored, and with many old reservations.
 
 mod goods;

@@ -40,28 +40,30 @@ pub(super) async fn on_sqlite(args: &Args, report: &mut Report) -> anyhow::Resul
     let open = |directory: &Path| -> anyhow::Result<Arc<dyn Store>> {
         Ok(Arc::new(SqliteStore::open(OpenOptions::new(directory), Arc::new(SystemClock))?))
     };
-    rooms::make(open(few_in.path())?, FEW_ROOMS).await?;
-    let took = rooms::make(open(data.path())?, rooms).await?;
+    let [few, many] = [few_in.path(), data.path()].map(|path| path.to_string_lossy().into_owned());
+    let (few, many) = (["--data", &few], ["--data", &many]);
+    rooms::make(open(few_in.path())?, &few, FEW_ROOMS).await?;
+    let took = rooms::make(open(data.path())?, &many, rooms).await?;
     // With its log, which may not be empty yet.
     let sizes = ["holdfast.db", "holdfast.db-wal"].map(|name| std::fs::metadata(data.path().join(name)));
     let disk = sizes.into_iter().flatten().map(|file| file.len()).sum();
     made(report, "SQLite", rooms, bare, took, disk)?;
-    let [few, many] = [few_in.path(), data.path()].map(|path| path.to_string_lossy().into_owned());
-    compare(args, report, "SQLite", [&["--data", &few], &["--data", &many]], rooms).await
+    compare(args, report, "SQLite", [&few, &many], rooms).await
 }
 
 pub(super) async fn on_postgres(args: &Args, databases: &Databases, report: &mut Report) -> anyhow::Result<()> {
     let rooms = args.slots.div_ceil(SLOTS_PER_ROOM);
     let (few, many) = (databases.create("few").await?, databases.create("many").await?);
-    rooms::make(open(&few).await?, FEW_ROOMS).await?;
+    let places = [["--database-url", &few.url], ["--database-url", &many.url]];
+    rooms::make(open(&few).await?, &places[0], FEW_ROOMS).await?;
     // Its tables are made when it is opened.
     let store = open(&many).await?;
     let bare = bare_postgres(&many, rooms).await?;
-    let took = rooms::make(store, rooms).await?;
+    let took = rooms::make(store, &places[1], rooms).await?;
     let size = "SELECT sum(pg_total_relation_size(inhrelid))::bigint FROM pg_inherits WHERE inhparent = 'time_slots'::regclass";
     let disk: i64 = many.connect().await?.query_one(size, &[]).await?.get(0);
     made(report, "PostgreSQL", rooms, bare, took, disk as u64)?;
-    compare(args, report, "PostgreSQL", [&["--database-url", &few.url], &["--database-url", &many.url]], rooms).await
+    compare(args, report, "PostgreSQL", [&places[0], &places[1]], rooms).await
 }
 
 async fn open(database: &Database) -> anyhow::Result<Arc<dyn Store>> {

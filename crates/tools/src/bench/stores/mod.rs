@@ -1,4 +1,4 @@
-//! `holdfast bench stores`: ours on PostgreSQL, and on PostgreSQL with Redis, beside what one would write by hand on the
+//! `holdfast-tools bench stores`: ours on PostgreSQL, and on PostgreSQL with Redis, beside what one would write by hand on the
 //! same servers; with nothing stored, and with many old reservations.
 
 pub(crate) mod databases;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anyhow::ensure;
 use holdfast_core::Command;
 use holdfast_core::Limits;
 use holdfast_core::calendar::rebuild::SetOperatingHours;
@@ -12,6 +13,7 @@ use holdfast_engine::{Answer, Engine, EngineSettings, NoSink, Refused, Store};
 use tokio::task::JoinSet;
 
 use super::requests;
+use crate::bench::child;
 
 /// Days made by `make`; with today, sixty.
 pub(super) const DAYS_AHEAD: u32 = 59;
@@ -22,9 +24,10 @@ pub(super) fn settings(days_ahead: u32) -> EngineSettings {
     EngineSettings { lock_wait: Duration::from_secs(1), queue_max: 100_000, limits }
 }
 
-/// Makes the rooms 1 to `count`, and slots. Tells how long the making of slots took.
-pub(super) async fn make(store: Arc<dyn Store>, count: u64) -> anyhow::Result<Duration> {
-    let (engine, thread) = Engine::start(store.clone(), Arc::new(NoSink), settings(DAYS_AHEAD))?;
+/// Creates the rooms 1 to `count` and their slots. Returns how long `holdfast calendar generate` took for the slots; `place` says
+/// where the store is, as its arguments.
+pub(super) async fn make(store: Arc<dyn Store>, place: &[&str], count: u64) -> anyhow::Result<Duration> {
+    let (engine, thread) = Engine::start(store, Arc::new(NoSink), settings(DAYS_AHEAD))?;
     let mut working = JoinSet::new();
     for _ in 0..count {
         working.spawn(make_room(engine.clone()));
@@ -37,9 +40,12 @@ pub(super) async fn make(store: Arc<dyn Store>, count: u64) -> anyhow::Result<Du
     }
     drop(engine);
     tokio::task::spawn_blocking(move || thread.join()).await.ok();
+    let until = requests::today().saturating_add(jiff::Span::new().days(DAYS_AHEAD)).to_string();
+    let mut command = child::holdfast()?;
+    command.args(["calendar", "generate", "--until", &until]).args(place);
     let began = Instant::now();
-    let until = requests::today().saturating_add(jiff::Span::new().days(DAYS_AHEAD));
-    crate::calendar::fill(store, settings(DAYS_AHEAD), Some(until)).await?;
+    let status = tokio::task::spawn_blocking(move || command.status()).await??;
+    ensure!(status.success(), "the slots could not be made: {status}");
     Ok(began.elapsed())
 }
 

@@ -1,4 +1,4 @@
-//! `holdfast bench tickets`: a sale in full, and polling a short and a long line beside an empty handler and raw Redis.
+//! `holdfast-tools bench tickets`: a sale in full, and polling a short and a long line beside an empty handler and raw Redis.
 
 mod polls;
 mod sale;
