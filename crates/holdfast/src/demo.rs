@@ -9,11 +9,11 @@ use anyhow::{Context as _, bail};
 use holdfast_crowd::{Board, Language, Outcome, PEOPLE_MAX, Phase, Plan, Progress, report};
 use holdfast_engine::{Clock as _, SystemClock};
 use holdfast_server::Config;
-use holdfast_server::config::parse_duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
+use crate::arguments::duration;
 use crate::serve;
 
 const SHOW_EVERY: Duration = Duration::from_millis(120);
@@ -224,10 +224,6 @@ fn print(outcome: &Outcome) {
     if outcome.failures > 0 {
         println!("  {} people were not answered", outcome.failures);
     }
-}
-
-fn duration(text: &str) -> anyhow::Result<Duration> {
-    parse_duration(text).context("write a duration like 500ms, 10s or 1m")
 }
 
 /// That of the terminal, unless one is asked for.

@@ -1,12 +1,16 @@
 //! The binary: the server and its operator commands. Each subcommand is a module.
 
+mod arguments;
 mod calendar;
 mod demo;
+mod health;
 mod log;
 mod secret;
 mod serve;
 mod store;
+mod token;
 mod verify;
+mod walkthrough;
 
 use clap::{Parser, Subcommand};
 
@@ -25,12 +29,18 @@ struct Cli {
 enum Command {
     /// Start the server.
     Serve(serve::Args),
-    /// Look after rooms by the hour.
-    Calendar(calendar::Args),
-    /// See it work.
+    /// Place, confirm and cancel a hold on a running server, step by step.
+    Try(walkthrough::Args),
+    /// Simulate a sale and write a report.
     Demo(demo::Args),
     /// Check a store that no server is using; exit with 1 if anything is wrong.
     Verify(verify::Args),
+    /// Ask a running server whether it is ready; exit with 1 if it is not.
+    Health(health::Args),
+    /// Sign a token for trying a server with auth on.
+    Token(token::Args),
+    /// Make the slots of rooms.
+    Calendar(calendar::Args),
 }
 
 fn main() -> std::process::ExitCode {
@@ -38,9 +48,12 @@ fn main() -> std::process::ExitCode {
     rustix::thread::disable_transparent_huge_pages(true).ok();
     let result = match Cli::parse().command {
         Command::Serve(args) => serve::run(&args),
-        Command::Calendar(args) => calendar::run(&args),
+        Command::Try(args) => walkthrough::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Health(args) => health::run(&args),
+        Command::Token(args) => token::run(&args),
+        Command::Calendar(args) => calendar::run(&args),
     };
     match result {
         Ok(code) => code,

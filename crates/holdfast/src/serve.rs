@@ -12,10 +12,12 @@ use holdfast_engine::{Clock, SystemClock};
 use holdfast_server::ids::IdMaker;
 use holdfast_server::roles::Roles;
 use holdfast_server::{App, Config, Parts, demo, serve};
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 
 use crate::{log, store};
 
+/// Connections that the kernel keeps until they are accepted.
+const CONNECTIONS_WAITING_MAX: u32 = 1_024;
 /// After the last answer, so long may the engine take to end.
 const ENGINE_ENDS_WITHIN: Duration = Duration::from_secs(1);
 
@@ -94,13 +96,14 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
     if fill_demo && (groups.len() > 1 || config.roles() != Roles::ALL) {
         bail!("--demo: all parts must be in this process and on one database");
     }
+    // Bound first, so that a busy port leaves no data directory behind; no connection is accepted before the store is open.
+    let cannot_listen = || format!("cannot listen on {} (server.listen)", config.server.listen);
+    let socket = bind(config.server.listen).with_context(cannot_listen)?;
     let mut parts = Vec::new();
     for group in groups {
         parts.push(open(&group).await?);
     }
-    let listener = TcpListener::bind(config.server.listen)
-        .await
-        .with_context(|| format!("cannot listen on {}", config.server.listen))?;
+    let listener = socket.listen(CONNECTIONS_WAITING_MAX).with_context(cannot_listen)?;
     let address = listener.local_addr()?;
     if fill_demo {
         demo::fill(parts[0].1.store.clone(), config.engine_settings()).await?;
@@ -131,15 +134,27 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
     Ok(served?)
 }
 
+fn bind(address: SocketAddr) -> std::io::Result<TcpSocket> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A restarted server must not wait for connections of its predecessor in TIME_WAIT.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
+}
+
 fn greet(address: SocketAddr, filled_demo: bool) {
-    let mut greeting = format!("Holdfast is ready: http://{address}   (reference: http://{address}/docs)\n");
-    if filled_demo {
+    let url = format!("http://{address}");
+    let demo = if filled_demo {
         let today = Zone::parse("Asia/Seoul").expect("zones are compiled in").today(SystemClock.now());
-        let requests = demo::requests(&format!("http://{address}"), today);
-        greeting = format!("{greeting}\nIn a browser: http://{address}/demo\n\nTry these:\n\n{requests}\n");
-    }
-    // Whether anybody reads it or not.
-    std::io::stdout().write_all(greeting.as_bytes()).ok();
+        format!("Demo pages:        {url}/demo\nFirst hold:        {}\n", demo::first_hold(&url, today))
+    } else {
+        String::new()
+    };
+    let banner = format!(
+        "Holdfast is ready: {url}   (console)\nReference:         {url}/docs\n{demo}Stop:              Ctrl-C\n"
+    );
+    // A closed standard output must not stop the server.
+    std::io::stdout().write_all(banner.as_bytes()).ok();
 }
 
 /// What parts that share a database are made of.

@@ -1,5 +1,5 @@
 //! Something to look at: a small hotel, a coffee shop, some meeting rooms, a concert and a golf club in an empty store, and
-//! requests that work as printed.
+//! a first request that works as printed.
 
 mod concert;
 mod golf;
@@ -114,45 +114,11 @@ async fn fill_shop(engine: &Engine) -> Result<(), Refused> {
     Ok(())
 }
 
-/// A handful of requests, each of which can be pasted into a shell.
-pub fn requests(url: &str, today: jiff::civil::Date) -> String {
+/// A command that holds a room for user 42, to be pasted into a shell.
+pub fn first_hold(url: &str, today: jiff::civil::Date) -> String {
     let day = |days: i32| today.saturating_add(jiff::Span::new().days(days));
     let (check_in, check_out) = (day(7), day(9));
-    let rooms = calendar::demo::requests(url, day(1));
-    let concert = concert::requests(url);
-    let golf = golf::requests(url, day(10));
-    format!(
-        r#"  # what there is, and what of it is free
-  curl '{url}/v1/room-types'
-  curl '{url}/v1/room-types/1/availability?checkIn={check_in}&checkOut={check_out}'
-
-  # hold a room for user 42: ten minutes to pay
-  curl -X POST '{url}/v1/holds' -H 'X-User-Id: 42' -H 'Content-Type: application/json' \
-    -d '{{"roomTypeId":1,"checkIn":"{check_in}","checkOut":"{check_out}","clientHoldKey":"6f1c4e1a-8a52-4f6e-9d35-0c8f1f3b7a10"}}'
-
-  # hold another and confirm it at once
-  curl -X POST "{url}/v1/holds/$(curl -s -X POST '{url}/v1/holds' -H 'X-User-Id: 43' \
-    -d '{{"roomTypeId":1,"checkIn":"{check_in}","checkOut":"{check_out}","clientHoldKey":"0f0e8f3c-35a4-4c39-8f0a-2f1f5a9d7e11"}}' \
-    | grep -o '"holdId":"[^"]*"' | cut -d'"' -f4)/confirm" -H 'X-User-Id: 43'
-
-  # beans: what there is, and two of them in the cart of user 1
-  curl '{url}/api/products'
-  curl -X PUT '{url}/api/cart/items' -H 'Content-Type: application/json' \
-    -d '{{"userId":1,"productOptionId":1,"quantity":2}}'
-  curl -X PUT '{url}/api/cart/items' -H 'Content-Type: application/json' \
-    -d '{{"userId":1,"productOptionId":5,"quantity":1}}'
-
-  # reserve the cart: thirty minutes to pay; then pay, with a coupon
-  curl -X POST '{url}/api/order/reserve' -H 'Content-Type: application/json' -d '{{"userId":1}}'
-  curl -X POST '{url}/api/coupons/WELCOME10/issue' -H 'Content-Type: application/json' -d '{{"userId":1}}'
-  curl -X POST '{url}/api/order' -H 'Content-Type: application/json' -d '{{"userId":1,"couponCode":"WELCOME10"}}'
-  curl '{url}/api/users/1'
-
-{rooms}
-{concert}
-{golf}
-  # watch what happens, from another shell
-  curl -N '{url}/v1/stream'
-"#
-    )
+    let key = "6f1c4e1a-8a52-4f6e-9d35-0c8f1f3b7a10";
+    let body = format!(r#"{{"roomTypeId":1,"checkIn":"{check_in}","checkOut":"{check_out}","clientHoldKey":"{key}"}}"#);
+    format!("curl {url}/v1/holds -H 'X-User-Id: 42' -d '{body}'")
 }

@@ -101,34 +101,117 @@ fn a_bad_setting_stops_the_start_with_one_line_that_names_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_demo_prints_requests_that_work_as_printed() {
+async fn demo_banner_is_five_lines_that_work() {
     let directory = tempfile::tempdir().unwrap();
     let mut process = Process::start(directory.path(), &["--demo"]);
+    let lines: Vec<String> = (0..4).map(|_| process.next_line()).collect();
+    let first_hold =
+        lines.iter().find_map(|line| line.strip_prefix("First hold:")).expect("a command that holds a room");
+    let held = shell(first_hold);
+    assert!(held.contains("\"HELD\""), "{held}");
+    for name in ["Demo pages:", "Reference:"] {
+        let url = lines.iter().find_map(|line| line.strip_prefix(name)).expect(name).trim();
+        shell(&format!("curl {url}"));
+    }
+    assert!(lines.iter().any(|line| line.contains("Ctrl-C")), "{lines:?}");
     process.terminate();
-    let mut text = String::new();
-    process.output.read_to_string(&mut text).unwrap();
-    let url = process.url.clone();
-    drop(process);
+    let mut rest = String::new();
+    process.output.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "", "the banner has five lines");
+}
 
+/// The commands of docs/tour.md work as printed on a fresh demo.
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_of_the_tour_work_as_printed() {
+    let directory = tempfile::tempdir().unwrap();
     let process = Process::start(directory.path(), &["--demo"]);
-    let lines: String =
-        text.lines().map(|line| line.strip_prefix("  ").unwrap_or_default().to_owned() + "\n").collect();
-    let script = lines.replace(&url, &process.url);
-    let (requests, _watching) = script.split_once("# watch").expect("the last part watches and never ends");
-    let script = format!("set -e\n{}", requests.replace("curl ", "curl -sS --fail-with-body -w '\\n' "));
+    let page = include_str!("../../../../docs/tour.md");
+    let blocks = page.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap());
+    let script: String = blocks.filter(|block| !block.contains("curl -N")).collect();
+    let printed = shell(&script.replace("http://127.0.0.1:8080", &process.url));
+    let expected = [
+        "스탠다드 더블",
+        "\"HELD\"",
+        "\"CONFIRMED\"",
+        "에티오피아 예가체프 G1",
+        "\"paidAmount\":66600",
+        "\"balance\":233400",
+        "\"AVAILABLE\"",
+        "\"RESERVED\"",
+        "\"bookingNumber\"",
+        "\"percent\":100",
+    ];
+    for expected in expected {
+        assert!(printed.contains(expected), "{expected}: {printed}");
+    }
+}
+
+/// Runs shell commands whose `curl`s must succeed, and returns what they print.
+fn shell(commands: &str) -> String {
+    let script = format!("set -e\n{}", commands.replace("curl ", "curl -sS --fail-with-body -w '\\n' "));
     let output = Command::new("bash").args(["-c", &script]).stderr(Stdio::inherit()).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{script}\n{printed}");
-    assert!(
-        printed.contains("스탠다드 더블") && printed.contains("\"HELD\"") && printed.contains("\"CONFIRMED\""),
-        "{printed}"
-    );
-    // Two at 21,000 and one at 32,000, a tenth off.
-    for expected in ["에티오피아 예가체프 G1", "\"RESERVED\"", "\"paidAmount\":66600", "\"balance\":233400"] {
-        assert!(printed.contains(expected), "{expected}: {printed}");
+    printed
+}
+
+#[test]
+fn busy_port_leaves_no_data_directory() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let (code, text) = run(&["serve", "--listen", &address, "--data", data.to_str().unwrap()]);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains(&address) && text.contains("server.listen"), "{text}");
+    assert!(!data.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn try_narrates_a_hold_and_a_lost_race() {
+    let directory = tempfile::tempdir().unwrap();
+    let process = Process::start(directory.path(), &["--demo"]);
+    for _ in 0..2 {
+        let (code, text) = tokio::task::block_in_place(|| run(&["try", "--url", &process.url]));
+        assert_eq!(code, 0, "{text}");
+        for expected in
+            ["201 HELD for 600 s", "409 ROOM_NOT_AVAILABLE", "201 reservation", "ALREADY_PROCESSED", "free again: 1"]
+        {
+            assert!(text.contains(expected), "{expected}: {text}");
+        }
     }
-    assert!(printed.contains("\"AVAILABLE\"") && printed.contains("\"RESERVED\""), "{printed}");
-    assert!(printed.contains("\"bookingNumber\"") && printed.contains("\"percent\":100"), "{printed}");
+    let url = process.url.clone();
+    drop(process);
+    let (code, text) = run(&["try", "--url", &url]);
+    assert!(code == 2 && text.contains("no server answers at") && text.trim().lines().count() == 1, "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn health_exits_with_the_state_of_the_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let process = Process::start(directory.path(), &[]);
+    for flags in [&[][..], &["--live"]] {
+        let (code, text) = tokio::task::block_in_place(|| run(&[&["health", "--url", &process.url], flags].concat()));
+        assert!(code == 0 && text.starts_with("200 "), "{text}");
+    }
+    let url = process.url.clone();
+    drop(process);
+    let (code, text) = run(&["health", "--url", &url]);
+    assert!(code == 1 && text.contains("no server answers"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signed_token_is_accepted() {
+    let directory = tempfile::tempdir().unwrap();
+    let secret = [("HOLDFAST_AUTH_JWT_SECRET", "a secret of at least thirty-two characters")];
+    let data = directory.path().to_str().unwrap();
+    let process = Process::start_with(&["--data", data], &secret);
+    let token = holdfast().args(["token", "--user", "42", "--role", "admin"]).envs(secret).output().unwrap();
+    assert!(token.status.success(), "{}", String::from_utf8_lossy(&token.stderr));
+    let token = String::from_utf8(token.stdout).unwrap();
+    process.client().with_token(token.trim()).create_room_type(&NewRoomType::new("Twin", 2, 1)).await.unwrap();
+    let (code, text) = run(&["token", "--user", "42"]);
+    assert!(code == 2 && text.contains("auth.jwt_secret"), "{text}");
 }
 
 #[test]

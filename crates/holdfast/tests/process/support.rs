@@ -52,6 +52,12 @@ impl Process {
         Client::new(&self.url).within(ANSWER_WITHIN)
     }
 
+    pub(crate) fn next_line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line
+    }
+
     pub(crate) fn kill_9(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

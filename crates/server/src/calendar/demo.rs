@@ -6,7 +6,7 @@ use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::room::{CreateRoom, Peak, RoomDraft};
 use holdfast_core::calendar::{OpenHours, RoomId, WallTime, Weekdays};
 use holdfast_engine::{Answer, Engine, Refused};
-use jiff::civil::{Date, Weekday};
+use jiff::civil::Weekday;
 
 struct DemoRoom {
     name: &'static str,
@@ -63,21 +63,6 @@ pub async fn fill(engine: &Engine) -> Result<(), Refused> {
         while !run(engine, GenerateSlots { room: id, until: None }).await?.done {}
     }
     Ok(())
-}
-
-/// Requests that can be pasted into a shell, on a day when the first room has slots.
-pub fn requests(url: &str, day: Date) -> String {
-    format!(
-        r#"  # a meeting room by the hour: its slots tomorrow, and whether two of them can be had
-  curl '{url}/v1/rooms/1/slots?date={day}'
-  curl -X POST '{url}/v1/rooms/1/availability' -H 'X-User-Id: 42' -d '{{"date":"{day}","times":["10:00","11:00"]}}'
-
-  # lock them for five minutes and confirm at once
-  curl -X POST "{url}/v1/locks/$(curl -s -X POST '{url}/v1/rooms/1/locks' -H 'X-User-Id: 42' \
-    -d '{{"date":"{day}","times":["10:00","11:00"]}}' \
-    | grep -o '"lockId":"[^"]*"' | cut -d'"' -f4)/confirm" -H 'X-User-Id: 42'
-"#
-    )
 }
 
 async fn run<C: Command>(engine: &Engine, command: C) -> Result<C::Outcome, Refused> {

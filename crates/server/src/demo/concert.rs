@@ -20,20 +20,3 @@ pub(super) async fn fill(engine: &Engine) -> Result<(), Refused> {
     engine.run(CreateEvent { draft, currency: None, seats: seats.collect() }, None).await?;
     Ok(())
 }
-
-/// From the seat plan to two seats side by side.
-pub(super) fn requests(url: &str) -> String {
-    format!(
-        r#"  # a concert: look at its seats, stand in line, come in
-  curl '{url}/v1/events/1/seats'
-  curl -X POST '{url}/v1/events/1/queue' -H 'X-User-Id: 42'
-  curl '{url}/v1/events/1/queue' -H 'X-User-Id: 42'
-  curl -X POST '{url}/v1/events/1/queue/enter' -H 'X-User-Id: 42'
-
-  # hold the best two seats side by side, then reserve them: five minutes to pay in between
-  curl -X POST '{url}/v1/events/1/seats/best' -H 'X-User-Id: 42' -H 'Content-Type: application/json' -d '{{"count":2}}'
-  curl -X POST '{url}/v1/events/1/seats/reserve' -H 'X-User-Id: 42' -H 'Content-Type: application/json' \
-    -d '{{"seatIds":[1000001,1000002]}}'
-"#
-    )
-}

@@ -4,7 +4,6 @@ use holdfast_core::tee::StartTime;
 use holdfast_core::tee::course::CreateCourse;
 use holdfast_core::tee::slot::{CreateSlots, SlotDraft};
 use holdfast_engine::{Answer, Engine, Refused};
-use jiff::civil::Date;
 
 /// Slots are made for so many days.
 const DAYS: i32 = 14;
@@ -30,15 +29,4 @@ pub(super) async fn fill(engine: &Engine) -> Result<(), Refused> {
     }
     engine.run(CreateSlots { course: course.id, slots }, None).await?;
     Ok(())
-}
-
-pub(super) fn requests(url: &str, date: Date) -> String {
-    format!(
-        r#"  # tee times: what there is on a day; a booking for user 44, and what would come back
-  curl '{url}/v1/courses/1/slots?date={date}'
-  curl -X POST '{url}/bookings' -H 'Prefer: wait=2' -H 'Content-Type: application/json' \
-    -d '{{"idempotencyKey":"first-booking","userId":44,"gameTimeSlotId":37,"playerCount":3}}'
-  curl '{url}/bookings/1/refund-quote?userId=44'
-"#
-    )
 }

@@ -1,0 +1,64 @@
+//! `holdfast health`: asks a running server whether it is ready, for containers and scripts.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use holdfast_client::{Client, Method};
+use holdfast_server::Config;
+
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The server to ask; without this, the address in server.listen.
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// A file of settings, as for `serve`.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Ask only whether the process is alive, not whether it can serve.
+    #[arg(long)]
+    live: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let url = match &args.url {
+        Some(url) => url.clone(),
+        None => {
+            let config = Config::load(args.config.as_deref(), std::env::vars_os(), &[])?;
+            format!("http://{}", reachable(config.server.listen))
+        }
+    };
+    let path = if args.live { "/healthz" } else { "/readyz" };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (code, text) = runtime.block_on(ask(&url, path));
+    println!("{text}");
+    Ok(code)
+}
+
+async fn ask(url: &str, path: &str) -> (ExitCode, String) {
+    match Client::new(url).within(ANSWER_WITHIN).request(Method::GET, path).send().await {
+        Ok(response) => {
+            let status = response.status();
+            let body = response.text().await.unwrap_or_default();
+            let code = if status.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+            (code, format!("{} {}", status.as_u16(), body.trim()))
+        }
+        Err(error) if error.is_timeout() => {
+            (ExitCode::FAILURE, format!("{url} did not answer within {} s", ANSWER_WITHIN.as_secs()))
+        }
+        Err(_) => (ExitCode::FAILURE, format!("no server answers at {url}")),
+    }
+}
+
+/// Address to connect to for a server that listens on all addresses.
+fn reachable(listen: SocketAddr) -> SocketAddr {
+    let ip = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listen.port())
+}
