@@ -4,10 +4,12 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`trust`] | who is trusted |
+//! | [`jwt`] | tokens, signed and verified with the cryptography of TLS |
 //! | [`postgres`], [`redis`] | how each is dialled |
 //!
 //! NATS dials by itself, with what [`Trust::tls`] says.
 
+pub mod jwt;
 pub mod postgres;
 pub mod redis;
 pub mod trust;

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use holdfast_dial::jwt::{EncodingKey, Header, encode};
 use holdfast_engine::{Clock as _, SystemClock};
 use holdfast_server::Config;
-use jsonwebtoken::{EncodingKey, Header, encode};
 use serde::Serialize;
 
 use crate::arguments::duration;

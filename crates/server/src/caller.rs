@@ -6,9 +6,9 @@ use std::time::Duration;
 use axum::extract::FromRequestParts;
 use holdfast_core::id::UserId;
 use holdfast_core::{Actor, Fault};
+use holdfast_dial::jwt::{Algorithm, DecodingKey, Validation, decode, get_current_timestamp};
 use http::request::Parts;
 use http::{HeaderMap, header};
-use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -90,7 +90,7 @@ impl std::fmt::Display for Name {
 #[derive(Clone, Copy, Debug)]
 pub struct Known(pub Caller);
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct Claims {
     sub: Subject,
     role: Option<String>,
@@ -99,7 +99,7 @@ struct Claims {
 }
 
 /// The user's number, as JSON number or as the string that RFC 7519 asks for.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(untagged)]
 enum Subject {
     Number(u64),
@@ -167,7 +167,7 @@ impl Auth {
     pub fn valid_for(&self, headers: &HeaderMap) -> Option<Duration> {
         let Self::Jwt(verifier) = self else { return None };
         let end = verifier.claims(bearer(headers).ok()?).ok()?.exp?;
-        let left = end + LEEWAY_SECONDS as f64 - jsonwebtoken::get_current_timestamp() as f64;
+        let left = end + LEEWAY_SECONDS as f64 - get_current_timestamp() as f64;
         Some(Duration::try_from_secs_f64(left.max(0.0)).unwrap_or(Duration::MAX))
     }
 

@@ -1,62 +1,72 @@
-//! Entry tokens: what proves an entry to other systems.
+//! Entry tokens: JSON Web Tokens (HS256) that prove an entry to other systems.
 //!
-//! A token says which event, which user, from when until when, and which entry; it is signed with HMAC-SHA256. Nobody else
-//! can make one, and one is no good for another event or person. The room itself never asks for it: there the entry
-//! belongs to the user. Whoever shows one all the same has to show a good one.
+//! A token names the event, the user, the entry and its time. The waiting room itself never asks for one: an entry belongs to its
+//! user. A token that is presented all the same must prove that entry.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hmac::{Hmac, KeyInit as _, Mac as _};
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
+use holdfast_dial::jwt::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::settings::EventId;
 use crate::view::{Admission, Entry};
 
-/// Says how the rest is to be read.
-const VERSION: u8 = 1;
-const KEY_ID_LEN: usize = 4;
-const BODY_LEN: usize = 1 + KEY_ID_LEN + 4 * 8 + 16;
-const MAC_LEN: usize = 32;
+/// Longer texts are not decoded. A token has about 300 bytes.
+const TOKEN_BYTES_MAX: usize = 1_024;
 /// Shorter secrets can be guessed.
 pub const SECRET_LEN_MIN: usize = 32;
 
-/// A secret and the name that tokens signed with it carry. The name follows from the secret, so it need not be set.
+/// A secret and its key id (`kid`), which follows from the secret.
 #[derive(Clone)]
 pub struct Key {
-    id: [u8; KEY_ID_LEN],
-    mac: Hmac<Sha256>,
+    id: String,
+    signing: EncodingKey,
+    verification: DecodingKey,
 }
 
-/// Signs with the current key, and takes what was signed with an earlier one. Keep an earlier one for `queue.entry_max` after the
-/// change: no token lives longer.
+/// Signs with the current key and accepts tokens of earlier ones. Keep an earlier key for `queue.entry_max` after a
+/// rotation: no token lives longer.
 #[derive(Clone, Debug)]
 pub struct Keys {
     current: Key,
     previous: Vec<Key>,
 }
 
-/// What a good token says.
+/// The claims of a valid token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claims {
     pub event: EventId,
     pub user: UserId,
+    /// Full seconds, rounded down.
     pub issued_at: Timestamp,
+    /// Full seconds, rounded up: never before the entry ends.
     pub expires_at: Timestamp,
     pub entry_id: [u8; 16],
 }
 
-/// Why a token is no good.
+/// Reason for which a token is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadToken {
     Malformed,
-    /// Signed with a key that is not, or no longer, known.
+    /// Signed with a key that is not, or no longer, configured.
     UnknownKey,
     Forged,
     Expired,
-    /// Good for somebody else, or somewhere else.
+    /// Valid for another user or event.
     ForAnother,
+}
+
+/// Claims as they are encoded. Times are seconds since 1970.
+#[derive(Clone, Serialize, Deserialize)]
+struct EncodedClaims {
+    /// The user.
+    sub: String,
+    event: u64,
+    iat: i64,
+    exp: i64,
+    /// The entry, in hexadecimal.
+    jti: String,
 }
 
 impl std::fmt::Debug for Key {
@@ -66,15 +76,19 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// `None` if the secret is shorter than [`SECRET_LEN_MIN`].
+    /// Returns `None` if the secret is shorter than [`SECRET_LEN_MIN`].
     pub fn new(secret: &[u8]) -> Option<Self> {
         if secret.len() < SECRET_LEN_MIN {
             return None;
         }
-        let digest = Sha256::new().chain_update(b"the name of an entry token key").chain_update(secret).finalize();
-        let mut id = [0; KEY_ID_LEN];
-        id.copy_from_slice(&digest[..KEY_ID_LEN]);
-        Some(Self { id, mac: Hmac::new_from_slice(secret).ok()? })
+        let digest: [u8; 32] =
+            Sha256::new().chain_update(b"holdfast entry token").chain_update(secret).finalize().into();
+        let id = u64::from_be_bytes(*digest.first_chunk().expect("a digest has 32 bytes"));
+        Some(Self {
+            id: format!("{id:016x}"),
+            signing: EncodingKey::from_secret(secret),
+            verification: DecodingKey::from_secret(secret),
+        })
     }
 }
 
@@ -83,64 +97,63 @@ impl Keys {
         Self { current, previous }
     }
 
-    /// The same for the same entry, as long as it is not renewed and the key is not changed.
+    /// Returns the same token for the same entry until the entry is renewed or the key rotated.
     pub fn sign(&self, event: EventId, user: UserId, entry: &Admission) -> String {
-        let mut token = Vec::with_capacity(BODY_LEN + MAC_LEN);
-        token.push(VERSION);
-        token.extend(self.current.id);
-        token.extend(event.0.to_be_bytes());
-        token.extend(user.get().to_be_bytes());
-        token.extend(entry.entered_at.as_millis().to_be_bytes());
-        token.extend(entry.expires_at.as_millis().to_be_bytes());
-        token.extend(entry.id);
-        let mac = self.current.mac.clone().chain_update(&token).finalize();
-        token.extend(mac.into_bytes());
-        URL_SAFE_NO_PAD.encode(token)
+        let header = Header { kid: Some(self.current.id.clone()), ..Header::new(Algorithm::HS256) };
+        let claims = EncodedClaims {
+            sub: user.get().to_string(),
+            event: event.0,
+            iat: entry.entered_at.as_millis().div_euclid(1_000),
+            exp: -(-entry.expires_at.as_millis()).div_euclid(1_000),
+            jti: format!("{:032x}", u128::from_be_bytes(entry.id)),
+        };
+        encode(&header, &claims, &self.current.signing).expect("a secret signs any claims")
     }
 
-    /// For those who know whom they have in front of them.
+    /// Verifies a token for a caller that knows the event and the user.
     pub fn check(&self, token: &str, event: EventId, user: UserId, now: Timestamp) -> Result<Claims, BadToken> {
         let claims = self.read(token, now)?;
         if (claims.event, claims.user) == (event, user) { Ok(claims) } else { Err(BadToken::ForAnother) }
     }
 
-    /// For those who know the entry itself: whether a token proves it. The entry may have been renewed since the token was
-    /// given; a token of an entry that has ended proves nothing, however long it said it was good for.
+    /// Whether a token proves this entry. The entry may have been renewed since the token was issued; a token of an ended
+    /// entry proves nothing, whatever its `exp`.
     pub fn proves(&self, token: &str, event: EventId, user: UserId, entry: &Entry) -> bool {
         self.claims(token).is_ok_and(|claims| (claims.event, claims.user, claims.entry_id) == (event, user, entry.id))
     }
 
-    /// What a token says, if it is ours and not out of time.
+    /// Returns the claims of a token that is authentic and has not expired.
     pub fn read(&self, token: &str, now: Timestamp) -> Result<Claims, BadToken> {
         let claims = self.claims(token)?;
         if now < claims.expires_at { Ok(claims) } else { Err(BadToken::Expired) }
     }
 
-    /// What a token says, if it is ours.
+    /// Returns the claims of an authentic token, expired or not.
     fn claims(&self, token: &str) -> Result<Claims, BadToken> {
-        // Nothing long is decoded, let alone hashed.
-        if token.len() > 2 * (BODY_LEN + MAC_LEN) {
+        if token.len() > TOKEN_BYTES_MAX {
             return Err(BadToken::Malformed);
         }
-        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|_| BadToken::Malformed)?;
-        if bytes.len() != BODY_LEN + MAC_LEN || bytes[0] != VERSION {
-            return Err(BadToken::Malformed);
-        }
-        let (body, mac) = bytes.split_at(BODY_LEN);
+        let header = decode_header(token).map_err(|_| BadToken::Malformed)?;
+        let kid = header.kid.ok_or(BadToken::Malformed)?;
         let mut keys = std::iter::once(&self.current).chain(&self.previous);
-        let key = keys.find(|key| key.id == body[1..=KEY_ID_LEN]).ok_or(BadToken::UnknownKey)?;
-        // Takes as long for a nearly right one as for any other.
-        key.mac.clone().chain_update(body).verify_slice(mac).map_err(|_| BadToken::Forged)?;
-        let number = |index: usize| {
-            let from = 1 + KEY_ID_LEN + 8 * index;
-            u64::from_be_bytes(body[from..from + 8].try_into().expect("eight bytes"))
-        };
-        Ok(Claims {
-            event: EventId(number(0)),
-            user: UserId::new(number(1)).ok_or(BadToken::Malformed)?,
-            issued_at: Timestamp::from_millis(number(2) as i64),
-            expires_at: Timestamp::from_millis(number(3) as i64),
-            entry_id: body[BODY_LEN - 16..].try_into().expect("sixteen bytes"),
+        let key = keys.find(|key| key.id == kid).ok_or(BadToken::UnknownKey)?;
+        // The caller compares `exp` with the store's time.
+        let mut validation = Validation::new(Algorithm::HS256);
+        validation.validate_exp = false;
+        validation.required_spec_claims.clear();
+        let decoded = decode::<EncodedClaims>(token, &key.verification, &validation).map_err(|_| BadToken::Forged)?;
+        decoded.claims.parse().ok_or(BadToken::Malformed)
+    }
+}
+
+impl EncodedClaims {
+    fn parse(&self) -> Option<Claims> {
+        Some(Claims {
+            event: EventId(self.event),
+            user: self.sub.parse().ok().and_then(UserId::new)?,
+            issued_at: Timestamp::from_millis(self.iat.checked_mul(1_000)?),
+            expires_at: Timestamp::from_millis(self.exp.checked_mul(1_000)?),
+            entry_id: u128::from_str_radix(&self.jti, 16).ok()?.to_be_bytes(),
         })
     }
 }
@@ -173,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_says_what_was_signed_until_it_is_out_of_time() {
+    fn token_is_valid_until_it_expires() {
         let (keys, now) = (keys(), at(300_999));
         let claims = keys.check(&signed(&keys), EVENT, user(5), now).unwrap();
         assert_eq!((claims.issued_at, claims.expires_at, claims.entry_id), (at(ENTRY.0), at(ENTRY.1), [9; 16]));
@@ -181,38 +194,57 @@ mod tests {
     }
 
     #[test]
-    fn it_is_useless_for_another_event_or_person() {
+    fn token_of_another_user_or_event_is_refused() {
         let keys = keys();
         assert_eq!(keys.check(&signed(&keys), EventId(8), user(5), at(2_000)), Err(BadToken::ForAnother));
         assert_eq!(keys.check(&signed(&keys), EVENT, user(6), at(2_000)), Err(BadToken::ForAnother));
     }
 
     #[test]
-    fn no_byte_of_it_can_be_changed() {
+    fn altered_token_is_refused() {
         let keys = keys();
-        let good = URL_SAFE_NO_PAD.decode(signed(&keys)).unwrap();
+        let good = signed(&keys);
+        assert!(keys.read(&good, at(2_000)).is_ok());
         for index in 0..good.len() {
-            let mut bad = good.clone();
-            bad[index] ^= 1;
-            assert!(keys.read(&URL_SAFE_NO_PAD.encode(bad), at(2_000)).is_err(), "byte {index}");
+            let mut bad = good.clone().into_bytes();
+            bad[index] = if bad[index] == b'A' { b'B' } else { b'A' };
+            let bad = String::from_utf8(bad).unwrap();
+            assert!(keys.read(&bad, at(2_000)).is_err(), "byte {index}");
         }
-        for bad in ["", "x", "====", &signed(&keys)[1..], &"A".repeat(100_000)] {
+        for bad in ["", "x", "====", &good[1..], &"A".repeat(100_000)] {
             assert_eq!(keys.read(bad, at(2_000)), Err(BadToken::Malformed));
         }
     }
 
+    /// A token that names no algorithm, or another one, is refused although its key is known.
     #[test]
-    fn rotated_keys_stay_valid_while_they_are_kept() {
+    fn other_algorithms_are_refused() {
+        use base64::Engine as _;
+        use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+        let keys = keys();
+        let good = signed(&keys);
+        let (_, rest) = good.split_once('.').unwrap();
+        for algorithm in ["none", "HS512", "RS256"] {
+            let header = format!(r#"{{"alg":"{algorithm}","kid":"{}"}}"#, keys.current.id);
+            assert!(
+                keys.read(&format!("{}.{rest}", URL_SAFE_NO_PAD.encode(header)), at(2_000)).is_err(),
+                "{algorithm}"
+            );
+        }
+    }
+
+    #[test]
+    fn previous_keys_stay_valid() {
         let old = signed(&keys());
         let rotated = Keys::new(key(2), vec![key(1)]);
         assert!(rotated.check(&old, EVENT, user(5), at(2_000)).is_ok());
         assert_ne!(signed(&rotated), old);
-        let forgotten = Keys::new(key(2), Vec::new());
-        assert_eq!(forgotten.check(&old, EVENT, user(5), at(2_000)), Err(BadToken::UnknownKey));
+        let removed = Keys::new(key(2), Vec::new());
+        assert_eq!(removed.check(&old, EVENT, user(5), at(2_000)), Err(BadToken::UnknownKey));
     }
 
     #[test]
-    fn a_token_proves_the_entry_it_was_given_for_and_no_other() {
+    fn token_proves_its_entry_only() {
         let keys = keys();
         let entry = |id: u8, expires_at: i64| {
             Entry::sign(
@@ -223,16 +255,16 @@ mod tests {
             )
         };
         let (first, renewed, next) = (entry(9, 1_000), entry(9, 2_000), entry(8, 2_000));
-        assert!(keys.proves(&first.token, EVENT, user(5), &renewed), "it is the same entry");
-        assert!(!keys.proves(&first.token, EVENT, user(5), &next), "it has ended");
+        assert!(keys.proves(&first.token, EVENT, user(5), &renewed), "renewed entry");
+        assert!(!keys.proves(&first.token, EVENT, user(5), &next), "ended entry");
         assert!(!keys.proves(&first.token, EventId(8), user(5), &first));
         assert!(!keys.proves(&first.token, EVENT, user(6), &first));
-        assert!(!Keys::new(key(2), Vec::new()).proves(&first.token, EVENT, user(5), &first), "of a key nobody knows");
+        assert!(!Keys::new(key(2), Vec::new()).proves(&first.token, EVENT, user(5), &first), "unknown key");
         assert!(!keys.proves("x", EVENT, user(5), &first));
     }
 
     #[test]
-    fn a_short_secret_is_no_key_and_none_is_ever_shown() {
+    fn short_secrets_are_refused() {
         assert!(Key::new(&[1; 31]).is_none());
         assert!(!format!("{:?}", Key::new(b"0123456789abcdef0123456789abcdef").unwrap()).contains("0123"));
     }

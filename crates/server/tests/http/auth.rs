@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use holdfast_client::Client;
+use holdfast_dial::jwt::{Algorithm, EncodingKey, Header, encode};
 use holdfast_engine::{Clock as _, SystemClock};
 use holdfast_server::config::Secret;
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 
 use crate::support::{TestApp, code, day, new_hold, refused, with_app, with_settings};
