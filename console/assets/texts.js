@@ -1,11 +1,13 @@
-// What scripts say, in the page's language. The sentences stand in console/texts/*.toml.
+// Texts of scripts, in the page's language. They are in console/texts/*.toml.
 const { default: t } = await import(`./texts.${document.documentElement.lang === "ko" ? "ko" : "en"}.js`);
 
 export { t };
 
-/** Puts values where a sentence has {name}. */
+/** Replaces {name} by its value, and {name|singular|plural} by the word that agrees with it. */
 export function fill(sentence, values) {
-  return sentence.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+  return sentence
+    .replace(/\{(\w+)\|([^|}]*)\|([^|}]*)\}/g, (_, name, singular, plural) => (String(values[name]) === "1" ? singular : plural))
+    .replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
 const locale = document.documentElement.lang;
@@ -13,7 +15,7 @@ const numbers = new Intl.NumberFormat(locale);
 
 export const number = (value) => numbers.format(value);
 
-/** Money in minor units, as people of the page's language write it. */
+/** Formats an amount in minor units in the page's language. */
 export function money(amount, currency) {
   const format = new Intl.NumberFormat(locale, { style: "currency", currency, currencyDisplay: "narrowSymbol" });
   return format.format(amount / 10 ** format.resolvedOptions().maximumFractionDigits);

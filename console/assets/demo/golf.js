@@ -7,7 +7,7 @@ const DAYS = 14, FINAL = ["CONFIRMED", "FAILED", "CANCELLED", "COMPLETED", "NO_S
 let course, date, players = 2;
 let stopLooking = () => {};
 
-const playersOf = (count) => (count === 1 ? t.tee_time_player_count : fill(t.tee_time_players_count, { count }));
+const playersOf = (count) => fill(t.tee_time_players_count, { count });
 
 async function look() {
   const list = el("div", { class: "grid", id: "slots" });
@@ -30,7 +30,7 @@ async function look() {
 function card(slot) {
   const fits = slot.status === "AVAILABLE" && slot.availablePlayers >= players;
   const left = slot.status === "CLOSED" ? t.tee_time_closed : slot.availablePlayers === 0 ? t.tee_time_full
-    : slot.availablePlayers === 1 ? t.tee_time_place_left : fill(t.tee_time_places_left, { count: slot.availablePlayers });
+    : fill(t.tee_time_places_left, { count: slot.availablePlayers });
   return el("article", { class: "card tee", "data-slot": slot.id }, el("header", { class: "row between" }, el("h2", {}, slot.startTime),
     el("span", { class: `mark ${fits ? "free" : ""}` }, left)),
     el("p", { class: "price" }, el("strong", {}, money(slot.price * players, slot.currency)),

@@ -8,7 +8,7 @@ let rooms = [];
 let stay = { checkIn: null, nights: 2 };
 let stopLooking = () => {};
 
-const nightsOf = (count) => (count === 1 ? t.inn_night_count : fill(t.inn_nights_count, { count }));
+const nightsOf = (count) => fill(t.inn_nights_count, { count });
 const datesOf = ({ checkIn, checkOut }) => `${longDay(checkIn)} – ${longDay(checkOut)}`;
 
 async function look() {

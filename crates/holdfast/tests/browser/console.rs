@@ -20,7 +20,7 @@ pub(crate) const PAGES: [(&str, &str, &str, &str); 10] = [
     ("rooms", "/console/rooms", "강남 회의실 A", "Utilisation"),
     ("bookings", "/console/bookings", "BK-", "Tee-off"),
     ("outbox", "/console/outbox", "booking.confirmed", "Dead letters"),
-    ("webhooks", "/console/webhooks", "웹훅 만들기", "New webhook"),
+    ("webhooks", "/console/webhooks", "웹훅 만들기", "Create webhook"),
     ("search", "/console/search?q=1", "티타임 예약", "Tee-time booking"),
 ];
 /// Compressed, all assets of a page.
@@ -160,13 +160,13 @@ async fn what_an_operator_does_is_said_before_it_is_done() {
     browser.go(&demo.url("/console/tickets")).await;
     browser.click("header button.danger").await;
     browser.until("document.querySelector('dialog[open]')").await;
-    assert!(browser.text("dialog .will").await.starts_with("Nobody more is let in."));
+    assert!(browser.text("dialog .will").await.starts_with("No more customers will be admitted."));
     browser.click("dialog button.primary").await;
     browser.until_shown("Paused").await;
     assert_eq!(call("GET", url, "/v1/events/1", 1, Value::Null).await["paused"], json!(true));
     browser.click("#tools button.primary").await;
     browser.fill("#act-name", "새 공연").await;
-    browser.until_shown("goes on sale at once: 60 seats").await;
+    browser.until_shown("goes on sale immediately: 60 seats").await;
     browser.click("dialog button.primary").await;
     browser.until("document.querySelectorAll('.seat').length === 60").await;
 
@@ -178,7 +178,7 @@ async fn what_an_operator_does_is_said_before_it_is_done() {
     browser.until_shown("slot.reserved").await;
     browser.until("document.querySelector('.story .mark').innerText === 'Confirmed'").await;
     browser.click(".story button.danger").await;
-    browser.until_shown("is cancelled and refunded in full").await;
+    browser.until_shown("will be cancelled and refunded in full").await;
     browser.click("dialog button.primary").await;
     browser.until("document.querySelector('.story .mark').innerText === 'Cancelled'").await;
     browser.close().await;
@@ -204,10 +204,10 @@ async fn a_dead_letter_is_handed_on_again() {
     browser.go(&demo.url("/console/outbox")).await;
     browser.until_shown("Dead letters (1)").await;
     browser.click("#dead td button.slim").await;
-    browser.until_shown("is handed on again").await;
+    browser.until_shown("will be published again").await;
     browser.picture("console-dead-letter").await;
     browser.click("dialog button.primary").await;
-    browser.until_shown("Nothing was given up").await;
+    browser.until_shown("No dead letters.").await;
     browser.close().await;
 }
 
@@ -254,7 +254,7 @@ async fn with_auth_on_operators_sign_in_and_out() {
     browser.expect("403");
     browser.fill("#token", "not a token").await;
     browser.click("form button").await;
-    browser.until_shown("This token is not valid").await;
+    browser.until_shown("This token is invalid").await;
     browser.fill("#token", &token("7", "user")).await;
     browser.click("form button").await;
     browser.until_shown("The console is for operators").await;

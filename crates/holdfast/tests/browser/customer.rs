@@ -13,14 +13,14 @@ const PAGE_BYTES_MAX: u64 = 150 << 10;
 #[tokio::test(flavor = "multi_thread")]
 async fn every_page_can_be_walked_to_its_end_in_korean() {
     let words = Words {
-        held: "맡아 두었습니다", refund: "100 %", let_go: "놓아주었습니다", free: "취소되었습니다"
+        held: "맡아 두었습니다", refund: "100 %", let_go: "반납했습니다", free: "취소되었습니다"
     };
     walk(Look::KOREAN, "demo-desk", &words).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_page_can_be_walked_to_its_end_in_english_on_a_phone_in_the_dark() {
-    let words = Words { held: "Held for you", refund: "100 %", let_go: "Let go", free: "Cancelled" };
+    let words = Words { held: "Held for you", refund: "100 %", let_go: "Released", free: "Cancelled" };
     walk(Look { language: "en-US", dark: true, phone: true }, "demo-phone", &words).await;
 }
 
@@ -191,18 +191,18 @@ async fn time_that_runs_out_is_said_kindly_and_there_is_a_way_on() {
     browser.go(&demo.url("/demo/hotel")).await;
     browser.click("[data-room='3'] button.primary").await;
     browser.until("document.querySelector('.time').textContent.startsWith('0:0')").await;
-    browser.until_shown("Time is up").await;
+    browser.until_shown("Your hold has expired").await;
     browser.picture("demo-time-is-up").await;
     browser.click("#again").await;
     browser.click("#pay").await;
-    browser.until_shown("It is yours").await;
+    browser.until_shown("Booking confirmed").await;
     browser.go(&demo.url("/demo/rooms")).await;
     browser.click("[data-time='15:00']").await;
     browser.click("#hold").await;
-    browser.until_shown("Time is up").await;
+    browser.until_shown("Your hold has expired").await;
     browser.click("#again").await;
     browser.click("#pay").await;
-    browser.until_shown("It is yours").await;
+    browser.until_shown("Booking confirmed").await;
     browser.close().await;
 }
 

@@ -94,7 +94,7 @@ async fn of_two_browsers_that_race_for_one_seat_one_has_it_and_the_other_is_told
     let (first, second) = (one.run(has_it).await == json!(true), two.run(has_it).await == json!(true));
     assert_ne!(first, second, "exactly one has the seat");
     let (winner, loser, kind_word) =
-        if first { (&one, &two, "간발의 차로") } else { (&two, &one, "a moment quicker with seat D4") };
+        if first { (&one, &two, "간발의 차로") } else { (&two, &one, "a moment faster with seat D4") };
     loser.until_shown(kind_word).await;
     loser.picture("demo-lost-the-race").await;
     // A way on: the plan shows who has it now, and another seat is a press away.
@@ -123,10 +123,10 @@ async fn two_guests_want_the_last_room_and_the_one_who_is_late_is_shown_other_da
     one.click(room).await;
     one.until_shown("Held for you").await;
     two.click(room).await;
-    two.until_shown("Somebody was a moment quicker").await;
+    two.until_shown("Another guest was a moment faster").await;
     two.picture("demo-hotel-late").await;
     two.click(".said .row button").await;
-    two.until_shown("Free from").await;
+    two.until_shown("Available from").await;
     two.click(room).await;
     two.until_shown("Held for you").await;
     one.close().await;
@@ -150,7 +150,7 @@ async fn who_is_late_for_a_tee_time_or_the_last_beans_or_short_of_money_is_helpe
     assert!(booked.text().await.unwrap().contains("CONFIRMED"));
     browser.click("[data-slot] button").await;
     browser.run("delete document.hidden").await;
-    browser.until_shown("it filled up in the meantime").await;
+    browser.until_shown("this time has just filled up").await;
     browser.picture("demo-golf-full").await;
 
     // The last beans are somebody else's by now.

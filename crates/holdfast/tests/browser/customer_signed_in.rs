@@ -16,13 +16,13 @@ async fn with_auth_on_customers_sign_in_and_book_as_themselves() {
     browser.until_shown("Please sign in first").await;
     browser.picture("demo-sign-in").await;
     sign_in(&browser, "nonsense").await;
-    browser.until_shown("This token is not valid").await;
+    browser.until_shown("This token is invalid").await;
     sign_in(&browser, &token("1", "admin")).await;
     browser.until_shown("Operators use the console").await;
     // Signed by nobody: only the server can tell.
     browser.expect("401");
     sign_in(&browser, &format!("{}x", token("1", "user"))).await;
-    browser.until_shown("This token is not valid").await;
+    browser.until_shown("This token is invalid").await;
     sign_in(&browser, &token("1", "user")).await;
     browser.until_shown("Guest 1").await;
 
@@ -58,7 +58,7 @@ async fn with_auth_on_customers_sign_in_and_book_as_themselves() {
     browser.go(&demo.url("/demo/shop")).await;
     browser.expect("404");
     sign_in(&browser, &token("4077", "user")).await;
-    browser.until_shown("You have no account at this shop yet").await;
+    browser.until_shown("You do not have a shop account yet").await;
     browser.picture("demo-no-account").await;
     browser.close().await;
 }

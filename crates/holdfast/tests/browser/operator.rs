@@ -41,7 +41,7 @@ async fn a_room_is_priced_opened_and_blocked() {
     let browser = Browser::open(Look::ENGLISH).await;
     browser.go(&demo.url("/console/rooms")).await;
 
-    open(&browser, "New room").await;
+    open(&browser, "Create room").await;
     browser.fill("#act-name", "녹음실").await;
     set(&browser, "#act-holidayPercent", "20").await;
     browser.click("#act-peak-add").await;
@@ -80,10 +80,10 @@ async fn a_room_is_priced_opened_and_blocked() {
     let known = browser.run("return document.querySelectorAll('#act-dates .one').length").await.as_u64().unwrap();
     browser.click("#act-dates-add").await;
     set(&browser, &format!("#act-dates-{known}-date"), &tomorrow(1)).await;
-    confirm(&browser, &format!("become exactly these {} dates", known + 1)).await;
-    open(&browser, "Make slots").await;
-    confirm(&browser, "are made for days that have none yet").await;
-    browser.until_shown("slots were made").await;
+    confirm(&browser, &format!("will be replaced by these {} dates", known + 1)).await;
+    open(&browser, "Generate slots").await;
+    confirm(&browser, "will be generated for days without slots").await;
+    browser.until_shown("generated. Slots exist until").await;
     let slots = call("GET", url, &format!("/v1/rooms/{}/slots?date={short}", room["id"]), 1, Value::Null).await;
     assert_eq!(slots.as_array().unwrap().len(), 2);
     let dear = call("GET", url, &format!("/v1/rooms/{}/slots?date={}", room["id"], tomorrow(1)), 1, Value::Null).await;
@@ -94,14 +94,14 @@ async fn a_room_is_priced_opened_and_blocked() {
     browser.run("document.getElementById('week').dispatchEvent(new Event('change'))").await;
     browser.click(&format!("[id='slot-{short}-13:00']")).await;
     set(&browser, "#act-to", "15:00").await;
-    confirm(&browser, "can no longer be booked: all of it, or nothing").await;
+    confirm(&browser, "can no longer be booked. If any slot is locked").await;
     browser.until(&format!("document.querySelector(\"[id='slot-{short}-14:00'][data-status=BLOCKED]\")")).await;
-    open(&browser, "Prices").await;
+    open(&browser, "Pricing").await;
     set(&browser, "#act-basePrice", "30000").await;
-    confirm(&browser, "Usually ₩30,000.").await;
-    open(&browser, "Price anew").await;
+    confirm(&browser, "Base price ₩30,000.").await;
+    open(&browser, "Reprice").await;
     set(&browser, "#act-to", &tomorrow(20)).await;
-    confirm(&browser, "are priced anew").await;
+    confirm(&browser, "will be repriced").await;
     browser.close().await;
 }
 
@@ -111,7 +111,7 @@ async fn an_event_has_its_moments_and_sections() {
     let url = &demo.server.url;
     let browser = Browser::open(Look::ENGLISH).await;
     browser.go(&demo.url("/console/tickets")).await;
-    open(&browser, "New event").await;
+    open(&browser, "Create event").await;
     browser.fill("#act-name", "겨울 공연").await;
     set(&browser, "#act-startsAt", "2030-12-24T19:30").await;
     set(&browser, "#act-salesOpenAt", "2030-12-01T10:00").await;
@@ -121,7 +121,7 @@ async fn an_event_has_its_moments_and_sections() {
     browser.click("#act-sections-add").await;
     set(&browser, "#act-sections-1-price", "30000").await;
     browser.picture("console-new-event").await;
-    confirm(&browser, "84 seats for ₩30,000 – ₩50,000 each. People come in through the waiting room").await;
+    confirm(&browser, "84 seats at ₩30,000 – ₩50,000 each. Customers enter through the waiting room").await;
     browser.until("document.querySelectorAll('.seat').length === 84").await;
     let events = call("GET", url, "/v1/events", 1, Value::Null).await;
     let event = events["items"].as_array().unwrap().iter().find(|it| it["name"] == "겨울 공연").unwrap().clone();
@@ -129,10 +129,10 @@ async fn an_event_has_its_moments_and_sections() {
     let seats = call("GET", url, &format!("/v1/events/{}/seats", event["id"]), 1, Value::Null).await;
     assert_eq!((&seats[0]["section"], &seats[83]["label"]), (&json!("VIP"), &json!("G12")));
 
-    open(&browser, "Change event").await;
+    open(&browser, "Edit event").await;
     set(&browser, "#act-salesOpenAt", "").await;
     browser.click("#act-queueEnabled").await;
-    confirm(&browser, "is on sale. Seats that are held or sold stay so. There is no waiting room").await;
+    confirm(&browser, "is on sale. Held and sold seats stay. There is no waiting room").await;
     browser.until_shown("This event has no waiting room").await;
     let event = call("GET", url, &format!("/v1/events/{}", event["id"]), 1, Value::Null).await;
     assert_eq!((&event["salesOpenAt"], &event["queueEnabled"]), (&Value::Null, &json!(false)));
@@ -150,10 +150,10 @@ async fn a_shop_is_stocked_and_its_customers_are_looked_after() {
     browser.until("document.querySelector('[data-option=\"1\"] .count-sold').innerText === '2'").await;
     browser.run("document.querySelector('[data-option=\"1\"] button').click()").await;
     set(&browser, "#act-stockDelta", "7").await;
-    confirm(&browser, "7 are added to the stock of ETH-HD-200").await;
+    confirm(&browser, "7 units will be added to the stock of ETH-HD-200").await;
     browser.until("document.querySelector('[data-option=\"1\"] .count-free').innerText === '15'").await;
 
-    open(&browser, "New product").await;
+    open(&browser, "Create product").await;
     browser.fill("#act-name", "케냐 AA").await;
     browser.fill("#act-options-0-optionCode", "KEN-200").await;
     browser.click("#act-options-add").await;
@@ -161,17 +161,17 @@ async fn a_shop_is_stocked_and_its_customers_are_looked_after() {
     confirm(&browser, "KEN-200 ₩10,000 × 10, KEN-500 ₩10,000 × 10").await;
     browser.until_shown("케냐 AA").await;
 
-    open(&browser, "New coupon").await;
+    open(&browser, "Create coupon").await;
     browser.fill("#act-code", "SPRING").await;
     set(&browser, "#act-validUntil", "2030-12-01T10:00").await;
     confirm(&browser, "and used until").await;
-    open(&browser, "Give a coupon").await;
+    open(&browser, "Issue coupon").await;
     browser.fill("#act-code", "SPRING").await;
     browser.fill("#act-userId", "2").await;
-    confirm(&browser, "User 2 gets one coupon SPRING").await;
+    confirm(&browser, "One coupon SPRING will be issued to user 2").await;
     open(&browser, "Add balance").await;
     set(&browser, "#act-id", "2").await;
-    confirm(&browser, "is added to the balance of user 2").await;
+    confirm(&browser, "will be added to the balance of user 2").await;
     assert_eq!(call("GET", url, "/api/users/2", 2, Value::Null).await["balance"], json!(60_000));
 
     // The other customer's cart is reserved: found by its number, and given back.
@@ -181,7 +181,7 @@ async fn a_shop_is_stocked_and_its_customers_are_looked_after() {
     let story = "[...document.querySelectorAll('.story')].find((it) => it.innerText.startsWith('Shop reservation'))";
     browser.until(&format!("{story}.querySelector('.mark').innerText === 'Reserved'")).await;
     browser.run(&format!("{story}.querySelector('button').click()")).await;
-    confirm(&browser, "is given back").await;
+    confirm(&browser, "will be released").await;
     browser.until(&format!("{story}.querySelector('.mark').innerText === 'Released'")).await;
     browser.close().await;
 }
