@@ -1,4 +1,4 @@
-// Everything an operator does goes through one dialog: it says what will happen, and only then asks the API.
+// One dialog for all actions of operators: it states the effect, and calls the API after confirmation.
 import { api, button, day, fill, h, Problem, say, t } from "./kit.js";
 
 const TIME = "([01][0-9]|2[0-3]):[0-5][0-9]|24:00";
@@ -8,8 +8,8 @@ export const weekdays = (names) => WEEK.flatMap((name, at) => (names.includes(na
 
 /**
  * Opens the dialog.
- * `verb` is on the button, if that is not the title. `will` is the sentence, or makes it from what is filled in; `fields` are what can be filled in; `about` is something to read
- * first; `request` says what to ask of the API; `done` runs afterwards.
+ * `verb` is the label of the button (default: the title). `will` is the sentence, or makes it from the values; `fields` are the
+ * inputs; `about` is an introduction; `request` returns the API call; `done` runs afterwards.
  */
 export function act({ title, verb = title, will, fields = [], about, request, tone = "", done }) {
   const dialog = h("dialog", { "aria-labelledby": "act-title", "aria-describedby": "act-will", class: fields.some((it) => it.type === "rows") ? "broad" : undefined });
@@ -55,11 +55,11 @@ export function act({ title, verb = title, will, fields = [], about, request, to
   document.body.append(dialog);
   tell();
   dialog.showModal();
-  // A sentence alone is confirmed with Enter only by those who mean it.
+  // Without fields, Enter must not confirm by accident.
   if (inputs.length === 0) dialog.querySelector("button.plain").focus();
 }
 
-/** Something to fill in, by its type: its element, and how to read it. What is left empty is `undefined`. */
+/** Returns the input of a field by type, and a function that reads it. An empty field is `undefined`. */
 function input(field, id, changed) {
   if (field.type === "rows") return rows(field, id, changed);
   if (field.type === "days") return days(field, id);
@@ -93,21 +93,21 @@ function read(field, control) {
   return field.type === "moment" ? new Date(text).toISOString() : text;
 }
 
-/** A moment as the field for it wants it: as clocks show it here. */
+/** Formats a time for a `datetime-local` input, in local time. */
 function here(moment) {
   if (!moment) return undefined;
   const at = new Date(moment);
   return new Date(at.getTime() - at.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
 }
 
-/** Days of the week: a tick for each. */
+/** Weekdays as checkboxes. */
 function days(field, id) {
   const ticks = WEEK.map((name, at) => h("input", { type: "checkbox", id: `${id}-${name}`, value: name, checked: (field.value ?? []).includes(name), "aria-label": day.name(day.plus("2024-01-01", at), { weekday: "long" }) }));
   const element = h("fieldset", { class: "field days" }, h("legend", { class: "label" }, field.label), h("div", { class: "ticks" }, ticks.map((tick, at) => h("span", {}, tick, h("label", { for: tick.id, "aria-hidden": true }, weekday(at))))));
   return { field, element, read: () => ticks.filter((tick) => tick.checked).map((tick) => tick.value) };
 }
 
-/** Any number of the same: each has its fields, and can be taken away. */
+/** A list of entries with the same fields; each can be removed. */
 function rows(field, id, changed) {
   const list = h("div", { class: "rows" });
   const there = [];
@@ -135,6 +135,6 @@ function rows(field, id, changed) {
   return { field, element, read: () => there.map((row) => Object.fromEntries(row.inputs.map((it) => [it.field.name, it.read()]))) };
 }
 
-/** Ends something that has an id. */
+/** A button that cancels an object by id. */
 export const ending = (title, sentence, id, path) =>
   h("button", { type: "button", class: "slim danger", onclick: () => act({ title, will: fill(sentence, { id }), tone: "danger", request: () => ({ method: "POST", path, body: {} }) }) }, title);

@@ -4,7 +4,7 @@ import { api, button, fill, h, live, mark, moment, money, select, status, t } fr
 
 const states = ["PENDING", "CONFIRMED", "FAILED", "CANCELLED", "COMPLETED", "NO_SHOW"];
 const asked = new URLSearchParams(location.search).get("status") ?? "";
-/** Stories that are unfolded, as they were when the booking was in that state. */
+/** Expanded histories, by booking and state. */
 const open = new Map();
 
 document.getElementById("tools").append(select(t.common_status, [["", t.bookings_all], ...states.map((it) => [it, status(it)])], asked, (value) => page.choose({ status: value })));

@@ -1,12 +1,12 @@
-// What the console's pages share: making elements, asking the API, telling what happened.
+// Shared by the console's pages: elements, API calls, messages.
 import { t, fill } from "../texts.js";
 
 export { t, fill, number, money } from "../texts.js";
 
-// On a phone the menu is a strip: the page one is on must be in sight.
+// On a phone the menu is a strip: scroll the current page into view.
 document.querySelector(".side [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 
-/** An element. Text is always text: nothing of what the server says is ever read as HTML. */
+/** Creates an element. Server texts are inserted as text, never as HTML. */
 export function h(tag, props = {}, ...children) {
   const svg = ["svg", "rect", "title", "g"].includes(tag);
   const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
@@ -20,7 +20,7 @@ export function h(tag, props = {}, ...children) {
   return element;
 }
 
-/** A refusal of the API: `message` is its sentence and what exactly is wrong, `code` what to match on. */
+/** An error document of the API: `message` is its detail and reason, `code` the stable code. */
 export class Problem extends Error {
   constructor(status, body) {
     super([body?.detail ?? `HTTP ${status}`, body?.reason].filter(Boolean).join(" "));
@@ -29,7 +29,7 @@ export class Problem extends Error {
   }
 }
 
-/** Asks the API in the operator's name. */
+/** Calls the API with the operator's rights. */
 export async function api(path, { method = "GET", body, from = "api" } = {}) {
   const headers = { "Accept-Language": document.documentElement.lang };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -42,7 +42,7 @@ export async function api(path, { method = "GET", body, from = "api" } = {}) {
   return content?.data ?? content;
 }
 
-/** Says what happened, to eyes and to screen readers. */
+/** Shows a message, and announces it to screen readers. */
 export function say(text, tone = "free") {
   const said = document.getElementById("said");
   const note = h("p", { class: `note ${tone}` }, text);
@@ -59,7 +59,7 @@ const locale = document.documentElement.lang;
 const moments = new Intl.DateTimeFormat(locale, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 export const moment = (text) => h("time", { datetime: text, title: text }, moments.format(new Date(text)));
 
-/** Days as the API writes them, without the traps of time zones. */
+/** Arithmetic on dates of the API, independent of time zones. */
 export const day = {
   of: (date) => date.toISOString().slice(0, 10),
   today: (zone) => new Intl.DateTimeFormat("en-CA", { timeZone: zone }).format(new Date()),
@@ -76,7 +76,7 @@ export function table(heads, rows, caption) {
   return h("div", { class: "scroll" }, h("table", {}, caption && h("caption", {}, caption), h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
 }
 
-/** A drop-down with its label. */
+/** A labelled drop-down. */
 export function select(label, options, value, changed) {
   const id = `select-${label}`.replace(/\s+/g, "-");
   const list = h("select", { id, onchange: (event) => changed(event.target.value) }, options.map(([key, text]) => h("option", { value: key, selected: String(key) === String(value) }, text)));
@@ -85,7 +85,7 @@ export function select(label, options, value, changed) {
 
 export const button = (label, onclick, tone = "") => h("button", { type: "button", class: tone, onclick }, label);
 
-/** Puts a page up. What has the focus keeps it, what is unfolded stays so, what was scrolled stays where it was. */
+/** Renders a page and keeps focus, expanded details and scroll positions. */
 function put(content) {
   const place = document.getElementById("page");
   const focused = document.activeElement?.id;
@@ -99,9 +99,9 @@ function put(content) {
 }
 
 /**
- * A page that changes by itself. `chosen` is what its reader chose, `draw` makes elements of its parts (or nothing, if it has
- * changed what is there itself; `news` has the parts that are different). The server computes a page once for all who look at
- * it, and says only what has become different. A page that nobody sees listens to nothing: it costs the server nothing.
+ * A page with live data. `chosen` is the selection; `draw` renders the data, or returns nothing if it has updated the page itself
+ * (`news` has the changed parts). The server computes a page once for all viewers and sends changed parts only. A hidden page
+ * closes its stream and so costs the server nothing.
  */
 export function live(section, chosen, draw) {
   let source;
@@ -129,7 +129,7 @@ export function live(section, chosen, draw) {
       failed([problem.detail ?? `HTTP ${problem.status}`, problem.reason].filter(Boolean).join(" "));
     });
     source.onopen = () => { isFirst = true; };
-    // Whoever was signed out is sent to sign in by this; anybody else is told.
+    // After a sign-out this redirects to the sign-in page; otherwise it shows the error.
     source.onerror = () => { if (source.readyState === EventSource.CLOSED) api("/v1/room-types?limit=1").then(listen, (problem) => failed(problem.message)); };
   }
 
@@ -141,12 +141,12 @@ export function live(section, chosen, draw) {
   addEventListener("pageshow", (event) => { if (event.persisted) listen(); });
   listen();
   return {
-    /** Looks at something else. */
+    /** Changes the selection. */
     choose(change) {
       Object.assign(chosen, change);
       listen();
     },
-    /** Draws what is known again. */
+    /** Renders the present data again. */
     again,
   };
 }

@@ -1,4 +1,4 @@
-// What is happening now: plots of the last five minutes, fed by one event a second.
+// Activity: plots of the last five minutes, fed by one event per second.
 import { fill, h, number, t } from "./kit.js";
 
 const SPAN = 300;
@@ -10,7 +10,7 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
 const sum = (list) => list.reduce((total, value) => total + value, 0);
 const one = (value) => (value === null || value === undefined ? "–" : value < 10 ? value.toFixed(1) : number(Math.round(value)));
 
-/** The sum over the minute that ends at `at`. */
+/** Returns the sum over the minute that ends at `at`. */
 function minute(at, pick) {
   let total = 0;
   for (let back = Math.max(0, at - 59); back <= at; back += 1) total += pick(samples[back]);
@@ -92,7 +92,7 @@ function show() {
   const parts = [["engine", t.now_engine], ["store", t.now_store], ["bus", t.now_bus]];
   const health = parts.map(([part, label]) => [label, sample.trouble[part]]);
   const text = JSON.stringify(health);
-  // Only told when it changes: a screen reader would say it every second.
+  // Updated on change only: a screen reader would announce it every second.
   if (show.said !== text) {
     show.said = text;
     document.getElementById("health").replaceChildren(...health.map(([label, trouble]) => h("li", {}, h("span", {}, label), trouble ? h("span", { class: "mark danger" }, trouble) : h("span", { class: "mark free" }, t.now_ok))));
@@ -111,9 +111,9 @@ tile("requests", t.now_requests);
 tile("latency", "p50 / p99");
 for (const plot of plots) make(plot);
 
-/** One more second. */
+/** Adds a sample of one second. */
 function add(sample) {
-  // Seconds that were made up here give way to what the server says.
+  // Samples of the server replace those that were filled in here.
   while (samples.length > 0 && samples.at(-1).at >= sample.at) samples.pop();
   samples.push(sample);
   if (samples.length > SPAN + 60) samples.shift();
@@ -122,7 +122,7 @@ function add(sample) {
   document.body.dataset.samples = samples.length;
 }
 
-/** A second in which nothing happened: the server does not send those. */
+/** A sample of an idle second, which the server does not send. */
 function quiet(before) {
   const none = [0, 0, 0, 0, 0];
   return { ...before, at: before.at + 1000, placed: none, confirmed: none, expired: none, refused: 0, refusedByCode: {}, requests: 0, p50: null, p99: null, batches: 0, batch: null, commitP99: null };
@@ -149,7 +149,7 @@ function listen() {
   source.addEventListener("figures", (event) => {
     heard = performance.now();
     const sample = JSON.parse(event.data);
-    // At most what is shown: whoever was away for long has a gap.
+    // At most the plotted range: a longer absence leaves a gap.
     for (let missed = 0; missed < SPAN && samples.length > 0 && sample.at - samples.at(-1).at > 1800; missed += 1) add(quiet(samples.at(-1)));
     add(sample);
   });
@@ -159,7 +159,7 @@ function listen() {
   };
 }
 
-// Nobody looks at a hidden page: it costs the server nothing.
+// A hidden page closes its stream, so that it costs the server nothing.
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "hidden") source?.close();
   else if (source?.readyState === EventSource.CLOSED) listen();

@@ -1,4 +1,4 @@
-// The outbox: what was given up and can be tried again, and what was handed on lately.
+// The outbox: dead letters, which can be retried, and the latest events.
 import { act } from "./act.js";
 import { button, fill, h, live, mark, moment, number, t, table } from "./kit.js";
 

@@ -62,7 +62,7 @@ function showTools(rooms) {
 const minutes = (text) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5));
 const clock = (minute) => `${String(Math.floor(minute / 60)).padStart(2, "0")}:${String(minute % 60).padStart(2, "0")}`;
 
-/** The slots of a day from a time until another. */
+/** Returns the slots of a day between two times. */
 function times({ from, to }, step) {
   const list = [];
   for (let at = minutes(from); at < minutes(to ?? clock(minutes(from) + step)) && list.length < 300; at += step) list.push(clock(at));
@@ -92,7 +92,7 @@ const peaks = (value) => ({
 const holidayPercent = (value) => ({ name: "holidayPercent", label: t.rooms_holiday_percent, type: "integer", max: 1000, value });
 const country = (value) => ({ name: "country", label: t.rooms_country, required: false, maxlength: 2, pattern: "[A-Z]{2}", value });
 
-/** What a slot will cost, in words. */
+/** Describes the resulting prices. */
 function prices(it, currency) {
   const price = (percent) => money(Math.round(((it.basePrice ?? 0) * (100 + percent)) / 100), currency);
   const peak = (it.peak ?? []).map((one) => fill(t.rooms_peak_is, { days: weekdays(one.days), from: one.from ?? "…", to: one.to ?? "…", price: price(one.percent ?? 0) }));
@@ -133,7 +133,7 @@ function pricing() {
   });
 }
 
-/** Days that are open alike are one line. */
+/** Groups weekdays with equal hours into one line. */
 function lines(weekly) {
   const found = new Map();
   for (const [name, hours] of Object.entries(weekly)) {

@@ -1,10 +1,10 @@
-// Search itself is htmx; ending what was found goes through the dialog.
+// The search itself is htmx; cancelling a result uses the dialog.
 import { act } from "./act.js";
 import { moment, money } from "./kit.js";
 
 const found = document.getElementById("found");
 
-/** Moments and money as the reader is used to. */
+/** Formats times and amounts in the page's language. */
 function write() {
   for (const fact of found.querySelectorAll("[data-currency]")) {
     fact.textContent = money(Number(fact.textContent), fact.dataset.currency);

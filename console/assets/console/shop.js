@@ -1,4 +1,4 @@
-// Shop: stock of every option as a bar, and the orders.
+// Shop: stock by option as bars, and orders.
 import { act, ending } from "./act.js";
 import { button, fill, h, live, mark, moment, money, number, t, table } from "./kit.js";
 
@@ -64,7 +64,7 @@ function change(option) {
     title: t.shop_change,
     fields: [{ name: "price", label: t.common_price, type: "integer", value: option.price }, { name: "stockQuantity", label: t.shop_stock, type: "integer", value: option.stockQuantity }, { name: "isActive", label: t.shop_active, type: "checkbox", value: option.isActive }],
     will: (it) => fill(t.shop_will_change, { code: option.optionCode, price: money(it.price ?? 0, option.currency), n: number(it.stockQuantity ?? 0), active: it.isActive ? t.shop_active : t.shop_inactive }),
-    // Stock that was not touched here may be sold meanwhile: it is not set back.
+    // Stock that was not edited is not sent: it may have been sold in the meantime.
     request: ({ stockQuantity, ...body }) => ({ method: "PATCH", path: `/api/product-options/${option.id}`, body: stockQuantity === option.stockQuantity ? body : { ...body, stockQuantity } }),
   });
 }

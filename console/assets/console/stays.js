@@ -1,4 +1,4 @@
-// Stays: a month of every room type as a heat map.
+// Stays: one month per room type as a heat map.
 import { act, ending } from "./act.js";
 import { button, day, fill, h, live, mark, money, number, t, table } from "./kit.js";
 

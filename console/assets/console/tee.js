@@ -1,4 +1,4 @@
-// Tee times: the sheet of a day.
+// Tee times: the tee sheet of one day.
 import { act } from "./act.js";
 import { button, day, fill, h, live, mark, money, number, select, t } from "./kit.js";
 

@@ -1,8 +1,8 @@
-// Tickets: the seats of an event, changing colour as they are held and sold, and its waiting room.
+// Tickets: the seat map of an event with live states, and its waiting room.
 import { act, ending } from "./act.js";
 import { button, fill, h, live, mark, moment, money, number, select, status, t, table } from "./kit.js";
 
-/** Beyond this many seats they are counted by section. */
+/** Maximum number of seats on the map; larger events show counts by section. */
 const DRAWN_MAX = 3000;
 const CODES = { A: "AVAILABLE", H: "HELD", R: "RESERVED" };
 
@@ -17,7 +17,7 @@ const page = live("tickets", { event: new URLSearchParams(location.search).get("
     tools.replaceChildren(...(event ? [select(t.tickets_event, data.events.map((it) => [it.id, it.name]), event.id, (id) => page.choose({ event: id })), button(t.tickets_change, change)] : []), button(t.tickets_create, create, "primary"));
   }
   if (!event) return h("p", { class: "empty" }, t.common_none);
-  // A few seats have another colour, or the line is longer: that is all that changes in most seconds.
+  // Most updates change the colour of a few seats or the queue figures only.
   if (!news.events && !news.chosen && !news.seats && !news.reservations && data.seats.length <= DRAWN_MAX) {
     if (news.queue) document.getElementById("queue").replaceChildren(...queueTiles(data.queue));
     if (news.statuses) repaint(data);
@@ -133,10 +133,10 @@ function change() {
   });
 }
 
-/** A, B … Z, AA, AB … */
+/** Row letters: A, B … Z, AA, AB … */
 const letters = (at) => (at < 26 ? "" : letters(Math.floor(at / 26) - 1)) + String.fromCharCode(65 + (at % 26));
 
-/** Rows are lettered through all sections, so that no two seats have the same label. */
+/** Rows are lettered across all sections, so that labels are unique. */
 function seatsOf(sections) {
   let row = 0;
   return sections.flatMap(({ section, rows = 0, length = 0, price }) => Array.from({ length: Math.min(rows, 1000) }, () => {

@@ -1,4 +1,4 @@
-// Webhooks: who is told about events, and how that went.
+// Webhooks: receivers of events, and their deliveries.
 import { act } from "./act.js";
 import { button, fill, h, live, mark, moment, number, t, table } from "./kit.js";
 

@@ -1,9 +1,9 @@
-// The customer's side of the API: who I am, how I ask, and what a refusal looks like.
+// The customer's side of the API: identity, calls, refusals.
 import { t } from "../texts.js";
 
 const NUMBER = "holdfast.customer";
 
-/** The server said no. `code` is stable: match on it. `detail` says why, in the page's language. */
+/** A refusal of the server. Match on `code`, which is stable. `detail` explains it in the page's language. */
 export class Refusal extends Error {
   constructor(status, problem) {
     super([problem.detail, problem.reason].filter(Boolean).join(" "));
@@ -14,7 +14,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Whether this server wants to know who asks: then a token says so, else anybody may be a new guest. */
+/** Whether this server requires a token. Otherwise each window is a new guest. */
 export const needsToken = document.querySelector(".demo")?.dataset.signIn === "on";
 const TOKEN = "holdfast.token", REFUSED = "holdfast.refused";
 let token = needsToken ? sessionStorage.getItem(TOKEN) : null;
@@ -22,7 +22,7 @@ let token = needsToken ? sessionStorage.getItem(TOKEN) : null;
 let number = needsToken ? claims(token)?.sub ?? null : Number(sessionStorage.getItem(NUMBER)) || null;
 let making = null;
 
-/** What a token says of its owner. Whether that is true, only the server can tell. */
+/** Returns the claims of a token. Only the server verifies them. */
 function claims(text) {
   try {
     const { sub, role } = JSON.parse(atob(text.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
@@ -34,7 +34,7 @@ function claims(text) {
 
 export const isSignedIn = () => !needsToken || Number.isInteger(number);
 
-/** Keeps a token for this window; says why not, if it cannot be a customer's. */
+/** Stores a token for this window; returns the reason if it is not a customer's. */
 export function signIn(text) {
   const said = claims(text);
   if (!Number.isInteger(said?.sub)) return t.demo_token_wrong;
@@ -44,14 +44,14 @@ export function signIn(text) {
   return null;
 }
 
-/** Whether the server did not take the token, told once. */
+/** Whether the server refused the token; reset when read. */
 export function wasRefused() {
   const was = sessionStorage.getItem(REFUSED) !== null;
   sessionStorage.removeItem(REFUSED);
   return was;
 }
 
-/** My customer number. Each window has its own; the shop's account is where numbers come from. */
+/** The customer number of this window. The shop's account provides it. */
 export function customer() {
   if (number) return Promise.resolve(number);
   making ??= send("POST", "/api/users", { name: t.demo_guest }, {})
@@ -64,7 +64,7 @@ export function customer() {
   return making;
 }
 
-export function becomeSomebodyElse() {
+export function switchCustomer() {
   sessionStorage.clear();
   location.reload();
 }
@@ -74,13 +74,13 @@ export async function call(method, path, body) {
   return send(method, path, body, await who());
 }
 
-/** What tells the server who asks. */
+/** The headers that identify this customer. */
 async function who() {
   const mine = await customer();
   return needsToken ? { Authorization: `Bearer ${token}` } : { "X-User-Id": mine };
 }
 
-/** Hears of every event that the server tells; what it gives back ends that. (An `EventSource` could not say who asks.) */
+/** Receives the server's events; returns a function that ends this. (An `EventSource` cannot send headers.) */
 export function listen(path, heard) {
   const ended = new AbortController();
   async function hear() {
@@ -94,12 +94,12 @@ export function listen(path, heard) {
       for (const data of events.map((event) => /^data: ?(.*)$/m.exec(event)?.[1])) if (data) heard(JSON.parse(data));
     }
   }
-  // Whoever hears nothing has to ask.
+  // Without events the page polls.
   hear().catch(() => {});
   return () => ended.abort();
 }
 
-/** Calls the API as nobody in particular. */
+/** Calls the API without an identity. */
 export const ask = (method, path, body) => send(method, path, body, {});
 
 async function send(method, path, body, headers) {
@@ -123,11 +123,11 @@ async function send(method, path, body, headers) {
   }
   const answer = text ? JSON.parse(text) : null;
   if (!response.ok) throw new Refusal(response.status, answer ?? { code: "UNKNOWN", detail: t.demo_offline });
-  // The shop's answers come wrapped.
+  // Answers of the shop are wrapped in `data`.
   return path.startsWith("/api/") ? answer?.data : answer;
 }
 
-// Whoever's clock is wrong should still see the right countdown: the server's counts.
+// Countdowns use the server's clock, so that a wrong clock of the browser does not matter.
 let clockError = 0;
 
 function noteTime(response) {
@@ -138,7 +138,7 @@ function noteTime(response) {
 
 export const now = () => Date.now() + clockError;
 
-/** Remembers something of this customer over a reload. */
+/** Stores a value of this customer across reloads. */
 export function remember(name, value) {
   if (value == null) sessionStorage.removeItem(`holdfast.${name}`);
   else sessionStorage.setItem(`holdfast.${name}`, value);
@@ -146,7 +146,7 @@ export function remember(name, value) {
 
 export const remembered = (name) => sessionStorage.getItem(`holdfast.${name}`);
 
-/** Today plus so many days, as the calendar of a time zone has it. */
+/** Today plus a number of days, in a time zone. */
 export function dayFrom(days, timeZone) {
   const parts = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
   const [year, month, day] = parts.format(now()).split("-").map(Number);

@@ -1,4 +1,4 @@
-// The concert: stand in line, come in when it is your turn, choose seats, hold them, pay.
+// The concert: join the queue, enter in turn, choose seats, hold them, pay.
 import { call, now, Refusal, remember, remembered } from "./api.js";
 import { button, countdown, el, every, field, focus, holdPanel, minutes, say, select, show, showDone, showTimeIsUp, unsay } from "./ui.js";
 import { seatMap } from "./seat-map.js";
@@ -8,12 +8,12 @@ const HOLD = "concert.hold";
 let event, others = [];
 let stop = () => {};
 
-// Whether this customer stands in line or is inside: asked for only then.
+// Whether this customer is queued or inside; polled only then.
 const inLine = () => `concert.line.${event.id}`;
 const path = (rest) => `/v1/events/${event.id}${rest}`;
 const seatName = (seat) => [seat.section, seat.label].filter(Boolean).join(" ");
 
-/** Before the doors: what there is, and the way into the line. */
+/** The page before the queue: the event, and the button to join. */
 async function lobby() {
   stop();
   remember(inLine(), null);
@@ -40,7 +40,7 @@ function soldOut() {
     el("p", {}, t.hall_sold_out_way),
     el("div", { class: "row" }, otherEvents(), el("a", { class: "button", href: "/demo" }, t.demo_look_around))));
   focus(document.getElementById("sold-out"));
-  // Somebody may give a ticket back.
+  // Cancelled tickets go back on sale.
   stop = every(3_000, async () => {
     const { remainingSeats } = await call("GET", path(""));
     if (remainingSeats > 0) await lobby();
@@ -53,12 +53,12 @@ async function join() {
   await line(place);
 }
 
-/** In line: one's place, how many are ahead, how long it may take. Asks again as often as the server says, which keeps the place. */
+/** The queue: place, number ahead, estimated wait. Polls at the interval given by the server, which keeps the place. */
 async function line(place) {
   stop();
   unsay();
   if (place.status === "entered") return inside();
-  // Nobody to wait for: straight in.
+  // No queue: enter directly.
   if (place.status === "ready" && !document.getElementById("line")) return enter();
   const longest = Math.max(place.rank, Number(remembered(`concert.from.${event.id}`)) || 0, 1);
   remember(`concert.from.${event.id}`, longest);
@@ -116,7 +116,7 @@ function updateLine(place, longest) {
   const closed = document.getElementById("closed");
   closed.hidden = !(isClosed || event.paused);
   closed.textContent = event.paused ? t.hall_paused : t.hall_not_open;
-  // Whoever listens is told now and then, not with every step of the line.
+  // Screen readers get an update now and then, not with every step of the queue.
   if (now() - heardAt > 15_000) {
     heardAt = now();
     put("heard", `${t.hall_place} ${number(place.rank + 1)}`);
@@ -149,7 +149,7 @@ async function enter() {
   await inside();
 }
 
-/** Inside: the plan of the hall. */
+/** Inside: the seat map. */
 async function inside() {
   stop();
   unsay();
@@ -175,7 +175,7 @@ async function inside() {
       el("div", { class: "row" }, button(t.hall_leave_hall, leave)))));
   map.announce();
   focus(map.element.querySelector("[tabindex='0']"));
-  // Being here counts as long as one asks; and the plan changes while others choose.
+  // Polling renews the entry and updates the seat map.
   const stopSeats = every(1_500, async () => {
     const next = await call("GET", path("/seats"));
     if (next.every((seat) => seat.status === "RESERVED")) return soldOut();
@@ -262,7 +262,7 @@ function showPaid({ reservationId }, lines) {
   });
 }
 
-/** Where this customer was before a reload. */
+/** Restores the step before a reload. */
 async function resume() {
   const quietly = (answer) => answer.catch((error) => { if (error instanceof Refusal) return null; throw error; });
   const held = remembered(HOLD) && await quietly(call("GET", `/v1/seat-holds/${remembered(HOLD)}`));

@@ -1,11 +1,11 @@
-// What every page does first: find out who this customer is. Then the page's own module fills it.
+// Common start of all pages: determine the customer, then load the page's module.
 import { customer, isSignedIn, Refusal, signIn, wasRefused } from "./api.js";
 import { el, field, say, show, stage, whoIs } from "./ui.js";
 import { t } from "../texts.js";
 
 const { page } = document.querySelector(".demo").dataset;
 
-/** For those who have not signed in: a kind word, and where to put the token. */
+/** The sign-in form. */
 function askForToken() {
   const input = el("input", { type: "password", id: "token", required: true, autocomplete: "off", spellcheck: "false", "aria-describedby": "token-about" });
   const tell = (what) => say(what, { kind: "danger" });

@@ -1,4 +1,4 @@
-// A tee time: ask for it, watch it become confirmed, and see what comes back before cancelling.
+// A tee time: book, watch the confirmation, see the refund before cancelling.
 import { call, dayFrom, listen, Refusal } from "./api.js";
 import { ask, button, clock, days, el, every, field, focus, longDay, say, select, show, unsay } from "./ui.js";
 import { fill, money, t } from "../texts.js";
@@ -45,7 +45,7 @@ async function book(slot) {
   await follow(booking.id, slot);
 }
 
-/** Shows a booking and every change of it, as the server tells of them. */
+/** Shows a booking, updated by the server's events. */
 async function follow(id, slot) {
   const place = el("div", { class: "stack" });
   show(place);
@@ -57,11 +57,11 @@ async function follow(id, slot) {
       place.replaceChildren(bookingCard(booking, slot));
       focus(place.firstElementChild);
     }
-    // What is final is heard of no more.
+    // A final state has no further events.
     if (FINAL.includes(booking.status)) { stopListening(); stopAsking(); }
   };
   const stopListening = listen("/v1/stream?types=booking", ({ data }) => { if (data.bookingId === id) refresh(); });
-  // Whoever comes too late for the event asks.
+  // An event may have been published before the subscription: poll too.
   await refresh();
   if (!FINAL.includes(place.dataset.status)) stopAsking = every(1_000, refresh);
 }
@@ -69,7 +69,7 @@ async function follow(id, slot) {
 const COLOURS = { PENDING: "held", CONFIRMED: "free", FAILED: "danger" };
 const FAILURES = { SLOT_FULL: t.tee_time_failed_full, SLOT_CLOSED: t.tee_time_failed_closed };
 
-/** What became of it, in a sentence. */
+/** Describes the state of the booking. */
 function wordOf({ status, failureReason, refund, currency }) {
   if (status === "PENDING") return t.tee_time_pending;
   if (status === "CONFIRMED") return t.tee_time_confirmed;
@@ -98,7 +98,7 @@ function bookingCard(booking, slot) {
       button(t.demo_start_over, look)));
 }
 
-/** Says what comes back before anything is done. */
+/** Shows the refund before cancelling. */
 async function cancel(booking, slot) {
   const quote = await call("GET", `/bookings/${booking.id}/refund-quote`);
   const values = { amount: money(quote.amount, booking.currency), percent: quote.percent };

@@ -1,4 +1,4 @@
-// A hotel room: look, hold, then pay or let it go.
+// A hotel room: availability, hold, then payment or release.
 import { addDays, call, dayFrom, Refusal, remember, remembered } from "./api.js";
 import { button, el, every, field, focus, holdPanel, longDay, say, select, show, showDone, showTimeIsUp, unsay } from "./ui.js";
 import { fill, money, t } from "../texts.js";
@@ -19,7 +19,7 @@ async function look() {
     (value) => { stay.nights = Number(value); refresh(); });
   const refresh = async () => {
     const seen = await Promise.all(rooms.map((room) => availability(room, stay.checkIn, stay.nights)));
-    // Only what changed is drawn again, so that nobody loses the button under their finger.
+    // Only changed cards are rendered again, so that a button does not move while it is pressed.
     const cards = rooms.map((room, index) => card(room, seen[index]));
     cards.forEach((made, index) => {
       const old = list.children[index];
@@ -57,7 +57,7 @@ function card(room, seen) {
 async function hold(room, checkIn, nights) {
   const held = await call("POST", "/v1/holds", {
     roomTypeId: room.id, checkIn, checkOut: addDays(checkIn, nights),
-    // Names this attempt: sent again, it is the same hold and not a second one.
+    // The key of this attempt: a repeat returns the same hold.
     clientHoldKey: crypto.randomUUID(),
   });
   remember(HOLD, held.holdId);
@@ -113,14 +113,14 @@ function showPaid({ reservationId }, lines) {
   });
 }
 
-/** Somebody else was quicker: say so, and show what else there is. */
+/** The room was taken by another customer: show alternatives. */
 function lost(error, room) {
   if (error.code !== "ROOM_NOT_AVAILABLE") return false;
   say(t.inn_lost, { way: t.inn_lost_way, kind: "held", actions: [button(t.inn_use_dates, () => findOtherDates(room))] });
   return true;
 }
 
-/** The first dates on which this room is free for as long as one wants to stay. */
+/** Finds the first dates on which the room is free for the chosen number of nights. */
 async function findOtherDates(room) {
   const { nights } = await availability(room, stay.checkIn, 60);
   const isFree = (first) => nights.slice(first, first + stay.nights).every((night) => night.available > 0);

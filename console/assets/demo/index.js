@@ -1,2 +1,2 @@
-// The start page needs nothing of its own. Where anybody may be a guest, the crowd can be sent from here.
+// The start page. Without authentication the sale simulation can be started from here.
 if (document.getElementById("sale")) await import("./sale.js");

@@ -1,4 +1,4 @@
-// A meeting room by the hour: see the day, choose hours, hold all of them or none, then pay.
+// A meeting room by the hour: choose slots of a day, hold all or none, then pay.
 import { call, dayFrom, now, Refusal, remember, remembered } from "./api.js";
 import { button, days, el, every, field, focus, holdPanel, longDay, say, select, show, showDone, showTimeIsUp, unsay } from "./ui.js";
 import { fill, money, t } from "../texts.js";
@@ -68,7 +68,7 @@ function restart(day) {
 
 const firstDay = () => dayFrom(1, room.timeZone);
 
-/** A slot that has begun is over, wherever this browser is. */
+/** Whether a slot has begun, in the room's time zone. */
 function isFree(slot) {
   const here = new Intl.DateTimeFormat("en-GB", { timeZone: room.timeZone, hour: "2-digit", minute: "2-digit" }).format(now());
   const hasBegun = slot.date === dayFrom(0, room.timeZone) && slot.time <= here;
@@ -98,7 +98,7 @@ async function hold(times) {
   showHold(lock);
 }
 
-/** All or none: if one hour is gone, nothing was taken. */
+/** A hold is all or nothing: if one slot is gone, none is held. */
 function lost(error) {
   if (error.code !== "SLOT_NOT_AVAILABLE") return false;
   const time = error.problem.time ?? error.problem.slot?.time ?? "";

@@ -1,9 +1,9 @@
-// The sale: start it, watch it, read its report. On the start page, and on the console of a demo.
+// The sale simulation: start, progress, report. On the start page, and in the console of a demo.
 import { ask } from "./api.js";
 import { button, el, every, field } from "./ui.js";
 import { fill, number, t } from "../texts.js";
 
-// Drawn anew only when something else can be done, so that nobody loses the button under their finger.
+// Rendered again only when the actions change, so that a button does not move while it is pressed.
 const meters = el("div", {}), actions = el("div", {});
 const box = document.getElementById("sale");
 const phase = el("p", { class: "phase", role: "status", id: "phase" });
@@ -17,7 +17,7 @@ async function start() {
   follow();
 }
 
-/** Looks while a sale is on, and not longer. */
+/** Polls while a sale runs. */
 function follow() {
   stop();
   stop = every(400, async () => {

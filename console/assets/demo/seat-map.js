@@ -1,8 +1,8 @@
-// The plan of a hall as buttons: seen, pressed, or walked through with arrow keys. Seats change while others choose.
+// A seat map of buttons with arrow-key navigation, updated while other customers choose.
 import { el } from "./ui.js";
 import { fill, money, t } from "../texts.js";
 
-/** Seats of one section whose labels begin alike stand in one row. */
+/** Groups the seats of a section into rows by the letters of their labels. */
 function rowsOf(seats) {
   const rows = new Map();
   for (const seat of seats) {
@@ -30,7 +30,7 @@ export function seatMap(seats, currency, changed) {
     const isFree = seat.status === "AVAILABLE";
     button.className = `seat ${seat.status.toLowerCase()}`;
     button.setAttribute("aria-pressed", String(picked.has(seat.id)));
-    // Not `disabled`: whoever walks by keyboard should be able to pass, and hear what it is.
+    // Not `disabled`, so that keyboard focus can pass and screen readers announce the seat.
     button.setAttribute("aria-disabled", String(!isFree));
     button.setAttribute("aria-label", nameOf(seat));
   }
@@ -52,7 +52,7 @@ export function seatMap(seats, currency, changed) {
         walkTo(line, column);
         toggle(seat.id);
       };
-      // One stop for Tab in the whole plan; arrow keys do the rest.
+      // One tab stop for the whole map; arrow keys move inside.
       const tabindex = line === 0 && column === 0 ? "0" : "-1";
       const button = el("button", { type: "button", "data-seat": seat.label, tabindex, onclick: press }, seat.label.replace(/^\D+/, ""));
       buttons.set(seat.id, button);
@@ -95,7 +95,7 @@ export function seatMap(seats, currency, changed) {
   return {
     element, chosen,
     announce: () => changed(chosen()),
-    /** Shows what the seats are now; what another has taken is no longer chosen. */
+    /** Updates the states of seats; a seat taken by another customer is deselected. */
     update(next) {
       let lost = false;
       for (const seat of next) {

@@ -1,4 +1,4 @@
-// Coffee beans: fill the cart, reserve all of it or none, then pay with balance and coupon.
+// Coffee beans: fill the cart, reserve all or none, then pay with balance and coupon.
 import { call, customer, needsToken, Refusal, remember, remembered } from "./api.js";
 import { button, el, every, focus, holdPanel, say, show, showDone, showTimeIsUp, unsay } from "./ui.js";
 import { fill, money, t } from "../texts.js";
@@ -32,7 +32,7 @@ async function look() {
 let drawn = "";
 
 function draw() {
-  // Nothing moves under a finger unless something has changed.
+  // Rendered again only after a change, so that a button does not move while it is pressed.
   const state = JSON.stringify([products, cart, account]);
   if (state === drawn && document.getElementById("cart")) return;
   drawn = state;
@@ -47,7 +47,7 @@ function draw() {
 function wallet() {
   return el("p", { class: "row between wallet" },
     el("span", {}, t.goods_balance, " ", el("strong", { id: "balance" }, money(account.balance, account.currency))),
-    // Money of one's own is paid in by an operator.
+    // With authentication on, an operator tops up balances.
     !needsToken && topUpButton({ kind: "slim", "data-key": "top-up" }));
 }
 
@@ -98,7 +98,7 @@ async function reserve() {
   await showReserved();
 }
 
-/** Somebody has the last ones: say how many are left, and offer those. */
+/** Stock is too low: show the remaining quantity, and offer it. */
 function tooFew(error) {
   if (error.code !== "INSUFFICIENT_AVAILABLE_STOCK") return false;
   const { productOptionId, available = 0 } = error.problem;
@@ -129,7 +129,7 @@ async function showReserved() {
     lines, total: money(reserved.totalAmount - discount, reserved.currency), until: reserved.expiresAt, extra: coupon(hasCoupon), over,
     pay: async () => showPaid(await call("POST", "/api/order", {
       couponCode: hasCoupon ? COUPON : undefined,
-      // If it should cost anything else by now, nothing is taken.
+      // If the amount has changed, the payment is refused.
       expectedAmount: reserved.totalAmount - discount,
     })),
     letGo: async () => {
@@ -180,14 +180,14 @@ function showPaid(order) {
   });
 }
 
-/** Whoever signs in may be known to all but the shop. */
+/** A signed-in customer may have no shop account. */
 function showNoAccount() {
   show(el("section", { class: "card kind", id: "no-account" }, el("h2", {}, t.goods_no_account), el("p", {}, t.goods_no_account_way)));
 }
 
 async function open() {
   await refresh();
-  // A new guest of the demo finds something in the purse.
+  // A new guest of the demo starts with a balance.
   if (account.balance === 0 && !needsToken && !remembered("shop.welcomed")) {
     account = await call("POST", `/api/users/${account.id}/balance`, { amount: FIRST_BALANCE });
   }

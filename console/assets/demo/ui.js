@@ -1,8 +1,8 @@
-// Small pieces that all pages are made of. Everything is built as elements: what others wrote is only ever text.
-import { becomeSomebodyElse, needsToken, now, Refusal } from "./api.js";
+// Components shared by all pages. They create elements; texts of the server are inserted as text.
+import { switchCustomer, needsToken, now, Refusal } from "./api.js";
 import { fill, t } from "../texts.js";
 
-/** An element: el("button", {class: "primary", onclick: act}, "Pay"). */
+/** Creates an element: el("button", {class: "primary", onclick: act}, "Pay"). */
 export function el(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -16,13 +16,13 @@ export function el(tag, properties = {}, ...children) {
 
 export const stage = () => document.getElementById("stage");
 
-/** Puts something new on the stage. */
+/** Replaces the content of the page. */
 export function show(...children) {
   stage().replaceChildren(...children.flat().filter(Boolean));
   stage().removeAttribute("aria-busy");
 }
 
-/** Says what just happened, also to those who cannot see it. `way` is what one can do now; `kind` colours it. */
+/** Shows a message and announces it to screen readers. `way` is the next step for the customer; `kind` sets the colour. */
 export function say(what, { way, kind, actions } = {}) {
   const said = document.getElementById("said");
   const note = el("div", { class: `note ${kind ?? ""}` }, el("strong", {}, what), way && el("p", {}, way),
@@ -33,7 +33,7 @@ export function say(what, { way, kind, actions } = {}) {
 
 export const unsay = () => document.getElementById("said").replaceChildren();
 
-/** A button that cannot be pressed again while it works, and says what went wrong. */
+/** A button that is disabled while its action runs, and shows errors. */
 export function button(label, act, { kind = "", refused, ...properties } = {}) {
   return el("button", { type: "button", class: kind, ...properties, onclick: async (event) => {
     const pressed = event.currentTarget;
@@ -61,12 +61,12 @@ export function select(options, chosen, onchange) {
   return control;
 }
 
-/** A row of days to choose from. */
+/** A row of selectable days. */
 export function days(list, chosen, choose) {
   const row = el("div", { class: "days", role: "group", "aria-label": t.demo_day }, list.map((date) =>
     el("button", { type: "button", class: "day", "aria-pressed": String(date === chosen), "data-date": date, onclick: () => choose(date) },
       el("span", {}, weekday(date)), el("b", {}, shortDay(date)))));
-  // The chosen one must be in sight, also on a narrow screen.
+  // Scroll the selected day into view on narrow screens.
   requestAnimationFrame(() => {
     const day = row.querySelector("[aria-pressed='true']");
     if (day) row.scrollLeft = day.offsetLeft - row.offsetLeft - row.clientWidth / 2 + day.clientWidth / 2;
@@ -85,16 +85,16 @@ export const weekday = (date) => weekdays.format(noon(date));
 export const shortDay = (date) => shortDays.format(noon(date));
 export const longDay = (date) => longDays.format(noon(date));
 
-/** A moment as a time of day here. */
+/** Formats a time of day in local time. */
 export const clock = (moment) => new Date(moment).toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
-/** 75 seconds are 1:15. */
+/** Formats a duration: 75 seconds are 1:15. */
 export function minutes(milliseconds) {
   const seconds = Math.max(0, Math.ceil(milliseconds / 1_000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
-/** Time that runs out: a bar, a number, and a word now and then for those who only hear. Calls `over` at the end. */
+/** A countdown: a bar, a number, and an occasional announcement for screen readers. Calls `over` at the end. */
 export function countdown(until, over) {
   const end = Date.parse(until);
   const whole = Math.max(1, end - now());
@@ -104,7 +104,7 @@ export function countdown(until, over) {
   const element = el("div", { class: "countdown" }, el("span", {}, t.demo_time_left), number, bar, heard);
   let told = Infinity;
   const tick = () => {
-    // Whoever takes it off the page has no more use for it.
+    // Removed from the page: stop.
     if (!element.isConnected) return clearInterval(timer);
     const left = end - now();
     number.textContent = minutes(left);
@@ -115,7 +115,7 @@ export function countdown(until, over) {
       told = mark;
       heard.textContent = fill(t.demo_time_left_is, { time: minutes(left) });
     }
-    // What was held is free again within a second: then one may try anew and not be in one's own way.
+    // Units are free within a second after the end; an earlier attempt would conflict with the own hold.
     if (left <= -1_000) {
       clearInterval(timer);
       over();
@@ -125,7 +125,7 @@ export function countdown(until, over) {
   return element;
 }
 
-/** What is held for me, with the time I have: pay, or let it go. The same for a room, seats, hours or a cart. */
+/** The hold panel of all verticals: contents, countdown, pay, release. */
 export function holdPanel({ lines, total, until, pay, letGo, over, refused, extra }) {
   const panel = el("section", { class: "card hold", tabindex: "-1", "aria-labelledby": "hold-title" },
     el("h2", { id: "hold-title" }, t.demo_held_for_you),
@@ -139,7 +139,7 @@ export function holdPanel({ lines, total, until, pay, letGo, over, refused, extr
   return panel;
 }
 
-/** Time was up: said kindly, with a way on. */
+/** The panel of an expired hold, with a button to hold again. */
 export function showTimeIsUp(again, refused) {
   unsay();
   show(el("section", { class: "card kind", tabindex: "-1", id: "time-is-up" },
@@ -149,7 +149,7 @@ export function showTimeIsUp(again, refused) {
   focus(document.getElementById("time-is-up"));
 }
 
-/** It is mine now. */
+/** The panel of a confirmed booking. */
 export function showDone({ title, name, number, lines, actions }) {
   show(el("section", { class: "card done", tabindex: "-1", id: "done" },
     el("h2", {}, el("span", { class: "tick", "aria-hidden": "true" }, "✓"), title),
@@ -159,17 +159,17 @@ export function showDone({ title, name, number, lines, actions }) {
   focus(document.getElementById("done"));
 }
 
-/** What, and for how much. */
+/** A line with an amount. */
 const priceList = (lines) => el("ul", { class: "lines" },
   lines.map(([what, price]) => el("li", {}, el("span", {}, what), price && el("span", {}, price))));
 
-/** Moves focus, and with it those who navigate by keyboard or ear. */
+/** Moves the focus, for keyboards and screen readers. */
 export function focus(element) {
   element?.focus({ preventScroll: false });
   return element;
 }
 
-/** Asks before something that cannot be taken back. */
+/** Asks for confirmation of an irreversible action. */
 export function ask(title, text, yes, no) {
   return new Promise((resolve) => {
     const answer = () => {
@@ -187,7 +187,7 @@ export function ask(title, text, yes, no) {
   });
 }
 
-/** Does something again and again while the page is looked at, until told to stop. */
+/** Repeats an action while the page is visible; returns a function that stops it. */
 export function every(milliseconds, act) {
   let stopped = false, timer;
   const again = async () => {
@@ -196,7 +196,7 @@ export function every(milliseconds, act) {
       try {
         await act();
       } catch (error) {
-        // The next time may be better; whoever presses a button is told.
+        // Errors of background polling are ignored; errors of buttons are shown.
         if (!(error instanceof Refusal)) throw error;
       }
     }
@@ -210,5 +210,5 @@ export function whoIs(number) {
   const who = document.getElementById("who");
   who.hidden = false;
   who.replaceChildren(el("span", { id: "customer" }, fill(t.demo_you_are, { number })),
-    el("button", { type: "button", class: "slim plain", onclick: becomeSomebodyElse }, needsToken ? t.nav_sign_out : t.demo_somebody_else));
+    el("button", { type: "button", class: "slim plain", onclick: switchCustomer }, needsToken ? t.nav_sign_out : t.demo_not_you));
 }
