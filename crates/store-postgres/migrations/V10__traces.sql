@@ -1,5 +1,5 @@
--- Which request an event is part of, as a `traceparent`.
+-- Trace of the request that caused an event, as a `traceparent`.
 ALTER TABLE outbox ADD COLUMN trace text;
 
--- For clearing away old notes. Grows at its end only, so it costs little.
+-- Index for purging old inbox entries. It is appended to, so it is cheap.
 CREATE INDEX message_inbox_received_at ON message_inbox (received_at);

@@ -1,5 +1,5 @@
--- Notes of messages by the id they came with: not every sender calls them as we do. What was noted so far is not needed:
--- a repeat is harmless, and the notes are kept for a minute.
+-- Inbox entries by the id of the message, whatever its form. Existing entries are dropped: a repeat is harmless, and entries
+-- are kept for a minute.
 DROP TABLE message_inbox;
 DROP FUNCTION lock_message_inbox;
 CREATE TABLE message_inbox (
@@ -12,10 +12,11 @@ CREATE TABLE message_inbox (
 CREATE INDEX message_inbox_received_at ON message_inbox (received_at);
 SELECT make_lock('message_inbox', ARRAY['service', 'message_id']);
 
--- Events of bookings that are kept in another database: told here too, and not handed on from here.
+-- Events imported from the booking service's database. They are published on the stream of this server and not relayed from
+-- here.
 ALTER TABLE outbox ADD COLUMN imported boolean NOT NULL DEFAULT false;
 
--- Which they were, so that each is told once; kept for as long as the events.
+-- Ids of imported events, so that each is imported once. Kept as long as the events.
 CREATE TABLE imported_event (
     message_id  text CONSTRAINT imported_event_pk PRIMARY KEY,
     imported_at timestamptz NOT NULL,

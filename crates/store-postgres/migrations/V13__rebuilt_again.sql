@@ -1,2 +1,2 @@
--- Where locks were in the way of new hours, slots are rebuilt once more: then only what is missing is made.
+-- Days where locks prevented a rebuild for new hours. They are rebuilt again, and only missing slots are generated.
 ALTER TABLE operating_hours ADD COLUMN rebuild_is_again boolean NOT NULL DEFAULT false;

@@ -1,2 +1,2 @@
--- What was reserved of an event, for its operators.
+-- Reservations of an event, for operators.
 CREATE INDEX seat_reservation_by_event ON seat_reservation (event_id, id);

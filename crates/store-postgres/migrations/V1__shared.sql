@@ -1,10 +1,10 @@
--- What every vertical shares. `version` counts the writes of a row: servers that share a database do not lock what they
--- read, they compare versions when they commit.
+-- Tables shared by all verticals. `version` counts the writes of a row: servers that share a database do not lock rows they
+-- read; they compare versions at commit (optimistic concurrency control).
 
--- How many batches were committed by a server that has the database to itself, and the time of the last one. Memory is
--- compared with the count, and a batch that does not build on the last one is refused by it. Servers that share the
--- database count once per connection, so that one alone afterwards does not trust an old memory. Time never runs back
--- behind the last commit, also if the clock was set back while nobody was running.
+-- Number of batches committed by a server that owns the database, and the time of the last one. In-memory state is compared
+-- with the count, and a batch based on another count is refused (fencing). Servers that share the database increment it once
+-- per connection, so that a later owner rebuilds its state. Time never runs backwards behind the last commit, even if the clock
+-- was set back while no server ran.
 CREATE TABLE commits (
     only_row boolean CONSTRAINT commits_pk PRIMARY KEY CONSTRAINT commits_only_row CHECK (only_row),
     count    bigint NOT NULL,
@@ -25,12 +25,12 @@ CREATE TABLE idempotency_key (
     expires_at  timestamptz NOT NULL,
     CONSTRAINT idempotency_key_pk PRIMARY KEY (caller, key)
 );
--- For clearing away what has expired. Grows at its end only, so it costs little.
+-- Index for purging expired rows. It is appended to, so it is cheap.
 CREATE INDEX idempotency_key_expires_at ON idempotency_key (expires_at);
 
--- Events that must not be lost, written in the commit of what they tell. Their numbers come from `sequence`: none is ever
--- given twice, and since its row stays locked until the commit, they become visible in their order. An event with
--- nothing to say has no data; `json` keeps the rest as it was written.
+-- Transactional outbox: durable events, written in the commit of their cause. Numbers come from `sequence` and are never
+-- reused; its row stays locked until the commit, so events become visible in number order. Data is null for events without
+-- data; `json` preserves the text as written.
 CREATE TABLE outbox (
     id         bigint CONSTRAINT outbox_pk PRIMARY KEY,
     event_type text NOT NULL,
@@ -39,8 +39,8 @@ CREATE TABLE outbox (
     data       json
 );
 
--- What became of an attempt to confirm a hold whose live rows are elsewhere: a reservation, or (null) nothing. Whoever
--- writes first decides; the other waits for the commit and loses. Cleared away by the age of the hold, from the front.
+-- Decision of a confirm attempt (two-phase commit): the reservation, or null for an abort. The first write decides; a
+-- concurrent one waits for that commit and fails. Purged by the age of the hold.
 CREATE TABLE hold_decision (
     hold_id        uuid NOT NULL,
     attempt        integer NOT NULL,
@@ -49,10 +49,10 @@ CREATE TABLE hold_decision (
     CONSTRAINT hold_decision_pk PRIMARY KEY (hold_id, attempt)
 );
 
--- The functions below stop a transaction whose statements were all sent at once, its COMMIT included: nobody is there
--- to look at the answers in between. Their codes are told apart in `error.rs`.
+-- The functions below abort a transaction whose statements, COMMIT included, are sent in one round trip, without the client in
+-- between. `error.rs` distinguishes their codes.
 
--- Refuses a batch that does not build on the last commit.
+-- Raises if a batch is not based on the last commit.
 CREATE FUNCTION count_commit(expected bigint, committed_at timestamptz) RETURNS timestamptz LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE commits SET count = count + 1, last_at = greatest(last_at, committed_at)
@@ -63,7 +63,7 @@ BEGIN
     RETURN clock_timestamp();
 END $$;
 
--- Refuses a statement that touched more or fewer rows than it should.
+-- Raises if a statement affected another number of rows than expected.
 CREATE FUNCTION expect_rows(actual bigint, expected bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF actual <> expected THEN
@@ -71,7 +71,7 @@ BEGIN
     END IF;
 END $$;
 
--- Refuses to decide on rows that were read too long ago, by a server that was stopped in between.
+-- Raises if rows were read too long ago, as by a server that was paused in between.
 CREATE FUNCTION expect_fresh(loaded_at timestamptz, age_max interval) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF clock_timestamp() > loaded_at + age_max THEN
@@ -79,7 +79,7 @@ BEGIN
     END IF;
 END $$;
 
--- Refuses a row that is no longer what was read; null stands for a row that was not there.
+-- Raises if a row has another version than was read; null stands for an absent row.
 CREATE FUNCTION expect_version(actual bigint, expected bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF actual IS DISTINCT FROM expected THEN

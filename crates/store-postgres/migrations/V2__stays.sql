@@ -20,13 +20,13 @@ CREATE TABLE room_type_stock (
     closed         boolean NOT NULL,
     version        bigint NOT NULL DEFAULT 0,
     CONSTRAINT room_type_stock_pk PRIMARY KEY (room_type_id, target_date),
-    -- The last line against selling twice, never the first.
+    -- Last safeguard against overselling; the engine refuses first.
     CONSTRAINT room_type_stock_not_oversold CHECK (reserved_count BETWEEN 0 AND total_quantity)
 );
 
--- Written by a server that has the database to itself; those that share it keep their holds elsewhere. The id begins
--- with the time it was made and sorts by its bytes, so new holds are appended, live ones lie together at the end, and
--- old ones are cleared away from the front: no other index is needed.
+-- Written by a server that owns the database; servers that share it keep holds in Redis. Ids begin with their time and sort by
+-- bytes: new holds are appended, live ones lie together at the end, and old ones are purged from the front. No other index is
+-- needed.
 CREATE TABLE stay_hold (
     id             uuid CONSTRAINT stay_hold_pk PRIMARY KEY,
     user_id        bigint NOT NULL,
@@ -49,7 +49,7 @@ CREATE TABLE stay_hold (
 
 CREATE TABLE stay_reservation (
     id           bigint CONSTRAINT stay_reservation_pk PRIMARY KEY,
-    -- No hold is ever confirmed twice, whatever else goes wrong. Also tells what became of a hold.
+    -- A hold is confirmed at most once. Also used to look up the record of a hold.
     hold_id      uuid NOT NULL CONSTRAINT stay_reservation_hold UNIQUE,
     user_id      bigint NOT NULL,
     room_type_id bigint NOT NULL CONSTRAINT stay_reservation_room_type REFERENCES room_type (id),
@@ -61,15 +61,15 @@ CREATE TABLE stay_reservation (
     cancelled_at timestamptz,
     version      bigint NOT NULL DEFAULT 0
 );
--- The two lists there are: a customer's own, and a room type's; each in the order of its pages.
+-- Lists by customer and by room type, in page order.
 CREATE INDEX stay_reservation_by_user ON stay_reservation (user_id, id);
 CREATE INDEX stay_reservation_by_room_type ON stay_reservation (room_type_id, id);
--- What an operator looks for without naming a customer; few, so it stays small.
+-- Cancelled reservations of all customers, for operators. A partial index, so it stays small.
 CREATE INDEX stay_reservation_cancelled ON stay_reservation (id) WHERE cancelled_at IS NOT NULL;
 
--- For servers that share the database. They lock what they have read only when they commit, table by table, row by row
--- in the order of keys, each in the one mode it needs: so no two of them ever wait for each other in a circle. What was
--- only read is locked too, against whoever would change it before the commit.
+-- For servers that share the database. They lock the rows of their read set at commit, in the order of table and key, each in
+-- the one mode it needs, so that deadlocks are impossible. Rows that were only read are locked too, so that they cannot change
+-- before the commit.
 
 CREATE FUNCTION lock_room_types(ids bigint[], versions bigint[], written boolean[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,10 +1,10 @@
--- What a hold became is called the same for holds of every kind: its record.
+-- Holds of every type name their record alike.
 ALTER TABLE stay_hold RENAME COLUMN reservation_id TO record_id;
 
--- Servers that share the database lock what they have read only when they commit, table by table, row by row in the order
--- of keys, each in the one mode it needs: so no two of them ever wait for each other in a circle. What was only read is
--- locked too, against whoever would change it before the commit. The functions are the same for every table but for its name
--- and key, so one makes them: lock_<table>(a column of keys each, versions, written).
+-- Servers that share the database lock the rows of their read set at commit, in the order of table and key, each in the one
+-- mode it needs, so that deadlocks are impossible. Rows that were only read are locked too, so that they cannot change before
+-- the commit. The functions differ only in table and key, so one function creates them: lock_<table>(one array per key column,
+-- versions, written).
 CREATE FUNCTION make_lock(name text, keys text[]) RETURNS void LANGUAGE plpgsql AS $make$
 DECLARE
     arguments text;

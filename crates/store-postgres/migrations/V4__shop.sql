@@ -1,18 +1,18 @@
--- Goods from stock: who buys, what is sold, what is reserved, what was ordered. What is physically there is what came in less
--- what was sold; payment takes it, a reservation never does.
+-- The shop: accounts, products, stock, carts, coupons, reservations, orders. Physical stock is received minus sold; payment
+-- reduces it, a reservation never does.
 
 CREATE TABLE users (
     id       bigint CONSTRAINT users_pk PRIMARY KEY,
     name     text NOT NULL,
     currency text NOT NULL,
     balance  bigint NOT NULL,
-    -- All that was ever added: no money comes from nowhere.
+    -- Sum of all top-ups; balance plus payments equals it.
     charged  bigint NOT NULL,
     version  bigint NOT NULL DEFAULT 0,
     CONSTRAINT users_balance CHECK (balance BETWEEN 0 AND charged)
 );
 
--- The options of a product are numbered one after another.
+-- Options of a product have consecutive numbers.
 CREATE TABLE product (
     id              bigint CONSTRAINT product_pk PRIMARY KEY,
     name            text NOT NULL,
@@ -39,7 +39,7 @@ CREATE TABLE inventory (
     received_quantity integer NOT NULL,
     sold_quantity     integer NOT NULL,
     version           bigint NOT NULL DEFAULT 0,
-    -- The last line against selling twice, never the first.
+    -- Last safeguard against overselling; the engine refuses first.
     CONSTRAINT inventory_not_oversold CHECK (sold_quantity BETWEEN 0 AND received_quantity)
 );
 
@@ -53,7 +53,7 @@ CREATE TABLE cart_item (
 
 CREATE TABLE orders (
     id              bigint CONSTRAINT orders_pk PRIMARY KEY,
-    -- No reservation is ever paid twice, whatever else goes wrong. Also tells what became of it.
+    -- A reservation is paid at most once. Also used to look up the order of a reservation.
     hold_id         uuid NOT NULL CONSTRAINT orders_hold UNIQUE,
     user_id         bigint NOT NULL CONSTRAINT orders_user REFERENCES users (id),
     total_amount    bigint NOT NULL,
@@ -66,7 +66,7 @@ CREATE TABLE orders (
     version         bigint NOT NULL DEFAULT 0,
     CONSTRAINT orders_amounts CHECK (paid_amount >= 0 AND paid_amount = total_amount - discount_amount)
 );
--- A customer's own, in the order of their pages.
+-- List by customer, in page order.
 CREATE INDEX orders_by_user ON orders (user_id, id);
 
 CREATE TABLE order_item (
@@ -100,9 +100,9 @@ CREATE TABLE user_coupon (
     CONSTRAINT user_coupon_pk PRIMARY KEY (coupon_code, user_id)
 );
 
--- Reservations: a hold with a row of inventory_reservation per line. Written by a server that has the database to itself;
--- those that share it keep them elsewhere. What is held of an option is counted in memory from the live ones, so a long history
--- slows nothing down, and the indexes by option, by user and by time that such a table would need otherwise are not there.
+-- Reservations: a hold with a row of inventory_reservation per line. Written by a server that owns the database; servers that
+-- share it keep them in Redis. Held quantities are counted in memory from live holds, so no index by option, user or time is
+-- needed, and a long history costs nothing.
 CREATE TABLE order_hold (
     id           uuid CONSTRAINT order_hold_pk PRIMARY KEY,
     user_id      bigint NOT NULL,

@@ -1,5 +1,5 @@
--- Rooms by the hour: slots are made ahead of time, each with its price. That a slot is locked is not written here: locks end
--- by themselves.
+-- Rooms by the hour: slots are generated ahead of time, each with its price. A lock is not written to its slot, because it
+-- expires by time.
 
 CREATE TABLE room (
     id              bigint CONSTRAINT room_pk PRIMARY KEY,
@@ -13,14 +13,14 @@ CREATE TABLE room (
     peak            text NOT NULL,
     holiday_percent integer NOT NULL CONSTRAINT room_holiday_percent CHECK (holiday_percent >= 0),
     is_active       boolean NOT NULL,
-    -- The last day that has its slots, and the first whose slots are kept.
+    -- Last generated day, and first day whose slots are kept.
     generated_until date,
     kept_from       date,
     version         bigint NOT NULL DEFAULT 0
 );
 
--- Hours are read and written whole: Monday to Sunday, separated by semicolons. The last three say which days are still to be
--- rebuilt.
+-- Hours are read and written as a whole: Monday to Sunday, separated by semicolons. The last three columns are the days that
+-- remain to be rebuilt.
 CREATE TABLE operating_hours (
     room_id            bigint CONSTRAINT operating_hours_pk PRIMARY KEY
         CONSTRAINT operating_hours_room REFERENCES room (id),
@@ -32,7 +32,7 @@ CREATE TABLE operating_hours (
     version            bigint NOT NULL DEFAULT 0,
     CONSTRAINT operating_hours_rebuild CHECK ((rebuild_next IS NULL) = (rebuild_until IS NULL))
 );
--- Few at a time, looked for every half minute.
+-- Rooms to be rebuilt, polled every half minute. A partial index, so it stays small.
 CREATE INDEX operating_hours_to_rebuild ON operating_hours (room_id) WHERE rebuild_next IS NOT NULL;
 
 CREATE TABLE holiday (
@@ -44,7 +44,7 @@ CREATE TABLE holiday (
 
 CREATE TABLE room_reservation (
     id           bigint CONSTRAINT room_reservation_pk PRIMARY KEY,
-    -- No lock is ever confirmed twice, whatever else goes wrong. Also tells what became of it.
+    -- A lock is confirmed at most once. Also used to look up the record of a lock.
     hold_id      uuid NOT NULL CONSTRAINT room_reservation_hold UNIQUE,
     room_id      bigint NOT NULL CONSTRAINT room_reservation_room REFERENCES room (id),
     user_id      bigint NOT NULL,
@@ -56,7 +56,7 @@ CREATE TABLE room_reservation (
     cancelled_at timestamptz,
     version      bigint NOT NULL DEFAULT 0
 );
--- In the order of their pages: a customer's own, and those of a room.
+-- Lists by customer and by room, in page order.
 CREATE INDEX room_reservation_by_user ON room_reservation (user_id, id);
 CREATE INDEX room_reservation_by_room ON room_reservation (room_id, id);
 
@@ -70,9 +70,9 @@ CREATE TABLE room_reservation_slot (
     CONSTRAINT room_reservation_slot_pk PRIMARY KEY (reservation_id, line_no)
 );
 
--- `slot_time` is in minutes after midnight, on the clock of the room. There are millions of these: no index but the key, and no
--- reference that would be looked up for each new row. One part per month, made before the first slot of that month is, and
--- dropped when its slots have been cleared.
+-- `slot_time` is in minutes after midnight, in the room's time zone. With millions of rows there is no index but the key, and
+-- no foreign key to check for each new row. One partition per month, created before its first slot and dropped when its slots
+-- have been purged.
 CREATE TABLE time_slots (
     room_id        bigint NOT NULL,
     slot_date      date NOT NULL,
@@ -91,8 +91,8 @@ CREATE TABLE time_slots (
     CONSTRAINT time_slots_pk PRIMARY KEY (room_id, slot_date, slot_time)
 ) PARTITION BY RANGE (slot_date);
 
--- The last line: a reserved slot changes only by cancellation, which is written down first. It goes when its room says that
--- days as old as this are cleared. Whether it is outside the hours may be noted at any time.
+-- Last safeguard: a reserved slot changes by cancellation only, after that is recorded. It is deleted only when its room no
+-- longer keeps its day. The flag for being outside the hours may change at any time.
 CREATE FUNCTION guard_time_slots() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE'
@@ -112,8 +112,8 @@ END $$;
 CREATE TRIGGER time_slots_guard BEFORE UPDATE OR DELETE ON time_slots
 FOR EACH ROW WHEN (OLD.reservation_id IS NOT NULL) EXECUTE FUNCTION guard_time_slots();
 
--- Makes the parts of a table that is divided by month, as far as they are not there. Attaching what was made apart waits for
--- nobody who reads or writes, and keeps nobody waiting; of two who make the same month, the second one waits for the first.
+-- Creates missing monthly partitions. A partition is created separately and then attached, which neither waits for readers and
+-- writers nor blocks them. Of two servers that create the same month, the second waits for the first.
 CREATE FUNCTION make_months(name text, dates date[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     month date;
@@ -130,8 +130,8 @@ BEGIN
     END LOOP;
 END $$;
 
--- Drops the oldest month, if all rooms have cleared it and nothing is left in it. Says whether it did. Waits for others only
--- briefly, and then gives up for now: those who book would have to wait behind it.
+-- Drops the oldest partition if all rooms have purged it and it is empty. Returns whether it did. The lock timeout is short,
+-- because bookings would queue behind it.
 CREATE FUNCTION drop_cleared_month() RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '100ms' AS $$
 DECLARE
     part    text;
@@ -152,7 +152,7 @@ BEGIN
     RETURN true;
 END $$;
 
--- A log: rules only add to it.
+-- Log of generation runs; append-only.
 CREATE TABLE slot_generation_log (
     room_id         bigint NOT NULL CONSTRAINT slot_generation_log_room REFERENCES room (id),
     id              bigint NOT NULL,
@@ -164,8 +164,8 @@ CREATE TABLE slot_generation_log (
     CONSTRAINT slot_generation_log_pk PRIMARY KEY (room_id, id)
 );
 
--- Locks, with a row of room_lock_slot per slot. Written by a server that has the database to itself; those that share it keep
--- them elsewhere. Which slots are locked is known in memory from the live ones.
+-- Locks, with a row of room_lock_slot per slot. Written by a server that owns the database; servers that share it keep them in
+-- Redis. Locked slots are known in memory from live locks.
 CREATE TABLE room_lock (
     id          uuid CONSTRAINT room_lock_pk PRIMARY KEY,
     user_id     bigint NOT NULL,

@@ -1,5 +1,5 @@
--- How far durable events were handed on. Of what was sent nothing is written down but the mark: an event of a partition at or
--- below it was sent, unless it is in trouble. A partition is one server's at a time.
+-- Position of the outbox relay per partition. An event at or below the position was published unless it is listed as failed. A
+-- partition belongs to one server at a time, by lease.
 CREATE TABLE outbox_relay (
     partition_no integer CONSTRAINT outbox_relay_pk PRIMARY KEY,
     sent_up_to   bigint NOT NULL,
@@ -8,7 +8,7 @@ CREATE TABLE outbox_relay (
     version      bigint NOT NULL DEFAULT 0
 );
 
--- Few, as long as all goes well; so there is no index but the key.
+-- Failed events and dead letters. Normally few, so there is no index but the key.
 CREATE TABLE outbox_trouble (
     outbox_id    bigint CONSTRAINT outbox_trouble_pk PRIMARY KEY,
     partition_no integer NOT NULL,

@@ -1,19 +1,19 @@
--- Webhooks: who is told of durable events by HTTP, and what became of it. They belong to the notify service.
+-- Webhooks: subscriptions and deliveries. They belong to the notify service.
 
 CREATE TABLE webhook (
     id          bigint CONSTRAINT webhook_pk PRIMARY KEY,
     url         text NOT NULL,
-    -- Beginnings of types, separated by commas; all, if there is none.
+    -- Prefixes of event types, separated by commas; empty for all.
     types       text NOT NULL,
     secret      text NOT NULL,
     created_at  timestamptz NOT NULL,
-    -- The last event of the outbox then.
+    -- Last event of the outbox when the webhook was created.
     told_after  bigint NOT NULL,
     disabled_at timestamptz,
     version     bigint NOT NULL DEFAULT 0
 );
 
--- What is told, once for all who are told; and the note that the event was here.
+-- Events with deliveries, each stored once for all its deliveries. The row also records that the event was processed.
 CREATE TABLE webhook_event (
     event_id   text CONSTRAINT webhook_event_pk PRIMARY KEY,
     event_type text NOT NULL,
@@ -23,7 +23,7 @@ CREATE TABLE webhook_event (
     version    bigint NOT NULL DEFAULT 0
 );
 
--- Refers to no webhook: what belongs to a deleted one is dropped when its turn comes.
+-- No foreign key to the webhook: deliveries of a deleted webhook are dropped when they become due.
 CREATE TABLE webhook_delivery (
     id              bigint CONSTRAINT webhook_delivery_pk PRIMARY KEY,
     webhook_id      bigint NOT NULL,
@@ -42,10 +42,10 @@ CREATE TABLE webhook_delivery (
     CONSTRAINT webhook_delivery_pending CHECK ((status = 'PENDING') = (next_attempt_at IS NOT NULL)),
     CONSTRAINT webhook_delivery_ended CHECK ((status = 'PENDING') = (ended_at IS NULL))
 );
--- The log of a webhook, in the order of its pages.
+-- Log of a webhook, in page order.
 CREATE INDEX webhook_delivery_by_webhook ON webhook_delivery (webhook_id, id);
 
--- What is to be tried: of each webhook the earliest first, so that a long line at one holds up no other.
+-- Pending deliveries by webhook, earliest first, so that a long queue of one webhook delays no other.
 CREATE TABLE webhook_due (
     webhook_id  bigint NOT NULL,
     due_at      timestamptz NOT NULL,

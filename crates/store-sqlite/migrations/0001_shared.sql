@@ -1,8 +1,8 @@
--- What every vertical shares. Times are milliseconds since 1970, dates are ISO 8601 text: both sort as they
--- are, and both can be read in a shell.
+-- Tables shared by all verticals. Times are milliseconds since 1970, dates are ISO 8601 text: both sort naturally and are
+-- readable in a shell.
 
--- How many batches were committed, and the time of the last one. Readers compare the count with the memory they look at
--- beside the file. Time never runs back behind the last commit, also if the clock was set back while nobody was running.
+-- Number of committed batches, and the time of the last one. Readers compare the count with that of in-memory state. Time never
+-- runs backwards behind the last commit, even if the clock was set back while no server ran.
 CREATE TABLE commits (
     only_row INTEGER PRIMARY KEY CONSTRAINT commits_only_row CHECK (only_row = 1),
     count    INTEGER NOT NULL,
@@ -23,11 +23,11 @@ CREATE TABLE idempotency_key (
     expires_at  INTEGER NOT NULL,
     CONSTRAINT idempotency_key_pk PRIMARY KEY (caller, key)
 ) STRICT, WITHOUT ROWID;
--- For clearing away what has expired. Grows at its end only, so it costs little.
+-- Index for purging expired rows. It is appended to, so it is cheap.
 CREATE INDEX idempotency_key_expires_at ON idempotency_key (expires_at);
 
--- Events that must not be lost, written in the commit of what they tell. Their numbers come from `sequence`: none is ever
--- given twice, also when all older events have been cleared away.
+-- Transactional outbox: durable events, written in the commit of their cause. Numbers come from `sequence` and are never
+-- reused, even after all older events are purged.
 CREATE TABLE outbox (
     id         INTEGER PRIMARY KEY,
     event_type TEXT NOT NULL,

@@ -18,12 +18,12 @@ CREATE TABLE room_type_stock (
     reserved_count INTEGER NOT NULL,
     closed         INTEGER NOT NULL CONSTRAINT room_type_stock_closed CHECK (closed BETWEEN 0 AND 1),
     CONSTRAINT room_type_stock_pk PRIMARY KEY (room_type_id, target_date),
-    -- The last line against selling twice, never the first.
+    -- Last safeguard against overselling; the engine refuses first.
     CONSTRAINT room_type_stock_not_oversold CHECK (reserved_count BETWEEN 0 AND total_quantity)
 ) STRICT, WITHOUT ROWID;
 
--- The id begins with the time it was made, so new holds are appended, live ones lie together at the end, and old ones
--- are cleared away from the front: no other index is needed.
+-- Ids begin with their time: new holds are appended, live ones lie together at the end, and old ones are purged from the front.
+-- No other index is needed.
 CREATE TABLE stay_hold (
     id             BLOB PRIMARY KEY,
     user_id        INTEGER NOT NULL,
@@ -38,7 +38,7 @@ CREATE TABLE stay_hold (
     state          TEXT NOT NULL,
     reservation_id INTEGER,
     replaced_by    BLOB,
-    -- Spelled out: a list would be made into a temporary table for every row written.
+    -- Not `IN (…)`: SQLite would build a temporary table for every row written.
     CONSTRAINT stay_hold_state
         CHECK (state = 'HELD' OR state = 'CONFIRMED' OR state = 'CANCELLED' OR state = 'REPLACED'),
     CONSTRAINT stay_hold_confirmed CHECK ((state = 'CONFIRMED') = (reservation_id IS NOT NULL)),
@@ -57,8 +57,8 @@ CREATE TABLE stay_reservation (
     confirmed_at INTEGER NOT NULL,
     cancelled_at INTEGER
 ) STRICT;
--- The two lists there are: a customer's own, and a room type's.
+-- Lists by customer and by room type.
 CREATE INDEX stay_reservation_by_user ON stay_reservation (user_id);
 CREATE INDEX stay_reservation_by_room_type ON stay_reservation (room_type_id);
--- What an operator looks for without naming a customer; few, so it stays small.
+-- Cancelled reservations of all customers, for operators. A partial index, so it stays small.
 CREATE INDEX stay_reservation_cancelled ON stay_reservation (id) WHERE cancelled_at IS NOT NULL;

@@ -1,2 +1,2 @@
--- What a hold became is called the same for holds of every kind: its record.
+-- Holds of every type name their record alike.
 ALTER TABLE stay_hold RENAME COLUMN reservation_id TO record_id;

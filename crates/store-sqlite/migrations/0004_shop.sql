@@ -1,17 +1,17 @@
--- Goods from stock: who buys, what is sold, what is reserved, what was ordered. What is physically there is what came in less
--- what was sold; payment takes it, a reservation never does.
+-- The shop: accounts, products, stock, carts, coupons, reservations, orders. Physical stock is received minus sold; payment
+-- reduces it, a reservation never does.
 
 CREATE TABLE users (
     id       INTEGER PRIMARY KEY,
     name     TEXT NOT NULL,
     currency TEXT NOT NULL,
     balance  INTEGER NOT NULL,
-    -- All that was ever added: no money comes from nowhere.
+    -- Sum of all top-ups; balance plus payments equals it.
     charged  INTEGER NOT NULL,
     CONSTRAINT users_balance CHECK (balance BETWEEN 0 AND charged)
 ) STRICT;
 
--- The options of a product are numbered one after another.
+-- Options of a product have consecutive numbers.
 CREATE TABLE product (
     id              INTEGER PRIMARY KEY,
     name            TEXT NOT NULL,
@@ -35,7 +35,7 @@ CREATE TABLE inventory (
         CONSTRAINT inventory_product_option REFERENCES product_option (id),
     received_quantity INTEGER NOT NULL,
     sold_quantity     INTEGER NOT NULL,
-    -- The last line against selling twice, never the first.
+    -- Last safeguard against overselling; the engine refuses first.
     CONSTRAINT inventory_not_oversold CHECK (sold_quantity BETWEEN 0 AND received_quantity)
 ) STRICT;
 
@@ -48,7 +48,7 @@ CREATE TABLE cart_item (
 
 CREATE TABLE orders (
     id              INTEGER PRIMARY KEY,
-    -- No reservation is ever paid twice, whatever else goes wrong. Also tells what became of it.
+    -- A reservation is paid at most once. Also used to look up the order of a reservation.
     hold_id         BLOB NOT NULL CONSTRAINT orders_hold UNIQUE,
     user_id         INTEGER NOT NULL CONSTRAINT orders_user REFERENCES users (id),
     total_amount    INTEGER NOT NULL,
@@ -60,7 +60,7 @@ CREATE TABLE orders (
     cancelled_at    INTEGER,
     CONSTRAINT orders_amounts CHECK (paid_amount >= 0 AND paid_amount = total_amount - discount_amount)
 ) STRICT;
--- A customer's own, in the order of their pages.
+-- List by customer, in page order.
 CREATE INDEX orders_by_user ON orders (user_id);
 
 CREATE TABLE order_item (
@@ -92,9 +92,9 @@ CREATE TABLE user_coupon (
     CONSTRAINT user_coupon_pk PRIMARY KEY (coupon_code, user_id)
 ) STRICT, WITHOUT ROWID;
 
--- Reservations: a hold with a row of inventory_reservation per line. Written by a server that has the database to itself;
--- those that share it keep them elsewhere. What is held of an option is counted in memory from the live ones, so a long history
--- slows nothing down, and the indexes by option, by user and by time that such a table would need otherwise are not there.
+-- Reservations: a hold with a row of inventory_reservation per line. Written by a server that owns the database; servers that
+-- share it keep them in Redis. Held quantities are counted in memory from live holds, so no index by option, user or time is
+-- needed, and a long history costs nothing.
 CREATE TABLE order_hold (
     id           BLOB CONSTRAINT order_hold_pk PRIMARY KEY,
     user_id      INTEGER NOT NULL,

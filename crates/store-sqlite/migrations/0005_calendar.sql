@@ -1,5 +1,5 @@
--- Rooms by the hour: slots are made ahead of time, each with its price. That a slot is locked is not written here: locks end
--- by themselves.
+-- Rooms by the hour: slots are generated ahead of time, each with its price. A lock is not written to its slot, because it
+-- expires by time.
 
 CREATE TABLE room (
     id              INTEGER PRIMARY KEY,
@@ -13,13 +13,13 @@ CREATE TABLE room (
     peak            TEXT NOT NULL,
     holiday_percent INTEGER NOT NULL CONSTRAINT room_holiday_percent CHECK (holiday_percent >= 0),
     is_active       INTEGER NOT NULL CONSTRAINT room_is_active CHECK (is_active BETWEEN 0 AND 1),
-    -- The last day that has its slots, and the first whose slots are kept.
+    -- Last generated day, and first day whose slots are kept.
     generated_until TEXT,
     kept_from       TEXT
 ) STRICT;
 
--- Hours are read and written whole: Monday to Sunday, separated by semicolons. The last three say which days are still to be
--- rebuilt.
+-- Hours are read and written as a whole: Monday to Sunday, separated by semicolons. The last three columns are the days that
+-- remain to be rebuilt.
 CREATE TABLE operating_hours (
     room_id            INTEGER PRIMARY KEY CONSTRAINT operating_hours_room REFERENCES room (id),
     weekly             TEXT NOT NULL,
@@ -29,7 +29,7 @@ CREATE TABLE operating_hours (
     rebuild_again_from TEXT,
     CONSTRAINT operating_hours_rebuild CHECK ((rebuild_next IS NULL) = (rebuild_until IS NULL))
 ) STRICT;
--- Few at a time, looked for every half minute.
+-- Rooms to be rebuilt, polled every half minute. A partial index, so it stays small.
 CREATE INDEX operating_hours_to_rebuild ON operating_hours (room_id) WHERE rebuild_next IS NOT NULL;
 
 CREATE TABLE holiday (
@@ -40,7 +40,7 @@ CREATE TABLE holiday (
 
 CREATE TABLE room_reservation (
     id           INTEGER PRIMARY KEY,
-    -- No lock is ever confirmed twice, whatever else goes wrong. Also tells what became of it.
+    -- A lock is confirmed at most once. Also used to look up the record of a lock.
     hold_id      BLOB NOT NULL CONSTRAINT room_reservation_hold UNIQUE,
     room_id      INTEGER NOT NULL CONSTRAINT room_reservation_room REFERENCES room (id),
     user_id      INTEGER NOT NULL,
@@ -51,7 +51,7 @@ CREATE TABLE room_reservation (
     confirmed_at INTEGER NOT NULL,
     cancelled_at INTEGER
 ) STRICT;
--- In the order of their pages: a customer's own, and those of a room.
+-- Lists by customer and by room, in page order.
 CREATE INDEX room_reservation_by_user ON room_reservation (user_id);
 CREATE INDEX room_reservation_by_room ON room_reservation (room_id);
 
@@ -65,8 +65,8 @@ CREATE TABLE room_reservation_slot (
     CONSTRAINT room_reservation_slot_pk PRIMARY KEY (reservation_id, line_no)
 ) STRICT, WITHOUT ROWID;
 
--- `slot_time` is in minutes after midnight, on the clock of the room. There are millions of these: no index but the key, and no
--- reference that would be looked up for each new row.
+-- `slot_time` is in minutes after midnight, in the room's time zone. With millions of rows there is no index but the key, and
+-- no foreign key to check for each new row.
 CREATE TABLE time_slots (
     room_id        INTEGER NOT NULL,
     slot_date      TEXT NOT NULL,
@@ -84,8 +84,8 @@ CREATE TABLE time_slots (
     CONSTRAINT time_slots_pk PRIMARY KEY (room_id, slot_date, slot_time)
 ) STRICT, WITHOUT ROWID;
 
--- The last line: a reserved slot changes only by cancellation, which is written down first. It goes when its room says that
--- days as old as this are cleared. Whether it is outside the hours may be noted at any time.
+-- Last safeguard: a reserved slot changes by cancellation only, after that is recorded. It is deleted only when its room no
+-- longer keeps its day. The flag for being outside the hours may change at any time.
 CREATE TRIGGER time_slots_guard_update BEFORE UPDATE ON time_slots
 WHEN OLD.reservation_id IS NOT NULL
     AND (NEW.reservation_id IS NOT OLD.reservation_id OR NEW.status <> OLD.status OR NEW.minutes <> OLD.minutes
@@ -104,7 +104,7 @@ BEGIN
     SELECT RAISE(ABORT, 'a reserved slot changes only by cancellation');
 END;
 
--- A log: rules only add to it.
+-- Log of generation runs; append-only.
 CREATE TABLE slot_generation_log (
     room_id         INTEGER NOT NULL CONSTRAINT slot_generation_log_room REFERENCES room (id),
     id              INTEGER NOT NULL,
@@ -115,8 +115,8 @@ CREATE TABLE slot_generation_log (
     CONSTRAINT slot_generation_log_pk PRIMARY KEY (room_id, id)
 ) STRICT, WITHOUT ROWID;
 
--- Locks, with a row of room_lock_slot per slot. Written by a server that has the database to itself; those that share it keep
--- them elsewhere. Which slots are locked is known in memory from the live ones.
+-- Locks, with a row of room_lock_slot per slot. Written by a server that owns the database; servers that share it keep them in
+-- Redis. Locked slots are known in memory from live locks.
 CREATE TABLE room_lock (
     id          BLOB CONSTRAINT room_lock_pk PRIMARY KEY,
     user_id     INTEGER NOT NULL,

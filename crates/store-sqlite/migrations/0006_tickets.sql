@@ -1,5 +1,4 @@
--- Seats of events: what is put on sale, which seats are sold, who has how many. What is held is not here: a hold never changes
--- a durable count.
+-- Events and seats: catalog, sold seats, seats per customer. Held seats are not here: a hold never changes a durable count.
 
 CREATE TABLE ticket_event (
     id                 INTEGER PRIMARY KEY,
@@ -12,11 +11,11 @@ CREATE TABLE ticket_event (
     queue_enabled      INTEGER NOT NULL CONSTRAINT ticket_event_queue_enabled CHECK (queue_enabled BETWEEN 0 AND 1),
     max_seats_per_user INTEGER NOT NULL,
     paused             INTEGER NOT NULL CONSTRAINT ticket_event_paused CHECK (paused BETWEEN 0 AND 1),
-    -- Counts the changes: the waiting room tells new settings from old ones that arrive late.
+    -- Number of changes: lets the waiting room ignore outdated settings that arrive late.
     revision           INTEGER NOT NULL
 ) STRICT;
 
--- The seats of an event are written with it and never again, so whoever has read them may keep them.
+-- Seats are written with their event and never change, so they can be cached.
 CREATE TABLE seat_plan (
     event_id   INTEGER PRIMARY KEY
         CONSTRAINT seat_plan_event REFERENCES ticket_event (id),
@@ -40,7 +39,7 @@ CREATE TABLE event_sales (
 
 CREATE TABLE seat_reservation (
     id           INTEGER PRIMARY KEY,
-    -- No hold is ever confirmed twice, whatever else goes wrong. Also tells what became of it.
+    -- A hold is confirmed at most once. Also used to look up the record of a hold.
     hold_id      BLOB NOT NULL CONSTRAINT seat_reservation_hold UNIQUE,
     event_id     INTEGER NOT NULL CONSTRAINT seat_reservation_event REFERENCES ticket_event (id),
     user_id      INTEGER NOT NULL,
@@ -49,7 +48,7 @@ CREATE TABLE seat_reservation (
     reserved_at  INTEGER NOT NULL,
     cancelled_at INTEGER
 ) STRICT;
--- A customer's own, in the order of their pages.
+-- List by customer, in page order.
 CREATE INDEX seat_reservation_by_user ON seat_reservation (user_id);
 
 CREATE TABLE seat_reservation_seat (
@@ -62,8 +61,8 @@ CREATE TABLE seat_reservation_seat (
     CONSTRAINT seat_reservation_seat_pk PRIMARY KEY (reservation_id, line_no)
 ) STRICT, WITHOUT ROWID;
 
--- A seat has one row here while it is reserved. That there cannot be two is the last line against selling it twice, never the
--- first. A seat's number is its event's times a million, plus its place: the seats of an event lie together.
+-- One row per reserved seat. The primary key is the last safeguard against selling a seat twice; the engine refuses first. A
+-- seat's number is its event's times a million plus its position, so the seats of an event lie together.
 CREATE TABLE sold_seat (
     seat_id        INTEGER PRIMARY KEY,
     reservation_id INTEGER NOT NULL CONSTRAINT sold_seat_reservation REFERENCES seat_reservation (id)
@@ -76,8 +75,8 @@ CREATE TABLE event_buyer (
     CONSTRAINT event_buyer_pk PRIMARY KEY (event_id, user_id)
 ) STRICT, WITHOUT ROWID;
 
--- Holds are written by a server that has the database to itself; those that share it keep them elsewhere. Which seats are
--- held is worked out in memory from the live ones.
+-- Written by a server that owns the database; servers that share it keep holds in Redis. Held seats are known in memory from
+-- live holds.
 CREATE TABLE seat_hold (
     id          BLOB CONSTRAINT seat_hold_pk PRIMARY KEY,
     user_id     INTEGER NOT NULL,

@@ -1,5 +1,4 @@
--- How far durable events were handed on. Of what was sent nothing is written down but the mark: an event of a partition at or
--- below it was sent, unless it is in trouble.
+-- Position of the outbox relay per partition. An event at or below the position was published unless it is listed as failed.
 CREATE TABLE outbox_relay (
     partition_no INTEGER PRIMARY KEY,
     sent_up_to   INTEGER NOT NULL,

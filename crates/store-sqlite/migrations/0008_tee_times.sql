@@ -1,5 +1,5 @@
--- Tee times: three services, each with tables of its own. They know each other by messages only, so nothing here refers from
--- one service's table to another's.
+-- Tee times: three services, each with its own tables. They communicate by messages only, so no foreign key leads from one
+-- service's table to another's.
 
 -- The course service.
 
@@ -21,11 +21,11 @@ CREATE TABLE game_time_slots (
     booked_players INTEGER NOT NULL,
     closed         INTEGER NOT NULL,
     slot_version   INTEGER NOT NULL,
-    -- The last line against selling twice, never the first.
+    -- Last safeguard against overselling; the engine refuses first.
     CONSTRAINT game_time_slots_not_oversold CHECK (booked_players BETWEEN 0 AND max_players)
 ) STRICT;
 
--- One slot at a time of a course, and the slots of a day in order.
+-- One slot per course and time; also lists the slots of a day in order.
 CREATE TABLE game_time_slot_time (
     course_id    INTEGER NOT NULL,
     slot_date    TEXT NOT NULL,
@@ -34,7 +34,7 @@ CREATE TABLE game_time_slot_time (
     CONSTRAINT game_time_slot_time_pk PRIMARY KEY (course_id, slot_date, start_minute)
 ) STRICT, WITHOUT ROWID;
 
--- What was decided about a booking's places. Kept for good: forgetting it would allow a second decision.
+-- Decision about a booking's places. Kept for good: without it a second decision would be possible.
 CREATE TABLE processed_slot_reservations (
     booking_id   INTEGER PRIMARY KEY,
     slot_id      INTEGER NOT NULL,
@@ -74,9 +74,9 @@ CREATE TABLE bookings (
     CONSTRAINT bookings_total CHECK (total_price = unit_price * players),
     CONSTRAINT bookings_failed CHECK ((status = 'FAILED') = (failure_reason IS NOT NULL))
 ) STRICT;
--- A customer's own, in the order of their pages.
+-- List by customer, in page order.
 CREATE INDEX bookings_by_user ON bookings (user_id);
--- What the sweep looks at; few, so it stays small.
+-- Pending bookings, for the sweep. A partial index, so it stays small.
 CREATE INDEX bookings_pending ON bookings (id) WHERE status = 'PENDING';
 
 CREATE TABLE booking_idempotency_key (
@@ -98,7 +98,7 @@ CREATE TABLE booking_history (
     CONSTRAINT booking_history_pk PRIMARY KEY (booking_id, number)
 ) STRICT, WITHOUT ROWID;
 
--- This service's own copy of the slots.
+-- The booking service's copy of the slots.
 CREATE TABLE game_time_slot_cache (
     slot_id      INTEGER PRIMARY KEY,
     course_id    INTEGER NOT NULL,
@@ -110,7 +110,7 @@ CREATE TABLE game_time_slot_cache (
     slot_version INTEGER NOT NULL
 ) STRICT;
 
--- Bookings that are pending or confirmed, by slot.
+-- Pending and confirmed bookings by slot.
 CREATE TABLE open_booking (
     slot_id      INTEGER NOT NULL,
     booking_id   INTEGER NOT NULL CONSTRAINT open_booking_booking REFERENCES bookings (id),
@@ -129,7 +129,7 @@ CREATE TABLE notification (
 ) STRICT;
 CREATE INDEX notification_by_user ON notification (user_id);
 
--- Each thing is told once.
+-- One notification per booking and type.
 CREATE TABLE notification_told (
     booking_id      INTEGER NOT NULL,
     kind            TEXT NOT NULL,
@@ -137,7 +137,7 @@ CREATE TABLE notification_told (
     CONSTRAINT notification_told_pk PRIMARY KEY (booking_id, kind)
 ) STRICT, WITHOUT ROWID;
 
--- Each service notes the messages it has acted on, in the commit of what they caused.
+-- Inbox: messages processed by each service, recorded in the commit of their effect.
 CREATE TABLE message_inbox (
     service     TEXT NOT NULL,
     subject     TEXT NOT NULL,

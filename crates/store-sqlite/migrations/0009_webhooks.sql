@@ -1,18 +1,18 @@
--- Webhooks: who is told of durable events by HTTP, and what became of it. They belong to the notify service.
+-- Webhooks: subscriptions and deliveries. They belong to the notify service.
 
 CREATE TABLE webhook (
     id          INTEGER PRIMARY KEY,
     url         TEXT NOT NULL,
-    -- Beginnings of types, separated by commas; all, if there is none.
+    -- Prefixes of event types, separated by commas; empty for all.
     types       TEXT NOT NULL,
     secret      TEXT NOT NULL,
     created_at  INTEGER NOT NULL,
-    -- The last event of the outbox then.
+    -- Last event of the outbox when the webhook was created.
     told_after  INTEGER NOT NULL,
     disabled_at INTEGER
 ) STRICT;
 
--- What is told, once for all who are told; and the note that the event was here.
+-- Events with deliveries, each stored once for all its deliveries. The row also records that the event was processed.
 CREATE TABLE webhook_event (
     event_id   TEXT NOT NULL CONSTRAINT webhook_event_pk PRIMARY KEY,
     event_type TEXT NOT NULL,
@@ -21,7 +21,7 @@ CREATE TABLE webhook_event (
     deliveries INTEGER NOT NULL CONSTRAINT webhook_event_deliveries CHECK (deliveries > 0)
 ) STRICT, WITHOUT ROWID;
 
--- Refers to no webhook: what belongs to a deleted one is dropped when its turn comes.
+-- No foreign key to the webhook: deliveries of a deleted webhook are dropped when they become due.
 CREATE TABLE webhook_delivery (
     id              INTEGER PRIMARY KEY,
     webhook_id      INTEGER NOT NULL,
@@ -39,10 +39,10 @@ CREATE TABLE webhook_delivery (
     CONSTRAINT webhook_delivery_pending CHECK ((status = 'PENDING') = (next_attempt_at IS NOT NULL)),
     CONSTRAINT webhook_delivery_ended CHECK ((status = 'PENDING') = (ended_at IS NULL))
 ) STRICT;
--- The log of a webhook, in the order of its pages.
+-- Log of a webhook, in page order.
 CREATE INDEX webhook_delivery_by_webhook ON webhook_delivery (webhook_id);
 
--- What is to be tried: of each webhook the earliest first, so that a long line at one holds up no other.
+-- Pending deliveries by webhook, earliest first, so that a long queue of one webhook delays no other.
 CREATE TABLE webhook_due (
     webhook_id  INTEGER NOT NULL,
     due_at      INTEGER NOT NULL,

@@ -1,5 +1,5 @@
--- Notes of messages by the id they came with: not every sender calls them as we do. What was noted so far is not needed:
--- a repeat is harmless, and the notes are kept for a minute.
+-- Inbox entries by the id of the message, whatever its form. Existing entries are dropped: a repeat is harmless, and entries
+-- are kept for a minute.
 DROP TABLE message_inbox;
 CREATE TABLE message_inbox (
     service     TEXT NOT NULL,
@@ -9,10 +9,10 @@ CREATE TABLE message_inbox (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX message_inbox_received_at ON message_inbox (received_at);
 
--- Events of bookings that are kept in another store: told here too, and not handed on from here.
+-- Events imported from the booking service's store. They are published on the stream of this server and not relayed from here.
 ALTER TABLE outbox ADD COLUMN imported INTEGER NOT NULL DEFAULT 0;
 
--- Which they were, so that each is told once; kept for as long as the events.
+-- Ids of imported events, so that each is imported once. Kept as long as the events.
 CREATE TABLE imported_event (
     message_id  TEXT PRIMARY KEY,
     imported_at INTEGER NOT NULL
