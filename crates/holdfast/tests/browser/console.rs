@@ -228,7 +228,7 @@ async fn a_delivery_that_failed_is_tried_again() {
     browser.click("#tools button.primary").await;
     browser.fill("#act-url", &format!("http://{address}/told")).await;
     browser.fill("#act-types", "booking.confirmed").await;
-    browser.until_shown("is told booking.confirmed, signed").await;
+    browser.until_shown("booking.confirmed will be sent to").await;
     browser.click("dialog button.primary").await;
     browser.until_shown("whsec_").await;
     let booking = json!({ "idempotencyKey": "b", "userId": 44, "gameTimeSlotId": 40, "playerCount": 2 });
@@ -236,7 +236,7 @@ async fn a_delivery_that_failed_is_tried_again() {
     browser.until("document.querySelector('td .mark').innerText === 'Failed'").await;
     browser.picture("console-webhook-failed").await;
     browser.click("td button.slim").await;
-    browser.until_shown("booking.confirmed is sent again now").await;
+    browser.until_shown("booking.confirmed will be sent again now").await;
     browser.click("dialog button.primary").await;
     browser.until("document.querySelector('td .mark').innerText === 'Delivered'").await;
     browser.close().await;
