@@ -68,12 +68,14 @@ export const day = {
   name: (text, options) => new Intl.DateTimeFormat(locale, { timeZone: "UTC", ...options }).format(new Date(`${text}T00:00:00Z`)),
 };
 
+/** A table; with a caption, its box takes the keyboard focus, so that it can be scrolled without a mouse. */
 export function table(heads, rows, caption) {
   if (rows.length === 0) return h("p", { class: "empty" }, t.common_none);
   const head = heads.map((it) => (it === "" ? h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, t.common_actions)) : typeof it === "string" ? h("th", { scope: "col" }, it) : h("th", { scope: "col", class: "number" }, it[0])));
   const cells = (row) => row.map((cell, at) => h("td", { class: typeof heads[at] === "string" ? undefined : "number" }, cell));
   const body = rows.map((row) => h("tr", {}, cells(row)));
-  return h("div", { class: "scroll" }, h("table", {}, caption && h("caption", {}, caption), h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
+  const box = caption ? { class: "scroll", tabindex: 0, role: "group", "aria-label": caption } : { class: "scroll" };
+  return h("div", box, h("table", {}, caption && h("caption", {}, caption), h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
 }
 
 /** A labelled drop-down. */

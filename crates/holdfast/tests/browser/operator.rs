@@ -80,7 +80,8 @@ async fn a_room_is_priced_opened_and_blocked() {
     let known = browser.run("return document.querySelectorAll('#act-dates .one').length").await.as_u64().unwrap();
     browser.click("#act-dates-add").await;
     set(&browser, &format!("#act-dates-{known}-date"), &tomorrow(1)).await;
-    confirm(&browser, &format!("will be replaced by these {} dates", known + 1)).await;
+    let dates = if known == 0 { "1 date".to_owned() } else { format!("{} dates", known + 1) };
+    confirm(&browser, &format!("will be replaced by {dates}.")).await;
     open(&browser, "Generate slots").await;
     confirm(&browser, "will be generated for days without slots").await;
     browser.until_shown("generated. Slots exist until").await;
