@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use holdfast_dial::Trust;
 use holdfast_engine::{Store, SystemClock};
 use holdfast_server::Config;
@@ -15,12 +16,14 @@ use holdfast_waiting_room::{
     IdSource, InProcess, Keys, Options, PostgresJournal, RedisOptions, RedisRoom, SqliteJournal, WaitingRoom,
 };
 
-use crate::secret;
+use crate::{data_directory, secret};
 
 /// Opens the store: embedded, `PostgreSQL`, or `PostgreSQL` with live rows in Redis.
 pub(crate) async fn open(config: &Config, ids: &IdMaker) -> anyhow::Result<Arc<dyn Store>> {
     let server = &config.server;
     let Some(database) = &server.database_url else {
+        data_directory::protect(&server.data)
+            .with_context(|| format!("cannot use the directory {}", server.data.display()))?;
         return Ok(Arc::new(SqliteStore::open(OpenOptions::new(&server.data), Arc::new(SystemClock))?));
     };
     let on_loss = match config.redis.on_loss {
