@@ -104,6 +104,7 @@ function coupon() {
       { name: "code", label: t.shop_code, maxlength: 64, wide: true },
       { name: "discountType", label: t.shop_discount, options: [["PERCENT", t.shop_percent], ["AMOUNT", t.shop_fixed]], value: "PERCENT" },
       { name: "value", label: t.shop_value, type: "integer", min: 1, value: 10 },
+      { name: "currency", label: t.common_currency, required: false, maxlength: 3, pattern: "[A-Z]{3}" },
       { name: "maxUses", label: t.shop_uses, type: "integer", min: 1, value: 100 },
       { name: "validUntil", label: t.shop_valid_until, type: "moment", required: false, hint: t.common_here },
     ],

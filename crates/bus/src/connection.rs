@@ -9,6 +9,7 @@ use async_nats::jetstream::context::{ContextBuilder, PublishErrorKind};
 use async_nats::jetstream::{self, message::PublishMessage};
 use async_nats::{Client, ConnectOptions, Event, HeaderMap, Request, ServerAddr};
 use bytes::Bytes;
+use holdfast_dial::NameCheck;
 use percent_encoding::percent_decode_str;
 use tokio::sync::watch;
 
@@ -82,7 +83,7 @@ impl Connection {
             .connection_timeout(CONNECT_WITHIN)
             .reconnect_delay_callback(|tries| RECONNECT_AFTER_MAX.min(Duration::from_millis(25) * tries as u32))
             .ping_interval(PING_EVERY)
-            .tls_client_config(options.trust.tls())
+            .tls_client_config(options.trust.tls(NameCheck::Required))
             // Also of servers that NATS itself tells of.
             .require_tls(addresses.iter().any(ServerAddr::tls_required))
             .event_callback(move |event| {

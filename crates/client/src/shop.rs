@@ -113,6 +113,9 @@ pub struct NewCoupon {
     pub code: String,
     pub discount_type: DiscountType,
     pub value: i64,
+    /// An ISO 4217 code: the only currency it discounts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
     pub max_uses: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Timestamp>,
@@ -121,7 +124,7 @@ pub struct NewCoupon {
 impl NewCoupon {
     pub fn percent(code: impl Into<String>, percent: i64, max_uses: u32) -> Self {
         let discount_type = DiscountType::Percent;
-        Self { code: code.into(), discount_type, value: percent, max_uses, valid_until: None }
+        Self { code: code.into(), discount_type, value: percent, currency: None, max_uses, valid_until: None }
     }
 
     pub fn amount(code: impl Into<String>, amount: i64, max_uses: u32) -> Self {
@@ -142,6 +145,8 @@ pub struct Coupon {
     pub code: String,
     pub discount_type: DiscountType,
     pub value: i64,
+    /// The only currency it discounts; `None` if it discounts any.
+    pub currency: Option<String>,
     pub max_uses: u32,
     pub issued_count: u32,
     pub valid_until: Option<Timestamp>,

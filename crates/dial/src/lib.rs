@@ -14,4 +14,4 @@ pub mod postgres;
 pub mod redis;
 pub mod trust;
 
-pub use trust::{Trust, TrustError};
+pub use trust::{NameCheck, Trust, TrustError};

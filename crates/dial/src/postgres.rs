@@ -1,5 +1,5 @@
-//! Connections to PostgreSQL. An address with `sslmode=require` (or `verify-full`, which is what it means here) is dialled
-//! with TLS, any other without.
+//! Connections to PostgreSQL. An address with `sslmode=require`, `verify-full` or `verify-ca` is dialled with TLS, any other
+//! without. `require` means `verify-full` here: the certificate is checked, and the name in it. `verify-ca` skips the name.
 
 use std::pin::Pin;
 
@@ -7,7 +7,7 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config, Error, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::Trust;
+use crate::{NameCheck, Trust};
 
 /// Has to be driven as long as the connection is used.
 pub type Driving = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
@@ -24,21 +24,38 @@ impl std::fmt::Debug for Dialler {
     }
 }
 
-/// Reads an address.
-pub fn parse(url: &str) -> Result<Config, Error> {
-    // What others call a checked connection is the only kind of encrypted one there is.
-    let (place, query) = url.split_once('?').unwrap_or((url, ""));
-    let options: Vec<&str> = query
-        .split('&')
-        .map(|option| if option == "sslmode=verify-full" { "sslmode=require" } else { option })
-        .collect();
-    if query.is_empty() { place.parse() } else { format!("{place}?{}", options.join("&")).parse() }
+/// Where a database is, and how the certificate that it shows is checked.
+#[derive(Clone, Debug)]
+pub struct Address {
+    pub config: Config,
+    name_check: NameCheck,
+}
+
+impl Address {
+    pub fn parse(url: &str) -> Result<Self, Error> {
+        let (place, query) = url.split_once('?').unwrap_or((url, ""));
+        let mut name_check = NameCheck::Required;
+        // The library knows `require` only, and the last option of a name counts.
+        let options: Vec<&str> = query
+            .split('&')
+            .map(|option| match option.strip_prefix("sslmode=") {
+                Some(mode) => {
+                    name_check = if mode == "verify-ca" { NameCheck::Skipped } else { NameCheck::Required };
+                    if matches!(mode, "verify-ca" | "verify-full") { "sslmode=require" } else { option }
+                }
+                None => option,
+            })
+            .collect();
+        let config =
+            if query.is_empty() { place.parse()? } else { format!("{place}?{}", options.join("&")).parse()? };
+        Ok(Self { config, name_check })
+    }
 }
 
 impl Dialler {
-    pub fn new(config: &Config, trust: &Trust) -> Self {
-        let is_encrypted = config.get_ssl_mode() == SslMode::Require;
-        Self { tls: is_encrypted.then(|| MakeRustlsConnect::new(trust.tls())) }
+    pub fn new(address: &Address, trust: &Trust) -> Self {
+        let is_encrypted = address.config.get_ssl_mode() == SslMode::Require;
+        Self { tls: is_encrypted.then(|| MakeRustlsConnect::new(trust.tls(address.name_check))) }
     }
 
     pub async fn connect(&self, config: &Config) -> Result<(Client, Driving), Error> {
@@ -63,10 +80,25 @@ mod tests {
             ("postgres://db/holdfast?sslmode=prefer&connect_timeout=3", false),
             ("postgres://db/holdfast?sslmode=require", true),
             ("postgres://db/holdfast?connect_timeout=3&sslmode=verify-full", true),
+            ("postgres://db/holdfast?sslmode=verify-ca", true),
         ] {
-            let config = parse(url).expect("an address");
-            assert_eq!(Dialler::new(&config, &Trust::default()).tls.is_some(), is_encrypted, "{url}");
+            let address = Address::parse(url).expect("an address");
+            assert_eq!(Dialler::new(&address, &Trust::default()).tls.is_some(), is_encrypted, "{url}");
         }
-        assert!(parse("postgres://db/holdfast?sslmode=perhaps").is_err());
+        assert!(Address::parse("postgres://db/holdfast?sslmode=perhaps").is_err());
+    }
+
+    #[test]
+    fn only_verify_ca_skips_the_name() {
+        for (options, name_check) in [
+            ("sslmode=require", NameCheck::Required),
+            ("sslmode=verify-full", NameCheck::Required),
+            ("sslmode=verify-ca", NameCheck::Skipped),
+            ("connect_timeout=3&sslmode=verify-ca&application_name=x", NameCheck::Skipped),
+            ("sslmode=verify-ca&sslmode=verify-full", NameCheck::Required),
+        ] {
+            let address = Address::parse(&format!("postgres://db/holdfast?{options}")).expect("an address");
+            assert_eq!(address.name_check, name_check, "{options}");
+        }
     }
 }

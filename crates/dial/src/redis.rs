@@ -1,6 +1,7 @@
 //! Connections to Redis. An address that begins with `rediss://` is dialled with TLS.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex as StdMutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
@@ -18,7 +19,10 @@ const REST_AFTER_FAILURE: Duration = Duration::from_millis(100);
 /// One connection that comes back by itself. While Redis is away, calls fail at once.
 #[derive(Debug)]
 pub struct Link {
-    client: Client,
+    url: String,
+    trust: Trust,
+    /// The version of the trust it was made with, and the client.
+    client: StdMutex<(u64, Client)>,
     /// Drives the connection. Those who call may be too busy for that, or end before others do.
     runtime: Handle,
     state: Mutex<State>,
@@ -57,12 +61,28 @@ impl Link {
     /// Connects when it is first used.
     pub fn new(url: &str, trust: &Trust, runtime: Handle) -> Result<Self, RedisError> {
         let (round_trips, opened) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { client: client(url, trust)?, runtime, state: Mutex::default(), round_trips, opened })
+        let client = StdMutex::new((trust.version(), client(url, trust)?));
+        Ok(Self {
+            url: url.into(),
+            trust: trust.clone(),
+            client,
+            runtime,
+            state: Mutex::default(),
+            round_trips,
+            opened,
+        })
     }
 
-    /// For connections beside this one.
+    /// For connections beside this one. Each connection needs a fresh one, or it does not see reloaded certificates.
     pub fn client(&self) -> Client {
-        self.client.clone()
+        let mut current = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let version = self.trust.version();
+        if current.0 != version
+            && let Ok(client) = client(&self.url, &self.trust)
+        {
+            *current = (version, client);
+        }
+        current.1.clone()
     }
 
     pub fn runtime(&self) -> &Handle {
@@ -107,7 +127,7 @@ impl Link {
         {
             return Err(std::io::Error::new(std::io::ErrorKind::ConnectionRefused, error.clone()).into());
         }
-        let client = self.client.clone();
+        let client = self.client();
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(CONNECT_WITHIN))
             .set_response_timeout(Some(ANSWER_WITHIN));
@@ -133,10 +153,9 @@ pub fn is_dead(error: &RedisError) -> bool {
 }
 
 fn client(url: &str, trust: &Trust) -> Result<Client, RedisError> {
-    match trust.pem() {
-        Some(pem) if url.starts_with("rediss://") => {
-            Client::build_with_tls(url, TlsCertificates { client_tls: None, root_cert: Some(pem.to_vec()) })
-        }
-        _ => Client::open(url),
+    let pem = if url.starts_with("rediss://") { trust.pem() } else { None };
+    match pem {
+        Some(pem) => Client::build_with_tls(url, TlsCertificates { client_tls: None, root_cert: Some(pem) }),
+        None => Client::open(url),
     }
 }

@@ -1,22 +1,36 @@
-//! Who is trusted to say whose certificate it is.
+//! Certificate authorities that may sign a server's certificate: those of the machine, and those in files.
+//!
+//! A file can be read again while connections are open. New connections are then checked against its new content.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use tokio_rustls::rustls::pki_types::CertificateDer;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::client::{Resumption, verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use tokio_rustls::rustls::crypto::{self, WebPkiSupportedAlgorithms};
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::server::ParsedCertificate;
+use tokio_rustls::rustls::{self, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-/// Whom the machine trusts, or those in a file instead. Cheap to clone.
+/// The authorities of this machine and those in any number of files. Cheap to clone; clones share a reload.
 #[derive(Clone, Default)]
 pub struct Trust {
-    file: Option<Arc<TrustFile>>,
+    files: Vec<Arc<AuthorityFile>>,
+    /// Authorities, and the version of the files they were read from. Empty until first used: reading the machine's takes
+    /// milliseconds, and unencrypted connections need none.
+    read: Arc<Mutex<Option<(u64, Arc<RootCertStore>)>>>,
 }
 
-struct TrustFile {
-    pem: Vec<u8>,
-    roots: RootCertStore,
+struct AuthorityFile {
+    path: PathBuf,
+    certificates: RwLock<Vec<CertificateDer<'static>>>,
+    /// Number of reloads.
+    version: AtomicU64,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -29,36 +43,161 @@ pub enum TrustError {
     Malformed { path: PathBuf, detail: String },
 }
 
+/// Whether a certificate must bear the name in the address, besides being signed by an authority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameCheck {
+    Required,
+    Skipped,
+}
+
 impl fmt::Debug for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Trust").field("certificates", &self.file.as_ref().map(|file| file.roots.len())).finish()
+        f.debug_struct("Trust").field("files", &self.files.iter().map(|file| &file.path).collect::<Vec<_>>()).finish()
     }
 }
 
 impl Trust {
-    /// Those whose certificates are in this file, in PEM form, and nobody else.
+    /// The machine's authorities and those in this file, in PEM form.
     pub fn file(path: &Path) -> Result<Self, TrustError> {
-        let malformed = |detail: String| TrustError::Malformed { path: path.into(), detail };
-        let pem = std::fs::read(path).map_err(|source| TrustError::Unreadable { path: path.into(), source })?;
-        let mut roots = RootCertStore::empty();
-        for certificate in CertificateDer::pem_slice_iter(&pem) {
-            let certificate = certificate.map_err(|error| malformed(error.to_string()))?;
-            roots.add(certificate).map_err(|error| malformed(error.to_string()))?;
-        }
-        if roots.is_empty() {
-            return Err(TrustError::NoCertificate(path.into()));
-        }
-        Ok(Self { file: Some(Arc::new(TrustFile { pem, roots })) })
+        let certificates = RwLock::new(read_certificates(path)?);
+        let file = AuthorityFile { path: path.into(), certificates, version: AtomicU64::new(0) };
+        Ok(Self { files: vec![Arc::new(file)], read: Arc::default() })
     }
 
-    /// How to speak TLS to those who are trusted.
-    pub fn tls(&self) -> ClientConfig {
-        tls(self.file.as_ref().map_or_else(machine, |file| file.roots.clone()))
+    /// The authorities of both.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self { files: [&self.files[..], &other.files].concat(), read: Arc::default() }
     }
 
-    /// What is in the file, if there is one.
-    pub(crate) fn pem(&self) -> Option<&[u8]> {
-        self.file.as_ref().map(|file| &*file.pem)
+    /// Reads the files again. The authorities of a file that cannot be used stay as they were.
+    pub fn reload(&self) -> Result<(), TrustError> {
+        for file in &self.files {
+            let certificates = read_certificates(&file.path)?;
+            *file.certificates.write().unwrap_or_else(PoisonError::into_inner) = certificates;
+            file.version.fetch_add(1, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Settings of a TLS client, for as many connections as there will be: each is checked against the files as last loaded.
+    pub fn tls(&self, name_check: NameCheck) -> ClientConfig {
+        self.roots();
+        let provider = Arc::new(crypto::ring::default_provider());
+        let algorithms = provider.signature_verification_algorithms;
+        let verifier = Arc::new(Verifier { trust: self.clone(), name_check, algorithms });
+        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let builder = builder.expect("the provider knows the default versions").dangerous();
+        let mut config = builder.with_custom_certificate_verifier(verifier).with_no_client_auth();
+        // A resumed session is not verified again, so it would outlive the authority that was removed from a file.
+        config.resumption = Resumption::disabled();
+        config
+    }
+
+    /// Changes with each reload.
+    pub(crate) fn version(&self) -> u64 {
+        self.files.iter().map(|file| file.version.load(Ordering::Acquire)).sum()
+    }
+
+    /// All certificates in PEM form; `None` if there are only those of the machine.
+    pub(crate) fn pem(&self) -> Option<Vec<u8>> {
+        if self.files.is_empty() {
+            return None;
+        }
+        let text = |certificate: &CertificateDer<'_>| {
+            format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(certificate))
+        };
+        let mut usable = machine_certificates();
+        usable.retain(|certificate| RootCertStore::empty().add(certificate.clone()).is_ok());
+        usable.extend(self.from_files());
+        Some(usable.iter().map(text).collect::<String>().into_bytes())
+    }
+
+    fn roots(&self) -> Arc<RootCertStore> {
+        let version = self.version();
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*read {
+            Some((of, roots)) if *of == version => roots.clone(),
+            _ => {
+                let mut roots = machine();
+                roots.add_parsable_certificates(self.from_files());
+                let roots = Arc::new(roots);
+                *read = Some((version, roots.clone()));
+                roots
+            }
+        }
+    }
+
+    fn from_files(&self) -> Vec<CertificateDer<'static>> {
+        let of = |file: &Arc<AuthorityFile>| file.certificates.read().unwrap_or_else(PoisonError::into_inner).clone();
+        self.files.iter().flat_map(of).collect()
+    }
+}
+
+/// The certificates of a file: at least one, each usable as an authority.
+fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TrustError> {
+    let malformed = |detail: String| TrustError::Malformed { path: path.into(), detail };
+    let pem = std::fs::read(path).map_err(|source| TrustError::Unreadable { path: path.into(), source })?;
+    let mut certificates = Vec::new();
+    for certificate in CertificateDer::pem_slice_iter(&pem) {
+        let certificate = certificate.map_err(|error| malformed(error.to_string()))?;
+        RootCertStore::empty().add(certificate.clone()).map_err(|error| malformed(error.to_string()))?;
+        certificates.push(certificate);
+    }
+    if certificates.is_empty() { Err(TrustError::NoCertificate(path.into())) } else { Ok(certificates) }
+}
+
+/// Checks certificates as rustls does by itself, against authorities that can change.
+struct Verifier {
+    trust: Trust,
+    name_check: NameCheck,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Verifier").field("trust", &self.trust).field("name_check", &self.name_check).finish()
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let certificate = ParsedCertificate::try_from(end_entity)?;
+        let (roots, algorithms) = (self.trust.roots(), self.algorithms.all);
+        verify_server_cert_signed_by_trust_anchor(&certificate, &roots, intermediates, now, algorithms)?;
+        if self.name_check == NameCheck::Required {
+            verify_server_name(&certificate, server_name)?;
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        crypto::verify_tls12_signature(message, certificate, signed, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        crypto::verify_tls13_signature(message, certificate, signed, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
     }
 }
 
@@ -70,15 +209,19 @@ pub fn tls(roots: RootCertStore) -> ClientConfig {
     builder.with_root_certificates(roots).with_no_client_auth()
 }
 
-/// Whom this machine trusts. Reads files.
+/// The authorities of this machine. Reads files.
 pub fn machine() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(machine_certificates());
+    roots
+}
+
+fn machine_certificates() -> Vec<CertificateDer<'static>> {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
         tracing::warn!(%error, "could not read some of the certificates this machine trusts");
     }
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(found.certs);
-    roots
+    found.certs
 }
 
 #[cfg(test)]
@@ -94,5 +237,25 @@ mod tests {
         std::fs::write(file.path(), broken).expect("written");
         assert!(said(file.path()).contains("has a certificate that cannot be read"));
         assert!(said(Path::new("/nowhere/ca.pem")).starts_with("cannot read /nowhere/ca.pem"));
+    }
+
+    #[test]
+    fn failed_reload_keeps_the_authorities() {
+        let file = tempfile::NamedTempFile::new().expect("a temporary file");
+        std::fs::write(file.path(), include_bytes!("../../testkit/certificate/localhost.pem")).expect("written");
+        let trust = Trust::file(file.path()).expect("a certificate");
+        let both = Trust::default().and(&trust);
+        let own = both.roots().len();
+        std::fs::write(file.path(), "nothing").expect("written");
+        assert!(trust.reload().is_err_and(|error| error.to_string().ends_with("has no certificate in PEM form")));
+        assert_eq!((both.roots().len(), both.version()), (own, 0));
+        std::fs::write(file.path(), include_bytes!("../../testkit/certificate/localhost.pem").repeat(2))
+            .expect("written");
+        trust.reload().expect("certificates");
+        assert_eq!(
+            (both.roots().len(), both.version()),
+            (own + 1, 1),
+            "a reload reaches the trusts that share the file"
+        );
     }
 }

@@ -91,6 +91,7 @@ async fn on_a_server_of_its_own(args: &SaleArgs, interrupts: Interrupts) -> anyh
                 // Nobody waits for it any more if the sale was given up.
                 ready.send(address).ok();
             },
+            None,
         )
         .await
     });

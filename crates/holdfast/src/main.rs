@@ -2,9 +2,12 @@
 
 mod arguments;
 mod calendar;
+mod data_directory;
 mod demo;
 mod health;
+mod limits;
 mod log;
+mod reload;
 mod secret;
 mod serve;
 mod store;
@@ -46,7 +49,11 @@ enum Command {
 fn main() -> std::process::ExitCode {
     // The allocator would take huge pages, and the kernel would zero 2 MiB for every little that a batch needs and gives back.
     rustix::thread::disable_transparent_huge_pages(true).ok();
-    let result = match Cli::parse().command {
+    let command = Cli::parse().command;
+    if matches!(command, Command::Serve(_) | Command::Verify(_)) {
+        data_directory::make_files_private();
+    }
+    let result = match command {
         Command::Serve(args) => serve::run(&args),
         Command::Try(args) => walkthrough::run(&args),
         Command::Demo(args) => demo::run(&args),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use holdfast_dial::Trust;
-use holdfast_dial::postgres::{self, Dialler};
+use holdfast_dial::postgres::{Address, Dialler};
 use holdfast_server::ids::IdMaker;
 
 const FILE_NAME: &str = "queue.secret";
@@ -35,9 +35,9 @@ pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Vec<u8>> {
 
 /// In the database: the same for all servers that share it, whichever starts first.
 pub(crate) async fn in_database(url: &str, trust: &Trust) -> anyhow::Result<Vec<u8>> {
-    let mut config = postgres::parse(url)?;
-    config.connect_timeout(CONNECT_WITHIN);
-    let (client, connection) = Dialler::new(&config, trust).connect(&config).await?;
+    let mut address = Address::parse(url)?;
+    address.config.connect_timeout(CONNECT_WITHIN);
+    let (client, connection) = Dialler::new(&address, trust).connect(&address.config).await?;
     tokio::spawn(connection);
     let name = "queue.token";
     client

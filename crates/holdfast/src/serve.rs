@@ -13,8 +13,9 @@ use holdfast_server::ids::IdMaker;
 use holdfast_server::roles::Roles;
 use holdfast_server::{App, Config, Parts, demo, serve};
 use tokio::net::TcpSocket;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::{log, store};
+use crate::{limits, log, reload, store};
 
 /// Connections that the kernel keeps until they are accepted.
 const CONNECTIONS_WAITING_MAX: u32 = 1_024;
@@ -79,18 +80,25 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let config = args.config()?;
     let log = log::start(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(run_server(&config, args.demo, stop_signal, |address| greet(address, args.demo)));
+    limits::raise_open_files(&config);
+    let served = runtime.block_on(async {
+        // From here on a hang-up does not end the process, also while the store is being opened.
+        let hangups = signal(SignalKind::hangup())?;
+        run_server(&config, args.demo, stop_signal, |address| greet(address, args.demo), Some(hangups)).await
+    });
     runtime.shutdown_timeout(Duration::from_millis(500));
     log.flush();
     served.map(|()| ExitCode::SUCCESS)
 }
 
-/// Serves until what `stop` gives resolves, which it is asked for once the store is open; `ready` is told where.
+/// Serves until what `stop` gives resolves, which it is asked for once the store is open; `ready` is told where. Each of
+/// `hangups` reloads keys and certificates.
 pub(crate) async fn run_server<S: Future<Output = ()>>(
     config: &Config,
     fill_demo: bool,
     stop: impl FnOnce() -> anyhow::Result<S>,
     ready: impl FnOnce(SocketAddr),
+    hangups: Option<Signal>,
 ) -> anyhow::Result<()> {
     let groups = config.groups();
     if fill_demo && (groups.len() > 1 || config.roles() != Roles::ALL) {
@@ -119,6 +127,10 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
     if fill_demo {
         demo::until_known(&running[0].0).await?;
         running[0].0.show_demo(address);
+    }
+    if let Some(hangups) = hangups {
+        let auths = running.iter().map(|(app, _)| app.auth().clone()).collect();
+        tokio::spawn(reload::on_hangup(hangups, config.server.clone(), auths));
     }
     ready(address);
     let served = serve::serve(running[0].0.clone(), listener, config.server.connections_max, stop).await;
@@ -171,7 +183,6 @@ async fn open(group: &Config) -> anyhow::Result<(Config, Parts)> {
 
 /// Resolves on SIGTERM or SIGINT.
 fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
         tokio::select! {

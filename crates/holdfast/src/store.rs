@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use anyhow::Context as _;
 use holdfast_dial::Trust;
 use holdfast_engine::{Store, SystemClock};
 use holdfast_server::Config;
@@ -15,12 +16,14 @@ use holdfast_waiting_room::{
     IdSource, InProcess, Keys, Options, PostgresJournal, RedisOptions, RedisRoom, SqliteJournal, WaitingRoom,
 };
 
-use crate::secret;
+use crate::{data_directory, secret};
 
 /// Opens the store: embedded, `PostgreSQL`, or `PostgreSQL` with live rows in Redis.
 pub(crate) async fn open(config: &Config, ids: &IdMaker) -> anyhow::Result<Arc<dyn Store>> {
     let server = &config.server;
     let Some(database) = &server.database_url else {
+        data_directory::protect(&server.data)
+            .with_context(|| format!("cannot use the directory {}", server.data.display()))?;
         return Ok(Arc::new(SqliteStore::open(OpenOptions::new(&server.data), Arc::new(SystemClock))?));
     };
     let on_loss = match config.redis.on_loss {
@@ -37,7 +40,8 @@ pub(crate) async fn open(config: &Config, ids: &IdMaker) -> anyhow::Result<Arc<d
         database: database.reveal(),
         redis: server.redis_url.as_ref().map(Secret::reveal),
         prefix: &config.redis.prefix,
-        trust: &server.tls_ca_file,
+        database_trust: server.database_trust(),
+        redis_trust: server.redis_trust(),
     };
     open_servers(&place, on_loss, ids).await
 }
@@ -55,13 +59,13 @@ pub(crate) async fn open_room(config: &Config) -> anyhow::Result<Arc<dyn Waiting
         let keys = config.queue.keys(&secret::in_directory(&server.data)?)?;
         return Ok(Arc::new(InProcess::open(SqliteJournal::new(&server.data), options(keys)).await?));
     };
-    let keys = config.queue.keys(&secret::in_database(database, &server.tls_ca_file).await?)?;
+    let keys = config.queue.keys(&secret::in_database(database, &server.database_trust()).await?)?;
     let Some(redis) = server.redis_url.as_ref().map(Secret::reveal) else {
         return Ok(Arc::new(
-            InProcess::open(PostgresJournal::new(database, &server.tls_ca_file)?, options(keys)).await?,
+            InProcess::open(PostgresJournal::new(database, &server.database_trust())?, options(keys)).await?,
         ));
     };
-    let (url, trust, prefix) = (redis.to_owned(), server.tls_ca_file.clone(), config.redis.prefix.clone());
+    let (url, trust, prefix) = (redis.to_owned(), server.redis_trust(), config.redis.prefix.clone());
     let room = RedisRoom::new(RedisOptions { url, trust, prefix, timings, keys: Arc::new(keys), ids, clock: None })?;
     room.check().await?;
     Ok(Arc::new(room))
@@ -73,7 +77,8 @@ pub(crate) struct Place<'a> {
     pub redis: Option<&'a str>,
     /// Of all keys in Redis.
     pub prefix: &'a str,
-    pub trust: &'a Trust,
+    pub database_trust: Trust,
+    pub redis_trust: Trust,
 }
 
 /// Opens a database to look at it.
@@ -82,12 +87,12 @@ pub(crate) async fn open_database(place: &Place<'_>, ids: &IdMaker) -> anyhow::R
 }
 
 async fn open_servers(place: &Place<'_>, on_loss: OnLoss, ids: &IdMaker) -> anyhow::Result<Arc<dyn Store>> {
-    let options = PostgresOptions { trust: place.trust.clone(), ..PostgresOptions::new(place.database) };
+    let options = PostgresOptions { trust: place.database_trust.clone(), ..PostgresOptions::new(place.database) };
     let Some(redis) = place.redis else { return Ok(Arc::new(PostgresStore::open(options).await?)) };
     let durable = DurableTier::open(options).await?;
     let live = LiveTier::new(LiveOptions {
         url: redis.to_owned(),
-        trust: place.trust.clone(),
+        trust: place.redis_trust.clone(),
         prefix: place.prefix.to_owned(),
         on_loss,
         // Where nothing was made there was nothing to be held.

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// What stands before all keys in Redis (redis.prefix).
     #[arg(long, value_name = "TEXT", default_value = "")]
     redis_prefix: String,
-    /// Who signs the certificates of both, in PEM form, instead of those this machine trusts (`server.tls_ca_file`).
+    /// Certificate authorities of both in PEM form, besides those of this machine (`server.tls_ca_file`).
     #[arg(long, value_name = "FILE")]
     tls_ca_file: Option<PathBuf>,
 }
@@ -41,11 +41,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None => verify_file(args, &runtime),
         Some(url) => runtime.block_on(async {
             let trust = args.tls_ca_file.as_deref().map(Trust::file).transpose().context("--tls-ca-file")?;
+            let trust = trust.unwrap_or_default();
             let place = Place {
                 database: url,
                 redis: args.redis_url.as_deref(),
                 prefix: &args.redis_prefix,
-                trust: &trust.unwrap_or_default(),
+                database_trust: trust.clone(),
+                redis_trust: trust,
             };
             let store = store::open_database(&place, &IdMaker::new()).await?;
             Ok(report("the database", audit(&*store).await))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use holdfast_core::audit::Audit;
 use holdfast_core::id::{HoldId, UserId};
+use holdfast_core::money::Currency;
 use holdfast_core::shop::{
     CartItem, CartItemId, Coupon, CouponCode, CouponState, Discount, Inventory, InventoryReservationId, Order,
     OrderClaim, OrderHold, OrderId, OrderLine, OrderState, Product, ProductId, ProductOption, ProductOptionId,
@@ -177,7 +178,7 @@ impl Record for Coupon {
     const LAYOUT: &'static Layout = &Layout {
         table: "coupon",
         key: &[text("code")],
-        fixed: &[text("discount_type"), big("value"), int("max_uses"), moment("valid_until")],
+        fixed: &[text("discount_type"), big("value"), int("max_uses"), moment("valid_until"), text("currency")],
         changing: &[int("issued_count")],
         parts: None,
     };
@@ -191,7 +192,7 @@ impl Record for Coupon {
             Discount::Percent(percent) => cells.add_value("PERCENT").add_value(percent),
             Discount::Amount(amount) => cells.add_value("AMOUNT").add_value(amount),
         };
-        cells.add(&self.max_uses).add(&self.valid_until).add(&self.issued);
+        cells.add(&self.max_uses).add(&self.valid_until).add(&self.currency).add(&self.issued);
     }
 
     fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(CouponCode, Self)> {
@@ -202,8 +203,10 @@ impl Record for Coupon {
             "AMOUNT" => Discount::Amount(value),
             _ => return None,
         };
-        let (max_uses, valid_until, issued) = (cells.take()?, cells.take()?, cells.take()?);
-        Some((code.clone(), Self { code, discount, max_uses, issued, valid_until }))
+        let (max_uses, valid_until, currency) = (cells.take()?, cells.take()?, cells.take::<Option<Currency>>()?);
+        // Amounts written before coupons had a currency have none in their row.
+        let currency = currency.or(matches!(discount, Discount::Amount(_)).then_some(Currency::KRW));
+        Some((code.clone(), Self { code, discount, currency, max_uses, issued: cells.take()?, valid_until }))
     }
 
     fn show(_key: &CouponCode, row: &Self, audit: &mut Audit) {

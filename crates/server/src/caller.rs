@@ -1,12 +1,13 @@
 //! Who calls. With auth on, a bearer token says so; with auth off, the header `X-User-Id` or the request itself.
 
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use holdfast_core::id::UserId;
 use holdfast_core::{Actor, Fault};
-use holdfast_dial::jwt::{Algorithm, DecodingKey, Validation, decode, get_current_timestamp};
+use holdfast_dial::jwt::{self, Algorithm, DecodingKey, Validation, decode, get_current_timestamp};
 use http::request::Parts;
 use http::{HeaderMap, header};
 use serde::Deserialize;
@@ -15,17 +16,24 @@ use sha2::{Digest as _, Sha256};
 use crate::app::App;
 use crate::config::AuthConfig;
 use crate::problem::Problem;
+use crate::request::decimal;
 
 /// How far the clocks of those who sign tokens may be from ours.
 const LEEWAY_SECONDS: u64 = 2;
 /// With a secret shorter than this the log warns of it.
 const SECRET_CHARS_SAFE: usize = 32;
 
-/// How callers prove who they are.
+/// How callers prove who they are. Cheap to clone; clones share the keys.
 #[derive(Clone)]
 pub enum Auth {
     Off,
-    Jwt(Arc<Verifier>),
+    Jwt(Arc<Verifiers>),
+}
+
+/// The verifier in use, which a reload replaces.
+pub struct Verifiers {
+    config: AuthConfig,
+    current: RwLock<Arc<Verifier>>,
 }
 
 pub struct Verifier {
@@ -110,7 +118,7 @@ impl Subject {
     fn user(&self) -> Option<UserId> {
         match self {
             Self::Number(number) => UserId::new(*number),
-            Self::Text(text) => text.parse().ok().and_then(UserId::new),
+            Self::Text(text) => decimal(text).and_then(UserId::new),
         }
     }
 }
@@ -118,21 +126,92 @@ impl Subject {
 impl Auth {
     /// `Err` names the setting that is wrong.
     pub fn from_config(config: &AuthConfig) -> Result<Self, String> {
-        let (key, algorithms) = match (&config.jwt_secret, &config.jwt_public_key_file) {
-            (None, None) => return Ok(Self::Off),
+        if config.jwt_secret.as_ref().is_some_and(|secret| secret.reveal().chars().count() < SECRET_CHARS_SAFE) {
+            tracing::warn!("auth.jwt_secret: fewer than {SECRET_CHARS_SAFE} characters can be guessed");
+        }
+        let verifier = Verifier::from_config(config)?;
+        Ok(verifier.map_or(Self::Off, |verifier| {
+            Self::Jwt(Arc::new(Verifiers { config: config.clone(), current: RwLock::new(Arc::new(verifier)) }))
+        }))
+    }
+
+    /// Reads the key file again. `Err` names the setting and the file that is wrong; the key in use then stays.
+    pub fn reload(&self) -> Result<(), String> {
+        let Self::Jwt(verifiers) = self else { return Ok(()) };
+        if let Some(verifier) = Verifier::from_config(&verifiers.config)? {
+            *verifiers.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(verifier);
+        }
+        Ok(())
+    }
+
+    pub fn is_off(&self) -> bool {
+        matches!(self, Self::Off)
+    }
+
+    pub fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
+        match self {
+            Self::Off => named_in_header(headers),
+            Self::Jwt(verifiers) => verifiers.current().caller(bearer(headers)?),
+        }
+    }
+
+    /// How much longer the caller's token is good; `None` if it does not end.
+    pub fn valid_for(&self, headers: &HeaderMap) -> Option<Duration> {
+        let Self::Jwt(verifiers) = self else { return None };
+        let end = verifiers.current().claims(bearer(headers).ok()?).ok()?.exp?;
+        let left = end + LEEWAY_SECONDS as f64 - get_current_timestamp() as f64;
+        Some(Duration::try_from_secs_f64(left.max(0.0)).unwrap_or(Duration::MAX))
+    }
+
+    /// Whose token this is. With auth off there are none.
+    pub fn caller_of(&self, token: &str) -> Result<Caller, Problem> {
+        match self {
+            Self::Off => Ok(Caller::Unnamed),
+            Self::Jwt(verifiers) => verifiers.current().caller(token),
+        }
+    }
+}
+
+fn public_key(path: &Path) -> Result<(DecodingKey, Algorithm), String> {
+    let setting = "auth.jwt_public_key_file";
+    let pem = std::fs::read(path).map_err(|error| format!("{setting}: cannot read {}: {error}", path.display()))?;
+    jwt::public_key(&pem).map_err(|error| format!("{setting}: {} {error}", path.display()))
+}
+
+fn named_in_header(headers: &HeaderMap) -> Result<Caller, Problem> {
+    let Some(value) = headers.get("x-user-id") else { return Ok(Caller::Unnamed) };
+    let user = value.to_str().ok().and_then(decimal).and_then(UserId::new);
+    user.map(Caller::User).ok_or_else(|| Problem::invalid("X-User-Id", &Fault::Malformed))
+}
+
+fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
+    headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, token)| token.trim())
+        .ok_or_else(|| Problem::unauthenticated("Send a bearer token in the Authorization header."))
+}
+
+impl Verifiers {
+    fn current(&self) -> Arc<Verifier> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Verifier {
+    /// `None` if authentication is off.
+    fn from_config(config: &AuthConfig) -> Result<Option<Self>, String> {
+        let (key, algorithm) = match (&config.jwt_secret, &config.jwt_public_key_file) {
+            (None, None) => return Ok(None),
             (Some(_), Some(_)) => {
                 return Err("auth.jwt_secret: set either this or auth.jwt_public_key_file, not both".into());
             }
-            (Some(secret), None) => {
-                if secret.reveal().chars().count() < SECRET_CHARS_SAFE {
-                    tracing::warn!("auth.jwt_secret: fewer than {SECRET_CHARS_SAFE} characters can be guessed");
-                }
-                (DecodingKey::from_secret(secret.reveal().as_bytes()), vec![Algorithm::HS256])
-            }
+            (Some(secret), None) => (DecodingKey::from_secret(secret.reveal().as_bytes()), Algorithm::HS256),
             (None, Some(path)) => public_key(path)?,
         };
-        let mut validation = Validation::new(algorithms[0]);
-        validation.algorithms = algorithms;
+        let mut validation = Validation::new(algorithm);
         validation.leeway = LEEWAY_SECONDS;
         validation.validate_nbf = true;
         // A token without an end is good for as long as its key. The subject is checked with the other claims.
@@ -149,71 +228,12 @@ impl Auth {
             required.push("iss");
         }
         validation.required_spec_claims = required.into_iter().map(str::to_owned).collect();
-        Ok(Self::Jwt(Arc::new(Verifier { key, validation })))
+        Ok(Some(Self { key, validation }))
     }
 
-    pub fn is_off(&self) -> bool {
-        matches!(self, Self::Off)
-    }
-
-    pub fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
-        match self {
-            Self::Off => named_in_header(headers),
-            Self::Jwt(verifier) => verifier.caller(bearer(headers)?),
-        }
-    }
-
-    /// How much longer the caller's token is good; `None` if it does not end.
-    pub fn valid_for(&self, headers: &HeaderMap) -> Option<Duration> {
-        let Self::Jwt(verifier) = self else { return None };
-        let end = verifier.claims(bearer(headers).ok()?).ok()?.exp?;
-        let left = end + LEEWAY_SECONDS as f64 - get_current_timestamp() as f64;
-        Some(Duration::try_from_secs_f64(left.max(0.0)).unwrap_or(Duration::MAX))
-    }
-
-    /// Whose token this is. With auth off there are none.
-    pub fn caller_of(&self, token: &str) -> Result<Caller, Problem> {
-        match self {
-            Self::Off => Ok(Caller::Unnamed),
-            Self::Jwt(verifier) => verifier.caller(token),
-        }
-    }
-}
-
-fn public_key(path: &std::path::Path) -> Result<(DecodingKey, Vec<Algorithm>), String> {
-    let setting = "auth.jwt_public_key_file";
-    let pem = std::fs::read(path).map_err(|error| format!("{setting}: cannot read {}: {error}", path.display()))?;
-    let tries = [
-        (DecodingKey::from_rsa_pem(&pem), Algorithm::RS256),
-        (DecodingKey::from_ec_pem(&pem), Algorithm::ES256),
-        (DecodingKey::from_ed_pem(&pem), Algorithm::EdDSA),
-    ];
-    tries
-        .into_iter()
-        .find_map(|(key, algorithm)| key.ok().map(|key| (key, vec![algorithm])))
-        .ok_or_else(|| format!("{setting}: {} is not a public key in PEM form (RSA, P-256 or Ed25519)", path.display()))
-}
-
-fn named_in_header(headers: &HeaderMap) -> Result<Caller, Problem> {
-    let Some(value) = headers.get("x-user-id") else { return Ok(Caller::Unnamed) };
-    let user = value.to_str().ok().and_then(|text| text.parse().ok()).and_then(UserId::new);
-    user.map(Caller::User).ok_or_else(|| Problem::invalid("X-User-Id", &Fault::Malformed))
-}
-
-fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
-    headers
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split_once(' '))
-        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-        .map(|(_, token)| token.trim())
-        .ok_or_else(|| Problem::unauthenticated("Send a bearer token in the Authorization header."))
-}
-
-impl Verifier {
     fn claims(&self, token: &str) -> Result<Claims, Problem> {
         let decoded = decode(token, &self.key, &self.validation);
-        let decoded = decoded.map_err(|_| Problem::unauthenticated("The bearer token is not valid, or no longer."))?;
+        let decoded = decoded.map_err(|_| Problem::invalid_token("The bearer token is not valid, or no longer."))?;
         Ok(decoded.claims)
     }
 
@@ -224,9 +244,9 @@ impl Verifier {
             Some("service") => Ok(Caller::Service(Name::of(&claims.sub))),
             Some("user") | None => {
                 let user = claims.sub.user();
-                user.map(Caller::User).ok_or_else(|| Problem::unauthenticated("The token's subject is not a user id."))
+                user.map(Caller::User).ok_or_else(|| Problem::invalid_token("The token's subject is not a user id."))
             }
-            Some(_) => Err(Problem::unauthenticated("The token's role is none of user, admin, service.")),
+            Some(_) => Err(Problem::invalid_token("The token's role is none of user, admin, service.")),
         }
     }
 }

@@ -60,11 +60,46 @@ pub struct ServerConfig {
     pub database_url: Option<Secret>,
     pub redis_url: Option<Secret>,
     pub nats_url: Option<Secret>,
-    /// Who signs the certificates of PostgreSQL, Redis and NATS.
+    /// Authorities, besides those of the machine, for PostgreSQL, Redis and NATS.
     #[serde(default, deserialize_with = "trust")]
     pub tls_ca_file: Trust,
+    /// Further ones for one of them each.
+    #[serde(default, deserialize_with = "trust")]
+    pub database_ca_file: Trust,
+    #[serde(default, deserialize_with = "trust")]
+    pub redis_ca_file: Trust,
+    #[serde(default, deserialize_with = "trust")]
+    pub nats_ca_file: Trust,
     pub roles: String,
     pub connections_max: usize,
+}
+
+impl ServerConfig {
+    pub fn database_trust(&self) -> Trust {
+        self.tls_ca_file.and(&self.database_ca_file)
+    }
+
+    pub fn redis_trust(&self) -> Trust {
+        self.tls_ca_file.and(&self.redis_ca_file)
+    }
+
+    pub fn nats_trust(&self) -> Trust {
+        self.tls_ca_file.and(&self.nats_ca_file)
+    }
+
+    /// Reads all certificate authorities again, for connections made from now on. Returns an error for each file that cannot
+    /// be used; its authorities stay as they were.
+    pub fn reload_authorities(&self) -> Vec<ConfigError> {
+        let files = [
+            ("server.tls_ca_file", &self.tls_ca_file),
+            ("server.database_ca_file", &self.database_ca_file),
+            ("server.redis_ca_file", &self.redis_ca_file),
+            ("server.nats_ca_file", &self.nats_ca_file),
+        ];
+        let reload =
+            |(name, file): (&str, &Trust)| file.reload().err().map(|error| ConfigError(format!("{name}: {error}")));
+        files.into_iter().filter_map(reload).collect()
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

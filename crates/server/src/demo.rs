@@ -110,7 +110,8 @@ async fn fill_shop(engine: &Engine) -> Result<(), Refused> {
         engine.run(AddBalance { user: account.id, amount }, None).await?;
     }
     let code = CouponCode::parse("code", "WELCOME10").map_err(Refused::Rejected)?;
-    engine.run(CreateCoupon { code, discount: Discount::Percent(10), max_uses: 100, valid_until: None }, None).await?;
+    let discount = Discount::Percent(10);
+    engine.run(CreateCoupon { code, discount, currency: None, max_uses: 100, valid_until: None }, None).await?;
     Ok(())
 }
 

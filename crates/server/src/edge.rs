@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt as _;
 use holdfast_core::Fault;
 use holdfast_engine::trace::{self, Trace};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, Version, header};
 use tower::Service;
 
 use crate::app::App;
@@ -25,7 +25,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A request that came over HTTP.
 pub async fn handle(app: App, router: axum::Router, request: Request<Body>) -> Response {
     answer(&app, request, async |request, id| {
-        if app.auth().is_off() && !is_direct_and_local(request.headers(), request.uri()) {
+        if app.auth().is_off() && !is_direct_and_local(&request) {
             return Problem::forwarded().into_response();
         }
         if !app.roles().has(Role::Api) && !is_for_operators(request.uri()) {
@@ -88,7 +88,23 @@ async fn answer(
     if let Ok(value) = HeaderValue::try_from(request_id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
+    protect(response.headers_mut());
     response
+}
+
+/// Keeps answers out of caches, and browsers from guessing their type. Every answer counts as personal data unless its
+/// handler sets `Cache-Control`; event streams always do.
+fn protect(headers: &mut HeaderMap) {
+    const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let is_event_stream = |headers: &HeaderMap| {
+        headers.get(header::CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"))
+    };
+    match headers.get(header::CACHE_CONTROL) {
+        Some(value) if value != "no-cache" || !is_event_stream(headers) => {}
+        // axum marks event streams `no-cache`, which allows a cache to keep them.
+        Some(_) | None => drop(headers.insert(header::CACHE_CONTROL, NO_STORE)),
+    }
 }
 
 /// What a process answers that serves nobody else.
@@ -122,24 +138,34 @@ fn trace_of(app: &App, headers: &HeaderMap) -> Trace {
     )
 }
 
-/// With auth off, only programs on this machine may call. A proxy gives itself away by its headers; a web page in a
-/// browser on this machine by its origin, or by the name it reached us under.
-fn is_direct_and_local(headers: &HeaderMap, uri: &Uri) -> bool {
+/// Whether a program on this machine sent the request itself: required while authentication is off, for every path.
+///
+/// A proxy on this machine is recognised by the headers it adds, by HTTP/1.0 (nginx's default towards its upstreams), or by a
+/// `Host` that is missing or not a loopback name; a web page in a browser on this machine by its `Origin` or its `Host`.
+fn is_direct_and_local(request: &Request<Body>) -> bool {
+    let (headers, uri) = (request.headers(), request.uri());
     let is_proxys = |name: &str| matches!(name, "forwarded" | "x-real-ip" | "via") || name.starts_with("x-forwarded-");
-    if headers.keys().any(|name| is_proxys(name.as_str())) {
+    if request.version() < Version::HTTP_11 || headers.keys().any(|name| is_proxys(name.as_str())) {
         return false;
     }
-    let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
-    let host = uri.authority().map(http::uri::Authority::as_str).or_else(|| text(header::HOST));
-    let origin = text(header::ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host));
-    [host, origin].into_iter().flatten().all(is_loopback_name)
+    let texts = |name| headers.get_all(name).iter().map(|value: &HeaderValue| value.to_str().unwrap_or("?"));
+    let host_of = |origin| str::split_once(origin, "://").map_or(origin, |(_, host)| host);
+    let target = uri.authority().map(http::uri::Authority::as_str);
+    headers.contains_key(header::HOST)
+        && target.into_iter().chain(texts(header::HOST)).all(is_loopback_name)
+        && texts(header::ORIGIN).map(host_of).all(is_loopback_name)
 }
 
+/// Whether `authority` is `HOST` or `HOST:PORT` with a loopback address or a name that always resolves to one.
 fn is_loopback_name(authority: &str) -> bool {
-    let host = match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
+    let (host, rest) = match authority.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').unwrap_or_default(),
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
     };
+    let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !(rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port)) {
+        return false;
+    }
     let is_loopback_address = host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
     is_loopback_address || host.eq_ignore_ascii_case("localhost") || host.to_ascii_lowercase().ends_with(".localhost")
 }
@@ -153,7 +179,18 @@ mod tests {
         for local in ["127.0.0.1:8080", "127.9.9.9", "localhost", "LOCALHOST:1", "[::1]:8080", "shop.localhost:80"] {
             assert!(is_loopback_name(local), "{local}");
         }
-        for other in ["10.0.0.1", "example.com", "localhost.example.com", "127.0.0.1.example.com", "null", "?", ""] {
+        for other in [
+            "localhost:80@example.com",
+            "[::1]x",
+            "[::1",
+            "10.0.0.1",
+            "example.com",
+            "localhost.example.com",
+            "127.0.0.1.example.com",
+            "null",
+            "?",
+            "",
+        ] {
             assert!(!is_loopback_name(other), "{other}");
         }
     }

@@ -247,8 +247,14 @@ fn is_too_late(text: &str) -> bool {
 
 /// A number in a path or query.
 pub fn parse_id<Id>(field: &'static str, text: &str, new: fn(u64) -> Option<Id>) -> Result<Id, Problem> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| text.parse().ok().and_then(new)).flatten().ok_or_else(|| Problem::invalid(field, &out_of_id_range()))
+    decimal(text).and_then(new).ok_or_else(|| Problem::invalid(field, &out_of_id_range()))
+}
+
+/// A number in its one canonical spelling: digits without a sign or leading zeros. `str::parse` also takes `+1` and `007`, so
+/// that two texts would name one user.
+pub fn decimal(text: &str) -> Option<u64> {
+    let is_canonical = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    if is_canonical { text.parse().ok() } else { None }
 }
 
 /// A number in a body.

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
 use holdfast_dial::Trust;
-use holdfast_dial::postgres::Dialler;
+use holdfast_dial::postgres::{Address, Dialler};
 use holdfast_engine::StoreError;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tokio_postgres::{Client, Config, Statement};
+use tokio_postgres::{Client, Config, SimpleQueryMessage, Statement};
 
 use crate::error::sentence;
 
@@ -32,7 +32,7 @@ const KEEPALIVE_RETRIES: u32 = 3;
 /// How long what was sent may remain unacknowledged by the other machine.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Said at the start of every connection. The database must notice that a server is gone, or its locks would outlive it.
+/// Set on every connection, right after it was made: a pooler refuses them as start-up options. The database must notice that a server is gone, or its locks would outlive it.
 const COMMON: &[(&str, &str)] = &[
     ("tcp_keepalives_idle", "5"),
     ("tcp_keepalives_interval", "1"),
@@ -44,7 +44,7 @@ const COMMON: &[(&str, &str)] = &[
 
 /// For batches and reads by key.
 const BY_KEY: &[(&str, &str)] = &[
-    ("default_transaction_isolation", "read\\ committed"),
+    ("default_transaction_isolation", "read committed"),
     // Every statement finds its rows by key. The planner does not know: it guesses from statistics that are not there
     // yet on a new table, and from the size of a batch that it has not seen. One plan per statement, always by index.
     ("plan_cache_mode", "force_generic_plan"),
@@ -125,7 +125,9 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    pub(crate) fn new(mut config: Config, trust: &Trust) -> std::io::Result<Self> {
+    pub(crate) fn new(mut address: Address, trust: &Trust) -> std::io::Result<Self> {
+        let dialler = Dialler::new(&address, trust);
+        let config = &mut address.config;
         config
             .keepalives_idle(KEEPALIVE_IDLE)
             .keepalives_interval(KEEPALIVE_INTERVAL)
@@ -134,7 +136,7 @@ impl Connector {
         if config.get_application_name().is_none() {
             config.application_name("holdfast");
         }
-        let (dialler, driver) = (Dialler::new(&config, trust), Driver::start()?);
+        let (config, driver) = (address.config, Driver::start()?);
         let is_open = AtomicBool::new(false);
         Ok(Self { config, dialler, driver, round_trips: Arc::default(), is_open, failed: Mutex::default() })
     }
@@ -172,9 +174,7 @@ impl Connector {
         }
         let limit = self.connects_within();
         let connected = tokio::time::timeout(limit, self.try_connect(purpose, statements)).await;
-        let connected = connected.unwrap_or_else(|_| {
-            Err(StoreError::Unavailable(format!("PostgreSQL did not take a connection within {limit:?}")))
-        });
+        let connected = connected.unwrap_or_else(|_| Err(not_connected_within(limit)));
         let failed = connected.as_ref().err().map(|error| match error {
             StoreError::Unavailable(why) => (Instant::now(), why.clone()),
             other => (Instant::now(), other.to_string()),
@@ -183,9 +183,39 @@ impl Connector {
         connected
     }
 
+    /// Whether each connection has a database session of its own. One that goes through a pooler in transaction mode has
+    /// none: it shares sessions with others, and its locks and prepared statements are left behind in them.
+    pub(crate) async fn has_sessions(&self) -> Result<bool, StoreError> {
+        let limit = self.connects_within();
+        let probe = async {
+            let (first, second) = (self.dial().await?, self.dial().await?);
+            // A pooler gives a transaction the session that was used last, or the one that was not used for longest: two
+            // connections then see one session, or one connection sees two.
+            let mut seen = Vec::new();
+            for client in [&first, &first, &second, &second, &first] {
+                seen.push(session(client).await.map_err(|error| unreachable(&error))?);
+            }
+            Ok(seen[0] == seen[1] && seen[0] == seen[4] && seen[2] == seen[3] && seen[0] != seen[2])
+        };
+        tokio::time::timeout(limit, probe).await.unwrap_or_else(|_| Err(not_connected_within(limit)))
+    }
+
     async fn try_connect(&self, purpose: Purpose, statements: &[&'static str]) -> Result<Connection, StoreError> {
+        let client = self.dial().await?;
+        client.batch_execute(&session_settings(purpose)).await.map_err(|error| unreachable(&error))?;
+        let prepared = statements.iter().map(|sql| {
+            let client = &client;
+            async move { Ok((*sql, client.prepare(sql).await?)) }
+        });
+        let prepared = try_join_all(prepared).await.map_err(|error| unreachable(&error))?;
+        let statements = prepared.into_iter().collect();
+        Ok(Connection { client, statements, round_trips: self.round_trips.clone() })
+    }
+
+    /// A connection as the database gives it.
+    async fn dial(&self) -> Result<Client, StoreError> {
         let (mut config, dialler) = (self.config.clone(), self.dialler.clone());
-        config.options(startup_options(config.get_options(), purpose)).connect_timeout(self.connects_within());
+        config.connect_timeout(self.connects_within());
         // On the driver's runtime, which will also be told when there is something to read.
         let connecting = self.driver.handle.spawn(async move {
             let (client, connection) = dialler.connect(&config).await?;
@@ -197,17 +227,7 @@ impl Connector {
             Ok(client)
         });
         let stopped = |_| StoreError::Unavailable("the store has been closed".into());
-        let client = connecting.await.map_err(stopped)?.map_err(|error| unreachable(&error))?;
-        if !matches!(purpose, Purpose::Migrations) {
-            client.batch_execute(READ_ONLY).await.map_err(|error| unreachable(&error))?;
-        }
-        let prepared = statements.iter().map(|sql| {
-            let client = &client;
-            async move { Ok((*sql, client.prepare(sql).await?)) }
-        });
-        let prepared = try_join_all(prepared).await.map_err(|error| unreachable(&error))?;
-        let statements = prepared.into_iter().collect();
-        Ok(Connection { client, statements, round_trips: self.round_trips.clone() })
+        connecting.await.map_err(stopped)?.map_err(|error| unreachable(&error))
     }
 }
 
@@ -216,16 +236,31 @@ fn unreachable(error: &tokio_postgres::Error) -> StoreError {
     StoreError::Unavailable(sentence(error))
 }
 
-/// Ours come last and win over what the URL says.
-pub(crate) fn startup_options(given: Option<&str>, purpose: Purpose) -> String {
+fn not_connected_within(limit: Duration) -> StoreError {
+    StoreError::Unavailable(format!("PostgreSQL did not take a connection within {limit:?}"))
+}
+
+/// The process of the database that serves this connection at the moment. A simple query: prepared statements do not survive
+/// a pooler that is to be recognised.
+async fn session(client: &Client) -> Result<Option<String>, tokio_postgres::Error> {
+    let answer = client.simple_query("SELECT pg_backend_pid()").await?;
+    let pid = answer.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0),
+        _ => None,
+    });
+    Ok(pid.map(str::to_owned))
+}
+
+/// Statements that prepare a session. They win over the options in the URL.
+pub(crate) fn session_settings(purpose: Purpose) -> String {
     let own = match purpose {
         Purpose::ByKey => BY_KEY,
         Purpose::Lists => LISTS,
         Purpose::Migrations => MIGRATIONS,
     };
-    let mut options = vec![given.unwrap_or_default().to_owned()];
-    options.extend(COMMON.iter().chain(own).map(|(name, value)| format!("-c {name}={value}")));
-    options.join(" ")
+    let settings = COMMON.iter().chain(own).map(|(name, value)| format!("SET {name} = '{value}'; "));
+    let read_only = if matches!(purpose, Purpose::Migrations) { "" } else { READ_ONLY };
+    settings.collect::<String>() + read_only
 }
 
 /// Drives all connections, on a thread of its own: callers come from several runtimes, some of which stand still while

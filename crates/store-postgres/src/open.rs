@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use holdfast_dial::{Trust, postgres};
+use holdfast_dial::Trust;
+use holdfast_dial::postgres::Address;
 use holdfast_engine::{Clock, StoreError};
 use tokio_postgres::Client;
 
@@ -44,6 +45,12 @@ pub enum OpenError {
     InUseByCluster,
     #[error("a server without `server.redis_url` uses this database; set it there too, or stop that one first")]
     InUseAlone,
+    #[error(
+        "PgBouncer, or another pooler between this server and the database, uses transaction pooling; locks and prepared \
+         statements need a session: set `pool_mode = session` for this database in PgBouncer, or give the address of \
+         PostgreSQL itself"
+    )]
+    TransactionPooling,
     #[error("the database is not empty and not a Holdfast store; choose an empty one")]
     NotAStore,
     #[error(
@@ -79,8 +86,8 @@ impl From<OpenError> for StoreError {
 
 #[derive(Clone)]
 pub struct PostgresOptions {
-    /// `postgres://user:password@host:port/database`. Connections are encrypted if it says `sslmode=require`. Not through a
-    /// pooler that hands connections around: locks and prepared statements belong to one.
+    /// `postgres://user:password@host:port/database`. Connections are encrypted if it says `sslmode=require`, `verify-full` or
+    /// `verify-ca`. A pooler must be in session mode: locks and prepared statements belong to one session.
     pub url: String,
     /// Who signs the certificate of the database.
     pub trust: Trust,
@@ -103,13 +110,16 @@ impl PostgresOptions {
     }
 
     pub(crate) fn connector(&self) -> Result<Connector, OpenError> {
-        let config = postgres::parse(&self.url).map_err(|error| OpenError::BadUrl(sentence(&error)))?;
-        Connector::new(config, &self.trust).map_err(OpenError::Thread)
+        let address = Address::parse(&self.url).map_err(|error| OpenError::BadUrl(sentence(&error)))?;
+        Connector::new(address, &self.trust).map_err(OpenError::Thread)
     }
 }
 
 /// Brings the schema to the present version. Several servers that start together do it once.
 pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
+    if !connector.has_sessions().await? {
+        return Err(OpenError::TransactionPooling);
+    }
     let mut connection = connector.connect(Purpose::Migrations, &[]).await?;
     let client = connection.client_mut();
     let failed = |error: tokio_postgres::Error| OpenError::from(explain(&error));
@@ -162,8 +172,11 @@ const LOCK_SHARED: &str = "SELECT pg_try_advisory_lock_shared($1, $2)";
 const LOCK_MODES: &str = "SELECT mode FROM pg_locks WHERE locktype = 'advisory' AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND classid = $1::int::oid AND objid = $2::int::oid AND pid <> pg_backend_pid()";
-const END_BACKEND: &str =
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2";
+/// Only while it has the lock: behind a pooler the session of a lost connection soon serves another one.
+const END_BACKEND: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE pid = $1 AND backend_start::text = $2 AND pid IN (
+        SELECT pid FROM pg_locks
+        WHERE locktype = 'advisory' AND granted AND classid = $3::int::oid AND objid = $4::int::oid)";
 
 /// So that a server alone, afterwards, does not trust a memory from before.
 const COUNT_CONNECTION: &str = "UPDATE commits SET count = count + 1 WHERE only_row";
@@ -189,7 +202,7 @@ pub(crate) async fn lock(
     let client = connection.client();
     let failed = |error: tokio_postgres::Error| OpenError::from(explain(&error));
     if let Some(Backend { pid, since }) = previous {
-        client.execute(END_BACKEND, &[pid, since]).await.map_err(failed)?;
+        client.execute(END_BACKEND, &[pid, since, &LOCK_CLASS, &SERVER_LOCK]).await.map_err(failed)?;
     }
     let (sql, began) = (if tenancy == Tenancy::Alone { LOCK_ALONE } else { LOCK_SHARED }, Instant::now());
     while !client.query_one(sql, &[&LOCK_CLASS, &SERVER_LOCK]).await.map_err(failed)?.get::<_, bool>(0) {

@@ -7,7 +7,7 @@ use holdfast_records::stay::StayReservationFilter;
 use holdfast_testkit::postgres;
 use tokio_postgres::{Client, NoTls};
 
-use crate::connection::{Purpose, startup_options};
+use crate::connection::{Purpose, session_settings};
 use crate::readers::CONTROL;
 use crate::{PostgresOptions, PostgresStore, records, shared};
 
@@ -15,10 +15,10 @@ const ROWS: usize = 100_000;
 
 /// What the planner is told on connections of this kind.
 async fn connect(url: &str, purpose: Purpose) -> Client {
-    let mut config: tokio_postgres::Config = url.parse().unwrap();
-    config.options(startup_options(None, purpose));
+    let config: tokio_postgres::Config = url.parse().unwrap();
     let (client, connection) = config.connect(NoTls).await.unwrap();
     tokio::spawn(connection);
+    client.batch_execute(&session_settings(purpose)).await.unwrap();
     client
 }
 

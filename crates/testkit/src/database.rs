@@ -109,6 +109,10 @@ impl TestDatabase {
     pub fn name(&self) -> &str {
         &self.name
     }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.postgres.port
+    }
 }
 
 impl Drop for TestDatabase {

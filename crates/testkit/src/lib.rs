@@ -43,6 +43,7 @@ pub mod certificate;
 mod database;
 mod folder;
 mod nats;
+mod pgbouncer;
 mod port;
 mod postgres;
 mod process;
@@ -54,6 +55,7 @@ use std::sync::OnceLock;
 
 pub use database::{Postgres, TestDatabase};
 pub use nats::{Nats, NatsOptions, NatsServer};
+pub use pgbouncer::{PgBouncer, PoolMode};
 pub use postgres::{PostgresOptions, PostgresServer};
 pub use redis::{Redis, RedisOptions, RedisServer};
 pub use server::Error;

@@ -203,7 +203,7 @@ impl WaitingRoom for RedisRoom {
     fn subscribe(&self) -> broadcast::Receiver<Change> {
         let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
         let channel = format!("{}queue:changes", self.options.prefix);
-        let start = || Listener::start(self.connection.client(), channel, self.connection.runtime());
+        let start = || Listener::start(self.connection.link(), channel, self.connection.runtime());
         listener.get_or_insert_with(start).subscribe()
     }
 }

@@ -6,7 +6,7 @@ use super::order::OrderId;
 use super::user;
 use crate::command::{Command, Context, Decision, Writes};
 use crate::id::UserId;
-use crate::money::{AMOUNT_MAX, check_amount};
+use crate::money::{AMOUNT_MAX, Currency, check_amount, parse_currency};
 use crate::rejection::{Fault, Rejection, ShopRejection};
 use crate::rows::Rows;
 use crate::table::Row;
@@ -54,6 +54,8 @@ impl std::fmt::Display for CouponCode {
 pub struct Coupon {
     pub code: CouponCode,
     pub discount: Discount,
+    /// The only currency it discounts. Every `Amount` has one; a `Percent` without one discounts any currency.
+    pub currency: Option<Currency>,
     /// How many users may get it.
     pub max_uses: u32,
     /// How many have got it.
@@ -93,6 +95,10 @@ impl Coupon {
     pub fn is_valid(&self, now: Timestamp) -> bool {
         self.valid_until.is_none_or(|end| now < end)
     }
+
+    fn discounts(&self, currency: Currency) -> bool {
+        self.currency.is_none_or(|own| own == currency)
+    }
 }
 
 /// A coupon in the hands of a user.
@@ -120,6 +126,8 @@ pub enum CouponState {
 pub struct CreateCoupon {
     pub code: CouponCode,
     pub discount: Discount,
+    /// An ISO 4217 code. Without one an `Amount` is in `KRW`, and a `Percent` discounts any currency.
+    pub currency: Option<String>,
     pub max_uses: u32,
     /// May have passed: then nobody can get or use it.
     pub valid_until: Option<Timestamp>,
@@ -132,12 +140,16 @@ impl Command for CreateCoupon {
 
     fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<Coupon> {
         self.discount.check()?;
+        let currency = match self.discount {
+            Discount::Percent(_) if self.currency.is_none() => None,
+            Discount::Percent(_) | Discount::Amount(_) => Some(parse_currency("currency", self.currency.as_deref())?),
+        };
         check_amount("maxUses", self.max_uses.into(), COUPON_USES_MAX.into())?;
         if rows.shop.coupons.get(&self.code)?.is_some() {
             return Err(ShopRejection::CouponAlreadyExists.into());
         }
-        let Self { code, discount, max_uses, valid_until } = self.clone();
-        let coupon = Coupon { code, discount, max_uses, issued: 0, valid_until };
+        let Self { code, discount, currency: _, max_uses, valid_until } = self.clone();
+        let coupon = Coupon { code, discount, currency, max_uses, issued: 0, valid_until };
         rows.shop.coupons.put(coupon.code.clone(), coupon.clone());
         Ok(coupon)
     }
@@ -179,9 +191,10 @@ impl Command for IssueCoupon {
     }
 }
 
-/// The coupon, if the user has it and may still use it.
-pub(super) fn usable(rows: &mut Rows, id: &UserCouponId, now: Timestamp) -> Decision<Coupon> {
-    let coupon = rows.shop.coupons.get(&id.code)?.filter(|coupon| coupon.is_valid(now)).cloned();
+/// The coupon, if the user has it and may still use it for a total in `currency`.
+pub(super) fn usable(rows: &mut Rows, id: &UserCouponId, currency: Currency, now: Timestamp) -> Decision<Coupon> {
+    let coupon = rows.shop.coupons.get(&id.code)?;
+    let coupon = coupon.filter(|coupon| coupon.is_valid(now) && coupon.discounts(currency)).cloned();
     let is_unused = rows.shop.user_coupons.get(id)?.is_some_and(|coupon| coupon.state == CouponState::Issued);
     Ok(coupon.filter(|_| is_unused).ok_or(ShopRejection::CouponNotUsable)?)
 }

@@ -167,7 +167,7 @@ impl PayOrder {
     fn pay(&self, rows: &mut Rows, hold: &OrderHold, now: Timestamp) -> Decision<PaidOrder> {
         let account = user::find(rows, self.user)?;
         let discount = match self.user_coupon() {
-            Some(id) => coupon::usable(rows, &id, now)?.discount.of(hold.total),
+            Some(id) => coupon::usable(rows, &id, hold.currency, now)?.discount.of(hold.total),
             None => 0,
         };
         let needed = hold.total - discount;

@@ -9,7 +9,8 @@ use holdfast_testkit::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{NIGHT, Process, new_hold, run};
+use crate::private::{hang_up, until_logged};
+use crate::support::{NIGHT, Process, holdfast, new_hold, run};
 
 struct Encrypted {
     postgres: PostgresServer,
@@ -52,6 +53,17 @@ impl Encrypted {
             WHERE datname = $1";
         let row = client.query_one(count, &[&self.database.name()]).await.unwrap();
         (row.get(0), row.get(1))
+    }
+
+    /// Ends every connection to PostgreSQL and to Redis.
+    async fn drop_connections(&self) {
+        let url = self.postgres.postgres().url();
+        let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1";
+        client.query(end, &[&self.database.name()]).await.unwrap();
+        let mut redis = redis::Client::open(self.redis.url()).unwrap().get_connection().unwrap();
+        let _: () = redis::cmd("CLIENT").arg(&["KILL", "TYPE", "normal"]).query(&mut redis).unwrap();
     }
 
     /// To which port of Redis each of its clients is connected.
@@ -151,4 +163,92 @@ fn a_server_that_cannot_show_who_it_is_is_refused() {
         let (code, said) = run(&args);
         assert!(code != 0 && said.contains(why), "{database} {redis:?} {trusted:?}: {said}");
     }
+}
+
+/// `verify-ca` checks who signed a certificate, and not the name in it.
+#[test]
+fn verify_ca_skips_the_name_only() {
+    let place = Encrypted::start();
+    let url = place.database_url("127.0.0.1", "verify-ca");
+    let server = Process::start_with(&["--database-url", &url], &[("HOLDFAST_SERVER_TLS_CA_FILE", place.trusted())]);
+    drop(server);
+    let (code, said) = run(&["serve", "--listen", "127.0.0.1:0", "--database-url", &url]);
+    assert!(code == 2 && said.contains("certificate"), "the authority is not trusted: {said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_service_has_its_own_authorities() {
+    let place = Encrypted::start();
+    let (database, redis) = (place.database_url("localhost", "require"), place.redis.encrypted_url());
+    let urls = ["--database-url", &database, "--redis-url", &redis, "--nats-url", place.nats.url(), "--config"];
+    let config = tempfile::NamedTempFile::new().unwrap();
+    let path = config.path().to_str().unwrap();
+    let trust_for = |services: &[&str]| {
+        let line = |service: &&str| format!("{service}_ca_file = \"{}\"\n", place.trusted());
+        std::fs::write(path, format!("[server]\n{}", services.iter().map(line).collect::<String>())).unwrap();
+    };
+    for services in [&["database", "nats"][..], &["redis", "nats"]] {
+        trust_for(services);
+        let args = [&["serve", "--listen", "127.0.0.1:0"][..], &urls, &[path]].concat();
+        let (code, said) = tokio::task::block_in_place(|| run(&args));
+        assert!(code == 2 && said.contains("certificate"), "trusted for {services:?} only: {said}");
+    }
+    trust_for(&["database", "redis", "nats"]);
+    let server = Process::start_with(&[&urls[..], &[path]].concat(), &[]);
+    use_everything(&server.client()).await;
+}
+
+/// An authority that signed none of the certificates here.
+const OTHER_AUTHORITY: &str = "-----BEGIN CERTIFICATE-----\n\
+    MIIBjzCCATWgAwIBAgIUNzFekE3hmnHsKc4ECFPZbyGgppAwCgYIKoZIzj0EAwIw\n\
+    HDEaMBgGA1UEAwwRYW5vdGhlciBhdXRob3JpdHkwIBcNMjYxMTE5MTQyODAyWhgP\n\
+    MjA1NjExMTExNDI4MDJaMBwxGjAYBgNVBAMMEWFub3RoZXIgYXV0aG9yaXR5MFkw\n\
+    EwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEtiQUXs7p55Y38sC6Skg+xoVunMxNa8Sg\n\
+    kyk2Q37sqas2R4QuYJ0x3e8iQlj/1OWPr0a0QtTYdOOKYn/zT7Mz1aNTMFEwHQYD\n\
+    VR0OBBYEFNar+NWAPJV02j8WGNXad6AWj3CYMB8GA1UdIwQYMBaAFNar+NWAPJV0\n\
+    2j8WGNXad6AWj3CYMA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDSAAwRQIh\n\
+    AM2EQdjyAf2GVjY/DuP/UDqRJL1DK4gsQQtkRtaBCuWmAiAgvc/ehFKPMnQwkfF3\n\
+    hv09cG4wQldiW95tHFJ64tJqZw==\n\
+    -----END CERTIFICATE-----\n";
+
+/// New connections are checked against the reloaded file; a file that cannot be used changes nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn hangup_reloads_certificate_authorities() {
+    let place = Encrypted::start();
+    let (database, redis) = (place.database_url("localhost", "require"), place.redis.encrypted_url());
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let mut command = holdfast();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--database-url", &database, "--redis-url", &redis]);
+    command.env("HOLDFAST_SERVER_TLS_CA_FILE", place.trusted()).env("HOLDFAST_LOG_LEVEL", "info");
+    let server = Process::spawn(command.stderr(log.reopen().unwrap()));
+    let ready = async || {
+        let asked = server.client().request(reqwest::Method::GET, "/readyz").send().await.unwrap();
+        (asked.status().as_u16(), asked.text().await.unwrap())
+    };
+    let reconnected = async |expected: (u16, &str)| {
+        place.drop_connections().await;
+        let until = async {
+            while !matches!(ready().await, (status, text) if status == expected.0 && text.contains(expected.1)) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let done = tokio::time::timeout(Duration::from_secs(20), until).await;
+        done.unwrap_or_else(|_| panic!("never {expected:?}"));
+    };
+    reconnected((200, "ready")).await;
+
+    std::fs::write(place.trusted(), "no certificate").unwrap();
+    hang_up(&server);
+    let error = until_logged(log.path(), "could not reload; what was in use stays in use");
+    assert!(error.contains("server.tls_ca_file") && error.contains(place.trusted()), "{error}");
+    reconnected((200, "ready")).await;
+
+    std::fs::write(place.trusted(), OTHER_AUTHORITY).unwrap();
+    hang_up(&server);
+    until_logged(log.path(), "reloaded keys and certificates");
+    reconnected((503, "certificate")).await;
+
+    std::fs::write(place.trusted(), [OTHER_AUTHORITY.as_bytes(), CERTIFICATE].concat()).unwrap();
+    hang_up(&server);
+    reconnected((200, "ready")).await;
 }

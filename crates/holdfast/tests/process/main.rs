@@ -6,6 +6,8 @@ mod calendar;
 mod cluster;
 mod crash;
 mod encrypted;
+mod pgbouncer;
+mod private;
 mod running;
 mod sale;
 mod seats;

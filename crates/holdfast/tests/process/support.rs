@@ -39,6 +39,11 @@ impl Process {
         let mut command = holdfast();
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(args).stderr(Stdio::inherit());
         command.envs(environment.iter().copied());
+        Self::spawn(&mut command)
+    }
+
+    /// Starts a server with a command of one's own, whose output is piped.
+    pub(crate) fn spawn(command: &mut Command) -> Self {
         let mut child = command.spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();

@@ -69,7 +69,7 @@ impl Config {
         });
         Some(Options {
             url,
-            trust: self.server.tls_ca_file.clone(),
+            trust: self.server.nats_trust(),
             prefix: self.nats.prefix.clone(),
             name: format!("holdfast {}", self.server.roles),
             timeout: self.tee.bus_timeout,

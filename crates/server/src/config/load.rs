@@ -16,7 +16,8 @@ impl Config {
         environment: impl Iterator<Item = (OsString, OsString)>,
         flags: &[(&str, String)],
     ) -> Result<Self, ConfigError> {
-        let mut table: Table = DEFAULTS.parse().expect("the embedded defaults are TOML");
+        let defaults: Table = DEFAULTS.parse().expect("the embedded defaults are TOML");
+        let mut table = defaults.clone();
         if let Some(path) = file {
             let read = std::fs::read_to_string(path);
             let text = read.map_err(|error| ConfigError(format!("cannot read {}: {error}", path.display())))?;
@@ -27,13 +28,15 @@ impl Config {
         let named = environment.filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
         for (name, value) in named.filter(|(name, _)| name.starts_with(ENVIRONMENT_PREFIX)) {
             let value = value.into_string().map_err(|_| ConfigError(format!("{name}: this is not UTF-8")))?;
-            if value.is_empty() {
-                continue;
-            }
             let spelled = name[ENVIRONMENT_PREFIX.len()..].to_lowercase();
             let Some((section, key)) = spelled.split_once('_') else {
                 return Err(ConfigError(format!("{name}: there is no such setting; see holdfast.toml")));
             };
+            // A secret that failed to arrive must not turn authentication off, nor a lost address select another store.
+            let may_be_empty = defaults.get(section).and_then(|keys| keys.get(key)).is_some_and(is_empty_text);
+            if value.trim().is_empty() && !may_be_empty {
+                return Err(ConfigError(format!("{name}: is empty; give it a value, or remove the variable")));
+            }
             set(&mut table, section, key, &value);
         }
         for (name, value) in flags {
@@ -45,6 +48,10 @@ impl Config {
         config.validate()?;
         Ok(config)
     }
+}
+
+fn is_empty_text(value: &Value) -> bool {
+    value.as_str() == Some("")
 }
 
 fn lay_over(table: &mut Table, over: Table) {

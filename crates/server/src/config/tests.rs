@@ -126,10 +126,35 @@ fn what_lasts_a_moment_is_allowed() {
 }
 
 #[test]
-fn an_empty_variable_is_as_good_as_none() {
-    let config = load(&[("HOLDFAST_STAY_HOLD_TTL", ""), ("HOLDFAST_AUTH_JWT_SECRET", "")], &[]).unwrap();
-    assert_eq!((config.stay.hold_ttl, config.auth_is_off()), (Duration::from_mins(10), true));
-    assert_eq!(load(&[], &[("auth.jwt_secret", "")]).unwrap_err(), "auth.jwt_secret: must not be empty");
+fn empty_variable_is_refused_by_name() {
+    for name in [
+        "HOLDFAST_AUTH_JWT_SECRET",
+        "HOLDFAST_AUTH_JWT_PUBLIC_KEY_FILE",
+        "HOLDFAST_AUTH_AUDIENCE",
+        "HOLDFAST_AUTH_ISSUER",
+        "HOLDFAST_SERVER_DATABASE_URL",
+        "HOLDFAST_SERVER_REDIS_URL",
+        "HOLDFAST_SERVER_NATS_URL",
+        "HOLDFAST_SERVER_TLS_CA_FILE",
+        "HOLDFAST_QUEUE_TOKEN_SECRET",
+        "HOLDFAST_BOOKING_DATABASE_URL",
+        "HOLDFAST_SERVER_DATA",
+        "HOLDFAST_STAY_HOLD_TTL",
+        "HOLDFAST_ENGINE_QUEUE_MAX",
+    ] {
+        for empty in ["", " "] {
+            let refused = load(&[(name, empty)], &[]).unwrap_err();
+            assert_eq!(refused, format!("{name}: is empty; give it a value, or remove the variable"));
+        }
+    }
+    assert!(load(&[("HOLDFAST_REDIS_PREFIX", ""), ("HOLDFAST_NATS_PREFIX", "")], &[]).is_ok(), "empty by default");
+}
+
+#[test]
+fn empty_auth_setting_is_refused() {
+    for name in ["auth.jwt_secret", "auth.jwt_public_key_file", "auth.audience", "auth.issuer"] {
+        assert_eq!(load(&[], &[(name, "")]).unwrap_err(), format!("{name}: must not be empty"));
+    }
     assert!(load(&[("HOLDFAST_AUTH_JWT_SECRET", "short")], &[]).is_ok());
 }
 
@@ -181,10 +206,13 @@ fn every_setting_shown_in_the_file_is_one() {
         .collect::<Vec<_>>()
         .join("\n");
     let mut table: Table = uncommented.parse().unwrap();
-    // This file is read at once.
+    // These files are read at once.
     let trusted = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(trusted.path(), holdfast_testkit::certificate::CERTIFICATE).unwrap();
-    table["server"]["tls_ca_file"] = Value::String(trusted.path().to_str().unwrap().into());
+    for name in ["tls_ca_file", "database_ca_file", "redis_ca_file", "nats_ca_file"] {
+        assert!(table["server"].as_table().unwrap().contains_key(name), "{name}");
+        table["server"][name] = Value::String(trusted.path().to_str().unwrap().into());
+    }
     assert_eq!(table["auth"].as_table().unwrap().len(), 4);
     assert!(table["server"].as_table().unwrap().contains_key("nats_url"));
     let _: Config = Value::Table(table).try_into().unwrap();

@@ -75,8 +75,16 @@ impl Config {
         count("server.connections_max", self.server.connections_max, 100_000)?;
         count("engine.queue_max", self.engine.queue_max, 1_000_000)?;
         count("engine.holds_per_user_max", self.engine.holds_per_user_max as usize, 100_000)?;
-        if self.auth.jwt_secret.as_ref().is_some_and(|secret| secret.reveal().is_empty()) {
-            return Err(ConfigError("auth.jwt_secret: must not be empty".into()));
+        let auth = &self.auth;
+        for (name, value) in [
+            ("auth.jwt_secret", auth.jwt_secret.as_ref().map(Secret::reveal)),
+            ("auth.jwt_public_key_file", auth.jwt_public_key_file.as_ref().map(|path| path.to_str().unwrap_or("?"))),
+            ("auth.audience", auth.audience.as_deref()),
+            ("auth.issuer", auth.issuer.as_deref()),
+        ] {
+            if value.is_some_and(|value| value.trim().is_empty()) {
+                return Err(ConfigError(format!("{name}: must not be empty")));
+            }
         }
         if self.auth_is_off() && (self.auth.audience.is_some() || self.auth.issuer.is_some()) {
             let name = if self.auth.audience.is_some() { "auth.audience" } else { "auth.issuer" };

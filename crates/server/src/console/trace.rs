@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::ask::Ask;
 use crate::app::App;
+use crate::request::decimal;
 use crate::wire::list::List;
 
 /// How many reservations of one moment are looked through: more than fit into a batch.
@@ -16,7 +17,7 @@ const MOMENT_MAX: usize = 20_000;
 
 /// A line of a customer's reservation, live, ended or paid for.
 pub async fn shop_reservation(app: &App, number: &str) -> Option<Map<String, Value>> {
-    let id = InventoryReservationId::new(number.parse().ok()?)?;
+    let id = InventoryReservationId::new(decimal(number)?)?;
     if let Some(order) = app.list::<Order>(order_of(id)).await.ok()?.pop() {
         let line = order.items.iter().find(|line| line.reservation == id)?;
         let mut thing = line_of(line, order.user.get(), order.currency.as_str(), "CONFIRMED");
@@ -81,7 +82,7 @@ async fn held(app: &App, id: InventoryReservationId, now: Timestamp) -> Option<O
 
 /// An event of the outbox, with what became of it.
 pub async fn outbox_event(ask: Ask<'_>, number: &str) -> Option<Map<String, Value>> {
-    let id: u64 = number.parse().ok()?;
+    let id = decimal(number)?;
     let mut event = first_after(ask, "/v1/admin/outbox", id).await?;
     let payload = event.get("payload").map(Value::to_string).unwrap_or_default();
     event.insert("payload".into(), payload.into());
@@ -90,7 +91,7 @@ pub async fn outbox_event(ask: Ask<'_>, number: &str) -> Option<Map<String, Valu
 
 /// A delivery of any webhook, with the webhook's address.
 pub async fn delivery(ask: Ask<'_>, number: &str) -> Option<Map<String, Value>> {
-    let id: u64 = number.parse().ok()?;
+    let id = decimal(number)?;
     for webhook in ask.all("/v1/webhooks").await.ok()? {
         let path = format!("/v1/webhooks/{}/deliveries", webhook["id"]);
         if let Some(mut delivery) = first_after(ask, &path, id).await {

@@ -12,6 +12,7 @@ use jiff::{Span, ToSpan as _};
 use serde_json::{Value, json};
 
 use super::ask::{Ask, Refusal};
+use crate::request::decimal;
 
 /// Nothing says when a hold runs out of time: as long as something is held, one looks again.
 const HELD_AGAIN: Duration = Duration::from_secs(2);
@@ -235,7 +236,7 @@ async fn webhooks(ask: Ask<'_>) -> Result<Picture, Refusal> {
 
 /// The one that was chosen, or the first.
 fn chosen(things: &[Value], id: Option<&str>) -> Option<Value> {
-    let wanted = id.and_then(|id| id.parse::<u64>().ok());
+    let wanted = id.and_then(decimal);
     things.iter().find(|thing| wanted.is_some() && thing["id"].as_u64() == wanted).or(things.first()).cloned()
 }
 

@@ -34,11 +34,14 @@ pub struct Problem {
     reason: Option<Box<[String; 2]>>,
     /// What helps: `field`, `available`, …
     extra: Map<String, Value>,
+    /// Whether a bearer token was given and is bad (RFC 6750: `error="invalid_token"`).
+    is_token_bad: bool,
 }
 
 impl Problem {
     pub fn new(status: StatusCode, code: &'static str, korean: impl Into<String>, english: impl Into<String>) -> Self {
-        Self { status, code, korean: korean.into(), english: english.into(), reason: None, extra: Map::new() }
+        let (korean, english) = (korean.into(), english.into());
+        Self { status, code, korean, english, reason: None, extra: Map::new(), is_token_bad: false }
     }
 
     #[must_use]
@@ -84,6 +87,11 @@ impl Problem {
         Self::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "인증이 필요합니다.", english)
     }
 
+    /// The caller's bearer token is not accepted.
+    pub fn invalid_token(english: &str) -> Self {
+        Self { is_token_bad: true, ..Self::unauthenticated(english) }
+    }
+
     pub fn forbidden() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
@@ -94,9 +102,9 @@ impl Problem {
     }
 
     pub fn forwarded() -> Self {
-        let english = "Without auth the server answers only direct requests from this machine, under a local name; \
-            set auth.jwt_secret or auth.jwt_public_key_file to serve others.";
-        let korean = "인증이 꺼져 있으면 이 컴퓨터에서 직접 보낸 요청만 받습니다.";
+        let english = "Without auth the server answers only direct HTTP/1.1 requests from this machine whose Host is a \
+            loopback name like localhost; set auth.jwt_secret or auth.jwt_public_key_file to serve others.";
+        let korean = "인증이 꺼져 있으면 이 컴퓨터에서 localhost 같은 이름으로 직접 보낸 HTTP/1.1 요청만 받습니다.";
         Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", korean, english)
     }
 
@@ -197,7 +205,8 @@ impl Problem {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(millis.div_ceil(1_000)));
         }
         if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            let challenge = if self.is_token_bad { "Bearer error=\"invalid_token\"" } else { "Bearer" };
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         response
     }

@@ -92,7 +92,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
             S::CONFLICT,
             "COUPON_NOT_USABLE",
             "사용할 수 없는 쿠폰입니다.",
-            "The coupon is unknown, not this user's, used or out of date.",
+            "The coupon is unknown, not this user's, used, out of date, or in another currency.",
         ),
         R::AmountChanged { amount } => Problem::new(
             S::CONFLICT,

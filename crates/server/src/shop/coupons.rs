@@ -29,7 +29,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     };
     let valid_until: Option<Timestamp> = body.valid_until.map(|text| parse_time("validUntil", &text)).transpose()?;
     let code = CouponCode::parse("code", &body.code)?;
-    let command = CreateCoupon { code, discount, max_uses: body.max_uses, valid_until };
+    let command = CreateCoupon { code, discount, currency: body.currency, max_uses: body.max_uses, valid_until };
     app.run(caller, &request, command, |coupon| reply(StatusCode::CREATED, CouponView::new(coupon))).await
 }
 

@@ -207,6 +207,9 @@ pub struct NewCouponBody {
     pub discount_type: String,
     #[schema(minimum = 1)]
     pub value: i64,
+    /// ISO 4217: the only currency it discounts. Left out, an `AMOUNT` is in `KRW` and a `PERCENT` discounts any currency.
+    #[schema(pattern = "^[A-Z]{3}$")]
+    pub currency: Option<String>,
     #[schema(minimum = 1, maximum = 1_000_000_000)]
     pub max_uses: u32,
     #[schema(format = DateTime)]
@@ -220,6 +223,9 @@ pub struct CouponView {
     code: String,
     discount_type: &'static str,
     value: i64,
+    /// The only currency it discounts; absent if it discounts any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
     max_uses: u32,
     issued_count: u32,
     #[serde(serialize_with = "super::optional_time")]
@@ -240,6 +246,7 @@ impl CouponView {
             code: coupon.code.as_str().to_owned(),
             discount_type,
             value,
+            currency: coupon.currency.map(|currency| currency.as_str().to_owned()),
             max_uses: coupon.max_uses,
             issued_count: coupon.issued,
             valid_until: coupon.valid_until,

@@ -5,8 +5,11 @@ use std::time::Duration;
 use holdfast_client::Client;
 use holdfast_dial::jwt::{Algorithm, EncodingKey, Header, encode};
 use holdfast_engine::{Clock as _, SystemClock};
-use holdfast_server::config::Secret;
+use holdfast_server::caller::Auth;
+use holdfast_server::config::{AuthConfig, Secret};
+use http::HeaderValue;
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::support::{TestApp, code, day, new_hold, refused, with_app, with_settings};
 
@@ -130,6 +133,8 @@ async fn with_auth_every_call_needs_a_good_token_except_those_of_operations() {
                 .unwrap();
         let other_algorithm =
             encode(&Header::new(Algorithm::HS384), &good, &EncodingKey::from_secret(SECRET.as_bytes())).unwrap();
+        let crit = Header { crit: Some(vec!["http://example.com/extension".into()]), ..Header::default() };
+        let with_crit = encode(&crit, &good, &EncodingKey::from_secret(SECRET.as_bytes())).unwrap();
         let unsigned = "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIiwiZXhwIjo0MTAyNDQ0ODAwfQ.";
         for bad in [
             other_key,
@@ -143,18 +148,27 @@ async fn with_auth_every_call_needs_a_good_token_except_those_of_operations() {
             without("sub"),
             changed("sub", json!("me")),
             changed("sub", json!("0")),
+            changed("sub", json!("+1")),
+            changed("sub", json!("-1")),
+            changed("sub", json!("1.5")),
+            changed("sub", json!("007")),
+            changed("sub", json!(" 1")),
+            with_crit,
             changed("role", json!("king")),
             changed("nbf", json!(LATER)),
             changed("nbf", json!(seconds_from_now(10))),
         ] {
             let answer = app.send("GET", "/v1/room-types", &[("authorization", &format!("Bearer {bad}"))], "").await;
+            let challenge = if bad.is_empty() { "Bearer" } else { r#"Bearer error="invalid_token""# };
             assert_eq!(
                 (answer.refusal(), answer.header("www-authenticate")),
-                ((401, "UNAUTHENTICATED"), Some("Bearer")),
+                ((401, "UNAUTHENTICATED"), Some(challenge)),
                 "{bad}"
             );
         }
-        assert_eq!(app.send("GET", "/v1/room-types", &[], "").await.refusal(), (401, "UNAUTHENTICATED"));
+        let tokenless = app.send("GET", "/v1/room-types", &[], "").await;
+        assert_eq!(tokenless.refusal(), (401, "UNAUTHENTICATED"));
+        assert_eq!(tokenless.header("www-authenticate"), Some("Bearer"), "no token was given (RFC 6750)");
         assert_eq!(
             app.send("POST", "/v1/holds", &[("x-user-id", "1")], "{}").await.refusal(),
             (401, "UNAUTHENTICATED")
@@ -259,9 +273,7 @@ async fn audience_and_issuer_must_be_there_and_match_when_they_are_set() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_public_key_file_verifies_tokens_signed_with_its_private_key() {
-    // An Ed25519 pair made for this test alone.
-    let private = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIKHIMJYGJpTitRL7UENhLjCXcxTydeXoWlphUiMcqyie\n-----END PRIVATE KEY-----\n";
-    let key = EncodingKey::from_ed_pem(private.as_bytes()).unwrap();
+    let key = EncodingKey::from_ed_pem(ED25519_PRIVATE.as_bytes()).unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), ED25519_PUBLIC).unwrap();
     let path = file.path().to_owned();
@@ -284,3 +296,171 @@ async fn a_public_key_file_verifies_tokens_signed_with_its_private_key() {
 }
 
 const ED25519_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEApRE6PduHaAoxGVv+9/kayktBZu+x+bVVYGyT03CkV4g=\n-----END PUBLIC KEY-----\n";
+
+/// "Other text that reads as a decimal number (`-1`, `+1`, `1.5`, `007`) is no user: 400".
+#[tokio::test(flavor = "multi_thread")]
+async fn user_id_has_one_spelling() {
+    with_app(async |app| {
+        let room_type = app.room_type(9).await;
+        let body = serde_json::to_string(&new_hold(&room_type, day(1), day(2))).unwrap();
+        for text in ["+1", "-1", "1.5", "007", "01", "1e0", "0x1", "", "0"] {
+            let in_header = app.send("POST", "/v1/holds", &[("x-user-id", text)], &body).await;
+            assert_eq!(in_header.refusal(), (400, "INVALID_INPUT"), "{text:?}");
+            let query = text.replace('+', "%2B");
+            for path in [format!("/v1/holds?userId={query}"), format!("/v1/reservations?userId={query}")] {
+                let method = if path.starts_with("/v1/holds") { "POST" } else { "GET" };
+                let body = if method == "POST" { &*body } else { "" };
+                assert_eq!(app.send(method, &path, &[], body).await.refusal(), (400, "INVALID_INPUT"), "{path}");
+            }
+        }
+        for text in ["+1", "-1", "1.5", "007"] {
+            let by_path = app.send("GET", &format!("/v1/room-types/{text}"), &[], "").await;
+            assert_eq!(by_path.status, 400, "{text}");
+        }
+    })
+    .await;
+}
+
+/// Sends a head as it is, and returns the status line of the answer.
+async fn status_of(app: &TestApp, head: &str) -> String {
+    let address = app.url.strip_prefix("http://").unwrap();
+    let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+    socket.write_all(format!("{head}\r\n\r\n").as_bytes()).await.unwrap();
+    let mut line = String::new();
+    let reading = async { BufReader::new(socket).read_line(&mut line).await.unwrap() };
+    tokio::time::timeout(Duration::from_secs(20), reading).await.expect("an answer comes");
+    line.split_once(' ').unwrap().1.trim_end().to_owned()
+}
+
+/// A proxy on the same host that adds no header: nginx speaks HTTP/1.0 to it, others pass the outside `Host` or none.
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_proxy_is_refused_without_auth() {
+    with_app(async |app| {
+        for path in ["/v1/room-types", "/healthz"] {
+            for (head, status) in [
+                (format!("GET {path} HTTP/1.1\r\nhost: localhost"), "200 OK"),
+                (format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1:8080"), "200 OK"),
+                (format!("GET {path} HTTP/1.0\r\nhost: localhost"), "403 Forbidden"),
+                (format!("GET {path} HTTP/1.0"), "403 Forbidden"),
+                (format!("GET {path} HTTP/1.1"), "403 Forbidden"),
+                (format!("GET {path} HTTP/1.1\r\nhost:"), "403 Forbidden"),
+                (format!("GET {path} HTTP/1.1\r\nhost: holdfast.example"), "403 Forbidden"),
+                (format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nhost: holdfast.example"), "403 Forbidden"),
+                (format!("GET {path} HTTP/1.1\r\nhost: localhost:80@holdfast.example"), "403 Forbidden"),
+                (format!("GET http://localhost{path} HTTP/1.1\r\nhost: holdfast.example"), "403 Forbidden"),
+            ] {
+                assert_eq!(status_of(app, &head).await, status, "{head:?}");
+            }
+        }
+    })
+    .await;
+    with_auth(async |app| {
+        assert_eq!(status_of(app, "GET /healthz HTTP/1.0").await, "200 OK", "a proxy is fine with auth on");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_are_neither_cached_nor_sniffed() {
+    with_auth(async |app| {
+        let user = format!("Bearer {}", token(&json!({"sub": "1", "role": "user", "exp": LATER})));
+        let admin = format!("Bearer {}", token(&json!({"sub": "2", "role": "admin", "exp": LATER})));
+        let made = app
+            .send(
+                "POST",
+                "/v1/room-types",
+                &[("authorization", &admin)],
+                r#"{"name": "x", "totalQuantity": 1, "basePrice": 1}"#,
+            )
+            .await;
+        let listed = app.send("GET", "/v1/reservations", &[("authorization", &user)], "").await;
+        let unknown = app.send("GET", "/v1/reservations/1", &[("authorization", &user)], "").await;
+        let refused = app.send("GET", "/v1/reservations", &[], "").await;
+        assert_eq!((made.status, listed.status, unknown.status, refused.status), (201, 200, 404, 401));
+        for answer in [made, listed, unknown, refused] {
+            assert_eq!(answer.header("cache-control"), Some("no-store"), "{answer:?}");
+            assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{answer:?}");
+        }
+        let stream = app.admin().request(reqwest::Method::GET, "/v1/stream").header("authorization", &user);
+        let stream = stream.send().await.unwrap();
+        assert_eq!(
+            (stream.status().as_u16(), &stream.headers()["cache-control"]),
+            (200, &HeaderValue::from_static("no-store"))
+        );
+        let page = app.send("GET", "/console/sign-in", &[], "").await;
+        let asset = page.text.split('"').find(|text| text.contains("/assets/")).expect("a page has assets");
+        let asset = app.send("GET", asset, &[], "").await;
+        assert_eq!((asset.status, asset.header("x-content-type-options")), (200, Some("nosniff")));
+        assert!(asset.header("cache-control").is_some_and(|value| value.contains("max-age")), "{asset:?}");
+    })
+    .await;
+}
+
+fn error_of_key_file(pem: &str) -> String {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), pem).unwrap();
+    let config = AuthConfig { jwt_public_key_file: Some(file.path().to_owned()), ..AuthConfig::default() };
+    let error = Auth::from_config(&config).expect_err("no key to verify tokens with");
+    let (named, error) = error.split_once(' ').unwrap();
+    assert_eq!(named, "auth.jwt_public_key_file:");
+    error.strip_prefix(file.path().to_str().unwrap()).expect("the file is named").trim().to_owned()
+}
+
+#[test]
+fn unusable_public_key_file_is_explained() {
+    let expected = "expected is a public key in PEM form: RSA of 2048 to 8192 bits, P-256 or Ed25519";
+    for (pem, error) in [
+        (ED25519_PRIVATE, "is a private key, which only the signer of tokens may have".to_owned()),
+        (P384_PUBLIC, format!("is a key of an unsupported kind, elliptic curve P-384; {expected}")),
+        (SECP256K1_PUBLIC, format!("is a key of an unsupported kind, elliptic curve secp256k1; {expected}")),
+        (ED448_PUBLIC, format!("is a key of an unsupported kind, Ed448; {expected}")),
+        (RSA_1024_PUBLIC, format!("is an RSA key of 1024 bits; {expected}")),
+        ("not a key", format!("is not a public key; {expected}")),
+    ] {
+        let said = error_of_key_file(pem);
+        assert!(said.starts_with(&error), "{said}");
+    }
+    let both = format!("{ED25519_PUBLIC}{ED25519_PRIVATE}");
+    assert!(error_of_key_file(&both).starts_with("is a private key"), "also beside the public one");
+}
+
+#[test]
+fn supported_public_keys_are_accepted() {
+    for pem in [ED25519_PUBLIC, P256_PUBLIC] {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), pem).unwrap();
+        let config = AuthConfig { jwt_public_key_file: Some(file.path().to_owned()), ..AuthConfig::default() };
+        assert!(!Auth::from_config(&config).unwrap().is_off());
+    }
+}
+
+// Keys made for these tests alone.
+const ED25519_PRIVATE: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIKHIMJYGJpTitRL7UENhLjCXcxTydeXoWlphUiMcqyie\n-----END PRIVATE KEY-----\n";
+const P256_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEdKhNryhKvGNCUNfx38GH47zOOKdL
+AxFfziqo71KWMIsiBUGd5O3DWO4/eZJefuBImZAtaAbQ4K831y4//lZXHw==
+-----END PUBLIC KEY-----
+";
+const P384_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----
+MHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEHn2Txfr0s5hOYfoC3VLY0RyvFdYbzK/X
+WMYnRnijRwhIK+SrqJVS6tSR8E059PaAYWfPlrq3HXne5YKz6/44muBFiWOqFsAe
+SSi25vlce6dPVfFKlvJmIodrVCJZiPO5
+-----END PUBLIC KEY-----
+";
+const SECP256K1_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----
+MFYwEAYHKoZIzj0CAQYFK4EEAAoDQgAEz6BiPO2W/3fq+SttNOpaCHX5hfZvXIkd
+XDEpLTVxxuYxxUTG4vCnKHf/hA2jrlYeqZRzkbW/gDOMBAN/YLj4oQ==
+-----END PUBLIC KEY-----
+";
+const ED448_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----
+MEMwBQYDK2VxAzoAsuBm7sbJQseKhSzWD6HXXb6Sd0gUiT5qQpIwD78glzTvn8ag
+Bm8AM8zooRGlbRa5cyZbZJdojLMA
+-----END PUBLIC KEY-----
+";
+const RSA_1024_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----
+MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQCbNRc1LEe5jOXGlI2Aydlmcygv
+5FL4XZHm6kBK8+pYnoNgM/CxW8KzTmOcGCyZIG5TTJSVb/wEN1DRGzTgXAtFAOm2
+z537w6r6lsyM5Um/fBtatNaupKjwzHtguiHb3U1iFglJ+hIFgZDZYTwATp3kh6ec
+WyMhp8lskkiVVAnUrQIDAQAB
+-----END PUBLIC KEY-----
+";

@@ -104,3 +104,34 @@ async fn a_coupon_that_is_unknown_not_issued_used_or_expired_is_not_usable_and_n
     })
     .await;
 }
+
+/// `COUPON_NOT_USABLE`: "an `AMOUNT` in another currency". Without `currency` an `AMOUNT` is in KRW.
+#[tokio::test(flavor = "multi_thread")]
+async fn amount_coupon_discounts_only_its_currency() {
+    with_app(async |app| {
+        let coupon = |code: &str| json!({"code": code, "discountType": "AMOUNT", "value": 500, "maxUses": 9});
+        let bad = json!({"code": "BAD", "discountType": "AMOUNT", "value": 1, "maxUses": 9, "currency": "won"});
+        let refused_currency = send(app, "POST", "/api/coupons", &bad).await;
+        assert_eq!(
+            (refused_currency.refusal(), &refused_currency.json["field"]),
+            ((400, "INVALID_INPUT"), &json!("currency"))
+        );
+        let made = send(app, "POST", "/api/coupons", &coupon("WON")).await;
+        assert_eq!(made.json["data"]["currency"], json!("KRW"));
+        let mut dollars = coupon("DOLLARS");
+        dollars["currency"] = json!("USD");
+        let made = send(app, "POST", "/api/coupons", &dollars).await;
+        assert_eq!((made.status, &made.json["data"]["currency"]), (201, &json!("USD")));
+
+        let option = option(app, 1_000, 10).await;
+        let user = buyer(app, 10_000).await;
+        for coupon in ["WON", "DOLLARS"] {
+            user.take_coupon(coupon).await.unwrap();
+        }
+        user.reserve(option, 1).await;
+        assert_eq!(code(user.pay_order(&with_coupon("DOLLARS")).await), refused(409, "COUPON_NOT_USABLE"));
+        assert_eq!(user.balance().await, 10_000);
+        assert_eq!(user.pay_order(&with_coupon("WON")).await.unwrap().discount_amount, 500);
+    })
+    .await;
+}

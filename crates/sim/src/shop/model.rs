@@ -50,6 +50,8 @@ pub struct Goods {
 #[derive(Clone, Debug)]
 pub struct Coupon {
     pub discount: Discount,
+    /// In another currency than all goods, so never usable.
+    pub is_foreign: bool,
     pub max: u32,
     /// Who has it, and whether it is used.
     pub given: BTreeMap<UserId, bool>,
@@ -176,10 +178,12 @@ impl Model {
         let discount = match &pay.coupon {
             None => 0,
             Some(code) => match self.coupons.get(code) {
-                Some(coupon) if coupon.given.get(&pay.user) == Some(&false) => match coupon.discount {
-                    Discount::Percent(percent) => total * i64::from(percent) / 100,
-                    Discount::Amount(amount) => amount.min(total),
-                },
+                Some(coupon) if !coupon.is_foreign && coupon.given.get(&pay.user) == Some(&false) => {
+                    match coupon.discount {
+                        Discount::Percent(percent) => total * i64::from(percent) / 100,
+                        Discount::Amount(amount) => amount.min(total),
+                    }
+                }
                 Some(_) | None => return Err(ShopRejection::CouponNotUsable),
             },
         };

@@ -50,10 +50,17 @@ impl Workload {
             is_active: rng.random_bool(0.95),
         });
         let goods = goods.collect();
-        let code = |name| CouponCode::parse("code", name).expect("a code");
+        let coupon = |name: &str, discount, currency: Option<&str>, max_uses| CreateCoupon {
+            code: CouponCode::parse("code", name).expect("a code"),
+            discount,
+            currency: currency.map(str::to_owned),
+            max_uses,
+            valid_until: None,
+        };
         let coupons = vec![
-            CreateCoupon { code: code("PART"), discount: Discount::Percent(33), max_uses: 1, valid_until: None },
-            CreateCoupon { code: code("SUM"), discount: Discount::Amount(500), max_uses: 2, valid_until: None },
+            coupon("PART", Discount::Percent(33), None, 1),
+            coupon("SUM", Discount::Amount(500), None, 2),
+            coupon("DOLLARS", Discount::Amount(500), Some("USD"), 2),
         ];
         Self { rng, hold_ttl, users, goods, coupons }
     }
@@ -86,7 +93,8 @@ impl Workload {
             received: draft.stock_quantity,
         };
         let coupon = |it: &CreateCoupon| {
-            (it.code.clone(), Coupon { discount: it.discount, max: it.max_uses, given: BTreeMap::new() })
+            let is_foreign = it.currency.as_ref().is_some_and(|currency| currency != "KRW");
+            (it.code.clone(), Coupon { discount: it.discount, is_foreign, max: it.max_uses, given: BTreeMap::new() })
         };
         Model {
             hold_ttl: self.hold_ttl,
@@ -177,7 +185,7 @@ impl Workload {
     }
 
     fn code(&mut self) -> CouponCode {
-        let name = *["PART", "SUM", "SUM", "NONE"].choose(&mut self.rng).expect("there are some");
+        let name = *["PART", "SUM", "SUM", "DOLLARS", "NONE"].choose(&mut self.rng).expect("there are some");
         CouponCode::parse("code", name).expect("a code")
     }
 }

@@ -39,7 +39,9 @@ impl Server {
     /// Goods of which there are so many, and coupons for all.
     pub(crate) async fn goods(&self, stock_quantity: u32) -> ProductOptionId {
         let discount = Discount::Percent(50);
-        self.run(CreateCoupon { code: coupon(), discount, max_uses: 1_000, valid_until: None }).await.unwrap();
+        self.run(CreateCoupon { code: coupon(), discount, currency: None, max_uses: 1_000, valid_until: None })
+            .await
+            .unwrap();
         let option = OptionDraft { option_code: "ETH-HD-200".into(), price: PRICE, stock_quantity, is_active: true };
         let create = CreateProduct { name: "원두".into(), currency: None, options: vec![option] };
         self.run(create).await.unwrap().product.first_option

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use holdfast_dial::Trust;
-use holdfast_dial::postgres::{self, Dialler};
+use holdfast_dial::postgres::{Address, Dialler};
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Config};
 
@@ -21,6 +21,12 @@ const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
 /// How often a new server tries to get the lock of one that is just ending.
 const LOCK_TRIES: usize = 50;
 const LOCK_AGAIN_AFTER: Duration = Duration::from_millis(20);
+
+/// Set on the connection once it is made: a pooler refuses them as start-up options. Rows are found by key, whatever the
+/// planner thinks of an empty table.
+const SETTINGS: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
+    SET enable_mergejoin = off; SET jit = off; SET tcp_user_timeout = 8000; SET tcp_keepalives_idle = 5;
+    SET idle_in_transaction_session_timeout = 5000";
 
 /// One at a time: servers that start together would get in each other's way even with IF NOT EXISTS.
 const LOCK: &str = "SELECT pg_try_advisory_lock(1215063110, 3)";
@@ -71,17 +77,13 @@ impl std::fmt::Debug for PostgresJournal {
 impl PostgresJournal {
     /// Connects when it is first read, and makes its table if there is none.
     pub fn new(url: &str, trust: &Trust) -> Result<Self, Error> {
-        let mut config = postgres::parse(url).map_err(|error| away(&error))?;
+        let address = Address::parse(url).map_err(|error| away(&error))?;
+        let dialler = Dialler::new(&address, trust);
+        let mut config = address.config;
         config.connect_timeout(CONNECT_WITHIN).tcp_user_timeout(TCP_USER_TIMEOUT);
         if config.get_application_name().is_none() {
             config.application_name("holdfast waiting room");
         }
-        // Found by key, whatever the planner thinks of an empty table.
-        let own = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off \
-            -c enable_mergejoin=off -c jit=off -c tcp_user_timeout=8000 -c tcp_keepalives_idle=5 \
-            -c idle_in_transaction_session_timeout=5000";
-        config.options(format!("{} {own}", config.get_options().unwrap_or_default()));
-        let dialler = Dialler::new(&config, trust);
         Ok(Self { config, dialler, runtime: None, client: None })
     }
 }
@@ -112,6 +114,7 @@ impl Journal for PostgresJournal {
 async fn load(config: &Config, dialler: &Dialler) -> Result<(Client, Vec<Row>), Error> {
     let (client, connection) = dialler.connect(config).await.map_err(|error| away(&error))?;
     tokio::spawn(connection);
+    client.batch_execute(SETTINGS).await.map_err(|error| away(&error))?;
     let mut tries = 0;
     while !client.query_one(LOCK, &[]).await.map_err(|error| away(&error))?.get::<_, bool>(0) {
         tries += 1;

@@ -1,10 +1,10 @@
 //! The connection to Redis that rooms lie in.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use holdfast_dial::Trust;
 use holdfast_dial::redis::{Link, is_dead};
-use redis::{Client, RedisError, ToRedisArgs};
+use redis::{RedisError, ToRedisArgs};
 use tokio::runtime::Handle;
 
 use crate::waiting_room::Error;
@@ -14,18 +14,19 @@ static SCRIPT: LazyLock<redis::Script> = LazyLock::new(|| redis::Script::new(COD
 
 #[derive(Debug)]
 pub(super) struct Connection {
-    link: Link,
+    link: Arc<Link>,
 }
 
 impl Connection {
     /// To be called inside the runtime that is to drive the connection.
     pub(super) fn new(url: &str, trust: &Trust) -> Result<Self, Error> {
         let link = Link::new(url, trust, Handle::current());
-        Ok(Self { link: link.map_err(|error| Error::Unavailable(format!("`server.redis_url`: {error}")))? })
+        let link = link.map_err(|error| Error::Unavailable(format!("`server.redis_url`: {error}")))?;
+        Ok(Self { link: Arc::new(link) })
     }
 
-    pub(super) fn client(&self) -> Client {
-        self.link.client()
+    pub(super) fn link(&self) -> Arc<Link> {
+        self.link.clone()
     }
 
     pub(super) fn runtime(&self) -> &Handle {

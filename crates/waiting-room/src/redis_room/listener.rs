@@ -1,11 +1,13 @@
 //! Hears what the script tells, whatever server ran it, and passes it on. Best effort: what is said while the connection is
 //! gone is not heard.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
+use holdfast_dial::redis::Link;
 use redis::{Client, RedisError};
 use tokio::runtime::Handle;
 use tokio::sync::broadcast;
@@ -26,12 +28,12 @@ pub(super) struct Listener {
 
 impl Listener {
     /// Listens inside this runtime.
-    pub(super) fn start(client: Client, channel: String, runtime: &Handle) -> Self {
+    pub(super) fn start(link: Arc<Link>, channel: String, runtime: &Handle) -> Self {
         let changes = broadcast::Sender::new(CHANGES_KEPT);
         let heard = changes.clone();
         let task = runtime.spawn(async move {
             loop {
-                if let Err(error) = listen(&client, &channel, &heard).await {
+                if let Err(error) = listen(&link.client(), &channel, &heard).await {
                     tracing::warn!(%error, "not listening to Redis; trying again");
                 }
                 tokio::time::sleep(CONNECT_AGAIN_AFTER).await;

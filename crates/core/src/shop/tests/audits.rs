@@ -91,6 +91,7 @@ fn coupons_from_nowhere_are_found() {
     let coupon = |max_uses, issued| Coupon {
         code: code("TENTH"),
         discount: Discount::Percent(10),
+        currency: None,
         max_uses,
         issued,
         valid_until: None,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::money::AMOUNT_MAX;
+use crate::money::{AMOUNT_MAX, Currency};
 use crate::rejection::ShopRejection;
 use crate::time::Span;
 
@@ -7,8 +7,13 @@ use crate::time::Span;
 fn a_coupon_is_one_word_that_nobody_has_used() {
     both(|shop| {
         shop.coupon("SPRING", Discount::Percent(10), 1);
-        let create =
-            CreateCoupon { code: code("SPRING"), discount: Discount::Amount(1), max_uses: 5, valid_until: None };
+        let create = CreateCoupon {
+            code: code("SPRING"),
+            discount: Discount::Amount(1),
+            currency: None,
+            max_uses: 5,
+            valid_until: None,
+        };
         assert_eq!(shop.run(&create).unwrap_err(), Rejection::Shop(ShopRejection::CouponAlreadyExists));
     });
     assert_eq!(invalid(CouponCode::parse("code", "")), ("code", Fault::Blank));
@@ -21,7 +26,7 @@ fn a_coupon_is_one_word_that_nobody_has_used() {
 fn discounts_and_uses_have_bounds() {
     both(|shop| {
         let mut create = |discount, max_uses| {
-            shop.run(&CreateCoupon { code: code("SPRING"), discount, max_uses, valid_until: None })
+            shop.run(&CreateCoupon { code: code("SPRING"), discount, currency: None, max_uses, valid_until: None })
         };
         for percent in [0, 101] {
             let refused = create(Discount::Percent(percent), 1);
@@ -64,12 +69,44 @@ fn first_the_coupon_is_looked_at_then_the_user_then_whether_it_is_still_valid() 
         assert_eq!(shop.issue("NONE", nobody()).unwrap_err(), Rejection::Shop(ShopRejection::CouponNotFound));
         let valid_until = Some(shop.world.now + Span::from_secs(10));
         let discount = Discount::Percent(10);
-        shop.run(&CreateCoupon { code: code("SPRING"), discount, max_uses: 1, valid_until }).unwrap();
+        shop.run(&CreateCoupon { code: code("SPRING"), discount, currency: None, max_uses: 1, valid_until }).unwrap();
         shop.issue("SPRING", user).unwrap();
         shop.world.wait(Span::from_secs(10));
         assert_eq!(shop.issue("SPRING", nobody()).unwrap_err(), Rejection::Shop(ShopRejection::UserNotFound));
         let late = shop.issue("SPRING", user).unwrap_err();
         assert_eq!(late, Rejection::Shop(ShopRejection::CouponNotUsable), "also to one who has it");
+    });
+}
+
+/// An `AMOUNT` without a currency is in KRW; a `PERCENT` with a currency discounts only that one.
+#[test]
+fn coupon_discounts_only_its_own_currency() {
+    both(|shop| {
+        let mut create = |name, discount, currency: Option<&str>| {
+            let currency = currency.map(str::to_owned);
+            shop.run(&CreateCoupon { code: code(name), discount, currency, max_uses: 9, valid_until: None })
+        };
+        let unknown = create("NONE", Discount::Amount(100), Some("won"));
+        assert_eq!(invalid(unknown), ("currency", Fault::UnknownCurrency));
+        assert_eq!(create("WON", Discount::Amount(100), None).unwrap().currency, Some(Currency::KRW));
+        create("DOLLARS", Discount::Amount(100), Some("USD")).unwrap();
+        create("TENTH-OF-DOLLARS", Discount::Percent(10), Some("USD")).unwrap();
+        assert_eq!(create("TENTH", Discount::Percent(10), None).unwrap().currency, None);
+
+        let (option, user) = (shop.option(1_000, 9), shop.user(10_000));
+        for name in ["WON", "DOLLARS", "TENTH-OF-DOLLARS", "TENTH"] {
+            shop.issue(name, user).unwrap();
+        }
+        shop.put(user, option, 1);
+        shop.reserve(user).unwrap();
+        for name in ["DOLLARS", "TENTH-OF-DOLLARS"] {
+            let refused = shop.pay_with(user, name).unwrap_err();
+            assert_eq!(refused, Rejection::Shop(ShopRejection::CouponNotUsable), "{name}");
+        }
+        assert_eq!(shop.pay_with(user, "WON").unwrap().order.paid, 900);
+        shop.put(user, option, 1);
+        shop.reserve(user).unwrap();
+        assert_eq!(shop.pay_with(user, "TENTH").unwrap().order.paid, 900);
     });
 }
 

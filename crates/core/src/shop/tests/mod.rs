@@ -118,7 +118,7 @@ impl Shop {
     }
 
     fn coupon(&mut self, name: &str, discount: Discount, max_uses: u32) {
-        self.run(&CreateCoupon { code: code(name), discount, max_uses, valid_until: None }).unwrap();
+        self.run(&CreateCoupon { code: code(name), discount, currency: None, max_uses, valid_until: None }).unwrap();
     }
 
     fn issue(&mut self, name: &str, user: UserId) -> Result<Coupon, Rejection> {

@@ -7,7 +7,7 @@ fn bought(shop: &mut Shop) -> (UserId, ProductOptionId, Order) {
     let (user, option) = (shop.user(5_000), shop.option(1_000, 10));
     let valid_until = Some(shop.world.now + Span::from_secs(60));
     let discount = Discount::Percent(10);
-    shop.run(&CreateCoupon { code: code("TENTH"), discount, max_uses: 1, valid_until }).unwrap();
+    shop.run(&CreateCoupon { code: code("TENTH"), discount, currency: None, max_uses: 1, valid_until }).unwrap();
     shop.issue("TENTH", user).unwrap();
     shop.put(user, option, 2);
     shop.reserve(user).unwrap();

@@ -144,7 +144,7 @@ fn a_coupon_that_is_unknown_not_issued_or_expired_is_not_usable() {
         assert_eq!(shop.pay_with(user, "NONE").unwrap_err(), Rejection::Shop(ShopRejection::CouponNotUsable));
         let valid_until = Some(shop.world.now + Span::from_secs(10));
         let discount = Discount::Amount(500);
-        shop.run(&CreateCoupon { code: code("SOON"), discount, max_uses: 1, valid_until }).unwrap();
+        shop.run(&CreateCoupon { code: code("SOON"), discount, currency: None, max_uses: 1, valid_until }).unwrap();
         assert_eq!(shop.pay_with(user, "SOON").unwrap_err(), Rejection::Shop(ShopRejection::CouponNotUsable));
         shop.issue("SOON", user).unwrap();
         shop.world.wait(Span::from_secs(10));

@@ -1,0 +1,182 @@
+//! What other users of the machine can read, limits of the process, and SIGHUP.
+
+use std::fs::Permissions;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use holdfast_client::NewEvent;
+use holdfast_dial::jwt::{Algorithm, EncodingKey, Header, encode};
+use serde_json::json;
+
+use crate::support::{Process, holdfast};
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+fn modes_of_files(directory: &Path) -> Vec<(String, u32)> {
+    let entries = std::fs::read_dir(directory).unwrap().map(Result::unwrap);
+    entries.map(|entry| (entry.file_name().into_string().unwrap(), mode(&entry.path()))).collect()
+}
+
+/// Starts a server from a shell that runs `prelude` first, with its log in a file.
+fn serve_after(prelude: &str, data: &Path, log: &Path, environment: &[(&str, &str)]) -> Process {
+    let program = env!("CARGO_BIN_EXE_holdfast");
+    let mut command = Command::new("sh");
+    let script = format!("{prelude}; exec {program} serve --listen 127.0.0.1:0 --data {}", data.display());
+    command.args(["-c", &script]).env("HOLDFAST_LOG_LEVEL", "info").envs(environment.iter().copied());
+    for variable in holdfast_testkit::VARIABLES {
+        command.env_remove(variable);
+    }
+    Process::spawn(command.stdout(Stdio::piped()).stderr(std::fs::File::create(log).unwrap()))
+}
+
+async fn use_store(process: &Process) {
+    let event = process.client().create_event(&NewEvent::with_row("공연", 1, 1)).await.unwrap();
+    process.client().as_user(1).join_queue(event.id).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn data_is_readable_by_its_owner_only() {
+    let parent = tempfile::tempdir().unwrap();
+    let (data, log) = (parent.path().join("data"), parent.path().join("log"));
+    let process = serve_after("umask 022", &data, &log, &[]);
+    use_store(&process).await;
+    assert_eq!(mode(&data), 0o700);
+    let files = modes_of_files(&data);
+    for name in ["holdfast.db", "holdfast.db-wal", "holdfast.lock", "queue.db", "queue.secret"] {
+        assert!(files.iter().any(|(file, _)| file == name), "{name} is missing in {files:?}");
+    }
+    assert!(files.iter().all(|(_, mode)| *mode == 0o600), "{files:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wider_modes_are_tightened_at_start() {
+    let parent = tempfile::tempdir().unwrap();
+    let (data, log) = (parent.path().join("data"), parent.path().join("log"));
+    let mut process = serve_after("umask 022", &data, &log, &[]);
+    use_store(&process).await;
+    assert!(process.terminate().0.success());
+    for (name, _) in modes_of_files(&data) {
+        std::fs::set_permissions(data.join(name), Permissions::from_mode(0o644)).unwrap();
+    }
+    std::fs::set_permissions(&data, Permissions::from_mode(0o755)).unwrap();
+    let process = serve_after("umask 022", &data, &log, &[]);
+    use_store(&process).await;
+    assert_eq!(mode(&data), 0o700);
+    let files = modes_of_files(&data);
+    assert!(files.iter().all(|(_, mode)| *mode == 0o600), "{files:?}");
+}
+
+/// A directory that others use too is left as it is, and warned of.
+#[tokio::test(flavor = "multi_thread")]
+async fn shared_directory_is_warned_of() {
+    let data = tempfile::tempdir().unwrap();
+    let log = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(data.path().join("notes"), "").unwrap();
+    std::fs::set_permissions(data.path().join("notes"), Permissions::from_mode(0o644)).unwrap();
+    std::fs::set_permissions(data.path(), Permissions::from_mode(0o755)).unwrap();
+    let process = serve_after("umask 022", data.path(), log.path(), &[]);
+    use_store(&process).await;
+    assert_eq!((mode(data.path()), mode(&data.path().join("notes"))), (0o755, 0o644));
+    assert_eq!(mode(&data.path().join("holdfast.db")), 0o600);
+    until_logged(log.path(), "other users can look into the data directory");
+}
+
+/// The soft limit of open files of a process, and the hard one.
+fn open_files(child: &Child) -> (String, String) {
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let mut words = line.split_whitespace().map(str::to_owned);
+    (words.next().unwrap(), words.next().unwrap())
+}
+
+#[test]
+fn open_file_limit_is_raised_or_warned_of() {
+    let parent = tempfile::tempdir().unwrap();
+    let (data, log) = (parent.path().join("data"), parent.path().join("log"));
+    let warning = "the limit of open files is too low for server.connections_max";
+    let process = serve_after("ulimit -Hn 2048; ulimit -Sn 128", &data, &log, &[]);
+    assert_eq!(open_files(&process.child), ("2048".to_owned(), "2048".to_owned()));
+    until_logged(&log, warning);
+    drop(process);
+    let fitting = [("HOLDFAST_SERVER_CONNECTIONS_MAX", "1000")];
+    let process = serve_after("ulimit -Hn 2048; ulimit -Sn 128", &data, &log, &fitting);
+    assert_eq!(open_files(&process.child).0, "2048");
+    assert!(!std::fs::read_to_string(&log).unwrap().contains(warning));
+}
+
+pub(crate) fn hang_up(process: &Process) {
+    let sent = Command::new("kill").args(["-HUP", &process.child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Waits until the log has a line with this text, and returns it.
+pub(crate) fn until_logged(log: &Path, text: &str) -> String {
+    let began = Instant::now();
+    loop {
+        let read = std::fs::read_to_string(log).unwrap();
+        if let Some(line) = read.lines().find(|line| line.contains(text)) {
+            return line.to_owned();
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{text:?} is not logged, only:\n{read}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+const FIRST_PRIVATE: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIKHIMJYGJpTitRL7UENhLjCXcxTydeXoWlphUiMcqyie\n-----END PRIVATE KEY-----\n";
+const FIRST_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEApRE6PduHaAoxGVv+9/kayktBZu+x+bVVYGyT03CkV4g=\n-----END PUBLIC KEY-----\n";
+const SECOND_PRIVATE: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEILoAe9EVDYWbIZVDhJlsXSdOsCkCfHwieIsvr7atPBUD\n-----END PRIVATE KEY-----\n";
+const SECOND_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAq7sBqGQuC/VHIcXAcMK8lsVHA4TDm9dq89IGWSGVCrM=\n-----END PUBLIC KEY-----\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hangup_reloads_the_public_key() {
+    let parent = tempfile::tempdir().unwrap();
+    let (data, log, key) = (parent.path().join("data"), parent.path().join("log"), parent.path().join("key.pem"));
+    std::fs::write(&key, FIRST_PUBLIC).unwrap();
+    let settings = [("HOLDFAST_AUTH_JWT_PUBLIC_KEY_FILE", key.to_str().unwrap())];
+    let process = serve_after("umask 022", &data, &log, &settings);
+    let status = async |private: &str| {
+        let key = EncodingKey::from_ed_pem(private.as_bytes()).unwrap();
+        let token = encode(&Header::new(Algorithm::EdDSA), &json!({"sub": "1"}), &key).unwrap();
+        let request = process.client().with_token(token).request(reqwest::Method::GET, "/v1/reservations");
+        request.send().await.unwrap().status().as_u16()
+    };
+    assert_eq!((status(FIRST_PRIVATE).await, status(SECOND_PRIVATE).await), (200, 401));
+
+    std::fs::write(&key, SECOND_PRIVATE).unwrap();
+    hang_up(&process);
+    let error = until_logged(&log, "could not reload; what was in use stays in use");
+    assert!(error.contains("auth.jwt_public_key_file") && error.contains(key.to_str().unwrap()), "{error}");
+    assert!(error.contains("is a private key"), "{error}");
+    assert_eq!((status(FIRST_PRIVATE).await, status(SECOND_PRIVATE).await), (200, 401));
+
+    std::fs::write(&key, SECOND_PUBLIC).unwrap();
+    hang_up(&process);
+    until_logged(&log, "reloaded keys and certificates");
+    assert_eq!((status(FIRST_PRIVATE).await, status(SECOND_PRIVATE).await), (401, 200));
+}
+
+#[test]
+fn empty_secret_stops_the_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = holdfast()
+        .args(["serve", "--listen", "127.0.0.1:0", "--data", directory.path().to_str().unwrap()])
+        .env("HOLDFAST_AUTH_JWT_SECRET", "")
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > Duration::from_secs(20) {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(2), "{said}");
+    assert!(said.contains("HOLDFAST_AUTH_JWT_SECRET: is empty"), "{said}");
+}
