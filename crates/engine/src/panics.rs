@@ -5,17 +5,45 @@
 //! was a fault.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 static LAST: Mutex<Option<Panic>> = Mutex::new(None);
+/// The first panics that were counted, each with its origin.
+static RECORDED: Mutex<Vec<(Option<Origin>, Panic)>> = Mutex::new(Vec::new());
+const RECORDED_MAX: usize = 100;
 
 thread_local! {
     /// Present within [`catch`]; then the location of the panic.
     static DEFERRED: RefCell<Option<Option<String>>> = const { RefCell::new(None) };
+    /// Origin of a thread that was started with [`inherit`].
+    static ORIGIN: Cell<Option<Origin>> = const { Cell::new(None) };
+}
+
+/// The runtime on which a server was started. In a process of several servers, as in tests, it tells their panics apart.
+pub type Origin = tokio::runtime::Id;
+
+/// The origin of the work that this thread is doing.
+pub fn origin() -> Option<Origin> {
+    ORIGIN.get().or_else(|| tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.id()))
+}
+
+/// Work for a new thread, with the origin of this one.
+pub fn inherit<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+    let origin = origin();
+    move || {
+        ORIGIN.set(origin);
+        work()
+    }
+}
+
+/// Takes the recorded panics of an origin, and those of unknown origin.
+pub fn take(of: Origin) -> Vec<Panic> {
+    let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+    recorded.extract_if(.., |(origin, _)| origin.is_none_or(|origin| origin == of)).map(|(_, panic)| panic).collect()
 }
 
 /// Counts every panic of the process from now on (`holdfast_panics_total`) and logs it, before the hook that was there
@@ -61,6 +89,11 @@ impl Panic {
         metrics::counter!("holdfast_panics_total").increment(1);
         let location = self.location.as_deref().unwrap_or("unknown");
         tracing::error!(panic = self.message, location, "a thread panicked");
+        let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+        if recorded.len() < RECORDED_MAX {
+            recorded.push((origin(), self.clone()));
+        }
+        drop(recorded);
         *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(self);
     }
 }
