@@ -9,6 +9,7 @@ use holdfast_core::{Command, Context, Decision, Limits, Rows, Stop};
 use tokio::sync::mpsc;
 
 use crate::batch::{Decided, Meters, Runner};
+use crate::panics;
 use crate::sink::EventSink;
 use crate::store::{COMMIT_WITHIN, Store};
 use crate::task::{Answer, CommandTask, Once, Refused, Task, Turn};
@@ -90,11 +91,11 @@ impl Engine {
                     decided.answer(&*sink, &meters);
                 }
             };
-            std::thread::Builder::new().name("answers".into()).spawn(answer)?
+            std::thread::Builder::new().name("answers".into()).spawn(panics::inherit(answer))?
         };
         let thread = {
             let (store, waiting, settings) = (store.clone(), waiting.clone(), settings.clone());
-            std::thread::Builder::new().name("engine".into()).spawn(move || {
+            let run = move || {
                 let (store, sink, limits) = (&*store, &*sink, &settings.limits);
                 let lane = |tasks| {
                     let runner = Runner::new(store, sink, limits, meters.clone());
@@ -103,7 +104,8 @@ impl Engine {
                 runtime.block_on(futures_util::future::join_all(tasks.into_iter().map(lane)));
                 drop(decided);
                 answering.join().ok();
-            })?
+            };
+            std::thread::Builder::new().name("engine".into()).spawn(panics::inherit(run))?
         };
         Ok((
             Self {

@@ -40,6 +40,14 @@ pub async fn handle(app: App, router: axum::Router, request: Request<Body>) -> R
     .await
 }
 
+/// A request on a connection beyond the maximum: only health checks and metrics are answered.
+pub async fn handle_health(app: App, router: axum::Router, request: Request<Body>) -> Response {
+    if is_for_operators(request.uri()) {
+        return handle(app, router, request).await;
+    }
+    answer(&app, request, async |_, _| Problem::too_many_connections().into_response()).await
+}
+
 /// A request, wherever it came from, is answered by its handler.
 pub async fn respond(app: &App, router: axum::Router, request: Request<Body>) -> Response {
     answer(app, request, async |request, _| route(router, request).await).await

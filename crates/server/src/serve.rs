@@ -3,18 +3,26 @@
 //! Each core has a thread that drives connections of its own, from the first byte to the last: what a request needs stays in
 //! that core's caches, and nobody takes work from others. What takes long or goes on for long is done elsewhere: by the engine, by
 //! the app ([`App::spawn`]), or where blocking is allowed.
+//!
+//! Connections beyond the maximum are a reserve on a thread of its own: health checks are answered there, everything else is
+//! refused. So a load balancer can tell a server that is full from one that is dead.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
 use futures_util::future::join_all;
+use holdfast_engine::panics;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::task::JoinHandle;
 
 use crate::app::App;
 use crate::{edge, router};
@@ -23,6 +31,15 @@ use crate::{edge, router};
 const FINISH_WITHIN: Duration = Duration::from_secs(8);
 /// A connection that does not send a whole request head in time is closed, and so is an idle one.
 const HEAD_WITHIN: Duration = Duration::from_secs(75);
+/// Time from accepting a connection to the end of its first request head. Then it is closed, so that half-sent heads do not
+/// keep the connections from others.
+const FIRST_HEAD_WITHIN: Duration = Duration::from_secs(10);
+/// Connections of the reserve that are served at a time. A further one replaces the oldest.
+const RESERVE_MAX: usize = 64;
+/// Connections of the reserve that are accepted at a time; further ones are closed.
+const RESERVE_ACCEPTED_MAX: usize = 1_024;
+/// Time in which a connection of the reserve must have ended.
+const RESERVE_WITHIN: Duration = Duration::from_secs(5);
 /// Who takes nothing of an answer or a stream for so long is gone, or means no good: the connection is closed.
 const TAKEN_WITHIN: Duration = Duration::from_secs(30);
 /// How much longer than its connections a thread may take to end. One that is stuck is left behind.
@@ -39,22 +56,37 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     let (router, _) = router::router(app.clone());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = (0..cores).map(|_| Worker::start(app.clone(), router.clone())).collect::<Result<Vec<_>, _>>()?;
-    let places = Arc::new(Semaphore::new(connections_max));
-    let next = async || {
-        let place = places.clone().acquire_owned().await.expect("never closed");
-        Arrival { socket: accept(&listener).await, place }
+    let start = |_| {
+        let (app, router) = (app.clone(), router.clone());
+        Worker::start("http", |arriving| drive(app, router, arriving))
     };
-    let (mut stop, mut result) = (std::pin::pin!(stop), Ok(()));
-    for worker in workers.iter().cycle() {
-        tokio::select! {
+    let mut workers = (0..cores).map(start).collect::<Result<Vec<_>, _>>()?;
+    let reserve = {
+        let (app, router) = (app.clone(), router.clone());
+        Worker::start("http reserve", |arriving| drive_reserve(app, router, arriving))?
+    };
+    let places = Arc::new(Semaphore::new(connections_max));
+    let reserve_places = Arc::new(Semaphore::new(RESERVE_ACCEPTED_MAX));
+    let (mut stop, mut result) = (pin!(stop), Ok(()));
+    let mut next = workers.iter().cycle();
+    loop {
+        let socket = tokio::select! {
             () = &mut stop => break,
-            arrival = next() => if worker.arrivals.send(arrival).is_err() {
-                result = Err(std::io::Error::other("a thread that serves connections has died"));
-                break;
-            }
+            socket = accept(&listener) => socket,
+        };
+        let (worker, place) = match places.clone().try_acquire_owned() {
+            Ok(place) => (next.next().expect("there is a core"), place),
+            Err(_) => match reserve_places.clone().try_acquire_owned() {
+                Ok(place) => (&reserve, place),
+                Err(_) => continue,
+            },
+        };
+        if worker.arrivals.send(Arrival { socket, place }).is_err() {
+            result = Err(std::io::Error::other("a thread that serves connections has died"));
+            break;
         }
     }
+    workers.push(reserve);
     drop(listener);
     app.stop();
     let within = FINISH_WITHIN + THREAD_ENDS_WITHIN;
@@ -112,16 +144,20 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(app: App, router: axum::Router) -> std::io::Result<Self> {
+    fn start<D: Future<Output = Ended>>(
+        name: &str,
+        drive: impl FnOnce(mpsc::UnboundedReceiver<Arrival>) -> D + Send + 'static,
+    ) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (arrivals, arriving) = mpsc::unbounded_channel();
         let (end, ended) = oneshot::channel();
-        std::thread::Builder::new().name("http".into()).spawn(move || {
-            let how = runtime.block_on(drive(app, router, arriving));
+        let run = move || {
+            let how = runtime.block_on(drive(arriving));
             // With everything it still has, so that nobody has the app any more when the end is told.
             runtime.shutdown_background();
             end.send(how).ok();
-        })?;
+        };
+        std::thread::Builder::new().name(name.into()).spawn(panics::inherit(run))?;
         Ok(Self { arrivals, ended })
     }
 
@@ -146,14 +182,25 @@ async fn drive(app: App, router: axum::Router, mut arriving: mpsc::UnboundedRece
                 continue;
             }
         };
-        let (app, router) = (app.clone(), router.clone());
+        let (app, router, has_asked) = (app.clone(), router.clone(), Arc::new(AtomicBool::new(false)));
+        let asked = has_asked.clone();
         let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+            asked.store(true, Ordering::Relaxed);
             let (app, router) = (app.clone(), router.clone());
             async move { Ok::<_, Infallible>(edge::handle(app, router, request.map(Body::new)).await) }
         });
         let connection = connections.watch(http.serve_connection(TokioIo::new(socket), service));
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
+            let mut connection = pin!(connection);
+            let ended = match tokio::time::timeout(FIRST_HEAD_WITHIN, &mut connection).await {
+                Ok(ended) => ended,
+                Err(_) if has_asked.load(Ordering::Relaxed) => connection.await,
+                Err(_) => {
+                    tracing::debug!("connection closed: it sent no whole request head in time");
+                    return drop(place);
+                }
+            };
+            if let Err(error) = ended {
                 tracing::debug!(%error, "connection ended");
             }
             drop(place);
@@ -163,6 +210,34 @@ async fn drive(app: App, router: axum::Router, mut arriving: mpsc::UnboundedRece
         Ok(()) => Ended::InTime,
         Err(_) => Ended::CutOff,
     }
+}
+
+/// Drives the connections of the reserve, one request each, until no more come.
+async fn drive_reserve(app: App, router: axum::Router, mut arriving: mpsc::UnboundedReceiver<Arrival>) -> Ended {
+    let mut http = hyper::server::conn::http1::Builder::new();
+    http.keep_alive(false).max_buf_size(64 << 10);
+    let mut served: VecDeque<JoinHandle<()>> = VecDeque::with_capacity(RESERVE_MAX);
+    while let Some(Arrival { socket, place }) = arriving.recv().await {
+        served.retain(|connection| !connection.is_finished());
+        if served.len() == RESERVE_MAX
+            && let Some(oldest) = served.pop_front()
+        {
+            oldest.abort();
+        }
+        let Ok(socket) = TcpStream::from_std(socket) else { continue };
+        let (app, router) = (app.clone(), router.clone());
+        let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+            let (app, router) = (app.clone(), router.clone());
+            async move { Ok::<_, Infallible>(edge::handle_health(app, router, request.map(Body::new)).await) }
+        });
+        let connection = http.serve_connection(TokioIo::new(socket), service);
+        served.push_back(tokio::spawn(async move {
+            tokio::time::timeout(RESERVE_WITHIN, connection).await.ok();
+            drop(place);
+        }));
+    }
+    served.iter().for_each(JoinHandle::abort);
+    Ended::InTime
 }
 
 #[cfg(test)]

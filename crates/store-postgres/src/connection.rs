@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::try_join_all;
 use holdfast_dial::Trust;
 use holdfast_dial::postgres::{Address, Dialler};
-use holdfast_engine::StoreError;
+use holdfast_engine::{StoreError, panics};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio_postgres::{Client, Config, SimpleQueryMessage, Statement};
@@ -276,7 +276,7 @@ impl Driver {
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();
         let drive = move || drop(runtime.block_on(stopped));
-        std::thread::Builder::new().name("postgres".into()).spawn(drive)?;
+        std::thread::Builder::new().name("postgres".into()).spawn(panics::inherit(drive))?;
         Ok(Self { handle, _stop: stop })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use holdfast_dial::Trust;
 use holdfast_dial::redis::{Link, is_dead};
-use holdfast_engine::StoreError;
+use holdfast_engine::{StoreError, panics};
 use redis::{Cmd, Pipeline, RedisError, ToRedisArgs, Value};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -79,7 +79,7 @@ impl Driver {
         let (handle, stop) = (runtime.handle().clone(), Arc::new(Notify::new()));
         let stopped = stop.clone();
         let drive = move || runtime.block_on(stopped.notified());
-        std::thread::Builder::new().name("redis".into()).spawn(drive)?;
+        std::thread::Builder::new().name("redis".into()).spawn(panics::inherit(drive))?;
         Ok(Self { handle, stop })
     }
 }

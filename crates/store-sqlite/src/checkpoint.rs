@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use holdfast_engine::panics;
 use rusqlite::Connection;
 
 use crate::open::{self, OpenError, OpenOptions};
@@ -41,7 +42,8 @@ impl Checkpointer {
             move || run(&connection, &woken, &rest_wanted)
         };
         let failed = |source| OpenError::Directory { path: options.directory.clone(), source };
-        let thread = std::thread::Builder::new().name("checkpoints".into()).spawn(run).map_err(failed)?;
+        let thread =
+            std::thread::Builder::new().name("checkpoints".into()).spawn(panics::inherit(run)).map_err(failed)?;
         Ok(Self { wake: Some(wake), rest_wanted, thread: Some(thread) })
     }
 

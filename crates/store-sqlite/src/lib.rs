@@ -5,6 +5,7 @@
 //! | [`open`] | the directory and its lock, settings of the file, migrations |
 //! | [`store`] | the [`Store`](holdfast_engine::Store) itself: batches, reads, tidying |
 //! | `log`, `checkpoint` | what is safe on disk; how the log is emptied |
+//! | [`reserve`] | disk space set aside for opening a store on a full disk |
 //! | `shared` | SQL of what all verticals share |
 //! | `records` | SQL of records, made from their layouts |
 //!
@@ -15,6 +16,7 @@ mod codec;
 mod log;
 pub mod open;
 mod records;
+pub mod reserve;
 mod shared;
 pub mod store;
 

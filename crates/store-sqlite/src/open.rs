@@ -4,7 +4,9 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, ffi};
+
+use crate::reserve::{self, Reserve};
 
 /// The name of the database inside the store's directory.
 pub const FILE_NAME: &str = "holdfast.db";
@@ -52,6 +54,8 @@ pub enum OpenError {
     Newer { path: PathBuf, found: usize, known: usize },
     #[error("{path} is damaged: {detail}; restore it from a backup")]
     Damaged { path: PathBuf, detail: String },
+    #[error("the disk is full: free space on the disk of {0}, then start again")]
+    DiskFull(PathBuf),
     #[error("cannot open {path}: {source}")]
     Sqlite { path: PathBuf, source: rusqlite::Error },
 }
@@ -126,6 +130,28 @@ pub(crate) fn lock_directory(options: &OpenOptions) -> Result<DirectoryLock, Ope
         Ok(()) => Ok(DirectoryLock { file }),
         Err(TryLockError::WouldBlock) => Err(OpenError::InUse(path.clone())),
         Err(TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+/// The reserve of the store. One whose files need not outlive anything has none.
+pub(crate) fn open_reserve(options: &OpenOptions) -> Result<Reserve, OpenError> {
+    if !options.durable {
+        return Ok(Reserve::none());
+    }
+    let path = options.directory.clone();
+    Reserve::open(&options.directory, options.create).map_err(|source| {
+        if reserve::is_full(&source) { OpenError::DiskFull(path) } else { OpenError::Directory { path, source } }
+    })
+}
+
+/// The writer of a store that is being opened. On a full disk it uses as much of the reserve as it needs.
+pub(crate) fn open_writer_with_reserve(options: &OpenOptions, reserve: &Reserve) -> Result<Connection, OpenError> {
+    let failed = |source| OpenError::Directory { path: options.directory.clone(), source };
+    loop {
+        match open_writer(options) {
+            Err(OpenError::DiskFull(_)) if reserve.release().map_err(failed)? => {}
+            opened => return opened,
+        }
     }
 }
 
@@ -212,11 +238,20 @@ fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
 
 fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
     let path = path.to_path_buf();
+    if is_full(&source) {
+        return OpenError::DiskFull(path);
+    }
     match source.sqlite_error_code() {
         Some(rusqlite::ErrorCode::NotADatabase) => OpenError::NotAStore(path),
         Some(rusqlite::ErrorCode::DatabaseCorrupt) => OpenError::Damaged { path, detail: source.to_string() },
         _ => OpenError::Sqlite { path, source },
     }
+}
+
+/// Whether an error says that no space is left on the disk.
+pub(crate) fn is_full(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    matches!(code, Some(ffi::SQLITE_FULL | ffi::SQLITE_IOERR_SHMSIZE))
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use tokio::sync::OwnedMutexGuard;
 use crate::checkpoint::Checkpointer;
 use crate::log::Log;
 use crate::open::{self, DirectoryLock, OpenError, OpenOptions, Step};
+use crate::reserve::{self, Reserve};
 use crate::{records, shared};
 
 /// Readers kept open for the next query.
@@ -28,6 +29,8 @@ const IDLE_READERS_MAX: usize = 8;
 const TROUBLE_LASTS: Duration = Duration::from_secs(5);
 /// How long to wait for the writer in order to see whether it can write again.
 const CHECK_WITHIN: Duration = Duration::from_secs(2);
+/// Logged when a store is opened on a disk that is full.
+const NO_RESERVE: &str = "the disk is full: free space on it; reads are answered, writes are refused until then";
 /// How often a read looks again because a batch is in the file but not yet in memory.
 const READ_TRIES_MAX: usize = 1_000;
 
@@ -53,8 +56,9 @@ struct Shared {
     /// Between a commit and the moment memory has taken it over. If it is still so when the next batch begins, something
     /// broke on the way.
     half_done: AtomicBool,
-    /// When a batch could not be written, if none was since: for want of room perhaps.
-    failed_to_write: Mutex<Option<Instant>>,
+    /// When and why the last batch could not be written; `None` if it was.
+    failed_to_write: Mutex<Option<(Instant, StoreError)>>,
+    reserve: Reserve,
     crashed: AtomicBool,
     _lock: DirectoryLock,
 }
@@ -68,7 +72,11 @@ impl std::fmt::Debug for SqliteStore {
 impl SqliteStore {
     pub fn open(options: OpenOptions, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         let lock = open::lock_directory(&options)?;
-        let writer = open::open_writer(&options)?;
+        let reserve = open::open_reserve(&options)?;
+        let writer = open::open_writer_with_reserve(&options, &reserve)?;
+        if let Err(error) = reserve.fill() {
+            tracing::error!(directory = %options.directory.display(), %error, "{NO_RESERVE}");
+        }
         let damaged = |error: rusqlite::Error| OpenError::Damaged { path: options.file(), detail: error.to_string() };
         let now = clock.now().max(shared::last_commit_at(&writer).map_err(damaged)?);
         let memory = rebuild(&writer, now).map_err(damaged)?;
@@ -87,6 +95,7 @@ impl SqliteStore {
                 in_doubt: AtomicBool::new(false),
                 half_done: AtomicBool::new(false),
                 failed_to_write: Mutex::default(),
+                reserve,
                 crashed: AtomicBool::new(false),
                 _lock: lock,
             }),
@@ -147,8 +156,26 @@ impl Shared {
         Ok(())
     }
 
-    fn failed_to_write(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+    fn failed_to_write(&self) -> std::sync::MutexGuard<'_, Option<(Instant, StoreError)>> {
         self.failed_to_write.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An error while the reserve is not whole: a write would use space that the next start needs.
+    fn check_reserve(&self) -> Result<(), StoreError> {
+        self.reserve.fill().map_err(|error| {
+            let unkept = || StoreError::Unavailable(format!("the reserve cannot be kept: {error}"));
+            if reserve::is_full(&error) { self.disk_full() } else { unkept() }
+        })
+    }
+
+    fn disk_full(&self) -> StoreError {
+        let directory = self.options.directory.display();
+        StoreError::Unavailable(format!("the disk is full: free space on the disk of {directory}"))
+    }
+
+    /// Why something could not be written.
+    fn explain_write(&self, error: rusqlite::Error) -> StoreError {
+        if open::is_full(&error) { self.disk_full() } else { explain(error) }
     }
 
     fn memory(&self) -> std::sync::RwLockReadGuard<'_, Memory> {
@@ -286,6 +313,7 @@ impl Store for SqliteStore {
     }
 
     async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
+        self.shared.check_reserve()?;
         let now = self.shared.now();
         let made_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
         let mut writer = self.shared.writer.clone().lock_owned().await;
@@ -297,30 +325,31 @@ impl Store for SqliteStore {
             transaction.commit()?;
             Ok(deleted)
         });
-        let deleted = deleted.await.map_err(|error| StoreError::Unavailable(error.to_string()))?.map_err(explain)?;
-        Ok(deleted >= TIDY_ROWS_MAX)
+        let deleted = deleted.await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        Ok(deleted.map_err(|error| self.shared.explain_write(error))? >= TIDY_ROWS_MAX)
     }
 
     async fn check(&self) -> Result<(), StoreError> {
         self.shared.log.check()?;
-        let failed_at = *self.shared.failed_to_write();
-        if let Some(failed_at) = failed_at {
+        self.shared.check_reserve()?;
+        let failed = self.shared.failed_to_write().clone();
+        if let Some((failed_at, error)) = failed {
             // What little it takes to see that may fit where a batch does not.
             if failed_at.elapsed() < TROUBLE_LASTS {
-                return Err(StoreError::Unavailable("a batch could not be written; is the disk full?".into()));
+                return Err(error);
             }
             let busy = |_| StoreError::Unavailable("the store is busy".into());
             let writer = self.shared.writer.clone().lock_owned();
             let writer = tokio::time::timeout(CHECK_WITHIN, writer).await.map_err(busy)?;
             let shared = self.shared.clone();
             let writing = tokio::task::spawn_blocking(move || {
-                shared::write_time(&writer, shared.now()).map_err(explain)?;
+                shared::write_time(&writer, shared.now()).map_err(|error| shared.explain_write(error))?;
                 shared.failed_to_write().take();
                 Ok(())
             });
             writing.await.map_err(|error| StoreError::Unavailable(error.to_string()))??;
         }
-        self.shared.with_reader(shared::commits).map(|_| ())
+        self.query(shared::commits).await.map(|_| ())
     }
 
     async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
@@ -353,8 +382,12 @@ impl Session for Batch {
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         let committed = self.write(rows, outbox);
         // One that broke a rule says nothing about the disk.
-        let has_failed = matches!(committed, Err(StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_)));
-        *self.shared.failed_to_write() = has_failed.then(Instant::now);
+        *self.shared.failed_to_write() = match &committed {
+            Err(error @ (StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_))) => {
+                Some((Instant::now(), error.clone()))
+            }
+            _ => None,
+        };
         committed
     }
 
@@ -367,11 +400,18 @@ impl Session for Batch {
 impl Batch {
     fn write(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         let shared = &self.shared;
-        let transaction = self.writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(explain)?;
-        let outbox_ids = write(&transaction, rows, outbox, shared.now()).map_err(explain)?;
+        shared.check_reserve()?;
+        let failed = |error| shared.explain_write(error);
+        let transaction = self.writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let outbox_ids = write(&transaction, rows, outbox, shared.now()).map_err(failed)?;
         shared.step(Step::Written)?;
         shared.half_done.store(true, Ordering::Release);
         if let Err(error) = transaction.commit() {
+            // The frame that ends the transaction is the last one, and no frame follows one that did not fit.
+            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) {
+                shared.half_done.store(false, Ordering::Release);
+                return Err(failed(error));
+            }
             shared.in_doubt.store(true, Ordering::Release);
             return Err(StoreError::OutcomeUnknown(error.to_string()));
         }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use holdfast_engine::panics;
 use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::journal::{Journal, Record, Row};
@@ -74,7 +75,8 @@ impl Writer {
         });
         let (started, start) = oneshot::channel();
         let worker = Worker { shared: shared.clone(), journal, rebuild };
-        let thread = std::thread::Builder::new().name("waiting room".into()).spawn(move || worker.run(started));
+        let run = panics::inherit(move || worker.run(started));
+        let thread = std::thread::Builder::new().name("waiting room".into()).spawn(run);
         let thread = thread.map_err(|error| Error::Unavailable(error.to_string()))?;
         let writer = Self { shared, thread: Some(thread) };
         start.await.unwrap_or_else(|_| Err(Error::Unavailable("the journal could not be read".into())))?;

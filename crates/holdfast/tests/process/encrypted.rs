@@ -220,7 +220,7 @@ async fn hangup_reloads_certificate_authorities() {
     let mut command = holdfast();
     command.args(["serve", "--listen", "127.0.0.1:0", "--database-url", &database, "--redis-url", &redis]);
     command.env("HOLDFAST_SERVER_TLS_CA_FILE", place.trusted()).env("HOLDFAST_LOG_LEVEL", "info");
-    let server = Process::spawn(command.stderr(log.reopen().unwrap()));
+    let server = Process::spawn_with_log(&mut command, log.reopen().unwrap());
     let ready = async || {
         let asked = server.client().request(reqwest::Method::GET, "/readyz").send().await.unwrap();
         (asked.status().as_u16(), asked.text().await.unwrap())

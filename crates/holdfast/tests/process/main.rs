@@ -6,6 +6,7 @@ mod calendar;
 mod cluster;
 mod crash;
 mod encrypted;
+mod full_disk;
 mod pgbouncer;
 mod private;
 mod running;

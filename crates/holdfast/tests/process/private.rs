@@ -4,7 +4,7 @@ use std::fs::Permissions;
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use holdfast_client::NewEvent;
@@ -31,7 +31,7 @@ fn serve_after(prelude: &str, data: &Path, log: &Path, environment: &[(&str, &st
     for variable in holdfast_testkit::VARIABLES {
         command.env_remove(variable);
     }
-    Process::spawn(command.stdout(Stdio::piped()).stderr(std::fs::File::create(log).unwrap()))
+    Process::spawn_with_log(&mut command, std::fs::File::create(log).unwrap())
 }
 
 async fn use_store(process: &Process) {

@@ -236,3 +236,15 @@ fn logs_are_text_or_json_with_the_request_id() {
     let entries: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
     assert!(entries.iter().any(|entry| entry["request_id"] == "tell-me" && entry["status"] == 200), "{log}");
 }
+
+/// A program that looks like a server which panics: the harness has to fail its test.
+#[test]
+fn panic_in_the_log_fails_the_test() {
+    let mut command = Command::new("sh");
+    let script = "echo 'Holdfast is ready: http://127.0.0.1:1 '; echo \"thread 'http' panicked at on purpose\" >&2";
+    let mut process = Process::spawn(command.args(["-c", script]));
+    process.child.wait().unwrap();
+    let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(process)));
+    let message = dropped.unwrap_err().downcast::<String>().unwrap();
+    assert!(message.contains("the server panicked") && message.contains("on purpose"), "{message}");
+}

@@ -1,8 +1,9 @@
 //! A server process of its own for each test.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use holdfast_client::{Client, NewHold, RoomType};
@@ -12,11 +13,14 @@ use uuid::Uuid;
 /// A request that is handed to a connection in the moment in which its server is killed may never hear of it.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
+/// A running server. The test fails if the server panics.
 pub(crate) struct Process {
     pub(crate) url: String,
     /// What it printed before it was ready, and after.
     pub(crate) output: BufReader<std::process::ChildStdout>,
     pub(crate) child: Child,
+    /// Prints the log, and returns its lines about panics.
+    log: Option<JoinHandle<Vec<String>>>,
 }
 
 pub(crate) fn holdfast() -> Command {
@@ -37,20 +41,31 @@ impl Process {
 
     pub(crate) fn start_with(args: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut command = holdfast();
-        command.args(["serve", "--listen", "127.0.0.1:0"]).args(args).stderr(Stdio::inherit());
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(args);
         command.envs(environment.iter().copied());
         Self::spawn(&mut command)
     }
 
-    /// Starts a server with a command of one's own, whose output is piped.
+    /// Starts a server by a command of the test's own, and copies its log to that of the test.
     pub(crate) fn spawn(command: &mut Command) -> Self {
-        let mut child = command.spawn().unwrap();
+        Self::spawn_with_log(command, std::io::stderr())
+    }
+
+    /// Starts a server by a command of the test's own, and copies its log.
+    pub(crate) fn spawn_with_log(command: &mut Command, mut copy: impl Write + Send + 'static) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = BufReader::new(child.stderr.take().unwrap());
+        let log = std::thread::spawn(move || {
+            let lines = log.lines().map_while(Result::ok);
+            let copied = lines.inspect(|line| writeln!(copy, "{line}").expect("the copy of the log takes it"));
+            copied.filter(|line| line.contains("panicked")).collect()
+        });
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
         let url = line.strip_prefix("Holdfast is ready: ").and_then(|rest| rest.split_whitespace().next());
         let url = url.unwrap_or_else(|| panic!("the server did not start: {line}")).to_owned();
-        Self { url, output, child }
+        Self { url, output, child, log: Some(log) }
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -81,6 +96,9 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
+        let panics = self.log.take().unwrap().join().unwrap_or_default();
+        // A test that fails already says why.
+        assert!(panics.is_empty() || std::thread::panicking(), "the server panicked: {panics:#?}");
     }
 }
 

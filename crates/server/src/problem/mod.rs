@@ -145,6 +145,17 @@ impl Problem {
         .with("retryAfterMs", 1_000)
     }
 
+    /// The server has `server.connections_max` connections.
+    pub fn too_many_connections() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "SERVICE_UNAVAILABLE",
+            "서버의 연결이 모두 사용 중입니다. 잠시 후 다시 시도해 주세요.",
+            "All connections of the server are in use; nothing was changed. Try again shortly.",
+        )
+        .with("retryAfterMs", 1_000)
+    }
+
     pub fn internal() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
