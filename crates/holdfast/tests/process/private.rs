@@ -99,12 +99,12 @@ fn open_file_limit_is_raised_or_warned_of() {
     let parent = tempfile::tempdir().unwrap();
     let (data, log) = (parent.path().join("data"), parent.path().join("log"));
     let warning = "the limit of open files is too low for server.connections_max";
-    let process = serve_after("ulimit -Hn 2048; ulimit -Sn 128", &data, &log, &[]);
+    let process = serve_after("ulimit -Sn 128; ulimit -Hn 2048", &data, &log, &[]);
     assert_eq!(open_files(&process.child), ("2048".to_owned(), "2048".to_owned()));
     until_logged(&log, warning);
     drop(process);
     let fitting = [("HOLDFAST_SERVER_CONNECTIONS_MAX", "1000")];
-    let process = serve_after("ulimit -Hn 2048; ulimit -Sn 128", &data, &log, &fitting);
+    let process = serve_after("ulimit -Sn 128; ulimit -Hn 2048", &data, &log, &fitting);
     assert_eq!(open_files(&process.child).0, "2048");
     assert!(!std::fs::read_to_string(&log).unwrap().contains(warning));
 }

@@ -77,7 +77,8 @@ async fn a_second_server_on_the_same_directory_is_refused() {
 fn a_bad_setting_stops_the_start_with_one_line_that_names_it() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("settings.toml");
-    let data = directory.path().to_str().unwrap();
+    let data = directory.path().join("data");
+    let data = data.to_str().unwrap();
     let cases = [
         ("", "HOLDFAST_STAY_HOLD_TTL", "5 minutes", "stay.hold_ttl"),
         ("", "HOLDFAST_SERVER_PORT", "8080", "server.port"),
