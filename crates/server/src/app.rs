@@ -33,6 +33,7 @@ use crate::console::sale::SaleDesk;
 use crate::ids::IdMaker;
 use crate::ops;
 use crate::problem::Problem;
+use crate::readiness::{self, Probed};
 use crate::relay::InHand;
 use crate::request::Mutation;
 use crate::roles::{Role, Roles};
@@ -67,6 +68,7 @@ struct Shared {
     bus: Option<Connection>,
     keep: Keep,
     in_hand: InHand,
+    probed: Probed,
     keys_in_use: Turns<ReceiptId>,
     entries_in_use: Turns<(EventId, UserId)>,
     /// Where the app was started, and does what no connection waits for.
@@ -130,6 +132,7 @@ impl App {
     pub async fn start(config: &Config, parts: Parts) -> Result<(Self, JoinHandle<()>), StartError> {
         let metrics = ops::metrics_handle();
         let auth = Auth::from_config(&config.auth).map_err(StartError::Setting)?;
+        let probed = Probed::first(&*parts.store).await;
         let first_fleeting = parts.ids.number() >> 16;
         let stream = Arc::new(Stream::new(parts.store.outbox_last().await?, first_fleeting, parts.store.is_split()));
         let (engine, thread) = Engine::start(parts.store, stream.clone(), config.engine_settings())?;
@@ -151,6 +154,7 @@ impl App {
             bus: parts.bus,
             keep: config.keep(),
             in_hand: InHand::default(),
+            probed,
             keys_in_use: Turns::default(),
             entries_in_use: Turns::default(),
             runtime: Handle::current(),
@@ -161,6 +165,7 @@ impl App {
         {
             tracing::warn!(%error, "[Bus] starting without NATS; bookings wait until it is there");
         }
+        tokio::spawn(readiness::run(app.clone()));
         tokio::spawn(app.clone().tidy_now_and_then());
         if app.roles().has(Role::Api) {
             tokio::spawn(calendar::job::run(app.clone()));
@@ -236,6 +241,11 @@ impl App {
     /// What is being handed on by this server.
     pub fn in_hand(&self) -> &InHand {
         &self.shared.in_hand
+    }
+
+    /// The outcome of the last probe of the store.
+    pub fn probed(&self) -> &Probed {
+        &self.shared.probed
     }
 
     pub fn doors(&self) -> &Doors {

@@ -38,6 +38,7 @@ mod objects;
 pub mod ops;
 pub mod problem;
 pub mod pulse;
+pub mod readiness;
 mod recent;
 pub mod relay;
 pub mod request;

@@ -10,6 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
+use crate::readiness::{Readiness, Status};
 
 #[derive(Serialize, ToSchema)]
 pub struct Health {
@@ -18,15 +19,19 @@ pub struct Health {
 }
 
 #[derive(Serialize, ToSchema)]
-pub struct Readiness {
-    /// `ready` or `unavailable`
+#[schema(as = Readiness)]
+pub struct ReadinessReport {
+    /// `ready`, `degraded` (an optional part is unavailable) or `unavailable`
     status: &'static str,
-    /// What is wrong with the store, if anything.
+    /// Fault of the store, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<String>,
-    /// What is wrong with the bus, if anything.
+    /// Fault of the bus, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     bus: Option<String>,
+    /// Fault of the waiting room, if it has one.
+    #[serde(rename = "waitingRoom", skip_serializing_if = "Option::is_none")]
+    waiting_room: Option<String>,
 }
 
 /// Whether the process is alive.
@@ -35,18 +40,17 @@ pub async fn healthz() -> Response {
     axum::Json(Health { status: "ok" }).into_response()
 }
 
-/// Whether the server can do its work. Says which part is away.
+/// Whether the server can do its work, and the fault of each part that has one. The store is probed once per second.
 #[utoipa::path(get, path = "/readyz", tag = "operations",
-    responses((status = 200, body = Readiness), (status = 503, body = Readiness)))]
+    responses((status = 200, body = ReadinessReport), (status = 503, body = ReadinessReport)))]
 pub async fn readyz(State(app): State<App>) -> Response {
-    let engine_stopped = (!app.engine().is_alive()).then(|| "the engine has stopped".to_owned());
-    let store = app.store().check().await.err().map(|error| error.to_string()).or(engine_stopped);
-    let bus = app.bus().and_then(|bus| bus.check().err()).map(|error| error.to_string());
-    if store.is_none() && bus.is_none() && !app.is_stopping() {
-        axum::Json(Readiness { status: "ready", store, bus }).into_response()
-    } else {
-        (StatusCode::SERVICE_UNAVAILABLE, axum::Json(Readiness { status: "unavailable", store, bus })).into_response()
-    }
+    let Readiness { status, store, bus, waiting_room } = Readiness::of(&app);
+    let (code, status) = match status {
+        Status::Ready => (StatusCode::OK, "ready"),
+        Status::Degraded => (StatusCode::OK, "degraded"),
+        Status::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+    };
+    (code, axum::Json(ReadinessReport { status, store, bus, waiting_room })).into_response()
 }
 
 /// Counters and histograms for Prometheus.

@@ -15,7 +15,7 @@ use holdfast_records::{List, Listed};
 
 use crate::codec::{Col, get};
 use crate::connection::{Connector, Purpose};
-use crate::error::explain;
+use crate::error::{explain, sentence};
 use crate::pipeline::{self, Pipeline, Transaction};
 use crate::pool::{Manager, Pool, within};
 use crate::records;
@@ -32,6 +32,9 @@ const DECISIONS_KEPT: Span = Span::from_hours(48);
 
 /// Statements that every connection has.
 pub(crate) const CONTROL: &[&str] = &[pipeline::BEGIN, pipeline::BEGIN_SNAPSHOT, pipeline::COMMIT, pipeline::ROLLBACK];
+
+/// For [`Readers::probe_write`].
+const PROBES: &[&str] = &[shared::PROBE_WRITE];
 
 /// For what is divided by month.
 const DROPS: &[&str] = &[records::DROP_CLEARED_MONTH];
@@ -51,7 +54,8 @@ pub(crate) struct Readers {
 
 impl Readers {
     pub(crate) fn new(connector: &Arc<Connector>, readers_max: usize) -> Self {
-        let by_key = [CONTROL, shared::READS, shared::TIDIES, &records::reads(), &records::tidies(), DROPS].concat();
+        let by_key =
+            [CONTROL, shared::READS, shared::TIDIES, &records::reads(), &records::tidies(), DROPS, PROBES].concat();
         let manager = |purpose, statements| Manager { connector: connector.clone(), purpose, statements, joins: false };
         Self {
             by_key: Pool::new(manager(Purpose::ByKey, by_key), readers_max),
@@ -94,6 +98,19 @@ impl Readers {
             let head = pipeline.send(shared::HEAD, Vec::new());
             let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
             Head::read(answers.one(head))
+        })
+        .await
+    }
+
+    /// Whether the database takes writes. Nothing is left behind.
+    pub(crate) async fn probe_write(&self) -> Result<(), StoreError> {
+        within(&self.by_key, READ_WITHIN, async |connection| {
+            let mut pipeline = Pipeline::new(connection);
+            for statement in [pipeline::BEGIN, shared::PROBE_WRITE, pipeline::ROLLBACK] {
+                pipeline.send(statement, Vec::new());
+            }
+            let answered = pipeline.answers().await.check();
+            answered.map(|_| ()).map_err(|error| StoreError::Unavailable(sentence(&error)))
         })
         .await
     }

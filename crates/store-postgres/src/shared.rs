@@ -56,6 +56,10 @@ const OUTBOX_AFTER: &str = "SELECT id, event_type, user_id, created_at, COALESCE
 pub(crate) const IS_NEW: &str = "SELECT NOT EXISTS (SELECT FROM sequence)";
 const OUTBOX_LAST: &str = "SELECT COALESCE((SELECT next FROM sequence WHERE name = 'outbox'), 1) - 1";
 
+/// A write that is always rolled back. It waits for no other transaction; a standby refuses it.
+pub(crate) const PROBE_WRITE: &str =
+    "INSERT INTO idempotency_key VALUES ('probe', txid_current()::text, '', '', clock_timestamp())";
+
 const TIDY_RECEIPTS: &str = "DELETE FROM idempotency_key WHERE (caller, key) IN
     (SELECT caller, key FROM idempotency_key WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2) RETURNING 1";
 /// What was not handed on stays. Where nobody hands on, everything has been.

@@ -197,7 +197,8 @@ impl Store for PostgresStore {
         if !self.shared.is_fit() {
             drop(self.shared.writer().await?);
         }
-        self.shared.readers.head().await.map(|_| ())
+        self.shared.readers.head().await?;
+        self.shared.readers.probe_write().await
     }
 
     async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {

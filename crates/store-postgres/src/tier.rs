@@ -222,7 +222,8 @@ impl DurableTier {
     /// Whether batches can be committed.
     pub async fn check(&self) -> Result<(), StoreError> {
         drop(self.shared.batches.get().await?);
-        self.tell_time().await
+        self.tell_time().await?;
+        self.shared.readers.probe_write().await
     }
 
     /// Shows every durable record to the auditor: all but holds.

@@ -17,6 +17,11 @@ impl Keys {
         format!("{}incarnation", self.prefix)
     }
 
+    /// Written to find out whether Redis takes writes; never read.
+    pub(crate) fn probe(&self) -> String {
+        format!("{}probe", self.prefix)
+    }
+
     /// The latest time that something was written at, in microseconds.
     pub(crate) fn clock(&self) -> String {
         format!("{}clock", self.prefix)

@@ -26,6 +26,8 @@ use crate::tables::{self, Live, VisitorMut};
 
 /// Rows asked for with one command.
 const ROWS_AT_ONCE_MAX: usize = 4_096;
+/// Time to live of the row that a probe writes.
+const PROBE_KEPT: Span = Span::from_secs(10);
 /// How often a read begins anew because the incarnation had to be made.
 const READS_MAX: usize = 4;
 
@@ -113,6 +115,13 @@ impl LiveTier {
     /// Whether Redis answers.
     pub async fn check(&self) -> Result<(), StoreError> {
         self.shared.connection.ask(redis::pipe().cmd("TIME")).await.map(|_| ())
+    }
+
+    /// Whether Redis takes writes: a replica, a wrong node of a cluster, or a Redis without memory refuses them.
+    pub async fn check_write(&self) -> Result<(), StoreError> {
+        let mut probe = redis::pipe();
+        probe.cmd("SET").arg(self.shared.keys.probe()).arg(1).arg("PX").arg(PROBE_KEPT.as_millis());
+        self.shared.connection.ask(&probe).await.map(|_| ())
     }
 
     /// Supplies wanted live rows and tells the time, in one round trip. Receipts that are not here may be elsewhere, and

@@ -208,8 +208,8 @@ impl Store for ClusterStore {
     }
 
     async fn check(&self) -> Result<(), StoreError> {
-        self.durable.check().await?;
-        self.live.check().await
+        let (durable, live) = tokio::join!(self.durable.check(), self.live.check_write());
+        durable.and(live)
     }
 
     /// Durable records first, then what is held: while servers work, something may be missed, but nothing is counted

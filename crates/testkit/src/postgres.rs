@@ -81,6 +81,14 @@ impl PostgresServer {
         self.server.stop(Signal::QUIT);
     }
 
+    /// Starts it again as a standby: it takes reads and refuses writes, until it is promoted.
+    pub fn restart_as_standby(&self) -> Result<(), Error> {
+        self.stop_immediate();
+        let signal = File::create(self.server.folder().join("data/standby.signal"));
+        signal.map_err(|source| Error::Io { name: NAME, source })?;
+        self.restart()
+    }
+
     /// Starts it again, on the same port and data; one that still runs is stopped immediately first.
     pub fn restart(&self) -> Result<(), Error> {
         self.server.restart(Signal::QUIT)
@@ -152,5 +160,5 @@ fn arguments(options: &PostgresOptions, port: u16) -> Vec<OsString> {
 fn is_ready(running: &Running<'_>) -> bool {
     let Ok(text) = std::fs::read_to_string(running.folder.join("data/postmaster.pid")) else { return false };
     let mut lines = text.lines().map(str::trim);
-    lines.next() == Some(&running.pid.to_string()) && lines.nth(6) == Some("ready")
+    lines.next() == Some(&running.pid.to_string()) && matches!(lines.nth(6), Some("ready" | "standby"))
 }

@@ -49,10 +49,33 @@ pub struct RedisServer {
     server: Server,
     redis: Redis,
     encrypted: Port,
+    cluster_bus: Option<Port>,
 }
 
 impl RedisServer {
     pub fn start(options: &RedisOptions) -> Result<Self, Error> {
+        Self::start_with(options, &[])
+    }
+
+    /// A node of a cluster, which has no slots yet and knows no other node.
+    pub fn start_cluster_node() -> Result<Self, Error> {
+        let bus = Port::reserve().map_err(|source| Error::Io { name: NAME, source })?;
+        let number = bus.number.to_string();
+        let options = ["--cluster-enabled", "yes", "--cluster-port", &number];
+        let server = Self::start_with(&RedisOptions::default(), &options)?;
+        Ok(Self { cluster_bus: Some(bus), ..server })
+    }
+
+    /// Port on which the nodes of a cluster reach each other.
+    pub fn cluster_port(&self) -> Option<u16> {
+        self.cluster_bus.as_ref().map(|port| port.number)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.server.port()
+    }
+
+    fn start_with(options: &RedisOptions, more: &[&str]) -> Result<Self, Error> {
         let failed = |source| Error::Io { name: NAME, source };
         let places = "/usr/bin";
         let path = find(NAME, &[PathBuf::from(places)]);
@@ -69,14 +92,14 @@ impl RedisServer {
         let program = Program {
             name: NAME,
             path,
-            args: args.iter().chain(&aof).chain(&tls).chain(&trusted).map(Into::into).collect(),
+            args: args.iter().chain(&aof).chain(&tls).chain(&trusted).chain(more).map(Into::into).collect(),
             user: None,
             death_signal: "KILL",
             is_ready,
         };
         let server = Server::start(program, folder, port)?;
         let redis = Redis::at(format!("redis://127.0.0.1:{}", server.port()));
-        Ok(Self { server, redis, encrypted })
+        Ok(Self { server, redis, encrypted, cluster_bus: None })
     }
 
     /// `rediss://localhost:PORT`
@@ -91,6 +114,16 @@ impl RedisServer {
     /// `redis://127.0.0.1:PORT`
     pub fn url(&self) -> &str {
         self.redis.url()
+    }
+
+    /// Sends a command whose words are separated by spaces; returns the reply as Redis writes it.
+    pub fn command(&self, command: &str) -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.server.port()))?;
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        stream.write_all(format!("{command}\r\nQUIT\r\n").as_bytes())?;
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply)?;
+        Ok(reply.trim_end_matches("+OK\r\n").to_owned())
     }
 
     /// The process, while there is one.

@@ -75,6 +75,10 @@ impl Server {
         Ok(server)
     }
 
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     pub(crate) fn port(&self) -> u16 {
         self.port.number
     }

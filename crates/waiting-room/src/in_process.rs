@@ -218,6 +218,10 @@ impl WaitingRoom for InProcess {
         Ok(())
     }
 
+    fn check(&self) -> Result<(), Error> {
+        self.writer.check()
+    }
+
     fn keys(&self) -> &Keys {
         &self.options.keys
     }

@@ -109,6 +109,11 @@ pub trait WaitingRoom: Send + Sync {
     /// it; once a second is often enough.
     async fn tidy(&self) -> Result<(), Error>;
 
+    /// An error if it is known that calls fail, without asking anything.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// What entry tokens are signed with.
     fn keys(&self) -> &Keys;
 

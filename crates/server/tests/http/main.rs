@@ -19,6 +19,7 @@ mod holds;
 mod queue;
 mod queue_stream;
 mod races;
+mod readiness;
 mod reservations;
 mod room_types;
 mod shop_accounts;

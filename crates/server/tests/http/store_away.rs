@@ -5,6 +5,7 @@ use std::time::Duration;
 use holdfast_client::HoldStatus;
 use holdfast_testkit::Profile;
 
+use crate::readiness::until_ready_is;
 use crate::support::{TestApp, code, day, new_hold, placed, refused, with_profile};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -28,12 +29,11 @@ async fn a_failing_commit_fails_its_batch_cleanly_and_those_behind_it_time_out()
         assert_eq!(first, refused(503, "STORE_UNAVAILABLE"));
         assert_eq!(second, refused(409, "LOCK_TIMEOUT"), "it never had its turn");
         assert_eq!(status, HoldStatus::Held);
-        let ready = async || app.send("GET", "/readyz", &[], "").await.status;
-        assert_eq!(ready().await, 503, "what cannot be written to is not ready");
+        until_ready_is(app, 503).await;
 
         blocker.execute_batch("ROLLBACK").unwrap();
         placed(app, 4, &room_type, day(1), day(2)).await;
-        assert_eq!(ready().await, 200, "it can again");
+        until_ready_is(app, 200).await;
         let night = &app.admin().availability(room_type.id, day(1), day(2)).await.unwrap().nights[0];
         assert_eq!(night.hold_count, 2, "who was refused holds nothing");
     })

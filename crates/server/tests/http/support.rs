@@ -1,5 +1,5 @@
 //! A server of its own for each test, with a clock the test sets. When a test ends, the server must stop cleanly and its
-//! store must pass the audit.
+//! store must pass the audit, and no thread of it may have panicked.
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use holdfast_client::{Client, Error, Hold, NewHold, NewRoomType, RoomType};
 use holdfast_core::audit::Audit;
 use holdfast_core::time::Span;
 use holdfast_core::{Rows, Timestamp};
+use holdfast_engine::panics;
 use holdfast_engine::store::{Keep, Tier};
 use holdfast_engine::{Clock as _, ManualClock, OutboxEntry, Store};
 use holdfast_server::config::{Secret, ServerConfig};
@@ -113,6 +114,18 @@ pub(crate) async fn over_nats_with(
     }
 }
 
+/// Runs a test against one server on a place of the test's own.
+pub(crate) async fn with_place(place: Place, change: &impl Fn(&mut Config), test: &impl AsyncFn(&TestApp)) {
+    let profile = match &place {
+        Place::Embedded(_) => Profile::Embedded,
+        Place::Postgres(_) => Profile::Postgres,
+        Place::Cluster { .. } => Profile::Cluster,
+    };
+    let mut config = Config::defaults();
+    change(&mut config);
+    run(profile, &config, place, clock(), test).await;
+}
+
 /// Runs a test against one server.
 pub(crate) async fn with_profile(profile: Profile, change: &impl Fn(&mut Config), test: &impl AsyncFn(&TestApp)) {
     let mut config = Config::defaults();
@@ -136,9 +149,9 @@ async fn run(
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (stop, stopped) = oneshot::channel::<()>();
-    let served = app.clone();
+    let (served, connections_max) = (app.clone(), config.server.connections_max);
     let serving = tokio::spawn(async move {
-        serve::serve(served, listener, 10_000, async { stopped.await.unwrap_or_default() }).await.unwrap();
+        serve::serve(served, listener, connections_max, async { stopped.await.unwrap_or_default() }).await.unwrap();
     });
 
     let (bus, config) = (config.bus(), config.clone());
@@ -152,6 +165,8 @@ async fn run(
     serving.await.unwrap();
     test_app.app = None;
     until_ended(engine).await;
+    let panics = take_panics();
+    assert_eq!(panics, [""; 0], "the server panicked, on {profile:?}");
     audit(&**test_app.store.as_ref().unwrap(), &test_app.clock, profile).await;
     TestApp { store: None, ..test_app }
 }
@@ -177,6 +192,12 @@ async fn audit(store: &dyn Store, clock: &ManualClock, profile: Profile) {
     let mut audit = Audit::new(clock.now());
     store.audit(&mut audit).await.unwrap();
     assert_eq!(audit.finish(), [""; 0], "the store is sound after the test, on {profile:?}");
+}
+
+/// Takes the panics of this test's servers, for tests that provoke them. Any other one fails its test at the end.
+pub(crate) fn take_panics() -> Vec<String> {
+    let panics = panics::take(tokio::runtime::Handle::current().id());
+    panics.iter().map(ToString::to_string).collect()
 }
 
 impl TestApp {

@@ -98,7 +98,7 @@ async fn passing_until(app: &TestApp, path: &str, is_so: impl Fn(&Value) -> bool
 }
 
 async fn until_away(app: &TestApp) {
-    let away = async { while app.send("GET", "/readyz", &[], "").await.status != 503 {} };
+    let away = async { while !app.send("GET", "/readyz", &[], "").await.json["bus"].is_string() {} };
     tokio::time::timeout(Duration::from_secs(20), away).await.unwrap();
 }
 
