@@ -16,6 +16,7 @@ mod console_search;
 mod conventions;
 mod documents;
 mod holds;
+mod panics;
 mod queue;
 mod queue_stream;
 mod races;
