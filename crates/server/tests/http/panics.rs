@@ -7,7 +7,7 @@ use holdfast_core::command::Writes;
 use holdfast_core::{Command, Context, Decision, Rows};
 use holdfast_testkit::Profile;
 
-use crate::support::{TestApp, with_app, with_profile};
+use crate::support::{TestApp, take_panics, with_app, with_profile};
 
 /// A command that breaks an invariant.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ async fn panics_are_counted_in_the_metrics() {
         };
         let before = count(&metrics);
         provoke(app).await;
-        let panics = app.take_panics();
+        let panics = take_panics();
         assert_eq!(panics.len(), 3, "{panics:?}");
         for (panic, of) in panics.iter().zip(["a command", "a job", "a thread"]) {
             assert!(panic.starts_with(&format!("{of} panicked on purpose at ")), "{panic}");

@@ -165,7 +165,7 @@ async fn run(
     serving.await.unwrap();
     test_app.app = None;
     until_ended(engine).await;
-    let panics = test_app.take_panics();
+    let panics = take_panics();
     assert_eq!(panics, [""; 0], "the server panicked, on {profile:?}");
     audit(&**test_app.store.as_ref().unwrap(), &test_app.clock, profile).await;
     TestApp { store: None, ..test_app }
@@ -194,16 +194,16 @@ async fn audit(store: &dyn Store, clock: &ManualClock, profile: Profile) {
     assert_eq!(audit.finish(), [""; 0], "the store is sound after the test, on {profile:?}");
 }
 
+/// Takes the panics of this test's servers, for tests that provoke them. Any other one fails its test at the end.
+pub(crate) fn take_panics() -> Vec<String> {
+    let panics = panics::take(tokio::runtime::Handle::current().id());
+    panics.iter().map(ToString::to_string).collect()
+}
+
 impl TestApp {
     /// The server, to be asked without a connection.
     pub(crate) fn app(&self) -> App {
         self.app.clone().expect("the server runs")
-    }
-
-    /// Takes the panics of this test's servers, for tests that provoke them. Any other one fails its test at the end.
-    pub(crate) fn take_panics(&self) -> Vec<String> {
-        let panics = panics::take(tokio::runtime::Handle::current().id());
-        panics.iter().map(ToString::to_string).collect()
     }
 
     /// A caller without a name: an operator, as long as auth is off.
