@@ -292,7 +292,7 @@ impl App {
         render: impl Fn(&C::Outcome) -> Reply + Send + 'static,
     ) -> Result<Response, Problem> {
         let Some((id, fingerprint)) = request.receipt(caller)? else {
-            return match self.shared.engine.run(command, None).await? {
+            return match self.shared.engine.run_for(caller.flow(), command, None).await? {
                 Answer::Fresh(outcome) => {
                     self.stream().pulse().changed(C::NAME);
                     Ok(render(&outcome).into_response())
@@ -301,7 +301,7 @@ impl App {
             };
         };
         let once = Once { id, fingerprint, render: Box::new(move |outcome: &C::Outcome| render(outcome).to_bytes()) };
-        let answer = self.shared.engine.run(command, Some(once)).await?;
+        let answer = self.shared.engine.run_for(caller.flow(), command, Some(once)).await?;
         self.stream().pulse().changed(C::NAME);
         kept_answer(answer)
     }
@@ -321,7 +321,7 @@ impl App {
         }
         let bytes = act.await?.to_bytes();
         let once = Once { id, fingerprint, render: Box::new(move |()| bytes.clone()) };
-        kept_answer(self.shared.engine.run(KeepAnswer, Some(once)).await?)
+        kept_answer(self.shared.engine.run_for(caller.flow(), KeepAnswer, Some(once)).await?)
     }
 
     /// The answer given before under the idempotency key of a request, if there is one.
