@@ -40,6 +40,7 @@ use crate::stream::Stream;
 use crate::tee;
 use crate::tickets::door::Doors;
 use crate::turns::{Turn, Turns};
+use crate::unread::UnreadAnswers;
 use crate::webhooks::{Bells, courier, feed, holds};
 
 /// Cheap to clone; every handler has one.
@@ -68,6 +69,7 @@ struct Shared {
     keep: Keep,
     in_hand: InHand,
     keys_in_use: Turns<ReceiptId>,
+    unread: UnreadAnswers,
     entries_in_use: Turns<(EventId, UserId)>,
     /// Where the app was started, and does what no connection waits for.
     runtime: Handle,
@@ -152,6 +154,7 @@ impl App {
             keep: config.keep(),
             in_hand: InHand::default(),
             keys_in_use: Turns::default(),
+            unread: UnreadAnswers::new(config.server.answer_bytes_max),
             entries_in_use: Turns::default(),
             runtime: Handle::current(),
         };
@@ -322,6 +325,11 @@ impl App {
         let bytes = act.await?.to_bytes();
         let once = Once { id, fingerprint, render: Box::new(move |()| bytes.clone()) };
         kept_answer(self.shared.engine.run_for(caller.flow(), KeepAnswer, Some(once)).await?)
+    }
+
+    /// Large answers that clients have not read yet.
+    pub(crate) fn unread(&self) -> &UnreadAnswers {
+        &self.shared.unread
     }
 
     /// The answer given before under the idempotency key of a request, if there is one.

@@ -65,6 +65,7 @@ pub struct ServerConfig {
     pub tls_ca_file: Trust,
     pub roles: String,
     pub connections_max: usize,
+    pub answer_bytes_max: usize,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -9,6 +9,7 @@
 //! | [`router`] | all routes |
 //! | [`caller`] | who calls |
 //! | [`request`] | reading bodies, queries, idempotency keys |
+//! | [`unread`] | bound of answers in memory |
 //! | [`problem`] | every error there is: status, code, sentence |
 //! | [`pulse`] | what became of holds, for people to look at |
 //! | [`stream`] | server-sent events |
@@ -50,6 +51,7 @@ pub mod stream;
 pub mod tee;
 pub mod tickets;
 mod turns;
+mod unread;
 pub mod webhooks;
 pub mod wire;
 
