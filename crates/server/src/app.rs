@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::response::{IntoResponse, Response};
 use holdfast_bus::Connection;
@@ -33,6 +33,7 @@ use crate::console::sale::SaleDesk;
 use crate::ids::IdMaker;
 use crate::ops;
 use crate::problem::Problem;
+use crate::record_quota::RecordQuota;
 use crate::relay::InHand;
 use crate::request::Mutation;
 use crate::roles::{Role, Roles};
@@ -69,6 +70,7 @@ struct Shared {
     keep: Keep,
     in_hand: InHand,
     keys_in_use: Turns<ReceiptId>,
+    record_quota: RecordQuota,
     unread: UnreadAnswers,
     entries_in_use: Turns<(EventId, UserId)>,
     /// Where the app was started, and does what no connection waits for.
@@ -125,6 +127,8 @@ const GENERATION_WAIT_MAX: Duration = Duration::from_secs(2);
 const TIDY_ROOMS_EVERY: Duration = Duration::from_secs(1);
 /// Says that an answer was given before, under the same idempotency key.
 pub const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+/// Weight from which on a command's answer may be large.
+const LARGE_WEIGHT_MIN: usize = 16;
 const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
 impl App {
@@ -154,6 +158,7 @@ impl App {
             keep: config.keep(),
             in_hand: InHand::default(),
             keys_in_use: Turns::default(),
+            record_quota: RecordQuota::new(config.engine.idempotency_bytes_max),
             unread: UnreadAnswers::new(config.server.answer_bytes_max),
             entries_in_use: Turns::default(),
             runtime: Handle::current(),
@@ -303,9 +308,16 @@ impl App {
                 Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
             };
         };
-        let once = Once { id, fingerprint, render: Box::new(move |outcome: &C::Outcome| render(outcome).to_bytes()) };
+        if command.weight() >= LARGE_WEIGHT_MIN {
+            self.check_record_quota(&id, &fingerprint).await?;
+        }
+        let render = Box::new(move |outcome: &C::Outcome| Some(render(outcome).to_bytes()));
+        let once = Once { id: id.clone(), fingerprint, render };
         let answer = self.shared.engine.run_for(caller.flow(), command, Some(once)).await?;
         self.stream().pulse().changed(C::NAME);
+        if let Answer::Kept(bytes) = &answer {
+            self.count_record(&id, bytes.len());
+        }
         kept_answer(answer)
     }
 
@@ -323,8 +335,24 @@ impl App {
             return Ok(replayed);
         }
         let bytes = act.await?.to_bytes();
-        let once = Once { id, fingerprint, render: Box::new(move |()| bytes.clone()) };
+        let once = Once { id, fingerprint, render: Box::new(move |()| Some(bytes.clone())) };
         kept_answer(self.shared.engine.run_for(caller.flow(), KeepAnswer, Some(once)).await?)
+    }
+
+    /// Refuses a large request under an idempotency key if its caller has used up its quota of records. A request whose answer
+    /// is kept already is never refused.
+    pub(crate) async fn check_record_quota(&self, id: &ReceiptId, fingerprint: &[u8; 32]) -> Result<(), Problem> {
+        let quota = &self.shared.record_quota;
+        let Some(wait) = quota.wait(&id.caller, Instant::now()) else { return Ok(()) };
+        match self.query(|rows, at| receipt::find(rows, at, id, fingerprint)).await? {
+            Some(_) => Ok(()),
+            None => Err(Problem::record_quota_used_up(quota.bytes_max(), wait)),
+        }
+    }
+
+    /// Counts a record that was kept under an idempotency key.
+    pub(crate) fn count_record(&self, id: &ReceiptId, bytes: usize) {
+        self.shared.record_quota.count(&id.caller, bytes, Instant::now());
     }
 
     /// Large answers that clients have not read yet.

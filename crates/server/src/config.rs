@@ -130,6 +130,7 @@ pub struct EngineConfig {
     pub lock_wait: Duration,
     pub queue_max: usize,
     pub holds_per_user_max: u32,
+    pub idempotency_bytes_max: usize,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -9,7 +9,7 @@
 //! | [`router`] | all routes |
 //! | [`caller`] | who calls |
 //! | [`request`] | reading bodies, queries, idempotency keys |
-//! | [`unread`] | bound of answers in memory |
+//! | [`record_quota`], [`unread`] | bounds of idempotency records and of answers in memory |
 //! | [`problem`] | every error there is: status, code, sentence |
 //! | [`pulse`] | what became of holds, for people to look at |
 //! | [`stream`] | server-sent events |
@@ -40,6 +40,7 @@ pub mod ops;
 pub mod problem;
 pub mod pulse;
 mod recent;
+mod record_quota;
 pub mod relay;
 pub mod request;
 pub mod roles;

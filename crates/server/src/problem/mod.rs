@@ -115,6 +115,21 @@ impl Problem {
         .with("retryAfterMs", 1_000)
     }
 
+    /// Idempotency records of a caller have reached their quota.
+    pub fn record_quota_used_up(bytes_max: usize, wait: std::time::Duration) -> Self {
+        let hours = wait.as_secs().div_ceil(3_600);
+        let korean = format!(
+            "이 호출자의 멱등 응답 보관량이 한도({bytes_max}바이트)에 도달했습니다. {hours}시간 안에 다시 시도하거나, \
+             Idempotency-Key 없이 보내거나, 더 작은 요청으로 나누어 주세요."
+        );
+        let english = format!(
+            "The answers kept for this caller's idempotency keys have reached their quota of {bytes_max} bytes. Try again in \
+             {hours} h, send the request without Idempotency-Key, or send smaller ones."
+        );
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "OVERLOADED", korean, english)
+            .with("retryAfterMs", wait.as_millis() as u64)
+    }
+
     pub fn store_unavailable(english: &str) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
