@@ -130,6 +130,18 @@ impl Problem {
             .with("retryAfterMs", wait.as_millis() as u64)
     }
 
+    /// Part of a batch is carried out under its idempotency key, and the rest is not.
+    pub fn batch_unfinished(refused: &Refused) -> Self {
+        let korean = "일괄 요청의 일부만 처리되었습니다. 같은 Idempotency-Key로 다시 보내면 나머지를 처리하고 전체 결과를 답합니다.";
+        let english = "Part of the batch is carried out. Repeat the request with the same Idempotency-Key: the rest is carried \
+            out and the whole is answered.";
+        let (status, code) = match refused {
+            Refused::Overloaded | Refused::LockTimeout => (StatusCode::TOO_MANY_REQUESTS, "OVERLOADED"),
+            _ => (StatusCode::SERVICE_UNAVAILABLE, "STORE_UNAVAILABLE"),
+        };
+        Self::new(status, code, korean, english).with("retryAfterMs", 1_000)
+    }
+
     pub fn store_unavailable(english: &str) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
