@@ -232,7 +232,7 @@ impl Engine {
 async fn run_batches(
     mut runner: Runner<'_>,
     queue: &Queue,
-    lane: usize,
+    lane_index: usize,
     decided: &blocking::SyncSender<Decided>,
     lock_wait: Duration,
 ) {
@@ -243,14 +243,14 @@ async fn run_batches(
             task.refuse(Refused::LockTimeout);
         }
         if tasks.is_empty() {
-            if !queue.wait(lane).await {
+            if !queue.wait(lane_index).await {
                 return;
             }
         } else {
             tokio::time::sleep(DEFERRED_WAIT).await;
         }
         let weight = tasks.iter().map(|task| task.weight()).sum();
-        queue.take(lane, &mut tasks, weight);
+        queue.take(lane_index, &mut tasks, weight);
         // Blocks while too much is in flight; it is this thread's own business.
         runner.run(tasks, &mut |batch| decided.send(batch).unwrap_or_default()).await;
     }
