@@ -1,6 +1,7 @@
 //! What a command is, and the two ways in which it can stop.
 
 use crate::calendar;
+use crate::id::UserId;
 use crate::rejection::Rejection;
 use crate::relay;
 use crate::rows::Rows;
@@ -56,6 +57,11 @@ pub trait Command: Send + 'static {
     /// time, where a store allows it. It is a hint: whatever gets in each other's way is noticed at the commit.
     fn lane(&self) -> u64 {
         0
+    }
+
+    /// User for whom it is carried out, if it names one. The engine's queue serves users in turn.
+    fn user(&self) -> Option<UserId> {
+        None
     }
 
     /// How much work this is, in units of one ordinary command. Stores set numbers aside by it, and generously: a command

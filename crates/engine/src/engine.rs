@@ -1,21 +1,19 @@
 //! The handle through which the edge talks to the engine.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc as blocking;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use holdfast_core::{Command, Context, Decision, Limits, Rows, Stop};
-use tokio::sync::mpsc;
 
 use crate::batch::{Decided, Meters, Runner};
 use crate::panics;
+use crate::queue::{COMMAND_WEIGHT_MAX, FlowId, Queue};
 use crate::sink::EventSink;
 use crate::store::{COMMIT_WITHIN, Store};
-use crate::task::{Answer, CommandTask, Once, Refused, Task, Turn};
+use crate::task::{Answer, CommandTask, Once, Refused, Turn};
 
-/// The most work one batch takes on, in ordinary commands: keeps one commit short.
-const BATCH_WEIGHT_MAX: usize = 8_192;
 /// How long a command whose turn has come may take before its sender is told that the outcome is unknown.
 const COMMIT_WAIT_MAX: Duration = COMMIT_WITHIN.saturating_add(Duration::from_millis(500));
 /// Batches decided at the same time where rows lie in two stores: while one waits for the one, another uses the other.
@@ -49,15 +47,31 @@ pub struct Engine {
 }
 
 struct Shared {
-    /// How much work waits in the queue.
-    waiting: Arc<AtomicUsize>,
     store: Arc<dyn Store>,
     settings: EngineSettings,
     answered: Arc<AtomicU64>,
     /// Working sets of queries that have ended: making one anew costs more than most queries do.
     idle_rows: Mutex<Vec<Rows>>,
-    /// One per lane. Last, because the thread ends when they are dropped: who has joined it may open the store anew.
-    queues: Vec<mpsc::UnboundedSender<Box<dyn Task>>>,
+    /// Last, because the thread ends when it is dropped: a caller that has joined it may open the store anew.
+    queue: OpenQueue,
+}
+
+/// The queue while commands can be added to it. Closes it when dropped.
+struct OpenQueue(Arc<Queue>);
+
+impl Drop for OpenQueue {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Abandons waiting commands when the thread that would carry them out ends, also by a panic.
+struct Consumer(Arc<Queue>);
+
+impl Drop for Consumer {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
 }
 
 impl std::fmt::Debug for Engine {
@@ -77,8 +91,7 @@ impl Engine {
         settings: EngineSettings,
     ) -> std::io::Result<(Self, std::thread::JoinHandle<()>)> {
         let lanes = if store.is_split() { SPLIT_LANES } else { 1 };
-        let (queues, tasks): (Vec<_>, Vec<_>) = (0..lanes).map(|_| mpsc::unbounded_channel()).unzip();
-        let waiting = Arc::new(AtomicUsize::new(0));
+        let queue = Arc::new(Queue::new(lanes, settings.queue_max));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (decided, to_answer) = blocking::sync_channel::<Decided>(BATCHES_IN_FLIGHT_MAX);
         let (meters, answered) = (Meters::new(), Arc::new(AtomicU64::new(0)));
@@ -94,46 +107,57 @@ impl Engine {
             std::thread::Builder::new().name("answers".into()).spawn(panics::inherit(answer))?
         };
         let thread = {
-            let (store, waiting, settings) = (store.clone(), waiting.clone(), settings.clone());
-            let run = move || {
+            let (store, queue, settings) = (store.clone(), Consumer(queue.clone()), settings.clone());
+            let run_lanes = move || {
                 let (store, sink, limits) = (&*store, &*sink, &settings.limits);
-                let lane = |tasks| {
+                let run_lane = |lane| {
                     let runner = Runner::new(store, sink, limits, meters.clone());
-                    run_batches(runner, tasks, &waiting, &decided, settings.lock_wait)
+                    run_batches(runner, &queue.0, lane, &decided, settings.lock_wait)
                 };
-                runtime.block_on(futures_util::future::join_all(tasks.into_iter().map(lane)));
+                runtime.block_on(futures_util::future::join_all((0..lanes).map(run_lane)));
                 drop(decided);
                 answering.join().ok();
             };
-            std::thread::Builder::new().name("engine".into()).spawn(panics::inherit(run))?
+            std::thread::Builder::new().name("engine".into()).spawn(panics::inherit(run_lanes))?
         };
         Ok((
             Self {
-                shared: Arc::new(Shared { waiting, store, settings, answered, idle_rows: Mutex::default(), queues }),
+                shared: Arc::new(Shared {
+                    store,
+                    settings,
+                    answered,
+                    idle_rows: Mutex::default(),
+                    queue: OpenQueue(queue),
+                }),
             },
             thread,
         ))
     }
 
-    /// Carries out a command. The answer comes after the commit.
+    /// Carries out a command of the server's own. The answer comes after the commit.
     pub async fn run<C: Command>(
         &self,
         command: C,
         once: Option<Once<C::Outcome>>,
     ) -> Result<Answer<C::Outcome>, Refused> {
-        let Shared { queues, waiting, settings, .. } = &*self.shared;
+        self.run_for(FlowId::System, command, once).await
+    }
+
+    /// Carries out a command of a caller. It waits in the flow of the user that it names, else in that of the caller.
+    pub async fn run_for<C: Command>(
+        &self,
+        caller: FlowId,
+        command: C,
+        once: Option<Once<C::Outcome>>,
+    ) -> Result<Answer<C::Outcome>, Refused> {
+        let Shared { queue: OpenQueue(queue), settings, .. } = &*self.shared;
         let in_steps = if self.shared.store.is_split() { command.weight_in_steps() } else { 0 };
-        let weight = command.weight() + in_steps;
-        let queue = &queues[(command.lane() % queues.len() as u64) as usize];
-        if waiting.fetch_add(weight, Ordering::Relaxed) + weight > settings.queue_max.max(weight) {
-            waiting.fetch_sub(weight, Ordering::Relaxed);
-            return Err(Refused::Overloaded);
-        }
+        let weight = (command.weight() + in_steps).clamp(1, COMMAND_WEIGHT_MAX);
+        let flow = command.user().map_or(caller, FlowId::User);
+        let lane = command.lane();
         let turn = Arc::new(Turn::default());
         let (task, mut answer) = CommandTask::new(command, once, weight, turn.clone());
-        if queue.send(Box::new(task)).is_err() {
-            return Err(Refused::StoreUnavailable("the engine has stopped".into()));
-        }
+        queue.push(lane, flow, Box::new(task))?;
         if let Ok(answered) = tokio::time::timeout(settings.lock_wait, &mut answer).await {
             return answered.unwrap_or(Err(Refused::Internal));
         }
@@ -183,7 +207,17 @@ impl Engine {
 
     /// Whether commands can be carried out at all.
     pub fn is_alive(&self) -> bool {
-        self.shared.queues.iter().all(|queue| !queue.is_closed())
+        !self.shared.queue.0.is_closed()
+    }
+
+    /// Settings that rules depend on.
+    pub fn limits(&self) -> &Limits {
+        &self.shared.settings.limits
+    }
+
+    /// Weight that each command should have of a request that is divided into several.
+    pub fn part_weight(&self) -> usize {
+        self.shared.queue.0.part_weight()
     }
 
     /// Grows before anybody is told what a batch has changed: while it stays the same, this server has changed nothing.
@@ -199,8 +233,8 @@ impl Engine {
 
 async fn run_batches(
     mut runner: Runner<'_>,
-    mut queue: mpsc::UnboundedReceiver<Box<dyn Task>>,
-    waiting: &AtomicUsize,
+    queue: &Queue,
+    lane_index: usize,
     decided: &blocking::SyncSender<Decided>,
     lock_wait: Duration,
 ) {
@@ -211,20 +245,14 @@ async fn run_batches(
             task.refuse(Refused::LockTimeout);
         }
         if tasks.is_empty() {
-            let Some(first) = queue.recv().await else { return };
-            waiting.fetch_sub(first.weight(), Ordering::Relaxed);
-            tasks.push(first);
+            if !queue.wait(lane_index).await {
+                return;
+            }
         } else {
             tokio::time::sleep(DEFERRED_WAIT).await;
         }
-        let mut weight: usize = tasks.iter().map(|task| task.weight()).sum();
-        while weight < BATCH_WEIGHT_MAX
-            && let Ok(next) = queue.try_recv()
-        {
-            waiting.fetch_sub(next.weight(), Ordering::Relaxed);
-            weight += next.weight();
-            tasks.push(next);
-        }
+        let weight = tasks.iter().map(|task| task.weight()).sum();
+        queue.take(lane_index, &mut tasks, weight);
         // Blocks while too much is in flight; it is this thread's own business.
         runner.run(tasks, &mut |batch| decided.send(batch).unwrap_or_default()).await;
     }

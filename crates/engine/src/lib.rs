@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`engine`] | the handle: submit a command, run a query |
 //! | [`batch`] | load → decide → commit → reply, for one batch |
+//! | [`queue`] | waiting commands, shared fairly among callers |
 //! | [`task`] | a command on its way through a batch |
 //! | [`store`] | the port: what a store must do |
 //! | [`memory`] | what a store that is the only writer keeps in memory |
@@ -20,6 +21,7 @@ pub mod clock;
 pub mod engine;
 pub mod memory;
 pub mod panics;
+pub mod queue;
 pub mod sink;
 pub mod store;
 pub mod task;
@@ -29,6 +31,7 @@ pub use batch::Batch;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{Engine, EngineSettings};
 pub use memory::Memory;
+pub use queue::FlowId;
 pub use sink::{EventSink, NoSink, OutboxEntry, Published};
 pub use store::{Store, StoreError};
 pub use task::{Answer, Once, Pending, Refused};

@@ -50,8 +50,8 @@ impl From<StoreError> for Refused {
     }
 }
 
-/// Makes the bytes that are sent and kept.
-pub type Render<T> = Box<dyn Fn(&T) -> Vec<u8> + Send>;
+/// Returns the bytes that are sent and kept, or `None` if nothing succeeded and nothing is kept.
+pub type Render<T> = Box<dyn Fn(&T) -> Option<Vec<u8>> + Send>;
 
 /// Makes a command safe to repeat under a key.
 pub struct Once<T> {
@@ -162,7 +162,7 @@ enum Progress<T> {
     Refused(Refused),
     Done {
         outcome: T,
-        /// As written down, under an idempotency key.
+        /// As written down, under an idempotency key, unless nothing succeeded.
         kept: Option<Vec<u8>>,
     },
     Replayed(Vec<u8>),
@@ -208,10 +208,10 @@ impl<C: Command> CommandTask<C> {
     }
 
     fn done(&mut self, rows: &mut Rows, at: &Context<'_>, outcome: C::Outcome) {
-        let kept = self.once.as_ref().map(|once| {
-            let response = (once.render)(&outcome);
+        let kept = self.once.as_ref().and_then(|once| {
+            let response = (once.render)(&outcome)?;
             receipt::keep(rows, at, once.id.clone(), once.fingerprint, response.clone());
-            response
+            Some(response)
         });
         self.progress = Progress::Done { outcome, kept };
     }

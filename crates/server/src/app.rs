@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::response::{IntoResponse, Response};
 use holdfast_bus::Connection;
@@ -34,6 +34,7 @@ use crate::ids::IdMaker;
 use crate::ops;
 use crate::problem::Problem;
 use crate::readiness::{self, Probed};
+use crate::record_quota::RecordQuota;
 use crate::relay::InHand;
 use crate::request::Mutation;
 use crate::roles::{Role, Roles};
@@ -41,6 +42,7 @@ use crate::stream::Stream;
 use crate::tee;
 use crate::tickets::door::Doors;
 use crate::turns::{Turn, Turns};
+use crate::unread::UnreadAnswers;
 use crate::webhooks::{Bells, courier, feed, holds};
 
 /// Cheap to clone; every handler has one.
@@ -70,6 +72,8 @@ struct Shared {
     in_hand: InHand,
     probed: Probed,
     keys_in_use: Turns<ReceiptId>,
+    record_quota: RecordQuota,
+    unread: UnreadAnswers,
     entries_in_use: Turns<(EventId, UserId)>,
     /// Where the app was started, and does what no connection waits for.
     runtime: Handle,
@@ -125,6 +129,8 @@ const GENERATION_WAIT_MAX: Duration = Duration::from_secs(2);
 const TIDY_ROOMS_EVERY: Duration = Duration::from_secs(1);
 /// Says that an answer was given before, under the same idempotency key.
 pub const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+/// Weight from which on a command's answer may be large.
+const LARGE_WEIGHT_MIN: usize = 16;
 const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
 impl App {
@@ -156,6 +162,8 @@ impl App {
             in_hand: InHand::default(),
             probed,
             keys_in_use: Turns::default(),
+            record_quota: RecordQuota::new(config.engine.idempotency_bytes_max),
+            unread: UnreadAnswers::new(config.server.answer_bytes_max),
             entries_in_use: Turns::default(),
             runtime: Handle::current(),
         };
@@ -302,7 +310,7 @@ impl App {
         render: impl Fn(&C::Outcome) -> Reply + Send + 'static,
     ) -> Result<Response, Problem> {
         let Some((id, fingerprint)) = request.receipt(caller)? else {
-            return match self.shared.engine.run(command, None).await? {
+            return match self.shared.engine.run_for(caller.flow(), command, None).await? {
                 Answer::Fresh(outcome) => {
                     self.stream().pulse().changed(C::NAME);
                     Ok(render(&outcome).into_response())
@@ -310,9 +318,16 @@ impl App {
                 Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
             };
         };
-        let once = Once { id, fingerprint, render: Box::new(move |outcome: &C::Outcome| render(outcome).to_bytes()) };
-        let answer = self.shared.engine.run(command, Some(once)).await?;
+        if command.weight() >= LARGE_WEIGHT_MIN {
+            self.check_record_quota(&id, &fingerprint).await?;
+        }
+        let render = Box::new(move |outcome: &C::Outcome| Some(render(outcome).to_bytes()));
+        let once = Once { id: id.clone(), fingerprint, render };
+        let answer = self.shared.engine.run_for(caller.flow(), command, Some(once)).await?;
         self.stream().pulse().changed(C::NAME);
+        if let Answer::Kept(bytes) = &answer {
+            self.count_record(&id, bytes.len());
+        }
         kept_answer(answer)
     }
 
@@ -330,8 +345,29 @@ impl App {
             return Ok(replayed);
         }
         let bytes = act.await?.to_bytes();
-        let once = Once { id, fingerprint, render: Box::new(move |()| bytes.clone()) };
-        kept_answer(self.shared.engine.run(KeepAnswer, Some(once)).await?)
+        let once = Once { id, fingerprint, render: Box::new(move |()| Some(bytes.clone())) };
+        kept_answer(self.shared.engine.run_for(caller.flow(), KeepAnswer, Some(once)).await?)
+    }
+
+    /// Refuses a large request under an idempotency key if its caller has used up its quota of records. A request whose answer
+    /// is kept already is never refused.
+    pub(crate) async fn check_record_quota(&self, id: &ReceiptId, fingerprint: &[u8; 32]) -> Result<(), Problem> {
+        let quota = &self.shared.record_quota;
+        let Some(wait) = quota.wait(&id.caller, Instant::now()) else { return Ok(()) };
+        match self.query(|rows, at| receipt::find(rows, at, id, fingerprint)).await? {
+            Some(_) => Ok(()),
+            None => Err(Problem::record_quota_used_up(quota.bytes_max(), wait)),
+        }
+    }
+
+    /// Counts a record that was kept under an idempotency key.
+    pub(crate) fn count_record(&self, id: &ReceiptId, bytes: usize) {
+        self.shared.record_quota.count(&id.caller, bytes, Instant::now());
+    }
+
+    /// Large answers that clients have not read yet.
+    pub(crate) fn unread(&self) -> &UnreadAnswers {
+        &self.shared.unread
     }
 
     /// The answer given before under the idempotency key of a request, if there is one.

@@ -8,6 +8,7 @@ use axum::extract::FromRequestParts;
 use holdfast_core::id::UserId;
 use holdfast_core::{Actor, Fault};
 use holdfast_dial::jwt::{self, Algorithm, DecodingKey, Validation, decode, get_current_timestamp};
+use holdfast_engine::FlowId;
 use http::request::Parts;
 use http::{HeaderMap, header};
 use serde::Deserialize;
@@ -286,6 +287,24 @@ impl Caller {
             Ok(())
         } else {
             Err(Problem::forbidden())
+        }
+    }
+
+    /// Whether the bounds of a user apply: a token's role says so, or, without authentication, the user's name.
+    pub fn is_user(self, named: Option<UserId>) -> bool {
+        matches!((self, named), (Self::User(_), _) | (Self::Unnamed, Some(_)))
+    }
+
+    /// Flow of the caller's commands in the engine's queue.
+    pub fn flow(self) -> FlowId {
+        match self {
+            Self::User(user) => FlowId::User(user),
+            // An operator or program is not the user of the same number.
+            Self::Admin(Name::User(user)) | Self::Service(Name::User(user)) => {
+                FlowId::Subject(u128::from(user.get()).to_be_bytes())
+            }
+            Self::Admin(Name::Other(hash)) | Self::Service(Name::Other(hash)) => FlowId::Subject(hash),
+            Self::Admin(Name::Nobody) | Self::Service(Name::Nobody) | Self::Unnamed => FlowId::Operator,
         }
     }
 

@@ -72,6 +72,7 @@ pub struct ServerConfig {
     pub nats_ca_file: Trust,
     pub roles: String,
     pub connections_max: usize,
+    pub answer_bytes_max: usize,
 }
 
 impl ServerConfig {
@@ -164,6 +165,7 @@ pub struct EngineConfig {
     pub lock_wait: Duration,
     pub queue_max: usize,
     pub holds_per_user_max: u32,
+    pub idempotency_bytes_max: usize,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -31,11 +31,14 @@ pub async fn handle(app: App, router: axum::Router, request: Request<Body>) -> R
         if !app.roles().has(Role::Api) && !is_for_operators(request.uri()) {
             return Problem::not_found().into_response();
         }
-        match forward::needed(&app, request.uri()) {
+        let is_safe = request.method().is_safe();
+        let response = match forward::needed(&app, request.uri()) {
             // Apart, because it is large and rare: what is done for every request is moved around by those who do it.
             Some(role) => Box::pin(forward::ask(&app, role, request, id)).await.into_response(),
             None => route(router, request).await,
-        }
+        };
+        // What has changed something is answered in any case.
+        app.unread().hold(response, !is_safe)
     })
     .await
 }

@@ -9,6 +9,7 @@
 //! | [`router`] | all routes |
 //! | [`caller`] | who calls |
 //! | [`request`] | reading bodies, queries, idempotency keys |
+//! | [`record_quota`], [`unread`] | bounds of idempotency records and of answers in memory |
 //! | [`problem`] | every error there is: status, code, sentence |
 //! | [`pulse`] | what became of holds, for people to look at |
 //! | [`stream`] | server-sent events |
@@ -40,6 +41,7 @@ pub mod problem;
 pub mod pulse;
 pub mod readiness;
 mod recent;
+mod record_quota;
 pub mod relay;
 pub mod request;
 pub mod roles;
@@ -51,6 +53,7 @@ pub mod stream;
 pub mod tee;
 pub mod tickets;
 mod turns;
+mod unread;
 pub mod webhooks;
 pub mod wire;
 

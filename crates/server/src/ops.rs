@@ -84,6 +84,10 @@ pub fn metrics_handle() -> PrometheusHandle {
 fn describe_metrics() {
     use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
     describe_histogram!("holdfast_http_request_seconds", Unit::Seconds, "Time from a request's head to its answer.");
+    describe_counter!(
+        "holdfast_answers_dropped_total",
+        "Large answers cut off because their clients had stopped reading and the room was needed."
+    );
     describe_counter!("holdfast_problems_total", "Answers that were not a success, by code.");
     describe_histogram!("holdfast_batch_commands", "Commands in a batch.");
     describe_histogram!("holdfast_command_wait_seconds", Unit::Seconds, "Time a command waited for its turn.");

@@ -10,7 +10,7 @@ use holdfast_core::receipt::ReceiptId;
 use holdfast_core::{Fault, Timestamp};
 use http::HeaderMap;
 use http::request::Parts;
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Body as _;
 use jiff::civil::Date;
 use jiff::fmt::temporal::Pieces;
@@ -92,6 +92,19 @@ impl FromRequest<App> for Mutation {
         let body = read_in_time(body).await?;
         let key = key.map(|key| (key, fingerprint(&parts, &body)));
         Ok(Self { params: Params::of(&parts)?, language: Language::asked_for(&parts.headers), body, key })
+    }
+}
+
+/// A small body, such as a form. Nothing is read of one that announces more than `bytes_max`.
+pub async fn read_small(body: Body, bytes_max: usize, within: Duration) -> Result<Bytes, Problem> {
+    if body.size_hint().lower() > bytes_max as u64 {
+        return Err(Problem::payload_too_large(bytes_max));
+    }
+    let reading = tokio::time::timeout(within, Limited::new(body, bytes_max).collect());
+    match reading.await.map_err(|_| Problem::too_slow())? {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Problem::payload_too_large(bytes_max)),
+        Err(_) => Err(Problem::invalid("body", &Fault::Malformed)),
     }
 }
 

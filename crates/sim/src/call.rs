@@ -164,7 +164,7 @@ where
             let outcome = wrap(outcome.clone());
             let response = outcome.render();
             *rendered.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-            response
+            Some(response)
         };
         Once { id: key.id.clone(), fingerprint: key.fingerprint(), render: Box::new(render) }
     });

@@ -126,6 +126,10 @@ impl Command for LockSlots {
     fn weight(&self) -> usize {
         1 + self.slots.len().min(LOCK_SLOTS_MAX) / 8
     }
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user)
+    }
 }
 
 impl LockSlots {

@@ -99,6 +99,10 @@ impl Command for PutCartItem {
     fn weight(&self) -> usize {
         2
     }
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user)
+    }
 }
 
 /// The cart of a user.

@@ -88,6 +88,10 @@ impl Command for PayOrder {
     fn weight(&self) -> usize {
         2
     }
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user)
+    }
 }
 
 /// Ends a try to pay that whoever began it did not finish. How it ends has been decided: as the order of this number, or not

@@ -129,6 +129,10 @@ impl Command for ReserveOrder {
     fn weight(&self) -> usize {
         2
     }
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user)
+    }
 }
 
 impl ReserveOrder {
@@ -213,6 +217,10 @@ impl Command for ReleaseOrder {
             return refuse(rows, self.user, ShopRejection::OrderReservationNotFound);
         };
         release(rows, &hold, HoldState::Cancelled, at.now)
+    }
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user)
     }
 }
 

@@ -121,6 +121,10 @@ impl Command for PlaceHold {
         let days = self.check_in.until(self.check_out).map_or(0, |span| span.get_days());
         1 + days.clamp(0, HOLD_NIGHTS_MAX as i32) as usize / 8
     }
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user)
+    }
 }
 
 impl PlaceHold {

@@ -108,6 +108,10 @@ impl Command for CreateBooking {
     fn lane(&self) -> u64 {
         self.slot.get()
     }
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user)
+    }
 }
 
 impl CreateBooking {

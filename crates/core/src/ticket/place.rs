@@ -45,6 +45,10 @@ impl Command for HoldSeats {
     fn weight(&self) -> usize {
         1 + self.seats.len().min(SEATS_AT_ONCE_MAX) / 8
     }
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user)
+    }
 }
 
 /// Holds the best seats that are free: side by side if possible, in a section or anywhere. What one holds already stays.
@@ -94,6 +98,10 @@ impl Command for HoldBest {
     /// Even one by one, where what is held cannot be listed.
     fn weight_in_steps(&self) -> usize {
         2_048
+    }
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user)
     }
 }
 

@@ -84,6 +84,10 @@ impl Command for ReserveSeats {
     fn weight(&self) -> usize {
         1 + self.seats.len().min(SEATS_AT_ONCE_MAX) / 8
     }
+
+    fn user(&self) -> Option<UserId> {
+        Some(self.user)
+    }
 }
 
 impl ReserveSeats {

@@ -73,6 +73,8 @@ impl Config {
         self.validate_profile()?;
         self.validate_bus()?;
         count("server.connections_max", self.server.connections_max, 100_000)?;
+        within("server.answer_bytes_max", self.server.answer_bytes_max, 1 << 20, 1 << 40)?;
+        within("engine.idempotency_bytes_max", self.engine.idempotency_bytes_max, 1 << 20, 1 << 40)?;
         count("engine.queue_max", self.engine.queue_max, 1_000_000)?;
         count("engine.holds_per_user_max", self.engine.holds_per_user_max as usize, 100_000)?;
         let auth = &self.auth;

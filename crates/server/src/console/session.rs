@@ -3,10 +3,11 @@
 //!
 //! Only pages know the cookie. The API itself never looks at one, so no other site can have a browser call it.
 
+use std::time::Duration;
+
 use askama::Template;
-use axum::extract::{FromRequestParts, State};
+use axum::extract::{FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Redirect, Response};
-use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
@@ -14,10 +15,15 @@ use super::Console;
 use super::page::{Customers, Shell};
 use crate::caller::{Caller, Name};
 use crate::problem::Problem;
+use crate::request::read_small;
 
 const COOKIE: &str = "holdfast_session";
 /// Longer than any token that makes sense, shorter than what browsers keep.
 const TOKEN_CHARS_MAX: usize = 3_800;
+
+/// Bounds of the form with a token.
+const FORM_BYTES_MAX: usize = 8 << 10;
+const FORM_WITHIN: Duration = Duration::from_secs(5);
 
 /// An operator.
 #[derive(Clone, Copy, Debug)]
@@ -90,13 +96,10 @@ pub async fn page(State(console): State<Console>, shell: Shell, headers: HeaderM
     }
 }
 
-pub async fn sign_in(
-    State(console): State<Console>,
-    shell: Shell,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<Response, Problem> {
+pub async fn sign_in(State(console): State<Console>, shell: Shell, request: Request) -> Result<Response, Problem> {
+    let (Parts { headers, .. }, body) = request.into_parts();
     must_be_ours(&headers)?;
+    let body = read_small(body, FORM_BYTES_MAX, FORM_WITHIN).await?;
     let fields = form_urlencoded::parse(&body);
     let token = fields.into_iter().find(|(name, _)| name == "token").map(|(_, token)| token.trim().to_owned());
     let token = token.filter(|token| token.len() <= TOKEN_CHARS_MAX).unwrap_or_default();

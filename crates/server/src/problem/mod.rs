@@ -123,6 +123,33 @@ impl Problem {
         .with("retryAfterMs", 1_000)
     }
 
+    /// Idempotency records of a caller have reached their quota.
+    pub fn record_quota_used_up(bytes_max: usize, wait: std::time::Duration) -> Self {
+        let hours = wait.as_secs().div_ceil(3_600);
+        let korean = format!(
+            "이 호출자의 멱등 응답 보관량이 한도({bytes_max}바이트)에 도달했습니다. {hours}시간 안에 다시 시도하거나, \
+             Idempotency-Key 없이 보내거나, 더 작은 요청으로 나누어 주세요."
+        );
+        let english = format!(
+            "The answers kept for this caller's idempotency keys have reached their quota of {bytes_max} bytes. Try again in \
+             {hours} h, send the request without Idempotency-Key, or send smaller ones."
+        );
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "OVERLOADED", korean, english)
+            .with("retryAfterMs", wait.as_millis() as u64)
+    }
+
+    /// Part of a batch is carried out under its idempotency key, and the rest is not.
+    pub fn batch_unfinished(refused: &Refused) -> Self {
+        let korean = "일괄 요청의 일부만 처리되었습니다. 같은 Idempotency-Key로 다시 보내면 나머지를 처리하고 전체 결과를 답합니다.";
+        let english = "Part of the batch is carried out. Repeat the request with the same Idempotency-Key: the rest is carried \
+            out and the whole is answered.";
+        let (status, code) = match refused {
+            Refused::Overloaded | Refused::LockTimeout => (StatusCode::TOO_MANY_REQUESTS, "OVERLOADED"),
+            _ => (StatusCode::SERVICE_UNAVAILABLE, "STORE_UNAVAILABLE"),
+        };
+        Self::new(status, code, korean, english).with("retryAfterMs", 1_000)
+    }
+
     pub fn store_unavailable(english: &str) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,

@@ -2,19 +2,20 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use holdfast_core::stay::hold::{self, CancelHold, ConfirmHold, PlaceHold, PlaceHolds};
-use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayHold};
-use holdfast_core::{Fault, Rejection};
+use holdfast_core::Fault;
+use holdfast_core::stay::hold::{self, CancelHold, ConfirmHold, PlaceHold};
+use holdfast_core::stay::{ClientHoldKey, RoomTypeId};
 use http::StatusCode;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use super::batch;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
-use crate::problem::{Language, Problem};
-use crate::request::{Mutation, Params, hold_id, id, parse, parse_date};
+use crate::problem::Problem;
+use crate::request::{Mutation, Params, hold_id, id, parse_date};
 use crate::wire::stay::{HoldView, NewHoldBody, ReservationView};
 
 /// The most holds one batch may place.
@@ -88,7 +89,7 @@ pub async fn cancel(
 #[derive(Deserialize, ToSchema)]
 #[schema(as = HoldBatch)]
 pub struct BatchBody {
-    /// At most 8,192.
+    /// At most 8,192; of a user at most `engine.holds_per_user_max`.
     #[schema(value_type = Vec<NewHoldBody>, max_items = 8_192)]
     #[serde(deserialize_with = "lines")]
     holds: Vec<Box<RawValue>>,
@@ -130,48 +131,27 @@ pub struct BatchView {
 #[utoipa::path(post, path = "/v1/holds:batch", tag = "stays", request_body = BatchBody,
     params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, body = BatchView), (status = 400, description = "`INVALID_INPUT`"),
-        (status = 413, description = "`PAYLOAD_TOO_LARGE`")))]
+        (status = 413, description = "`PAYLOAD_TOO_LARGE`"), (status = 429, description = "`OVERLOADED`")))]
 pub async fn place_batch(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
     let body: BatchBody = request.json()?;
-    if body.holds.len() > BATCH_HOLDS_MAX {
-        return Err(Problem::invalid("holds", &Fault::TooManyItems { max: BATCH_HOLDS_MAX }));
+    let max = if caller.is_user(request.params.user()?) {
+        app.engine().limits().holds_per_user_max as usize
+    } else {
+        BATCH_HOLDS_MAX
+    };
+    let max = max.min(BATCH_HOLDS_MAX);
+    if body.holds.len() > max {
+        return Err(Problem::invalid("holds", &Fault::TooManyItems { max }));
     }
-    // A line that cannot even be read never reaches the engine; its problem keeps its place.
-    let lines: Vec<_> = body
-        .holds
-        .iter()
-        .map(|line| parse(line.get().as_bytes()).and_then(|line| place_command(&app, caller, &request, &line)))
-        .collect();
-    let (commands, problems): (Vec<_>, Vec<_>) = lines
-        .into_iter()
-        .map(|line| line.map_or_else(|problem| (None, Some(problem)), |command| (Some(command), None)))
-        .unzip();
-    let language = request.language;
-    let command = PlaceHolds(commands.into_iter().flatten().collect());
-    app.run(caller, &request, command, move |results| write_results(&problems, results, language)).await
+    batch::place(&app, caller, &request, &body.holds).await
 }
 
-fn write_results(problems: &[Option<Problem>], results: &[Result<StayHold, Rejection>], language: Language) -> Reply {
-    let mut results = results.iter();
-    let mut body = b"{\"results\":[".to_vec();
-    for (index, problem) in problems.iter().enumerate() {
-        if index > 0 {
-            body.push(b',');
-        }
-        let written = match problem {
-            Some(problem) => serde_json::to_writer(&mut body, &problem.to_json(language)),
-            None => match results.next().expect("one result for each line that was read") {
-                Ok(hold) => serde_json::to_writer(&mut body, &HoldView::placed(hold)),
-                Err(rejection) => serde_json::to_writer(&mut body, &Problem::from(rejection).to_json(language)),
-            },
-        };
-        written.expect("wire types can be written as JSON");
-    }
-    body.extend_from_slice(b"]}");
-    Reply::written(StatusCode::OK, body)
-}
-
-fn place_command(app: &App, caller: Caller, request: &Mutation, body: &NewHoldBody) -> Result<PlaceHold, Problem> {
+pub(super) fn place_command(
+    app: &App,
+    caller: Caller,
+    request: &Mutation,
+    body: &NewHoldBody,
+) -> Result<PlaceHold, Problem> {
     let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
     let room_type = id("roomTypeId", body.room_type_id, RoomTypeId::new)?;
     let (check_in, check_out) = (parse_date("checkIn", &body.check_in)?, parse_date("checkOut", &body.check_out)?);

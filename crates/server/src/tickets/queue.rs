@@ -183,7 +183,7 @@ async fn announce(app: &App, event: EventId, user: UserId, entry: &Entry) -> Res
     let key = uuid::Uuid::from_bytes(id).to_string();
     let receipt = ReceiptId { caller: "queue".into(), key };
     let admission = QueueAdmission { event, user, entry: id, entered_at, expires_at };
-    let once = Once { id: receipt, fingerprint: [0; 32], render: Box::new(|()| Vec::new()) };
+    let once = Once { id: receipt, fingerprint: [0; 32], render: Box::new(|()| Some(Vec::new())) };
     app.engine().run(AnnounceAdmission(admission), Some(once)).await?;
     Ok(())
 }

@@ -15,6 +15,7 @@ mod console_live;
 mod console_search;
 mod conventions;
 mod documents;
+mod fairness;
 mod holds;
 mod panics;
 mod queue;

@@ -167,7 +167,7 @@ async fn an_answer_under_a_key_is_given_again_until_it_has_expired() {
     let twice = async |rooms| {
         let mut batch = Batch::default();
         let id = ReceiptId { caller: "u1".into(), key: "once".into() };
-        let render = Box::new(|room_type: &RoomType| room_type.total_quantity.to_string().into_bytes());
+        let render = Box::new(|room_type: &RoomType| Some(room_type.total_quantity.to_string().into_bytes()));
         let answer = batch.add(create(rooms), Some(Once { id, fingerprint: [1; 32], render }));
         batch.run(&store, &NoSink, &limits()).await;
         answer.await.unwrap().unwrap()
