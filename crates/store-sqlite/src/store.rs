@@ -285,6 +285,10 @@ impl Store for SqliteStore {
         self.shared.with_reader(shared::outbox_last)
     }
 
+    async fn installation(&self) -> Result<String, StoreError> {
+        self.shared.with_reader(shared::installation)
+    }
+
     async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
         let now = self.shared.now();
         let made_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
