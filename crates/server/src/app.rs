@@ -115,6 +115,7 @@ const TIDY_EVERY: Duration = Duration::from_mins(1);
 const RESOLVE_EVERY: Duration = Duration::from_secs(1);
 /// How often to look for what other servers have committed.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
+const FOLLOW_OWN_EVERY: Duration = Duration::from_secs(1);
 /// How many requests may be making slots in the background.
 const GENERATIONS_AT_ONCE_MAX: usize = 4;
 /// How long a further one waits.
@@ -131,7 +132,8 @@ impl App {
         let metrics = ops::metrics_handle();
         let auth = Auth::from_config(&config.auth).map_err(StartError::Setting)?;
         let first_fleeting = parts.ids.number() >> 16;
-        let stream = Arc::new(Stream::new(parts.store.outbox_last().await?, first_fleeting, parts.store.is_split()));
+        let stream = Stream::new(parts.store.outbox_last().await?, first_fleeting, parts.store.is_split());
+        let stream = Arc::new(stream.configured(&config.events.source, config.stream.keep));
         let (engine, thread) = Engine::start(parts.store, stream.clone(), config.engine_settings())?;
         let shared = Shared {
             engine,
@@ -173,8 +175,8 @@ impl App {
         tokio::spawn(courier::run(app.clone(), config.webhook.clone()));
         if app.store().is_split() {
             tokio::spawn(app.clone().resolve_now_and_then());
-            tokio::spawn(app.clone().follow_outbox());
         }
+        tokio::spawn(app.clone().follow_outbox());
         Ok((app, thread))
     }
 
@@ -393,11 +395,13 @@ impl App {
     /// Tells listeners what any server committed, in the order of the outbox.
     async fn follow_outbox(self) {
         let mut committed = self.stream().committed();
+        let is_shared = self.store().is_split();
+        let every = if is_shared { FOLLOW_EVERY } else { FOLLOW_OWN_EVERY };
         loop {
             tokio::select! {
                 () = self.stopped() => return,
-                _ = committed.changed() => {}
-                () = tokio::time::sleep(FOLLOW_EVERY) => {}
+                _ = committed.changed(), if is_shared => {}
+                () = tokio::time::sleep(every) => {}
             }
             if let Err(error) = self.stream().follow(self.store()).await {
                 tracing::warn!(%error, "could not read the outbox; trying again");

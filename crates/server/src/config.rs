@@ -48,6 +48,8 @@ pub struct Config {
     pub queue: QueueConfig,
     pub calendar: CalendarConfig,
     pub tee: TeeConfig,
+    pub stream: StreamConfig,
+    pub events: EventsConfig,
     pub webhook: WebhookConfig,
 }
 
@@ -237,6 +239,21 @@ impl TeeConfig {
         let last_day = tee::RefundTier { days: 0, percent: self.refund_last_day_percent };
         tee::RefundPolicy::new(&[&self.refund_tiers[..], &[last_day]].concat())
     }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StreamConfig {
+    /// Age up to which events are replayed.
+    #[serde(deserialize_with = "duration")]
+    pub keep: Duration,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EventsConfig {
+    /// `source` of every `CloudEvent`.
+    pub source: String,
 }
 
 /// Telling others of events.

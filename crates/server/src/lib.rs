@@ -40,6 +40,7 @@ pub mod problem;
 pub mod pulse;
 mod recent;
 pub mod relay;
+mod replay;
 pub mod request;
 pub mod roles;
 pub mod router;

@@ -36,6 +36,23 @@ pub(super) fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ve
     parts.map(|part| parse_duration(part).ok_or_else(|| wrong(part))).collect()
 }
 
+/// A URI reference (RFC 3986), as far as its characters and its scheme tell.
+pub(super) fn is_uri_reference(text: &str) -> bool {
+    let is_hex = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
+    let bytes = text.as_bytes();
+    let is_known = |(at, byte): (usize, &u8)| match byte {
+        b'%' => is_hex(bytes.get(at + 1)) && is_hex(bytes.get(at + 2)),
+        byte => byte.is_ascii_alphanumeric() || b"-._~:/?#@!$&'()*+,;=".contains(byte),
+    };
+    // What stands before a colon in the first segment of a path is a scheme.
+    let first = text.split(['/', '?', '#']).next().unwrap_or_default();
+    let has_scheme = first.split_once(':').is_none_or(|(scheme, _)| {
+        scheme.starts_with(|char: char| char.is_ascii_alphabetic())
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    });
+    bytes.iter().enumerate().all(is_known) && has_scheme && text.matches('#').count() <= 1
+}
+
 /// `127.0.0.1:8080`, `[::1]:8080`, or a host that is looked up now: of several addresses the first, one of IPv4 if there is one.
 pub(super) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
     let text = String::deserialize(deserializer)?;

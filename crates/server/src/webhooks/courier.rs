@@ -224,7 +224,7 @@ fn past(webhook: WebhookId) -> DueId {
 /// Tries a delivery that was claimed, and writes down what came of it.
 async fn attempt(app: &App, sender: &Sender, claimed: Claimed, now: Timestamp) {
     let began = Instant::now();
-    let tried = match letter(&claimed, now) {
+    let tried = match letter(app, &claimed, now) {
         Some(letter) => sender.send(&claimed.webhook.url, letter).await,
         None => Tried::Failed { status: None, error: "the secret cannot be read".into() },
     };
@@ -259,9 +259,9 @@ fn count(became: Option<DeliveryStatus>, webhook: u64, delivery: DeliveryId) {
 }
 
 /// The event as it is sent, signed.
-fn letter(claimed: &Claimed, now: Timestamp) -> Option<Letter> {
+fn letter(app: &App, claimed: &Claimed, now: Timestamp) -> Option<Letter> {
     let event = &claimed.event;
-    let body = cloud_event(&claimed.name, &event.event_type, event.at, &event.data, None);
+    let body = cloud_event(app.stream().source(), &claimed.name, &event.event_type, event.at, &event.data, None);
     let (id, timestamp) = (format!("msg_{}", claimed.delivery), now.as_millis() / 1_000);
     let secrets = claimed.webhook.secrets.signing(now).map(SigningSecret::parse);
     // Several stand in one header; a receiver takes any that is right.
