@@ -226,7 +226,7 @@ async fn attempt(app: &App, sender: &Sender, claimed: Claimed, now: Timestamp) {
     let began = Instant::now();
     let tried = match letter(app, &claimed, now) {
         Some(letter) => sender.send(&claimed.webhook.url, letter).await,
-        None => Tried::Failed { status: None, error: "the secret cannot be read".into() },
+        None => Tried::Failed { status: None, error: "the secret cannot be read".into(), retry_after: None },
     };
     metrics::histogram!("holdfast_webhook_attempt_seconds").record(began.elapsed());
     let (webhook, delivery, attempt) = (claimed.webhook.id.get(), claimed.delivery, claimed.attempt);
