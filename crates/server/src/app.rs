@@ -40,6 +40,7 @@ use crate::stream::Stream;
 use crate::tee;
 use crate::tickets::door::Doors;
 use crate::turns::{Turn, Turns};
+use crate::webhooks::target::AllowedAddresses;
 use crate::webhooks::{Bells, courier, feed, holds};
 
 /// Cheap to clone; every handler has one.
@@ -63,6 +64,7 @@ struct Shared {
     /// Only where there is a demo.
     sale_desk: OnceLock<SaleDesk>,
     webhooks: Bells,
+    webhook_addresses: AllowedAddresses,
     roles: Roles,
     bus: Option<Connection>,
     keep: Keep,
@@ -149,6 +151,7 @@ impl App {
             doors: Doors::default(),
             sale_desk: OnceLock::new(),
             webhooks: Bells::default(),
+            webhook_addresses: AllowedAddresses::new(config.auth_is_off(), &config.webhook.allow_networks),
             roles: config.roles(),
             bus: parts.bus,
             keep: config.keep(),
@@ -224,6 +227,11 @@ impl App {
     /// For waking those who tell others of events.
     pub fn webhooks(&self) -> &Bells {
         &self.shared.webhooks
+    }
+
+    /// The addresses that webhooks may be sent to.
+    pub fn webhook_addresses(&self) -> &AllowedAddresses {
+        &self.shared.webhook_addresses
     }
 
     /// Which parts this is.

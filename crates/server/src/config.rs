@@ -24,7 +24,9 @@ use holdfast_waiting_room::{Key, Keys, Timings};
 use serde::Deserialize;
 
 pub use spelling::parse_duration;
-use spelling::{address, duration, durations, refund_tiers, trust};
+use spelling::{address, duration, durations, networks, refund_tiers, trust};
+
+use crate::webhooks::network::Network;
 
 /// The default settings, and the manual.
 pub const DEFAULTS: &str = include_str!("../../../holdfast.toml");
@@ -272,6 +274,9 @@ pub struct WebhookConfig {
     pub poll: Duration,
     #[serde(deserialize_with = "duration")]
     pub keep: Duration,
+    /// Networks of private addresses to which webhooks may be sent with authentication on.
+    #[serde(deserialize_with = "networks")]
+    pub allow_networks: Vec<Network>,
 }
 
 impl WebhookConfig {

@@ -8,6 +8,8 @@ use holdfast_core::tee;
 use holdfast_dial::Trust;
 use serde::{Deserialize as _, Deserializer, de};
 
+use crate::webhooks::network::Network;
+
 /// `500ms`, `10s`, `30m`, `24h`, `7d`.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
@@ -34,6 +36,18 @@ pub(super) fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ve
     };
     let parts = text.split(',').map(str::trim).filter(|_| !matches!(text.trim(), "" | "none"));
     parts.map(|part| parse_duration(part).ok_or_else(|| wrong(part))).collect()
+}
+
+/// Networks in CIDR notation, separated by commas; may be none.
+pub(super) fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Network>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let wrong = |part: &str| {
+        de::Error::custom(format!(
+            "{part:?} is not a network; write them like 10.0.0.0/8, fd00::/8, with commas between and no bits behind the prefix"
+        ))
+    };
+    let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
+    parts.map(|part| Network::parse(part).ok_or_else(|| wrong(part))).collect()
 }
 
 /// A URI reference (RFC 3986), as far as its characters and its scheme tell.

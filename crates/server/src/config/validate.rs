@@ -11,6 +11,8 @@ use super::{Config, ConfigError, Secret};
 
 /// The longest `events.source`.
 const SOURCE_CHARS_MAX: usize = 200;
+/// The most networks in `webhook.allow_networks`.
+const NETWORKS_MAX: usize = 100;
 
 impl Config {
     pub(super) fn validate(&self) -> Result<(), ConfigError> {
@@ -121,6 +123,9 @@ impl Config {
         in_range("poll", settings.poll, Duration::from_mins(1))?;
         if !(Duration::from_hours(1)..=365 * day).contains(&settings.keep) {
             return Err(ConfigError("webhook.keep: must be from 1h to 365d".into()));
+        }
+        if settings.allow_networks.len() > NETWORKS_MAX {
+            return Err(ConfigError(format!("webhook.allow_networks: at most {NETWORKS_MAX}")));
         }
         for (name, value, max) in [
             ("concurrency_max", settings.concurrency_max, webhook::AT_ONCE_MAX),

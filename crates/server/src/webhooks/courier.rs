@@ -38,7 +38,7 @@ const COUNTED_MAX: usize = 10_000;
 
 /// Runs until the app stops.
 pub async fn run(app: App, config: WebhookConfig) {
-    let sender = Sender::new(app.auth().is_off(), config.connect_timeout, config.timeout);
+    let sender = Sender::new(app.webhook_addresses().clone(), config.connect_timeout, config.timeout);
     let (concurrency_max, per_webhook_max) = (config.concurrency_max, config.per_webhook_max);
     let lease = Span::from_millis((config.timeout + CLAIM_SLACK).as_millis() as i64);
     let mut courier = Courier {

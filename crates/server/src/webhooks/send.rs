@@ -20,7 +20,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use super::target::Target;
+use super::target::{AllowedAddresses, Target};
 
 /// How much of an answer is read: nobody looks at it, but a receiver should be able to send it.
 const ANSWER_BYTES_MAX: usize = 16 << 10;
@@ -43,7 +43,7 @@ pub struct Letter {
 /// Sends messages.
 #[derive(Debug)]
 pub struct Sender {
-    pub private_allowed: bool,
+    pub allowed: AllowedAddresses,
     pub connect_within: Duration,
     /// Connecting included.
     pub answer_within: Duration,
@@ -51,8 +51,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    pub fn new(private_allowed: bool, connect_within: Duration, answer_within: Duration) -> Self {
-        Self { private_allowed, connect_within, answer_within, roots: OnceCell::new() }
+    pub fn new(allowed: AllowedAddresses, connect_within: Duration, answer_within: Duration) -> Self {
+        Self { allowed, connect_within, answer_within, roots: OnceCell::new() }
     }
 
     /// Trusts these, and not what the machine trusts.
@@ -88,7 +88,7 @@ impl Sender {
 
     /// To the first address that takes it, of those that were looked at.
     async fn connect(&self, target: &Target) -> Result<TcpStream, String> {
-        let addresses = target.addresses(self.private_allowed).await?;
+        let addresses = target.addresses(&self.allowed).await?;
         let mut error = String::new();
         for address in addresses.into_iter().take(ADDRESSES_MAX) {
             match TcpStream::connect(address).await {

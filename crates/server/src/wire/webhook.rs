@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 #[derive(Deserialize, ToSchema)]
 #[schema(as = NewWebhook)]
 pub struct NewWebhookBody {
-    /// `http` or `https`. Addresses of private networks only while auth is off.
+    /// `http` or `https`. Addresses of private networks only while auth is off, or within `webhook.allow_networks`.
     #[schema(pattern = "^https?://", max_length = 2_000)]
     pub url: String,
     /// Types of durable events, or beginnings of them: `booking.confirmed`, `order.`. None at all means every durable event. Events of

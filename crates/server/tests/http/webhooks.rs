@@ -3,15 +3,20 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use holdfast_client::NewRoomType;
 use holdfast_core::Rows;
 use holdfast_core::relay::Partition;
 use holdfast_core::time::Span;
 use holdfast_server::Config;
+use holdfast_server::config::Secret;
+use holdfast_server::webhooks::network::Network;
+use holdfast_testkit::Profile;
 use serde_json::{Value, json};
 
-use crate::auth::{caller, with_auth};
+use crate::auth::{SECRET, caller, with_auth};
 use crate::shop_support::{buyer, option};
-use crate::support::{Answer, TestApp, day, placed, with_app, with_restart, with_settings};
+use crate::stream::Listening;
+use crate::support::{Answer, TestApp, day, new_hold, placed, with_app, with_restart, with_settings};
 use crate::tee_times;
 use crate::tickets::{open_event, seat};
 use crate::webhook_support::{Received, Receiver, all_are, deliveries, expected_signature, send, subscribe};
@@ -424,6 +429,57 @@ async fn with_auth_only_admins_may_and_private_addresses_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn allowed_private_network_receives_webhooks() {
+    let networks = |config: &mut Config| {
+        config.auth.jwt_secret = Some(Secret::new(SECRET));
+        config.webhook.allow_networks = vec![Network::parse("127.0.0.0/8").unwrap()];
+    };
+    with_settings(networks, async |app| {
+        let receiver = Receiver::start().await;
+        let post = async |url: &str| {
+            let request = caller(app, "1", "admin").request(reqwest::Method::POST, "/v1/webhooks");
+            let body = json!({"url": url, "types": ["stay."]}).to_string();
+            request.body(body).send().await.unwrap().status().as_u16()
+        };
+        for refused in ["http://10.0.0.1/", "http://[::1]/", "http://169.254.169.254/", "http://[::ffff:10.0.0.1]/"] {
+            assert_eq!(post(refused).await, 400, "{refused}");
+        }
+        let mapped = format!("http://[::ffff:127.0.0.1]:{}/mapped", receiver.address.port());
+        assert_eq!((post(&receiver.url("/plain")).await, post(&mapped).await), (201, 201));
+        let admin = caller(app, "1", "admin");
+        let room_type = admin.create_room_type(&NewRoomType::new("객실", 1, 1)).await.unwrap();
+        let guest = caller(app, "7", "user");
+        let hold = guest.place_hold(&new_hold(&room_type, day(30), day(31))).await.unwrap();
+        guest.confirm_hold(hold.hold_id).await.unwrap();
+        let paths: BTreeSet<_> = receiver.until(2).await.into_iter().map(|request| request.path).collect();
+        assert_eq!(paths, BTreeSet::from(["/mapped".to_owned(), "/plain".to_owned()]));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_name_the_configured_source() {
+    let source = "https://shop.example.com/seoul";
+    with_settings(
+        |config| config.events.source = source.into(),
+        async |app| {
+            let receiver = Receiver::start().await;
+            subscribe(app, &receiver.url("/hook"), &["stay."]).await;
+            let mut listening = Listening::open(&app.admin(), "", None).await;
+            reserved(app).await;
+            for event_type in ["stay.hold.placed", "stay.reservation.confirmed"] {
+                let (_, event) = listening.next().await;
+                assert_eq!((&event["type"], &event["source"]), (&json!(event_type), &json!(source)));
+            }
+            assert_eq!(receiver.until(1).await[0].json()["source"], source);
+            let (_, replayed) = Listening::open(&app.admin(), "", Some("0")).await.next().await;
+            assert_eq!(replayed["source"], source);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_pending_outlives_the_server_and_what_is_old_is_cleared_away() {
     let receiver = Receiver::start().await;
     with_restart(
@@ -486,7 +542,7 @@ async fn the_outbox_keeps_nothing_for_webhooks_that_are_gone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_share_the_work_and_send_each_event_once() {
     let watchful = |config: &mut Config| watchful(config);
-    crate::support::with_profile(holdfast_testkit::Profile::Cluster, &watchful, &async |app: &TestApp| {
+    crate::support::with_profile(Profile::Cluster, &watchful, &async |app: &TestApp| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
         let (other, engine) = app.another().await;

@@ -11,7 +11,7 @@ use tokio_rustls::rustls::{ServerConfig, crypto};
 use super::*;
 
 fn sender(private_allowed: bool) -> Sender {
-    Sender::new(private_allowed, Duration::from_secs(10), Duration::from_secs(20))
+    Sender::new(AllowedAddresses::new(private_allowed, &[]), Duration::from_secs(10), Duration::from_secs(20))
 }
 
 fn letter() -> Letter {
