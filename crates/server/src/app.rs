@@ -65,6 +65,7 @@ struct Shared {
     sale_desk: OnceLock<SaleDesk>,
     webhooks: Bells,
     webhook_addresses: AllowedAddresses,
+    installation: String,
     roles: Roles,
     bus: Option<Connection>,
     keep: Keep,
@@ -115,7 +116,7 @@ const BUS_WITHIN: Duration = Duration::from_secs(2);
 const TIDY_EVERY: Duration = Duration::from_mins(1);
 /// How often to look for holds whose confirmation was begun and not finished.
 const RESOLVE_EVERY: Duration = Duration::from_secs(1);
-/// How often to look for what other servers have committed.
+/// Interval at which the outbox is read: for what other servers have committed, or only whether it can be.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
 const FOLLOW_OWN_EVERY: Duration = Duration::from_secs(1);
 /// How many requests may be making slots in the background.
@@ -134,6 +135,7 @@ impl App {
         let metrics = ops::metrics_handle();
         let auth = Auth::from_config(&config.auth).map_err(StartError::Setting)?;
         let first_fleeting = parts.ids.number() >> 16;
+        let installation = parts.store.installation().await?;
         let stream = Stream::new(parts.store.outbox_last().await?, first_fleeting, parts.store.is_split());
         let stream = Arc::new(stream.configured(&config.events.source, config.stream.keep));
         let (engine, thread) = Engine::start(parts.store, stream.clone(), config.engine_settings())?;
@@ -152,6 +154,7 @@ impl App {
             sale_desk: OnceLock::new(),
             webhooks: Bells::default(),
             webhook_addresses: AllowedAddresses::new(config.auth_is_off(), &config.webhook.allow_networks),
+            installation,
             roles: config.roles(),
             bus: parts.bus,
             keep: config.keep(),
@@ -232,6 +235,11 @@ impl App {
     /// The addresses that webhooks may be sent to.
     pub fn webhook_addresses(&self) -> &AllowedAddresses {
         &self.shared.webhook_addresses
+    }
+
+    /// The random id of the store.
+    pub fn installation(&self) -> &str {
+        &self.shared.installation
     }
 
     /// Which parts this is.

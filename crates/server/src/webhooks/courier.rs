@@ -22,6 +22,7 @@ use crate::app::App;
 use crate::config::WebhookConfig;
 use crate::problem::{Language, Problem};
 use crate::wire::event::cloud_event;
+use crate::wire::webhook::message_id;
 
 /// How much longer than a try may take a claim lasts.
 const CLAIM_SLACK: Duration = Duration::from_secs(10);
@@ -262,7 +263,7 @@ fn count(became: Option<DeliveryStatus>, webhook: u64, delivery: DeliveryId) {
 fn letter(app: &App, claimed: &Claimed, now: Timestamp) -> Option<Letter> {
     let event = &claimed.event;
     let body = cloud_event(app.stream().source(), &claimed.name, &event.event_type, event.at, &event.data, None);
-    let (id, timestamp) = (format!("msg_{}", claimed.delivery), now.as_millis() / 1_000);
+    let (id, timestamp) = (message_id(app.installation(), claimed.delivery), now.as_millis() / 1_000);
     let secrets = claimed.webhook.secrets.signing(now).map(SigningSecret::parse);
     // Several stand in one header; a receiver takes any that is right.
     let signatures = secrets.map(|secret| Some(secret?.sign(&id, timestamp, body.as_bytes())));

@@ -1,7 +1,7 @@
 //! Webhooks in JSON.
 
 use holdfast_core::Timestamp;
-use holdfast_core::webhook::{Delivery, Webhook};
+use holdfast_core::webhook::{Delivery, DeliveryId, Webhook};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -75,12 +75,18 @@ impl WebhookView {
     }
 }
 
+/// The id of a delivery as receivers see it. Deliveries of several installations to one receiver do not collide.
+pub fn message_id(installation: &str, delivery: DeliveryId) -> String {
+    format!("msg_{installation}_{delivery}")
+}
+
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = WebhookDelivery)]
 pub struct DeliveryView {
-    /// The header `webhook-id` is `msg_` and this number.
     id: u64,
+    /// The header `webhook-id` of every attempt, unique across installations.
+    message_id: String,
     webhook_id: u64,
     /// The `id` of the event.
     event_id: String,
@@ -101,9 +107,10 @@ pub struct DeliveryView {
 }
 
 impl DeliveryView {
-    pub fn new(delivery: &Delivery) -> Self {
+    pub fn new(delivery: &Delivery, installation: &str) -> Self {
         Self {
             id: delivery.id.get(),
+            message_id: message_id(installation, delivery.id),
             webhook_id: delivery.webhook.get(),
             event_id: delivery.event.to_string(),
             event_type: delivery.event_type.to_string(),

@@ -60,9 +60,10 @@ async fn an_event_is_sent_once_as_a_signed_cloud_event() {
         let log = deliveries(app, &webhook, all_are("DELIVERED")).await;
         let expected = json!([{"id": log[0]["id"], "webhookId": webhook["id"], "eventId": event["id"],
             "eventType": event["type"], "status": "DELIVERED", "attempts": 1, "lastStatus": 204, "lastError": null,
-            "nextAttemptAt": null, "createdAt": log[0]["createdAt"]}]);
+            "nextAttemptAt": null, "createdAt": log[0]["createdAt"], "messageId": log[0]["messageId"]}]);
         assert_eq!(Value::from(log.clone()), expected);
-        assert_eq!(request.header("webhook-id"), format!("msg_{}", log[0]["id"]));
+        let message_id = request.header("webhook-id");
+        assert!(message_id.starts_with("msg_") && message_id.ends_with(&format!("_{}", log[0]["id"])), "{message_id}");
         assert_eq!(receiver.received().len(), 1);
     })
     .await;
@@ -254,6 +255,70 @@ async fn what_fails_is_tried_again_later_under_the_same_id_until_it_is_taken() {
         }
     })
     .await;
+}
+
+/// Seconds between the store's time and the next attempt of a delivery whose last attempt was answered with `status`.
+async fn wait_after(app: &TestApp, webhook: &Value, status: u16) -> i64 {
+    let log = deliveries(app, webhook, |log| log.len() == 1 && log[0]["lastStatus"] == status).await;
+    let next: jiff::Timestamp = log[0]["nextAttemptAt"].as_str().unwrap().parse().unwrap();
+    next.as_second() - app.now().as_second()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn retry_after_delays_the_next_attempt() {
+    with_settings(watchful, async |app| {
+        let receiver = Receiver::start().await;
+        let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
+        receiver.will_answer_later(503, "3600");
+        reserved(app).await;
+        assert_eq!(wait_after(app, &webhook, 503).await, 3_600, "seconds");
+
+        let date = app.now() + jiff::SignedDuration::from_hours(3);
+        let date = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&date).unwrap();
+        receiver.will_answer_later(429, &date);
+        app.pass(Span::from_hours(1));
+        assert_eq!(wait_after(app, &webhook, 429).await, 2 * 3_600, "a date: {date}");
+
+        receiver.will_answer_later(500, "99999999");
+        app.pass(Span::from_hours(2));
+        assert_eq!(wait_after(app, &webhook, 500).await, 24 * 3_600, "bounded");
+
+        receiver.will_answer_later(502, "1");
+        app.pass(Span::from_hours(24));
+        let wait = wait_after(app, &webhook, 502).await;
+        assert!((2 * 3_600..=2 * 3_600 + 24 * 60).contains(&wait), "the schedule is later: {wait}");
+
+        receiver.will_answer_later(504, "soon");
+        app.pass(Span::from_hours(3));
+        let wait = wait_after(app, &webhook, 504).await;
+        assert!((5 * 3_600..=6 * 3_600).contains(&wait), "unreadable: {wait}");
+        app.pass(Span::from_hours(6));
+        deliveries(app, &webhook, all_are("DELIVERED")).await;
+    })
+    .await;
+}
+
+/// The `webhook-id` of the first delivery of an installation.
+async fn first_message_id(profile: Profile) -> String {
+    let id = std::sync::Mutex::new(String::new());
+    crate::support::with_profile(profile, &watchful, &async |app: &TestApp| {
+        let receiver = Receiver::start().await;
+        let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
+        reserved(app).await;
+        let log = deliveries(app, &webhook, all_are("DELIVERED")).await;
+        let sent = receiver.until(1).await[0].header("webhook-id").to_owned();
+        assert_eq!(log[0]["messageId"], json!(sent), "an operator finds it in the log");
+        *id.lock().unwrap() = sent;
+    })
+    .await;
+    id.into_inner().unwrap()
+}
+
+/// Two installations deliver to one receiver, which recognises repeats by `webhook-id`.
+#[tokio::test(flavor = "multi_thread")]
+async fn message_ids_differ_between_installations() {
+    let [one, other] = [first_message_id(Profile::Embedded).await, first_message_id(Profile::Embedded).await];
+    assert_ne!(one, other);
 }
 
 #[tokio::test(flavor = "multi_thread")]
