@@ -35,7 +35,8 @@ pub struct WebhookView {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::optional_time")]
     #[schema(value_type = Option<String>, format = DateTime)]
     disabled_at: Option<Timestamp>,
-    /// What deliveries are signed with. Shown only when it is made.
+    /// What deliveries are signed with. Shown only when it is made, and not by an idempotent replay.
+    // Added to the first answer by its handler: what is rendered here is kept under the idempotency key.
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
     /// Until then deliveries are signed with the secret before, too. Shown only when the secret is changed.
@@ -66,12 +67,9 @@ impl WebhookView {
         }
     }
 
-    pub fn with_secret(webhook: &Webhook) -> Self {
-        Self { secret: Some(webhook.secrets.current().to_owned()), ..Self::new(webhook) }
-    }
-
-    pub fn with_new_secret(webhook: &Webhook, now: Timestamp) -> Self {
-        Self { earlier_secret_until: webhook.secrets.earlier_until(now), ..Self::with_secret(webhook) }
+    /// A webhook whose secret was just changed.
+    pub fn rotated(webhook: &Webhook, now: Timestamp) -> Self {
+        Self { earlier_secret_until: webhook.secrets.earlier_until(now), ..Self::new(webhook) }
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use holdfast_client::NewRoomType;
 use holdfast_core::Rows;
+use holdfast_core::receipt::ReceiptId;
 use holdfast_core::relay::Partition;
 use holdfast_core::time::Span;
 use holdfast_server::Config;
@@ -35,6 +36,16 @@ async fn reserved(app: &TestApp) {
 
 async fn get(app: &TestApp, path: &str) -> Answer {
     app.send("GET", path, &[], "").await
+}
+
+/// The idempotency record of a caller without a name holds an answer, and not the secret that the first answer showed.
+async fn assert_no_secret_is_kept(app: &TestApp, key: &str, first: &Answer) {
+    let secret = first.json["secret"].as_str().unwrap();
+    let id = ReceiptId { caller: "unnamed".into(), key: key.into() };
+    let kept = |rows: &mut Rows| Ok(rows.receipts.get(&id)?.map(|receipt| receipt.response.clone()));
+    let kept = app.app().query(|rows, _| kept(rows)).await.ok().flatten().expect("an idempotency record");
+    let kept = String::from_utf8_lossy(&kept);
+    assert!(kept.contains("createdAt") && !kept.contains(secret), "{kept}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,9 +90,10 @@ async fn a_webhook_is_made_shown_and_deleted_and_its_secret_is_shown_once() {
         assert_eq!(made.status, 201, "{}", made.text);
         assert!(made.json["secret"].as_str().unwrap().starts_with("whsec_"));
         let again = app.send("POST", "/v1/webhooks", &key, &body).await;
-        assert_eq!((again.header("idempotent-replayed"), &again.json), (Some("true"), &made.json));
         let mut shown = made.json.clone();
         shown.as_object_mut().unwrap().remove("secret");
+        assert_eq!((again.header("idempotent-replayed"), &again.json), (Some("true"), &shown), "without the secret");
+        assert_no_secret_is_kept(app, "a", &made).await;
         let expected = json!({"id": made.json["id"], "url": url, "types": ["booking.confirmed", "order."],
             "status": "ACTIVE", "createdAt": made.json["createdAt"]});
         assert_eq!(shown, expected);
@@ -125,7 +137,10 @@ async fn a_changed_secret_signs_beside_the_one_before_for_a_day() {
         let changed = app.send("POST", &rotate, &key, "").await;
         assert_eq!(changed.status, 200, "{}", changed.text);
         let again = app.send("POST", &rotate, &key, "").await;
-        assert_eq!((again.header("idempotent-replayed"), &again.json), (Some("true"), &changed.json));
+        let mut shown = changed.json.clone();
+        shown.as_object_mut().unwrap().remove("secret");
+        assert_eq!((again.header("idempotent-replayed"), &again.json), (Some("true"), &shown), "without the secret");
+        assert_no_secret_is_kept(app, "new secret", &changed).await;
         let second = changed.json["secret"].as_str().unwrap();
         assert_ne!(second, first);
         let until: jiff::Timestamp = changed.json["earlierSecretUntil"].as_str().unwrap().parse().unwrap();
