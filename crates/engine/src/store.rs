@@ -84,6 +84,9 @@ pub trait Store: Send + Sync + 'static {
     /// The number of the last durable event; 0 if there is none.
     async fn outbox_last(&self) -> Result<u64, StoreError>;
 
+    /// The random id that the store was given when its tables were created: 32 hexadecimal digits.
+    async fn installation(&self) -> Result<String, StoreError>;
+
     /// Deletes a bounded amount of what nobody can ask for any more. Says whether there may be more to delete.
     async fn tidy(&self, keep: Keep) -> Result<bool, StoreError>;
 

@@ -43,6 +43,7 @@ use crate::tee;
 use crate::tickets::door::Doors;
 use crate::turns::{Turn, Turns};
 use crate::unread::UnreadAnswers;
+use crate::webhooks::target::AllowedAddresses;
 use crate::webhooks::{Bells, courier, feed, holds};
 
 /// Cheap to clone; every handler has one.
@@ -66,6 +67,8 @@ struct Shared {
     /// Only where there is a demo.
     sale_desk: OnceLock<SaleDesk>,
     webhooks: Bells,
+    webhook_addresses: AllowedAddresses,
+    installation: String,
     roles: Roles,
     bus: Option<Connection>,
     keep: Keep,
@@ -119,8 +122,9 @@ const BUS_WITHIN: Duration = Duration::from_secs(2);
 const TIDY_EVERY: Duration = Duration::from_mins(1);
 /// How often to look for holds whose confirmation was begun and not finished.
 const RESOLVE_EVERY: Duration = Duration::from_secs(1);
-/// How often to look for what other servers have committed.
+/// Interval at which the outbox is read: for what other servers have committed, or only whether it can be.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
+const FOLLOW_OWN_EVERY: Duration = Duration::from_secs(1);
 /// How many requests may be making slots in the background.
 const GENERATIONS_AT_ONCE_MAX: usize = 4;
 /// How long a further one waits.
@@ -140,7 +144,9 @@ impl App {
         let auth = Auth::from_config(&config.auth).map_err(StartError::Setting)?;
         let probed = Probed::first(&*parts.store).await;
         let first_fleeting = parts.ids.number() >> 16;
-        let stream = Arc::new(Stream::new(parts.store.outbox_last().await?, first_fleeting, parts.store.is_split()));
+        let installation = parts.store.installation().await?;
+        let stream = Stream::new(parts.store.outbox_last().await?, first_fleeting, parts.store.is_split());
+        let stream = Arc::new(stream.configured(&config.events.source, config.stream.keep));
         let (engine, thread) = Engine::start(parts.store, stream.clone(), config.engine_settings())?;
         let shared = Shared {
             engine,
@@ -156,6 +162,8 @@ impl App {
             doors: Doors::default(),
             sale_desk: OnceLock::new(),
             webhooks: Bells::default(),
+            webhook_addresses: AllowedAddresses::new(config.auth_is_off(), &config.webhook.allow_networks),
+            installation,
             roles: config.roles(),
             bus: parts.bus,
             keep: config.keep(),
@@ -186,8 +194,8 @@ impl App {
         tokio::spawn(courier::run(app.clone(), config.webhook.clone()));
         if app.store().is_split() {
             tokio::spawn(app.clone().resolve_now_and_then());
-            tokio::spawn(app.clone().follow_outbox());
         }
+        tokio::spawn(app.clone().follow_outbox());
         Ok((app, thread))
     }
 
@@ -235,6 +243,16 @@ impl App {
     /// For waking those who tell others of events.
     pub fn webhooks(&self) -> &Bells {
         &self.shared.webhooks
+    }
+
+    /// The addresses that webhooks may be sent to.
+    pub fn webhook_addresses(&self) -> &AllowedAddresses {
+        &self.shared.webhook_addresses
+    }
+
+    /// The random id of the store.
+    pub fn installation(&self) -> &str {
+        &self.shared.installation
     }
 
     /// Which parts this is.
@@ -439,11 +457,13 @@ impl App {
     /// Tells listeners what any server committed, in the order of the outbox.
     async fn follow_outbox(self) {
         let mut committed = self.stream().committed();
+        let is_shared = self.store().is_split();
+        let every = if is_shared { FOLLOW_EVERY } else { FOLLOW_OWN_EVERY };
         loop {
             tokio::select! {
                 () = self.stopped() => return,
-                _ = committed.changed() => {}
-                () = tokio::time::sleep(FOLLOW_EVERY) => {}
+                _ = committed.changed(), if is_shared => {}
+                () = tokio::time::sleep(every) => {}
             }
             if let Err(error) = self.stream().follow(self.store()).await {
                 tracing::warn!(%error, "could not read the outbox; trying again");

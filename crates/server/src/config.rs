@@ -24,7 +24,9 @@ use holdfast_waiting_room::{Key, Keys, Timings};
 use serde::Deserialize;
 
 pub use spelling::parse_duration;
-use spelling::{address, duration, durations, refund_tiers, trust};
+use spelling::{address, duration, durations, networks, refund_tiers, trust};
+
+use crate::webhooks::network::Network;
 
 /// The default settings, and the manual.
 pub const DEFAULTS: &str = include_str!("../../../holdfast.toml");
@@ -48,6 +50,8 @@ pub struct Config {
     pub queue: QueueConfig,
     pub calendar: CalendarConfig,
     pub tee: TeeConfig,
+    pub stream: StreamConfig,
+    pub events: EventsConfig,
     pub webhook: WebhookConfig,
 }
 
@@ -276,6 +280,21 @@ impl TeeConfig {
     }
 }
 
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StreamConfig {
+    /// Age up to which events are replayed.
+    #[serde(deserialize_with = "duration")]
+    pub keep: Duration,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EventsConfig {
+    /// `source` of every `CloudEvent`.
+    pub source: String,
+}
+
 /// Telling others of events.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -292,6 +311,9 @@ pub struct WebhookConfig {
     pub poll: Duration,
     #[serde(deserialize_with = "duration")]
     pub keep: Duration,
+    /// Networks of private addresses to which webhooks may be sent with authentication on.
+    #[serde(deserialize_with = "networks")]
+    pub allow_networks: Vec<Network>,
 }
 
 impl WebhookConfig {

@@ -43,6 +43,7 @@ pub mod readiness;
 mod recent;
 mod record_quota;
 pub mod relay;
+mod replay;
 pub mod request;
 pub mod roles;
 pub mod router;

@@ -1,7 +1,9 @@
 //! Server-sent events: one `CloudEvents` 1.0 JSON per change.
 //!
 //! Durable events come from the outbox and are never lost: a client that comes back with `Last-Event-ID`, or falls
-//! behind, is given them from the store. Events of holds are told to whoever listens at the moment.
+//! behind, is given them from the store ([`Replays`]). Events of holds are told to whoever listens at the moment.
+//!
+//! A stream ends when its server cannot read the outbox for [`CUT_OFF_AFTER`], so that its client connects elsewhere.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -9,24 +11,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::State;
-use axum::response::sse::{Event as SseEvent, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
-use futures_util::stream::{self, Stream as Futures};
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
 use holdfast_core::id::UserId;
 use holdfast_core::webhook::EventTypes;
 use holdfast_core::webhook::types::TYPES_MAX;
 use holdfast_core::{Event, Fault, Timestamp};
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{EventSink, OutboxEntry, Published, Refused, Store, StoreError};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue, header};
+use serde_json::json;
 use tokio::sync::{broadcast, watch};
+use tokio::time::{Instant, sleep_until};
 
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::pulse::Pulse;
 use crate::recent::Recent;
+use crate::replay::{Gap, Replays};
 use crate::request::Params;
 use crate::wire::event::{cloud_event, data_of, is_public, time_of, type_of};
 
@@ -34,6 +40,13 @@ use crate::wire::event::{cloud_event, data_of, is_public, time_of, type_of};
 const BACKLOG: usize = 4_096;
 const OUTBOX_PAGE: usize = 500;
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
+/// Time without a successful read of the outbox after which streams end.
+pub const CUT_OFF_AFTER: Duration = Duration::from_secs(5);
+/// Source and retention of a stream that was not configured otherwise.
+const SOURCE: &str = "/holdfast";
+const KEEP: Duration = Duration::from_hours(24);
+/// First event of a stream that resumes from before the retention.
+const GAP: &str = "stream.gap";
 
 /// Tells listeners what was committed.
 #[derive(Debug)]
@@ -47,8 +60,13 @@ pub struct Stream {
     /// Other servers commit too: durable events are then told as they are found in the outbox.
     shared: bool,
     committed: watch::Sender<()>,
+    /// Time of the last successful read of the outbox.
+    followed_at: watch::Sender<Instant>,
     recent: Recent,
+    replays: Replays,
     pulse: Pulse,
+    /// `source` of every `CloudEvent`.
+    source: String,
 }
 
 /// An event as listeners get it.
@@ -61,8 +79,9 @@ pub struct Told {
     pub at: Timestamp,
     /// What is told about it.
     pub data: String,
+    /// The event as it is sent, the same bytes to each listener.
+    pub(crate) frame: Bytes,
     owner: Option<u64>,
-    json: String,
 }
 
 impl Stream {
@@ -75,8 +94,34 @@ impl Stream {
             next_fleeting: AtomicU64::new(first_fleeting),
             shared,
             committed: watch::Sender::new(()),
+            followed_at: watch::Sender::new(Instant::now()),
             recent: Recent::default(),
+            replays: Replays::new(KEEP),
             pulse: Pulse::default(),
+            source: SOURCE.to_owned(),
+        }
+    }
+
+    /// Sets the source of events and the age up to which they are replayed.
+    #[must_use]
+    pub fn configured(self, source: &str, keep: Duration) -> Self {
+        Self { source: source.to_owned(), replays: Replays::new(keep), ..self }
+    }
+
+    /// `source` of every `CloudEvent`.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    fn is_cut_off(&self) -> bool {
+        self.followed_at.borrow().elapsed() >= CUT_OFF_AFTER
+    }
+
+    /// Resolves when the outbox has not been read for [`CUT_OFF_AFTER`].
+    async fn cut_off(&self) {
+        while !self.is_cut_off() {
+            let until = *self.followed_at.borrow() + CUT_OFF_AFTER;
+            sleep_until(until).await;
         }
     }
 
@@ -112,20 +157,26 @@ impl Stream {
         if self.shared { store.outbox_last().await } else { Ok(self.last_durable.load(Ordering::Relaxed)) }
     }
 
-    /// Tells what the outbox has that was not told yet. Only one may do so.
+    /// Tells what the outbox has that was not told yet, and notes that it could be read. Only one may do so.
     pub async fn follow(&self, store: &dyn Store) -> Result<(), StoreError> {
-        loop {
+        // Asked first: long lists of other callers do not delay it, as they may delay a page.
+        let last = store.outbox_last().await?;
+        // A server that has its store to itself has told its own commits.
+        while self.shared && self.last_durable.load(Ordering::Relaxed) < last {
             let page = store.outbox_after(self.last_durable.load(Ordering::Relaxed), OUTBOX_PAGE).await?;
+            self.followed_at.send_replace(Instant::now());
             let is_last = page.len() < OUTBOX_PAGE;
             for record in page {
                 self.last_durable.store(record.id, Ordering::Relaxed);
                 self.pulse.changed(&record.event_type);
-                self.told.send(Arc::new(Told::from(&record))).ok();
+                self.told.send(Arc::new(Told::of(&record, &self.source))).ok();
             }
             if is_last {
-                return Ok(());
+                break;
             }
         }
+        self.followed_at.send_replace(Instant::now());
+        Ok(())
     }
 
     /// Tells of an event that is not durable.
@@ -133,9 +184,9 @@ impl Stream {
         let number = self.next_fleeting.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}.{number}", self.last_durable.load(Ordering::Relaxed));
         let (event_type, data) = (type_of(event), data_of(event, at));
-        let json = cloud_event(&id, event_type, time_of(event, at), &data, None);
-        let owner = event.owner().map(UserId::get);
-        let told = Told { id, durable: None, event_type: event_type.into(), at, data, owner, json };
+        let json = cloud_event(&self.source, &id, event_type, time_of(event, at), &data, None);
+        let (owner, frame) = (event.owner().map(UserId::get), frame(&id, event_type, &json));
+        let told = Told { id, durable: None, event_type: event_type.into(), at, data, frame, owner };
         // An error only says that nobody listens.
         self.told.send(Arc::new(told)).ok();
     }
@@ -164,7 +215,7 @@ impl EventSink for Stream {
                         // Then the question: whoever begins to listen in between finds the number, or is told.
                         self.last_durable.store(record.id, Ordering::Relaxed);
                         if is_listened_to() {
-                            self.told.send(Arc::new(Told::from(&record))).ok();
+                            self.told.send(Arc::new(Told::of(&record, &self.source))).ok();
                         }
                     }
                     durable.push(Arc::new(record));
@@ -183,13 +234,24 @@ impl EventSink for Stream {
     }
 }
 
-impl From<&OutboxRecord> for Told {
-    fn from(record: &OutboxRecord) -> Self {
+impl Told {
+    pub(crate) fn of(record: &OutboxRecord, source: &str) -> Self {
         let id = record.id.to_string();
-        let json = cloud_event(&id, &record.event_type, record.at, &record.data, None);
+        let json = cloud_event(source, &id, &record.event_type, record.at, &record.data, None);
+        let frame = frame(&id, &record.event_type, &json);
         let (event_type, data) = (record.event_type.clone(), record.data.clone());
-        Self { id, durable: Some(record.id), event_type, at: record.at, data, owner: record.owner, json }
+        Self { id, durable: Some(record.id), event_type, at: record.at, data, frame, owner: record.owner }
     }
+}
+
+/// A server-sent event. Line breaks of JSON are white space: within strings they are escaped.
+fn frame(id: &str, event_type: &str, json: &str) -> Bytes {
+    format!("id: {id}\nevent: {event_type}\ndata: {}\n\n", json.replace(['\r', '\n'], " ")).into()
+}
+
+/// An event without data: clients pass nothing on, and send its id as `Last-Event-ID` when they reconnect.
+fn position(id: u64) -> Bytes {
+    format!("id: {id}\n\n").into()
 }
 
 /// Changes as they happen. A user is told what is theirs, an admin everything.
@@ -197,30 +259,44 @@ impl From<&OutboxRecord> for Told {
     params(
         ("types" = Option<String>, Query, description = "Only these types; prefixes are allowed, separated by commas."),
         ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64, description = "Only this user's events."),
-        ("Last-Event-ID" = Option<String>, Header, description = "Go on after this event, over the last 24 hours."),
+        ("Last-Event-ID" = Option<String>, Header, description = "Go on after this event. From before `stream.keep` (24 hours) the first event is of type `stream.gap`."),
     ),
-    responses((status = 200, body = String, content_type = "text/event-stream")))]
+    responses((status = 200, body = String, content_type = "text/event-stream"),
+        (status = 503, description = "`STORE_UNAVAILABLE`")))]
 pub async fn listen(
     State(app): State<App>,
     caller: Caller,
     params: Params,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let told = app.stream().listen();
-    let last = app.stream().last_committed(app.store()).await.map_err(Refused::from)?;
+    let stream = app.stream();
+    if stream.is_cut_off() {
+        return Err(Refused::StoreUnavailable("the outbox cannot be read".into()).into());
+    }
+    let told = stream.listen();
+    let last = stream.last_committed(app.store()).await.map_err(Refused::from)?;
+    // One who saw more than there is saw it in another store.
+    let seen = resume_point(&headers)?.unwrap_or(u64::MAX).min(last);
     let listener = Listener {
         told,
         filter: Filter { owner: caller.listing(params.user()?)?, types: types(&params)? },
-        // One who saw more than there is saw it in another store.
-        seen: resume_point(&headers)?.unwrap_or(u64::MAX).min(last),
+        seen,
         missed_until: last,
-        waiting: VecDeque::new(),
+        is_resuming: seen < last,
+        waiting: VecDeque::from([position(seen)]),
+        keep_alive_at: Instant::now(),
         over: Box::pin(over(&app, &headers)),
         app,
     };
-    let keep_alive = KeepAlive::new().interval(KEEP_ALIVE_EVERY);
-    let mut response = Sse::new(listener.events()).keep_alive(keep_alive).into_response();
-    response.headers_mut().insert("x-accel-buffering", http::HeaderValue::from_static("no"));
+    let events = stream::unfold(listener, |mut listener| async move {
+        let frame = listener.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(frame), listener))
+    });
+    let mut response = Response::new(Body::from_stream(events));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     Ok(response)
 }
 
@@ -246,7 +322,10 @@ struct Listener {
     /// The last durable event that has to come from the outbox. Those after it are told in their turn, among those
     /// that are not durable.
     missed_until: u64,
-    waiting: VecDeque<Told>,
+    /// Where it resumes was not compared with the retention yet.
+    is_resuming: bool,
+    waiting: VecDeque<Bytes>,
+    keep_alive_at: Instant,
     /// Resolves when nobody is to be told anything any more.
     over: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
@@ -257,18 +336,17 @@ struct Filter {
 }
 
 impl Listener {
-    fn events(self) -> impl Futures<Item = Result<SseEvent, std::convert::Infallible>> {
-        stream::unfold(self, |mut listener| async move {
-            let event = listener.next().await?;
-            Some((Ok(event), listener))
-        })
+    /// The next bytes for this listener; `None` when it is over or the store is gone.
+    async fn next(&mut self) -> Option<Bytes> {
+        let frame = self.next_frame().await?;
+        self.keep_alive_at = Instant::now() + KEEP_ALIVE_EVERY;
+        Some(frame)
     }
 
-    /// The next event that is for this listener; `None` when it is over or the store is gone.
-    async fn next(&mut self) -> Option<SseEvent> {
+    async fn next_frame(&mut self) -> Option<Bytes> {
         loop {
-            if let Some(told) = self.waiting.pop_front() {
-                return Some(sse(&told));
+            if let Some(frame) = self.waiting.pop_front() {
+                return Some(frame);
             }
             if self.seen < self.missed_until {
                 self.catch_up().await?;
@@ -276,6 +354,9 @@ impl Listener {
             }
             let told = tokio::select! {
                 () = &mut self.over => return None,
+                () = self.app.stream().cut_off() => return None,
+                // A client whose filter lets little through resumes from here, not from its last event.
+                () = sleep_until(self.keep_alive_at) => return Some(position(self.seen)),
                 told = self.told.recv() => told,
             };
             match told {
@@ -286,8 +367,8 @@ impl Listener {
                 }
                 Ok(told) => {
                     self.seen = told.durable.unwrap_or(self.seen);
-                    if self.filter.passes(&told) {
-                        return Some(sse(&told));
+                    if self.filter.passes(&told.event_type, told.owner) {
+                        return Some(told.frame.clone());
                     }
                 }
                 Err(broadcast::error::RecvError::Lagged(_)) => {
@@ -298,30 +379,45 @@ impl Listener {
         }
     }
 
+    /// Reads on in the outbox. Where the listener resumes is compared with the retention first.
     async fn catch_up(&mut self) -> Option<()> {
-        let page = self.app.store().outbox_after(self.seen, OUTBOX_PAGE).await.ok()?;
-        // After a page that is not full, whatever else was missed is no longer kept.
-        let read = page.get(OUTBOX_PAGE - 1).map_or(self.missed_until, |last| last.id.min(self.missed_until));
-        self.seen = read;
-        for told in page.iter().take_while(|record| record.id <= read).map(Told::from) {
-            if self.filter.passes(&told) {
-                self.waiting.push_back(told);
+        let (app, seen, until) = (self.app.clone(), self.seen, self.missed_until);
+        let replays = &app.stream().replays;
+        if std::mem::take(&mut self.is_resuming) {
+            if let Some(gap) = self.unless_over(replays.gap(&app, seen, until)).await? {
+                self.waiting.push_back(gap_event(app.stream(), seen, &gap));
+                self.seen = gap.until;
             }
+            return Some(());
         }
+        let page = self.unless_over(replays.page(&app, seen, until)).await?;
+        // Not further: later ones are told in their turn.
+        self.waiting = page.select(seen, until, |event_type, owner| self.filter.passes(event_type, owner));
+        self.seen = page.up_to.min(until);
         Some(())
+    }
+
+    /// The outcome of work on the store; `None` if it fails, or the stream ends meanwhile.
+    async fn unless_over<T>(&mut self, work: impl Future<Output = Result<T, Refused>>) -> Option<T> {
+        tokio::select! {
+            () = &mut self.over => None,
+            () = self.app.stream().cut_off() => None,
+            done = work => done.ok(),
+        }
     }
 }
 
 impl Filter {
-    fn passes(&self, told: &Told) -> bool {
-        is_public(&told.event_type)
-            && self.owner.is_none_or(|owner| told.owner == Some(owner.get()))
-            && self.types.include(&told.event_type)
+    fn passes(&self, event_type: &str, owner: Option<u64>) -> bool {
+        is_public(event_type) && self.owner.is_none_or(|own| owner == Some(own.get())) && self.types.include(event_type)
     }
 }
 
-fn sse(told: &Told) -> SseEvent {
-    SseEvent::default().id(&told.id).event(&told.event_type).data(&told.json)
+/// The event that stands for those that are no longer replayed. A client that resumes after it resumes after these.
+fn gap_event(stream: &Stream, after: u64, gap: &Gap) -> Bytes {
+    let (id, data) =
+        (format!("{}.gap", gap.until), json!({"after": after.to_string(), "until": gap.until.to_string()}));
+    frame(&id, GAP, &cloud_event(&stream.source, &id, GAP, gap.at, &data.to_string(), None))
 }
 
 fn types(params: &Params) -> Result<EventTypes, Problem> {

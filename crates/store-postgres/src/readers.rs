@@ -82,6 +82,16 @@ impl Readers {
         .await
     }
 
+    pub(crate) async fn installation(&self) -> Result<String, StoreError> {
+        within(&self.by_key, READ_WITHIN, async |connection| {
+            let mut pipeline = Pipeline::new(connection);
+            let installation = pipeline.send(shared::INSTALLATION, Vec::new());
+            let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
+            get(answers.one(installation), 0)
+        })
+        .await
+    }
+
     pub(crate) async fn is_new(&self) -> Result<bool, StoreError> {
         within(&self.by_key, READ_WITHIN, async |connection| {
             let mut pipeline = Pipeline::new(connection);

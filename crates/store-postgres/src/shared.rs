@@ -59,6 +59,7 @@ const OUTBOX_LAST: &str = "SELECT COALESCE((SELECT next FROM sequence WHERE name
 /// A write that is always rolled back. It waits for no other transaction; a standby refuses it.
 pub(crate) const PROBE_WRITE: &str =
     "INSERT INTO idempotency_key VALUES ('probe', txid_current()::text, '', '', clock_timestamp())";
+pub(crate) const INSTALLATION: &str = "SELECT id FROM installation";
 
 const TIDY_RECEIPTS: &str = "DELETE FROM idempotency_key WHERE (caller, key) IN
     (SELECT caller, key FROM idempotency_key WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2) RETURNING 1";
@@ -75,7 +76,7 @@ const TIDY_IMPORTED: &str = "DELETE FROM imported_event WHERE message_id IN
 const TIDY_DECISIONS: &str = "DELETE FROM hold_decision WHERE (hold_id, attempt) IN
     (SELECT hold_id, attempt FROM hold_decision WHERE hold_id < $1 ORDER BY hold_id LIMIT $2) RETURNING 1";
 
-pub(crate) const READS: &[&str] = &[HEAD, NOW, SELECT_SEQUENCES, SELECT_RECEIPTS, OUTBOX_LAST, IS_NEW];
+pub(crate) const READS: &[&str] = &[HEAD, NOW, SELECT_SEQUENCES, SELECT_RECEIPTS, OUTBOX_LAST, IS_NEW, INSTALLATION];
 pub(crate) const WRITES: &[&str] = &[COUNT_COMMIT, WRITE_SEQUENCES, WRITE_RECEIPTS, APPEND_OUTBOX];
 pub(crate) const TIDIES: &[&str] = &[TIDY_RECEIPTS, TIDY_OUTBOX, TIDY_INBOX, TIDY_IMPORTED, TIDY_DECISIONS];
 

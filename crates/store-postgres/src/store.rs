@@ -189,6 +189,10 @@ impl Store for PostgresStore {
         self.shared.readers.outbox_last().await
     }
 
+    async fn installation(&self) -> Result<String, StoreError> {
+        self.shared.readers.installation().await
+    }
+
     async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
         self.shared.readers.tidy(self.shared.clock.now(), keep).await
     }

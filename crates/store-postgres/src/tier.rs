@@ -208,6 +208,11 @@ impl DurableTier {
         self.shared.readers.outbox_last().await
     }
 
+    /// The random id that the database was given when its tables were created.
+    pub async fn installation(&self) -> Result<String, StoreError> {
+        self.shared.readers.installation().await
+    }
+
     /// Whether nothing was ever made in it.
     pub async fn is_new(&self) -> Result<bool, StoreError> {
         self.shared.readers.is_new().await

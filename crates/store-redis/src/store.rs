@@ -185,6 +185,10 @@ impl Store for ClusterStore {
         self.durable.outbox_last().await
     }
 
+    async fn installation(&self) -> Result<String, StoreError> {
+        self.durable.installation().await
+    }
+
     async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
         // Live rows go by themselves.
         self.durable.tidy(keep).await

@@ -32,6 +32,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0013_rebuilt_again.sql"),
     include_str!("../migrations/0014_events_reservations.sql"),
     include_str!("../migrations/0015_coupon_currency.sql"),
+    include_str!("../migrations/0016_installation.sql"),
 ];
 
 /// Up to this size the file's structure is checked at every start; larger ones by `holdfast verify`.

@@ -86,6 +86,10 @@ pub(crate) fn outbox_last(connection: &Connection) -> rusqlite::Result<u64> {
         .query_row([], |row| row.get(0))
 }
 
+pub(crate) fn installation(connection: &Connection) -> rusqlite::Result<String> {
+    connection.query_row("SELECT id FROM installation", [], |row| row.get(0))
+}
+
 pub(crate) fn commits(connection: &Connection) -> rusqlite::Result<u64> {
     connection.prepare_cached("SELECT count FROM commits")?.query_row([], |row| row.get(0))
 }

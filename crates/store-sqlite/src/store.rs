@@ -312,6 +312,10 @@ impl Store for SqliteStore {
         self.shared.with_reader(shared::outbox_last)
     }
 
+    async fn installation(&self) -> Result<String, StoreError> {
+        self.shared.with_reader(shared::installation)
+    }
+
     async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
         self.shared.check_reserve()?;
         let now = self.shared.now();

@@ -12,6 +12,8 @@ use crate::time::{Span, Timestamp};
 
 /// How much longer than said a try may be put off, in thousandths, so that not all come back at once.
 pub const JITTER_MAX: u32 = 200;
+/// The longest wait that a receiver can ask for; a longer one counts as this.
+pub const RETRY_AFTER_MAX: Span = Span::from_hours(24);
 
 /// Takes deliveries that are due, for a while. Those of a webhook that is gone are dropped, those of a disabled one given up.
 #[derive(Clone, Debug)]
@@ -103,8 +105,8 @@ impl ClaimDeliveries {
 pub enum Tried {
     /// The receiver has it.
     Accepted { status: u16 },
-    /// The receiver did not take it, or could not be reached.
-    Failed { status: Option<u16>, error: String },
+    /// The receiver did not take it, or could not be reached. `retry_after` is the wait that its answer asked for.
+    Failed { status: Option<u16>, error: String, retry_after: Option<Span> },
     /// The receiver wants nothing more.
     Gone { status: u16 },
 }
@@ -132,7 +134,9 @@ impl Command for ReportAttempt {
         }
         let (state, last_status, last_error) = match &self.tried {
             Tried::Accepted { status } => (DeliveryState::Delivered { at: at.now }, Some(*status), None),
-            Tried::Failed { status, error } => (self.after_failure(at, &before), *status, Some(shortened(error))),
+            Tried::Failed { status, error, retry_after } => {
+                (self.after_failure(at, &before, *retry_after), *status, Some(shortened(error)))
+            }
             Tried::Gone { status } => {
                 disable(rows, at, before.webhook)?;
                 let error = "the receiver is gone; the webhook is disabled".into();
@@ -147,12 +151,15 @@ impl Command for ReportAttempt {
 }
 
 impl ReportAttempt {
-    fn after_failure(&self, at: &Context<'_>, delivery: &Delivery) -> DeliveryState {
+    /// Schedules the next attempt for the later of the schedule's wait and the one that the receiver asked for.
+    fn after_failure(&self, at: &Context<'_>, delivery: &Delivery, retry_after: Option<Span>) -> DeliveryState {
         let failures = (delivery.attempts - delivery.attempts_before) as usize;
         match at.limits.webhook.retry_after.get(failures - 1) {
             Some(wait) => {
                 let longer = wait.as_millis() * i64::from(self.jitter.min(JITTER_MAX)) / 1_000;
-                DeliveryState::Pending { next_attempt_at: at.now + *wait + Span::from_millis(longer) }
+                let scheduled = *wait + Span::from_millis(longer);
+                let wait = retry_after.map_or(scheduled, |asked| asked.min(RETRY_AFTER_MAX).max(scheduled));
+                DeliveryState::Pending { next_attempt_at: at.now + wait }
             }
             None => DeliveryState::Failed { at: at.now },
         }

@@ -1,6 +1,6 @@
 //! The life of webhooks and deliveries, in a world that is all memory.
 
-use super::attempt::{ClaimDeliveries, Claimed, ReportAttempt, Tried};
+use super::attempt::{ClaimDeliveries, Claimed, RETRY_AFTER_MAX, ReportAttempt, Tried};
 use super::delivery::{ForgetDeliveries, RetryDelivery};
 use super::offer::{Candidate, Mark, Offer};
 use super::subscription::{CreateWebhook, DeleteWebhook, EnableWebhook};
@@ -55,7 +55,11 @@ fn report(world: &mut World, claimed: &Claimed, tried: Tried) -> Option<Delivery
 }
 
 fn failed() -> Tried {
-    Tried::Failed { status: Some(500), error: "answered 500".into() }
+    refused_until(None)
+}
+
+fn refused_until(retry_after: Option<Span>) -> Tried {
+    Tried::Failed { status: Some(500), error: "answered 500".into(), retry_after }
 }
 
 fn delivery(world: &World, number: u64) -> Option<Delivery> {
@@ -181,6 +185,24 @@ fn waits_are_up_to_a_fifth_longer_by_chance() {
     let (delivery_id, attempt) = (claimed.delivery, claimed.attempt);
     world.run(&ReportAttempt { delivery: delivery_id, attempt, tried: failed(), jitter: 9_999 }).unwrap();
     assert_eq!(delivery(&world, 1).unwrap().next_attempt_at(), Some(world.now + Span::from_millis(6_000)));
+}
+
+#[test]
+fn retry_after_prolongs_a_wait_within_bounds() {
+    let mut world = World::new();
+    world.limits.webhook.retry_after = vec![Span::from_secs(300); 3].into();
+    create(&mut world, "");
+    offer(&mut world, &[event(1, "order.paid")]);
+    let (shorter, longer, endless) = (Span::from_secs(1), Span::from_hours(5), Span::from_hours(24 * 365));
+    for (asked, wait) in [(shorter, Span::from_secs(300)), (longer, longer), (endless, RETRY_AFTER_MAX)] {
+        let claimed = claim(&mut world).remove(0);
+        assert_eq!(report(&mut world, &claimed, refused_until(Some(asked))), Some(DeliveryStatus::Pending));
+        assert_eq!(delivery(&world, 1).unwrap().next_attempt_at(), Some(world.now + wait));
+        world.wait(wait);
+    }
+    let claimed = claim(&mut world).remove(0);
+    let last = report(&mut world, &claimed, refused_until(Some(longer)));
+    assert_eq!(last, Some(DeliveryStatus::Failed), "it adds no attempt to the schedule");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod asking;
 mod calendar;
 mod cluster;
 mod crash;
+mod cut_off;
 mod encrypted;
 mod full_disk;
 mod pgbouncer;

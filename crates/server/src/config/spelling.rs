@@ -8,6 +8,8 @@ use holdfast_core::tee;
 use holdfast_dial::Trust;
 use serde::{Deserialize as _, Deserializer, de};
 
+use crate::webhooks::network::Network;
+
 /// `500ms`, `10s`, `30m`, `24h`, `7d`.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
@@ -34,6 +36,35 @@ pub(super) fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ve
     };
     let parts = text.split(',').map(str::trim).filter(|_| !matches!(text.trim(), "" | "none"));
     parts.map(|part| parse_duration(part).ok_or_else(|| wrong(part))).collect()
+}
+
+/// Networks in CIDR notation, separated by commas; may be none.
+pub(super) fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Network>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let wrong = |part: &str| {
+        de::Error::custom(format!(
+            "{part:?} is not a network; write them like 10.0.0.0/8, fd00::/8, with commas between and no bits behind the prefix"
+        ))
+    };
+    let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
+    parts.map(|part| Network::parse(part).ok_or_else(|| wrong(part))).collect()
+}
+
+/// A URI reference (RFC 3986), as far as its characters and its scheme tell.
+pub(super) fn is_uri_reference(text: &str) -> bool {
+    let is_hex = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
+    let bytes = text.as_bytes();
+    let is_known = |(at, byte): (usize, &u8)| match byte {
+        b'%' => is_hex(bytes.get(at + 1)) && is_hex(bytes.get(at + 2)),
+        byte => byte.is_ascii_alphanumeric() || b"-._~:/?#@!$&'()*+,;=".contains(byte),
+    };
+    // What stands before a colon in the first segment of a path is a scheme.
+    let first = text.split(['/', '?', '#']).next().unwrap_or_default();
+    let has_scheme = first.split_once(':').is_none_or(|(scheme, _)| {
+        scheme.starts_with(|char: char| char.is_ascii_alphabetic())
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    });
+    bytes.iter().enumerate().all(is_known) && has_scheme && text.matches('#').count() <= 1
 }
 
 /// `127.0.0.1:8080`, `[::1]:8080`, or a host that is looked up now: of several addresses the first, one of IPv4 if there is one.

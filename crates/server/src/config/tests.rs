@@ -79,6 +79,19 @@ fn a_bad_or_unknown_setting_is_named_in_one_line() {
             "me",
             "auth.issuer: has no effect while auth is off; set auth.jwt_secret or auth.jwt_public_key_file too",
         ),
+        ("HOLDFAST_STREAM_KEEP", "59s", "stream.keep: must be from 60s to 604800s"),
+        ("HOLDFAST_STREAM_KEEP", "8d", "stream.keep: must be from 60s to 604800s"),
+        (
+            "HOLDFAST_EVENTS_SOURCE",
+            "two words",
+            "events.source: must be a URI reference of at most 200 characters, like /holdfast or https://shop.example.com",
+        ),
+        (
+            "HOLDFAST_WEBHOOK_ALLOW_NETWORKS",
+            "10.0.0.0/8, 10.1.2.3/8",
+            "webhook.allow_networks: \"10.1.2.3/8\" is not a network; write them like 10.0.0.0/8, fd00::/8, with commas between \
+             and no bits behind the prefix",
+        ),
         ("HOLDFAST_WEBHOOK_KEEP", "1m", "webhook.keep: must be from 1h to 365d"),
         ("HOLDFAST_WEBHOOK_RETRY_AFTER", "5s,8d", "webhook.retry_after: at most 50 waits, none longer than 7d"),
         ("HOLDFAST_WEBHOOK_CONNECT_TIMEOUT", "16s", "webhook.connect_timeout: must be from 1ms to 15s"),
@@ -225,6 +238,29 @@ fn waits_are_separated_by_commas_and_may_be_none() {
     assert!(waits("").is_empty() && waits("none").is_empty());
     let defaults = Config::defaults().webhook.limits().retry_after;
     assert_eq!(defaults, webhook::Limits::DEFAULT.retry_after);
+}
+
+#[test]
+fn allowed_networks_are_separated_by_commas() {
+    let networks =
+        |text| load(&[], &[("webhook.allow_networks", text)]).map(|config| config.webhook.allow_networks.len());
+    assert_eq!((networks(""), networks("10.0.0.0/8"), networks("10.0.0.0/8, fd00::/8")), (Ok(0), Ok(1), Ok(2)));
+    assert!(networks("10.0.0.0/8,").is_err() && networks("10.0.0.1").is_err());
+    let many = vec!["10.0.0.0/8"; 101].join(",");
+    assert_eq!(networks(&many).unwrap_err(), "webhook.allow_networks: at most 100");
+}
+
+#[test]
+fn events_source_is_a_uri_reference() {
+    let source = |text: &str| load(&[], &[("events.source", text)]).map(|config| config.events.source);
+    let long = format!("/{}", "a".repeat(199));
+    for good in ["/holdfast", "https://shop.example.com/seoul?x=1#y", "urn:uuid:6e8bc430", "shop/a:b", "a%20b", &long] {
+        assert_eq!(source(good).as_deref(), Ok(good));
+    }
+    for wrong in ["", "a b", "예약", "1:2", ":x", "a%2", "a%zz", "<x>", "a#b#c", "a\\b", "a\u{7}", &format!("{long}a")]
+    {
+        assert!(source(wrong).is_err_and(|error| error.starts_with("events.source: ")), "{wrong}");
+    }
 }
 
 #[test]

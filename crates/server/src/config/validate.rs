@@ -6,7 +6,13 @@ use holdfast_core::hold::HOLD_TTL_MAX;
 use holdfast_core::{calendar, tee, webhook};
 use holdfast_waiting_room::token::SECRET_LEN_MIN;
 
+use super::spelling::is_uri_reference;
 use super::{Config, ConfigError, Secret};
+
+/// The longest `events.source`.
+const SOURCE_CHARS_MAX: usize = 200;
+/// The most networks in `webhook.allow_networks`.
+const NETWORKS_MAX: usize = 100;
 
 impl Config {
     pub(super) fn validate(&self) -> Result<(), ConfigError> {
@@ -66,10 +72,17 @@ impl Config {
             )));
         }
         self.validate_webhooks()?;
+        let source = &self.events.source;
+        if source.is_empty() || source.len() > SOURCE_CHARS_MAX || !is_uri_reference(source) {
+            return Err(ConfigError(format!(
+                "events.source: must be a URI reference of at most {SOURCE_CHARS_MAX} characters, like /holdfast or \
+                 https://shop.example.com"
+            )));
+        }
         between("tee.bus_timeout", self.tee.bus_timeout, moment, Duration::from_mins(5))?;
         between("tee.processed_ttl", self.tee.processed_ttl, moment, Duration::from_hours(24 * 7))?;
-        // Whoever listens to the stream may come back after a day.
         between("tee.outbox_keep", self.tee.outbox_keep, Duration::from_hours(24), Duration::from_hours(24 * 366))?;
+        between("stream.keep", self.stream.keep, Duration::from_mins(1), self.tee.outbox_keep)?;
         self.validate_profile()?;
         self.validate_bus()?;
         count("server.connections_max", self.server.connections_max, 100_000)?;
@@ -120,6 +133,9 @@ impl Config {
         in_range("poll", settings.poll, Duration::from_mins(1))?;
         if !(Duration::from_hours(1)..=365 * day).contains(&settings.keep) {
             return Err(ConfigError("webhook.keep: must be from 1h to 365d".into()));
+        }
+        if settings.allow_networks.len() > NETWORKS_MAX {
+            return Err(ConfigError(format!("webhook.allow_networks: at most {NETWORKS_MAX}")));
         }
         for (name, value, max) in [
             ("concurrency_max", settings.concurrency_max, webhook::AT_ONCE_MAX),

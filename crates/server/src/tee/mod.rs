@@ -29,7 +29,7 @@ pub fn start(app: &App, config: &TeeConfig) {
                 tokio::spawn(nats::import(app.clone(), connection.clone()));
             }
             forward::start(app, connection);
-            Arc::new(NatsBus::new(connection.clone()))
+            Arc::new(NatsBus::new(connection.clone(), app.stream().source().to_owned()))
         }
         None => services,
     };

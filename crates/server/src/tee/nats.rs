@@ -36,11 +36,13 @@ const REFUSED_TRIES_MAX: u64 = 5;
 #[derive(Debug)]
 pub struct NatsBus {
     connection: Connection,
+    /// `source` of every `CloudEvent`.
+    source: String,
 }
 
 impl NatsBus {
-    pub fn new(connection: Connection) -> Self {
-        Self { connection }
+    pub fn new(connection: Connection, source: String) -> Self {
+        Self { connection, source }
     }
 }
 
@@ -60,7 +62,7 @@ impl Bus for NatsBus {
 
     async fn hand_on(&self, envelope: &Envelope) -> Result<(), String> {
         let Envelope { address, record } = envelope;
-        let event = cloud_event(&address.id, &record.event_type, record.at, &record.data, record.trace);
+        let event = cloud_event(&self.source, &address.id, &record.event_type, record.at, &record.data, record.trace);
         let mut headers = HeaderMap::new();
         headers.insert("Content-Type", "application/cloudevents+json");
         if let Some(trace) = record.trace {

@@ -22,6 +22,7 @@ use crate::app::App;
 use crate::config::WebhookConfig;
 use crate::problem::{Language, Problem};
 use crate::wire::event::cloud_event;
+use crate::wire::webhook::message_id;
 
 /// How much longer than a try may take a claim lasts.
 const CLAIM_SLACK: Duration = Duration::from_secs(10);
@@ -38,7 +39,7 @@ const COUNTED_MAX: usize = 10_000;
 
 /// Runs until the app stops.
 pub async fn run(app: App, config: WebhookConfig) {
-    let sender = Sender::new(app.auth().is_off(), config.connect_timeout, config.timeout);
+    let sender = Sender::new(app.webhook_addresses().clone(), config.connect_timeout, config.timeout);
     let (concurrency_max, per_webhook_max) = (config.concurrency_max, config.per_webhook_max);
     let lease = Span::from_millis((config.timeout + CLAIM_SLACK).as_millis() as i64);
     let mut courier = Courier {
@@ -224,9 +225,9 @@ fn past(webhook: WebhookId) -> DueId {
 /// Tries a delivery that was claimed, and writes down what came of it.
 async fn attempt(app: &App, sender: &Sender, claimed: Claimed, now: Timestamp) {
     let began = Instant::now();
-    let tried = match letter(&claimed, now) {
+    let tried = match letter(app, &claimed, now) {
         Some(letter) => sender.send(&claimed.webhook.url, letter).await,
-        None => Tried::Failed { status: None, error: "the secret cannot be read".into() },
+        None => Tried::Failed { status: None, error: "the secret cannot be read".into(), retry_after: None },
     };
     metrics::histogram!("holdfast_webhook_attempt_seconds").record(began.elapsed());
     let (webhook, delivery, attempt) = (claimed.webhook.id.get(), claimed.delivery, claimed.attempt);
@@ -259,10 +260,10 @@ fn count(became: Option<DeliveryStatus>, webhook: u64, delivery: DeliveryId) {
 }
 
 /// The event as it is sent, signed.
-fn letter(claimed: &Claimed, now: Timestamp) -> Option<Letter> {
+fn letter(app: &App, claimed: &Claimed, now: Timestamp) -> Option<Letter> {
     let event = &claimed.event;
-    let body = cloud_event(&claimed.name, &event.event_type, event.at, &event.data, None);
-    let (id, timestamp) = (format!("msg_{}", claimed.delivery), now.as_millis() / 1_000);
+    let body = cloud_event(app.stream().source(), &claimed.name, &event.event_type, event.at, &event.data, None);
+    let (id, timestamp) = (message_id(app.installation(), claimed.delivery), now.as_millis() / 1_000);
     let secrets = claimed.webhook.secrets.signing(now).map(SigningSecret::parse);
     // Several stand in one header; a receiver takes any that is right.
     let signatures = secrets.map(|secret| Some(secret?.sign(&id, timestamp, body.as_bytes())));

@@ -37,7 +37,8 @@ pub async fn list(
     let (status, page) = (status.transpose()?, page(&params, DeliveryId::new)?);
     app.query(|rows, _| subscription::find(rows, id)).await?;
     let found = app.list::<Delivery>(webhook::deliveries(id, status, page.after, page.limit + 1)).await?;
-    Ok(axum::Json(List::new(found, page.limit, |it| it.id.get(), DeliveryView::new)).into_response())
+    Ok(axum::Json(List::new(found, page.limit, |it| it.id.get(), |it| DeliveryView::new(it, app.installation())))
+        .into_response())
 }
 
 /// Send something again that was given up, from the beginning of the schedule. Admins only.
@@ -57,7 +58,8 @@ pub async fn retry(
     caller.must_be_admin(app.auth())?;
     let delivery = parse_id("deliveryId", &delivery, DeliveryId::new)?;
     let command = RetryDelivery { webhook: webhook_id(&id)?, id: delivery };
-    let show = |delivery: &Delivery| Reply::json(StatusCode::OK, &DeliveryView::new(delivery));
+    let installation = app.installation().to_owned();
+    let show = move |it: &Delivery| Reply::json(StatusCode::OK, &DeliveryView::new(it, &installation));
     let response = app.run(caller, &request, command, show).await?;
     app.webhooks().courier.notify_one();
     Ok(response)

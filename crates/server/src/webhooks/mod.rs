@@ -7,7 +7,7 @@
 //! | [`holds`] | makes deliveries of events of holds, as far as this server hears of them |
 //! | [`courier`] | tries deliveries that are due, later and later, and clears away old ones |
 //! | [`send`] | one try: an address that may be connected to, one request, its status |
-//! | [`target`] | which addresses those are |
+//! | [`target`], [`network`] | which addresses those are |
 //! | [`sign`] | secrets and signatures |
 //!
 //! Each durable event is delivered at least once to each webhook that wants it. Order is not promised: a try that fails is repeated
@@ -17,6 +17,7 @@ pub mod courier;
 pub mod deliveries;
 pub mod feed;
 pub mod holds;
+pub mod network;
 pub mod send;
 pub mod sign;
 pub mod subscriptions;

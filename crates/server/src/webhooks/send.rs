@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use holdfast_core::webhook::attempt::Tried;
+use holdfast_core::time::Span;
+use holdfast_core::webhook::attempt::{RETRY_AFTER_MAX, Tried};
 use holdfast_dial::trust;
-use http::{HeaderValue, Method, Request, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use jiff::fmt::rfc2822::DateTimeParser;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::OnceCell;
@@ -18,7 +20,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use super::target::Target;
+use super::target::{AllowedAddresses, Target};
 
 /// How much of an answer is read: nobody looks at it, but a receiver should be able to send it.
 const ANSWER_BYTES_MAX: usize = 16 << 10;
@@ -41,7 +43,7 @@ pub struct Letter {
 /// Sends messages.
 #[derive(Debug)]
 pub struct Sender {
-    pub private_allowed: bool,
+    pub allowed: AllowedAddresses,
     pub connect_within: Duration,
     /// Connecting included.
     pub answer_within: Duration,
@@ -49,8 +51,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    pub fn new(private_allowed: bool, connect_within: Duration, answer_within: Duration) -> Self {
-        Self { private_allowed, connect_within, answer_within, roots: OnceCell::new() }
+    pub fn new(allowed: AllowedAddresses, connect_within: Duration, answer_within: Duration) -> Self {
+        Self { allowed, connect_within, answer_within, roots: OnceCell::new() }
     }
 
     /// Trusts these, and not what the machine trusts.
@@ -61,16 +63,17 @@ impl Sender {
 
     /// Never takes longer than `answer_within`.
     pub async fn send(&self, url: &str, letter: Letter) -> Tried {
-        let failed = |error: String| Tried::Failed { status: None, error };
+        let failed = |error: String| Tried::Failed { status: None, error, retry_after: None };
+        let sent_at = letter.timestamp;
         let Ok(target) = Target::parse(url) else { return failed("the address is not valid".into()) };
         match tokio::time::timeout(self.answer_within, self.post(&target, letter)).await {
             Err(_) => failed(format!("no answer within {:?}", self.answer_within)),
             Ok(Err(error)) => failed(error),
-            Ok(Ok(status)) => tried(status),
+            Ok(Ok(answer)) => tried(&answer, sent_at),
         }
     }
 
-    async fn post(&self, target: &Target, letter: Letter) -> Result<StatusCode, String> {
+    async fn post(&self, target: &Target, letter: Letter) -> Result<Answer, String> {
         let connecting = tokio::time::timeout(self.connect_within, self.connect(target));
         let stream = connecting.await.map_err(|_| format!("no connection within {:?}", self.connect_within))??;
         let request = request(target, letter).map_err(|_| "the request cannot be written".to_owned())?;
@@ -85,7 +88,7 @@ impl Sender {
 
     /// To the first address that takes it, of those that were looked at.
     async fn connect(&self, target: &Target) -> Result<TcpStream, String> {
-        let addresses = target.addresses(self.private_allowed).await?;
+        let addresses = target.addresses(&self.allowed).await?;
         let mut error = String::new();
         for address in addresses.into_iter().take(ADDRESSES_MAX) {
             match TcpStream::connect(address).await {
@@ -109,16 +112,45 @@ impl Sender {
     }
 }
 
-fn tried(status: StatusCode) -> Tried {
-    let number = status.as_u16();
+/// The part of an answer that matters.
+struct Answer {
+    status: StatusCode,
+    retry_after: Option<HeaderValue>,
+}
+
+impl Answer {
+    fn of(status: StatusCode, headers: &HeaderMap) -> Self {
+        Self { status, retry_after: headers.get(header::RETRY_AFTER).cloned() }
+    }
+}
+
+/// The outcome of an attempt that was sent at `sent_at`, in seconds since 1970.
+fn tried(answer: &Answer, sent_at: i64) -> Tried {
+    let (status, number) = (answer.status, answer.status.as_u16());
+    let retry_after = answer.retry_after.as_ref().and_then(|value| retry_after(value, sent_at));
     match status {
         StatusCode::GONE => Tried::Gone { status: number },
         _ if status.is_success() => Tried::Accepted { status: number },
         _ if status.is_redirection() => {
-            Tried::Failed { status: Some(number), error: format!("answered {number}; redirects are not followed") }
+            let error = format!("answered {number}; redirects are not followed");
+            Tried::Failed { status: Some(number), error, retry_after }
         }
-        _ => Tried::Failed { status: Some(number), error: format!("answered {number}") },
+        _ => Tried::Failed { status: Some(number), error: format!("answered {number}"), retry_after },
     }
+}
+
+/// The wait that a receiver asks for, as seconds or as a date; `None` if it is neither or not in the future.
+fn retry_after(value: &HeaderValue, sent_at: i64) -> Option<Span> {
+    let text = value.to_str().ok()?.trim();
+    let seconds = if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More digits than fit are a long wait, too.
+        text.parse().unwrap_or(i64::MAX)
+    } else {
+        let date = DateTimeParser::new().relaxed_weekday(true).parse_timestamp(text).ok()?;
+        date.as_second() - sent_at
+    };
+    let longest = RETRY_AFTER_MAX.as_millis() / 1_000;
+    (seconds > 0).then(|| Span::from_secs(seconds.min(longest)))
 }
 
 fn request(target: &Target, letter: Letter) -> http::Result<Request<Full<Bytes>>> {
@@ -137,7 +169,7 @@ fn request(target: &Target, letter: Letter) -> http::Result<Request<Full<Bytes>>
         .body(Full::new(letter.body))
 }
 
-async fn exchange<S>(stream: S, request: Request<Full<Bytes>>) -> Result<StatusCode, String>
+async fn exchange<S>(stream: S, request: Request<Full<Bytes>>) -> Result<Answer, String>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -147,7 +179,8 @@ where
     let (mut sender, connection) = http.handshake(TokioIo::new(stream)).await.map_err(said)?;
     let answering = async {
         let response = sender.send_request(request).await.map_err(said)?;
-        let (status, mut body) = (response.status(), response.into_body());
+        let answer = Answer::of(response.status(), response.headers());
+        let mut body = response.into_body();
         let reading = async {
             let mut read = 0;
             while let Some(Ok(frame)) = body.frame().await {
@@ -159,7 +192,7 @@ where
         };
         // What was answered counts, however slowly the rest comes.
         tokio::time::timeout(ANSWER_BODY_WITHIN, reading).await.ok();
-        Ok(status)
+        Ok(answer)
     };
     // The connection is driven here, and ends with this: nothing goes on behind anybody's back.
     let mut connection = std::pin::pin!(connection);

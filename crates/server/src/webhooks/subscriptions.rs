@@ -6,10 +6,12 @@ use holdfast_core::webhook::subscription::{self, CreateWebhook, DeleteWebhook, E
 use holdfast_core::webhook::{EventTypes, Webhook, WebhookId};
 use holdfast_core::{Fault, Timestamp};
 use http::StatusCode;
+use http_body_util::BodyExt as _;
+use serde_json::{Map, Value};
 
 use super::sign::{BYTES_MAX, BYTES_MIN, SigningSecret};
 use super::target::Target;
-use crate::app::{App, Reply};
+use crate::app::{App, REPLAYED, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
@@ -28,13 +30,13 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     let target = Target::parse(&body.url).map_err(|fault| Problem::invalid("url", &fault))?;
     let types = EventTypes::new(body.types, DURABLE_TYPES, FLEETING_TYPES)?;
     let secret = secret(&app, body.secret.as_deref())?;
-    if !app.auth().is_off() && target.is_known_to_be_private().await {
+    if target.is_known_to_be_refused(app.webhook_addresses()).await {
         return Err(Problem::invalid("url", &Fault::PrivateAddress));
     }
     let outbox_last = app.store().outbox_last().await?;
-    let command = CreateWebhook { url: body.url, types, secret, outbox_last };
-    let show = |webhook: &Webhook| Reply::json(StatusCode::CREATED, &WebhookView::with_secret(webhook));
-    let response = app.run(caller, &request, command, show).await?;
+    let command = CreateWebhook { url: body.url, types, secret: secret.clone(), outbox_last };
+    let show = |webhook: &Webhook| Reply::json(StatusCode::CREATED, &WebhookView::new(webhook));
+    let response = reveal(secret, app.run(caller, &request, command, show).await?).await?;
     app.webhooks().feed.notify_one();
     app.webhooks().holds.notify_one();
     Ok(response)
@@ -112,11 +114,24 @@ pub async fn rotate(
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let body: NewSecretBody = request.json_or_default()?;
-    let command = RotateSecret { id: webhook_id(&id)?, secret: secret(&app, body.secret.as_deref())? };
-    let show = |(webhook, now): &(Webhook, Timestamp)| {
-        Reply::json(StatusCode::OK, &WebhookView::with_new_secret(webhook, *now))
-    };
-    app.run(caller, &request, command, show).await
+    let secret = secret(&app, body.secret.as_deref())?;
+    let command = RotateSecret { id: webhook_id(&id)?, secret: secret.clone() };
+    let show =
+        |(webhook, now): &(Webhook, Timestamp)| Reply::json(StatusCode::OK, &WebhookView::rotated(webhook, *now));
+    reveal(secret, app.run(caller, &request, command, show).await?).await
+}
+
+/// Adds a new secret to the first answer. Answers that are kept under an idempotency key, and so replays, are without it.
+async fn reveal(secret: String, response: Response) -> Result<Response, Problem> {
+    if response.headers().contains_key(REPLAYED) {
+        return Ok(response);
+    }
+    let (parts, body) = response.into_parts();
+    let body = body.collect().await.map_err(|_| Problem::internal())?.to_bytes();
+    let mut shown: Map<String, Value> = serde_json::from_slice(&body).map_err(|_| Problem::internal())?;
+    shown.insert("secret".to_owned(), secret.into());
+    let shown = serde_json::to_vec(&shown).map_err(|_| Problem::internal())?;
+    Ok(Response::from_parts(parts, shown.into()))
 }
 
 /// The secret that somebody chose, or a new one, as it is written.

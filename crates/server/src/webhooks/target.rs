@@ -1,5 +1,5 @@
-//! Where a webhook may be sent to. An address that only this network can reach is refused unless auth is off: else whoever may
-//! make webhooks could have the server call whatever stands behind it.
+//! Where a webhook may be sent to. An address that only this network can reach is refused unless auth is off, or the operator
+//! allows its network: else whoever may make webhooks could have the server call whatever stands behind it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -8,6 +8,8 @@ use holdfast_core::Fault;
 use holdfast_core::webhook::URL_CHARS_MAX;
 use http::Uri;
 use http::uri::Scheme;
+
+use super::network::Network;
 
 /// How long a name may take to be looked up.
 const LOOK_UP_WITHIN: Duration = Duration::from_secs(2);
@@ -48,23 +50,24 @@ impl Target {
         Ok(Self { uri, is_tls, host, port })
     }
 
-    /// Whether it is private for sure. A name that cannot be looked up now may be another time; it is looked up again whenever
+    /// Whether it is refused for sure. A name that cannot be looked up now may be another time; it is looked up again whenever
     /// something is sent there.
-    pub async fn is_known_to_be_private(&self) -> bool {
+    pub async fn is_known_to_be_refused(&self, allowed: &AllowedAddresses) -> bool {
         let name = self.host.trim_end_matches('.').to_ascii_lowercase();
         if name == "localhost" || name.ends_with(".localhost") {
-            return true;
+            let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+            return !loopback.into_iter().any(|ip| allowed.include(ip));
         }
-        self.look_up().await.is_ok_and(|found| found.iter().any(|address| is_private(address.ip())))
+        self.look_up().await.is_ok_and(|found| found.iter().any(|address| !allowed.include(address.ip())))
     }
 
     /// What may be connected to: what the name stands for now.
-    pub async fn addresses(&self, private_allowed: bool) -> Result<Vec<SocketAddr>, String> {
+    pub async fn addresses(&self, allowed: &AllowedAddresses) -> Result<Vec<SocketAddr>, String> {
         let found = self.look_up().await?;
         if found.is_empty() {
             return Err("the name stands for no address".into());
         }
-        if !private_allowed && found.iter().any(|address| is_private(address.ip())) {
+        if found.iter().any(|address| !allowed.include(address.ip())) {
             return Err("the address is private".into());
         }
         Ok(found)
@@ -80,6 +83,24 @@ impl Target {
             Ok(Err(_)) => Err("the name cannot be looked up".into()),
             Err(_) => Err("the name was not looked up in time".into()),
         }
+    }
+}
+
+/// The addresses that webhooks may be sent to: those of the public Internet, and some or all others.
+#[derive(Clone, Debug)]
+pub struct AllowedAddresses {
+    is_private_allowed: bool,
+    networks: Vec<Network>,
+}
+
+impl AllowedAddresses {
+    /// While auth is off every address is allowed; otherwise private ones within `networks` only.
+    pub fn new(is_auth_off: bool, networks: &[Network]) -> Self {
+        Self { is_private_allowed: is_auth_off, networks: networks.to_vec() }
+    }
+
+    pub fn include(&self, ip: IpAddr) -> bool {
+        self.is_private_allowed || !is_private(ip) || self.networks.iter().any(|network| network.contains(ip))
     }
 }
 
@@ -133,6 +154,8 @@ fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
 mod tests {
     use super::*;
 
+    const PUBLIC: AllowedAddresses = AllowedAddresses { is_private_allowed: false, networks: Vec::new() };
+
     #[test]
     fn only_addresses_of_the_public_internet_are_public() {
         let private = "127.0.0.1 127.255.0.1 0.0.0.0 0.1.2.3 10.0.0.1 172.16.0.1 172.31.255.255 192.168.1.1 169.254.169.254 \
@@ -183,12 +206,36 @@ mod tests {
     async fn other_spellings_of_a_private_address_are_private() {
         for text in ["http://127.1", "http://2130706433", "http://0x7f.1", "http://localhost", "http://a.localhost."] {
             let target = Target::parse(text).unwrap();
-            let refused = target.is_known_to_be_private().await;
-            assert!(refused || target.addresses(false).await.is_err(), "{text}");
+            let refused = target.is_known_to_be_refused(&PUBLIC).await;
+            assert!(refused || target.addresses(&PUBLIC).await.is_err(), "{text}");
         }
         let target = Target::parse("http://[::ffff:127.0.0.1]:1").unwrap();
-        assert!(target.is_known_to_be_private().await);
-        assert_eq!(target.addresses(false).await, Err("the address is private".into()));
-        assert_eq!(target.addresses(true).await.unwrap().len(), 1);
+        assert!(target.is_known_to_be_refused(&PUBLIC).await);
+        assert_eq!(target.addresses(&PUBLIC).await, Err("the address is private".into()));
+        assert_eq!(target.addresses(&AllowedAddresses::new(true, &[])).await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn private_addresses_are_allowed_by_network() {
+        let networks = ["127.0.0.0/8", "fd00::/8"].map(|text| Network::parse(text).unwrap());
+        let allowed = AllowedAddresses::new(false, &networks);
+        for text in
+            ["http://127.0.0.1", "http://[::ffff:127.0.0.1]", "http://localhost", "http://[fd12::1]", "http://8.8.8.8"]
+        {
+            assert!(!Target::parse(text).unwrap().is_known_to_be_refused(&allowed).await, "{text}");
+        }
+        for text in [
+            "http://10.0.0.1",
+            "http://[::1]",
+            "http://[fe80::1]",
+            "http://[::ffff:10.0.0.1]",
+            "http://169.254.169.254",
+        ] {
+            let target = Target::parse(text).unwrap();
+            assert!(target.is_known_to_be_refused(&allowed).await, "{text}");
+            assert_eq!(target.addresses(&allowed).await, Err("the address is private".into()), "{text}");
+        }
+        let mapped = Target::parse("http://[::ffff:127.0.0.1]:1").unwrap();
+        assert_eq!(mapped.addresses(&allowed).await.unwrap().len(), 1);
     }
 }

@@ -118,8 +118,15 @@ pub fn time_of(event: &Event, committed_at: Timestamp) -> Timestamp {
     }
 }
 
-/// `trace` says which request it is part of, for whoever acts on it.
-pub fn cloud_event(id: &str, event_type: &str, at: Timestamp, data: &str, trace: Option<Trace>) -> String {
+/// Writes an event of this installation (`source`). `trace` names the request that caused it, for consumers that act on it.
+pub fn cloud_event(
+    source: &str,
+    id: &str,
+    event_type: &str,
+    at: Timestamp,
+    data: &str,
+    trace: Option<Trace>,
+) -> String {
     #[derive(Serialize)]
     struct CloudEvent<'a> {
         specversion: &'a str,
@@ -136,7 +143,7 @@ pub fn cloud_event(id: &str, event_type: &str, at: Timestamp, data: &str, trace:
     let event = CloudEvent {
         specversion: "1.0",
         id,
-        source: "/holdfast",
+        source,
         r#type: event_type,
         time: at,
         datacontenttype: "application/json",

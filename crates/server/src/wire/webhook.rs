@@ -1,14 +1,14 @@
 //! Webhooks in JSON.
 
 use holdfast_core::Timestamp;
-use holdfast_core::webhook::{Delivery, Webhook};
+use holdfast_core::webhook::{Delivery, DeliveryId, Webhook};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 #[derive(Deserialize, ToSchema)]
 #[schema(as = NewWebhook)]
 pub struct NewWebhookBody {
-    /// `http` or `https`. Addresses of private networks only while auth is off.
+    /// `http` or `https`. Addresses of private networks only while auth is off, or within `webhook.allow_networks`.
     #[schema(pattern = "^https?://", max_length = 2_000)]
     pub url: String,
     /// Types of durable events, or beginnings of them: `booking.confirmed`, `order.`. None at all means every durable event. Events of
@@ -35,7 +35,8 @@ pub struct WebhookView {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::optional_time")]
     #[schema(value_type = Option<String>, format = DateTime)]
     disabled_at: Option<Timestamp>,
-    /// What deliveries are signed with. Shown only when it is made.
+    /// What deliveries are signed with. Shown only when it is made, and not by an idempotent replay.
+    // Added to the first answer by its handler: what is rendered here is kept under the idempotency key.
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
     /// Until then deliveries are signed with the secret before, too. Shown only when the secret is changed.
@@ -66,21 +67,24 @@ impl WebhookView {
         }
     }
 
-    pub fn with_secret(webhook: &Webhook) -> Self {
-        Self { secret: Some(webhook.secrets.current().to_owned()), ..Self::new(webhook) }
+    /// A webhook whose secret was just changed.
+    pub fn rotated(webhook: &Webhook, now: Timestamp) -> Self {
+        Self { earlier_secret_until: webhook.secrets.earlier_until(now), ..Self::new(webhook) }
     }
+}
 
-    pub fn with_new_secret(webhook: &Webhook, now: Timestamp) -> Self {
-        Self { earlier_secret_until: webhook.secrets.earlier_until(now), ..Self::with_secret(webhook) }
-    }
+/// The id of a delivery as receivers see it. Deliveries of several installations to one receiver do not collide.
+pub fn message_id(installation: &str, delivery: DeliveryId) -> String {
+    format!("msg_{installation}_{delivery}")
 }
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = WebhookDelivery)]
 pub struct DeliveryView {
-    /// The header `webhook-id` is `msg_` and this number.
     id: u64,
+    /// The header `webhook-id` of every attempt, unique across installations.
+    message_id: String,
     webhook_id: u64,
     /// The `id` of the event.
     event_id: String,
@@ -101,9 +105,10 @@ pub struct DeliveryView {
 }
 
 impl DeliveryView {
-    pub fn new(delivery: &Delivery) -> Self {
+    pub fn new(delivery: &Delivery, installation: &str) -> Self {
         Self {
             id: delivery.id.get(),
+            message_id: message_id(installation, delivery.id),
             webhook_id: delivery.webhook.get(),
             event_id: delivery.event.to_string(),
             event_type: delivery.event_type.to_string(),

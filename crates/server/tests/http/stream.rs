@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use holdfast_client::Client;
+use holdfast_core::time::Span;
 use holdfast_server::router::router;
 use serde_json::Value;
 use tower::Service as _;
@@ -38,15 +39,29 @@ impl Listening {
     /// The next event: its id and its `CloudEvent`.
     pub(crate) async fn next(&mut self) -> (String, Value) {
         loop {
-            if let Some((event, rest)) = self.buffer.split_once("\n\n") {
-                let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-                let found = field("id:").zip(field("data:"));
-                let found = found.map(|(id, data)| (id.to_owned(), serde_json::from_str(data).unwrap()));
-                self.buffer = String::from(rest);
-                match found {
-                    Some(event) => return event,
-                    None => continue,
-                }
+            let block = self.next_block().await;
+            if let Some((id, data)) = field(&block, "id:").zip(field(&block, "data:")) {
+                return (id.to_owned(), serde_json::from_str(data).unwrap());
+            }
+        }
+    }
+
+    /// The next block that names an id, with or without data: an `EventSource` sends it as `Last-Event-ID` when it reconnects.
+    pub(crate) async fn next_id(&mut self) -> String {
+        loop {
+            if let Some(id) = field(&self.next_block().await, "id:") {
+                return id.to_owned();
+            }
+        }
+    }
+
+    /// The lines up to the next empty one.
+    async fn next_block(&mut self) -> String {
+        loop {
+            if let Some((block, rest)) = self.buffer.split_once("\n\n") {
+                let (block, rest) = (block.to_owned(), rest.to_owned());
+                self.buffer = rest;
+                return block;
             }
             let read = tokio::time::timeout(Duration::from_secs(30), self.bytes.next());
             let bytes = read.await.expect("an event arrives").expect("the stream is open").unwrap();
@@ -61,6 +76,10 @@ impl Listening {
         }
         types
     }
+}
+
+fn field<'a>(block: &'a str, name: &str) -> Option<&'a str> {
+    block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
 }
 
 /// Holds, replaces, cancels, holds, confirms, cancels: one of everything.
@@ -147,6 +166,102 @@ async fn one_who_comes_back_is_told_every_durable_event_that_was_missed() {
         assert_eq!(from_elsewhere.next_types(7).await, EVERYTHING, "one from another store starts here");
         let bad = app.send("GET", "/v1/stream", &[("last-event-id", "abc")], "").await;
         assert_eq!(bad.refusal(), (400, "INVALID_INPUT"));
+    })
+    .await;
+}
+
+/// A client that reconnects before its first event misses nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn first_connect_tells_the_newest_id() {
+    with_app(async |app| {
+        one_of_everything(app, 1).await;
+        let mut first = Listening::open(&app.admin(), "?types=stay.reservation.", None).await;
+        let newest = first.next_id().await;
+        assert_eq!(newest, app.outbox_last().await.to_string());
+        drop(first);
+        one_of_everything(app, 2).await;
+        let mut back = Listening::open(&app.admin(), "", Some(&newest)).await;
+        assert_eq!(back.next_id().await, newest, "no event of the replay was sent yet");
+        assert_eq!(back.next_types(2).await, EVERYTHING[5..], "what happened in between");
+        let mut from_elsewhere = Listening::open(&app.admin(), "", Some("999999999")).await;
+        assert_eq!(from_elsewhere.next_id().await, app.outbox_last().await.to_string());
+    })
+    .await;
+}
+
+/// Confirms a reservation of a day that is still ahead after days have passed.
+async fn reserve(app: &TestApp, user: u64) {
+    let room_type = app.room_type(1).await;
+    let hold = placed(app, user, &room_type, day(60), day(61)).await;
+    app.guest(user).confirm_hold(hold.hold_id).await.unwrap();
+}
+
+/// Events are replayed over `stream.keep`; from before that the first event is of type `stream.gap`, whatever the filter.
+#[tokio::test(flavor = "multi_thread")]
+async fn events_older_than_the_keep_are_a_gap() {
+    with_app(async |app| {
+        for user in [1, 2, 3] {
+            reserve(app, user).await;
+        }
+        let old = app.outbox_last().await;
+        app.pass(Span::from_hours(25));
+        for user in [4, 5] {
+            reserve(app, user).await;
+        }
+        for (client, query) in
+            [(app.admin(), "?types=seat."), (app.guest(9), ""), (app.admin(), "?types=stay.reservation.confirmed")]
+        {
+            for id in [0, old - 1] {
+                let (id, gap) = Listening::open(&client, query, Some(&id.to_string())).await.next().await;
+                assert_eq!((&gap["type"], &gap["specversion"]), (&"stream.gap".into(), &"1.0".into()));
+                assert_eq!(id.split('.').next(), Some(&*old.to_string()), "the client resumes after the gap");
+            }
+        }
+        let mut admin = Listening::open(&app.admin(), "", Some("0")).await;
+        let (gap, _) = admin.next().await;
+        for user in [4, 5] {
+            assert_eq!(admin.next().await.1["data"]["userId"], user);
+        }
+        for id in [gap, old.to_string(), format!("{old}.7")] {
+            let mut back = Listening::open(&app.admin(), "", Some(&id)).await;
+            let (_, first) = back.next().await;
+            assert_eq!(first["data"]["userId"], 4, "nothing was missed after {id}");
+        }
+        app.pass(Span::from_hours(25));
+        reserve(app, 6).await;
+        let mut back = Listening::open(&app.admin(), "", Some("0")).await;
+        assert_eq!(back.next_types(2).await, ["stream.gap", "stay.reservation.confirmed"]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_store_has_no_gap() {
+    with_app(async |app| {
+        reserve(app, 1).await;
+        let mut listening = Listening::open(&app.admin(), "", Some("0")).await;
+        assert_eq!(listening.next_types(1).await, ["stay.reservation.confirmed"]);
+    })
+    .await;
+}
+
+/// Twelve clients replay three pages of events at once, some from the beginning and some from the middle of a page.
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_replays_get_each_event_once() {
+    with_app(async |app| {
+        app.commit_untold_many("stay.reservation.confirmed", 1_234).await;
+        reserve(app, 1).await;
+        let last = app.outbox_last().await;
+        let replays = (0..12_u64).map(async |client| {
+            let after = client % 4 * 333;
+            // The last event is another user's.
+            let (client, until) = if client % 3 == 0 { (app.guest(7), last - 1) } else { (app.admin(), last) };
+            let mut listening = Listening::open(&client, "", Some(&after.to_string())).await;
+            for expected in after + 1..=until {
+                assert_eq!(listening.next().await.0, expected.to_string());
+            }
+        });
+        futures_util::future::join_all(replays).await;
     })
     .await;
 }

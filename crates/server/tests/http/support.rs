@@ -254,6 +254,11 @@ impl TestApp {
 
     /// Commits an event of which the server does not know: as after a commit of unknown outcome that did happen.
     pub(crate) async fn commit_untold(&self, event_type: &'static str) {
+        self.commit_untold_many(event_type, 1).await;
+    }
+
+    /// The same, with many events of user 7 in one commit.
+    pub(crate) async fn commit_untold_many(&self, event_type: &'static str, count: usize) {
         let store = self.store.as_ref().unwrap();
         let tier = if store.is_split() { Tier::Durable } else { Tier::Whole };
         let at = self.clock.now();
@@ -261,7 +266,7 @@ impl TestApp {
         let mut rows = Rows::default();
         let mut session = store.begin(tier).await.unwrap();
         session.load(&mut rows).await.unwrap();
-        let committed = session.commit(&mut rows, &[entry]).await.unwrap();
+        let committed = session.commit(&mut rows, &vec![entry; count]).await.unwrap();
         drop(session);
         tokio::task::spawn_blocking(committed.safe).await.unwrap().unwrap();
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use holdfast_bus::{Connection, Delivery, HeaderMap, Publication, Verdict};
+use holdfast_server::Config;
 use holdfast_server::config::Secret;
 use holdfast_server::roles::{Role, Roles};
 use holdfast_testkit::{NatsOptions, NatsServer, Profile};
@@ -159,6 +160,19 @@ async fn messages_are_cloud_events_and_carry_the_trace_of_the_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn messages_on_the_bus_name_the_source() {
+    let own = |config: &mut Config| config.events.source = "urn:shop:seoul".into();
+    over_nats_with(Profile::Embedded, &[without_course()], own, &async |app: &TestApp| {
+        let connection = join(app).await;
+        tell_of_slot(&connection, 848).await;
+        book(app, 848, &[]).await;
+        let mut seen = act_for_course(&connection);
+        assert_eq!(next(&mut seen, "slot.reserve").await["source"], "urn:shop:seoul");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_service_that_is_away_is_named_and_everything_else_goes_on() {
     over_nats(Profile::Embedded, &[Roles::of([Role::Api])], &async |app: &TestApp| {
         let away = app.send("GET", "/bookings", &[], "").await;
@@ -179,7 +193,7 @@ async fn a_service_that_is_away_is_named_and_everything_else_goes_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_released_is_shown_as_failed_and_tried_again_until_it_is() {
-    let impatient = |config: &mut holdfast_server::Config| {
+    let impatient = |config: &mut Config| {
         config.tee.outbox_retries_max = 0;
         config.tee.sweep_every = Duration::from_secs(1);
     };
@@ -228,7 +242,7 @@ async fn what_cannot_be_released_is_shown_as_failed_and_tried_again_until_it_is(
 async fn while_nats_is_away_bookings_wait_and_are_settled_when_it_is_back() {
     let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
     let url = server.url().to_owned();
-    let own = |config: &mut holdfast_server::Config| {
+    let own = |config: &mut Config| {
         config.server.nats_url = Some(Secret::new(&url));
         config.tee.outbox_retries_max = 0;
     };

@@ -49,8 +49,8 @@ pub(crate) struct Receiver {
 
 struct Inside {
     received: Mutex<Vec<Received>>,
-    /// What is answered next; then 204.
-    answers: Mutex<VecDeque<u16>>,
+    /// What is answered next, and its `Retry-After`; then 204.
+    answers: Mutex<VecDeque<(u16, Option<String>)>>,
     /// Paths under `/slow` are answered when there is a permit.
     gate: Semaphore,
 }
@@ -72,7 +72,12 @@ impl Receiver {
 
     /// Answers so, one after another, before it answers 204.
     pub(crate) fn will_answer(&self, statuses: &[u16]) {
-        self.inside.answers.lock().unwrap().extend(statuses);
+        self.inside.answers.lock().unwrap().extend(statuses.iter().map(|status| (*status, None)));
+    }
+
+    /// Appends one answer with a `Retry-After` header.
+    pub(crate) fn will_answer_later(&self, status: u16, retry_after: &str) {
+        self.inside.answers.lock().unwrap().push_back((status, Some(retry_after.to_owned())));
     }
 
     pub(crate) fn open_gate(&self) {
@@ -103,9 +108,11 @@ async fn receive(State(inside): State<Arc<Inside>>, uri: Uri, headers: HeaderMap
     if path.starts_with("/slow") {
         inside.gate.acquire().await.unwrap().forget();
     }
-    let status = inside.answers.lock().unwrap().pop_front().unwrap_or(204);
+    let (status, retry_after) = inside.answers.lock().unwrap().pop_front().unwrap_or((204, None));
     let status = StatusCode::from_u16(status).unwrap();
-    if status.is_redirection() {
+    if let Some(retry_after) = retry_after {
+        (status, [("retry-after", retry_after)]).into_response()
+    } else if status.is_redirection() {
         (status, [("location", "/elsewhere")]).into_response()
     } else {
         status.into_response()

@@ -3,15 +3,21 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use holdfast_client::NewRoomType;
 use holdfast_core::Rows;
+use holdfast_core::receipt::ReceiptId;
 use holdfast_core::relay::Partition;
 use holdfast_core::time::Span;
 use holdfast_server::Config;
+use holdfast_server::config::Secret;
+use holdfast_server::webhooks::network::Network;
+use holdfast_testkit::Profile;
 use serde_json::{Value, json};
 
-use crate::auth::{caller, with_auth};
+use crate::auth::{SECRET, caller, with_auth};
 use crate::shop_support::{buyer, option};
-use crate::support::{Answer, TestApp, day, placed, with_app, with_restart, with_settings};
+use crate::stream::Listening;
+use crate::support::{Answer, TestApp, day, new_hold, placed, with_app, with_restart, with_settings};
 use crate::tee_times;
 use crate::tickets::{open_event, seat};
 use crate::webhook_support::{Received, Receiver, all_are, deliveries, expected_signature, send, subscribe};
@@ -30,6 +36,16 @@ async fn reserved(app: &TestApp) {
 
 async fn get(app: &TestApp, path: &str) -> Answer {
     app.send("GET", path, &[], "").await
+}
+
+/// The idempotency record of a caller without a name holds an answer, and not the secret that the first answer showed.
+async fn assert_no_secret_is_kept(app: &TestApp, key: &str, first: &Answer) {
+    let secret = first.json["secret"].as_str().unwrap();
+    let id = ReceiptId { caller: "unnamed".into(), key: key.into() };
+    let kept = |rows: &mut Rows| Ok(rows.receipts.get(&id)?.map(|receipt| receipt.response.clone()));
+    let kept = app.app().query(|rows, _| kept(rows)).await.ok().flatten().expect("an idempotency record");
+    let kept = String::from_utf8_lossy(&kept);
+    assert!(kept.contains("createdAt") && !kept.contains(secret), "{kept}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -55,9 +71,10 @@ async fn an_event_is_sent_once_as_a_signed_cloud_event() {
         let log = deliveries(app, &webhook, all_are("DELIVERED")).await;
         let expected = json!([{"id": log[0]["id"], "webhookId": webhook["id"], "eventId": event["id"],
             "eventType": event["type"], "status": "DELIVERED", "attempts": 1, "lastStatus": 204, "lastError": null,
-            "nextAttemptAt": null, "createdAt": log[0]["createdAt"]}]);
+            "nextAttemptAt": null, "createdAt": log[0]["createdAt"], "messageId": log[0]["messageId"]}]);
         assert_eq!(Value::from(log.clone()), expected);
-        assert_eq!(request.header("webhook-id"), format!("msg_{}", log[0]["id"]));
+        let message_id = request.header("webhook-id");
+        assert!(message_id.starts_with("msg_") && message_id.ends_with(&format!("_{}", log[0]["id"])), "{message_id}");
         assert_eq!(receiver.received().len(), 1);
     })
     .await;
@@ -73,9 +90,10 @@ async fn a_webhook_is_made_shown_and_deleted_and_its_secret_is_shown_once() {
         assert_eq!(made.status, 201, "{}", made.text);
         assert!(made.json["secret"].as_str().unwrap().starts_with("whsec_"));
         let again = app.send("POST", "/v1/webhooks", &key, &body).await;
-        assert_eq!((again.header("idempotent-replayed"), &again.json), (Some("true"), &made.json));
         let mut shown = made.json.clone();
         shown.as_object_mut().unwrap().remove("secret");
+        assert_eq!((again.header("idempotent-replayed"), &again.json), (Some("true"), &shown), "without the secret");
+        assert_no_secret_is_kept(app, "a", &made).await;
         let expected = json!({"id": made.json["id"], "url": url, "types": ["booking.confirmed", "order."],
             "status": "ACTIVE", "createdAt": made.json["createdAt"]});
         assert_eq!(shown, expected);
@@ -119,7 +137,10 @@ async fn a_changed_secret_signs_beside_the_one_before_for_a_day() {
         let changed = app.send("POST", &rotate, &key, "").await;
         assert_eq!(changed.status, 200, "{}", changed.text);
         let again = app.send("POST", &rotate, &key, "").await;
-        assert_eq!((again.header("idempotent-replayed"), &again.json), (Some("true"), &changed.json));
+        let mut shown = changed.json.clone();
+        shown.as_object_mut().unwrap().remove("secret");
+        assert_eq!((again.header("idempotent-replayed"), &again.json), (Some("true"), &shown), "without the secret");
+        assert_no_secret_is_kept(app, "new secret", &changed).await;
         let second = changed.json["secret"].as_str().unwrap();
         assert_ne!(second, first);
         let until: jiff::Timestamp = changed.json["earlierSecretUntil"].as_str().unwrap().parse().unwrap();
@@ -249,6 +270,70 @@ async fn what_fails_is_tried_again_later_under_the_same_id_until_it_is_taken() {
         }
     })
     .await;
+}
+
+/// Seconds between the store's time and the next attempt of a delivery whose last attempt was answered with `status`.
+async fn wait_after(app: &TestApp, webhook: &Value, status: u16) -> i64 {
+    let log = deliveries(app, webhook, |log| log.len() == 1 && log[0]["lastStatus"] == status).await;
+    let next: jiff::Timestamp = log[0]["nextAttemptAt"].as_str().unwrap().parse().unwrap();
+    next.as_second() - app.now().as_second()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn retry_after_delays_the_next_attempt() {
+    with_settings(watchful, async |app| {
+        let receiver = Receiver::start().await;
+        let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
+        receiver.will_answer_later(503, "3600");
+        reserved(app).await;
+        assert_eq!(wait_after(app, &webhook, 503).await, 3_600, "seconds");
+
+        let date = app.now() + jiff::SignedDuration::from_hours(3);
+        let date = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&date).unwrap();
+        receiver.will_answer_later(429, &date);
+        app.pass(Span::from_hours(1));
+        assert_eq!(wait_after(app, &webhook, 429).await, 2 * 3_600, "a date: {date}");
+
+        receiver.will_answer_later(500, "99999999");
+        app.pass(Span::from_hours(2));
+        assert_eq!(wait_after(app, &webhook, 500).await, 24 * 3_600, "bounded");
+
+        receiver.will_answer_later(502, "1");
+        app.pass(Span::from_hours(24));
+        let wait = wait_after(app, &webhook, 502).await;
+        assert!((2 * 3_600..=2 * 3_600 + 24 * 60).contains(&wait), "the schedule is later: {wait}");
+
+        receiver.will_answer_later(504, "soon");
+        app.pass(Span::from_hours(3));
+        let wait = wait_after(app, &webhook, 504).await;
+        assert!((5 * 3_600..=6 * 3_600).contains(&wait), "unreadable: {wait}");
+        app.pass(Span::from_hours(6));
+        deliveries(app, &webhook, all_are("DELIVERED")).await;
+    })
+    .await;
+}
+
+/// The `webhook-id` of the first delivery of an installation.
+async fn first_message_id(profile: Profile) -> String {
+    let id = std::sync::Mutex::new(String::new());
+    crate::support::with_profile(profile, &watchful, &async |app: &TestApp| {
+        let receiver = Receiver::start().await;
+        let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
+        reserved(app).await;
+        let log = deliveries(app, &webhook, all_are("DELIVERED")).await;
+        let sent = receiver.until(1).await[0].header("webhook-id").to_owned();
+        assert_eq!(log[0]["messageId"], json!(sent), "an operator finds it in the log");
+        *id.lock().unwrap() = sent;
+    })
+    .await;
+    id.into_inner().unwrap()
+}
+
+/// Two installations deliver to one receiver, which recognises repeats by `webhook-id`.
+#[tokio::test(flavor = "multi_thread")]
+async fn message_ids_differ_between_installations() {
+    let [one, other] = [first_message_id(Profile::Embedded).await, first_message_id(Profile::Embedded).await];
+    assert_ne!(one, other);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -424,6 +509,57 @@ async fn with_auth_only_admins_may_and_private_addresses_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn allowed_private_network_receives_webhooks() {
+    let networks = |config: &mut Config| {
+        config.auth.jwt_secret = Some(Secret::new(SECRET));
+        config.webhook.allow_networks = vec![Network::parse("127.0.0.0/8").unwrap()];
+    };
+    with_settings(networks, async |app| {
+        let receiver = Receiver::start().await;
+        let post = async |url: &str| {
+            let request = caller(app, "1", "admin").request(reqwest::Method::POST, "/v1/webhooks");
+            let body = json!({"url": url, "types": ["stay."]}).to_string();
+            request.body(body).send().await.unwrap().status().as_u16()
+        };
+        for refused in ["http://10.0.0.1/", "http://[::1]/", "http://169.254.169.254/", "http://[::ffff:10.0.0.1]/"] {
+            assert_eq!(post(refused).await, 400, "{refused}");
+        }
+        let mapped = format!("http://[::ffff:127.0.0.1]:{}/mapped", receiver.address.port());
+        assert_eq!((post(&receiver.url("/plain")).await, post(&mapped).await), (201, 201));
+        let admin = caller(app, "1", "admin");
+        let room_type = admin.create_room_type(&NewRoomType::new("객실", 1, 1)).await.unwrap();
+        let guest = caller(app, "7", "user");
+        let hold = guest.place_hold(&new_hold(&room_type, day(30), day(31))).await.unwrap();
+        guest.confirm_hold(hold.hold_id).await.unwrap();
+        let paths: BTreeSet<_> = receiver.until(2).await.into_iter().map(|request| request.path).collect();
+        assert_eq!(paths, BTreeSet::from(["/mapped".to_owned(), "/plain".to_owned()]));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_name_the_configured_source() {
+    let source = "https://shop.example.com/seoul";
+    with_settings(
+        |config| config.events.source = source.into(),
+        async |app| {
+            let receiver = Receiver::start().await;
+            subscribe(app, &receiver.url("/hook"), &["stay."]).await;
+            let mut listening = Listening::open(&app.admin(), "", None).await;
+            reserved(app).await;
+            for event_type in ["stay.hold.placed", "stay.reservation.confirmed"] {
+                let (_, event) = listening.next().await;
+                assert_eq!((&event["type"], &event["source"]), (&json!(event_type), &json!(source)));
+            }
+            assert_eq!(receiver.until(1).await[0].json()["source"], source);
+            let (_, replayed) = Listening::open(&app.admin(), "", Some("0")).await.next().await;
+            assert_eq!(replayed["source"], source);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_pending_outlives_the_server_and_what_is_old_is_cleared_away() {
     let receiver = Receiver::start().await;
     with_restart(
@@ -486,7 +622,7 @@ async fn the_outbox_keeps_nothing_for_webhooks_that_are_gone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_share_the_work_and_send_each_event_once() {
     let watchful = |config: &mut Config| watchful(config);
-    crate::support::with_profile(holdfast_testkit::Profile::Cluster, &watchful, &async |app: &TestApp| {
+    crate::support::with_profile(Profile::Cluster, &watchful, &async |app: &TestApp| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
         let (other, engine) = app.another().await;

@@ -35,8 +35,19 @@ async fn several_that_start_together_migrate_once_and_one_of_them_stays() {
     assert_eq!(opened.len(), 1);
     opened[0].check().await.unwrap();
     let client = connect(database.url()).await;
-    let once = "SELECT count(*) - max(version) FROM holdfast_schema_history";
+    let once = "SELECT count(*) - count(DISTINCT version) FROM holdfast_schema_history";
     assert_eq!(number(&client, once).await, 0, "each migration once");
+}
+
+#[tokio::test]
+async fn installations_have_ids_that_last() {
+    let databases = [postgres().database(), postgres().database()];
+    let mut ids = Vec::new();
+    for database in databases.iter().chain(&databases) {
+        let (store, _) = open(database.url()).await;
+        ids.push(store.installation().await.unwrap());
+    }
+    assert!(ids[0].len() == 32 && ids[0] != ids[1] && ids[..2] == ids[2..], "{ids:?}");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use tokio_rustls::rustls::{ServerConfig, crypto};
 use super::*;
 
 fn sender(private_allowed: bool) -> Sender {
-    Sender::new(private_allowed, Duration::from_secs(10), Duration::from_secs(20))
+    Sender::new(AllowedAddresses::new(private_allowed, &[]), Duration::from_secs(10), Duration::from_secs(20))
 }
 
 fn letter() -> Letter {
@@ -20,7 +20,7 @@ fn letter() -> Letter {
 
 fn error_of(tried: &Tried) -> &str {
     match tried {
-        Tried::Failed { status: None, error } => error,
+        Tried::Failed { status: None, error, retry_after: None } => error,
         other => panic!("{other:?}"),
     }
 }
@@ -122,4 +122,19 @@ async fn https_needs_a_certificate_that_is_trusted_for_the_name() {
     let tried =
         sender(true).trusting(RootCertStore::empty()).send(&format!("https://localhost:{port}/"), letter()).await;
     assert!(error_of(&tried).starts_with("TLS: "), "not trusted: {tried:?}");
+}
+
+#[test]
+fn retry_after_is_seconds_or_a_date() {
+    let sent_at = 784_111_777 - 60;
+    let wait =
+        |text: &str| retry_after(&HeaderValue::from_str(text).unwrap(), sent_at).map(|wait| wait.as_millis() / 1_000);
+    assert_eq!((wait("120"), wait(" 1 ")), (Some(120), Some(1)));
+    assert_eq!(wait("Sun, 06 Nov 1994 08:49:37 GMT"), Some(60));
+    for long in ["86401", "99999999999999999999", "Sat, 06 Nov 2094 08:49:37 GMT"] {
+        assert_eq!(wait(long), Some(24 * 3_600), "{long}");
+    }
+    for none in ["", "0", "-5", "1.5", "soon", "Sun, 06 Nov 1994 08:48:37 GMT", "1994-11-06T08:49:37Z"] {
+        assert_eq!(wait(none), None, "{none}");
+    }
 }

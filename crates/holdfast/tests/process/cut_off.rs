@@ -1,0 +1,174 @@
+//! `/v1/stream` of a server that is cut off from PostgreSQL, as by a network that drops packets: no connection ends, and
+//! nothing arrives.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use holdfast_client::{Client, NewRoomType};
+use holdfast_testkit::{RedisOptions, RedisServer, postgres};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use crate::support::{NIGHT, Process, new_hold};
+
+/// The bound after which a stream ends, and time for a loaded machine.
+const ENDS_WITHIN: Duration = Duration::from_secs(10);
+const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
+
+/// A connection to PostgreSQL that can be interrupted without being closed.
+struct Link {
+    port: u16,
+    is_cut: watch::Sender<bool>,
+    tasks: Arc<Mutex<Vec<tokio::task::JoinHandle<()>>>>,
+}
+
+impl Link {
+    async fn to(port: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (is_cut, tasks) = (watch::Sender::new(false), Arc::new(Mutex::new(Vec::new())));
+        let link = Self { port: listener.local_addr().unwrap().port(), is_cut, tasks: tasks.clone() };
+        let cut = link.is_cut.clone();
+        tokio::spawn(async move {
+            while let Ok((near, _)) = listener.accept().await {
+                let forwarding = forward(near, port, cut.subscribe());
+                tasks.lock().unwrap().push(tokio::spawn(forwarding));
+            }
+        });
+        link
+    }
+
+    fn cut(&self) {
+        self.is_cut.send_replace(true);
+    }
+
+    /// Forwards new connections; those from before end.
+    fn restore(&self) {
+        self.tasks.lock().unwrap().drain(..).for_each(|task| task.abort());
+        self.is_cut.send_replace(false);
+    }
+}
+
+async fn forward(near: TcpStream, port: u16, cut: watch::Receiver<bool>) {
+    let mut uncut = cut.clone();
+    uncut.wait_for(|is_cut| !is_cut).await.ok();
+    let far = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let ((near_read, near_write), (far_read, far_write)) = (near.into_split(), far.into_split());
+    let copy = async |mut from: tokio::net::tcp::OwnedReadHalf, mut to: tokio::net::tcp::OwnedWriteHalf| {
+        let mut buffer = vec![0; 64 << 10];
+        while let Ok(count @ 1..) = from.read(&mut buffer).await {
+            if *cut.borrow() {
+                std::future::pending::<()>().await;
+            }
+            if to.write_all(&buffer[..count]).await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::join!(copy(near_read, far_write), copy(far_read, near_write));
+}
+
+/// An open stream, read block by block.
+struct Listening {
+    response: reqwest::Response,
+    buffer: String,
+}
+
+impl Listening {
+    /// Connects as soon as the server answers 200.
+    async fn open(client: &Client, last_event_id: u64) -> Self {
+        let began = Instant::now();
+        loop {
+            let request = client.request(reqwest::Method::GET, "/v1/stream").header("last-event-id", last_event_id);
+            match request.send().await {
+                Ok(response) if response.status() == 200 => {
+                    return Self { response, buffer: String::new() };
+                }
+                answer => assert!(began.elapsed() < ANSWERS_WITHIN, "{answer:?}"),
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// The number of the next durable event of this type; `None` at the end of the stream.
+    async fn next_id(&mut self, event_type: &str) -> Option<u64> {
+        loop {
+            while let Some((block, rest)) = self.buffer.split_once("\n\n") {
+                let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+                let id = field("id:").filter(|_| field("event:") == Some(event_type));
+                let (found, rest) = (id.map(|id| id.parse().unwrap()), rest.to_owned());
+                self.buffer = rest;
+                if found.is_some() {
+                    return found;
+                }
+            }
+            let bytes = self.response.chunk().await.ok()??;
+            self.buffer.push_str(std::str::from_utf8(&bytes).unwrap());
+        }
+    }
+}
+
+async fn reserve(client: &Client) {
+    let room_type = client.create_room_type(&NewRoomType::new("twin", 1, 1)).await.unwrap();
+    let guest = client.as_user(1);
+    let hold = guest.place_hold(&new_hold(&room_type, NIGHT)).await.unwrap();
+    guest.confirm_hold(hold.hold_id).await.unwrap();
+}
+
+/// A stream whose server cannot read the outbox ends, so that the client reconnects elsewhere or waits.
+async fn ends_when_cut_off(redis: Option<&RedisServer>) {
+    let database = postgres().database();
+    let direct: reqwest::Url = database.url().parse().unwrap();
+    let link = Link::to(direct.port().unwrap()).await;
+    let mut through = direct.clone();
+    through.set_port(Some(link.port)).unwrap();
+    let start = |url: &str| {
+        let mut args = vec!["--database-url", url];
+        args.extend(redis.iter().flat_map(|redis| ["--redis-url", redis.url()]));
+        Process::start_with(&args, &[("HOLDFAST_LOG_LEVEL", "off")])
+    };
+    let server = start(through.as_str());
+    let client = server.client().within(Duration::from_mins(2));
+    reserve(&client).await;
+    let mut listening = Listening::open(&client, 0).await;
+    let confirmed = "stay.reservation.confirmed";
+    let first = listening.next_id(confirmed).await.expect("an event");
+
+    link.cut();
+    let cut_at = Instant::now();
+    let ended = async { while listening.next_id(confirmed).await.is_some() {} };
+    tokio::time::timeout(ENDS_WITHIN, ended).await.expect("the stream ends");
+    println!("the stream ended after {:?}", cut_at.elapsed());
+    if redis.is_some() {
+        let other = start(direct.as_str());
+        let elsewhere = other.client().within(Duration::from_mins(2));
+        reserve(&elsewhere).await;
+        let mut listening = Listening::open(&elsewhere, first).await;
+        let missed = tokio::time::timeout(ANSWERS_WITHIN, listening.next_id(confirmed)).await.expect("in time");
+        assert!(missed.is_some_and(|id| id > first), "the other server has what was missed");
+    }
+
+    link.restore();
+    let mut listening = Listening::open(&client, first).await;
+    if redis.is_none() {
+        let began = Instant::now();
+        while client.create_room_type(&NewRoomType::new("twin", 1, 1)).await.is_err() {
+            assert!(began.elapsed() < ANSWERS_WITHIN, "the server reconnects");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        reserve(&client).await;
+    }
+    let next = tokio::time::timeout(ANSWERS_WITHIN, listening.next_id(confirmed)).await.expect("in time");
+    assert!(next.is_some_and(|id| id > first), "the stream goes on where it was");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stream_ends_without_postgresql() {
+    ends_when_cut_off(None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stream_ends_without_postgresql_in_cluster() {
+    let redis = RedisServer::start(&RedisOptions::default()).unwrap();
+    ends_when_cut_off(Some(&redis)).await;
+}
