@@ -13,6 +13,7 @@ use percent_encoding::percent_decode_str;
 use tokio::sync::watch;
 
 use crate::BusError;
+use crate::headers::Headers;
 use crate::options::Options;
 use crate::streams::Streams;
 
@@ -52,10 +53,17 @@ pub struct Publication<'a> {
     pub payload: Bytes,
 }
 
-/// An answer.
+/// An answer to be sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     pub headers: HeaderMap,
+    pub payload: Bytes,
+}
+
+/// An answer that arrived.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Response {
+    pub headers: Headers,
     pub payload: Bytes,
 }
 
@@ -172,7 +180,7 @@ impl Connection {
         headers: HeaderMap,
         payload: Bytes,
         within: Duration,
-    ) -> Result<Reply, BusError> {
+    ) -> Result<Response, BusError> {
         self.check()?;
         // Whoever answers may publish something for us: be there for it. Without streams questions are answered all the same.
         tokio::time::timeout(STREAMS_WITHIN, self.streams.ensure(self)).await.ok();
@@ -184,7 +192,7 @@ impl Connection {
             RequestErrorKind::MaxPayloadExceeded => self.too_large(),
             RequestErrorKind::InvalidSubject | RequestErrorKind::Other => BusError::Refused(error.to_string()),
         })?;
-        Ok(Reply { headers: message.headers.unwrap_or_default(), payload: message.payload })
+        Ok(Response { headers: message.headers.unwrap_or_default().into(), payload: message.payload })
     }
 
     fn too_large(&self) -> BusError {
