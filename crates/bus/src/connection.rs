@@ -27,8 +27,8 @@ const RECONNECT_AFTER_MAX: Duration = Duration::from_millis(500);
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(10);
 /// How long whoever asks waits for the streams.
 const STREAMS_WITHIN: Duration = Duration::from_millis(200);
-/// How often to look whether the other end is there.
-const PING_EVERY: Duration = Duration::from_secs(5);
+/// Interval of pings. After three without an answer the connection counts as broken and is made again.
+const PING_EVERY: Duration = Duration::from_secs(1);
 
 /// Cheap to clone.
 #[derive(Clone, Debug)]
