@@ -1,7 +1,7 @@
 //! What handlers share, and how the parts are started and stopped.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -293,6 +293,31 @@ impl App {
     ) -> Result<Response, Problem> {
         let Some((id, fingerprint)) = request.receipt(caller)? else {
             return match self.shared.engine.run(command, None).await? {
+    /// The same as [`Self::run`], with the outcome beside the answer: whatever follows the commit needs no read that could fail.
+    /// An answer that was given before under the same key has no outcome.
+    pub async fn run_with_outcome<C: Command>(
+        &self,
+        caller: Caller,
+        request: &Mutation,
+        command: C,
+        render: impl Fn(&C::Outcome) -> Reply + Send + 'static,
+    ) -> Result<(Response, Option<C::Outcome>), Problem>
+    where
+        C::Outcome: Clone + Send + 'static,
+    {
+        let rendered = Arc::new(Mutex::new(None));
+        let keep = rendered.clone();
+        let response = self.run(caller, request, command, move |outcome: &C::Outcome| {
+            // A command that met a conflict is decided again; its last outcome is the committed one.
+            *keep.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.clone());
+            render(outcome)
+        });
+        let response = response.await?;
+        let outcome = rendered.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let is_replayed = response.headers().contains_key(REPLAYED);
+        Ok((response, outcome.filter(|_| !is_replayed)))
+    }
+
                 Answer::Fresh(outcome) => {
                     self.stream().pulse().changed(C::NAME);
                     Ok(render(&outcome).into_response())
@@ -319,9 +344,17 @@ impl App {
         if let Some(replayed) = self.replay(caller, request).await? {
             return Ok(replayed);
         }
-        let bytes = act.await?.to_bytes();
+        let reply = act.await?;
+        let bytes = reply.to_bytes();
         let once = Once { id, fingerprint, render: Box::new(move |()| bytes.clone()) };
-        kept_answer(self.shared.engine.run(KeepAnswer, Some(once)).await?)
+        match self.shared.engine.run(KeepAnswer, Some(once)).await {
+            Ok(answer) => kept_answer(answer),
+            // It was done, so the answer is what was done. A repetition does it again, which is safe.
+            Err(error) => {
+                tracing::warn!(%error, "an answer could not be kept under its idempotency key");
+                Ok(reply.into_response())
+            }
+        }
     }
 
     /// The answer given before under the idempotency key of a request, if there is one.
