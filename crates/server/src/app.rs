@@ -33,7 +33,7 @@ use crate::console::sale::SaleDesk;
 use crate::ids::IdMaker;
 use crate::ops;
 use crate::problem::Problem;
-use crate::relay::InHand;
+use crate::relay::{InHand, Leases};
 use crate::request::Mutation;
 use crate::roles::{Role, Roles};
 use crate::stream::Stream;
@@ -67,6 +67,7 @@ struct Shared {
     bus: Option<Connection>,
     keep: Keep,
     in_hand: InHand,
+    leases: Leases,
     keys_in_use: Turns<ReceiptId>,
     entries_in_use: Turns<(EventId, UserId)>,
     /// Where the app was started, and does what no connection waits for.
@@ -131,6 +132,7 @@ impl App {
         let metrics = ops::metrics_handle();
         let auth = Auth::from_config(&config.auth).map_err(StartError::Setting)?;
         let first_fleeting = parts.ids.number() >> 16;
+        let leases = Leases::new(parts.ids.number() >> 11);
         let stream = Arc::new(Stream::new(parts.store.outbox_last().await?, first_fleeting, parts.store.is_split()));
         let (engine, thread) = Engine::start(parts.store, stream.clone(), config.engine_settings())?;
         let shared = Shared {
@@ -151,6 +153,7 @@ impl App {
             bus: parts.bus,
             keep: config.keep(),
             in_hand: InHand::default(),
+            leases,
             keys_in_use: Turns::default(),
             entries_in_use: Turns::default(),
             runtime: Handle::current(),
@@ -166,9 +169,11 @@ impl App {
             tokio::spawn(calendar::job::run(app.clone()));
             tokio::spawn(app.clone().tidy_rooms());
         }
+        let keeper = app.clone();
+        tokio::spawn(async move { keeper.leases().keep(&keeper).await });
         tee::start(&app, &config.tee);
         let feed_reader = app.ids().number() >> 11;
-        tokio::spawn(feed::run(app.clone(), feed_reader, config.webhook.poll));
+        tokio::spawn(feed::run(app.clone(), config.webhook.poll));
         tokio::spawn(holds::run(app.clone(), feed_reader));
         tokio::spawn(courier::run(app.clone(), config.webhook.clone()));
         if app.store().is_split() {
@@ -238,6 +243,11 @@ impl App {
         &self.shared.in_hand
     }
 
+    /// Partitions of the outbox that this server may publish.
+    pub fn leases(&self) -> &Leases {
+        &self.shared.leases
+    }
+
     pub fn doors(&self) -> &Doors {
         &self.shared.doors
     }
@@ -283,16 +293,6 @@ impl App {
         *self.shared.stopping.borrow()
     }
 
-    /// Carries out a command, once per idempotency key, and answers with what `render` makes of the outcome.
-    pub async fn run<C: Command>(
-        &self,
-        caller: Caller,
-        request: &Mutation,
-        command: C,
-        render: impl Fn(&C::Outcome) -> Reply + Send + 'static,
-    ) -> Result<Response, Problem> {
-        let Some((id, fingerprint)) = request.receipt(caller)? else {
-            return match self.shared.engine.run(command, None).await? {
     /// The same as [`Self::run`], with the outcome beside the answer: whatever follows the commit needs no read that could fail.
     /// An answer that was given before under the same key has no outcome.
     pub async fn run_with_outcome<C: Command>(
@@ -318,6 +318,16 @@ impl App {
         Ok((response, outcome.filter(|_| !is_replayed)))
     }
 
+    /// Carries out a command, once per idempotency key, and answers with what `render` makes of the outcome.
+    pub async fn run<C: Command>(
+        &self,
+        caller: Caller,
+        request: &Mutation,
+        command: C,
+        render: impl Fn(&C::Outcome) -> Reply + Send + 'static,
+    ) -> Result<Response, Problem> {
+        let Some((id, fingerprint)) = request.receipt(caller)? else {
+            return match self.shared.engine.run(command, None).await? {
                 Answer::Fresh(outcome) => {
                     self.stream().pulse().changed(C::NAME);
                     Ok(render(&outcome).into_response())

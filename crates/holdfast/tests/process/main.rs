@@ -7,6 +7,7 @@ mod cluster;
 mod crash;
 mod encrypted;
 mod running;
+mod saga;
 mod sale;
 mod seats;
 mod services;
