@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::HeaderMap;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use tokio::sync::Semaphore;
 
 use crate::BusError;
 use crate::connection::{Connection, Reply};
+use crate::headers::Headers;
 
 /// How many questions of a subject are worked on at once.
 const AT_ONCE_MAX: usize = 4_096;
@@ -18,7 +18,7 @@ const AGAIN_AFTER: Duration = Duration::from_millis(200);
 /// A question.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    pub headers: HeaderMap,
+    pub headers: Headers,
     pub payload: Bytes,
     /// So many are being worked on that this one should be turned away.
     pub is_too_many: bool,
@@ -71,7 +71,7 @@ impl Connection {
         while let Some(message) = questions.next().await {
             let Some(reply_to) = message.reply else { continue };
             let place = places.clone().try_acquire_owned().ok();
-            let headers = message.headers.unwrap_or_default();
+            let headers = message.headers.unwrap_or_default().into();
             let asked = Asked { headers, payload: message.payload, is_too_many: place.is_none() };
             let (connection, handle) = (self.clone(), handle.clone());
             tokio::spawn(async move {

@@ -14,6 +14,7 @@ use percent_encoding::percent_decode_str;
 use tokio::sync::watch;
 
 use crate::BusError;
+use crate::headers::Headers;
 use crate::options::Options;
 use crate::streams::Streams;
 
@@ -27,8 +28,8 @@ const RECONNECT_AFTER_MAX: Duration = Duration::from_millis(500);
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(10);
 /// How long whoever asks waits for the streams.
 const STREAMS_WITHIN: Duration = Duration::from_millis(200);
-/// How often to look whether the other end is there.
-const PING_EVERY: Duration = Duration::from_secs(5);
+/// Interval of pings. After three without an answer the connection counts as broken and is made again.
+const PING_EVERY: Duration = Duration::from_secs(1);
 
 /// Cheap to clone.
 #[derive(Clone, Debug)]
@@ -53,10 +54,17 @@ pub struct Publication<'a> {
     pub payload: Bytes,
 }
 
-/// An answer.
+/// An answer to be sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     pub headers: HeaderMap,
+    pub payload: Bytes,
+}
+
+/// An answer that arrived.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Response {
+    pub headers: Headers,
     pub payload: Bytes,
 }
 
@@ -173,7 +181,7 @@ impl Connection {
         headers: HeaderMap,
         payload: Bytes,
         within: Duration,
-    ) -> Result<Reply, BusError> {
+    ) -> Result<Response, BusError> {
         self.check()?;
         // Whoever answers may publish something for us: be there for it. Without streams questions are answered all the same.
         tokio::time::timeout(STREAMS_WITHIN, self.streams.ensure(self)).await.ok();
@@ -185,7 +193,7 @@ impl Connection {
             RequestErrorKind::MaxPayloadExceeded => self.too_large(),
             RequestErrorKind::InvalidSubject | RequestErrorKind::Other => BusError::Refused(error.to_string()),
         })?;
-        Ok(Reply { headers: message.headers.unwrap_or_default(), payload: message.payload })
+        Ok(Response { headers: message.headers.unwrap_or_default().into(), payload: message.payload })
     }
 
     fn too_large(&self) -> BusError {

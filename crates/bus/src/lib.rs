@@ -16,14 +16,16 @@
 pub mod answer;
 pub mod connection;
 pub mod consume;
+pub mod headers;
 pub mod options;
 pub mod revive;
 pub mod streams;
 
 pub use answer::Asked;
 pub use async_nats::HeaderMap;
-pub use connection::{Connection, Publication, Reply};
+pub use connection::{Connection, Publication, Reply, Response};
 pub use consume::{Delivery, Verdict};
+pub use headers::Headers;
 pub use options::{Options, StreamOptions};
 
 /// Why something did not get through.

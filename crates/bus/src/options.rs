@@ -8,6 +8,9 @@ use holdfast_dial::Trust;
 pub const DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
 /// How many messages of a stream may be under way to those who act on them: few enough to be acted on before they come again.
 pub const ACKS_PENDING_MAX: usize = 256;
+/// Longest time after which NATS delivers a message again that is neither acknowledged nor reported to be in progress. So long
+/// messages wait for a process that has died.
+const ACK_WAIT_MAX: Duration = Duration::from_secs(2);
 /// A message is delivered until somebody has acted on it or it is too old: to give it up after a number of tries would lose it.
 pub const DELIVERIES_MAX: i64 = -1;
 
@@ -22,7 +25,7 @@ pub struct Options {
     pub prefix: String,
     /// How this process is called in the lists of NATS.
     pub name: String,
-    /// How long to wait until a message is safe; and how long whoever got one has before somebody else gets it.
+    /// How long to wait until a message is safe; and how long a consumer may work on one before another gets it.
     pub timeout: Duration,
     /// How long a message is kept that nobody acts on.
     pub age_max: Duration,
@@ -62,6 +65,11 @@ impl Options {
             Some(rest) if !self.prefix.is_empty() => rest.strip_prefix('.').unwrap_or(subject),
             _ => subject,
         }
+    }
+
+    /// Time after which NATS delivers a message again of which its consumer says nothing.
+    pub fn ack_wait(&self) -> Duration {
+        ACK_WAIT_MAX.min(self.timeout)
     }
 
     /// The stream of a service.

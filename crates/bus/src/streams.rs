@@ -89,7 +89,7 @@ pub(crate) fn consumer(options: &Options, stream: &StreamOptions, name: &str) ->
         // What it has missed by then is gone, too.
         inactive_threshold: if is_for_good { Duration::ZERO } else { options.age_max },
         ack_policy: AckPolicy::Explicit,
-        ack_wait: options.timeout,
+        ack_wait: options.ack_wait(),
         max_deliver: DELIVERIES_MAX,
         max_ack_pending: ACKS_PENDING_MAX as i64,
         ..pull::Config::default()

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::jetstream::consumer::PullConsumer;
 use futures_util::StreamExt as _;
@@ -12,7 +12,7 @@ use holdfast_bus::{Publication, Reply, StreamOptions, Verdict};
 use holdfast_dial::Trust;
 use holdfast_testkit::certificate::CERTIFICATE;
 use holdfast_testkit::{NatsOptions, NatsServer, nats};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 fn options(url: &str) -> Options {
     Options {
@@ -110,6 +110,96 @@ async fn what_could_not_be_acted_on_comes_again_and_what_cannot_be_read_does_not
     publish(&connection, "late", 1).await.unwrap();
     for tries in 1..=3 {
         assert_eq!(next(&mut seen).await, ("late".into(), tries));
+    }
+}
+
+/// Options under which work on a message may take much longer than NATS waits for a sign of it.
+fn patient_options() -> Options {
+    Options { timeout: Duration::from_secs(30), ..options(nats().url()) }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn message_of_dead_consumer_comes_again_soon() {
+    let connection = connect(patient_options()).await;
+    connection.prepare(Duration::from_secs(20)).await.unwrap();
+    publish(&connection, "1", 1).await.unwrap();
+    // A consumer that dies with the message.
+    let client = async_nats::connect(nats().url()).await.unwrap();
+    let jetstream = async_nats::jetstream::new(client.clone());
+    let stream = connection.options().stream("course");
+    let consumer: PullConsumer = jetstream.get_consumer_from_stream("course", stream).await.unwrap();
+    consumer.fetch().max_messages(1).messages().await.unwrap().next().await.unwrap().unwrap();
+    let died = Instant::now();
+    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
+    assert_eq!(next(&mut seen).await, ("1".into(), 2));
+    assert!(died.elapsed() < Duration::from_secs(5), "3 s are promised; after {:?}", died.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn message_in_progress_is_not_delivered_again() {
+    let connection = connect(patient_options()).await;
+    connection.prepare(Duration::from_secs(20)).await.unwrap();
+    // The second waits in its lane while the first is being acted on, for longer than the ack wait.
+    for id in ["1", "2"] {
+        publish(&connection, id, 1).await.unwrap();
+    }
+    let (seen, mut receiver) = mpsc::unbounded_channel();
+    for _ in 0..2 {
+        let (connection, seen) = (connection.clone(), seen.clone());
+        tokio::spawn(async move {
+            let slow = connection.options().ack_wait() * 2;
+            let handle = move |delivery: Delivery| {
+                let seen = seen.clone();
+                async move {
+                    seen.send((String::from_utf8(delivery.payload.to_vec()).unwrap(), delivery.tries)).ok();
+                    tokio::time::sleep(slow).await;
+                    Verdict::Done
+                }
+            };
+            connection.consume("course", handle, std::future::pending()).await;
+        });
+    }
+    let mut acted = [next(&mut receiver).await, next(&mut receiver).await];
+    acted.sort();
+    assert_eq!(acted, [("1".into(), 1), ("2".into(), 1)]);
+    let again = tokio::time::timeout(connection.options().ack_wait() * 3, receiver.recv()).await;
+    assert!(again.is_err(), "{again:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stopping_consumer_returns_its_messages() {
+    let connection = connect(patient_options()).await;
+    connection.prepare(Duration::from_secs(20)).await.unwrap();
+    let (seen, mut first) = mpsc::unbounded_channel();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (go_on, waiting) = watch::channel(false);
+    let stopping = connection.clone();
+    let consuming = tokio::spawn(async move {
+        let handle = move |delivery: Delivery| {
+            let (seen, mut waiting) = (seen.clone(), waiting.clone());
+            async move {
+                seen.send((String::from_utf8(delivery.payload.to_vec()).unwrap(), delivery.tries)).ok();
+                waiting.wait_for(|go_on| *go_on).await.unwrap();
+                Verdict::Done
+            }
+        };
+        stopping.consume("course", handle, async { stopped.await.unwrap_or_default() }).await;
+    });
+    // All about one thing: the first is being acted on, the others wait behind it.
+    for id in 0..20 {
+        publish(&connection, &id.to_string(), 1).await.unwrap();
+    }
+    assert_eq!(next(&mut first).await, ("0".into(), 1));
+    let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
+    stop.send(()).unwrap();
+    let mut rest: BTreeSet<_> = (1..20).map(|id| id.to_string()).collect();
+    // What does not even have a place in the lane is returned at once, the rest when the lane is free.
+    rest.remove(&next(&mut seen).await.0);
+    go_on.send_replace(true);
+    consuming.await.unwrap();
+    assert!(first.recv().await.is_none(), "what had not begun was returned");
+    while !rest.is_empty() {
+        rest.remove(&next(&mut seen).await.0);
     }
 }
 
@@ -287,7 +377,7 @@ async fn who_asks_is_answered_and_told_if_nobody_is_there() {
             match &*asked.payload {
                 b"much" => Reply { headers: HeaderMap::new(), payload: vec![0; 2 << 20].into() },
                 b"never" => std::future::pending().await,
-                _ => Reply { headers: asked.headers, payload: asked.payload },
+                _ => Reply { headers: HeaderMap::new(), payload: asked.payload },
             }
         };
         let too_large = |max: usize| Reply { headers: HeaderMap::new(), payload: max.to_string().into() };

@@ -13,8 +13,10 @@ use crate::time::{Span, Timestamp};
 
 /// How many servers can share the work.
 pub const PARTITIONS: u32 = 8;
-/// How long a partition stays with a server that says nothing more.
-pub const LEASE: Span = Span::from_secs(10);
+/// Duration of a lease. A server that is gone delays its partitions by at most this long.
+pub const LEASE: Span = Span::from_secs(2);
+/// Remaining time below which [`LeaseRelays`] renews the leases of its server.
+const RENEW_BELOW: Span = Span::from_millis(1_200);
 /// How long to wait before an event is tried again, doubled each time, and at most.
 const RETRY_AFTER: Span = Span::from_secs(1);
 const RETRY_AFTER_MAX: Span = Span::from_secs(60);
@@ -78,7 +80,7 @@ impl Partition {
 pub struct Relay {
     /// Every event of the partition up to this number was sent, or is in trouble.
     pub sent_up_to: u64,
-    /// A number that no other server has drawn.
+    /// Number of the server process that has it, which is the fencing token; 0 if none has.
     pub leased_by: u64,
     pub leased_until: Timestamp,
 }
@@ -104,36 +106,94 @@ pub struct Trouble {
 
 impl Row for Trouble {}
 
-/// Takes partitions that are free, and keeps those one has.
+/// Takes partitions that are free, and renews the leases of its server: all of them in one commit, and only when one is due.
 #[derive(Clone, Debug)]
 pub struct LeaseRelays {
+    /// Number of the server process, drawn at its start. It is the fencing token of its leases.
     pub server: u64,
-    /// Which it would like to have.
+    /// Partitions that the server can publish.
     pub wanted: Vec<Partition>,
     /// It has the store to itself: whoever had a partition before is no more.
     pub is_alone: bool,
+    /// The server cannot reach the bus: it renews nothing, and takes a partition only after no other server took it for the
+    /// duration of a lease.
+    pub yields: bool,
+}
+
+/// Outcome of [`LeaseRelays`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leased {
+    /// Partitions that the server has now.
+    pub held: Vec<(Partition, Relay)>,
+    /// Those of them that it did not have before.
+    pub taken: Vec<Partition>,
+    /// Time of the decision, by the store's clock.
+    pub now: Timestamp,
+    /// End of the first lease of another server.
+    pub next_free_at: Option<Timestamp>,
 }
 
 impl Command for LeaseRelays {
-    /// Those it has now.
-    type Outcome = Vec<(Partition, Relay)>;
+    type Outcome = Leased;
     const NAME: &'static str = "relay.lease";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Self::Outcome> {
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Leased> {
         for partition in &self.wanted {
             rows.relay.relays.want(partition);
         }
-        let mut leased = Vec::new();
+        let grace = if self.yields { LEASE } else { Span::from_millis(0) };
+        let mut leased = Leased { held: Vec::new(), taken: Vec::new(), now: at.now, next_free_at: None };
+        let mut is_write_due = false;
         for partition in &self.wanted {
             let relay = rows.relay.relays.get(partition)?.copied().unwrap_or_default();
-            if self.is_alone || relay.leased_by == self.server || relay.leased_until <= at.now {
-                let relay = Relay { leased_by: self.server, leased_until: at.now + LEASE, ..relay };
-                rows.relay.relays.put(*partition, relay);
-                leased.push((*partition, relay));
+            let is_own = relay.leased_by == self.server;
+            if is_own && relay.leased_until > at.now {
+                is_write_due |= !self.yields && relay.leased_until < at.now + RENEW_BELOW;
+                leased.held.push((*partition, relay));
+            } else if self.is_alone || relay.leased_until + grace <= at.now {
+                is_write_due = true;
+                leased.held.push((*partition, relay));
+                leased.taken.push(*partition);
+            } else if !is_own {
+                leased.next_free_at = leased.next_free_at.into_iter().chain([relay.leased_until]).min();
+            }
+        }
+        if is_write_due {
+            for (partition, relay) in &mut leased.held {
+                *relay = Relay { leased_by: self.server, leased_until: at.now + LEASE, ..*relay };
+                rows.relay.relays.put(*partition, *relay);
             }
         }
         Ok(leased)
+    }
+}
+
+/// Gives back partitions of a server that stops, so that another takes them at once.
+#[derive(Clone, Debug)]
+pub struct ReleaseRelays {
+    pub server: u64,
+    /// Each with its position.
+    pub partitions: Vec<(Partition, u64)>,
+}
+
+impl Command for ReleaseRelays {
+    type Outcome = ();
+    const NAME: &'static str = "relay.release";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+        for (partition, _) in &self.partitions {
+            rows.relay.relays.want(partition);
+        }
+        for (partition, sent_up_to) in &self.partitions {
+            let relay = rows.relay.relays.get(partition)?.copied().unwrap_or_default();
+            if relay.leased_by == self.server {
+                let sent_up_to = relay.sent_up_to.max(*sent_up_to);
+                rows.relay.relays.put(*partition, Relay { sent_up_to, leased_by: 0, leased_until: at.now });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -240,8 +300,12 @@ mod tests {
 
     const FIRST: Partition = Partition(0);
 
+    fn ask(server: u64) -> LeaseRelays {
+        LeaseRelays { server, wanted: vec![FIRST], is_alone: false, yields: false }
+    }
+
     fn lease(world: &mut World, server: u64) -> Vec<(Partition, Relay)> {
-        world.run(&LeaseRelays { server, wanted: vec![FIRST], is_alone: false }).unwrap()
+        world.run(&ask(server)).unwrap().held
     }
 
     fn advance(
@@ -258,27 +322,65 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_is_one_servers_until_its_lease_ends() {
+    fn partition_belongs_to_one_server_until_its_lease_ends() {
         let mut world = World::new();
         assert_eq!(lease(&mut world, 1).len(), 1);
-        assert_eq!(lease(&mut world, 2).len(), 0, "it is taken");
-        world.wait(Span::from_secs(9));
-        assert_eq!(lease(&mut world, 1).len(), 1, "who has it keeps it");
-        world.wait(Span::from_secs(9));
+        assert_eq!(lease(&mut world, 2).len(), 0, "it is leased");
+        world.wait(Span::from_millis(1_900));
+        assert_eq!(lease(&mut world, 1).len(), 1, "renewed");
+        world.wait(Span::from_millis(1_900));
         assert_eq!(lease(&mut world, 2).len(), 0);
-        world.wait(Span::from_secs(1));
-        assert_eq!(lease(&mut world, 2).len(), 1, "who says nothing loses it");
+        world.wait(Span::from_millis(100));
+        assert_eq!(lease(&mut world, 2).len(), 1, "the lease has ended");
         assert_eq!(advance(&mut world, 1, 5, &[]), Err(Rejection::LeaseLost));
         assert_eq!(advance(&mut world, 2, 5, &[]), Ok(Vec::new()));
         assert_eq!(lease(&mut world, 2)[0].1.sent_up_to, 5);
     }
 
     #[test]
-    fn a_server_that_is_alone_waits_for_nobody() {
+    fn leases_are_renewed_together_when_one_is_due() {
+        let mut world = World::new();
+        let wanted: Vec<_> = Partition::all().collect();
+        let renew = LeaseRelays { server: 1, wanted: wanted.clone(), is_alone: false, yields: false };
+        let taken = world.run(&renew).unwrap();
+        assert_eq!((taken.held.len(), taken.taken), (wanted.len(), wanted));
+        let began = world.now;
+        world.wait(Span::from_millis(500));
+        let ends = |leased: &Leased| leased.held.iter().map(|(_, relay)| relay.leased_until).collect::<Vec<_>>();
+        let early = world.run(&renew).unwrap();
+        assert!(ends(&early).iter().all(|end| *end == began + LEASE), "not due yet, so nothing is written");
+        world.wait(Span::from_millis(500));
+        let due = world.run(&renew).unwrap();
+        assert!(ends(&due).iter().all(|end| *end == world.now + LEASE) && due.taken.is_empty());
+        let other = world.run(&ask(2)).unwrap();
+        assert_eq!((other.held.len(), other.next_free_at), (0, Some(world.now + LEASE)));
+    }
+
+    #[test]
+    fn released_partition_is_free_at_once() {
         let mut world = World::new();
         lease(&mut world, 1);
-        let leased = world.run(&LeaseRelays { server: 2, wanted: vec![FIRST], is_alone: true }).unwrap();
-        assert_eq!(leased.len(), 1, "as after a restart");
+        advance(&mut world, 1, 5, &[]).unwrap();
+        world.run(&ReleaseRelays { server: 2, partitions: vec![(FIRST, 99)] }).unwrap();
+        assert_eq!(lease(&mut world, 2).len(), 0, "only its owner releases it");
+        world.run(&ReleaseRelays { server: 1, partitions: vec![(FIRST, 7)] }).unwrap();
+        assert_eq!(advance(&mut world, 1, 8, &[]), Err(Rejection::LeaseLost));
+        assert_eq!(lease(&mut world, 2)[0].1.sent_up_to, 7);
+    }
+
+    #[test]
+    fn server_without_bus_yields_to_others() {
+        let mut world = World::new();
+        let without_bus = LeaseRelays { yields: true, ..ask(1) };
+        lease(&mut world, 1);
+        world.wait(Span::from_millis(1_500));
+        assert_eq!(world.run(&without_bus).unwrap().held.len(), 1, "it keeps the lease until its end");
+        world.wait(Span::from_millis(500));
+        assert_eq!(world.run(&without_bus).unwrap().held.len(), 0);
+        world.wait(Span::from_millis(1_900));
+        assert_eq!(world.run(&without_bus).unwrap().held.len(), 0, "another server may take it");
+        world.wait(Span::from_millis(100));
+        assert_eq!(world.run(&without_bus).unwrap().taken, [FIRST], "no other server did");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What handlers share, and how the parts are started and stopped.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ use crate::ops;
 use crate::problem::Problem;
 use crate::readiness::{self, Probed};
 use crate::record_quota::RecordQuota;
-use crate::relay::InHand;
+use crate::relay::{InHand, Leases};
 use crate::request::Mutation;
 use crate::roles::{Role, Roles};
 use crate::stream::Stream;
@@ -74,6 +74,7 @@ struct Shared {
     keep: Keep,
     in_hand: InHand,
     probed: Probed,
+    leases: Leases,
     keys_in_use: Turns<ReceiptId>,
     record_quota: RecordQuota,
     unread: UnreadAnswers,
@@ -147,6 +148,7 @@ impl App {
         let installation = parts.store.installation().await?;
         let stream = Stream::new(parts.store.outbox_last().await?, first_fleeting, parts.store.is_split());
         let stream = Arc::new(stream.configured(&config.events.source, config.stream.keep));
+        let leases = Leases::new(parts.ids.number() >> 11);
         let (engine, thread) = Engine::start(parts.store, stream.clone(), config.engine_settings())?;
         let shared = Shared {
             engine,
@@ -169,6 +171,7 @@ impl App {
             keep: config.keep(),
             in_hand: InHand::default(),
             probed,
+            leases,
             keys_in_use: Turns::default(),
             record_quota: RecordQuota::new(config.engine.idempotency_bytes_max),
             unread: UnreadAnswers::new(config.server.answer_bytes_max),
@@ -187,9 +190,11 @@ impl App {
             tokio::spawn(calendar::job::run(app.clone()));
             tokio::spawn(app.clone().tidy_rooms());
         }
+        let keeper = app.clone();
+        tokio::spawn(async move { keeper.leases().keep(&keeper).await });
         tee::start(&app, &config.tee);
         let feed_reader = app.ids().number() >> 11;
-        tokio::spawn(feed::run(app.clone(), feed_reader, config.webhook.poll));
+        tokio::spawn(feed::run(app.clone(), config.webhook.poll));
         tokio::spawn(holds::run(app.clone(), feed_reader));
         tokio::spawn(courier::run(app.clone(), config.webhook.clone()));
         if app.store().is_split() {
@@ -274,6 +279,11 @@ impl App {
         &self.shared.probed
     }
 
+    /// Partitions of the outbox that this server may publish.
+    pub fn leases(&self) -> &Leases {
+        &self.shared.leases
+    }
+
     pub fn doors(&self) -> &Doors {
         &self.shared.doors
     }
@@ -319,6 +329,31 @@ impl App {
         *self.shared.stopping.borrow()
     }
 
+    /// The same as [`Self::run`], with the outcome beside the answer: whatever follows the commit needs no read that could fail.
+    /// An answer that was given before under the same key has no outcome.
+    pub async fn run_with_outcome<C: Command>(
+        &self,
+        caller: Caller,
+        request: &Mutation,
+        command: C,
+        render: impl Fn(&C::Outcome) -> Reply + Send + 'static,
+    ) -> Result<(Response, Option<C::Outcome>), Problem>
+    where
+        C::Outcome: Clone + Send + 'static,
+    {
+        let rendered = Arc::new(Mutex::new(None));
+        let keep = rendered.clone();
+        let response = self.run(caller, request, command, move |outcome: &C::Outcome| {
+            // A command that met a conflict is decided again; its last outcome is the committed one.
+            *keep.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.clone());
+            render(outcome)
+        });
+        let response = response.await?;
+        let outcome = rendered.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let is_replayed = response.headers().contains_key(REPLAYED);
+        Ok((response, outcome.filter(|_| !is_replayed)))
+    }
+
     /// Carries out a command, once per idempotency key, and answers with what `render` makes of the outcome.
     pub async fn run<C: Command>(
         &self,
@@ -362,9 +397,17 @@ impl App {
         if let Some(replayed) = self.replay(caller, request).await? {
             return Ok(replayed);
         }
-        let bytes = act.await?.to_bytes();
+        let reply = act.await?;
+        let bytes = reply.to_bytes();
         let once = Once { id, fingerprint, render: Box::new(move |()| Some(bytes.clone())) };
-        kept_answer(self.shared.engine.run_for(caller.flow(), KeepAnswer, Some(once)).await?)
+        match self.shared.engine.run_for(caller.flow(), KeepAnswer, Some(once)).await {
+            Ok(answer) => kept_answer(answer),
+            // It was done, so the answer is what was done. A repetition does it again, which is safe.
+            Err(error) => {
+                tracing::warn!(%error, "an answer could not be kept under its idempotency key");
+                Ok(reply.into_response())
+            }
+        }
     }
 
     /// Refuses a large request under an idempotency key if its caller has used up its quota of records. A request whose answer

@@ -134,7 +134,7 @@ impl Stream {
         self.told.subscribe()
     }
 
-    /// Changes whenever this server has committed durable events.
+    /// Changes whenever this server has committed durable events, or has found some that another server committed.
     pub fn committed(&self) -> watch::Receiver<()> {
         self.committed.subscribe()
     }
@@ -165,11 +165,15 @@ impl Stream {
         while self.shared && self.last_durable.load(Ordering::Relaxed) < last {
             let page = store.outbox_after(self.last_durable.load(Ordering::Relaxed), OUTBOX_PAGE).await?;
             self.followed_at.send_replace(Instant::now());
-            let is_last = page.len() < OUTBOX_PAGE;
+            let (is_last, is_empty) = (page.len() < OUTBOX_PAGE, page.is_empty());
             for record in page {
                 self.last_durable.store(record.id, Ordering::Relaxed);
                 self.pulse.changed(&record.event_type);
                 self.told.send(Arc::new(Told::of(&record, &self.source))).ok();
+            }
+            if !is_empty {
+                // The relay and the webhook feed need not wait for their next poll.
+                self.committed.send_replace(());
             }
             if is_last {
                 break;

@@ -63,7 +63,8 @@ async fn events_that_were_handed_on_and_notes_of_messages_go_and_what_was_not_ha
         let import = ImportBookingEvent { key: MessageKey::parse("a").unwrap(), told: told() };
         assert_eq!(run(&*store, import.clone()).await, Handled::Done);
         // The first was handed on, the second is in trouble, the others nobody has looked at.
-        run(&*store, LeaseRelays { server: 1, wanted: Partition::all().collect(), is_alone: true }).await;
+        let wanted = Partition::all().collect();
+        run(&*store, LeaseRelays { server: 1, wanted, is_alone: true, yields: false }).await;
         for partition in Partition::all() {
             let failed = (partition.get() == 0).then_some((2, Handed::Failed { jitter: 0 }));
             let handed = failed.into_iter().collect();

@@ -11,6 +11,7 @@ mod full_disk;
 mod pgbouncer;
 mod private;
 mod running;
+mod saga;
 mod sale;
 mod seats;
 mod services;

@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::calendar::generation::{GenerateSlots, check_anywhere};
 use holdfast_core::calendar::{Generation, GenerationId, RoomId, room};
+use holdfast_engine::Refused;
 use holdfast_records::calendar::generations;
 use http::StatusCode;
 use tokio::sync::watch;
@@ -43,7 +44,13 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
             let app = app.clone();
             async move {
                 let _permit = permit;
-                let ended = work::generate_for(&app, room, until, &progress).await;
+                let is_begun = || progress.borrow().created > 0;
+                let ended =
+                    work::generate_for(&app, room, until, &progress).await.map_err(|problem| match problem.status {
+                        // Not as if nothing was changed.
+                        StatusCode::SERVICE_UNAVAILABLE if is_begun() => Refused::OutcomeUnknown.into(),
+                        _ => problem,
+                    });
                 if let Err(problem) = &ended {
                     tracing::warn!(code = problem.code, "[Calendar] not all slots could be made");
                 }

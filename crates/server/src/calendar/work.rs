@@ -70,11 +70,21 @@ pub(super) async fn set_hours(
 pub(super) async fn reprice(app: &App, room: RoomId, from: Date, to: Date) -> Result<u64, Problem> {
     let (mut next, mut changed) = (Some(from), 0);
     while let Some(from) = next {
-        let repriced = run_once(app, RepriceSlots { room, from, to }).await?;
+        let repriced =
+            run_once(app, RepriceSlots { room, from, to }).await.map_err(|error| part_done(error, changed))?;
         changed += u64::from(repriced.changed);
         next = repriced.next;
     }
     Ok(changed)
+}
+
+/// The error of work of which a part is committed, which must not be reported as if nothing was changed.
+fn part_done(error: Refused, changed: u64) -> Refused {
+    match error {
+        Refused::Rejected(_) | Refused::OutcomeUnknown => error,
+        _ if changed == 0 => error,
+        _ => Refused::OutcomeUnknown,
+    }
 }
 
 /// What has been made so far.

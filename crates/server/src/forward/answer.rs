@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
-use holdfast_bus::{Asked, Connection, HeaderMap, Reply};
+use holdfast_bus::{Asked, Connection, HeaderMap, Headers, Reply};
 use holdfast_core::tee::{SLOTS_MAX, TeeSlotId};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::BodyExt as _;
@@ -78,7 +78,7 @@ impl Desk {
         if asked.is_too_many {
             return refused(&asked.headers, &Problem::overloaded());
         }
-        if asked.headers.get(AUTH).is_none_or(|mode| mode.as_str() != auth_mode(&self.app)) {
+        if asked.headers.get(AUTH) != Some(auth_mode(&self.app)) {
             tracing::error!(
                 service = role.as_str(),
                 "[Bus] auth is on in one process and off in another; set it alike"
@@ -89,7 +89,7 @@ impl Desk {
         match read(&asked, role) {
             Some(mut request) => {
                 // While auth is off, admin calls are open to anybody.
-                if self.app.auth().is_off() && asked.headers.get(CALLER).is_some_and(|it| it.as_str() == OPERATOR) {
+                if self.app.auth().is_off() && asked.headers.get(CALLER) == Some(OPERATOR) {
                     request.extensions_mut().insert(Known(Caller::Admin(Name::Nobody)));
                 }
                 self.respond(request).await
@@ -127,32 +127,31 @@ impl Desk {
         let (parts, body) = response.into_parts();
         match body.collect().await {
             Ok(body) => write(parts.status, &parts.headers, body.to_bytes()),
-            Err(_) => refused(&HeaderMap::new(), &Problem::internal()),
+            Err(_) => refused(&Headers::default(), &Problem::internal()),
         }
     }
 }
 
 /// The request as it came over HTTP; `None` if it is none for this service.
 fn read(asked: &Asked, role: Role) -> Option<Request<Body>> {
-    let header = |name: &str| asked.headers.get(name).map(|value| value.as_str().to_owned());
     let mut request = Request::new(Body::from(asked.payload.clone()));
-    *request.method_mut() = header(METHOD)?.parse().ok()?;
-    *request.uri_mut() = header(TARGET)?.parse().ok()?;
+    *request.method_mut() = asked.headers.get(METHOD)?.parse().ok()?;
+    *request.uri_mut() = asked.headers.get(TARGET)?.parse().ok()?;
     copy_headers(&asked.headers, request.headers_mut());
     (role_of(request.uri()) == Some(role)).then_some(request)
 }
 
-fn copy_headers(from: &HeaderMap, to: &mut http::HeaderMap) {
+fn copy_headers(from: &Headers, to: &mut http::HeaderMap) {
     for name in REQUEST_HEADERS {
         for value in from.get_all(name) {
-            if let Ok(value) = HeaderValue::from_str(value.as_str()) {
+            if let Ok(value) = HeaderValue::from_str(value) {
                 to.append(HeaderName::from_static(name), value);
             }
         }
     }
 }
 
-fn refused(headers: &HeaderMap, problem: &Problem) -> Reply {
+fn refused(headers: &Headers, problem: &Problem) -> Reply {
     let mut asked = http::HeaderMap::new();
     copy_headers(headers, &mut asked);
     let request_id = asked.get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
@@ -167,5 +166,5 @@ fn too_large(max: usize) -> Reply {
     let english = format!("The answer is larger than NATS takes ({max} bytes); ask for less, with limit.");
     let korean = "응답이 너무 큽니다. limit으로 나누어 요청해 주세요.";
     let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", korean, english);
-    refused(&HeaderMap::new(), &problem)
+    refused(&Headers::default(), &problem)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use holdfast_bus::{BusError, HeaderMap, Reply};
+use holdfast_bus::{self as bus, BusError, HeaderMap, Reply};
 use holdfast_core::tee::TeeSlotId;
 use holdfast_engine::trace;
 use http::{HeaderName, HeaderValue, Request, StatusCode};
@@ -95,12 +95,12 @@ fn problem(role: Role, error: &BusError) -> Problem {
     }
 }
 
-fn read(reply: Reply) -> Result<Response, Problem> {
-    let status = reply.headers.get(STATUS).and_then(|status| StatusCode::from_bytes(status.as_str().as_bytes()).ok());
+fn read(reply: bus::Response) -> Result<Response, Problem> {
+    let status = reply.headers.get(STATUS).and_then(|status| StatusCode::from_bytes(status.as_bytes()).ok());
     let mut response = Response::new(Body::from(reply.payload));
     *response.status_mut() = status.ok_or_else(Problem::internal)?;
     for name in ANSWER_HEADERS {
-        let value = reply.headers.get(name).and_then(|value| HeaderValue::from_str(value.as_str()).ok());
+        let value = reply.headers.get(name).and_then(|value| HeaderValue::from_str(value).ok());
         response.headers_mut().extend(value.map(|value| (HeaderName::from_static(name), value)));
     }
     Ok(response)

@@ -5,6 +5,7 @@
 
 mod bus;
 mod in_hand;
+mod lease;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -12,9 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use holdfast_core::relay::{
-    AdvanceRelay, Handed, LeaseRelays, Partition, REPORTED_MAX, Relay, RetryEvent, Trouble, TroubleId,
-};
+use holdfast_core::Rejection;
+use holdfast_core::relay::{AdvanceRelay, Handed, Partition, REPORTED_MAX, RetryEvent, Trouble, TroubleId};
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{Answer, Refused};
 use holdfast_records::relay::troubles;
@@ -22,12 +22,11 @@ use holdfast_records::relay::troubles;
 use self::bus::Line;
 pub use self::bus::{Address, Bus, Message};
 pub use self::in_hand::InHand;
+pub use self::lease::{Lease, Leases};
 use crate::app::App;
 
 /// How many events are read from the outbox at once, whether or not they are for anybody.
 const PAGE: usize = 500;
-/// How often leases are renewed: well before they end.
-const LEASE_EVERY: Duration = Duration::from_secs(3);
 /// How long after something was handed on that is written down: one commit for all that comes meanwhile. After a crash it is
 /// handed on again, and known by its id.
 const MARK_AFTER: Duration = Duration::from_millis(50);
@@ -56,12 +55,12 @@ pub struct RelaySettings {
 /// Runs until the app stops.
 pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
     let mut worker = Worker {
-        server: app.ids().number() >> 11,
         app,
         bus,
         settings,
         leased: BTreeMap::new(),
-        renewed: None,
+        positions: BTreeMap::new(),
+        is_leasing: false,
         mark_at: Instant::now() + MARK_EVERY,
         written: BTreeMap::new(),
         known: HashMap::new(),
@@ -71,6 +70,7 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         away_seen: None,
     };
     let mut committed = worker.app.stream().committed();
+    let mut leases_changed = worker.app.leases().changed();
     let mut is_away = false;
     loop {
         let away = worker.bus.away();
@@ -104,11 +104,11 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         let pause = settings.poll.min(worker.mark_at.saturating_duration_since(Instant::now()));
         tokio::select! {
             () = worker.app.stopped() => {
-                // If it is not written down, it is handed on again.
-                worker.mark().await.ok();
+                worker.release().await;
                 return;
             }
             _ = committed.changed(), if !is_away => {}
+            _ = leases_changed.changed() => {}
             () = until_back(&*worker.bus), if is_away => {}
             () = tokio::time::sleep(pause) => {}
         }
@@ -125,9 +125,12 @@ struct Worker {
     app: App,
     bus: Arc<dyn Bus>,
     settings: RelaySettings,
-    server: u64,
-    leased: BTreeMap<Partition, Relay>,
-    renewed: Option<Instant>,
+    /// Partitions of this server, and the terms of their leases.
+    leased: BTreeMap<Partition, u64>,
+    /// How far partitions have come that are or were this server's: every event up to there was published or is in trouble.
+    positions: BTreeMap<Partition, u64>,
+    /// The partitions were asked for.
+    is_leasing: bool,
     /// When marks are to be written down next.
     mark_at: Instant,
     written: BTreeMap<Partition, u64>,
@@ -143,6 +146,13 @@ struct Worker {
     was_away: AtomicBool,
     /// When the bus was last seen to be away.
     away_seen: Option<Instant>,
+}
+
+/// A partition and the lease under which it is advanced.
+#[derive(Clone, Copy)]
+struct Held {
+    partition: Partition,
+    term: u64,
 }
 
 /// How far a partition has come.
@@ -169,15 +179,11 @@ struct Troubled {
 impl Worker {
     /// Hands on some of what is there. Says whether there may be more.
     async fn step(&mut self) -> Result<bool, Refused> {
-        // A server that has the store to itself has nobody to share with.
-        let is_shared = self.app.store().is_split();
-        if self.renewed.is_none_or(|at| is_shared && at.elapsed() >= LEASE_EVERY) {
-            self.lease().await?;
-        }
+        self.lease().await?;
         if self.is_to_revive && self.bus.away().is_none() {
             self.revive().await?;
         }
-        let Some(after) = self.leased.values().map(|relay| relay.sent_up_to).min() else { return Ok(false) };
+        let Some(after) = self.leased.keys().map(|partition| self.position(*partition)).min() else { return Ok(false) };
         let page = self.app.stream().outbox_after(self.app.store(), after, PAGE).await?;
         let (mut is_full, mut last) = (page.len() == PAGE, page.last().map_or(after, |record| record.id));
         let mut troubled = self.troubled().await?;
@@ -191,18 +197,20 @@ impl Worker {
         for message in page.into_iter().filter_map(|record| self.message(record)) {
             fresh.entry(Partition::of(message.address.key)).or_default().push(message);
         }
-        let partitions: Vec<_> = self.leased.iter().map(|(partition, relay)| (*partition, *relay)).collect();
+        let partitions: Vec<_> =
+            self.leased.iter().map(|(partition, term)| Held { partition: *partition, term: *term }).collect();
         let worker = &*self;
-        let steps = partitions.into_iter().map(|(partition, relay)| {
+        let steps = partitions.into_iter().map(|held| {
+            let (partition, position) = (held.partition, worker.position(held.partition));
             let mut fresh = fresh.remove(&partition).unwrap_or_default();
-            fresh.retain(|message| message.record.id > relay.sent_up_to);
-            worker.advance(partition, fresh, troubled.due.remove(&partition).unwrap_or_default(), &troubled.stuck, last)
+            fresh.retain(|message| message.record.id > position);
+            worker.advance(held, fresh, troubled.due.remove(&partition).unwrap_or_default(), &troubled.stuck, last)
         });
         let done = join_all(steps.collect::<Vec<_>>()).await;
         self.is_to_revive |= self.was_away.swap(false, Ordering::Relaxed);
         let mut more = is_full;
         for done in done {
-            let Advanced { partition, sent_up_to, is_short, was_busy, had_trouble } = done?;
+            let Some(Advanced { partition, sent_up_to, is_short, was_busy, had_trouble }) = done? else { continue };
             more |= is_short;
             if had_trouble {
                 self.look_at = None;
@@ -210,7 +218,7 @@ impl Worker {
             if was_busy {
                 self.mark_at = self.mark_at.min(Instant::now() + MARK_AFTER);
             }
-            self.leased.entry(partition).and_modify(|relay| relay.sent_up_to = relay.sent_up_to.max(sent_up_to));
+            self.reached(partition, sent_up_to);
         }
         if Instant::now() >= self.mark_at {
             self.mark().await?;
@@ -221,20 +229,14 @@ impl Worker {
     /// Writes down how far partitions have come: what lies behind all marks may be cleared away.
     async fn mark(&mut self) -> Result<(), Refused> {
         self.mark_at = Instant::now() + MARK_EVERY;
-        let mut marks = Vec::new();
-        for (partition, relay) in &self.leased {
-            let (partition, sent_up_to) = (*partition, relay.sent_up_to);
-            if self.written.insert(partition, sent_up_to) != Some(sent_up_to) {
-                let command = AdvanceRelay { server: self.server, partition, sent_up_to, handed: Vec::new() };
-                marks.push(self.app.engine().run(command, None));
-            }
-        }
-        for marked in join_all(marks).await {
-            if let Err(error) = marked {
-                self.written.clear();
-                return Err(error);
-            }
-        }
+        let due = self.leased.keys().map(|partition| (*partition, self.position(*partition)));
+        let due: Vec<_> = due.filter(|(partition, position)| self.written.get(partition) != Some(position)).collect();
+        let worker = &*self;
+        let marks = due.into_iter().map(|(partition, position)| async move {
+            Ok(worker.report(partition, position, Vec::new()).await?.map(|_| (partition, position)))
+        });
+        let marked: Result<Vec<_>, Refused> = join_all(marks).await.into_iter().collect();
+        self.written.extend(marked?.into_iter().flatten());
         let written = &self.written;
         let is_beyond = |event, partition| written.get(&partition).is_some_and(|mark| event > *mark);
         self.app.in_hand().keep(is_beyond);
@@ -272,29 +274,72 @@ impl Worker {
         Some(Message { address, record })
     }
 
+    fn position(&self, partition: Partition) -> u64 {
+        self.positions.get(&partition).copied().unwrap_or_default()
+    }
+
+    fn reached(&mut self, partition: Partition, sent_up_to: u64) {
+        let position = self.positions.entry(partition).or_default();
+        *position = sent_up_to.max(*position);
+    }
+
+    /// Looks which partitions are this server's now.
     async fn lease(&mut self) -> Result<(), Refused> {
-        let command = LeaseRelays {
-            server: self.server,
-            wanted: Partition::all().collect(),
-            is_alone: !self.app.store().is_split(),
-        };
-        if let Answer::Fresh(leased) = self.app.engine().run(command, None).await? {
-            let kept = std::mem::take(&mut self.leased);
-            // What was handed on meanwhile may not be written down yet.
-            let known = |partition: &Partition| kept.get(partition).map_or(0, |relay| relay.sent_up_to);
-            let leased = leased.into_iter().map(|(partition, relay)| {
-                (partition, Relay { sent_up_to: relay.sent_up_to.max(known(&partition)), ..relay })
-            });
-            self.leased = leased.collect();
-            self.renewed = Some(Instant::now());
-            let has_more = self.leased.keys().any(|partition| !kept.contains_key(partition));
-            if has_more {
-                self.look_at = None;
-            }
-            self.is_to_revive |= has_more && self.bus.can_be_away();
-            self.app.in_hand().keep(|_, partition| self.leased.contains_key(&partition));
+        if !self.is_leasing {
+            self.app.leases().want(&self.app, &Partition::all().collect::<Vec<_>>()).await?;
+            self.is_leasing = true;
         }
+        let mut held = self.app.leases().held();
+        held.remove(&Partition::WEBHOOKS);
+        let terms: BTreeMap<_, _> = held.iter().map(|(partition, lease)| (*partition, lease.term)).collect();
+        if terms == self.leased {
+            return Ok(());
+        }
+        let has_more = terms.iter().any(|(partition, term)| self.leased.get(partition) != Some(term));
+        for (partition, lease) in held {
+            // What was published meanwhile may not be written down yet.
+            self.reached(partition, lease.relay.sent_up_to);
+        }
+        self.leased = terms;
+        if has_more {
+            self.look_at = None;
+        }
+        self.is_to_revive |= has_more && self.bus.can_be_away();
+        self.app.in_hand().keep(|_, partition| self.leased.contains_key(&partition));
         Ok(())
+    }
+
+    /// Whether a partition is still this server's. It may have been paused since it looked.
+    fn has(&self, held: Held) -> bool {
+        self.app.leases().lease(held.partition).is_some_and(|lease| lease.term == held.term)
+    }
+
+    /// Gives all partitions back with their positions. If that fails, another server takes them when the leases end, and
+    /// publishes again what was not written down.
+    async fn release(&self) {
+        let positions = self.leased.keys().map(|partition| (*partition, self.position(*partition)));
+        if let Err(error) = self.app.leases().release(&self.app, positions.collect()).await {
+            tracing::warn!(%error, "[Outbox] leases could not be given back; they end by time");
+        }
+    }
+
+    /// Writes down how far a partition has come, and returns the events that are given up now; `None` if it is another server's.
+    async fn report(
+        &self,
+        partition: Partition,
+        sent_up_to: u64,
+        handed: Vec<(u64, Handed)>,
+    ) -> Result<Option<Vec<u64>>, Refused> {
+        let command = AdvanceRelay { server: self.app.leases().server(), partition, sent_up_to, handed };
+        match self.app.engine().run(command, None).await {
+            Ok(Answer::Fresh(given_up)) => Ok(Some(given_up)),
+            Ok(Answer::Kept(_) | Answer::Replayed(_)) => unreachable!("nothing is kept without a key"),
+            Err(Refused::Rejected(Rejection::LeaseLost)) => {
+                self.app.leases().lost(partition);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// What is in trouble and was not given up. Of each thing the earliest event decides: if it is due, all about that thing
@@ -342,21 +387,23 @@ impl Worker {
         Ok(message)
     }
 
-    /// Hands on what a partition has, in the order of each key. Trouble is written down at once.
+    /// Hands on what a partition has, in the order of each key. Trouble is written down at once. `None` if the lease has ended
+    /// meanwhile: what was handed on counts for nothing, and the next owner of the partition hands it on again.
     async fn advance(
         &self,
-        partition: Partition,
+        held: Held,
         mut fresh: Vec<Message>,
         due: Vec<Message>,
         stuck: &HashSet<Line>,
         last: u64,
-    ) -> Result<Advanced, Refused> {
+    ) -> Result<Option<Advanced>, Refused> {
+        let partition = held.partition;
         let is_short = fresh.len() > self.settings.batch;
         fresh.truncate(self.settings.batch);
         let sent_up_to = if is_short { fresh.last().map_or(last, |message| message.record.id) } else { last };
         let advanced = Advanced { partition, sent_up_to, is_short, was_busy: true, had_trouble: false };
         if fresh.is_empty() && due.is_empty() {
-            return Ok(Advanced { was_busy: false, ..advanced });
+            return Ok(Some(Advanced { was_busy: false, ..advanced }));
         }
         let in_trouble: HashSet<u64> = due.iter().map(|message| message.record.id).collect();
         let mut lines: BTreeMap<Line, Vec<Message>> = BTreeMap::new();
@@ -370,22 +417,21 @@ impl Worker {
             .map(|message| message.record.id)
             .collect();
         self.app.in_hand().take(partition, tried.into_iter());
-        let hand_on = |(line, messages)| self.hand_on(messages, stuck.contains(&line));
-        let handed = join_all(lines.into_iter().map(hand_on)).await;
+        let hand_on = |(line, messages)| self.hand_on(held, messages, stuck.contains(&line));
+        let handed: Option<Vec<_>> = join_all(lines.into_iter().map(hand_on)).await.into_iter().collect();
+        let Some(handed) = handed else { return Ok(None) };
         let mut handed: Vec<_> = handed.into_iter().flatten().collect();
         handed.retain(|(event, how)| *how != Handed::Sent || in_trouble.contains(event));
         if handed.is_empty() {
-            return Ok(advanced);
+            return Ok(Some(advanced));
         }
-        let command = AdvanceRelay { server: self.server, partition, sent_up_to, handed };
-        if let Answer::Fresh(given_up) = self.app.engine().run(command, None).await? {
-            for event in given_up {
-                tracing::error!(event, "[Outbox] given up: FAILED");
-                metrics::counter!("holdfast_outbox_given_up_total").increment(1);
-            }
+        let Some(given_up) = self.report(partition, sent_up_to, handed).await? else { return Ok(None) };
+        for event in given_up {
+            tracing::error!(event, "[Outbox] given up: FAILED");
+            metrics::counter!("holdfast_outbox_given_up_total").increment(1);
         }
         self.app.in_hand().keep(|_, other| other != partition);
-        Ok(Advanced { had_trouble: true, ..advanced })
+        Ok(Some(Advanced { had_trouble: true, ..advanced }))
     }
 
     /// A bus that was away a moment ago may be reached and not take anything yet.
@@ -393,14 +439,17 @@ impl Worker {
         self.away_seen.is_some_and(|at| at.elapsed() < BACK_WITHIN)
     }
 
-    /// Events about one thing, one after another: behind one that fails all others wait.
-    async fn hand_on(&self, messages: Vec<Message>, mut is_stuck: bool) -> Vec<(u64, Handed)> {
+    /// Events about one thing, one after another: behind one that fails all others wait. `None` if the lease has ended.
+    async fn hand_on(&self, held: Held, messages: Vec<Message>, mut is_stuck: bool) -> Option<Vec<(u64, Handed)>> {
         let mut handed = Vec::with_capacity(messages.len());
         for message in messages {
             let id = message.record.id;
             if is_stuck {
                 handed.push((id, Handed::Behind));
                 continue;
+            }
+            if !self.has(held) {
+                return None;
             }
             let record = &message.record;
             let (subject, trace) = (&record.event_type, record.trace.map(|trace| trace.id().to_string()));
@@ -427,6 +476,6 @@ impl Worker {
                 }
             }
         }
-        handed
+        Some(handed)
     }
 }

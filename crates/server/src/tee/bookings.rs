@@ -14,7 +14,6 @@ use holdfast_core::tee::{
     Booking, BookingId, BookingStatus, By, IdempotencyKey, Notification, NotificationId, TeeSlotId,
 };
 use holdfast_core::{Actor, Fault};
-use holdfast_engine::Answer;
 use holdfast_records::tee;
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt as _;
@@ -47,6 +46,7 @@ pub async fn create(
     headers: HeaderMap,
     request: Mutation,
 ) -> Result<Response, Problem> {
+    let began = Instant::now();
     let body: NewBookingBody = request.json()?;
     let command = CreateBooking {
         user: caller.acting_for(request.params.user_or(body.user_id)?)?,
@@ -54,50 +54,47 @@ pub async fn create(
         slot: id("gameTimeSlotId", body.game_time_slot_id, TeeSlotId::new)?,
         players: body.player_count,
     };
-    let (answer, made) = make(&app, caller, &request, command).await?;
-    let request_id = headers.get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
-    log::created(request_id, &made.booking, made.is_new);
-    let wait = wait_asked_for(&headers);
-    if wait.is_zero() {
-        return Ok(answer);
-    }
-    let booking = settled(&app, made.booking, wait).await?;
-    let mut settled = Reply::json(answer.status(), &BookingView::new(&booking)).into_response();
-    settled.headers_mut().extend(answer.headers().get(REPLAYED).map(|replayed| (REPLAYED, replayed.clone())));
-    Ok(settled)
-}
-
-/// Books, once per `Idempotency-Key` if there is one, and tells the booking beside the answer.
-async fn make(
-    app: &App,
-    caller: Caller,
-    request: &Mutation,
-    command: CreateBooking,
-) -> Result<(Response, BookingCreated), Problem> {
     let reply = |made: &BookingCreated| {
         let status = if made.is_new { StatusCode::ACCEPTED } else { StatusCode::OK };
         Reply::json(status, &BookingView::new(&made.booking))
     };
-    if !request.has_key() {
-        let Answer::Fresh(made) = app.engine().run(command, None).await? else {
-            unreachable!("nothing is kept without a receipt")
-        };
-        return Ok((reply(&made).into_response(), made));
+    let (answer, made) = app.run_with_outcome(caller, &request, command, reply).await?;
+    let request_id = headers.get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let wait = wait_asked_for(&headers).min(WAIT_MAX.saturating_sub(began.elapsed()));
+    if let Some(made) = &made {
+        log::created(request_id, made.booking.id, &made.booking.number().to_string(), made.is_new);
+        if wait.is_zero() {
+            return Ok(answer);
+        }
     }
-    let (head, body) = app.run(caller, request, command, reply).await?.into_parts();
+    let (head, body) = answer.into_parts();
     let body = body.collect().await.map_err(|_| Problem::internal())?.to_bytes();
-    // Which one it is an answer that was kept tells: its own key may stand for another by now.
-    let made: Made = serde_json::from_slice(&body).map_err(|_| Problem::internal())?;
-    let id = BookingId::new(made.id).ok_or_else(Problem::internal)?;
-    let booking = app.query(|rows, _| booking::find_for(rows, id, Actor::Admin)).await?;
-    let is_new = head.status == StatusCode::ACCEPTED && !head.headers.contains_key(REPLAYED);
-    Ok((Response::from_parts(head, Body::from(body)), BookingCreated { booking, is_new }))
+    let id = match made {
+        Some(made) => Some(made.booking.id),
+        None => repeated(request_id, &body),
+    };
+    let settled = match id {
+        Some(id) => settled(&app, id, wait).await,
+        None => None,
+    };
+    let Some(booking) = settled else { return Ok(Response::from_parts(head, Body::from(body))) };
+    let mut answer = Reply::json(head.status, &BookingView::new(&booking)).into_response();
+    answer.headers_mut().extend(head.headers.get(REPLAYED).map(|replayed| (REPLAYED, replayed.clone())));
+    Ok(answer)
 }
 
-/// What is read of an answer that was given before.
-#[derive(Deserialize)]
-struct Made {
-    id: u64,
+/// The booking of an answer that was kept under an `Idempotency-Key`. The booking's own key may stand for another one by now.
+fn repeated(request_id: &str, answer: &[u8]) -> Option<BookingId> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Kept {
+        id: u64,
+        booking_number: String,
+    }
+    let Kept { id, booking_number } = serde_json::from_slice(answer).ok()?;
+    let id = BookingId::new(id)?;
+    log::created(request_id, id, &booking_number, false);
+    Some(id)
 }
 
 /// Whether this service has heard of all these slots.
@@ -115,19 +112,42 @@ pub async fn know(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
     .await
 }
 
-/// Waits until a booking is settled, for so long at most.
-async fn settled(app: &App, mut booking: Booking, within: Duration) -> Result<Booking, Problem> {
-    let began = Instant::now();
-    let mut committed = app.stream().committed();
-    while !BookingView::is_settled(&booking) && began.elapsed() < within {
-        tokio::select! {
-            _ = committed.changed() => {}
-            // Another server may have settled it.
-            () = tokio::time::sleep(LOOK_EVERY) => {}
-        }
-        booking = app.query(|rows, _| booking::find_for(rows, booking.id, Actor::Admin)).await?;
+/// Waits until a booking is settled, within a time limit, and returns it as it was last read. The booking is committed: if it
+/// cannot be read, the caller is answered with what was committed.
+async fn settled(app: &App, id: BookingId, within: Duration) -> Option<Booking> {
+    if within.is_zero() {
+        return None;
     }
-    Ok(booking)
+    let mut committed = app.stream().committed();
+    let mut last = None;
+    let looking = async {
+        loop {
+            match app.query(|rows, _| booking::find_for(rows, id, Actor::Admin)).await {
+                Ok(booking) => {
+                    let is_settled = BookingView::is_settled(&booking);
+                    last = Some(booking);
+                    if is_settled {
+                        return;
+                    }
+                }
+                Err(problem) if problem.status == StatusCode::SERVICE_UNAVAILABLE => {
+                    tracing::debug!(
+                        bookingId = id.get(),
+                        code = problem.code,
+                        "a booking could not be read; trying again"
+                    );
+                }
+                Err(_) => return,
+            }
+            tokio::select! {
+                _ = committed.changed() => {}
+                // Another server may have settled it.
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+        }
+    };
+    tokio::time::timeout(within, looking).await.ok();
+    last
 }
 
 /// `Prefer: wait=2` of RFC 7240.

@@ -1,14 +1,17 @@
 //! Courses and their slots.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::Fault;
 use holdfast_core::tee::course::CreateCourse;
 use holdfast_core::tee::slot::{self, CloseSlot, CreateSlots, ReopenSlot, SlotDraft};
-use holdfast_core::tee::{Course, CourseId, SlotTimeId, StartTime, TeeSlot, TeeSlotId};
+use holdfast_core::tee::{Course, CourseId, StartTime, TeeSlot, TeeSlotId};
 use http::StatusCode;
+use http_body_util::BodyExt as _;
+use serde::Deserialize;
 
 use crate::app::{App, Reply};
 use crate::caller::Caller;
@@ -59,32 +62,31 @@ pub async fn create_slots(
     let course = course_id(&id)?;
     let body: NewSlotsBody = request.json()?;
     let slots: Vec<SlotDraft> = body.slots.into_iter().map(draft).collect::<Result<_, _>>()?;
-    let times: Vec<_> = slots.iter().map(|slot| SlotTimeId { course, date: slot.date, start: slot.start }).collect();
-    let response = app
-        .run(caller, &request, CreateSlots { course, slots }, |slots| {
-            Reply::json(StatusCode::CREATED, &slots.iter().map(SlotView::new).collect::<Vec<_>>())
-        })
-        .await?;
-    let began = Instant::now();
-    while began.elapsed() < HEARD_WITHIN && !are_known(&app, &times).await? {
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
-    Ok(response)
+    let reply =
+        |slots: &Vec<TeeSlot>| Reply::json(StatusCode::CREATED, &slots.iter().map(SlotView::new).collect::<Vec<_>>());
+    let (response, made) = app.run_with_outcome(caller, &request, CreateSlots { course, slots }, reply).await?;
+    let (head, body) = response.into_parts();
+    let body = body.collect().await.map_err(|_| Problem::internal())?.to_bytes();
+    let made = made.map_or_else(|| repeated(&body), |made| made.iter().map(|slot| slot.id).collect());
+    tokio::time::timeout(HEARD_WITHIN, until_known(&app, &made)).await.ok();
+    Ok(Response::from_parts(head, Body::from(body)))
 }
 
-/// Whether the booking service has heard of the slots at these times.
-async fn are_known(app: &App, times: &[SlotTimeId]) -> Result<bool, Problem> {
-    let slots = app.query(|rows, _| {
-        for time in times {
-            rows.tee.slot_times.want(time);
-        }
-        let mut slots = Vec::with_capacity(times.len());
-        for time in times {
-            slots.extend(rows.tee.slot_times.get(time)?.map(|found| found.slot));
-        }
-        Ok(slots)
-    });
-    forward::know(app, &slots.await?).await
+/// The slots of an answer that was kept under an `Idempotency-Key`.
+fn repeated(answer: &[u8]) -> Vec<TeeSlotId> {
+    #[derive(Deserialize)]
+    struct Kept {
+        id: u64,
+    }
+    let kept: Vec<Kept> = serde_json::from_slice(answer).unwrap_or_default();
+    kept.into_iter().filter_map(|slot| TeeSlotId::new(slot.id)).collect()
+}
+
+/// Waits until the booking service has heard of slots, or cannot be asked.
+async fn until_known(app: &App, slots: &[TeeSlotId]) {
+    while let Ok(false) = forward::know(app, slots).await {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
 }
 
 /// The slots of a day.

@@ -1,7 +1,7 @@
 //! What the log says of a booking on its way. The tags are those operators know; each line has the booking's number, and the
 //! trace that the whole way has in common.
 
-use holdfast_core::tee::{Booking, Handled, Message, OrderingKey, Service};
+use holdfast_core::tee::{BookingId, Handled, Message, OrderingKey, Service};
 use holdfast_engine::{Answer, Refused, trace};
 
 /// What is about a booking is for operators; what is about a slot alone, for those who look closer: there are thousands of them.
@@ -20,8 +20,8 @@ pub fn trace_id() -> Option<String> {
 }
 
 /// A booking was made, or found under its key.
-pub fn created(request_id: &str, booking: &Booking, is_new: bool) {
-    let (id, number, trace) = (booking.id.get(), booking.number(), trace_id());
+pub fn created(request_id: &str, booking: BookingId, number: &str, is_new: bool) {
+    let (id, trace) = (booking.get(), trace_id());
     if is_new {
         tracing::info!(
             bookingId = id,

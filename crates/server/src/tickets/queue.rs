@@ -1,5 +1,7 @@
 //! Standing in line for an event.
 
+use std::time::Duration;
+
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::id::UserId;
@@ -7,7 +9,7 @@ use holdfast_core::receipt::ReceiptId;
 use holdfast_core::ticket::EventId;
 use holdfast_core::ticket::admission::{AnnounceAdmission, QueueAdmission};
 use holdfast_core::ticket::event::SetPaused;
-use holdfast_engine::Once;
+use holdfast_engine::{Once, Refused};
 use holdfast_waiting_room::Entry;
 use http::{HeaderValue, StatusCode, header};
 
@@ -19,6 +21,11 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params};
 use crate::wire::queue::{EntryView, PlaceView, StatsView};
 use crate::wire::ticket::EventView;
+
+/// Retries of an admission that could not be published, and the wait before the first; each waits longer by as much. About a
+/// minute in all.
+const ANNOUNCE_RETRIES_MAX: u32 = 15;
+const ANNOUNCE_RETRY_AFTER: Duration = Duration::from_millis(500);
 
 /// Take a place at the end of the line; one who has a place keeps it.
 #[utoipa::path(post, path = "/v1/events/{id}/queue", tag = "queue", request_body = crate::wire::queue::QueueBody,
@@ -80,7 +87,7 @@ pub async fn enter(
     let entered = app.once(caller, &request, async {
         let door = queue_door(&app, id).await?;
         let entered = app.room().enter(door.room, &door.settings, user).await??;
-        announce(&app, id, user, &entered.entry).await?;
+        announce(&app, id, user, &entered.entry).await;
         Ok(Reply::json(StatusCode::OK, &EntryView::new(&entered.entry)))
     });
     entered.await.map(not_stored)
@@ -176,9 +183,28 @@ async fn set_paused(
     Ok(response)
 }
 
-/// Tells listeners that somebody has come in: once for each entry, also if a server died in between and the call is
-/// repeated.
-async fn announce(app: &App, event: EventId, user: UserId, entry: &Entry) -> Result<(), Problem> {
+/// Publishes an admission: once for each entry, also if a server died in between and the call is repeated. The user has
+/// entered: if the store is unavailable, the event follows later.
+async fn announce(app: &App, event: EventId, user: UserId, entry: &Entry) {
+    let Err(error) = try_announce(app, event, user, entry).await else { return };
+    tracing::warn!(%event, %user, %error, "queue.admitted could not be published yet; trying again");
+    let (publishing, entry) = (app.clone(), entry.clone());
+    app.spawn(async move {
+        let app = publishing;
+        for attempt in 1..=ANNOUNCE_RETRIES_MAX {
+            tokio::select! {
+                () = app.stopped() => return,
+                () = tokio::time::sleep(ANNOUNCE_RETRY_AFTER * attempt) => {}
+            }
+            if try_announce(&app, event, user, &entry).await.is_ok() {
+                return;
+            }
+        }
+        tracing::error!(%event, %user, "queue.admitted was not published; it is when the user enters again");
+    });
+}
+
+async fn try_announce(app: &App, event: EventId, user: UserId, entry: &Entry) -> Result<(), Refused> {
     let Entry { id, entered_at, expires_at, .. } = *entry;
     let key = uuid::Uuid::from_bytes(id).to_string();
     let receipt = ReceiptId { caller: "queue".into(), key };

@@ -1,9 +1,10 @@
 //! Reads the outbox, and makes deliveries of what somebody wants. One server at a time does so, on a lease; how far it has come
 //! is written down in the commit of the deliveries. While there are no webhooks it looks at next to nothing, and seldom.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use holdfast_core::relay::{LeaseRelays, Partition};
+use holdfast_core::Rejection;
+use holdfast_core::relay::Partition;
 use holdfast_core::webhook::offer::{Candidate, Mark, Offer};
 use holdfast_core::webhook::{EventName, OFFERED_MAX, Webhook, subscription};
 use holdfast_engine::store::OutboxRecord;
@@ -13,17 +14,15 @@ use crate::app::App;
 use crate::problem::Problem;
 use crate::wire::event::is_public;
 
-/// How often the lease is renewed: well before it ends.
-const LEASE_EVERY: Duration = Duration::from_secs(3);
 /// After a failure nothing is tried for so long.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
 /// How many events nobody wants are passed over before that is written down.
 const PASSED_OVER_MAX: u64 = 10_000;
 
-/// Runs until the app stops. `server` is a number that no other server has drawn.
-pub async fn run(app: App, server: u64, poll: Duration) {
-    let mut committed = app.stream().committed();
-    let mut feed = Feed { app, server, leased: None, read_up_to: 0, marked: 0, found: Found::Nobody, is_due: true };
+/// Runs until the app stops.
+pub async fn run(app: App, poll: Duration) {
+    let (mut committed, mut leases_changed) = (app.stream().committed(), app.leases().changed());
+    let mut feed = Feed { app, term: None, read_up_to: 0, marked: 0, found: Found::Nobody, is_due: true };
     loop {
         feed.found = match feed.step().await {
             Ok(found) => found,
@@ -40,8 +39,12 @@ pub async fn run(app: App, server: u64, poll: Duration) {
             continue;
         }
         tokio::select! {
-            () = feed.app.stopped() => return,
+            () = feed.app.stopped() => {
+                feed.release().await;
+                return;
+            }
             _ = committed.changed(), if feed.found != Found::Nobody => {}
+            _ = leases_changed.changed() => {}
             // Now there is somebody to tell: be there when the next event is committed.
             () = feed.app.webhooks().feed.notified() => feed.found = Found::All,
             () = tokio::time::sleep(poll) => feed.is_due = true,
@@ -88,9 +91,8 @@ enum Found {
 
 struct Feed {
     app: App,
-    server: u64,
-    /// Since when the outbox is ours to read.
-    leased: Option<Instant>,
+    /// The term of the lease on the outbox, if this server has it.
+    term: Option<u64>,
     read_up_to: u64,
     /// How much of that is written down.
     marked: u64,
@@ -134,28 +136,27 @@ impl Feed {
         Ok(())
     }
 
-    /// Whether the outbox is ours to read, which it may become.
+    /// Whether this server has the lease on the outbox, for which it asks from now on.
     async fn has_lease(&mut self) -> Result<bool, Problem> {
-        // A server that has the store to itself has nobody to share with.
-        let is_shared = self.app.store().is_split();
-        match self.leased {
-            Some(since) if !is_shared || since.elapsed() < LEASE_EVERY => Ok(true),
-            _ => self.lease().await,
+        self.app.leases().want(&self.app, &[Partition::WEBHOOKS]).await?;
+        let lease = self.app.leases().lease(Partition::WEBHOOKS);
+        let term = lease.map(|lease| lease.term);
+        if let Some(lease) = lease.filter(|_| term != self.term) {
+            self.marked = lease.relay.sent_up_to;
+            self.read_up_to = self.read_up_to.max(lease.relay.sent_up_to);
         }
+        self.term = term;
+        Ok(term.is_some())
     }
 
-    async fn lease(&mut self) -> Result<bool, Problem> {
-        let is_alone = !self.app.store().is_split();
-        let command = LeaseRelays { server: self.server, wanted: vec![Partition::WEBHOOKS], is_alone };
-        self.leased = None;
-        if let Answer::Fresh(leased) = self.app.engine().run(command, None).await?
-            && let Some((_, relay)) = leased.first()
+    /// Gives the lease back, if this server has it.
+    async fn release(&self) {
+        let held = self.app.leases().lease(Partition::WEBHOOKS).map(|_| (Partition::WEBHOOKS, self.marked));
+        if let Some(held) = held
+            && let Err(error) = self.app.leases().release(&self.app, vec![held]).await
         {
-            self.leased = Some(Instant::now());
-            self.marked = relay.sent_up_to;
-            self.read_up_to = self.read_up_to.max(relay.sent_up_to);
+            tracing::warn!(%error, "[Webhook] the lease could not be given back; it ends by time");
         }
-        Ok(self.leased.is_some())
     }
 
     async fn read(&mut self, webhooks: &[Webhook]) -> Result<Found, Problem> {
@@ -172,10 +173,13 @@ impl Feed {
     }
     /// Makes deliveries, and writes down how far the outbox was read.
     async fn hand_on(&mut self, events: Vec<Candidate>, up_to: u64) -> Result<(), Problem> {
-        let made = make(&self.app, events, Some(Mark { server: self.server, up_to })).await;
+        let made = make(&self.app, events, Some(Mark { server: self.app.leases().server(), up_to })).await;
         if let Err(error) = made {
-            // If it is somebody else's by now, that shows when it is leased again.
-            self.leased = None;
+            // How far another server has come shows when it is leased again.
+            self.term = None;
+            if error == Refused::Rejected(Rejection::LeaseLost) {
+                self.app.leases().lost(Partition::WEBHOOKS);
+            }
             return Err(error.into());
         }
         self.marked = up_to;

@@ -1,6 +1,7 @@
 //! The contract over HTTP, sentence by sentence, against a real server on a real store.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
+mod after_commit;
 mod auth;
 mod bad_input;
 mod calendar_admin;

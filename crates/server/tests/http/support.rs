@@ -145,7 +145,25 @@ async fn run(
     clock: Arc<ManualClock>,
     test: &impl AsyncFn(&TestApp),
 ) -> TestApp {
-    let (app, engine, store) = start(config, &place, &clock).await;
+    run_on(profile, config, place, clock, |store| store, test).await
+}
+
+/// Runs a test against one server of each profile, on its store as `wrap` makes it.
+pub(crate) async fn with_store(wrap: impl Fn(Arc<dyn Store>) -> Arc<dyn Store>, test: impl AsyncFn(&TestApp)) {
+    for profile in Profile::ALL {
+        run_on(profile, &Config::defaults(), Place::new(profile), clock(), &wrap, &test).await;
+    }
+}
+
+async fn run_on(
+    profile: Profile,
+    config: &Config,
+    place: Place,
+    clock: Arc<ManualClock>,
+    wrap: impl Fn(Arc<dyn Store>) -> Arc<dyn Store>,
+    test: &impl AsyncFn(&TestApp),
+) -> TestApp {
+    let (app, engine, store) = start_on(wrap(place.open(clock.clone()).await), config, &place, &clock).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (stop, stopped) = oneshot::channel::<()>();
@@ -172,7 +190,15 @@ async fn run(
 }
 
 async fn start(config: &Config, place: &Place, clock: &Arc<ManualClock>) -> (App, JoinHandle<()>, Arc<dyn Store>) {
-    let store = place.open(clock.clone()).await;
+    start_on(place.open(clock.clone()).await, config, place, clock).await
+}
+
+async fn start_on(
+    store: Arc<dyn Store>,
+    config: &Config,
+    place: &Place,
+    clock: &Arc<ManualClock>,
+) -> (App, JoinHandle<()>, Arc<dyn Store>) {
     let room = place.open_room(config.queue.timings(), clock.clone()).await;
     let bus = match config.bus() {
         Some(options) => Some(Connection::open(options).await.unwrap()),

@@ -106,6 +106,32 @@ async fn booking_create_takes_plain_json_or_a_cloud_event_and_answers_with_the_b
     .await;
 }
 
+/// As in HTTP. NATS itself keeps and compares names as their sender wrote them.
+#[tokio::test(flavor = "multi_thread")]
+async fn booking_create_headers_match_in_any_case() {
+    over_nats(Profile::Embedded, &[Roles::ALL], &async |app: &TestApp| {
+        let (slot, connection) = (slot(app, 10, 4).await, join(app).await);
+        for (name, key) in [("Idempotency-Key", "a"), ("IDEMPOTENCY-KEY", "b"), ("idempotency-key", "c")] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, key);
+            let asked = booking(7, slot, 1, key).to_string();
+            let ask = async || {
+                let asked = asked.clone().into();
+                connection.ask("booking.create", headers.clone(), asked, Duration::from_secs(5)).await.unwrap()
+            };
+            let (first, second) = (ask().await, ask().await);
+            assert_eq!(first.headers.get("Idempotent-Replayed"), None, "{name}");
+            assert_eq!(second.headers.get("Idempotent-Replayed"), Some("true"), "{name}: {second:?}");
+            assert_eq!(first.payload, second.payload, "{name}");
+        }
+        let mut english = HeaderMap::new();
+        english.insert("ACCEPT-LANGUAGE", "en");
+        let refused = ask(&connection, "booking.create", english, &booking(7, 999, 1, "d")).await;
+        assert!(refused["detail"].as_str().unwrap().is_ascii(), "{refused}");
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn all_parts_in_one_process_on_one_database_can_use_nats_too() {
     over_nats(Profile::Postgres, &[Roles::ALL], &async |app: &TestApp| {

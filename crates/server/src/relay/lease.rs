@@ -1,0 +1,200 @@
+//! The leases of this server: which partitions of the outbox it may publish, and until when.
+//!
+//! A lease is short, so that the partitions of a server that is gone are soon another's. One command renews all of a server's
+//! leases, about once a second. A server acts on a lease only until 0.9 of its remaining time have passed since the command that
+//! told it was sent; positions move by compare-and-set on the owner. So a server that was paused publishes nothing for a
+//! partition that is another's by now, and moves no position.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use holdfast_core::relay::{LeaseRelays, Leased, Partition, Relay, ReleaseRelays};
+use holdfast_engine::{Answer, Refused};
+use tokio::sync::watch;
+
+use crate::app::App;
+
+/// Interval at which leases are checked. A check renews only what ends soon, and otherwise costs one read.
+const CHECK_EVERY: Duration = Duration::from_millis(500);
+/// Shortest wait between two checks.
+const CHECK_EVERY_MIN: Duration = Duration::from_millis(20);
+/// Time without the bus after which its partitions are left to servers that reach it.
+const YIELD_AFTER: Duration = Duration::from_secs(1);
+
+/// The leases of a server process.
+#[derive(Debug)]
+pub struct Leases {
+    server: u64,
+    state: Mutex<State>,
+    /// One check or release at a time; true once the server gives its leases back.
+    round: tokio::sync::Mutex<bool>,
+    changed: watch::Sender<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    wanted: BTreeSet<Partition>,
+    held: BTreeMap<Partition, Lease>,
+    /// End of all leases; `None` if they do not end, in a store that only this server uses.
+    until: Option<Instant>,
+    /// Leases taken so far.
+    taken: u64,
+}
+
+/// A partition that this server has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// As it was when the lease was last checked.
+    pub relay: Relay,
+    /// Another number each time the partition is taken from another server.
+    pub term: u64,
+}
+
+impl Leases {
+    /// `server` is a number that no other server process has drawn.
+    pub fn new(server: u64) -> Self {
+        let (state, round) = (Mutex::default(), tokio::sync::Mutex::new(false));
+        Self { server, state, round, changed: watch::Sender::new(()) }
+    }
+
+    /// The fencing token of these leases.
+    pub fn server(&self) -> u64 {
+        self.server
+    }
+
+    /// Changes whenever a partition is taken or lost.
+    pub fn changed(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// The partitions that this server may publish now.
+    pub fn held(&self) -> BTreeMap<Partition, Lease> {
+        let state = self.state();
+        if state.is_over() { BTreeMap::new() } else { state.held.clone() }
+    }
+
+    /// The lease of a partition, if this server has it now.
+    pub fn lease(&self, partition: Partition) -> Option<Lease> {
+        let state = self.state();
+        state.held.get(&partition).copied().filter(|_| !state.is_over())
+    }
+
+    /// Asks for partitions from now on. Returns those of them that this server has.
+    pub async fn want(&self, app: &App, partitions: &[Partition]) -> Result<Vec<Lease>, Refused> {
+        let is_new = {
+            let mut state = self.state();
+            let before = state.wanted.len();
+            state.wanted.extend(partitions);
+            state.wanted.len() > before
+        };
+        if is_new && let Err(error) = self.check(app, false).await {
+            // Asked for again with the next call.
+            self.state().wanted.retain(|partition| !partitions.contains(partition));
+            return Err(error);
+        }
+        Ok(partitions.iter().filter_map(|partition| self.lease(*partition)).collect())
+    }
+
+    /// The store says that a partition is another server's.
+    pub fn lost(&self, partition: Partition) {
+        tracing::debug!(partition = partition.get(), "[Outbox] a lease is another server's");
+        self.state().held.remove(&partition);
+        self.changed.send_replace(());
+    }
+
+    /// Gives partitions back, each with its position, so that another server takes them at once. Takes none from then on.
+    pub async fn release(&self, app: &App, partitions: Vec<(Partition, u64)>) -> Result<(), Refused> {
+        let mut is_closed = self.round.lock().await;
+        *is_closed = true;
+        self.state().held.retain(|partition, _| !partitions.iter().any(|(released, _)| released == partition));
+        if !partitions.is_empty() {
+            app.engine().run(ReleaseRelays { server: self.server, partitions }, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps and takes leases until the app stops.
+    pub async fn keep(&self, app: &App) {
+        let is_shared = app.store().is_split();
+        let mut bus_seen = Instant::now();
+        loop {
+            if app.bus().is_none_or(|bus| bus.check().is_ok()) {
+                bus_seen = Instant::now();
+            }
+            let pause = match self.check(app, bus_seen.elapsed() > YIELD_AFTER).await {
+                Ok(pause) => pause,
+                Err(error) => {
+                    tracing::debug!(%error, "[Outbox] could not check leases; trying again");
+                    CHECK_EVERY
+                }
+            };
+            let is_complete = || {
+                let state = self.state();
+                state.wanted.iter().all(|partition| state.held.contains_key(partition))
+            };
+            let mut changed = self.changed();
+            tokio::select! {
+                () = app.stopped() => return,
+                _ = changed.changed(), if !is_shared => {}
+                () = tokio::time::sleep(pause), if is_shared || !is_complete() => {}
+            }
+        }
+    }
+
+    /// Renews leases that end soon and takes partitions that are free. Returns when to do so again.
+    async fn check(&self, app: &App, yields: bool) -> Result<Duration, Refused> {
+        let is_closed = self.round.lock().await;
+        let wanted: Vec<_> = self.state().wanted.iter().copied().collect();
+        if *is_closed || wanted.is_empty() {
+            return Ok(CHECK_EVERY);
+        }
+        let (is_alone, asked_at) = (!app.store().is_split(), Instant::now());
+        let command = LeaseRelays { server: self.server, wanted, is_alone, yields };
+        let leased = match app.engine().run(command, None).await? {
+            Answer::Fresh(leased) => leased,
+            Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+        };
+        let next_free = leased.next_free_at.map(|at| span(at.as_millis() - leased.now.as_millis()));
+        if self.state().update(leased, (!is_alone).then_some(asked_at)) {
+            self.changed.send_replace(());
+        }
+        Ok(next_free.map_or(CHECK_EVERY, |free| free.clamp(CHECK_EVERY_MIN, CHECK_EVERY)))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    /// Takes over what the store says. Tells whether a partition was taken or lost.
+    fn update(&mut self, Leased { held, taken, now, .. }: Leased, asked_at: Option<Instant>) -> bool {
+        let before = std::mem::take(&mut self.held);
+        self.until = asked_at.map(|asked_at| {
+            let ends = held.iter().map(|(_, relay)| relay.leased_until.as_millis() - now.as_millis());
+            asked_at + span(ends.min().unwrap_or_default()) * 9 / 10
+        });
+        for (partition, relay) in held {
+            let known = before.get(&partition).filter(|_| !taken.contains(&partition));
+            let term = known.map_or_else(
+                || {
+                    self.taken += 1;
+                    self.taken
+                },
+                |lease| lease.term,
+            );
+            self.held.insert(partition, Lease { relay, term });
+        }
+        let terms = |leases: &BTreeMap<Partition, Lease>| leases.values().map(|lease| lease.term).collect::<Vec<_>>();
+        terms(&before) != terms(&self.held)
+    }
+}
+
+fn span(millis: i64) -> Duration {
+    Duration::from_millis(u64::try_from(millis).unwrap_or_default())
+}

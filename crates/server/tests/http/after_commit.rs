@@ -1,0 +1,216 @@
+//! A store that fails after a commit: the answer is what was committed, never "nothing was changed".
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use holdfast_core::audit::Audit;
+use holdfast_core::{Rows, Timestamp};
+use holdfast_engine::store::{Committed, Keep, OutboxRecord, Resolved, Safe, Session, Tier};
+use holdfast_engine::{OutboxEntry, Store, StoreError};
+use holdfast_records::{List, Listed};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, TestApp, day, fresh_key, with_store};
+use crate::tee_times::{booking, get, send, slot, until};
+
+/// Faults that a test switches on.
+#[derive(Debug, Default)]
+struct Faults {
+    /// From the next commit of an event of this type on, reads fail.
+    reads_fail_after: std::sync::Mutex<Option<&'static str>>,
+    reads_fail: AtomicBool,
+    commits_fail: AtomicBool,
+    /// Commits that succeed before they begin to fail, once `commits_fail` is set.
+    commits_left: AtomicU64,
+}
+
+impl Faults {
+    fn fail_reads_after(&self, event_type: &'static str) {
+        *self.reads_fail_after.lock().unwrap() = Some(event_type);
+    }
+
+    fn fail_commits_after(&self, commits: u64) {
+        self.commits_left.store(commits, Ordering::SeqCst);
+        self.commits_fail.store(true, Ordering::SeqCst);
+    }
+
+    /// Ends all faults. Tells whether reads have failed.
+    fn end(&self) -> bool {
+        *self.reads_fail_after.lock().unwrap() = None;
+        self.commits_fail.store(false, Ordering::SeqCst);
+        self.reads_fail.swap(false, Ordering::SeqCst)
+    }
+
+    fn read(&self) -> Result<(), StoreError> {
+        if self.reads_fail.load(Ordering::SeqCst) { Err(StoreError::Unavailable("a fault".into())) } else { Ok(()) }
+    }
+
+    fn committed(&self, outbox: &[OutboxEntry]) {
+        let awaited = *self.reads_fail_after.lock().unwrap();
+        if outbox.iter().any(|entry| Some(entry.event_type) == awaited) {
+            self.reads_fail.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+struct FaultyStore {
+    inner: Arc<dyn Store>,
+    faults: Arc<Faults>,
+}
+
+struct FaultySession {
+    inner: Box<dyn Session>,
+    faults: Arc<Faults>,
+}
+
+#[async_trait]
+impl Session for FaultySession {
+    async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        self.inner.load(rows).await
+    }
+
+    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
+        if self.faults.commits_fail.load(Ordering::SeqCst) {
+            let left =
+                self.faults.commits_left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+            left.map_err(|_| StoreError::Unavailable("a fault".into()))?;
+        }
+        let committed = self.inner.commit(rows, outbox).await?;
+        self.faults.committed(outbox);
+        Ok(committed)
+    }
+
+    fn safe(&self) -> Safe {
+        self.inner.safe()
+    }
+}
+
+#[async_trait]
+impl Store for FaultyStore {
+    fn is_split(&self) -> bool {
+        self.inner.is_split()
+    }
+
+    async fn begin(&self, tier: Tier) -> Result<Box<dyn Session>, StoreError> {
+        Ok(Box::new(FaultySession { inner: self.inner.begin(tier).await?, faults: self.faults.clone() }))
+    }
+
+    async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        self.faults.read()?;
+        self.inner.read(rows).await
+    }
+
+    async fn list(&self, list: List) -> Result<Vec<Listed>, StoreError> {
+        self.faults.read()?;
+        self.inner.list(list).await
+    }
+
+    async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+        self.inner.outbox_after(id, limit).await
+    }
+
+    async fn outbox_last(&self) -> Result<u64, StoreError> {
+        self.inner.outbox_last().await
+    }
+
+    async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
+        self.inner.tidy(keep).await
+    }
+
+    async fn resolve(&self) -> Result<Vec<Resolved>, StoreError> {
+        self.inner.resolve().await
+    }
+
+    async fn check(&self) -> Result<(), StoreError> {
+        self.inner.check().await
+    }
+
+    async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
+        self.inner.audit(audit).await
+    }
+}
+
+/// Runs a test on every profile, on a store with faults.
+async fn with_faults(test: impl AsyncFn(&TestApp, &Faults)) {
+    let faults = Arc::new(Faults::default());
+    let wrap = |inner: Arc<dyn Store>| Arc::new(FaultyStore { inner, faults: faults.clone() }) as Arc<dyn Store>;
+    with_store(wrap, async |app: &TestApp| test(app, &faults).await).await;
+}
+
+async fn confirmed(app: &TestApp, made: &Value) {
+    let path = format!("/bookings/{}?userId={}", made["id"], made["userId"]);
+    assert_eq!(until(app, &path, |booking| booking["status"] != "PENDING").await["status"], "CONFIRMED");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn booking_is_answered_though_reads_fail() {
+    with_faults(async |app, faults| {
+        let slot = slot(app, 10, 40).await;
+        let headers: [&[(&str, &str)]; 3] = [
+            &[("prefer", "wait=0.3")],
+            &[("idempotency-key", "one")],
+            &[("idempotency-key", "two"), ("prefer", "wait=0.3")],
+        ];
+        for (number, headers) in headers.into_iter().enumerate() {
+            let asked = booking(7, slot, 1, &format!("own {number}")).to_string();
+            let book = async || app.send("POST", "/bookings", headers, &asked).await;
+            faults.fail_reads_after("slot.reserve");
+            let made: Answer = book().await;
+            assert_eq!((made.status, &made.json["status"]), (202, &json!("PENDING")), "{headers:?}: {}", made.text);
+            // The repetition under the same key is answered without a read, too.
+            let again = book().await;
+            let expected = if headers[0].0 == "prefer" { 200 } else { 202 };
+            assert_eq!((again.status, &again.json["id"]), (expected, &made.json["id"]), "{headers:?}: {}", again.text);
+            assert!(faults.end(), "the fault was there");
+            confirmed(app, &made.json).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_slots_are_answered_though_reads_fail() {
+    with_faults(async |app, faults| {
+        let course = send(app, "POST", "/v1/courses", &json!({"name": "파크골프장"})).await.json["id"].clone();
+        let slots = json!({"slots": [{"date": day(9).to_string(), "startTime": "09:00", "maxPlayers": 4, "price": 1}]});
+        faults.fail_reads_after("slot.changed");
+        let made = send(app, "POST", &format!("/v1/courses/{course}/slots"), &slots).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+        assert!(faults.end(), "the fault was there");
+        assert_eq!(get(app, &format!("/v1/slots/{}", made.json[0]["id"])).await["maxPlayers"], 4);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn queue_calls_are_answered_though_commits_fail() {
+    with_faults(async |app, faults| {
+        let event = json!({"name": "콘서트", "queueEnabled": true, "maxConcurrent": 10,
+            "seats": [{"label": "A1", "section": "A", "price": 1}]});
+        let event = send(app, "POST", "/v1/events", &event).await.json["id"].clone();
+        let (queue, body) = (format!("/v1/events/{event}/queue"), json!({"userId": 7}).to_string());
+        let key = fresh_key().to_string();
+        faults.fail_commits_after(0);
+        let joined = app.send("POST", &queue, &[("idempotency-key", &key)], &body).await;
+        assert_eq!(joined.status, 201, "{}", joined.text);
+        let again = app.send("POST", &queue, &[("idempotency-key", &key)], &body).await;
+        assert_eq!((again.status, &again.json["rank"]), (200, &joined.json["rank"]), "{}", again.text);
+        let entered = app.send("POST", &format!("{queue}/enter"), &[], &body).await;
+        assert_eq!(entered.status, 200, "{}", entered.text);
+        faults.end();
+        let admitted = async {
+            loop {
+                let events = app.app().store().outbox_after(0, 500).await.unwrap();
+                let admitted = events.iter().filter(|event| event.event_type == "queue.admitted").count();
+                if admitted > 0 {
+                    return admitted;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        let admitted = tokio::time::timeout(std::time::Duration::from_secs(20), admitted).await;
+        assert_eq!(admitted.expect("the event follows"), 1);
+    })
+    .await;
+}
