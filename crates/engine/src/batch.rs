@@ -10,6 +10,7 @@ use holdfast_core::table::TableSet;
 use holdfast_core::{Command, Context, Limits, Rows, Stop, Timestamp};
 use metrics::{Counter, Histogram};
 
+use crate::panics;
 use crate::sink::{EventSink, OutboxEntry, Published};
 use crate::store::{Safe, Store, StoreError, Tier};
 use crate::task::{CommandTask, Once, Pending, Refused, Step, Task};
@@ -315,8 +316,8 @@ impl<'a> Runner<'a> {
 fn name_wanted_rows(rows: &mut Rows, limits: &Limits, step: Step, tasks: &mut [&mut Box<dyn Task>]) {
     let at = Context { now: Timestamp::default(), limits };
     for task in tasks {
-        // What comes of it is undone, so it is of no interest, not even a panic: it will come again.
-        let _ = guarded(|| rows.attempt(|rows| task.decide(rows, &at, step).and(Err::<(), _>(Stop::Missing))));
+        // Dry run: its effects and its panics are discarded; the command runs again once its rows are loaded.
+        let _ = panics::catch(|| rows.attempt(|rows| task.decide(rows, &at, step).and(Err::<(), _>(Stop::Missing))));
     }
 }
 

@@ -11,6 +11,7 @@
 //! | [`sink`] | where committed events go |
 //! | [`trace`] | which request something is part of |
 //! | [`clock`] | who tells a store the time |
+//! | [`panics`] | the panic hook, and panics that are deferred |
 //!
 //! No rule of any vertical is written here, and nothing here waits without a bound.
 
@@ -18,6 +19,7 @@ pub mod batch;
 pub mod clock;
 pub mod engine;
 pub mod memory;
+pub mod panics;
 pub mod sink;
 pub mod store;
 pub mod task;

@@ -71,6 +71,7 @@ pub fn metrics_handle() -> PrometheusHandle {
                 .install_recorder()
                 .expect("nobody else records metrics in this process");
             describe_metrics();
+            holdfast_engine::panics::install();
             handle
         })
         .clone()
@@ -89,6 +90,7 @@ fn describe_metrics() {
         "holdfast_batch_conflicts_total",
         "Commits that were tried again because another server was first."
     );
+    describe_counter!("holdfast_panics_total", "Panics, each of them a defect to be reported.");
     describe_counter!("holdfast_holds_resolved_total", "Holds finished for a server that died while confirming them.");
     describe_counter!("holdfast_webhook_deliveries_total", "Tries to deliver webhooks, by what came of them.");
     describe_histogram!("holdfast_webhook_attempt_seconds", Unit::Seconds, "Time a try to deliver a webhook took.");
