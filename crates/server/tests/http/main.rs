@@ -21,6 +21,7 @@ mod queue_stream;
 mod races;
 mod reservations;
 mod room_types;
+mod server_races;
 mod shop_accounts;
 mod shop_callers;
 mod shop_carts;
