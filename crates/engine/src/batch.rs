@@ -10,7 +10,7 @@ use holdfast_core::table::TableSet;
 use holdfast_core::{Command, Context, Limits, Rows, Stop, Timestamp};
 use metrics::{Counter, Histogram};
 
-use crate::panics;
+use crate::panics::{self, Panic};
 use crate::sink::{EventSink, OutboxEntry, Published};
 use crate::store::{Safe, Store, StoreError, Tier};
 use crate::task::{CommandTask, Once, Pending, Refused, Step, Task};
@@ -77,6 +77,28 @@ pub(crate) struct Runner<'a> {
     committing: bool,
     /// Commands that others were in the way of: to be run again in a moment.
     pub deferred: Vec<Box<dyn Task>>,
+    /// Faults of the last decision. Its commit tells whether they are conflicts.
+    faults: Vec<Fault>,
+}
+
+/// A decision that broke a rule, or did not converge. On an inconsistent read set either is a conflict.
+struct Fault {
+    command: &'static str,
+    /// `None` if the command needed further rows after [`LOADS_MAX`] loads.
+    panic: Option<Panic>,
+}
+
+impl Fault {
+    fn report(self) {
+        let command = self.command;
+        match self.panic {
+            Some(panic) => {
+                tracing::error!(command, %panic, "a decision panicked, the command was refused");
+                panic.report();
+            }
+            None => tracing::error!(command, "the read set of a command does not converge"),
+        }
+    }
 }
 
 /// What is measured of every batch.
@@ -158,7 +180,16 @@ impl Decided {
 
 impl<'a> Runner<'a> {
     pub(crate) fn new(store: &'a dyn Store, sink: &'a dyn EventSink, limits: &'a Limits, meters: Meters) -> Self {
-        Self { store, sink, limits, meters, rows: Rows::default(), committing: false, deferred: Vec::new() }
+        Self {
+            store,
+            sink,
+            limits,
+            meters,
+            rows: Rows::default(),
+            committing: false,
+            deferred: Vec::new(),
+            faults: Vec::new(),
+        }
     }
 
     /// Runs one batch until it is committed or has failed. Whatever can be answered is given to `answer` at once;
@@ -247,6 +278,11 @@ impl<'a> Runner<'a> {
             self.meters.conflicts.increment(1);
             tokio::time::sleep(CONFLICT_WAIT * tries).await;
         }
+        let faults = std::mem::take(&mut self.faults);
+        if result.is_ok() {
+            // The read set was consistent.
+            faults.into_iter().for_each(Fault::report);
+        }
         result
     }
 
@@ -259,6 +295,7 @@ impl<'a> Runner<'a> {
         let mut session = self.store.begin(step.tier()).await?;
         let rows = &mut self.rows;
         rows.clear(ROWS_KEPT);
+        self.faults.clear();
 
         let began = Instant::now();
         for task in &mut *tasks {
@@ -273,24 +310,34 @@ impl<'a> Runner<'a> {
         }
         let mut now = Timestamp::default();
         let mut traces = Vec::new();
+        let mut is_refused = false;
         for _ in 0..LOADS_MAX {
             rows.answer_from(prepared);
             now = session.load(rows).await?;
-            undecided = decide_all(rows, &mut traces, &Context { now, limits: self.limits }, step, undecided);
+            let at = Context { now, limits: self.limits };
+            let decided = decide_all(rows, &mut traces, &at, step, undecided);
+            self.faults.extend(decided.faults);
+            is_refused |= decided.is_refused;
+            undecided = decided.undecided;
             if undecided.is_empty() {
                 break;
             }
         }
         for task in undecided {
-            tracing::error!(command = task.name(), "a command asks for rows in circles");
+            self.faults.push(Fault { command: task.name(), panic: None });
             if step != Step::Finish {
                 task.settle(Refused::Internal);
             }
         }
         self.meters.decide_seconds.record(began.elapsed());
-        // Where rows are read from two stores, what they said together has to be checked, also to say no.
-        let must_check = self.store.is_split() && step.tier() == Tier::Live;
-        if !rows.has_changes() && rows.events.is_empty() && !must_check {
+        // Rows are loaded in several rounds and from two stores, and other servers commit in between. A refusal and a
+        // fault count only if all rows were as read at one moment; else they are a conflict.
+        let is_doubtful = self.store.is_split() && (is_refused || !self.faults.is_empty());
+        if is_doubtful {
+            session.validate().await?;
+        }
+        let must_validate = is_doubtful || (self.store.is_split() && step.tier() == Tier::Live);
+        if !rows.has_changes() && rows.events.is_empty() && !must_validate {
             // It may rest on what is not safe yet.
             return Ok(Outcome { published: Vec::new(), safe: session.safe() });
         }
@@ -321,34 +368,48 @@ fn name_wanted_rows(rows: &mut Rows, limits: &Limits, step: Step, tasks: &mut [&
     }
 }
 
-/// Decides in order; gives back those that want more rows. `traces` says of each event which request it is part of.
+/// Outcome of a round of decisions.
+struct Decisions<'a> {
+    /// Commands that need further rows.
+    undecided: Vec<&'a mut Box<dyn Task>>,
+    faults: Vec<Fault>,
+    /// Whether a command was rejected.
+    is_refused: bool,
+}
+
+/// Decides in order. `traces` says of each event which request it is part of.
 fn decide_all<'a>(
     rows: &mut Rows,
     traces: &mut Vec<Option<Trace>>,
     at: &Context<'_>,
     step: Step,
     tasks: Vec<&'a mut Box<dyn Task>>,
-) -> Vec<&'a mut Box<dyn Task>> {
-    let mut undecided = Vec::new();
+) -> Decisions<'a> {
+    let mut decisions = Decisions { undecided: Vec::new(), faults: Vec::new(), is_refused: false };
     for task in tasks {
-        let decided = guarded(|| rows.attempt(|rows| task.decide(rows, at, step)));
+        let decided = panics::catch(|| rows.attempt(|rows| task.decide(rows, at, step)));
         traces.resize(rows.events.len(), task.trace());
         match decided {
-            Some(Ok(())) => {}
-            Some(Err(Stop::Missing)) => undecided.push(task),
+            Ok(Ok(())) => {}
+            Ok(Err(Stop::Missing)) => decisions.undecided.push(task),
             // What was recorded has happened, whatever becomes of finishing it.
-            stopped if step == Step::Finish => {
+            Ok(Err(stopped)) if step == Step::Finish => {
                 tracing::error!(command = task.name(), ?stopped, "what was recorded could not be finished");
             }
-            Some(Err(Stop::Busy)) => task.defer(),
-            Some(Err(Stop::Rejected(rejection))) => task.settle(Refused::Rejected(rejection)),
-            None => {
-                tracing::error!(command = task.name(), "a command broke a rule inside and was refused");
-                task.settle(Refused::Internal);
+            Ok(Err(Stop::Busy)) => task.defer(),
+            Ok(Err(Stop::Rejected(rejection))) => {
+                decisions.is_refused = true;
+                task.settle(Refused::Rejected(rejection));
+            }
+            Err(panic) => {
+                decisions.faults.push(Fault { command: task.name(), panic: Some(panic) });
+                if step != Step::Finish {
+                    task.settle(Refused::Internal);
+                }
             }
         }
     }
-    undecided
+    decisions
 }
 
 fn panicked(committing: bool) -> StoreError {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use holdfast_core::{Command, Context, Decision, Limits, Rows, Stop};
 
 use crate::batch::{Decided, Meters, Runner};
-use crate::panics;
+use crate::panics::{self, Panic};
 use crate::queue::{COMMAND_WEIGHT_MAX, FlowId, Queue};
 use crate::sink::EventSink;
 use crate::store::{COMMIT_WITHIN, Store};
@@ -30,6 +30,11 @@ const IDLE_ROWS_MAX: usize = 64;
 const IDLE_ROWS_SIZE: usize = 256;
 /// A query that still wants other rows after so many reads is asking in circles.
 const READS_MAX: usize = 16;
+/// Maximum number of times that a query is answered anew after a fault: its rows are read in several rounds, and a commit
+/// in between makes them inconsistent.
+const QUERY_RETRIES_MAX: u32 = 8;
+/// Backoff added per retry.
+const QUERY_RETRY_WAIT: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Debug)]
 pub struct EngineSettings {
@@ -188,21 +193,45 @@ impl Engine {
         rows: &mut Rows,
         mut ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>,
     ) -> Result<T, Refused> {
+        for retries in 0.. {
+            let fault = match self.answer_once(rows, &mut ask).await? {
+                Ok(answer) => return Ok(answer),
+                Err(fault) => fault,
+            };
+            if retries == QUERY_RETRIES_MAX {
+                match fault {
+                    Some(panic) => panic.report(),
+                    None => tracing::error!("the read set of a query does not converge"),
+                }
+                break;
+            }
+            rows.clear(IDLE_ROWS_SIZE);
+            tokio::time::sleep(QUERY_RETRY_WAIT * (retries + 1)).await;
+        }
+        Err(Refused::Internal)
+    }
+
+    /// The inner `Err` is a fault, of consistent rows or not: the query panicked, or its read set does not converge.
+    async fn answer_once<T>(
+        &self,
+        rows: &mut Rows,
+        ask: &mut impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>,
+    ) -> Result<Result<T, Option<Panic>>, Refused> {
         let Shared { store, settings, .. } = &*self.shared;
-        // The first time only names the rows.
         let mut at = Context { now: holdfast_core::Timestamp::default(), limits: &settings.limits };
-        ask(rows, &at).ok();
+        // Dry run: names the first rows.
+        let _ = panics::catch(|| ask(rows, &at).map(drop));
         for _ in 0..READS_MAX {
             at.now = store.read(rows).await?;
-            match ask(rows, &at) {
-                Ok(answer) => return Ok(answer),
-                Err(Stop::Rejected(rejection)) => return Err(Refused::Rejected(rejection)),
-                Err(Stop::Missing) => {}
-                Err(Stop::Busy) => return Err(Refused::LockTimeout),
+            match panics::catch(|| ask(rows, &at)) {
+                Ok(Ok(answer)) => return Ok(Ok(answer)),
+                Ok(Err(Stop::Rejected(rejection))) => return Err(Refused::Rejected(rejection)),
+                Ok(Err(Stop::Missing)) => {}
+                Ok(Err(Stop::Busy)) => return Err(Refused::LockTimeout),
+                Err(panic) => return Ok(Err(Some(panic))),
             }
         }
-        tracing::error!("a query asks for rows in circles");
-        Err(Refused::Internal)
+        Ok(Err(None))
     }
 
     /// Whether commands can be carried out at all.

@@ -133,7 +133,14 @@ pub trait Session: Send {
     /// Supplies wanted rows and tells the time, which never runs backwards.
     async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError>;
 
-    /// Writes all changes and the outbox, all or nothing. From then on the next batch builds on it; nobody may be told
+    /// Validates rows that were read and that [`commit`](Self::commit) does not compare, because they are of the other
+    /// tier. The engine asks before it refuses a command: [`StoreError::Conflict`] if they were not all so at one moment.
+    async fn validate(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Writes all changes and the outbox, all or nothing. A store that is shared with other servers validates its read set
+    /// also if there is nothing to write. From then on the next batch builds on it; nobody may be told
     /// before [`Committed::safe`] has said yes.
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError>;
 

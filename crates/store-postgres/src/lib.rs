@@ -32,4 +32,4 @@ pub mod tier;
 
 pub use open::{OpenError, PostgresOptions};
 pub use store::PostgresStore;
-pub use tier::{Decision, Drawn, DurableSession, DurableTier};
+pub use tier::{Decision, Drawn, DurableSession, DurableTier, ReadSet};

@@ -123,6 +123,10 @@ impl Asked {
         }
     }
 
+    pub(crate) fn receipts(&self) -> &[ReceiptId] {
+        &self.receipts
+    }
+
     /// Whether rows were asked for that memory does not keep.
     pub(crate) fn is_beside_memory(&self) -> bool {
         !self.receipts.is_empty()

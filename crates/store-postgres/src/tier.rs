@@ -4,6 +4,7 @@
 //! Every connection that writes holds the lock that keeps out a server that wants the database to itself.
 
 mod numbers;
+mod read_set;
 mod session;
 
 use std::sync::Arc;
@@ -26,11 +27,12 @@ use crate::open::{self, OpenError, PostgresOptions};
 use crate::pipeline::{self, Pipeline, Transaction, params};
 use crate::pool::{Manager, Pool, within};
 use crate::readers::{AuditOf, CONTROL, READ_WITHIN, Readers};
-use crate::records::{self, Kept, Of, Seen};
+use crate::records::{self, Kept, Of};
 use crate::shared;
 
 pub use numbers::Drawn;
 use numbers::Numbers;
+pub use read_set::ReadSet;
 pub use session::{Decision, DurableSession};
 
 /// Batches in the making at once: the engine has few, and what is resolved beside them needs few.
@@ -42,7 +44,14 @@ const DECIDE_ABORTED: &str = "INSERT INTO hold_decision VALUES ($1, $2, NULL, cl
 const DECIDED: &str = "SELECT reservation_id FROM hold_decision WHERE hold_id = $1 AND attempt = $2";
 
 pub(crate) fn statements() -> Vec<&'static str> {
-    let own = [CONTROL, open::JOINS, &[DECIDE_ABORTED, DECIDED], numbers::STATEMENTS, session::STATEMENTS];
+    let own = [
+        CONTROL,
+        open::JOINS,
+        &[DECIDE_ABORTED, DECIDED],
+        numbers::STATEMENTS,
+        read_set::STATEMENTS,
+        session::STATEMENTS,
+    ];
     let shared = [shared::READS, shared::WRITES];
     [&own.concat()[..], &shared.concat(), &records::reads(), &records::writes(), &records::locks()].concat()
 }
@@ -94,15 +103,37 @@ impl DurableTier {
     /// Supplies wanted rows of durable tables as they stand now, and tells the database's time. Live rows and numbers
     /// stay wanted.
     pub async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+        self.read_into(rows, &mut ReadSet::default()).await
+    }
+
+    /// The same, for a batch whose rows are written elsewhere.
+    pub async fn read_into(&self, rows: &mut Rows, read_set: &mut ReadSet) -> Result<Timestamp, StoreError> {
         let Shared { readers, clock, kept, .. } = &*self.shared;
         kept.answer(rows);
         if !wants_durable(rows) {
             return Ok(clock.now());
         }
         let asked = Instant::now();
-        let load = async |connection: &Connection| load(connection, rows, &mut Seen::default(), kept).await;
+        let load = async |connection: &Connection| load(connection, rows, read_set, kept).await;
         clock.heard(within(&readers.by_key, READ_WITHIN, load).await?, asked);
         Ok(clock.now())
+    }
+
+    /// Checks that all rows of a read set were so at one moment: [`StoreError::Conflict`] if one has changed.
+    pub async fn validate(&self, read_set: &ReadSet) -> Result<(), StoreError> {
+        if read_set.is_snapshot() {
+            return Ok(());
+        }
+        let validate = async |connection: &Connection| {
+            let mut transaction = Transaction::begin(connection);
+            read_set.lock(transaction.pipeline(), &Rows::default());
+            match transaction.commit(COMMIT_WITHIN).await.map_err(StoreError::from) {
+                // Nothing was to be written.
+                Err(StoreError::OutcomeUnknown(why)) => Err(StoreError::Unavailable(why)),
+                ended => ended.map(drop),
+            }
+        };
+        within(&self.shared.batches, COMMIT_WITHIN + READ_WITHIN, validate).await
     }
 
     /// Begins a batch.
@@ -255,11 +286,16 @@ fn wants_durable(rows: &Rows) -> bool {
 }
 
 /// Loads what is wanted of durable tables, as it stood at one moment, in one round trip. Tells the database's time.
-async fn load(connection: &Connection, rows: &mut Rows, seen: &mut Seen, kept: &Kept) -> Result<Timestamp, StoreError> {
+async fn load(
+    connection: &Connection,
+    rows: &mut Rows,
+    read_set: &mut ReadSet,
+    kept: &Kept,
+) -> Result<Timestamp, StoreError> {
     let mut pipeline = Pipeline::new(connection);
     let asked = Asked::ask(&mut pipeline, rows);
     let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
-    asked.supply(&mut answers, rows, seen, kept)
+    asked.supply(&mut answers, rows, read_set, kept)
 }
 
 /// A snapshot that was asked for.
@@ -284,11 +320,13 @@ impl Asked {
         self,
         answers: &mut pipeline::Rows,
         rows: &mut Rows,
-        seen: &mut Seen,
+        read_set: &mut ReadSet,
         kept: &Kept,
     ) -> Result<Timestamp, StoreError> {
+        let receipts = self.shared.receipts().to_vec();
         self.shared.supply(answers, rows)?;
-        self.records.supply(answers, rows, Of::Durable, seen, Some(kept))?;
+        read_set.snapshot(rows, receipts);
+        self.records.supply(answers, rows, Of::Durable, &mut read_set.seen, Some(kept))?;
         let Col(now) = get(answers.one(self.now), 0)?;
         Ok(now)
     }

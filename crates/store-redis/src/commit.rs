@@ -26,6 +26,11 @@ const ROW_KEPT_MIN: Span = Span::from_secs(30);
 const PINNED_KEPT: Span = Span::from_hours(7 * 24);
 
 impl LiveTier {
+    /// Checks that nothing that was seen has changed.
+    pub(crate) async fn validate(&self, seen: &Seen) -> Result<(), StoreError> {
+        if seen.versions.is_empty() { Ok(()) } else { self.commit(&Rows::default(), seen).await }
+    }
+
     /// Writes all changes of live rows, and receipts, if nothing that was seen has changed: all or nothing.
     pub async fn commit(&self, rows: &Rows, seen: &Seen) -> Result<(), StoreError> {
         let Some(incarnation) = &seen.incarnation else { return Ok(()) };

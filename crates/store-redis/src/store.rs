@@ -14,7 +14,7 @@ use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::store::{Committed, Keep, OutboxRecord, Resolved, Session, Tier};
 use holdfast_engine::{OutboxEntry, Store, StoreError};
 use holdfast_records::{List, Listed};
-use holdfast_store_postgres::{Decision, Drawn, DurableSession, DurableTier};
+use holdfast_store_postgres::{Decision, Drawn, DurableSession, DurableTier, ReadSet};
 
 use crate::fault::{Faults, Point};
 use crate::hot::{self, Hot, HotRoom, Under};
@@ -63,17 +63,17 @@ impl ClusterStore {
 
     /// Live rows first, durable ones second: the other way round, a hold that is confirmed in between would be counted
     /// neither as held nor as reserved.
-    async fn load(&self, rows: &mut Rows, seen: &mut Seen) -> Result<Timestamp, StoreError> {
+    async fn load(&self, rows: &mut Rows, seen: &mut Seen, durable: &mut ReadSet) -> Result<Timestamp, StoreError> {
         let now = self.live.load(rows, seen).await?;
         self.reach(Point::LiveLoaded).await?;
-        self.read_durable(rows).await?;
+        self.read_durable(rows, durable).await?;
         Ok(now)
     }
 
     /// All that is still wanted is durable.
-    async fn read_durable(&self, rows: &mut Rows) -> Result<(), StoreError> {
+    async fn read_durable(&self, rows: &mut Rows, read_set: &mut ReadSet) -> Result<(), StoreError> {
         if !rows.is_settled() {
-            self.durable.read(rows).await?;
+            self.durable.read_into(rows, read_set).await?;
         }
         self.reach(Point::DurableRead).await
     }
@@ -152,12 +152,12 @@ impl Store for ClusterStore {
         match tier {
             Tier::Whole => unreachable!("no commit covers both tiers"),
             Tier::Live => {
-                let (seen, drawn) = (Seen::default(), self.durable.numbers());
-                Ok(Box::new(LiveSession { store: self.clone(), seen, drawn }))
+                let (seen, durable, drawn) = (Seen::default(), ReadSet::default(), self.durable.numbers());
+                Ok(Box::new(LiveSession { store: self.clone(), seen, durable, drawn }))
             }
             Tier::Durable => {
                 let session = self.durable.begin().await?;
-                Ok(Box::new(RecordSession { store: self.clone(), session }))
+                Ok(Box::new(RecordSession { store: self.clone(), session, live: Seen::default() }))
             }
         }
     }
@@ -169,7 +169,7 @@ impl Store for ClusterStore {
         for (room, stamp) in rooms.into_iter().zip(stamps) {
             self.answer_from_memory(room, stamp, rows, now).await?;
         }
-        self.read_durable(rows).await?;
+        self.read_durable(rows, &mut ReadSet::default()).await?;
         Ok(now)
     }
 
@@ -238,6 +238,7 @@ impl Store for ClusterStore {
 struct LiveSession {
     store: ClusterStore,
     seen: Seen,
+    durable: ReadSet,
     drawn: Drawn,
 }
 
@@ -245,7 +246,11 @@ struct LiveSession {
 impl Session for LiveSession {
     async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
         self.store.durable.draw(rows, &mut self.drawn).await?;
-        self.store.load(rows, &mut self.seen).await
+        self.store.load(rows, &mut self.seen, &mut self.durable).await
+    }
+
+    async fn validate(&mut self) -> Result<(), StoreError> {
+        self.store.durable.validate(&self.durable).await
     }
 
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
@@ -262,16 +267,22 @@ impl Session for LiveSession {
 struct RecordSession {
     store: ClusterStore,
     session: DurableSession,
+    /// Live rows that were read; not those that an earlier step prepared.
+    live: Seen,
 }
 
 #[async_trait]
 impl Session for RecordSession {
     async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
-        let now = self.store.live.load(rows, &mut Seen::default()).await?;
+        let now = self.store.live.load(rows, &mut self.live).await?;
         self.store.load_decisions(rows).await?;
         self.session.load(rows).await?;
         self.store.reach(Point::RecordLoaded).await?;
         Ok(now)
+    }
+
+    async fn validate(&mut self) -> Result<(), StoreError> {
+        self.store.live.validate(&self.live).await
     }
 
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {

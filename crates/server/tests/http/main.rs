@@ -25,6 +25,7 @@ mod races;
 mod readiness;
 mod reservations;
 mod room_types;
+mod server_races;
 mod shop_accounts;
 mod shop_callers;
 mod shop_carts;

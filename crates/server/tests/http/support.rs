@@ -133,7 +133,7 @@ pub(crate) async fn with_profile(profile: Profile, change: &impl Fn(&mut Config)
     run(profile, &config, Place::new(profile), clock(), test).await;
 }
 
-fn clock() -> Arc<ManualClock> {
+pub(crate) fn clock() -> Arc<ManualClock> {
     let start: jiff::Timestamp = START.parse().unwrap();
     Arc::new(ManualClock::at(Timestamp::from_millis(start.as_millisecond())))
 }
@@ -209,7 +209,7 @@ async fn start_on(
     (app, engine, store)
 }
 
-async fn until_ended(engine: JoinHandle<()>) {
+pub(crate) async fn until_ended(engine: JoinHandle<()>) {
     let ended = tokio::task::spawn_blocking(move || engine.join().unwrap());
     tokio::time::timeout(Duration::from_secs(20), ended).await.expect("the engine ends with its last handle").unwrap();
 }

@@ -10,13 +10,13 @@ use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::store::COMMIT_WITHIN;
 use holdfast_engine::{OutboxEntry, StoreError};
 
-use super::{Asked, Drawn, Shared, numbers, wants_durable};
+use super::{Asked, Drawn, ReadSet, Shared, numbers, wants_durable};
 use crate::codec::Col;
 use crate::error::{CommitError, UNEXPECTED_ROWS, explain};
 use crate::pipeline::{Pipeline, Transaction, column, params};
 use crate::pool::Manager;
 use crate::readers::READ_WITHIN;
-use crate::records::{self, Seen};
+use crate::records;
 use crate::shared;
 
 /// A batch that was decided on rows older than this is not committed: its server was stopped in between, and what it
@@ -47,7 +47,7 @@ pub struct DurableSession {
     shared: Arc<Shared>,
     /// `None` once it is good for nothing any more.
     connection: Option<Object<Manager>>,
-    seen: Seen,
+    read_set: ReadSet,
     /// When the first rows were loaded, by the database's clock.
     loaded_at: Option<Timestamp>,
     drawn: Drawn,
@@ -55,14 +55,14 @@ pub struct DurableSession {
 
 impl std::fmt::Debug for DurableSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DurableSession").field("seen", &self.seen).finish_non_exhaustive()
+        f.debug_struct("DurableSession").field("read_set", &self.read_set).finish_non_exhaustive()
     }
 }
 
 impl DurableSession {
     pub(super) fn new(shared: Arc<Shared>, connection: Object<Manager>) -> Self {
         let drawn = Drawn::new(&shared.numbers);
-        Self { shared, connection: Some(connection), seen: Seen::default(), loaded_at: None, drawn }
+        Self { shared, connection: Some(connection), read_set: ReadSet::default(), loaded_at: None, drawn }
     }
 
     /// Supplies wanted rows of durable tables as they stand now, and numbers; tells the database's time. Live rows stay
@@ -89,7 +89,7 @@ impl DurableSession {
             let (sequence, range) = drawing.drawn(&answers)?;
             self.drawn.supply(rows, sequence, range);
         }
-        let now = asked.supply(&mut answers, rows, &mut self.seen, &self.shared.kept)?;
+        let now = asked.supply(&mut answers, rows, &mut self.read_set, &self.shared.kept)?;
         self.loaded_at.get_or_insert(now);
         self.shared.clock.heard(now, asked_at);
         Ok(self.shared.clock.now())
@@ -97,7 +97,7 @@ impl DurableSession {
 
     /// Writes all changes of durable tables, the decisions and the outbox, all or nothing; answers with the numbers of
     /// the outbox entries. [`StoreError::Conflict`] if anything that was read has moved, or if one of the attempts was
-    /// decided to be aborted: decide again on fresh rows.
+    /// decided to be aborted: decide again on fresh rows. Without changes it only validates rows of several snapshots.
     pub async fn commit(
         &mut self,
         rows: &Rows,
@@ -106,7 +106,8 @@ impl DurableSession {
     ) -> Result<Vec<u64>, StoreError> {
         self.drawn.used_by(rows);
         let is_empty = outbox.is_empty() && decisions.is_empty();
-        if is_empty && !rows.receipts.has_changes() && !records::has_durable_changes(rows) {
+        let is_empty = is_empty && !rows.receipts.has_changes() && !records::has_durable_changes(rows);
+        if is_empty && self.read_set.is_snapshot() {
             return Ok(Vec::new());
         }
         let connection = self.connection.take().ok_or_else(lost)?;
@@ -115,7 +116,7 @@ impl DurableSession {
         if let Some(loaded_at) = self.loaded_at {
             pipeline.send(EXPECT_FRESH, params![Col(loaded_at), LOADED_BEFORE_MAX.as_millis() as f64]);
         }
-        self.seen.lock(pipeline, rows);
+        self.read_set.lock(pipeline, rows);
         insert_decisions(pipeline, decisions);
         shared::write_receipts(pipeline, rows);
         records::write_durable(pipeline, rows);

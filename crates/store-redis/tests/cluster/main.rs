@@ -14,5 +14,6 @@ mod shop_faults;
 mod support;
 mod tickets;
 mod tickets_faults;
+mod torn_reads;
 mod trips;
 mod two_servers;

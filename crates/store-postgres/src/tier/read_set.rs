@@ -1,0 +1,50 @@
+//! Read set of a batch, for servers that share the database: validated by comparing versions.
+
+use std::collections::HashSet;
+
+use holdfast_core::Rows;
+use holdfast_core::receipt::ReceiptId;
+
+use crate::pipeline::{Pipeline, params};
+use crate::records::Seen;
+
+const EXPECT_NO_RECEIPTS: &str = "SELECT expect_version(count(*), 0)
+    FROM unnest($1::text[], $2::text[]) AS absent (caller, key) JOIN idempotency_key USING (caller, key)";
+
+pub(super) const STATEMENTS: &[&str] = &[EXPECT_NO_RECEIPTS];
+
+/// Rows that were read, with their versions.
+#[derive(Debug, Default)]
+pub struct ReadSet {
+    pub(super) seen: Seen,
+    /// Idempotency records that did not exist.
+    absent_receipts: Vec<ReceiptId>,
+    /// Number of snapshots that the rows come from.
+    snapshots: usize,
+}
+
+impl ReadSet {
+    /// Whether all rows were read at one moment.
+    pub(super) fn is_snapshot(&self) -> bool {
+        self.snapshots <= 1
+    }
+
+    /// Notes another snapshot, and which of these idempotency records it does not have.
+    pub(super) fn snapshot(&mut self, rows: &mut Rows, receipts: Vec<ReceiptId>) {
+        self.snapshots += 1;
+        self.absent_receipts.extend(receipts.into_iter().filter(|id| rows.receipts.get(id) == Ok(None)));
+    }
+
+    /// Locks all rows until the end of the transaction, and refuses if anything has changed.
+    pub(super) fn lock(&self, pipeline: &mut Pipeline<'_>, rows: &Rows) {
+        self.seen.lock(pipeline, rows);
+        // Those that are written are compared then.
+        let written: HashSet<_> = rows.receipts.changes().iter().map(|change| change.key).collect();
+        let unwritten = || self.absent_receipts.iter().filter(|id| !written.contains(id));
+        if unwritten().next().is_some() {
+            let callers: Vec<_> = unwritten().map(|id| id.caller.clone()).collect();
+            let keys: Vec<_> = unwritten().map(|id| id.key.clone()).collect();
+            pipeline.send(EXPECT_NO_RECEIPTS, params![callers, keys]);
+        }
+    }
+}
