@@ -70,6 +70,10 @@ impl Session for FaultySession {
         self.inner.load(rows).await
     }
 
+    async fn validate(&mut self) -> Result<(), StoreError> {
+        self.inner.validate().await
+    }
+
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         if self.faults.commits_fail.load(Ordering::SeqCst) {
             let left =
@@ -90,6 +94,10 @@ impl Session for FaultySession {
 impl Store for FaultyStore {
     fn is_split(&self) -> bool {
         self.inner.is_split()
+    }
+
+    async fn installation(&self) -> Result<String, StoreError> {
+        self.inner.installation().await
     }
 
     async fn begin(&self, tier: Tier) -> Result<Box<dyn Session>, StoreError> {

@@ -118,7 +118,7 @@ async fn one_key_at_two_servers_gets_one_answer() {
     let id = reserved(&a).await;
     let under_key = async move |server: &Server| {
         let id_of_key = ReceiptId { caller: "admin".into(), key: "k".into() };
-        let render = Box::new(|_: &_| b"cancelled".to_vec());
+        let render = Box::new(|_: &_| Some(b"cancelled".to_vec()));
         let mut batch = Batch::default();
         let pending = batch.add(cancel(id), Some(Once { id: id_of_key, fingerprint: [7; 32], render }));
         batch.run(&server.store, &NoSink, &limits()).await;
