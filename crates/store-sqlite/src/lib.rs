@@ -1,14 +1,14 @@
-//! The embedded store: one `SQLite` file, one writer, readers beside it, derived rows in memory.
+//! Embedded store: one `SQLite` file, one writer, concurrent readers, secondary indexes in memory.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | [`open`] | the directory and its lock, settings of the file, migrations |
-//! | [`store`] | the [`Store`](holdfast_engine::Store) itself: batches, reads, tidying |
-//! | `log`, `checkpoint` | what is safe on disk; how the log is emptied |
-//! | `shared` | SQL of what all verticals share |
-//! | `records` | SQL of records, made from their layouts |
+//! | [`store`] | the [`Store`](holdfast_engine::Store) itself: batches, reads, garbage collection |
+//! | `log`, `checkpoint` | durability of the write-ahead log; checkpoints |
+//! | `shared` | SQL of tables that all verticals share |
+//! | `records` | SQL of records, derived from their schemas |
 //!
-//! Nothing is decided here. Derived rows are never written to the file; they are rebuilt from live holds at start.
+//! Nothing is decided here. Secondary indexes are never written to the file; they are rebuilt from live holds at start.
 
 mod checkpoint;
 mod codec;
