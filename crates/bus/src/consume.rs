@@ -1,5 +1,5 @@
-//! Acting on messages. Those about one thing are acted on in order, in one of a number of lanes; a message that fails comes
-//! again later and loses its place. It is acknowledged only when whoever acted on it says so.
+//! Consumer of messages. Messages with the same key are processed in order, in one of a fixed number of lanes; a failed
+//! message is redelivered later and loses its place. It is acknowledged only when its handler succeeds.
 
 use std::time::{Duration, Instant};
 
@@ -16,51 +16,51 @@ use crate::connection::Connection;
 use crate::options::{ACKS_PENDING_MAX, StreamOptions};
 use crate::streams::consumer;
 
-/// The header that says what a message is about.
+/// Header with the ordering key of a message.
 pub(crate) const KEY: &str = "Holdfast-Key";
 const LANES: usize = 64;
-/// A connection that says nothing for longer is taken for dead.
+/// Interval of heartbeats; without one, a connection counts as dead.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 const ASK_FOR: Duration = Duration::from_secs(10);
-/// After a failure nothing is tried for so long.
+/// Delay after a failure.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
-/// When to look again for what NATS has forgotten, if that failed.
+/// Delay before a failed redelivery repair is attempted again.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(10);
-/// How long to wait before a message is delivered again, longer each time, and at most.
+/// Delay before a redelivery, growing with each up to a maximum.
 const REDELIVER_AFTER: Duration = Duration::from_millis(100);
 const REDELIVER_AFTER_MAX: Duration = Duration::from_secs(5);
 
-/// A message as it arrived.
+/// Delivered message.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     /// Without the prefix.
     pub subject: String,
     pub headers: HeaderMap,
     pub payload: Bytes,
-    /// The how-manieth time this is.
+    /// Number of this delivery, from 1.
     pub tries: u64,
 }
 
-/// What became of it.
+/// Outcome of processing a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It has been acted on, for good.
+    /// Processed for good.
     Done,
-    /// Not now.
+    /// Failed; redeliver later.
     Again,
-    /// Never: it cannot be read.
+    /// Unreadable; never deliver again.
     Hopeless,
 }
 
-/// A message in its lane.
+/// Message in its lane.
 struct Dealt {
     message: jetstream::Message,
     at: Instant,
 }
 
 impl Connection {
-    /// Acts on the messages for a durable consumer until `stop` resolves; what is under way then is finished. Several processes
-    /// share them.
+    /// Processes the messages of a durable consumer until `stop` resolves, then finishes those in progress. Several
+    /// processes share them.
     pub async fn consume<H, F>(&self, name: &str, handle: H, stop: impl Future<Output = ()>)
     where
         H: Fn(Delivery) -> F + Clone + Send + Sync + 'static,
@@ -68,7 +68,7 @@ impl Connection {
     {
         let options = self.options.clone();
         let has_it = |stream: &&StreamOptions| stream.consumers().any(|consumer| consumer == name);
-        let stream = options.streams.iter().find(has_it).expect("a consumer there is");
+        let stream = options.streams.iter().find(has_it).expect("the consumer belongs to a stream");
         let mut workers = JoinSet::new();
         let lanes: Vec<_> = (0..LANES)
             .map(|_| {
@@ -76,8 +76,8 @@ impl Connection {
                 let (connection, handle) = (self.clone(), handle.clone());
                 workers.spawn(async move {
                     while let Some(Dealt { message, at }) = receiver.recv().await {
-                        // One that stood in its lane for so long is on its way again; acting on both would only make the lanes
-                        // longer.
+                        // A message that waited this long in its lane is being redelivered; processing both would only
+                        // lengthen the lanes.
                         if at.elapsed() < connection.options.timeout {
                             connection.act(message, &handle).await;
                         }
@@ -89,7 +89,7 @@ impl Connection {
         let receiving = async {
             loop {
                 if let Err(error) = self.receive(stream, name, &lanes).await {
-                    tracing::debug!(%error, consumer = name, "[Bus] no messages at present; trying again");
+                    tracing::debug!(%error, consumer = name, "[Bus] receiving failed; retrying");
                 }
                 tokio::time::sleep(AGAIN_AFTER).await;
             }
@@ -102,7 +102,7 @@ impl Connection {
         workers.join_all().await;
     }
 
-    /// Deals messages into lanes until something breaks.
+    /// Distributes messages to lanes until an error.
     async fn receive(&self, stream: &StreamOptions, name: &str, lanes: &[mpsc::Sender<Dealt>]) -> Result<(), BusError> {
         let refused = |error: &dyn std::fmt::Display| BusError::Refused(error.to_string());
         let mut connected = self.connected.clone();
@@ -121,7 +121,7 @@ impl Connection {
             };
         let revived = self.revive(&stream, name).await;
         if let Err(error) = &revived {
-            tracing::warn!(%error, consumer = name, "[Bus] what NATS may have forgotten was not all published anew");
+            tracing::warn!(%error, consumer = name, "[Bus] redelivery repair is incomplete; it will be retried");
         }
         let asking = consumer.stream().max_messages_per_batch(ACKS_PENDING_MAX).expires(ASK_FOR).heartbeat(HEARTBEAT);
         let mut messages = asking.messages().await.map_err(|error| refused(&error))?;
@@ -129,14 +129,14 @@ impl Connection {
         loop {
             let message = tokio::select! {
                 message = messages.next() => message,
-                // It may be another NATS, or one that was killed.
+                // It may be another NATS server, or a restarted one.
                 _ = connected.changed() => return Ok(()),
                 () = &mut look_again, if revived.is_err() => return Ok(()),
             };
             let Some(message) = message else { return Ok(()) };
             let message = message.map_err(|error| refused(&error))?;
             let lane = &lanes[(key_of(&message) % LANES as u64) as usize];
-            // Fails only when we are about to end; then it is delivered again.
+            // Fails only on shutdown; the message is then redelivered.
             lane.send(Dealt { message, at: Instant::now() }).await.ok();
         }
     }
@@ -160,7 +160,7 @@ impl Connection {
             Verdict::Again => AckKind::Nak(Some(redeliver_after(tries))),
             Verdict::Hopeless => AckKind::Term,
         };
-        // If it does not get through, the message comes again and is known by its id.
+        // If the acknowledgement is lost, the message is redelivered and recognised by its id.
         acker.ack_with(kind).await.ok();
     }
 }

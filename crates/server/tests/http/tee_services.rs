@@ -245,7 +245,7 @@ async fn while_nats_is_away_bookings_wait_and_are_settled_when_it_is_back() {
             }
         };
         let not_ready = tokio::time::timeout(Duration::from_secs(20), not_ready).await.unwrap();
-        assert_eq!(not_ready.json["bus"], "NATS is away");
+        assert_eq!(not_ready.json["bus"], "NATS is unavailable");
         let made = send(app, "POST", "/bookings", &booking(8, slot, 2, "b")).await;
         assert_eq!((made.status, &made.json["status"]), (202, &json!("PENDING")));
         tokio::task::block_in_place(|| server.restart().unwrap());
