@@ -1,7 +1,7 @@
 //! JSON Web Tokens, signed and verified with ring, the library that TLS uses too.
 //!
-//! Verified algorithms: HS256, RS256, ES256 and `EdDSA`. Others are refused as `InvalidAlgorithm`. Tests also sign with HS384,
-//! which no verifier accepts.
+//! Verified algorithms: HS256, RS256, ES256 and `EdDSA`. Others are rejected as `InvalidAlgorithm`. Tests also sign
+//! with HS384, which no verifier accepts.
 
 use std::sync::Once;
 
@@ -24,7 +24,7 @@ pub fn encode<T: Serialize>(header: &Header, claims: &T, key: &EncodingKey) -> R
     jsonwebtoken::encode(header, claims, key)
 }
 
-/// Verifies a token's signature and registered claims, and returns what it says.
+/// Verifies a token's signature and registered claims, and returns its claims.
 pub fn decode<T: DeserializeOwned + Clone>(
     token: &str,
     key: &DecodingKey,

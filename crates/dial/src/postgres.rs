@@ -1,4 +1,4 @@
-//! Connections to PostgreSQL. An address with `sslmode=require` (or `verify-full`, which is what it means here) is dialled
+//! Connections to PostgreSQL. An address with `sslmode=require` (or `verify-full`, which is equivalent here) connects
 //! with TLS, any other without.
 
 use std::pin::Pin;
@@ -9,10 +9,10 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::Trust;
 
-/// Has to be driven as long as the connection is used.
+/// Future that drives the connection; it must be polled while the connection is used.
 pub type Driving = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
-/// Dials one database.
+/// Connects to one database.
 #[derive(Clone)]
 pub struct Dialler {
     tls: Option<MakeRustlsConnect>,
@@ -24,9 +24,9 @@ impl std::fmt::Debug for Dialler {
     }
 }
 
-/// Reads an address.
+/// Parses an address.
 pub fn parse(url: &str) -> Result<Config, Error> {
-    // What others call a checked connection is the only kind of encrypted one there is.
+    // Every encrypted connection verifies the server, so `require` means `verify-full`.
     let (place, query) = url.split_once('?').unwrap_or((url, ""));
     let options: Vec<&str> = query
         .split('&')
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_are_encrypted_if_the_address_demands_it() {
+    fn tls_is_used_if_address_requires_it() {
         for (url, is_encrypted) in [
             ("postgres://db/holdfast", false),
             ("postgres://db/holdfast?sslmode=disable", false),

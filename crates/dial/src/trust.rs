@@ -1,4 +1,4 @@
-//! Who is trusted to say whose certificate it is.
+//! TLS roots: certificate authorities that sign the certificates of servers.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
 
-/// Whom the machine trusts, or those in a file instead. Cheap to clone.
+/// The machine's certificate authorities, or those in a file instead. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Trust {
     file: Option<Arc<TrustFile>>,
@@ -36,7 +36,7 @@ impl fmt::Debug for Trust {
 }
 
 impl Trust {
-    /// Those whose certificates are in this file, in PEM form, and nobody else.
+    /// Trusts the certificate authorities in this PEM file only.
     pub fn file(path: &Path) -> Result<Self, TrustError> {
         let malformed = |detail: String| TrustError::Malformed { path: path.into(), detail };
         let pem = std::fs::read(path).map_err(|source| TrustError::Unreadable { path: path.into(), source })?;
@@ -51,18 +51,18 @@ impl Trust {
         Ok(Self { file: Some(Arc::new(TrustFile { pem, roots })) })
     }
 
-    /// How to speak TLS to those who are trusted.
+    /// TLS configuration that trusts these authorities.
     pub fn tls(&self) -> ClientConfig {
         tls(self.file.as_ref().map_or_else(machine, |file| file.roots.clone()))
     }
 
-    /// What is in the file, if there is one.
+    /// Contents of the file, if there is one.
     pub(crate) fn pem(&self) -> Option<&[u8]> {
         self.file.as_ref().map(|file| &*file.pem)
     }
 }
 
-/// How to speak TLS to those whose certificates are signed by one of these.
+/// TLS configuration that trusts these roots.
 pub fn tls(roots: RootCertStore) -> ClientConfig {
     let provider = Arc::new(crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
@@ -70,11 +70,11 @@ pub fn tls(roots: RootCertStore) -> ClientConfig {
     builder.with_root_certificates(roots).with_no_client_auth()
 }
 
-/// Whom this machine trusts. Reads files.
+/// Returns the machine's certificate authorities. Reads files.
 pub fn machine() -> RootCertStore {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
-        tracing::warn!(%error, "could not read some of the certificates this machine trusts");
+        tracing::warn!(%error, "could not read some of this machine's trusted certificates");
     }
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(found.certs);
@@ -86,9 +86,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_certificates_is_refused_and_named() {
+    fn file_without_certificates_is_rejected() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        let said = |path: &Path| Trust::file(path).expect_err("nobody to trust").to_string();
+        let said = |path: &Path| Trust::file(path).expect_err("no certificate to trust").to_string();
         assert!(said(file.path()).ends_with("has no certificate in PEM form"));
         let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         std::fs::write(file.path(), broken).expect("written");
