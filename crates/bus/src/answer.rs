@@ -1,4 +1,4 @@
-//! Answering those who ask. Several processes share the questions of one subject.
+//! Responder of request and reply. Several processes share the requests of one subject.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,21 +11,22 @@ use crate::BusError;
 use crate::connection::{Connection, Reply};
 use crate::headers::Headers;
 
-/// How many questions of a subject are worked on at once.
+/// Maximum number of concurrent requests per subject.
 const AT_ONCE_MAX: usize = 4_096;
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
-/// A question.
+/// Request to answer.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub headers: Headers,
     pub payload: Bytes,
-    /// So many are being worked on that this one should be turned away.
+    /// Whether too many requests are in progress, so that this one should be rejected.
     pub is_too_many: bool,
 }
 
 impl Connection {
-    /// Answers the questions of a subject until `stop` resolves; `too_large` is the answer instead of one that NATS cannot take.
+    /// Answers the requests of a subject until `stop` resolves. `too_large` builds the reply to send instead of one
+    /// that exceeds the limit of NATS.
     pub async fn answer<H, F>(
         &self,
         subject: &str,
@@ -40,7 +41,7 @@ impl Connection {
         let answering = async {
             loop {
                 if let Err(error) = self.answer_until_broken(subject, &handle, too_large, &places).await {
-                    tracing::warn!(%error, subject, "[Bus] cannot listen; trying again");
+                    tracing::warn!(%error, subject, "[Bus] subscription failed; retrying");
                 }
                 tokio::time::sleep(AGAIN_AFTER).await;
             }
@@ -49,7 +50,7 @@ impl Connection {
             () = answering => {}
             () = stop => {}
         }
-        // What is under way is finished.
+        // Waits for requests in progress.
         places.acquire_many(AT_ONCE_MAX as u32).await.ok();
     }
 
@@ -81,7 +82,7 @@ impl Connection {
                     reply = too_large(max);
                 }
                 let Reply { headers, payload } = reply;
-                // Whoever asked waits within bounds.
+                // The requester has a timeout; a lost reply needs no retry.
                 connection.client.publish_with_headers(reply_to, headers, payload).await.ok();
                 drop(place);
             });
@@ -90,5 +91,5 @@ impl Connection {
     }
 }
 
-/// More than the headers of any answer of ours.
+/// Upper bound of the headers of any reply.
 const HEADERS_BYTES_MAX: usize = 8 << 10;

@@ -1,4 +1,4 @@
-//! One connection to NATS: publishing what must not be lost, and asking others. It is made again whenever it breaks.
+//! Connection to NATS: durable publishing, and request and reply. It reconnects by itself.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,15 +18,15 @@ use crate::headers::Headers;
 use crate::options::Options;
 use crate::streams::Streams;
 
-/// How long one try to publish may take. Whatever was on its way when a connection broke is sent again soon; by its id NATS
-/// knows whether it has it.
+/// Timeout of one attempt to publish. A message in flight when a connection breaks is sent again soon; NATS drops
+/// duplicates by its id.
 const TRY_WITHIN: Duration = Duration::from_secs(1);
-/// How long making a connection may take, and how long to wait before the next try.
+/// Timeout of an attempt to connect, and maximum delay before the next.
 const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 const RECONNECT_AFTER_MAX: Duration = Duration::from_millis(500);
-/// How often to look whether NATS is there, before anybody needs it.
+/// Interval of checks for a connection while preparing streams.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(10);
-/// How long whoever asks waits for the streams.
+/// Maximum wait of a request for the streams.
 const STREAMS_WITHIN: Duration = Duration::from_millis(200);
 /// Interval of pings. After three without an answer the connection counts as broken and is made again.
 const PING_EVERY: Duration = Duration::from_secs(1);
@@ -38,17 +38,17 @@ pub struct Connection {
     pub(crate) jetstream: jetstream::Context,
     pub(crate) options: Arc<Options>,
     pub(crate) streams: Arc<Streams>,
-    /// Changes whenever a connection was made.
+    /// Changes with every new connection.
     pub(crate) connected: watch::Receiver<()>,
 }
 
-/// A message that must not be lost.
+/// Message to publish durably.
 #[derive(Clone, Debug)]
 pub struct Publication<'a> {
     pub subject: &'a str,
-    /// The same each time it is sent.
+    /// Equal for every attempt to send it.
     pub id: &'a str,
-    /// What it is about: those with the same key are acted on in order.
+    /// Ordering key: messages with the same key are processed in order.
     pub key: u64,
     pub headers: HeaderMap,
     pub payload: Bytes,
@@ -74,14 +74,14 @@ fn addresses(list: &str) -> Result<Vec<ServerAddr>, BusError> {
     list.split(',').map(str::trim).map(address).collect()
 }
 
-/// The first of these that has a user and a password: the same for all of them.
+/// Returns the first user and password in these addresses; they apply to all of them.
 fn credentials(addresses: &[ServerAddr]) -> Option<(String, String)> {
     let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
     addresses.iter().find_map(|address| Some((decoded(address.username()?), decoded(address.password()?))))
 }
 
 impl Connection {
-    /// Returns at once, also while NATS is away: it is tried until it is there.
+    /// Returns at once, also while NATS is unavailable: the connection is attempted in the background.
     pub async fn open(options: Options) -> Result<Self, BusError> {
         let addresses = addresses(&options.url)?;
         let (connections, connected) = watch::channel(());
@@ -109,7 +109,7 @@ impl Connection {
         Ok(Self { client, jetstream, streams: Arc::default(), options: Arc::new(options), connected })
     }
 
-    /// Makes the streams, if NATS is there by then. Otherwise whoever needs one first does.
+    /// Creates the streams, if NATS is available in time. Otherwise the first use creates them.
     pub async fn prepare(&self, within: Duration) -> Result<(), BusError> {
         let until = Instant::now() + within;
         loop {
@@ -128,7 +128,7 @@ impl Connection {
         &self.options
     }
 
-    /// Whether NATS is there.
+    /// Whether NATS is available.
     pub fn check(&self) -> Result<(), BusError> {
         match self.client.connection_state() {
             State::Connected => Ok(()),
@@ -136,7 +136,7 @@ impl Connection {
         }
     }
 
-    /// Returns when NATS has the message, within the time that is set.
+    /// Returns when NATS has stored the message, within the configured timeout.
     pub async fn publish(&self, publication: &Publication<'_>) -> Result<(), BusError> {
         let until = Instant::now() + self.options.timeout;
         loop {
@@ -174,7 +174,7 @@ impl Connection {
         }
     }
 
-    /// Asks whoever listens, and waits for the answer so long at most.
+    /// Sends a request to a responder, and waits for the reply up to the timeout.
     pub async fn ask(
         &self,
         subject: &str,
@@ -183,7 +183,8 @@ impl Connection {
         within: Duration,
     ) -> Result<Response, BusError> {
         self.check()?;
-        // Whoever answers may publish something for us: be there for it. Without streams questions are answered all the same.
+        // The responder may publish events for this process, so its streams should exist. Requests work without them
+        // all the same.
         tokio::time::timeout(STREAMS_WITHIN, self.streams.ensure(self)).await.ok();
         let request = Request::new().headers(headers).payload(payload).timeout(Some(within));
         let answered = self.client.send_request(self.options.subject(subject), request).await;

@@ -1,5 +1,5 @@
-//! Acting on messages. Those about one thing are acted on in order, in one of a number of lanes; a message that fails comes
-//! again later and loses its place. It is acknowledged only when whoever acted on it says so.
+//! Consumer of messages. Messages with the same key are processed in order, in one of a fixed number of lanes; a failed
+//! message is redelivered later and loses its place. It is acknowledged only when its handler succeeds.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,16 +19,16 @@ use crate::headers::Headers;
 use crate::options::{ACKS_PENDING_MAX, StreamOptions};
 use crate::streams::consumer;
 
-/// The header that says what a message is about.
+/// Header with the ordering key of a message.
 pub(crate) const KEY: &str = "Holdfast-Key";
 const LANES: usize = 64;
 /// Time after which a request for messages ends. Until then NATS also delivers to a process that is paused or cut off.
 const PULL_EXPIRES: Duration = Duration::from_secs(1);
 /// After a failure nothing is tried for so long.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
-/// When to look again for what NATS has forgotten, if that failed.
+/// Delay before a failed redelivery repair is attempted again.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(10);
-/// How long to wait before a message is delivered again, longer each time, and at most.
+/// Delay before a redelivery, growing with each up to a maximum.
 const REDELIVER_AFTER: Duration = Duration::from_millis(100);
 const REDELIVER_AFTER_MAX: Duration = Duration::from_secs(5);
 /// Reports of progress per ack wait: some may come late or get lost.
@@ -36,29 +36,29 @@ const REPORTS_PER_ACK_WAIT: u32 = 4;
 /// Time limit for sending the last acknowledgements when a consumer stops.
 const FLUSH_WITHIN: Duration = Duration::from_millis(300);
 
-/// A message as it arrived.
+/// Delivered message.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     /// Without the prefix.
     pub subject: String,
     pub headers: Headers,
     pub payload: Bytes,
-    /// The how-manieth time this is.
+    /// Number of this delivery, from 1.
     pub tries: u64,
 }
 
-/// What became of it.
+/// Outcome of processing a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It has been acted on, for good.
+    /// Processed for good.
     Done,
-    /// Not now.
+    /// Failed; redeliver later.
     Again,
-    /// Never: it cannot be read.
+    /// Unreadable; never deliver again.
     Hopeless,
 }
 
-/// A message in its lane.
+/// Message in its lane.
 struct Dealt {
     delivery: Delivery,
     unfinished: Unfinished,
@@ -261,7 +261,7 @@ impl Connection {
             };
         let revived = self.revive(&stream, name).await;
         if let Err(error) = &revived {
-            tracing::warn!(%error, consumer = name, "[Bus] what NATS may have forgotten was not all published anew");
+            tracing::warn!(%error, consumer = name, "[Bus] redelivery repair is incomplete; it will be retried");
         }
         let asking = consumer.stream().max_messages_per_batch(ACKS_PENDING_MAX).expires(PULL_EXPIRES);
         let messages = asking.messages().await.map_err(|error| refused(&error))?;

@@ -1,17 +1,17 @@
-//! NATS `JetStream` as the bus between services: what is published is kept until whoever it is for has acted on it; who asks
-//! is answered within bounds.
+//! NATS `JetStream` as the bus between services: published messages are stored until they are processed; requests are
+//! answered within a timeout.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | [`options`] | where NATS is, which streams there are, and their limits |
-//! | [`connection`] | one connection: publishing, asking, whether it is there |
-//! | [`streams`] | streams and their durable consumers, made by whoever needs them first |
-//! | [`consume`] | acting on messages, in the order of what they are about |
-//! | [`revive`] | what a NATS that was killed has forgotten to deliver |
-//! | [`answer`] | answering those who ask |
+//! | [`options`] | addresses, streams, and their limits |
+//! | [`connection`] | connection: publishing, requests, availability |
+//! | [`streams`] | streams and their durable consumers, created on first use |
+//! | [`consume`] | processing of messages, in order per key |
+//! | [`revive`] | redelivery repair after NATS was killed |
+//! | [`answer`] | responder of request and reply |
 //!
-//! It knows subjects as text and messages as bytes, and nothing of bookings. That a message counts once is not its business:
-//! it delivers at least once, and whoever receives a message knows it by its id.
+//! Subjects are text and messages are bytes here; bookings are unknown. Delivery is at least once: consumers drop
+//! duplicates by the id of a message.
 
 pub mod answer;
 pub mod connection;
@@ -28,19 +28,19 @@ pub use consume::{Delivery, Verdict};
 pub use headers::Headers;
 pub use options::{Options, StreamOptions};
 
-/// Why something did not get through.
+/// Failure of the bus.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
     #[error("the address of NATS is not valid: {0}")]
     Address(String),
-    #[error("NATS is away")]
+    #[error("NATS is unavailable")]
     Away,
     #[error("NATS did not answer in time")]
     TimedOut,
-    #[error("nobody listens")]
+    #[error("no service answers requests on this subject")]
     NobodyListens,
-    #[error("the message is larger than NATS takes: at most {max} bytes")]
+    #[error("the message exceeds the limit of NATS, {max} bytes")]
     TooLarge { max: usize },
-    #[error("NATS refused: {0}")]
+    #[error("NATS rejected the request: {0}")]
     Refused(String),
 }

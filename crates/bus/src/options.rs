@@ -1,12 +1,12 @@
-//! Where NATS is, which streams there are, and their limits.
+//! Settings of NATS: addresses, streams, limits.
 
 use std::time::Duration;
 
 use holdfast_dial::Trust;
 
-/// How long NATS remembers the ids of messages, to drop those it gets twice. A help, not a guarantee.
+/// Time for which NATS remembers message ids to drop duplicates. An optimization, not a guarantee.
 pub const DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
-/// How many messages of a stream may be under way to those who act on them: few enough to be acted on before they come again.
+/// Maximum number of unacknowledged messages per consumer: few enough to be processed before they are redelivered.
 pub const ACKS_PENDING_MAX: usize = 256;
 /// Longest time after which NATS delivers a message again that is neither acknowledged nor reported to be in progress. So long
 /// messages wait for a process that has died.
@@ -14,52 +14,52 @@ const ACK_WAIT_MAX: Duration = Duration::from_secs(2);
 /// A message is delivered until somebody has acted on it or it is too old: to give it up after a number of tries would lose it.
 pub const DELIVERIES_MAX: i64 = -1;
 
-/// How to use NATS.
+/// Settings of a connection.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// `nats://host:4222`, or `tls://host:4222`; several, separated by commas.
     pub url: String,
-    /// Who signs the certificate of NATS.
+    /// Certificate authorities for the certificate of NATS.
     pub trust: Trust,
-    /// Stands before all subjects, with a dot, and before the names of all streams. Empty for none.
+    /// Prefix of all subjects, with a dot, and of the names of all streams. Empty for none.
     pub prefix: String,
-    /// How this process is called in the lists of NATS.
+    /// Name of this process in the lists of NATS.
     pub name: String,
     /// How long to wait until a message is safe; and how long a consumer may work on one before another gets it.
     pub timeout: Duration,
-    /// How long a message is kept that nobody acts on.
+    /// Maximum age of an unprocessed message.
     pub age_max: Duration,
-    /// How much a stream may hold. A full one takes no more: what does not get in stays with its sender.
+    /// Maximum size of a stream. A full one rejects messages, which stay with their sender.
     pub bytes_max: usize,
     pub streams: Vec<StreamOptions>,
 }
 
-/// A stream, for one service.
+/// Stream of one service.
 #[derive(Clone, Debug)]
 pub struct StreamOptions {
     /// Also the name of its durable consumer.
     pub service: String,
-    /// All of them, each in full. No other stream may have one of these.
+    /// All subjects, each in full. No other stream may have one of these.
     pub subjects: Vec<String>,
-    /// Durable consumers beside that of the service, for which this process sees to it that they are there. One that nobody
-    /// has used for as long as messages are kept goes away by itself.
+    /// Further durable consumers that this process creates. One that is unused for the maximum age of messages is
+    /// deleted by NATS.
     pub listeners: Vec<String>,
 }
 
 impl StreamOptions {
-    /// The names of its durable consumers.
+    /// Names of its durable consumers.
     pub fn consumers(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&*self.service).chain(self.listeners.iter().map(String::as_str))
     }
 }
 
 impl Options {
-    /// A subject as NATS sees it.
+    /// Subject with the prefix.
     pub fn subject(&self, name: &str) -> String {
         if self.prefix.is_empty() { name.to_owned() } else { format!("{}.{name}", self.prefix) }
     }
 
-    /// A subject without what stands before it.
+    /// Subject without the prefix.
     pub fn name_of<'a>(&self, subject: &'a str) -> &'a str {
         match subject.strip_prefix(&*self.prefix) {
             Some(rest) if !self.prefix.is_empty() => rest.strip_prefix('.').unwrap_or(subject),
@@ -79,7 +79,7 @@ impl Options {
     }
 }
 
-/// Whether something may stand before subjects and in the names of streams.
+/// Whether a text is valid as a prefix.
 pub fn is_prefix(text: &str) -> bool {
     text.len() <= 50 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_stands_before_subjects_and_streams() {
+    fn prefix_applies_to_subjects_and_streams() {
         let none = options("");
         assert_eq!(
             (none.subject("slot.reserve"), none.stream("course")),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_is_one_plain_word() {
+    fn prefix_is_one_plain_word() {
         for prefix in ["", "seoul", "t1_2-x"] {
             assert!(is_prefix(prefix), "{prefix}");
         }

@@ -1,6 +1,5 @@
-//! What NATS has forgotten. One that was killed may not know which messages it had delivered and nobody had acted on: it keeps
-//! them, and never delivers them again (so does 2.9, nearly always). They are published anew, and arrive a second time at
-//! worst.
+//! Redelivery repair. A killed NATS may forget which messages it had delivered without acknowledgement: it stores them,
+//! and never delivers them again (2.9 nearly always). They are published again; at worst they arrive twice.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -13,21 +12,22 @@ use futures_util::TryStreamExt as _;
 use crate::BusError;
 use crate::connection::Connection;
 
-/// How long it may take. What is left then is published anew the next time.
+/// Timeout. Remaining messages are published by the next repair.
 const REVIVE_WITHIN: Duration = Duration::from_secs(10);
-/// While others publish and act, numbers that were read one after another may differ for no reason; but not each time.
+/// Number of checks: under load, counters read one after another may differ by chance, but not in every check.
 const LOOKS: usize = 3;
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
 const ANY_SUBJECT: &str = ">";
 
 impl Connection {
-    /// Publishes anew what a consumer has been given, if some of that seems to be forgotten. Called before it asks for more.
+    /// Publishes again the messages that a consumer was delivered, if some seem forgotten. Called before it requests
+    /// more.
     pub(crate) async fn revive(&self, stream: &str, consumer: &str) -> Result<(), BusError> {
         let stream = self.jetstream.get_stream(stream).await.map_err(refused)?;
         let Some(forgotten) = forgotten(&stream, consumer).await? else { return Ok(()) };
         let publishing = tokio::time::timeout(REVIVE_WITHIN, self.publish_all_anew(&stream, forgotten));
         let revived = publishing.await.map_err(|_| BusError::TimedOut)??;
-        tracing::info!(consumer, revived, "[Bus] published anew what NATS may have forgotten");
+        tracing::info!(consumer, revived, "[Bus] published messages again that NATS may have forgotten");
         Ok(())
     }
 
@@ -46,7 +46,7 @@ impl Connection {
         }
     }
 
-    /// Under a new id, or NATS would take it for the message that it has.
+    /// Publishes under a new id; NATS would drop the old one as a duplicate.
     async fn publish_anew(&self, found: &StreamMessage) -> Result<(), BusError> {
         let id = found.headers.get(async_nats::header::NATS_MESSAGE_ID).map_or("", |id| id.as_str());
         let id = format!("{id}+{}", found.sequence);
@@ -58,7 +58,7 @@ impl Connection {
     }
 }
 
-/// Among which messages there are some that a consumer has been given and will never be given again.
+/// Returns the range with messages that were delivered to a consumer and will never be redelivered.
 async fn forgotten(stream: &Stream, consumer: &str) -> Result<Option<RangeInclusive<u64>>, BusError> {
     let mut suspected = None;
     for _ in 0..LOOKS {
@@ -83,13 +83,12 @@ async fn consumers(stream: &Stream) -> Result<Vec<Info>, BusError> {
     stream.consumers().try_collect().await.map_err(refused)
 }
 
-/// It has acted on some of what it has been given, is not acting on any, and yet there is a rest.
+/// The consumer has acknowledged only part of the delivered messages, but none is pending.
 fn has_lost_its_place(info: &Info) -> bool {
     info.num_ack_pending == 0 && info.ack_floor.stream_sequence < info.delivered.stream_sequence
 }
 
-/// At least as many messages as a stream holds of which nothing is forgotten: each is still to be given to somebody, or is being
-/// acted on.
+/// Upper bound of the messages in a stream with nothing forgotten: each is still to be delivered or unacknowledged.
 fn known(consumers: &[Info]) -> u64 {
     consumers.iter().map(|info| info.num_pending + info.num_ack_pending as u64).sum()
 }

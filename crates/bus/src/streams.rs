@@ -1,6 +1,6 @@
-//! Streams and their durable consumers. One stream for each service, with a consumer for it: NATS 2.9 cannot give a consumer
-//! several subjects of a larger stream. Others may listen to all that a service gets. All are made before the first message is published, so that nothing is thrown away because
-//! nobody has asked for it yet.
+//! Streams and their durable consumers. Each service has a stream with a consumer: NATS 2.9 cannot give a consumer
+//! several subjects of a larger stream. Further consumers may subscribe to all messages of a service. All are created
+//! before the first message is published: a message without a consumer would be dropped.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::BusError;
 use crate::connection::Connection;
 use crate::options::{ACKS_PENDING_MAX, DELIVERIES_MAX, DUPLICATE_WINDOW, Options, StreamOptions};
 
-/// Whether the streams are there.
+/// Whether the streams exist.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     are_there: AtomicBool,
@@ -21,7 +21,7 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// Makes what is missing, and sets the limits of what is there.
+    /// Creates missing streams, and updates the limits of existing ones.
     pub(crate) async fn ensure(&self, connection: &Connection) -> Result<(), BusError> {
         if self.are_there.load(Ordering::Acquire) {
             return Ok(());
@@ -38,7 +38,7 @@ impl Streams {
         Ok(())
     }
 
-    /// One was not there after all.
+    /// Marks the streams as unknown, after one was found missing.
     pub(crate) fn forget(&self) {
         self.are_there.store(false, Ordering::Release);
     }
@@ -51,7 +51,7 @@ async fn make(connection: &Connection, options: &Options, stream: &StreamOptions
         name: name.clone(),
         description: Some(format!("Messages for the {} service of Holdfast", stream.service)),
         subjects: stream.subjects.iter().map(|subject| options.subject(subject)).collect(),
-        // Kept until everybody who asked for it has acted on it: ours, and whoever else made a consumer.
+        // Kept until every consumer has acknowledged it, those of other applications included.
         retention: RetentionPolicy::Interest,
         storage: StorageType::File,
         discard: DiscardPolicy::New,
@@ -67,7 +67,7 @@ async fn make(connection: &Connection, options: &Options, stream: &StreamOptions
     let jetstream = &connection.jetstream;
     match jetstream.get_stream(&name).await {
         Ok(found) => {
-            // Copies are the operator's business.
+            // The number of replicas is the operator's choice.
             let num_replicas = found.cached_info().config.num_replicas;
             jetstream.update_stream(Config { num_replicas, ..config }).await.map_err(|error| refused(&error))?;
         }
@@ -86,7 +86,7 @@ pub(crate) fn consumer(options: &Options, stream: &StreamOptions, name: &str) ->
     let is_for_good = name == stream.service;
     pull::Config {
         durable_name: Some(name.to_owned()),
-        // What it has missed by then is gone, too.
+        // The messages it has missed by then have expired, too.
         inactive_threshold: if is_for_good { Duration::ZERO } else { options.age_max },
         ack_policy: AckPolicy::Explicit,
         ack_wait: options.ack_wait(),

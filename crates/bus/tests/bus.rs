@@ -1,4 +1,4 @@
-//! The bus on a real NATS: nothing published is lost, whatever is killed.
+//! The bus on a real NATS: no published message is lost, whichever process is killed.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,7 @@ async fn publish(connection: &Connection, id: &str, key: u64) -> Result<(), BusE
 
 type Seen = mpsc::UnboundedReceiver<(String, u64)>;
 
-/// Acts on messages as `judge` says; tells of each as it comes.
+/// Processes messages with `judge`, and reports each delivery.
 fn consume(connection: &Connection, judge: fn(&str, u64) -> Verdict) -> (Seen, oneshot::Sender<()>) {
     let (seen, receiver) = mpsc::unbounded_channel();
     let (stop, stopped) = oneshot::channel::<()>();
@@ -75,13 +75,13 @@ fn consume(connection: &Connection, judge: fn(&str, u64) -> Verdict) -> (Seen, o
 }
 
 async fn next(seen: &mut Seen) -> (String, u64) {
-    tokio::time::timeout(Duration::from_secs(20), seen.recv()).await.expect("a message comes").unwrap()
+    tokio::time::timeout(Duration::from_secs(20), seen.recv()).await.expect("a message arrives").unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_arrives_once_and_those_about_one_thing_in_order() {
+async fn messages_arrive_once_and_in_key_order() {
     let connection = connect(options(nats().url())).await;
-    // Nobody acts on them yet; they are kept.
+    // Stored, since nothing consumes them yet.
     for number in 0..30 {
         publish(&connection, &number.to_string(), number % 3).await.unwrap();
         publish(&connection, &number.to_string(), number % 3).await.unwrap();
@@ -94,11 +94,11 @@ async fn a_message_arrives_once_and_those_about_one_thing_in_order() {
     }
     assert!(orders.values().all(|order| order.is_sorted() && order.len() == 10), "{orders:?}");
     publish(&connection, "last", 1).await.unwrap();
-    assert_eq!(next(&mut seen).await.0, "last", "none of them came twice");
+    assert_eq!(next(&mut seen).await.0, "last", "no message arrived twice");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_could_not_be_acted_on_comes_again_and_what_cannot_be_read_does_not() {
+async fn failed_message_is_redelivered() {
     let connection = connect(options(nats().url())).await;
     let (mut seen, _stop) = consume(&connection, |id, tries| match (id, tries) {
         ("wrong", _) => Verdict::Hopeless,
@@ -204,7 +204,7 @@ async fn stopping_consumer_returns_its_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_is_full_takes_no_more_and_throws_nothing_away() {
+async fn full_stream_rejects_and_drops_nothing() {
     let connection = connect(options(nats().url())).await;
     let publish = async |id: &str, bytes: usize| {
         let payload = vec![b'x'; bytes].into();
@@ -217,7 +217,7 @@ async fn a_stream_that_is_full_takes_no_more_and_throws_nothing_away() {
             Ok(()) => taken += 1,
             Err(error) => break error,
         }
-        assert!(taken < 10, "1 MiB is 1 MiB");
+        assert!(taken < 10, "the stream holds at most 1 MiB");
     };
     assert!(matches!(refused, BusError::Refused(_)), "{refused}");
     let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
@@ -228,14 +228,14 @@ async fn a_stream_that_is_full_takes_no_more_and_throws_nothing_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_lost_while_nats_is_killed_and_started_again() {
+async fn nats_restart_loses_no_message() {
     let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
     let connection = connect(options(server.url())).await;
     let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
     let mut published = 0;
     for round in 0..4 {
         for _ in 0..50 {
-            // As a relay does: again and again until it is safe.
+            // Retries until the message is stored, as the relay does.
             while publish(&connection, &published.to_string(), published % 7).await.is_err() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
@@ -253,12 +253,12 @@ async fn nothing_is_lost_while_nats_is_killed_and_started_again() {
 
 /// NATS 2.9 keeps such messages when it is killed, and never delivers them again.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_delivered_and_not_acted_on_when_nats_is_killed_comes_again() {
+async fn unacknowledged_message_survives_nats_kill() {
     delivered_and_then_killed(&[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_comes_again_too_if_somebody_else_has_not_even_been_given_it() {
+async fn repair_works_with_lagging_consumer() {
     delivered_and_then_killed(&["api"]).await;
 }
 
@@ -274,7 +274,7 @@ async fn delivered_and_then_killed(listeners: &[&str]) {
         publish(&connection, &number.to_string(), number).await.unwrap();
         unacknowledged.insert(number.to_string());
     }
-    // Somebody who acts on the first ten, then on every other one of fifty, and is killed, too.
+    // Stands for a client that acknowledges the first ten, then every other one of fifty, and is killed, too.
     let client = async_nats::connect(server.url()).await.unwrap();
     let jetstream = async_nats::jetstream::new(client.clone());
     let consumer: PullConsumer = jetstream.get_consumer_from_stream("course", stream).await.unwrap();
@@ -287,7 +287,7 @@ async fn delivered_and_then_killed(listeners: &[&str]) {
         }
     }
     client.drain().await.ok();
-    // By then NATS has written down who was given what.
+    // Time for NATS to store the delivery state.
     tokio::time::sleep(Duration::from_millis(500)).await;
     tokio::task::block_in_place(|| server.restart().unwrap());
     until_there(&connection).await;
@@ -298,9 +298,9 @@ async fn delivered_and_then_killed(listeners: &[&str]) {
     }
 }
 
-/// Its own connection is made again, and it goes on as before.
+/// The connection reconnects, and consuming continues.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_waits_for_another_try_when_nats_is_killed_comes_to_whoever_was_there_before() {
+async fn delayed_redelivery_survives_nats_kill() {
     static IS_KILLED: AtomicBool = AtomicBool::new(false);
     let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
     let connection = connect(options(server.url())).await;
@@ -311,7 +311,7 @@ async fn what_waits_for_another_try_when_nats_is_killed_comes_to_whoever_was_the
     for number in 0..30_u64 {
         publish(&connection, &number.to_string(), number).await.unwrap();
     }
-    // By then the next try is more than a second away, and NATS has written down that it is.
+    // By then the next delivery is more than a second away, and NATS has stored that.
     let mut hard: BTreeSet<_> = (10..30).map(|number: u64| number.to_string()).collect();
     while !hard.is_empty() {
         let (id, tries) = next(&mut seen).await;
@@ -329,20 +329,20 @@ async fn what_waits_for_another_try_when_nats_is_killed_comes_to_whoever_was_the
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn user_and_password_may_be_in_the_address() {
+async fn credentials_in_address_are_used() {
     let server = NatsServer::start_guarded(&NatsOptions { jetstream: true }).unwrap();
     let connection = connect(options(server.url())).await;
     connection.prepare(Duration::from_secs(20)).await.unwrap();
     publish(&connection, "1", 1).await.unwrap();
     let host = server.url().split('@').nth(1).unwrap();
-    for wrong in [format!("nats://{host}"), format!("nats://somebody:else@{host}")] {
+    for wrong in [format!("nats://{host}"), format!("nats://tester:wrong@{host}")] {
         let refused = Connection::open(options(&wrong)).await.unwrap();
         assert!(refused.prepare(Duration::from_millis(500)).await.is_err(), "{wrong}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_nats_that_cannot_show_who_it_is_or_does_not_speak_tls_is_refused() {
+async fn untrusted_or_plain_nats_is_rejected() {
     let encrypted = NatsServer::start_encrypted(&NatsOptions { jetstream: true }).unwrap();
     let trusted = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(trusted.path(), CERTIFICATE).unwrap();
@@ -354,7 +354,7 @@ async fn a_nats_that_cannot_show_who_it_is_or_does_not_speak_tls_is_refused() {
 
     let numbered = encrypted.url().replace("localhost", "127.0.0.1");
     let plain = nats().url().replace("nats://127.0.0.1", "tls://localhost");
-    // Once one address demands it, so do all.
+    // One address that requires TLS makes it required for all.
     let mixed = format!("tls://localhost:1,{}", nats().url());
     for wrong in [options(encrypted.url()), trusting(&numbered), trusting(&plain), trusting(&mixed)] {
         let url = wrong.url.clone();
@@ -364,7 +364,7 @@ async fn a_nats_that_cannot_show_who_it_is_or_does_not_speak_tls_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_asks_is_answered_and_told_if_nobody_is_there() {
+async fn request_is_answered_or_has_no_responder() {
     let connection = connect(options(nats().url())).await;
     let ask = async |text: &str| {
         connection.ask("echo", HeaderMap::new(), text.to_owned().into(), Duration::from_secs(1)).await
@@ -393,7 +393,7 @@ async fn who_asks_is_answered_and_told_if_nobody_is_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_starts_while_nats_is_away_and_an_address_must_be_one() {
+async fn connection_opens_while_nats_is_down() {
     let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
     server.kill();
     let connection = Connection::open(options(server.url())).await.unwrap();

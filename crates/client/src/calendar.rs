@@ -132,7 +132,7 @@ impl Client {
         self.get(&format!("/v1/rooms/{id}"), &[]).await
     }
 
-    /// `hours` as the contract shows them; tells which reservations are now outside of them.
+    /// Replaces the operating hours, given as in the API's JSON. Returns the reservations that are outside of them now.
     pub async fn set_operating_hours(&self, id: u64, hours: &Value) -> Result<Vec<u64>, Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -144,7 +144,7 @@ impl Client {
         Ok(answer.affected_reservations)
     }
 
-    /// Of one room, or of all.
+    /// Generates the slots of one room, or of all.
     pub async fn generate_slots(&self, room: Option<u64>, until: Option<Date>) -> Result<Generated, Error> {
         let mut body = json!({});
         if let Some(room) = room {
@@ -186,7 +186,7 @@ impl Client {
         self.get(&format!("/v1/room-reservations/{id}"), &[]).await
     }
 
-    /// `query` may name `userId`, `roomId`, `limit` and `cursor`.
+    /// `query` accepts `userId`, `roomId`, `limit` and `cursor`.
     pub async fn room_reservations(&self, query: &[(&str, String)]) -> Result<List<RoomReservation>, Error> {
         self.get("/v1/room-reservations", query).await
     }

@@ -1,11 +1,11 @@
-//! What can go wrong with a call.
+//! Errors of a call.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The server said no, and why.
+    /// The server rejected the request.
     #[error("{0}")]
     Problem(Box<Problem>),
     #[error("the server could not be reached: {0}")]
@@ -14,7 +14,7 @@ pub enum Error {
     Unreadable(serde_json::Error),
 }
 
-/// A refusal, as RFC 9457 problem details.
+/// Rejection, as RFC 9457 problem details.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
@@ -22,11 +22,11 @@ pub struct Problem {
     /// Stable; match on this.
     pub code: String,
     pub detail: String,
-    /// Of bad input: what exactly is wrong with its `field`.
+    /// Exact cause of invalid input in `field`.
     pub reason: Option<String>,
     #[serde(default)]
     pub request_id: String,
-    /// What helps: `field`, `available`, `reservationId`, …
+    /// Details of the code: `field`, `available`, `reservationId`, …
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -52,7 +52,7 @@ impl Error {
         }
     }
 
-    /// The stable code of a refusal; `None` if the server did not answer at all.
+    /// Returns the stable code of a rejection; `None` if the server did not answer.
     pub fn code(&self) -> Option<&str> {
         match self {
             Self::Problem(problem) => Some(&problem.code),
@@ -60,7 +60,7 @@ impl Error {
         }
     }
 
-    /// Of a confirm that was repeated: the reservation that was made the first time.
+    /// Returns the existing reservation, if a confirm was repeated.
     pub fn made_before(&self) -> Option<u64> {
         match self {
             Self::Problem(problem) => problem.extra.get("reservationId")?.as_u64(),

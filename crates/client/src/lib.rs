@@ -15,7 +15,7 @@
 //! # }
 //! ```
 //!
-//! Every refusal is an [`Error::Problem`]; match on its `code`.
+//! Every rejection is an [`Error::Problem`]; match on its `code`.
 
 mod calendar;
 mod error;
@@ -51,10 +51,10 @@ use reqwest::RequestBuilder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// Servers answer within five seconds. Who hears nothing for so long never will.
-const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+/// Servers answer within five seconds; no answer arrives after this time.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Talks to one server, in the name of one caller. Cheap to clone.
+/// Client of one server, on behalf of one caller. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Client {
     http: reqwest::Client,
@@ -66,17 +66,17 @@ pub struct Client {
     within: Option<Duration>,
 }
 
-/// A part of a list.
+/// Page of a list.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct List<T> {
     pub items: Vec<T>,
-    /// Pass it on to get what follows; `None` at the end.
+    /// Cursor of the next page; `None` at the end.
     pub next_cursor: Option<String>,
 }
 
 impl Client {
-    /// `url` is where the server answers, like `http://127.0.0.1:8080`.
+    /// `url` is the server's base address, like `http://127.0.0.1:8080`.
     pub fn new(url: impl Into<String>) -> Self {
         let url = url.into().trim_end_matches('/').to_owned();
         Self {
@@ -90,39 +90,38 @@ impl Client {
         }
     }
 
-    /// Names the caller, for servers without auth.
+    /// Names the caller, for servers without authentication.
     #[must_use]
     pub fn as_user(&self, user: u64) -> Self {
         Self { user: Some(user), ..self.clone() }
     }
 
-    /// Sends a bearer token, for servers with auth.
+    /// Sends a bearer token, for servers with authentication.
     #[must_use]
     pub fn with_token(&self, token: impl Into<String>) -> Self {
         Self { token: Some(token.into()), ..self.clone() }
     }
 
-    /// `ko` or `en`: the language of explanations.
+    /// Sets the language of explanations: `ko` or `en`.
     #[must_use]
     pub fn in_language(&self, language: impl Into<String>) -> Self {
         Self { language: Some(language.into()), ..self.clone() }
     }
 
-    /// Makes calls safe to repeat: the first success under a key is given again. Take a new key for each new request.
+    /// Makes calls safe to repeat: the first success under a key is replayed. Use a new key for each new request.
     #[must_use]
     pub fn with_idempotency_key(&self, key: impl Into<String>) -> Self {
         Self { idempotency_key: Some(key.into()), ..self.clone() }
     }
 
-    /// Gives up calls that are not answered in time, and not only after half a minute. It is then not known whether they were
-    /// carried out.
+    /// Sets the timeout of a call; the default is 30 s. A call that timed out may or may not have been carried out.
     #[must_use]
     pub fn within(&self, time: Duration) -> Self {
         Self { within: Some(time), ..self.clone() }
     }
 
-    /// A request as this caller, for what has no method of its own. It waits for as long as it takes, unless [`within`](Self::within)
-    /// says otherwise.
+    /// Builds a request as this caller, for routes without a method here. It has no timeout unless
+    /// [`within`](Self::within) sets one.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let mut request = self.http.request(method, format!("{}{path}", self.url));
         if let Some(user) = self.user {
@@ -143,9 +142,9 @@ impl Client {
         request
     }
 
-    /// The same, never without an end.
+    /// Builds a request with a timeout.
     fn call(&self, method: Method, path: &str) -> RequestBuilder {
-        self.request(method, path).timeout(self.within.unwrap_or(ANSWER_WITHIN))
+        self.request(method, path).timeout(self.within.unwrap_or(DEFAULT_TIMEOUT))
     }
 
     async fn get<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T, Error> {
@@ -157,7 +156,7 @@ impl Client {
     }
 }
 
-/// Sends a request and reads the answer as `T`, or as the problem it is.
+/// Sends a request and parses the response as `T`, or as the problem it is.
 async fn read<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, Error> {
     let response = request.send().await?;
     let status = response.status();

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::{Client, Error, List, read};
 
-/// Successes of this family come wrapped.
+/// Envelope of this family's successes.
 #[derive(Deserialize)]
 struct Data<T> {
     data: T,
@@ -75,7 +75,7 @@ pub struct ProductOption {
     pub available_stock: u32,
 }
 
-/// What is left out stays as it is; of the stock, say either how much is there or how much came or went.
+/// Fields that are `None` stay as they are. Of the stock, set either the quantity or the change.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProductOptionChange {
@@ -150,7 +150,7 @@ pub struct Coupon {
     pub max_uses: u32,
     pub issued_count: u32,
     pub valid_until: Option<Timestamp>,
-    /// To whom it was just given.
+    /// User it was just issued to.
     pub user_id: Option<u64>,
 }
 
@@ -167,7 +167,7 @@ pub struct InventoryReservation {
     pub available_stock: u32,
     pub reserved_at: Timestamp,
     pub expires_at: Timestamp,
-    /// Said when a live reservation is looked at.
+    /// Present when a live reservation is read.
     pub unit_price: Option<i64>,
 }
 
@@ -177,7 +177,7 @@ pub enum InventoryReservationStatus {
     Reserved,
 }
 
-/// A live reservation, with its prices.
+/// Live reservation with its prices.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderReservation {
@@ -187,7 +187,7 @@ pub struct OrderReservation {
     pub expires_at: Timestamp,
 }
 
-/// How to pay; all of it may be left out.
+/// Payment; every field is optional.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Payment {
@@ -195,10 +195,10 @@ pub struct Payment {
     pub user_id: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coupon_code: Option<String>,
-    /// Pay this or nothing.
+    /// Total the payment must match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_amount: Option<i64>,
-    /// Pay for exactly these or for nothing.
+    /// Reservations the payment must match exactly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reservation_ids: Option<Vec<u64>>,
 }
@@ -215,7 +215,7 @@ pub struct Order {
     pub paid_amount: i64,
     pub coupon_code: Option<String>,
     pub currency: String,
-    /// Said right after paying.
+    /// Present right after payment.
     pub balance_after: Option<i64>,
     pub created_at: Timestamp,
     pub cancelled_at: Option<Timestamp>,
@@ -249,7 +249,7 @@ impl Client {
         self.shop(Method::GET, &format!("/api/users/{id}"), |request| request).await
     }
 
-    /// Pays money in.
+    /// Adds money to an account.
     pub async fn add_balance(&self, id: u64, amount: i64) -> Result<Account, Error> {
         let body = json!({ "amount": amount });
         self.shop(Method::POST, &format!("/api/users/{id}/balance"), |request| request.json(&body)).await
@@ -263,7 +263,7 @@ impl Client {
         self.shop(Method::GET, &format!("/api/products/{id}"), |request| request).await
     }
 
-    /// `query` may name `limit` and `cursor`.
+    /// `query` accepts `limit` and `cursor`.
     pub async fn products(&self, query: &[(&str, String)]) -> Result<List<Product>, Error> {
         self.shop(Method::GET, "/api/products", |request| request.query(query)).await
     }
@@ -276,7 +276,7 @@ impl Client {
         self.shop(Method::PATCH, &format!("/api/product-options/{id}"), |request| request.json(change)).await
     }
 
-    /// Says how many of an option shall be in the caller's cart; 0 takes it out.
+    /// Sets the quantity of an option in the caller's cart; 0 removes it.
     pub async fn put_cart_item(&self, product_option_id: u64, quantity: u32) -> Result<Cart, Error> {
         let body = json!({ "productOptionId": product_option_id, "quantity": quantity });
         self.shop(Method::PUT, "/api/cart/items", |request| request.json(&body)).await
@@ -290,17 +290,17 @@ impl Client {
         self.shop(Method::POST, "/api/coupons", |request| request.json(coupon)).await
     }
 
-    /// Takes a coupon, for the caller.
+    /// Issues a coupon to the caller.
     pub async fn take_coupon(&self, code: &str) -> Result<Coupon, Error> {
         self.shop(Method::POST, &format!("/api/coupons/{code}/issue"), |request| request).await
     }
 
-    /// Reserves all that is in the caller's cart.
+    /// Reserves the contents of the caller's cart.
     pub async fn reserve_order(&self) -> Result<Vec<InventoryReservation>, Error> {
         self.reserve("/api/order/reserve").await
     }
 
-    /// The same, and a live reservation is exchanged for it.
+    /// Reserves like [`reserve_order`](Self::reserve_order), replacing a live reservation.
     pub async fn replace_order_reservation(&self) -> Result<Vec<InventoryReservation>, Error> {
         self.reserve("/api/order/reserve?replace=true").await
     }
@@ -314,12 +314,12 @@ impl Client {
         Ok(reserved.reservations)
     }
 
-    /// The caller's live reservation.
+    /// Returns the caller's live reservation.
     pub async fn order_reservation(&self) -> Result<OrderReservation, Error> {
         self.shop(Method::GET, "/api/order/reserve", |request| request).await
     }
 
-    /// Gives the caller's live reservation back.
+    /// Releases the caller's live reservation.
     pub async fn release_order(&self) -> Result<(), Error> {
         read(self.call(Method::DELETE, "/api/order/reserve")).await
     }
@@ -333,7 +333,7 @@ impl Client {
         self.shop(Method::GET, &format!("/api/orders/{id}"), |request| request).await
     }
 
-    /// `query` may name `userId`, `limit` and `cursor`.
+    /// `query` accepts `userId`, `limit` and `cursor`.
     pub async fn orders(&self, query: &[(&str, String)]) -> Result<List<Order>, Error> {
         self.shop(Method::GET, "/api/orders", |request| request.query(query)).await
     }

@@ -29,7 +29,7 @@ impl NewRoomType {
     }
 }
 
-/// What is left out stays as it is.
+/// Fields that are `None` stay as they are.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RoomTypeChange {
@@ -148,7 +148,7 @@ pub enum ReservationStatus {
     Cancelled,
 }
 
-/// What became of one line of a batch.
+/// Result of one line of a batch.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum BatchLine {
@@ -196,7 +196,7 @@ impl Client {
         self.post("/v1/holds", hold).await
     }
 
-    /// Each line stands for itself; the answers are in the order of the lines.
+    /// Places several holds. Each line succeeds or fails on its own; results are in the order of the lines.
     pub async fn place_holds(&self, holds: &[NewHold]) -> Result<Vec<BatchLine>, Error> {
         #[derive(Deserialize)]
         struct Results {
@@ -222,7 +222,7 @@ impl Client {
         self.get(&format!("/v1/reservations/{id}"), &[]).await
     }
 
-    /// `query` may name `userId`, `roomTypeId`, `status`, `limit` and `cursor`.
+    /// `query` accepts `userId`, `roomTypeId`, `status`, `limit` and `cursor`.
     pub async fn reservations(&self, query: &[(&str, String)]) -> Result<List<Reservation>, Error> {
         self.get("/v1/reservations", query).await
     }

@@ -29,13 +29,13 @@ pub struct NewEvent {
 }
 
 impl NewEvent {
-    /// Seats `A1`, `A2`… in one row, at one price.
+    /// Creates seats `A1`, `A2`… in one row, at one price.
     pub fn with_row(name: impl Into<String>, seats: u32, price: i64) -> Self {
         let seat = |number| NewSeat { label: format!("A{number}"), section: None, price };
         Self { name: name.into(), seats: (1..=seats).map(seat).collect(), ..Self::default() }
     }
 
-    /// Anybody may hold and reserve, without a waiting room.
+    /// Lets every user hold and reserve without a waiting room.
     #[must_use]
     pub fn without_queue(self) -> Self {
         Self { queue_enabled: Some(false), ..self }
@@ -51,7 +51,7 @@ pub struct NewSeat {
     pub price: i64,
 }
 
-/// What is left out stays as it is.
+/// Fields that are `None` stay as they are.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EventChange {
@@ -176,7 +176,7 @@ impl Client {
         self.post(&format!("/v1/events/{event}/seats/hold"), &json!({"seatIds": seats})).await
     }
 
-    /// The best seats that are free.
+    /// Holds the best available seats.
     pub async fn hold_best(&self, event: u64, count: u32, section: Option<&str>) -> Result<SeatHold, Error> {
         self.post(&format!("/v1/events/{event}/seats/best"), &json!({"count": count, "section": section})).await
     }

@@ -1,4 +1,4 @@
-//! How it goes: counters that anybody may look at while the sale is on, and the bell that ends it.
+//! Progress of a sale: counters for observers, and the phase signal.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -7,44 +7,44 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::notes::Notes;
+use crate::notes::Measurements;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// Looking at what there is to sell.
+    /// Selects the event and the room.
     Preparing,
-    /// The crowd stands in line before closed doors.
+    /// Customers queue before sales open.
     Gathering,
     Selling,
-    /// Asking the server what it sold.
+    /// Reads the results back from the server.
     Checking,
     Done,
     Failed,
 }
 
-/// What people in line are waiting for, besides their turn.
+/// Phase signal for waiting customers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bell {
-    /// The doors are closed.
+pub(crate) enum PhaseSignal {
+    /// Sales have not opened.
     Closed,
     Open,
     /// All seats are sold.
     SoldOut,
-    /// Everybody is asked to go home.
+    /// All customers shall leave.
     Stop,
 }
 
-/// Counts of what has happened so far.
+/// Counter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Count {
     Joined,
-    LeftLine,
-    /// Left the line, or the hall, of their own will and with nothing.
-    GaveUp,
-    CameIn,
-    WentOut,
-    LetGo,
+    LeftQueue,
+    /// Left the queue, or the waiting room's inside, without buying.
+    LeftWithoutBuying,
+    Entered,
+    LeftInside,
+    Released,
     LostRace,
     SeatsSold,
     NightsSold,
@@ -54,18 +54,18 @@ pub(crate) enum Count {
 
 const COUNTS: usize = Count::Failures as usize + 1;
 
-/// Shared by the crowd, those who watch, and whoever may stop it.
+/// Progress of a sale, shared by customers, observers and the caller that may stop it.
 #[derive(Debug)]
 pub struct Board {
     began: Instant,
     counts: [AtomicU64; COUNTS],
-    bell: watch::Sender<Bell>,
-    stage: Mutex<Stage>,
-    pub(crate) notes: Mutex<Notes>,
+    signal: watch::Sender<PhaseSignal>,
+    fixture: Mutex<Fixture>,
+    pub(crate) notes: Mutex<Measurements>,
 }
 
 #[derive(Debug)]
-struct Stage {
+struct Fixture {
     phase: Phase,
     people: u64,
     event_id: Option<u64>,
@@ -73,23 +73,23 @@ struct Stage {
     nights: u64,
 }
 
-/// A look at the board.
+/// Snapshot of the progress.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
     pub phase: Phase,
     pub elapsed_seconds: f64,
     pub people: u64,
-    /// Which event the seats are of, once it is known.
+    /// Event of the seats, once it is selected.
     pub event_id: Option<u64>,
     pub joined: u64,
     pub waiting: u64,
     pub inside: u64,
-    /// Left of their own will, with nothing.
+    /// Left without buying, by choice.
     pub gave_up: u64,
-    /// Holds that were given back.
+    /// Holds that were released.
     pub let_go: u64,
-    /// Somebody else was quicker.
+    /// Holds that another customer placed first.
     pub lost_races: u64,
     pub seats: u64,
     pub seats_sold: u64,
@@ -106,39 +106,39 @@ impl Default for Board {
         Self {
             began: Instant::now(),
             counts: [const { AtomicU64::new(0) }; COUNTS],
-            bell: watch::Sender::new(Bell::Closed),
-            stage: Mutex::new(Stage { phase: Phase::Preparing, people: 0, event_id: None, seats: 0, nights: 0 }),
-            notes: Mutex::new(Notes::default()),
+            signal: watch::Sender::new(PhaseSignal::Closed),
+            fixture: Mutex::new(Fixture { phase: Phase::Preparing, people: 0, event_id: None, seats: 0, nights: 0 }),
+            notes: Mutex::new(Measurements::default()),
         }
     }
 }
 
 impl Board {
-    /// Sends everybody home. What was sold stays sold; what is held is given back.
+    /// Makes all customers leave. Sold units stay sold; holds are released.
     pub fn stop(&self) {
-        self.ring(Bell::Stop);
+        self.send_signal(PhaseSignal::Stop);
     }
 
     pub fn progress(&self) -> Progress {
-        let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+        let fixture = self.fixture.lock().unwrap_or_else(PoisonError::into_inner);
         let get = |count: Count| self.counts[count as usize].load(Ordering::Relaxed);
-        let (joined, came_in, left) = (get(Count::Joined), get(Count::CameIn), get(Count::LeftLine));
+        let (joined, came_in, left) = (get(Count::Joined), get(Count::Entered), get(Count::LeftQueue));
         let (p50_ms, p99_ms) = self.notes.lock().unwrap_or_else(PoisonError::into_inner).p50_p99_ms();
         Progress {
-            phase: stage.phase,
+            phase: fixture.phase,
             elapsed_seconds: self.began.elapsed().as_secs_f64(),
-            people: stage.people,
-            event_id: stage.event_id,
+            people: fixture.people,
+            event_id: fixture.event_id,
             joined,
-            // Each is counted on its own; a look in between two of them must not go below nothing.
+            // The counters are not read atomically, so a difference may be negative for a moment.
             waiting: joined.saturating_sub(came_in + left),
-            inside: came_in.saturating_sub(get(Count::WentOut)),
-            gave_up: get(Count::GaveUp),
-            let_go: get(Count::LetGo),
+            inside: came_in.saturating_sub(get(Count::LeftInside)),
+            gave_up: get(Count::LeftWithoutBuying),
+            let_go: get(Count::Released),
             lost_races: get(Count::LostRace),
-            seats: stage.seats,
+            seats: fixture.seats,
             seats_sold: get(Count::SeatsSold),
-            nights: stage.nights,
+            nights: fixture.nights,
             nights_sold: get(Count::NightsSold),
             requests: get(Count::Requests),
             failures: get(Count::Failures),
@@ -152,40 +152,40 @@ impl Board {
     }
 
     pub(crate) fn set_phase(&self, phase: Phase) {
-        self.stage.lock().unwrap_or_else(PoisonError::into_inner).phase = phase;
+        self.fixture.lock().unwrap_or_else(PoisonError::into_inner).phase = phase;
     }
 
-    pub(crate) fn set_stage(&self, people: u64, event_id: u64, seats: u64, nights: u64) {
-        let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
-        (stage.people, stage.event_id, stage.seats, stage.nights) = (people, Some(event_id), seats, nights);
+    pub(crate) fn set_fixture(&self, people: u64, event_id: u64, seats: u64, nights: u64) {
+        let mut fixture = self.fixture.lock().unwrap_or_else(PoisonError::into_inner);
+        (fixture.people, fixture.event_id, fixture.seats, fixture.nights) = (people, Some(event_id), seats, nights);
     }
 
-    /// Whoever has said stop is not overruled.
-    pub(crate) fn ring(&self, bell: Bell) {
-        self.bell.send_if_modified(|now| {
-            let changes = *now != Bell::Stop && *now != bell;
+    /// Sends a signal. `Stop` is final.
+    pub(crate) fn send_signal(&self, signal: PhaseSignal) {
+        self.signal.send_if_modified(|now| {
+            let changes = *now != PhaseSignal::Stop && *now != signal;
             if changes {
-                *now = bell;
+                *now = signal;
             }
             changes
         });
     }
 
-    pub(crate) fn bell(&self) -> Bell {
-        *self.bell.borrow()
+    pub(crate) fn signal(&self) -> PhaseSignal {
+        *self.signal.borrow()
     }
 
-    /// Since the sale began.
+    /// Time since the sale began.
     pub(crate) fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// Waits, but no longer than until one of these rings.
-    pub(crate) async fn wait(&self, time: Duration, until: &[Bell]) {
-        let mut bell = self.bell.subscribe();
+    /// Waits for a duration, or until one of these signals.
+    pub(crate) async fn wait(&self, time: Duration, until: &[PhaseSignal]) {
+        let mut signal = self.signal.subscribe();
         tokio::select! {
             () = tokio::time::sleep(time) => {}
-            _ = bell.wait_for(|now| until.contains(now)) => {}
+            _ = signal.wait_for(|now| until.contains(now)) => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the server says was sold. The crowd's own counts prove nothing about it.
+//! Verification of the results from the server's data. The simulator's own counts prove nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,12 +7,12 @@ use jiff::civil::Date;
 use serde::Serialize;
 
 use crate::Error;
-use crate::stage::{Concert, HotRoom};
+use crate::stage::{Concert, ContendedRoom};
 
-/// So many pages of 500 are read at most; a demo has far fewer.
+/// Maximum number of pages of 500 items; a demo has far fewer.
 const PAGES_MAX: usize = 400;
 
-/// The seats of the concert.
+/// Result for the concert's seats.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConcertSold {
@@ -20,18 +20,18 @@ pub struct ConcertSold {
     pub name: String,
     pub max_concurrent: u32,
     pub capacity: u64,
-    /// Reserved now, says the seat plan.
+    /// Reserved seats of the seat plan.
     pub sold: u64,
     pub sold_before: u64,
-    /// Held now, by somebody who is not of the crowd.
+    /// Held seats of users outside the simulation.
     pub held: u64,
-    /// Seats that two reservations name, and reserved ones that none names.
+    /// Seats with two reservations, and reserved seats with none.
     pub oversold: u64,
-    /// Reservations the crowd was told of that the server does not know.
+    /// Reservations answered to a customer but unknown to the server.
     pub lost: u64,
 }
 
-/// The nights of the hot room.
+/// Result for the nights of the popular room.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RoomSold {
@@ -41,19 +41,19 @@ pub struct RoomSold {
     pub to: Date,
     pub capacity: u64,
     pub sold: u64,
-    /// Nights sold beyond the rooms there are.
+    /// Nights sold beyond capacity.
     pub oversold: u64,
     pub lost: u64,
-    /// Sold on each night.
+    /// Rooms sold per night.
     pub nights: Vec<u64>,
 }
 
-pub(crate) async fn concert(server: &Client, concert: &Concert, told: &[u64]) -> Result<ConcertSold, Error> {
+pub(crate) async fn concert(server: &Client, concert: &Concert, confirmed_ids: &[u64]) -> Result<ConcertSold, Error> {
     let event = &concert.event;
     let plan = server.seats(event.id).await?;
     let with = |status| plan.iter().filter(|seat| seat.status == status).count() as u64;
     let (sold, held, capacity) = (with(SeatStatus::Reserved), with(SeatStatus::Held), plan.len() as u64);
-    let all = every_page(|query| async move { server.seat_reservations(&query).await }).await?;
+    let all = all_pages(|query| async move { server.seat_reservations(&query).await }).await?;
     let mut owners: HashMap<u64, u64> = HashMap::new();
     let live = all.iter().filter(|it| it.event_id == event.id && it.status == SeatReservationStatus::Reserved);
     for seat in live.flat_map(|reservation| &reservation.seats) {
@@ -70,13 +70,13 @@ pub(crate) async fn concert(server: &Client, concert: &Concert, told: &[u64]) ->
         sold_before: capacity.saturating_sub(concert.unsold),
         held,
         oversold: twice + sold.abs_diff(owners.len() as u64),
-        lost: told.iter().filter(|number| !known.contains(number)).count() as u64,
+        lost: confirmed_ids.iter().filter(|number| !known.contains(number)).count() as u64,
     })
 }
 
-pub(crate) async fn room(server: &Client, room: &HotRoom, told: &[u64]) -> Result<RoomSold, Error> {
-    let seen = server.availability(room.id, room.from, room.to).await?;
-    let all = every_page(|mut query| async move {
+pub(crate) async fn room(server: &Client, room: &ContendedRoom, confirmed_ids: &[u64]) -> Result<RoomSold, Error> {
+    let availability = server.availability(room.id, room.from, room.to).await?;
+    let all = all_pages(|mut query| async move {
         query.push(("roomTypeId", room.id.to_string()));
         server.reservations(&query).await
     })
@@ -84,11 +84,11 @@ pub(crate) async fn room(server: &Client, room: &HotRoom, told: &[u64]) -> Resul
     let live: Vec<_> = all.iter().filter(|it| it.status == ReservationStatus::Confirmed).collect();
     let guests = |date: Date| live.iter().filter(|it| it.check_in <= date && date < it.check_out).count() as u64;
     let mut oversold = 0;
-    for night in &seen.nights {
+    for night in &availability.nights {
         let (guests, counted) = (guests(night.date), u64::from(night.reserved_count));
         oversold += guests.saturating_sub(u64::from(night.total_quantity)).max(guests.abs_diff(counted));
     }
-    let nights: Vec<u64> = seen.nights.iter().map(|night| u64::from(night.reserved_count)).collect();
+    let nights: Vec<u64> = availability.nights.iter().map(|night| u64::from(night.reserved_count)).collect();
     let known: HashSet<u64> = all.iter().map(|reservation| reservation.reservation_id).collect();
     Ok(RoomSold {
         room_type_id: room.id,
@@ -98,12 +98,12 @@ pub(crate) async fn room(server: &Client, room: &HotRoom, told: &[u64]) -> Resul
         capacity: room.unsold,
         sold: nights.iter().sum(),
         oversold,
-        lost: told.iter().filter(|number| !known.contains(number)).count() as u64,
+        lost: confirmed_ids.iter().filter(|number| !known.contains(number)).count() as u64,
         nights,
     })
 }
 
-async fn every_page<T, F>(read: impl Fn(Vec<(&'static str, String)>) -> F) -> Result<Vec<T>, Error>
+async fn all_pages<T, F>(read: impl Fn(Vec<(&'static str, String)>) -> F) -> Result<Vec<T>, Error>
 where
     F: Future<Output = Result<List<T>, holdfast_client::Error>>,
 {

@@ -1,24 +1,23 @@
-//! A crowd at a sale, for all to see.
+//! Load simulator of a sale.
 //!
-//! Hundreds of people want the same few seats of a concert and the same few nights of one hotel room. They use the public
-//! API and nothing else, as their browsers would: they join the line, ask again as often as they are told to, come in when
-//! it is their turn, hold, pay, or change their minds. A [`Board`] shows how it goes; an [`Outcome`] says how it went, in
-//! numbers that are read back from the server; [`report::html`] writes that down as one page.
+//! Hundreds of simulated customers want the same few seats of a concert and the same few nights of one room type. They
+//! use the public API only, as browsers would: they join the queue, poll at the interval they are told, enter, hold, pay,
+//! or give up. A [`Board`] has the progress; an [`Outcome`] has the results, read back from the server;
+//! [`report::html`] renders them as one page.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | `sale` | the course of a sale, from the first look to the last check |
-//! | `stage` | what is for sale: which event, which room, which nights |
-//! | `person` | one of the crowd: asks, waits, rolls dice |
-//! | `concert`, `hotel` | what people do there |
-//! | `board` | how it goes |
-//! | `notes` | what is written down on the way: how long calls took, who came in when |
-//! | `check` | what the server says was sold |
-//! | `fairness` | who overtook whom |
-//! | `report`, `plot`, `words` | the page |
+//! | `sale` | the course of a sale, from set-up to verification |
+//! | `stage` | the fixture: which event, which room type, which nights |
+//! | `person` | a simulated customer: calls, waiting, random numbers |
+//! | `concert`, `hotel` | behaviour of customers |
+//! | `board` | progress and phase signal |
+//! | `notes` | measurements: latencies, admissions |
+//! | `check` | verification against the server's data |
+//! | `fairness` | order of admission |
+//! | `report`, `plot`, `words` | the report page |
 //!
-//! The crowd must be told the time and its dice's seed, and it keeps no secret about the server: what it knows, any
-//! customer could know.
+//! Time and seed are parameters.
 
 mod board;
 mod check;
@@ -43,39 +42,39 @@ pub use notes::{Admission, CallTimes, LatencyPoint};
 pub use report::Language;
 pub use sale::{Outcome, run};
 
-/// More people than this is a benchmark, and there is one.
+/// Upper bound; larger loads are the benchmarks' task.
 pub const PEOPLE_MAX: u32 = 20_000;
 pub const THINK_MAX: Duration = Duration::from_secs(30);
 pub const TIME_LIMIT_MAX: Duration = Duration::from_mins(10);
 
-/// Who comes, and how they behave.
+/// Parameters of a sale.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Where the server answers, like `http://127.0.0.1:8080`.
+    /// Base address of the server, like `http://127.0.0.1:8080`.
     pub url: String,
-    /// How many come in all: four of five to the concert, the others to the hotel.
+    /// Number of customers: four of five go to the concert, the others to the hotel.
     pub people: u32,
-    /// How long somebody takes to choose, and again to pay, on average.
+    /// Average time to choose, and again to pay.
     pub think: Duration,
-    /// After so long the sale is stopped, wherever it is.
+    /// Time after which the sale is stopped.
     pub time_limit: Duration,
     pub now: Timestamp,
-    /// The same seed makes the same people.
+    /// Equal seeds make equal customers.
     pub seed: u64,
 }
 
-/// Why a sale could not be held.
+/// Failure of a simulated sale.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{0}")]
     Server(#[from] holdfast_client::Error),
-    #[error("the server at {0} was not started with --demo; nothing there was touched")]
+    #[error("the server at {0} was not started with --demo; nothing was changed")]
     NoDemo(String),
     #[error("the server has no {0}; start it with `holdfast serve --demo`")]
     NothingToSell(&'static str),
     #[error("{0} must be between {1} and {2}")]
     OutOfRange(&'static str, u64, u64),
-    #[error("somebody of the crowd broke down: {0}")]
+    #[error("a simulated customer panicked: {0}")]
     Broken(#[from] tokio::task::JoinError),
 }
 

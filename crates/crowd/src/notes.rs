@@ -1,5 +1,5 @@
-//! What is written down while a sale is on. Latencies are kept as histograms, one for each half second and one for each
-//! kind of call, so that a long sale needs no more memory than a short one with the same time limit.
+//! Measurements of a sale. Latencies are histograms, one per half second and one per kind of call, so memory is bounded
+//! by the time limit.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::TIME_LIMIT_MAX;
-use crate::fairness::Standing;
+use crate::fairness::QueueRecord;
 
 const BUCKET: Duration = Duration::from_millis(500);
-/// The sale itself, and a little for sending everybody home.
+/// The time limit, and a margin until all customers have left.
 const BUCKETS_MAX: usize = (TIME_LIMIT_MAX.as_millis() / BUCKET.as_millis()) as usize + 120;
-/// No call takes longer: it is given up before.
+/// Calls time out before.
 const MICROS_MAX: u64 = 60_000_000;
 
-/// The kinds of calls.
+/// Kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Call {
@@ -32,33 +32,33 @@ pub(crate) const CALLS: [Call; 7] =
     [Call::Join, Call::Poll, Call::Enter, Call::Look, Call::Hold, Call::Pay, Call::Release];
 
 #[derive(Debug)]
-pub(crate) struct Notes {
-    /// By when the answer came.
+pub(crate) struct Measurements {
+    /// Latencies by the time of the response.
     over_time: Vec<Histogram<u64>>,
     by_call: Vec<Histogram<u64>>,
     all: Histogram<u64>,
     pub(crate) admissions: Vec<Admission>,
-    /// Where everybody in line stood, and what became of it.
-    pub(crate) line: Vec<Standing>,
-    /// When so many seats had been sold, in all.
+    /// Course of each customer in the queue.
+    pub(crate) line: Vec<QueueRecord>,
+    /// (Seconds, seats sold so far).
     pub(crate) seats_sold: Vec<(f64, u64)>,
-    /// Numbers the server gave for what was bought.
+    /// Ids of reservations that were answered to customers.
     pub(crate) seat_reservations: Vec<u64>,
     pub(crate) stays: Vec<u64>,
     pub(crate) inside_max: u64,
-    pub(crate) doors_opened_at: Option<f64>,
+    pub(crate) sales_opened_at: Option<f64>,
 }
 
-/// Somebody came in.
+/// Admission of a customer.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Admission {
     pub at_seconds: f64,
-    /// The place in line they had, counted from 0.
+    /// Place in the queue, from 0.
     pub place: u64,
 }
 
-/// How long calls took in half a second.
+/// Latencies in half a second.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LatencyPoint {
@@ -68,7 +68,7 @@ pub struct LatencyPoint {
     pub p99_ms: f64,
 }
 
-/// How long one kind of call took.
+/// Latencies of one kind of call.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallTimes {
@@ -78,7 +78,7 @@ pub struct CallTimes {
     pub p99_ms: f64,
 }
 
-impl Default for Notes {
+impl Default for Measurements {
     fn default() -> Self {
         Self {
             over_time: Vec::new(),
@@ -90,13 +90,13 @@ impl Default for Notes {
             seat_reservations: Vec::new(),
             stays: Vec::new(),
             inside_max: 0,
-            doors_opened_at: None,
+            sales_opened_at: None,
         }
     }
 }
 
-impl Notes {
-    pub(crate) fn note_call(&mut self, call: Call, at: Duration, took: Duration) {
+impl Measurements {
+    pub(crate) fn record_call(&mut self, call: Call, at: Duration, took: Duration) {
         let micros = took.as_micros() as u64;
         let bucket = ((at.as_millis() / BUCKET.as_millis()) as usize).min(BUCKETS_MAX - 1);
         while self.over_time.len() <= bucket {
@@ -130,7 +130,7 @@ impl Notes {
 }
 
 fn histogram() -> Histogram<u64> {
-    Histogram::new_with_max(MICROS_MAX, 2).expect("the bounds are right")
+    Histogram::new_with_max(MICROS_MAX, 2).expect("constant bounds are valid")
 }
 
 fn p50_p99_ms(times: &Histogram<u64>) -> (f64, f64) {

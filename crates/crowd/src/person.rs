@@ -1,4 +1,4 @@
-//! One of the crowd: asks the server, writes down how long it took, waits, and rolls dice.
+//! Simulated customer: calls the server, measures latency, waits, draws random numbers.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,88 +6,89 @@ use std::time::{Duration, Instant};
 use holdfast_client::{Client, Error};
 use tokio::sync::Semaphore;
 
-use crate::board::{Bell, Board, Count};
-use crate::notes::{Call, Notes};
+use crate::board::{Board, Count, PhaseSignal};
+use crate::notes::{Call, Measurements};
 
-/// A call that could not be answered for now is repeated so often, each time after a longer wait.
-const TRIES: u32 = 6;
-const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// The server answers everything within five seconds.
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+/// Maximum attempts of a call that fails temporarily; the delay between them grows.
+const ATTEMPTS_MAX: u32 = 6;
+const RETRY_DELAY: Duration = Duration::from_millis(100);
+/// Timeout; the server answers within five seconds.
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(crate) struct Person {
+pub(crate) struct Customer {
     pub(crate) client: Client,
     pub(crate) board: Arc<Board>,
-    /// How many calls may be under way at once: browsers are many, but this is one machine.
-    pub(crate) lines: Arc<Semaphore>,
+    /// Bounds concurrent calls: browsers are many machines, this is one.
+    pub(crate) permits: Arc<Semaphore>,
     pub(crate) think: Duration,
-    pub(crate) dice: Dice,
+    pub(crate) random: Random,
 }
 
-impl Person {
-    /// Asks until there is an answer: a refusal is one, having no time is none. All calls of the crowd are safe to repeat.
-    pub(crate) async fn ask<T, F>(&self, call: Call, make: impl Fn(Client) -> F) -> Result<T, Error>
+impl Customer {
+    /// Calls until there is an answer; a rejection is one, an overloaded server's is not. All calls here are safe to
+    /// repeat.
+    pub(crate) async fn call<T, F>(&self, call: Call, make: impl Fn(Client) -> F) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Error>>,
     {
-        let mut wait = FIRST_WAIT;
-        for _ in 1..TRIES {
-            match self.ask_once(call, make(self.client.clone())).await {
-                Err(error) if is_for_now(&error) && self.board.bell() != Bell::Stop => {}
+        let mut wait = RETRY_DELAY;
+        for _ in 1..ATTEMPTS_MAX {
+            match self.call_once(call, make(self.client.clone())).await {
+                Err(error) if is_temporary(&error) && self.board.signal() != PhaseSignal::Stop => {}
                 answer => return answer,
             }
-            self.board.wait(wait, &[Bell::Stop]).await;
+            self.board.wait(wait, &[PhaseSignal::Stop]).await;
             wait *= 2;
         }
-        self.ask_once(call, make(self.client.clone())).await
+        self.call_once(call, make(self.client.clone())).await
     }
 
-    async fn ask_once<T>(&self, call: Call, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        let _line = self.lines.acquire().await;
+    async fn call_once<T>(&self, call: Call, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let _permit = self.permits.acquire().await;
         let began = Instant::now();
         let answer = answer.await;
         self.board.add(Count::Requests, 1);
-        self.notes(|notes| notes.note_call(call, self.board.elapsed(), began.elapsed()));
+        self.notes(|notes| notes.record_call(call, self.board.elapsed(), began.elapsed()));
         answer
     }
 
-    pub(crate) fn notes<T>(&self, write: impl FnOnce(&mut Notes) -> T) -> T {
+    pub(crate) fn notes<T>(&self, write: impl FnOnce(&mut Measurements) -> T) -> T {
         write(&mut self.board.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Chooses, reads, looks for the purse: half as long to one and a half times as long as people do on average.
+    /// Waits for a random thinking time: 0.5 to 1.5 times the average.
     pub(crate) async fn think(&mut self) {
-        let percent = 50 + self.dice.below(101) as u32;
-        self.board.wait(self.think * percent / 100, &[Bell::Stop]).await;
+        let percent = 50 + self.random.below(101) as u32;
+        self.board.wait(self.think * percent / 100, &[PhaseSignal::Stop]).await;
     }
 
-    pub(crate) fn is_sent_home(&self) -> bool {
-        self.board.bell() == Bell::Stop
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.board.signal() == PhaseSignal::Stop
     }
 }
 
-/// A client with bounds of its own: an answer that never comes must not keep a sale from ending.
+/// Creates a client with a timeout, so that a missing answer cannot keep a sale from ending.
 pub(crate) fn client(url: &str) -> Client {
-    Client::new(url).within(ANSWER_WITHIN)
+    Client::new(url).within(CALL_TIMEOUT)
 }
 
-fn is_for_now(error: &Error) -> bool {
+fn is_temporary(error: &Error) -> bool {
     match error.code() {
         Some(code) => matches!(code, "OVERLOADED" | "LOCK_TIMEOUT" | "STORE_UNAVAILABLE"),
         None => true,
     }
 }
 
-/// Random enough for a crowd, and the same again for the same seed (`SplitMix64`).
+/// Deterministic generator (`SplitMix64`).
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(u64);
+pub(crate) struct Random(u64);
 
-impl Dice {
+impl Random {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(crate) fn roll(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -95,9 +96,9 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to `bound`, which is not reached.
+    /// Returns a number from 0 up to, excluding, `bound`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.roll() % bound.max(1)
+        self.next() % bound.max(1)
     }
 
     pub(crate) fn percent(&mut self, chance: u64) -> bool {

@@ -1,4 +1,4 @@
-//! Small plots as SVG: a frame with round numbers, lines, bars, dots. Colours are classes, so that the page decides.
+//! Small plots as SVG: frame, axes, lines, bars, dots. Colours are CSS classes, which the page defines.
 
 use std::fmt::Write as _;
 
@@ -17,22 +17,22 @@ pub(crate) struct Plot {
 }
 
 impl Plot {
-    /// Both axes begin at 0 and end at or after these.
+    /// Both axes start at 0 and end at or after these values.
     pub(crate) fn new(x_max: f64, y_max: f64) -> Self {
         let (x_step, y_step) = (round_step(x_max), round_step(y_max));
         let end = |max: f64, step: f64| (max / step).ceil().max(1.0) * step;
         let mut plot = Self { x_max: end(x_max, x_step), y_max: end(y_max, y_step), body: String::new() };
-        plot.draw_levels(y_step);
-        plot.draw_places(x_step);
+        plot.draw_y_axis(y_step);
+        plot.draw_x_axis(x_step);
         plot
     }
 
-    /// Without numbers below; the width is as said.
+    /// Creates a plot without numbers on the x axis, whose range is exact.
     pub(crate) fn new_unmarked(x_max: f64, y_max: f64) -> Self {
         let y_step = round_step(y_max).max(1.0);
         let y_max = (y_max / y_step).ceil().max(1.0) * y_step;
         let mut plot = Self { x_max: x_max.max(1.0), y_max, body: String::new() };
-        plot.draw_levels(y_step);
+        plot.draw_y_axis(y_step);
         plot
     }
 
@@ -42,7 +42,7 @@ impl Plot {
         self
     }
 
-    /// A line that stays where it is until the next point.
+    /// Adds a line that keeps each value until the next point.
     pub(crate) fn steps(self, class: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let mut before = 0.0;
         let corners: Vec<(f64, f64)> = points
@@ -57,7 +57,7 @@ impl Plot {
         self.line(class, corners.into_iter().chain([end]))
     }
 
-    /// A filled shape.
+    /// Adds a filled shape.
     pub(crate) fn area(mut self, class: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let points = self.path(points);
         write!(self.body, r#"<polygon class="{class}" points="{points}"/>"#).expect(STRING);
@@ -84,7 +84,7 @@ impl Plot {
         self
     }
 
-    /// A mark on the way, with a word beside it.
+    /// Adds a vertical mark with a label.
     pub(crate) fn mark(mut self, at: f64, word: &str) -> Self {
         let (x, bottom) = (self.x(at), HEIGHT - BOTTOM);
         let word = escape(word);
@@ -98,14 +98,14 @@ impl Plot {
         self
     }
 
-    /// A word below a place of the axis.
+    /// Adds a label below a position of the axis.
     pub(crate) fn below(mut self, at: f64, word: &str) -> Self {
         let (x, y, word) = (self.x(at), HEIGHT - BOTTOM + 16.0, escape(word));
         write!(self.body, r#"<text class="tick middle" x="{x:.1}" y="{y:.1}">{word}</text>"#).expect(STRING);
         self
     }
 
-    /// The drawing; `label` says what it shows to those who cannot see it.
+    /// Returns the drawing; `label` describes it for screen readers.
     pub(crate) fn svg(self, label: &str, x_word: &str, y_word: &str) -> String {
         let (label, x_word, y_word, body) = (escape(label), escape(x_word), escape(y_word), self.body);
         format!(
@@ -116,7 +116,7 @@ impl Plot {
         )
     }
 
-    fn draw_levels(&mut self, y_step: f64) {
+    fn draw_y_axis(&mut self, y_step: f64) {
         for step in 0..=(self.y_max / y_step).round() as u32 {
             let value = f64::from(step) * y_step;
             let (y, right) = (self.y(value), WIDTH - RIGHT);
@@ -128,7 +128,7 @@ impl Plot {
         }
     }
 
-    fn draw_places(&mut self, x_step: f64) {
+    fn draw_x_axis(&mut self, x_step: f64) {
         for step in 0..=(self.x_max / x_step).round() as u32 {
             let value = f64::from(step) * x_step;
             let (x, y) = (self.x(value), HEIGHT - BOTTOM + 16.0);
@@ -151,9 +151,9 @@ impl Plot {
     }
 }
 
-const STRING: &str = "a string takes everything";
+const STRING: &str = "writing to a string cannot fail";
 
-/// 1, 2 or 5 times a power of ten, so that about five of them reach `max`.
+/// Returns 1, 2 or 5 times a power of ten, so that about five steps reach `max`.
 fn round_step(max: f64) -> f64 {
     let rough = (max / STEPS).max(1e-6);
     let power = 10_f64.powf(rough.log10().floor());
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_is_text_and_nothing_else() {
+    fn text_is_escaped() {
         assert_eq!(escape(r#"<b a="1">&"#), "&lt;b a=&quot;1&quot;&gt;&amp;");
     }
 }

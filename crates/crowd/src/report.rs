@@ -1,11 +1,11 @@
-//! A sale on one page: it needs nothing but itself, no script and no network. What people want to know first stands first:
-//! whether everything was sold, and whether anything was sold twice.
+//! Report of a sale as one self-contained page, without scripts or network access. It starts with the main results:
+//! whether everything was sold, and nothing twice.
 
 use std::fmt::Write as _;
 
 use crate::plot::{Plot, escape, number};
 use crate::sale::Outcome;
-use crate::words::Words;
+use crate::words::ReportTexts;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
@@ -13,11 +13,11 @@ pub enum Language {
     English,
 }
 
-/// The only style of the page, for those who must name what a page may contain.
+/// The page's only style sheet, for a content security policy.
 pub const STYLE: &str = include_str!("report.css");
 
 pub fn html(outcome: &Outcome, language: Language) -> String {
-    let words = Words::of(language);
+    let words = ReportTexts::of(language);
     let (lang, title, checked) = (words.lang, words.title, words.checked);
     let name = escape(&outcome.concert.name);
     let room = escape(&outcome.room.name);
@@ -51,7 +51,7 @@ pub fn html(outcome: &Outcome, language: Language) -> String {
     )
 }
 
-fn verdict(outcome: &Outcome, words: &Words) -> String {
+fn verdict(outcome: &Outcome, words: &ReportTexts) -> String {
     let is_all_sold = outcome.concert.sold == outcome.concert.capacity && outcome.room.sold == outcome.room.capacity;
     let (class, text) = match (outcome.is_right(), outcome.stopped) {
         (false, _) => ("verdict wrong", words.wrong),
@@ -62,11 +62,11 @@ fn verdict(outcome: &Outcome, words: &Words) -> String {
     format!(r#"<p class="{class}">{text}</p>"#)
 }
 
-fn numbers(outcome: &Outcome, words: &Words) -> String {
+fn numbers(outcome: &Outcome, words: &ReportTexts) -> String {
     let mut list = String::from("<dl>\n");
     let mut add = |id: &str, name: &str, class: &str, value: &str| {
         writeln!(list, r#"<div><dt>{name}</dt><dd id="{id}" class="{class}">{value}</dd></div>"#)
-            .expect("a string takes everything");
+            .expect("writing to a string cannot fail");
     };
     let of = |sold: u64, capacity: u64| format!("{sold} <small>{} {capacity}</small>", words.of);
     let must_be_none = |value: u64| if value == 0 { "good" } else { "bad" };
@@ -95,7 +95,7 @@ fn numbers(outcome: &Outcome, words: &Words) -> String {
     list
 }
 
-fn plots(outcome: &Outcome, words: &Words) -> String {
+fn plots(outcome: &Outcome, words: &ReportTexts) -> String {
     let plots = [latency(outcome, words), admissions(outcome, words), fairness(outcome, words), nights(outcome, words)];
     plots.join("\n")
 }
@@ -107,26 +107,26 @@ fn figure(title: &str, keys: &[(&str, &str)], svg: &str, caption: &str) -> Strin
     format!("<figure><h2>{title}</h2>{keys}{svg}<figcaption>{caption}</figcaption></figure>")
 }
 
-fn latency(outcome: &Outcome, words: &Words) -> String {
+fn latency(outcome: &Outcome, words: &ReportTexts) -> String {
     let points = &outcome.latency;
     let highest = points.iter().map(|point| point.p99_ms).fold(0.1, f64::max);
     let plot = Plot::new(outcome.seconds, highest)
         .line("two", points.iter().map(|point| (point.at_seconds, point.p50_ms)))
         .line("one", points.iter().map(|point| (point.at_seconds, point.p99_ms)));
-    let svg = with_opening(plot, outcome, words).svg(words.latency, words.seconds_axis, "ms");
+    let svg = with_opening_mark(plot, outcome, words).svg(words.latency, words.seconds_axis, "ms");
     figure(words.latency, &[("two", "50 %"), ("", "99 %")], &svg, words.latency_caption)
 }
 
-fn admissions(outcome: &Outcome, words: &Words) -> String {
+fn admissions(outcome: &Outcome, words: &ReportTexts) -> String {
     let highest = (outcome.admissions.len() as u64).max(outcome.concert.capacity) as f64;
     let came_in = outcome.admissions.iter().zip(1_u32..).map(|(one, count)| (one.at_seconds, f64::from(count)));
     let sold = outcome.seats_sold.iter().map(|(at, sold)| (*at, *sold as f64));
     let plot = Plot::new(outcome.seconds, highest).steps("one", came_in).steps("two", sold);
-    let svg = with_opening(plot, outcome, words).svg(words.admissions, words.seconds_axis, "");
+    let svg = with_opening_mark(plot, outcome, words).svg(words.admissions, words.seconds_axis, "");
     figure(words.admissions, &[("", words.came_in), ("two", words.sold)], &svg, words.admissions_caption)
 }
 
-fn fairness(outcome: &Outcome, words: &Words) -> String {
+fn fairness(outcome: &Outcome, words: &ReportTexts) -> String {
     let admitted = &outcome.admissions;
     let last = admitted.len() as f64;
     let highest = admitted.iter().map(|one| one.place as f64).fold(last, f64::max).max(1.0);
@@ -140,7 +140,7 @@ fn fairness(outcome: &Outcome, words: &Words) -> String {
     figure(words.fairness, &[], &svg, words.fairness_caption)
 }
 
-fn nights(outcome: &Outcome, words: &Words) -> String {
+fn nights(outcome: &Outcome, words: &ReportTexts) -> String {
     let room = &outcome.room;
     let rooms = room.capacity as f64 / room.nights.len().max(1) as f64;
     let mut plot = Plot::new_unmarked(room.nights.len() as f64, rooms);
@@ -152,14 +152,14 @@ fn nights(outcome: &Outcome, words: &Words) -> String {
     figure(words.nights, &[], &plot.svg(words.nights, "", ""), words.nights_caption)
 }
 
-fn with_opening(plot: Plot, outcome: &Outcome, words: &Words) -> Plot {
+fn with_opening_mark(plot: Plot, outcome: &Outcome, words: &ReportTexts) -> Plot {
     match outcome.doors_opened_at_seconds {
         Some(at) => plot.mark(at, words.doors_open),
         None => plot,
     }
 }
 
-fn calls(outcome: &Outcome, words: &Words) -> String {
+fn calls(outcome: &Outcome, words: &ReportTexts) -> String {
     let row = |times: &crate::CallTimes| {
         let (name, count) = (words.name_of(times.call), times.count);
         format!(

@@ -1,4 +1,4 @@
-//! The course of a sale: look, close the doors, let the crowd gather, open, sell, send everybody home, check.
+//! Course of a sale: select, close sales, gather, open, sell, stop, check.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,47 +8,47 @@ use serde::Serialize;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::board::{Bell, Board, Count, Phase};
+use crate::board::{Board, Count, Phase, PhaseSignal};
 use crate::check::{self, ConcertSold, RoomSold};
 use crate::fairness::Fairness;
 use crate::notes::{Admission, CallTimes, LatencyPoint};
-use crate::person::{self, Dice, Person};
+use crate::person::{self, Customer, Random};
 use crate::stage::{self, Concert};
 use crate::{Error, Plan, concert, hotel};
 
-/// Calls of the whole crowd that are under way at once.
-const LINES: usize = 128;
-const WATCH_EVERY: Duration = Duration::from_millis(200);
-/// Once everybody is asked to go home, they have so long.
-const HOME_WITHIN: Duration = Duration::from_secs(15);
-/// The crowd does not gather in one instant, but in so many times the time people take to think.
-const ARRIVING: u32 = 4;
+/// Maximum number of concurrent calls of all customers.
+const CONCURRENT_CALLS_MAX: usize = 128;
+const WATCH_INTERVAL: Duration = Duration::from_millis(200);
+/// Time for customers to leave after the stop signal.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(15);
+/// Arrivals spread over this many average thinking times.
+const ARRIVAL_THINK_TIMES: u32 = 4;
 
-/// How a sale went.
+/// Result of a sale.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
     pub people: u64,
     pub seconds: f64,
-    /// When the doors were opened.
+    /// Time when sales opened.
     pub doors_opened_at_seconds: Option<f64>,
-    /// Whether it was ended before its time.
+    /// Whether the sale was stopped early.
     pub stopped: bool,
     pub concert: ConcertSold,
     pub room: RoomSold,
     pub fairness: Fairness,
-    /// The most people seen inside at once.
+    /// Maximum number of users inside at once.
     pub inside_max: u64,
     pub gave_up: u64,
     pub let_go: u64,
     pub lost_races: u64,
     pub requests: u64,
-    /// People who were not answered, or in a way that nobody expects.
+    /// Customers without an answer, or with an unexpected one.
     pub failures: u64,
     pub calls: Vec<CallTimes>,
     pub latency: Vec<LatencyPoint>,
     pub admissions: Vec<Admission>,
-    /// When so many seats had been sold.
+    /// (Seconds, seats sold so far).
     pub seats_sold: Vec<(f64, u64)>,
 }
 
@@ -57,91 +57,91 @@ impl Outcome {
         self.concert.oversold + self.room.oversold
     }
 
-    /// Nothing was sold twice or lost, and nobody was let in out of order.
+    /// Whether nothing was sold twice or lost, and admission was fair.
     pub fn is_right(&self) -> bool {
         self.oversold() == 0 && self.concert.lost + self.room.lost == 0 && self.fairness.error == 0
     }
 }
 
-/// Holds a sale. It ends by itself, at the latest a little after the plan's time limit, or after [`Board::stop`].
+/// Runs a sale. It ends at the latest a little after the plan's time limit, or after [`Board::stop`].
 pub async fn run(plan: Plan, board: Arc<Board>) -> Result<Outcome, Error> {
-    let outcome = hold_sale(&plan, &board).await;
+    let outcome = run_sale(&plan, &board).await;
     board.set_phase(if outcome.is_ok() { Phase::Done } else { Phase::Failed });
     outcome
 }
 
-async fn hold_sale(plan: &Plan, board: &Arc<Board>) -> Result<Outcome, Error> {
+async fn run_sale(plan: &Plan, board: &Arc<Board>) -> Result<Outcome, Error> {
     plan.check()?;
     let server = person::client(&plan.url);
-    stage::must_be_demo(&server, &plan.url).await?;
+    stage::verify_demo(&server, &plan.url).await?;
     let concert = stage::concert(&server).await?;
-    let room = Arc::new(stage::hot_room(&server, plan.now).await?);
-    board.set_stage(u64::from(plan.people), concert.event.id, concert.unsold, room.unsold);
+    let room = Arc::new(stage::contended_room(&server, plan.now).await?);
+    board.set_fixture(u64::from(plan.people), concert.event.id, concert.unsold, room.unsold);
     board.set_phase(Phase::Gathering);
-    stage::close_doors(&server, concert.event.id, plan.now).await?;
-    let mut crowd = gather(plan, board, &server, concert.event.id, &room);
-    let sold = sell(plan, board, &server, &concert, &mut crowd).await;
-    // Whatever happened, the doors do not stay closed.
-    stage::open_doors(&server, concert.event.id).await?;
+    stage::close_sales(&server, concert.event.id, plan.now).await?;
+    let mut customers = gather(plan, board, &server, concert.event.id, &room);
+    let sold = sell(plan, board, &server, &concert, &mut customers).await;
+    // Sales open in any case, also after an error.
+    stage::open_sales(&server, concert.event.id).await?;
     let stopped = sold?;
     board.set_phase(Phase::Checking);
     outcome(board, &server, &concert, &room, stopped).await
 }
 
-/// Everybody sets out.
+/// Starts all customers.
 fn gather(
     plan: &Plan,
     board: &Arc<Board>,
     server: &Client,
     event: u64,
-    room: &Arc<stage::HotRoom>,
+    room: &Arc<stage::ContendedRoom>,
 ) -> JoinSet<Result<(), holdfast_client::Error>> {
-    let lines = Arc::new(Semaphore::new(LINES));
+    let permits = Arc::new(Semaphore::new(CONCURRENT_CALLS_MAX));
     let to_hotel = plan.people / 5;
-    // Numbers nobody else has: users of the demo's shop are counted from 1.
+    // Ids that no other user has: users of the demo's shop are counted from 1.
     let first = plan.now.as_second().unsigned_abs() * 100_000;
-    let mut crowd = JoinSet::new();
+    let mut customers = JoinSet::new();
     for number in 0..plan.people {
-        let mut person = Person {
+        let mut customer = Customer {
             client: server.as_user(first + u64::from(number) + 1),
             board: board.clone(),
-            lines: lines.clone(),
+            permits: permits.clone(),
             think: plan.think,
-            dice: Dice::new(plan.seed ^ (u64::from(number) << 32)),
+            random: Random::new(plan.seed ^ (u64::from(number) << 32)),
         };
         let room = room.clone();
-        crowd.spawn(async move {
+        customers.spawn(async move {
             if number < to_hotel {
-                return hotel::attend(person, room).await;
+                return hotel::attend(customer, room).await;
             }
-            let window = (person.think * ARRIVING).as_millis() as u64;
-            let arrives_after = Duration::from_millis(person.dice.below(window));
-            person.board.wait(arrives_after, &[Bell::Stop]).await;
-            if person.is_sent_home() {
+            let window = (customer.think * ARRIVAL_THINK_TIMES).as_millis() as u64;
+            let arrives_after = Duration::from_millis(customer.random.below(window));
+            customer.board.wait(arrives_after, &[PhaseSignal::Stop]).await;
+            if customer.is_stopping() {
                 return Ok(());
             }
-            concert::attend(person, event).await
+            concert::attend(customer, event).await
         });
     }
-    crowd
+    customers
 }
 
-/// Until everybody has gone. Says whether it was ended before its time.
+/// Runs until all customers have left. Returns whether the sale was stopped early.
 async fn sell(
     plan: &Plan,
     board: &Board,
     server: &Client,
     concert: &Concert,
-    crowd: &mut JoinSet<Result<(), holdfast_client::Error>>,
+    customers: &mut JoinSet<Result<(), holdfast_client::Error>>,
 ) -> Result<bool, Error> {
-    let in_line = u64::from(plan.people - plan.people / 5);
-    let (mut watch, mut sent_home_at) = (tokio::time::interval(WATCH_EVERY), None::<Instant>);
+    let queue_customers = u64::from(plan.people - plan.people / 5);
+    let (mut watch, mut stopped_at) = (tokio::time::interval(WATCH_INTERVAL), None::<Instant>);
     watch.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            gone = crowd.join_next() => match gone {
-                None => return Ok(board.bell() == Bell::Stop),
-                Some(gone) => if gone?.is_err() {
+            ended = customers.join_next() => match ended {
+                None => return Ok(board.signal() == PhaseSignal::Stop),
+                Some(ended) => if ended?.is_err() {
                     board.add(Count::Failures, 1);
                 },
             },
@@ -149,30 +149,30 @@ async fn sell(
                 if board.elapsed() > plan.time_limit {
                     board.stop();
                 }
-                if board.bell() == Bell::Stop {
-                    let since = sent_home_at.get_or_insert_with(Instant::now);
-                    if since.elapsed() > HOME_WITHIN {
-                        crowd.shutdown().await;
+                if board.signal() == PhaseSignal::Stop {
+                    let since = stopped_at.get_or_insert_with(Instant::now);
+                    if since.elapsed() > LEAVE_TIMEOUT {
+                        customers.shutdown().await;
                         return Ok(true);
                     }
                 } else {
-                    look_after(board, server, concert, in_line).await?;
+                    supervise(board, server, concert, queue_customers).await?;
                 }
             }
         }
     }
 }
 
-/// Opens the doors once everybody has a place, and rings when all is sold.
-async fn look_after(board: &Board, server: &Client, concert: &Concert, in_line: u64) -> Result<(), Error> {
+/// Opens sales once every customer has a place, and signals when all is sold.
+async fn supervise(board: &Board, server: &Client, concert: &Concert, queue_customers: u64) -> Result<(), Error> {
     let progress = board.progress();
-    if board.bell() == Bell::Closed {
-        if progress.joined + progress.failures >= in_line {
-            stage::open_doors(server, concert.event.id).await?;
-            board.notes.lock().unwrap_or_else(PoisonError::into_inner).doors_opened_at =
+    if board.signal() == PhaseSignal::Closed {
+        if progress.joined + progress.failures >= queue_customers {
+            stage::open_sales(server, concert.event.id).await?;
+            board.notes.lock().unwrap_or_else(PoisonError::into_inner).sales_opened_at =
                 Some(board.elapsed().as_secs_f64());
             board.set_phase(Phase::Selling);
-            board.ring(Bell::Open);
+            board.send_signal(PhaseSignal::Open);
         }
         return Ok(());
     }
@@ -183,7 +183,7 @@ async fn look_after(board: &Board, server: &Client, concert: &Concert, in_line: 
         notes.inside_max = notes.inside_max.max(stats.entered);
     }
     if plan.iter().all(|seat| seat.status == SeatStatus::Reserved) {
-        board.ring(Bell::SoldOut);
+        board.send_signal(PhaseSignal::SoldOut);
     }
     Ok(())
 }
@@ -192,7 +192,7 @@ async fn outcome(
     board: &Board,
     server: &Client,
     concert: &Concert,
-    room: &stage::HotRoom,
+    room: &stage::ContendedRoom,
     stopped: bool,
 ) -> Result<Outcome, Error> {
     let seconds = board.elapsed().as_secs_f64();
@@ -207,7 +207,7 @@ async fn outcome(
     Ok(Outcome {
         people: progress.people,
         seconds,
-        doors_opened_at_seconds: notes.doors_opened_at,
+        doors_opened_at_seconds: notes.sales_opened_at,
         stopped,
         fairness: Fairness::of(&notes.line, concert.max_concurrent),
         inside_max: notes.inside_max,

@@ -1,4 +1,5 @@
-//! What is for sale: an event with a waiting room and seats left, and the rarest hotel room in a week that is free.
+//! Fixture of a sale: an event with a waiting room and seats left, and the scarcest room type in a week without
+//! bookings.
 
 use holdfast_client::{Client, Event, EventChange, Method, NewEvent, NewSeat, RoomType};
 use jiff::civil::Date;
@@ -6,51 +7,51 @@ use jiff::{SignedDuration, Span, Timestamp};
 
 use crate::Error;
 
-/// The week begins no sooner than this many days from today, so that guests of the demo keep the next ones.
-const DAYS_AHEAD: i64 = 14;
+/// The week starts no sooner, so that guests of the demo keep the next days.
+const DAYS_AHEAD_MIN: i64 = 14;
 const DAYS_SEARCHED: i64 = 180;
 const NIGHTS: usize = 7;
-/// If the crowd is cut off before it opens the doors, they open by themselves.
-const OPENS_BY_ITSELF_AFTER: SignedDuration = SignedDuration::from_mins(2);
+/// Sales open at this time even if the simulator is killed before.
+const OPEN_AFTER_MAX: SignedDuration = SignedDuration::from_mins(2);
 
-/// The concert: where, and how many seats can still be sold.
+/// Concert on sale.
 pub(crate) struct Concert {
     pub(crate) event: Event,
-    /// Not reserved by anybody when the sale began.
+    /// Seats not reserved when the sale began.
     pub(crate) unsold: u64,
 }
 
-/// The room everybody wants.
-pub(crate) struct HotRoom {
+/// Room type that all hotel customers want.
+pub(crate) struct ContendedRoom {
     pub(crate) id: u64,
     pub(crate) name: String,
     pub(crate) from: Date,
-    /// The day after the last night.
+    /// Day after the last night.
     pub(crate) to: Date,
     pub(crate) unsold: u64,
 }
 
-/// Nobody's real seats are bought by mistake: only a server with a demo has this address.
-pub(crate) async fn must_be_demo(server: &Client, url: &str) -> Result<(), Error> {
-    let asked = server.request(Method::GET, "/demo/sale").send().await.map_err(holdfast_client::Error::Transport)?;
-    if asked.status().is_success() { Ok(()) } else { Err(Error::NoDemo(url.to_owned())) }
+/// Verifies that the server runs a demo, so that no real seats are bought: only a demo has this route.
+pub(crate) async fn verify_demo(server: &Client, url: &str) -> Result<(), Error> {
+    let response = server.request(Method::GET, "/demo/sale").send().await.map_err(holdfast_client::Error::Transport)?;
+    if response.status().is_success() { Ok(()) } else { Err(Error::NoDemo(url.to_owned())) }
 }
 
-/// An event that has seats left; if all are sold out, another evening with the same plan is made.
+/// Returns an event that has seats left; if all are sold out, creates another one with the same plan.
 pub(crate) async fn concert(server: &Client) -> Result<Concert, Error> {
     let events = server.events(&[("limit", "500".to_owned())]).await?.items;
     let last = events.last().ok_or(Error::NothingToSell("concert"))?.clone();
     let with_seats = events.into_iter().find(|event| event.queue_enabled && event.remaining_seats > 0);
     let event = match with_seats {
         Some(event) => event,
-        None => encore(server, &last).await?,
+        None => create_next_event(server, &last).await?,
     };
     let plan = server.seats(event.id).await?;
     let unsold = plan.iter().filter(|seat| seat.status != holdfast_client::SeatStatus::Reserved).count() as u64;
     Ok(Concert { event, unsold })
 }
 
-async fn encore(server: &Client, of: &Event) -> Result<Event, Error> {
+async fn create_next_event(server: &Client, of: &Event) -> Result<Event, Error> {
     let plan = server.seats(of.id).await?;
     let seats = plan.into_iter().map(|seat| NewSeat { label: seat.label, section: seat.section, price: seat.price });
     let name = of.name.split(" · ").next().unwrap_or_default();
@@ -65,13 +66,13 @@ async fn encore(server: &Client, of: &Event) -> Result<Event, Error> {
     Ok(server.create_event(&new).await?)
 }
 
-/// Lets people stand in line and nobody in.
-pub(crate) async fn close_doors(server: &Client, event: u64, now: Timestamp) -> Result<(), Error> {
-    let opens_at = now.saturating_add(OPENS_BY_ITSELF_AFTER).unwrap_or(now);
+/// Sets the opening in the future: users may queue but not enter.
+pub(crate) async fn close_sales(server: &Client, event: u64, now: Timestamp) -> Result<(), Error> {
+    let opens_at = now.saturating_add(OPEN_AFTER_MAX).unwrap_or(now);
     set_opening(server, event, Some(opens_at)).await
 }
 
-pub(crate) async fn open_doors(server: &Client, event: u64) -> Result<(), Error> {
+pub(crate) async fn open_sales(server: &Client, event: u64) -> Result<(), Error> {
     set_opening(server, event, None).await
 }
 
@@ -81,13 +82,13 @@ async fn set_opening(server: &Client, event: u64, at: Option<Timestamp>) -> Resu
     Ok(())
 }
 
-/// The room type with the fewest rooms, in the first week that nobody has booked.
-pub(crate) async fn hot_room(server: &Client, now: Timestamp) -> Result<HotRoom, Error> {
+/// Returns the room type with the fewest rooms, in the first week without bookings.
+pub(crate) async fn contended_room(server: &Client, now: Timestamp) -> Result<ContendedRoom, Error> {
     let rooms: Vec<RoomType> = server.room_types(None).await?.items;
     let rarest = rooms.into_iter().filter(|room| room.total_quantity > 0).min_by_key(|room| room.total_quantity);
     let room = rarest.ok_or(Error::NothingToSell("hotel room"))?;
     let zone = jiff::tz::TimeZone::get(&room.time_zone).unwrap_or(jiff::tz::TimeZone::UTC);
-    let first = zone.to_datetime(now).date().saturating_add(Span::new().days(DAYS_AHEAD));
+    let first = zone.to_datetime(now).date().saturating_add(Span::new().days(DAYS_AHEAD_MIN));
     let last = first.saturating_add(Span::new().days(DAYS_SEARCHED));
     let nights = server.availability(room.id, first, last).await?.nights;
     let week = nights
@@ -96,5 +97,5 @@ pub(crate) async fn hot_room(server: &Client, now: Timestamp) -> Result<HotRoom,
         .ok_or(Error::NothingToSell("week in which its rarest room is free"))?;
     let to = week[NIGHTS - 1].date.saturating_add(Span::new().days(1));
     let unsold = week.iter().map(|night| u64::from(night.total_quantity)).sum();
-    Ok(HotRoom { id: room.id, name: room.name, from: week[0].date, to, unsold })
+    Ok(ContendedRoom { id: room.id, name: room.name, from: week[0].date, to, unsold })
 }

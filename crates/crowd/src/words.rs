@@ -3,7 +3,7 @@
 use crate::notes::Call;
 use crate::report::Language;
 
-pub(crate) struct Words {
+pub(crate) struct ReportTexts {
     pub(crate) lang: &'static str,
     pub(crate) title: &'static str,
     pub(crate) right: &'static str,
@@ -44,7 +44,7 @@ pub(crate) struct Words {
     pub(crate) doors_open: &'static str,
 }
 
-const ENGLISH: Words = Words {
+const ENGLISH: ReportTexts = ReportTexts {
     lang: "en",
     title: "The sale",
     right: "Everything on sale was sold exactly once, and customers were admitted in queue order.",
@@ -85,7 +85,7 @@ const ENGLISH: Words = Words {
     doors_open: "sales open",
 };
 
-const KOREAN: Words = Words {
+const KOREAN: ReportTexts = ReportTexts {
     lang: "ko",
     title: "판매 결과",
     right: "팔 수 있는 것은 모두 한 번씩만 팔렸고, 누구나 줄 선 순서대로 입장했습니다.",
@@ -126,7 +126,7 @@ const KOREAN: Words = Words {
     doors_open: "판매 시작",
 };
 
-impl Words {
+impl ReportTexts {
     pub(crate) fn of(language: Language) -> &'static Self {
         match language {
             Language::Korean => &KOREAN,

@@ -1,13 +1,13 @@
-//! How PostgreSQL, Redis and NATS are reached: encrypted if their address says so, and then only if they show a certificate
-//! that bears their name and is signed by somebody who is trusted.
+//! Connections to PostgreSQL, Redis and NATS: encrypted if the address requires it, and then only to servers with a
+//! valid certificate for their name from a trusted authority.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | [`trust`] | who is trusted |
-//! | [`jwt`] | tokens, signed and verified with the cryptography of TLS |
-//! | [`postgres`], [`redis`] | how each is dialled |
+//! | [`trust`] | TLS roots |
+//! | [`jwt`] | tokens, signed and verified with the cryptography library of TLS |
+//! | [`postgres`], [`redis`] | connecting to each |
 //!
-//! NATS dials by itself, with what [`Trust::tls`] says.
+//! NATS connects by itself, with the configuration of [`Trust::tls`].
 
 pub mod jwt;
 pub mod postgres;

@@ -9,10 +9,10 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{NameCheck, Trust};
 
-/// Has to be driven as long as the connection is used.
+/// Future that drives the connection; it must be polled while the connection is used.
 pub type Driving = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
-/// Dials one database.
+/// Connects to one database.
 #[derive(Clone)]
 pub struct Dialler {
     tls: Option<MakeRustlsConnect>,
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_are_encrypted_if_the_address_demands_it() {
+    fn tls_is_used_if_address_requires_it() {
         for (url, is_encrypted) in [
             ("postgres://db/holdfast", false),
             ("postgres://db/holdfast?sslmode=disable", false),

@@ -1,4 +1,4 @@
-//! Connections to Redis. An address that begins with `rediss://` is dialled with TLS.
+//! Connections to Redis. An address that begins with `rediss://` connects with TLS.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex as StdMutex, PoisonError};
@@ -13,10 +13,10 @@ use crate::Trust;
 
 const CONNECT_WITHIN: Duration = Duration::from_millis(500);
 const ANSWER_WITHIN: Duration = Duration::from_millis(1_500);
-/// After a failed try to connect, callers are turned away for so long without another one.
+/// Time after a failed attempt to connect in which callers fail without another one.
 const REST_AFTER_FAILURE: Duration = Duration::from_millis(100);
 
-/// One connection that comes back by itself. While Redis is away, calls fail at once.
+/// Connection that reconnects by itself. While Redis is unavailable, calls fail at once.
 #[derive(Debug)]
 pub struct Link {
     url: String,
@@ -33,15 +33,15 @@ pub struct Link {
 #[derive(Default)]
 struct State {
     open: Option<Open>,
-    /// When, and why.
+    /// Time and reason of the last failure.
     failed: Option<(Instant, String)>,
 }
 
-/// The connection as it is open now.
+/// Currently open connection.
 #[derive(Clone)]
 pub struct Open {
     connection: MultiplexedConnection,
-    /// Which one it is, of all that were opened.
+    /// Number of this connection among all that were opened.
     number: u64,
 }
 
@@ -58,7 +58,7 @@ impl std::fmt::Debug for Open {
 }
 
 impl Link {
-    /// Connects when it is first used.
+    /// Connects on first use.
     pub fn new(url: &str, trust: &Trust, runtime: Handle) -> Result<Self, RedisError> {
         let (round_trips, opened) = (AtomicU64::new(0), AtomicU64::new(0));
         let client = StdMutex::new((trust.version(), client(url, trust)?));
@@ -89,17 +89,17 @@ impl Link {
         &self.runtime
     }
 
-    /// How often Redis was asked.
+    /// Number of round trips so far.
     pub fn round_trips(&self) -> u64 {
         self.round_trips.load(Ordering::Relaxed)
     }
 
-    /// How often a connection was opened. While that stays the same, Redis has not been restarted or replaced.
+    /// Number of connections opened so far. While it is unchanged, Redis has not been restarted or replaced.
     pub fn opened(&self) -> u64 {
         self.opened.load(Ordering::Acquire)
     }
 
-    /// Asks once. If the connection turns out to be dead it is given up, unless another has taken its place already.
+    /// Sends a request once. A dead connection is dropped, unless another has replaced it.
     pub async fn ask<T>(
         &self,
         open: &mut Open,
@@ -116,7 +116,7 @@ impl Link {
         answer
     }
 
-    /// The connection that is there, or a new one.
+    /// Returns the open connection, or a new one.
     pub async fn open(&self) -> Result<Open, RedisError> {
         let mut state = self.state.lock().await;
         if let Some(open) = &state.open {
@@ -147,7 +147,7 @@ impl Link {
     }
 }
 
-/// Whether the connection was gone: what may be done twice can be tried again on a new one.
+/// Whether the connection was lost: idempotent requests can be retried on a new one.
 pub fn is_dead(error: &RedisError) -> bool {
     error.is_connection_dropped() || error.is_io_error()
 }

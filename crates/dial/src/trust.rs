@@ -201,7 +201,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// How to speak TLS to those whose certificates are signed by one of these.
+/// TLS configuration that trusts these roots.
 pub fn tls(roots: RootCertStore) -> ClientConfig {
     let provider = Arc::new(crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
@@ -219,7 +219,7 @@ pub fn machine() -> RootCertStore {
 fn machine_certificates() -> Vec<CertificateDer<'static>> {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
-        tracing::warn!(%error, "could not read some of the certificates this machine trusts");
+        tracing::warn!(%error, "could not read some of this machine's trusted certificates");
     }
     found.certs
 }
@@ -229,9 +229,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_certificates_is_refused_and_named() {
+    fn file_without_certificates_is_rejected() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        let said = |path: &Path| Trust::file(path).expect_err("nobody to trust").to_string();
+        let said = |path: &Path| Trust::file(path).expect_err("no certificate to trust").to_string();
         assert!(said(file.path()).ends_with("has no certificate in PEM form"));
         let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         std::fs::write(file.path(), broken).expect("written");

@@ -1,4 +1,5 @@
-//! `holdfast calendar`: making slots without a server. Works on a stopped embedded store, and on a database beside its servers.
+//! `holdfast calendar`: generates slots without a server, on a stopped embedded store, or on a database beside its
+//! servers.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,7 +18,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use jiff::civil::Date;
 use tokio::task::JoinSet;
 
-/// Rooms that are worked on together: eight in one commit, which others hardly notice, and eight more while that is synced.
+/// Rooms in progress at once: eight in one commit, which hardly delays servers, and eight more while that is synced.
 const ROOMS_AT_ONCE: usize = 16;
 const PAGE: usize = 1_000;
 
@@ -29,23 +30,23 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Make the slots of all active rooms that are missing.
+    /// Generate the missing slots of all active rooms.
     Generate(GenerateArgs),
 }
 
 #[derive(clap::Args)]
 struct GenerateArgs {
-    /// A file of settings; see holdfast.toml for all there are.
+    /// Settings file; see holdfast.toml for all settings.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The directory of the embedded store (server.data).
+    /// Directory of the embedded store (server.data).
     #[arg(long, value_name = "DIR")]
     data: Option<String>,
     #[arg(long, value_name = "URL", help = "A PostgreSQL database instead (server.database_url)")]
     database_url: Option<String>,
     #[arg(long, value_name = "URL", help = "Redis beside it, if live holds are kept there (server.redis_url)")]
     redis_url: Option<String>,
-    /// The last day to make slots for; if left out, as many days ahead as the settings say.
+    /// Last day to generate slots for; by default, as many days ahead as the settings say.
     #[arg(long, value_name = "DATE")]
     until: Option<Date>,
 }
@@ -82,10 +83,10 @@ pub(crate) struct Made {
     pub slots: u64,
 }
 
-/// Makes all missing slots, and shows how far it has come.
+/// Generates all missing slots, with a progress bar.
 pub(crate) async fn fill(store: Arc<dyn Store>, settings: EngineSettings, until: Option<Date>) -> anyhow::Result<Made> {
     let rooms = active_rooms(&*store).await?;
-    // Nobody waits for a turn but this.
+    // Commands of this process only wait for each other.
     let settings = EngineSettings { lock_wait: Duration::from_secs(1), ..settings };
     let (engine, thread) = Engine::start(store, Arc::new(NoSink), settings)?;
     let bar = ProgressBar::new(rooms.len() as u64);
@@ -101,7 +102,7 @@ pub(crate) async fn fill(store: Arc<dyn Store>, settings: EngineSettings, until:
             working.spawn(generate_room(engine.clone(), room, until));
         }
         let Some(ended) = working.join_next().await else { break };
-        made.slots += ended?.context("making slots")?;
+        made.slots += ended?.context("generating slots")?;
         made.rooms += 1;
         bar.inc(1);
         bar.set_message(format!("{} slots", made.slots));
@@ -122,8 +123,8 @@ async fn generate_room(engine: Engine, room: RoomId, until: Option<Date>) -> Res
                     return Ok(made);
                 }
             }
-            Ok(_) => unreachable!("nothing is kept without a key"),
-            // Servers are at work on the same database.
+            Ok(_) => unreachable!("no key, no idempotency record"),
+            // Servers use the same database.
             Err(Refused::LockTimeout | Refused::Overloaded) => tokio::time::sleep(Duration::from_millis(50)).await,
             Err(refused) => return Err(refused),
         }

@@ -1,4 +1,4 @@
-//! `holdfast demo sale`: a crowd at the concert and at the rarest hotel room, shown while it happens, with a report at the end.
+//! `holdfast demo sale`: a simulated sale of a concert and of the scarcest room type, with live progress and a report.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Send a crowd at the concert and the rarest hotel room, and write a report of how it went.
+    /// Simulate a sale of a concert and of the scarcest room type, and write a report.
     Sale(SaleArgs),
 }
 
@@ -38,22 +38,22 @@ struct SaleArgs {
         help = "A server that was started with --demo; without this, one is started for the sale and gone after it"
     )]
     url: Option<String>,
-    /// How many people come.
+    /// Number of simulated customers.
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=i64::from(PEOPLE_MAX)))]
     people: u32,
-    /// How long somebody takes to choose, and again to pay, on average.
+    /// Average time a customer takes to choose, and again to pay.
     #[arg(long, default_value = "500ms", value_parser = duration)]
     think: Duration,
-    /// After so long everybody is sent home.
+    /// Time after which the sale is stopped.
     #[arg(long, default_value = "5m", value_parser = duration)]
     time_limit: Duration,
-    /// Where to write the report.
+    /// File to write the report to.
     #[arg(long, value_name = "FILE", default_value = "holdfast-sale.html")]
     report: PathBuf,
-    /// The language of the report; else that of the terminal.
+    /// Language of the report; by default that of the terminal.
     #[arg(long, value_parser = ["ko", "en"])]
     lang: Option<String>,
-    /// Write the numbers here too.
+    /// Also write the results as JSON to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -62,19 +62,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let What::Sale(args) = &args.what;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(async {
-        // Before the first word is printed: whoever reads it may press Ctrl-C.
+        // Registered before anything is printed, since the user may press Ctrl-C as soon as it is.
         let interrupts = Interrupts::new()?;
         match &args.url {
             Some(url) => hold_sale(args, url.clone(), interrupts).await,
-            None => on_a_server_of_its_own(args, interrupts).await,
+            None => run_on_temporary_server(args, interrupts).await,
         }
     });
     runtime.shutdown_timeout(Duration::from_millis(500));
     code
 }
 
-/// In a directory that is gone afterwards, on a port that nobody uses.
-async fn on_a_server_of_its_own(args: &SaleArgs, interrupts: Interrupts) -> anyhow::Result<ExitCode> {
+/// Runs the sale on a temporary server, in a temporary directory and on a free port.
+async fn run_on_temporary_server(args: &SaleArgs, interrupts: Interrupts) -> anyhow::Result<ExitCode> {
     let directory = tempfile::tempdir()?;
     let data = directory.path().to_str().context("the temp directory's name is not text")?.to_owned();
     let config =
@@ -88,7 +88,7 @@ async fn on_a_server_of_its_own(args: &SaleArgs, interrupts: Interrupts) -> anyh
             true,
             || Ok(stopped),
             |address| {
-                // Nobody waits for it any more if the sale was given up.
+                // The receiver is gone if the sale was stopped.
                 ready.send(address).ok();
             },
             None,
@@ -130,18 +130,18 @@ async fn hold_sale(args: &SaleArgs, url: String, mut interrupts: Interrupts) -> 
     Ok(if outcome.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The first Ctrl-C sends the crowd home and the report is still written; the second ends everything.
+/// The first Ctrl-C stops the sale and the report is still written; the second ends the process.
 async fn end_early(board: &Board, interrupts: &mut Interrupts) -> anyhow::Result<()> {
     interrupts.next().await;
     board.stop();
-    eprintln!("\nSending everybody home; once more to end at once.");
+    eprintln!("\nStopping the sale. Press Ctrl-C again to end at once.");
     tokio::select! {
         () = show(board) => Ok(()),
-        () = interrupts.next() => bail!("ended before everybody was home; what they hold ends by itself"),
+        () = interrupts.next() => bail!("ended before all customers had left; their holds expire"),
     }
 }
 
-/// SIGINT and SIGTERM, from now on.
+/// Stream of SIGINT and SIGTERM, from its creation on.
 struct Interrupts {
     interrupt: Signal,
     terminate: Signal,
@@ -160,9 +160,9 @@ impl Interrupts {
     }
 }
 
-/// Shows the board until the sale is over.
+/// Shows the progress until the sale is over.
 async fn show(board: &Board) {
-    let style = |template| ProgressStyle::with_template(template).expect("the template is right");
+    let style = |template| ProgressStyle::with_template(template).expect("the template is valid");
     let bars = MultiProgress::new();
     let head = bars.add(ProgressBar::new_spinner().with_style(style("{msg}")));
     let bar = |name: &'static str| {
@@ -227,7 +227,7 @@ fn print(outcome: &Outcome) {
     }
 }
 
-/// That of the terminal, unless one is asked for.
+/// Returns the requested language, or that of the terminal.
 fn language(asked: Option<&str>) -> Language {
     let of_terminal = || {
         let set = ["LC_ALL", "LC_MESSAGES", "LANG"]

@@ -12,13 +12,13 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The server to ask; without this, the address in server.listen.
+    /// Server to ask; by default the address in server.listen.
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// A file of settings, as for `serve`.
+    /// Settings file, as for `serve`.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Ask only whether the process is alive, not whether it can serve.
+    /// Ask only whether the process is alive, not whether it is ready.
     #[arg(long)]
     live: bool,
 }

@@ -1,4 +1,4 @@
-//! The log: lines on stderr, written by a thread of their own. Whoever reads them slowly, or not at all, holds nobody up.
+//! Log output: lines on stderr, written by a thread of their own, so that a slow or missing reader blocks no caller.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use holdfast_server::config::LogFormat;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
-/// Lines that may wait to be written. What comes while so many do is lost.
+/// Maximum number of queued lines. Further lines are dropped, and counted.
 const WAITING_MAX: usize = 8_192;
-/// How long the end waits for what is still to be written, and how often it looks whether there is room again.
+/// Timeout of the final flush, and its polling interval.
 const FLUSH_WITHIN: Duration = Duration::from_secs(1);
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(5);
 
-/// Begins to log.
+/// Installs the logger.
 pub(crate) fn start(config: &Config) -> anyhow::Result<Log> {
     let level = &config.log.level;
-    // Any other word is taken for the name of a module, and silences all others.
+    // The filter takes any other word for a module name, which silences all others.
     let is_level =
         |word: &str| !word.contains(char::is_whitespace) && (word.contains('=') || word.parse::<LevelFilter>().is_ok());
     ensure!(
@@ -41,7 +41,7 @@ pub(crate) fn start(config: &Config) -> anyhow::Result<Log> {
     Ok(log)
 }
 
-/// Where lines are put. Cheap to clone.
+/// Queue of log lines. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Log {
     entries: SyncSender<Entry>,
@@ -50,7 +50,7 @@ pub(crate) struct Log {
 
 enum Entry {
     Line(Vec<u8>),
-    /// Everything before this has been written, or never will be.
+    /// Marks a position up to which lines have been written or dropped.
     Flush(SyncSender<()>),
 }
 
@@ -63,7 +63,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Waits until what was logged is written, but not for long.
+    /// Waits until the queued lines are written, up to the timeout.
     pub(crate) fn flush(&self) {
         let (written, all) = sync_channel(1);
         let deadline = Instant::now() + FLUSH_WITHIN;
@@ -77,7 +77,7 @@ impl Log {
     }
 }
 
-/// Takes one line with each call.
+/// Each call writes one line.
 impl Write for Log {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
         if self.entries.try_send(Entry::Line(line.to_vec())).is_err() {
@@ -91,7 +91,7 @@ impl Write for Log {
     }
 }
 
-/// An error says that nobody reads the log. It may be read again.
+/// Errors are ignored: the reader may be gone only for a time.
 fn write_all(mut out: impl Write, format: LogFormat, waiting: &Receiver<Entry>, lost: &AtomicU64) {
     for entry in waiting {
         match entry {
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes down what comes, when it is allowed to.
+    /// Writer that blocks until it is allowed to write.
     struct Slow {
         allowed: Receiver<()>,
         written: Arc<Mutex<Vec<u8>>>,
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_reads_slowly_holds_nobody_up_and_is_told_what_was_lost() {
+    fn slow_reader_blocks_no_caller() {
         let (allow, allowed) = std::sync::mpsc::channel();
         let written = Arc::<Mutex<Vec<u8>>>::default();
         let mut log = Log::to(Slow { allowed, written: written.clone() }, LogFormat::Text).unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_is_gone_holds_nobody_up() {
+    fn closed_pipe_blocks_no_caller() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut log = Log::to(writer, LogFormat::Json).unwrap();

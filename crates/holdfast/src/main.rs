@@ -42,12 +42,12 @@ enum Command {
     Health(health::Args),
     /// Sign a token for trying a server with auth on.
     Token(token::Args),
-    /// Make the slots of rooms.
+    /// Generate the slots of rooms.
     Calendar(calendar::Args),
 }
 
 fn main() -> std::process::ExitCode {
-    // The allocator would take huge pages, and the kernel would zero 2 MiB for every little that a batch needs and gives back.
+    // Huge pages make the kernel zero 2 MiB for small allocations of a batch.
     rustix::thread::disable_transparent_huge_pages(true).ok();
     let command = Cli::parse().command;
     if matches!(command, Command::Serve(_) | Command::Verify(_)) {

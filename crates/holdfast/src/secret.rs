@@ -1,4 +1,4 @@
-//! The secret that entry tokens are signed with if none is set: made once, and kept with the data.
+//! Default secret for entry tokens: generated once, and stored with the data.
 
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -14,13 +14,13 @@ const FILE_NAME: &str = "queue.secret";
 const LEN: usize = 32;
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
-/// In a file that only its owner can read.
+/// Reads the secret from a file that only its owner can read, or generates it.
 pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Vec<u8>> {
     let path = directory.join(FILE_NAME);
     let failed = || format!("cannot keep a secret in {}", path.display());
     match std::fs::read(&path) {
         Ok(secret) if secret.len() == LEN => return Ok(secret),
-        // The power went while it was written: nobody has a token of it yet.
+        // A power failure interrupted the write: no token was signed with it yet.
         Ok(_) => std::fs::remove_file(&path).with_context(failed)?,
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error).with_context(failed),
@@ -33,7 +33,7 @@ pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(secret)
 }
 
-/// In the database: the same for all servers that share it, whichever starts first.
+/// Reads the secret from the database, or generates it; the same for all servers that share the database.
 pub(crate) async fn in_database(url: &str, trust: &Trust) -> anyhow::Result<Vec<u8>> {
     let mut address = Address::parse(url)?;
     address.config.connect_timeout(CONNECT_WITHIN);

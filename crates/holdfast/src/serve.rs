@@ -17,20 +17,20 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{limits, log, reload, store};
 
-/// Connections that the kernel keeps until they are accepted.
+/// Backlog of connections to accept.
 const CONNECTIONS_WAITING_MAX: u32 = 1_024;
-/// After the last answer, so long may the engine take to end.
+/// Maximum time for the engine to end after the last response.
 const ENGINE_ENDS_WITHIN: Duration = Duration::from_secs(1);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A file of settings; see holdfast.toml for all there are.
+    /// Settings file; see holdfast.toml for all settings.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to listen (server.listen).
+    /// Address to listen on (server.listen).
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// The directory of the embedded store (server.data).
+    /// Directory of the embedded store (server.data).
     #[arg(long, value_name = "DIR")]
     data: Option<String>,
     #[arg(
@@ -47,13 +47,13 @@ pub(crate) struct Args {
     redis_url: Option<String>,
     #[arg(long, value_name = "URL", help = "A bus for messages (server.nats_url)")]
     nats_url: Option<String>,
-    /// Which parts this process runs (server.roles).
+    /// Parts that this process runs (server.roles).
     #[arg(long, value_name = "ROLES")]
     roles: Option<String>,
-    /// How to write the log: text or json (log.format).
+    /// Log format: text or json (log.format).
     #[arg(long, value_name = "FORMAT")]
     log: Option<String>,
-    /// Fill an empty store with something to look at.
+    /// Fill an empty store with demo data.
     #[arg(long)]
     demo: bool,
 }
@@ -140,7 +140,7 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
     let join = move || engines.into_iter().for_each(|engine| engine.join().unwrap_or_default());
     let ended = tokio::time::timeout(ENGINE_ENDS_WITHIN, tokio::task::spawn_blocking(join)).await;
     if ended.is_err() {
-        tracing::warn!("the engine is still busy; what it has not answered may or may not be written");
+        tracing::warn!("the engine did not end in time; unanswered commands may or may not be committed");
     }
     tracing::info!("holdfast has stopped");
     Ok(served?)
@@ -169,7 +169,7 @@ fn greet(address: SocketAddr, filled_demo: bool) {
     std::io::stdout().write_all(banner.as_bytes()).ok();
 }
 
-/// What parts that share a database are made of.
+/// Opens the resources of parts that share a database.
 async fn open(group: &Config) -> anyhow::Result<(Config, Parts)> {
     let ids = IdMaker::new();
     let store = store::open(group, &ids).await?;

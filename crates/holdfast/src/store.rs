@@ -1,4 +1,4 @@
-//! Which store the settings ask for.
+//! Choice of the store by the settings.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(crate) async fn open(config: &Config, ids: &IdMaker) -> anyhow::Result<Arc<d
         Loss::Resume => OnLoss::Resume,
         Loss::Quarantine => {
             let limits = config.engine_settings().limits;
-            // Whatever was held has ended by then.
+            // By then every hold has expired.
             let goods = limits.shop.hold_ttl.max(limits.ticket.hold_ttl);
             let longest = limits.stay.hold_ttl.max(limits.calendar.lock_ttl).max(goods);
             OnLoss::Quarantine(longest)
@@ -46,7 +46,7 @@ pub(crate) async fn open(config: &Config, ids: &IdMaker) -> anyhow::Result<Arc<d
     open_servers(&place, on_loss, ids).await
 }
 
-/// Opens the waiting room, beside the store, which has to be open.
+/// Opens the waiting room. The store has to be open already.
 pub(crate) async fn open_room(config: &Config) -> anyhow::Result<Arc<dyn WaitingRoom>> {
     let server = &config.server;
     let timings = config.queue.timings();
@@ -71,17 +71,17 @@ pub(crate) async fn open_room(config: &Config) -> anyhow::Result<Arc<dyn Waiting
     Ok(Arc::new(room))
 }
 
-/// Where rows are that are not embedded.
+/// Address of a store that is not embedded.
 pub(crate) struct Place<'a> {
     pub database: &'a str,
     pub redis: Option<&'a str>,
-    /// Of all keys in Redis.
+    /// Prefix of all keys in Redis.
     pub prefix: &'a str,
     pub database_trust: Trust,
     pub redis_trust: Trust,
 }
 
-/// Opens a database to look at it.
+/// Opens a database to audit it.
 pub(crate) async fn open_database(place: &Place<'_>, ids: &IdMaker) -> anyhow::Result<Arc<dyn Store>> {
     open_servers(place, OnLoss::Resume, ids).await
 }
@@ -95,7 +95,7 @@ async fn open_servers(place: &Place<'_>, on_loss: OnLoss, ids: &IdMaker) -> anyh
         trust: place.redis_trust.clone(),
         prefix: place.prefix.to_owned(),
         on_loss,
-        // Where nothing was made there was nothing to be held.
+        // A new database has no holds that Redis could have lost.
         is_first: durable.is_new().await?,
         abandoned_after: ABANDONED_AFTER,
         nonce: ids.number(),
@@ -105,7 +105,7 @@ async fn open_servers(place: &Place<'_>, on_loss: OnLoss, ids: &IdMaker) -> anyh
     Ok(Arc::new(ClusterStore::new(live, durable)))
 }
 
-/// For the log.
+/// Description of the store for the log.
 pub(crate) fn describe(config: &Config) -> String {
     match (&config.server.database_url, &config.server.redis_url) {
         (None, _) => format!("embedded, {}", config.server.data.display()),

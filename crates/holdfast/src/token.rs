@@ -14,7 +14,7 @@ use crate::arguments::duration;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The user the token is for.
+    /// User that the token is for.
     #[arg(long, value_name = "USER")]
     user: String,
     #[arg(long, value_parser = ["user", "admin", "service"], default_value = "user")]
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Time until the token expires.
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = duration)]
     expires_in: Duration,
-    /// A file of settings, as for `serve`.
+    /// Settings file, as for `serve`.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }

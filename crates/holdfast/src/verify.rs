@@ -15,16 +15,16 @@ use crate::store::{self, Place};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The directory of the embedded store.
+    /// Directory of the embedded store.
     #[arg(long, value_name = "DIR", default_value = "./holdfast-data")]
     data: PathBuf,
-    /// A PostgreSQL database instead.
+    /// PostgreSQL database instead of the embedded store.
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
-    /// Redis beside it, if live holds are kept there.
+    /// Redis with the live holds of the database.
     #[arg(long, value_name = "URL")]
     redis_url: Option<String>,
-    /// What stands before all keys in Redis (redis.prefix).
+    /// Prefix of all keys in Redis (redis.prefix).
     #[arg(long, value_name = "TEXT", default_value = "")]
     redis_prefix: String,
     /// Certificate authorities of both in PEM form, besides those of this machine (`server.tls_ca_file`).
@@ -68,9 +68,9 @@ fn verify_file(args: &Args, runtime: &tokio::runtime::Runtime) -> anyhow::Result
     Ok(report(&args.data.display().to_string(), runtime.block_on(audit(&store))))
 }
 
-/// How many records were looked at, and what is wrong with them.
+/// Returns the number of records checked, and the findings.
 async fn audit(store: &dyn Store) -> Result<(u64, Vec<String>), StoreError> {
-    // What has run out is seen by the store's own time.
+    // Expiry is judged by the store's own time.
     let now = store.read(&mut holdfast_core::Rows::default()).await.unwrap_or_else(|_| SystemClock.now());
     let mut audit = Audit::new(now);
     store.audit(&mut audit).await?;

@@ -22,7 +22,7 @@ const USERS: [u64; 2] = [42, 43];
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The server to talk to, with auth off.
+    /// Server to call, with auth off.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     url: String,
 }

@@ -1,5 +1,5 @@
-//! The database tells the time. Between two answers it is told by how much time has passed since; it never runs
-//! backwards, nor behind the last commit.
+//! Clock of the database. Between two responses, time is extrapolated from the last one. It never runs backwards, nor
+//! behind the last commit.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,14 +10,14 @@ use holdfast_core::time::Span;
 use holdfast_engine::Clock;
 
 pub(crate) struct StoreClock {
-    /// Tells the time instead of the database, for tests.
+    /// Replaces the database's time, for tests.
     given: Option<Arc<dyn Clock>>,
     anchor: Mutex<Option<Anchor>>,
-    /// The latest time told.
+    /// Latest time returned.
     latest: AtomicI64,
 }
 
-/// What the database's clock showed at a moment of ours.
+/// Database time at a local instant.
 #[derive(Clone, Copy)]
 struct Anchor {
     shown: Timestamp,
@@ -47,13 +47,13 @@ impl StoreClock {
         Timestamp::from_millis(self.latest.fetch_max(now, Ordering::AcqRel).max(now))
     }
 
-    /// Time has come at least this far.
+    /// Raises the clock to at least this time.
     pub(crate) fn not_before(&self, moment: Timestamp) {
         self.latest.fetch_max(moment.as_millis(), Ordering::AcqRel);
     }
 
-    /// The database's clock showed `shown` at some moment between `asked` and now. Our own idea of it is moved only as
-    /// far as that proves it wrong: an answer that took long says little about the time.
+    /// Adjusts the clock: the database's clock showed `shown` at some moment between `asked` and now. The anchor moves
+    /// only as far as that proves it wrong: a slow response says little about the time.
     pub(crate) fn heard(&self, shown: Timestamp, asked: Instant) {
         let at = Instant::now();
         let latest = shown + span(at.saturating_duration_since(asked));

@@ -1,4 +1,5 @@
-//! Between columns and core types. What the database says is checked here: a value no rule could have written is damage.
+//! Conversion between columns and core types. Values are validated on reading: a value that no rule could have written
+//! is damage.
 
 use std::error::Error;
 
@@ -16,20 +17,20 @@ use crate::error::sentence;
 
 type Unfit = Box<dyn Error + Sync + Send>;
 
-/// PostgreSQL counts days and microseconds from here.
+/// Epoch of PostgreSQL's dates and timestamps.
 const EPOCH: Date = date(2000, 1, 1);
 const EPOCH_MILLIS: i64 = 946_684_800_000;
 
-/// A core value as a column.
+/// Core value as a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Col<T>(pub T);
 
-/// A column of a row.
+/// Reads a column of a row.
 pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, index: usize) -> Result<T, StoreError> {
     row.try_get(index).map_err(|error| StoreError::Damaged(sentence(&error)))
 }
 
-/// What is in a column of this kind.
+/// Reads a column of this kind.
 pub(crate) fn value_of(kind: Kind, row: &Row, index: usize) -> Result<Value<'_>, StoreError> {
     Ok(match kind {
         Kind::Bool => get::<Option<bool>>(row, index)?.map_or(Value::Null, Value::Bool),
@@ -42,7 +43,7 @@ pub(crate) fn value_of(kind: Kind, row: &Row, index: usize) -> Result<Value<'_>,
     })
 }
 
-/// What PostgreSQL calls it.
+/// PostgreSQL type of a kind.
 pub(crate) fn type_of(kind: Kind) -> Type {
     match kind {
         Kind::Bool => Type::BOOL,
@@ -55,7 +56,7 @@ pub(crate) fn type_of(kind: Kind) -> Type {
     }
 }
 
-/// As the column it goes into wants it.
+/// Encodes a value as the type of its column.
 impl ToSql for Col<&Value<'_>> {
     fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Unfit> {
         match self.0 {
@@ -93,7 +94,7 @@ fn damaged(what: &str) -> Unfit {
     format!("not a {what}").into()
 }
 
-/// A column of a type that PostgreSQL knows, through a type that the library knows.
+/// Column of a PostgreSQL type, by way of a type that the library supports.
 macro_rules! column {
     ($type:ty, $as:ty, $read:expr, $write:expr) => {
         impl<'a> FromSql<'a> for Col<$type> {
@@ -125,7 +126,7 @@ column!(u32, i32, |number| number.try_into().ok(), |number| *number as i32);
 column!(u64, i64, |number| number.try_into().ok(), |number| *number as i64);
 column!(UserId, i64, |number| number.try_into().ok().and_then(UserId::new), |id| id.get() as i64);
 
-/// A column whose bytes we read and write ourselves.
+/// Column whose binary encoding is implemented here.
 macro_rules! raw_column {
     ($type:ty, $kind:ident, $read:expr, $write:expr) => {
         impl<'a> FromSql<'a> for Col<$type> {
@@ -158,7 +159,7 @@ raw_column!(
     Timestamp,
     TIMESTAMPTZ,
     |raw| {
-        // The infinities are among what is refused: they are farther away than any moment of ours.
+        // Rejects the infinities, which lie beyond the range of `Timestamp`.
         let millis = i64::from_be_bytes(raw.try_into().ok()?).div_euclid(1_000).checked_add(EPOCH_MILLIS)?;
         Some(Timestamp::from_millis(millis)).filter(|moment| moment.as_millis() == millis)
     },
@@ -180,7 +181,7 @@ raw_column!(HoldId, UUID, |raw| Some(HoldId(Uuid::from_bytes(raw.try_into().ok()
 mod tests {
     use super::*;
 
-    fn there_and_back<T: PartialEq + std::fmt::Debug + Copy>(value: T, kind: &Type)
+    fn assert_round_trip<T: PartialEq + std::fmt::Debug + Copy>(value: T, kind: &Type)
     where
         Col<T>: ToSql + for<'a> FromSql<'a>,
     {
@@ -191,17 +192,17 @@ mod tests {
     }
 
     #[test]
-    fn moments_and_dates_are_kept_to_the_last_digit() {
+    fn timestamps_and_dates_round_trip() {
         for millis in [0, 1, 946_684_799_999, 946_684_800_000, 1_800_000_000_123, 253_402_207_200_000] {
-            there_and_back(Timestamp::from_millis(millis), &Type::TIMESTAMPTZ);
+            assert_round_trip(Timestamp::from_millis(millis), &Type::TIMESTAMPTZ);
         }
         for date in [date(1970, 1, 1), date(1999, 12, 31), date(2000, 2, 29), date(2030, 1, 1), date(9999, 12, 31)] {
-            there_and_back(date, &Type::DATE);
+            assert_round_trip(date, &Type::DATE);
         }
     }
 
     #[test]
-    fn what_no_rule_could_have_written_is_damage() {
+    fn invalid_values_are_damage() {
         let infinity = i64::MAX.to_be_bytes();
         assert!(Col::<Timestamp>::from_sql(&Type::TIMESTAMPTZ, &infinity).is_err());
         assert!(Col::<UserId>::from_sql(&Type::INT8, &0_i64.to_be_bytes()).is_err());

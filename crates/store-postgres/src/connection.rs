@@ -1,7 +1,7 @@
-//! Connections: how they are made, what they are told at the start, and who drives them.
+//! Connections: creation, session settings, and the thread that drives them.
 //!
-//! Everything answers within a bound, also when the database hangs or the network swallows what is sent. Statements are
-//! prepared once per connection.
+//! Every wait is bounded, also when the database hangs or the network drops packets. Statements are prepared once per
+//! connection.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,18 +18,18 @@ use tokio_postgres::{Client, Config, SimpleQueryMessage, Statement};
 
 use crate::error::sentence;
 
-/// A database that is there takes a connection in milliseconds; one that is not must not keep callers waiting.
+/// A reachable database accepts a connection in milliseconds; an unreachable one must not keep callers waiting.
 const CONNECT_WITHIN: Duration = Duration::from_secs(1);
-/// While the store is being opened nobody waits for an answer, and a database that has much to do may take its time.
+/// While the store is being opened no caller waits, and a busy database may take longer.
 const OPEN_WITHIN: Duration = Duration::from_secs(10);
-/// After a failed attempt nobody tries again for so long: a queue of callers would wait for one attempt each.
+/// Delay after a failed attempt: without it, each queued caller would wait for an attempt of its own.
 const CONNECT_AGAIN_AFTER: Duration = Duration::from_millis(100);
-/// How long an idle connection may be dead before we know, and how often it is asked then. Together with the number of
-/// answers missed this is 8 s; a connection on which something was sent is noticed by `tcp_user_timeout`.
+/// A dead idle connection is detected after these keepalives, 8 s in all. A connection with unacknowledged data is
+/// detected by `tcp_user_timeout`.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(5);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
 const KEEPALIVE_RETRIES: u32 = 3;
-/// How long what was sent may remain unacknowledged by the other machine.
+/// Maximum time that sent data may remain unacknowledged.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Set on every connection, right after it was made: a pooler refuses them as start-up options. The database must notice that a server is gone, or its locks would outlive it.
@@ -38,11 +38,11 @@ const COMMON: &[(&str, &str)] = &[
     ("tcp_keepalives_interval", "1"),
     ("tcp_keepalives_count", "3"),
     ("tcp_user_timeout", "8000"),
-    // A transaction is sent as a whole. One that is idle has lost its other end.
+    // A transaction is sent as a whole; an idle one has lost its client.
     ("idle_in_transaction_session_timeout", "5000"),
 ];
 
-/// For batches and reads by key.
+/// Session settings for batches and reads by key.
 const BY_KEY: &[(&str, &str)] = &[
     ("default_transaction_isolation", "read committed"),
     // Every statement finds its rows by key. The planner does not know: it guesses from statistics that are not there
@@ -51,25 +51,25 @@ const BY_KEY: &[(&str, &str)] = &[
     ("enable_seqscan", "off"),
     ("enable_hashjoin", "off"),
     ("enable_mergejoin", "off"),
-    // Compiling takes longer than any of these statements.
+    // JIT compilation takes longer than any of these statements.
     ("jit", "off"),
-    // A commit, with all its statements, is given up after `COMMIT_WITHIN`; no single one may come near to that.
+    // A commit as a whole times out after `COMMIT_WITHIN`; a single statement must stay well below.
     ("statement_timeout", "2000"),
-    // Shorter, so that who waits for another server hears of a conflict, not of a timeout.
+    // Shorter than the statement timeout, so that a wait for another server ends as a conflict.
     ("lock_timeout", "1000"),
 ];
 
-/// For lists and audits, which the planner knows better.
+/// Session settings for lists and audits, where the planner's statistics help.
 const LISTS: &[(&str, &str)] = &[("statement_timeout", "4000")];
 
-/// For migrations: they may take their time, but not for ever.
+/// Session settings for migrations, which may be slow but are bounded.
 const MIGRATIONS: &[(&str, &str)] = &[("statement_timeout", "600000"), ("lock_timeout", "60000")];
 
-/// Who writes must say so, and a statement that finds itself outside of its transaction changes nothing. Said after
-/// the start: an address that asks for the server that takes writes (`target_session_attrs`) looks at it there.
+/// Default of every connection: only an explicit write transaction can write. Set after the start, since
+/// `target_session_attrs` in an address checks it there.
 const READ_ONLY: &str = "SET default_transaction_read_only = on";
 
-/// What a connection is for.
+/// Use of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
     ByKey,
@@ -77,7 +77,7 @@ pub(crate) enum Purpose {
     Migrations,
 }
 
-/// A connection with its prepared statements.
+/// Connection with its prepared statements.
 pub(crate) struct Connection {
     client: Client,
     statements: HashMap<&'static str, Statement>,
@@ -112,7 +112,7 @@ impl Connection {
     }
 }
 
-/// Makes connections.
+/// Factory of connections.
 pub(crate) struct Connector {
     config: Config,
     dialler: Dialler,
@@ -120,7 +120,7 @@ pub(crate) struct Connector {
     round_trips: Arc<AtomicU64>,
     /// Whether callers may be waiting.
     is_open: AtomicBool,
-    /// When the last attempt failed, and why.
+    /// Time and reason of the last failed attempt.
     failed: Mutex<Option<(Instant, String)>>,
 }
 
@@ -141,27 +141,27 @@ impl Connector {
         Ok(Self { config, dialler, driver, round_trips: Arc::default(), is_open, failed: Mutex::default() })
     }
 
-    /// The store is open: from now on callers are waiting.
+    /// Marks the store as open: callers wait from now on.
     pub(crate) fn opened(&self) {
         self.is_open.store(true, Ordering::Relaxed);
     }
 
-    /// How long an attempt may take.
+    /// Returns the timeout of an attempt.
     pub(crate) fn connects_within(&self) -> Duration {
         if self.is_open.load(Ordering::Relaxed) { CONNECT_WITHIN } else { OPEN_WITHIN }
     }
 
-    /// How often batches and reads by key have waited for the database.
+    /// Round trips of batches and reads by key.
     pub(crate) fn round_trips(&self) -> u64 {
         self.round_trips.load(Ordering::Relaxed)
     }
 
-    /// Where work goes on when the one who asked for it has gone.
+    /// Runtime for work that outlives its caller.
     pub(crate) fn driver(&self) -> &Handle {
         &self.driver.handle
     }
 
-    /// Connects and prepares statements, unless that has just failed.
+    /// Connects and prepares statements, unless an attempt has just failed.
     pub(crate) async fn connect(
         &self,
         purpose: Purpose,
@@ -231,7 +231,7 @@ impl Connector {
     }
 }
 
-/// Whatever the reason, there is no connection.
+/// Every failure to connect is reported as unavailable.
 fn unreachable(error: &tokio_postgres::Error) -> StoreError {
     StoreError::Unavailable(sentence(error))
 }
@@ -263,8 +263,8 @@ pub(crate) fn session_settings(purpose: Purpose) -> String {
     settings.collect::<String>() + read_only
 }
 
-/// Drives all connections, on a thread of its own: callers come from several runtimes, some of which stand still while
-/// their thread waits for something else. Ends with the store, and all connections with it.
+/// Thread that drives all connections: callers come from several runtimes, some of which block. Ends with the store,
+/// and all connections with it.
 struct Driver {
     handle: Handle,
     _stop: oneshot::Sender<()>,

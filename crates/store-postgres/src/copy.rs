@@ -1,4 +1,4 @@
-//! Many rows in one stream: PostgreSQL takes them faster than from a statement.
+//! Bulk insertion with COPY in the binary format, faster than a statement for many rows.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use holdfast_records::{Column, Value};
@@ -6,14 +6,14 @@ use tokio_postgres::types::{IsNull, ToSql as _};
 
 use crate::codec::{Col, type_of};
 
-/// What a stream in the binary format begins with: its name, no flags, no extension.
+/// Header of the binary format: signature, no flags, no extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// Where the length of a value stands that there is none of.
+/// Length that stands for NULL.
 const NULL: i32 = -1;
-/// Where the number of values stands after the last row.
+/// Field count that ends the stream.
 const END: i16 = -1;
 
-/// Rows of such columns in the binary format.
+/// Encodes rows of these columns in the binary format.
 pub(crate) fn encode(columns: &[Column], rows: &[Vec<Value<'_>>]) -> Bytes {
     let kinds: Vec<_> = columns.iter().map(|column| type_of(column.kind)).collect();
     let mut out = BytesMut::from(HEADER);
@@ -40,11 +40,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_told_with_their_lengths_and_what_is_not_there_without() {
+    fn values_have_lengths_and_nulls_none() {
         let columns = [Column { name: "a", kind: Type::Int }, Column { name: "b", kind: Type::Text }];
         let rows = [vec![Value::Int(258), Value::Null], vec![Value::Int(-1), Value::Text("ab".into())]];
         let encoded = encode(&columns, &rows);
-        let rows = encoded.strip_prefix(HEADER).expect("begins as it should");
+        let rows = encoded.strip_prefix(HEADER).expect("starts with the header");
         assert_eq!(
             rows,
             [

@@ -1,10 +1,10 @@
-//! What PostgreSQL says when it says no, in our words.
+//! Mapping of PostgreSQL's errors to store errors.
 
 use holdfast_engine::StoreError;
 use tokio_postgres::Error;
 use tokio_postgres::error::{Severity, SqlState};
 
-/// Raised by `count_commit`: somebody else wrote.
+/// Raised by `count_commit`: another server has committed.
 pub(crate) const NOT_THE_LAST_COMMIT: &str = "UH001";
 /// Raised by `expect_rows`.
 pub(crate) const UNEXPECTED_ROWS: &str = "UH002";
@@ -13,7 +13,7 @@ const VERSION_MOVED: &str = "UH003";
 /// Raised by `expect_fresh`.
 const TOO_OLD: &str = "UH004";
 
-/// How a transaction that was sent as a whole ended, if not well.
+/// Failure of a transaction that was sent as a whole.
 #[derive(Debug)]
 pub(crate) enum CommitError {
     /// Nothing of it was applied.
@@ -39,41 +39,41 @@ impl From<CommitError> for StoreError {
     }
 }
 
-/// For whatever changes nothing, or was refused as a whole.
+/// Maps an error of a statement without effect, or of a transaction that was rejected as a whole.
 pub(crate) fn explain(error: &Error) -> StoreError {
     let said = sentence(error);
     let Some(code) = error.code() else {
         let cause = std::error::Error::source(error);
         let is_lost = error.is_closed() || cause.is_some_and(<dyn std::error::Error>::is::<std::io::Error>);
-        // Else it is a value that the library did not know how to send.
+        // Otherwise a value that the library could not encode.
         return if is_lost { StoreError::Unavailable(said) } else { StoreError::Broken(said) };
     };
     match code.code() {
-        // Among them serialization failure, deadlock, lock timeout: somebody else was first.
+        // Among them serialization failure, deadlock, lock timeout: another server was first.
         NOT_THE_LAST_COMMIT | VERSION_MOVED | TOO_OLD | "40001" | "40P01" | "55P03" => StoreError::Conflict,
         UNEXPECTED_ROWS => StoreError::Broken(said),
         "XX001" | "XX002" => StoreError::Damaged(said),
-        // Integrity constraints, and values that a column does not take.
+        // Integrity constraints, and values outside a column's domain.
         code if code.starts_with("23") || code.starts_with("22") => StoreError::Broken(said),
         _ => StoreError::Unavailable(said),
     }
 }
 
-/// Whether an error is the server's last word on a COMMIT that it then did not carry out. A server that ends a
-/// connection says something too, but may have committed before.
+/// Whether an error is the server's definite rejection of a COMMIT. A server that closes a connection reports an error
+/// too, but may have committed before.
 pub(crate) fn is_refusal_of_commit(error: &Error) -> bool {
     let Some(error) = error.as_db_error() else { return false };
     let code = error.code().code();
     error.parsed_severity() == Some(Severity::Error) && (code.starts_with("23") || code.starts_with("40"))
 }
 
-/// The error and what caused it, in one line.
+/// Formats an error and its causes in one line.
 pub(crate) fn sentence(error: &(dyn std::error::Error + 'static)) -> String {
     let mut said = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let more = error.to_string();
-        // Some say it all in the first line already.
+        // Some errors include their cause already.
         if !said.contains(&more) {
             said = format!("{said}: {more}");
         }

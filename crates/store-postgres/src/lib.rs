@@ -1,16 +1,16 @@
-//! `PostgreSQL`, in two ways: as the store of one server that has the database to itself, and as the durable tier of
-//! servers that share it and keep live rows elsewhere.
+//! `PostgreSQL` in two roles: the store of one server that owns the database, and the durable tier of servers that share
+//! it and keep live rows elsewhere.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | [`open`] | options, migrations, who may use a database together with whom |
-//! | [`store`] | [`PostgresStore`]: one server, one writer, derived rows in memory |
-//! | [`tier`] | [`DurableTier`]: many servers, no memory, versions compared at commit |
+//! | [`open`] | options, migrations, exclusion of other servers |
+//! | [`store`] | [`PostgresStore`]: one server, one writer, secondary indexes in memory |
+//! | [`tier`] | [`DurableTier`]: many servers, optimistic concurrency control, no in-memory state |
 //! | `connection`, `pool`, `pipeline` | connections, and many statements in one round trip |
-//! | `readers` | lists, outbox, audit, tidying: the same for both |
-//! | `shared` | SQL of what all verticals share |
-//! | `records` | SQL of records, made from their layouts |
-//! | `clock`, `codec`, `error` | the database's time, values and errors, in our terms |
+//! | `readers` | lists, outbox, audit, garbage collection, for both |
+//! | `shared` | SQL of tables that all verticals share |
+//! | `records` | SQL of records, derived from their schemas |
+//! | `clock`, `codec`, `error` | conversion of the database's time, values and errors |
 //!
 //! Nothing is decided here.
 

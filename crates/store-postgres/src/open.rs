@@ -1,4 +1,4 @@
-//! Opening a database: only ours, only a schema this version understands, and only with servers of the same kind.
+//! Opening a database: identity, schema version, and exclusion of servers of the other kind.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,17 +17,17 @@ mod embedded {
     refinery::embed_migrations!("migrations");
 }
 
-/// Ours alone, so that a database migrated by another program is not taken for ours.
+/// A table name of its own, so that a database migrated by another program is not taken for a store.
 const HISTORY: &str = "holdfast_schema_history";
 
-/// "HldF": tells our advisory locks from those of others. The second number says what is locked.
+/// "HldF": class of the store's advisory locks. The second key names the locked resource.
 const LOCK_CLASS: i32 = 0x486c_6446;
-/// Taken by every connection that writes: alone by a server that has the database to itself, shared by those that share
+/// Held by every connection that writes: exclusively by a server that owns the database, shared by servers that share
 /// it.
 const SERVER_LOCK: i32 = 1;
 const MIGRATION_LOCK: i32 = 2;
 
-/// How long a new server waits for one that is just ending.
+/// Time a new server waits for one that is about to stop.
 const LOCK_WITHIN: Duration = Duration::from_secs(1);
 const LOCK_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
@@ -89,11 +89,11 @@ pub struct PostgresOptions {
     /// `postgres://user:password@host:port/database`. Connections are encrypted if it says `sslmode=require`, `verify-full` or
     /// `verify-ca`. A pooler must be in session mode: locks and prepared statements belong to one session.
     pub url: String,
-    /// Who signs the certificate of the database.
+    /// Certificate authorities for the database's certificate.
     pub trust: Trust,
-    /// Tells the time instead of the database; for tests.
+    /// Replaces the database's time; for tests.
     pub clock: Option<Arc<dyn Clock>>,
-    /// The most connections for reads by key, beside those of batches and lists.
+    /// Maximum number of connections for reads by key, beside those of batches and lists.
     pub readers_max: usize,
 }
 
@@ -115,7 +115,7 @@ impl PostgresOptions {
     }
 }
 
-/// Brings the schema to the present version. Several servers that start together do it once.
+/// Migrates the schema to the current version. Servers that start together serialize on a lock.
 pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
     if !connector.has_sessions().await? {
         return Err(OpenError::TransactionPooling);
@@ -136,7 +136,7 @@ async fn check_identity(client: &Client) -> Result<(), OpenError> {
     let failed = |error: tokio_postgres::Error| OpenError::from(explain(&error));
     let history = client.query_one("SELECT to_regclass($1) IS NOT NULL", &[&HISTORY]).await.map_err(failed)?;
     if !history.get::<_, bool>(0) {
-        // What an extension brought along is nobody's data.
+        // Tables of extensions do not count.
         let others = "SELECT EXISTS (SELECT FROM pg_class
             WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')
             AND NOT EXISTS (SELECT FROM pg_depend
@@ -151,18 +151,18 @@ async fn check_identity(client: &Client) -> Result<(), OpenError> {
     if found > known { Err(OpenError::Newer { found, known }) } else { Ok(()) }
 }
 
-/// Who shares a database with whom.
+/// Exclusive or shared use of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tenancy {
     Alone,
     Shared,
 }
 
-/// The other end of a connection, so that it can be recognised.
+/// Backend process of a connection, to recognise it later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Backend {
     pid: i32,
-    /// As the database writes it. Process ids are used again.
+    /// In the database's text form. Process ids are reused.
     since: String,
 }
 
@@ -178,12 +178,12 @@ const END_BACKEND: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activit
         SELECT pid FROM pg_locks
         WHERE locktype = 'advisory' AND granted AND classid = $3::int::oid AND objid = $4::int::oid)";
 
-/// So that a server alone, afterwards, does not trust a memory from before.
+/// Counted so that a later exclusive server does not trust in-memory state from before.
 const COUNT_CONNECTION: &str = "UPDATE commits SET count = count + 1 WHERE only_row";
 
 pub(crate) const JOINS: &[&str] = &[COUNT_CONNECTION];
 
-/// Makes a connection one of those that share the database.
+/// Registers a connection as one of those that share the database.
 pub(crate) async fn join(connection: &Connection) -> Result<(), OpenError> {
     lock(connection, Tenancy::Shared, None).await?;
     let mut transaction = Transaction::begin(connection);
@@ -192,8 +192,8 @@ pub(crate) async fn join(connection: &Connection) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Locks the database for this connection, as long as it lives. `previous` is a connection of our own that we have given
-/// up: the database may not know yet, and it is ended.
+/// Takes the database's lock for the life of this connection. `previous` is an abandoned connection of this server: the
+/// database may not have noticed, so it is terminated.
 pub(crate) async fn lock(
     connection: &Connection,
     tenancy: Tenancy,

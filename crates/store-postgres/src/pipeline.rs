@@ -1,7 +1,7 @@
-//! Statements that go to the database together: one round trip, however many they are.
+//! Pipelined statements: one round trip for any number of them.
 //!
-//! A statement is sent when it is added, in that order, without waiting for those before it. A transaction is sent with
-//! its COMMIT, so whatever must stop it is checked by the database itself.
+//! A statement is sent when it is added, without waiting for those before it. A transaction is sent with its COMMIT, so
+//! the database itself checks every condition.
 
 use std::pin::{Pin, pin};
 use std::time::Duration;
@@ -22,25 +22,25 @@ pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
 pub(crate) type Param<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 
-/// Values of a statement, in order.
+/// Parameters of a statement, in order.
 macro_rules! params {
     ($($value:expr),* $(,)?) => { vec![$(Box::new($value) as $crate::pipeline::Param<'_>),*] };
 }
 pub(crate) use params;
 
-/// One value of each row, as an array.
+/// Collects one value of each row into an array parameter.
 pub(crate) fn column<'a, R: Copy, C: ToSql + Sync + Send + 'a>(rows: &[R], value: impl FnMut(R) -> C) -> Param<'a> {
     Box::new(rows.iter().copied().map(value).collect::<Vec<C>>())
 }
 
-/// Where the answer to a statement is found.
+/// Index of a statement's response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticket(usize);
 
 pub(crate) struct Pipeline<'a> {
     connection: &'a Connection,
     sent: Vec<Sent<'a>>,
-    /// To be sent when all else is, each with two more round trips.
+    /// Sent after all statements, each with two more round trips.
     copies: Vec<(&'static str, Bytes)>,
 }
 
@@ -56,13 +56,13 @@ impl<'a> Pipeline<'a> {
         let statement = connection.statement(sql);
         let answer = async move { connection.client().query_raw(statement, params).await?.try_collect().await };
         let mut answer = maybe_done(answer.boxed());
-        // Sends it; the library does so when it is first asked.
+        // The library sends the statement on the first poll.
         (&mut answer).now_or_never();
         self.sent.push(answer);
         Ticket(self.sent.len() - 1)
     }
 
-    /// Rows for a COPY. They come after all statements, so nothing in the same transaction may need them.
+    /// Adds rows for a COPY. They come after all statements, so no statement of the transaction may need them.
     pub(crate) fn copy(&mut self, sql: &'static str, rows: Bytes) {
         self.copies.push((sql, rows));
     }
@@ -79,8 +79,7 @@ impl<'a> Pipeline<'a> {
         Ok(())
     }
 
-    /// Waits for all answers, in the order in which they come: the library goes on to the next one only when what it has of the one
-    /// before is taken.
+    /// Waits for all responses in order: the library proceeds to the next only when the one before is consumed.
     pub(crate) async fn answers(self) -> Answers {
         self.connection.count_round_trip();
         let mut answers = Vec::with_capacity(self.sent.len());
@@ -91,7 +90,7 @@ impl<'a> Pipeline<'a> {
         Answers(answers)
     }
 
-    /// What the library refused to send, if anything.
+    /// Whether the library failed to send a statement.
     fn refused(&self) -> bool {
         self.sent.iter().any(|sent| matches!(sent, MaybeDone::Done(Err(_))))
     }
@@ -101,13 +100,13 @@ impl<'a> Pipeline<'a> {
 pub(crate) struct Answers(Vec<Result<Vec<Row>, Error>>);
 
 impl Answers {
-    /// The first error tells why; those after it only follow from it.
+    /// Returns the first error, if any; later ones follow from it.
     pub(crate) fn check(self) -> Result<Rows, Error> {
         self.0.into_iter().collect::<Result<_, _>>().map(Rows)
     }
 }
 
-/// The answers of statements that all went well.
+/// Responses of successful statements.
 #[derive(Debug)]
 pub(crate) struct Rows(Vec<Vec<Row>>);
 
@@ -116,13 +115,13 @@ impl Rows {
         std::mem::take(&mut self.0[ticket.0])
     }
 
-    /// The only row of a statement that always answers with one.
+    /// Returns the row of a statement that always yields exactly one.
     pub(crate) fn one(&self, ticket: Ticket) -> &Row {
         self.0[ticket.0].first().expect("a statement that always answers with one row")
     }
 }
 
-/// A transaction in one round trip, if nothing is copied.
+/// Transaction in one round trip, unless rows are copied.
 pub(crate) struct Transaction<'a>(Pipeline<'a>);
 
 impl<'a> Transaction<'a> {
@@ -132,12 +131,12 @@ impl<'a> Transaction<'a> {
         Self(pipeline)
     }
 
-    /// The statements of the transaction.
+    /// Statements of the transaction.
     pub(crate) fn pipeline(&mut self) -> &mut Pipeline<'a> {
         &mut self.0
     }
 
-    /// Commits, and says how it ended. If that is not known, the connection is good for nothing any more.
+    /// Commits and returns the outcome. If it is unknown, the connection must not be used again.
     pub(crate) async fn commit(self, within: Duration) -> Result<Rows, CommitError> {
         let ended = tokio::time::timeout(within, self.end()).await;
         ended.unwrap_or_else(|_| Err(CommitError::Unknown(format!("no answer within {within:?}"))))
@@ -151,7 +150,7 @@ impl<'a> Transaction<'a> {
         let Answers(mut answers) = self.0.answers().await;
         let last = answers.pop().expect("the COMMIT was sent");
         match answers.into_iter().collect::<Result<_, _>>().and_then(|answers| copied.map(|()| answers)) {
-            // In order: a statement that the server refused was refused before it came to the COMMIT.
+            // Responses are in order: this error precedes the COMMIT.
             Err(error) if !may_commit || error.as_db_error().is_some() => Err(CommitError::Refused(error)),
             Err(error) => Err(CommitError::Unknown(sentence(&error))),
             Ok(answers) => match last {

@@ -1,5 +1,5 @@
-//! How PostgreSQL finds rows for every statement of a batch: by key, on tables it has no statistics of, however many
-//! rows there are and however many are asked for.
+//! Query plans: every statement of a batch finds its rows by key, on tables without statistics, at any size of table
+//! and batch.
 
 use holdfast_core::id::UserId;
 use holdfast_core::stay::{RoomTypeId, StayReservationId};
@@ -13,7 +13,7 @@ use crate::{PostgresOptions, PostgresStore, records, shared};
 
 const ROWS: usize = 100_000;
 
-/// What the planner is told on connections of this kind.
+/// Connects with the session settings of this purpose.
 async fn connect(url: &str, purpose: Purpose) -> Client {
     let config: tokio_postgres::Config = url.parse().unwrap();
     let (client, connection) = config.connect(NoTls).await.unwrap();
@@ -22,7 +22,7 @@ async fn connect(url: &str, purpose: Purpose) -> Client {
     client
 }
 
-/// Large tables that were never analysed.
+/// Creates large tables without statistics.
 async fn fill(client: &Client) {
     client
         .batch_execute(&format!(
@@ -81,19 +81,19 @@ async fn plan(client: &Client, sql: &str) -> String {
     lines.iter().map(|line| line.get::<_, String>(0)).collect::<Vec<_>>().join("\n")
 }
 
-/// `_int8` is how PostgreSQL calls an array.
+/// `_int8` is PostgreSQL's name of an array type.
 fn sql_name(name: &str) -> String {
     name.strip_prefix('_').map_or_else(|| name.to_owned(), |element| format!("{element}[]"))
 }
 
 #[tokio::test]
-async fn every_statement_of_a_batch_finds_its_rows_by_key() {
+async fn batch_statements_use_indexes() {
     let database = postgres().database();
     drop(PostgresStore::open(PostgresOptions::new(database.url())).await.unwrap());
     let client = connect(database.url(), Purpose::ByKey).await;
     fill(&client).await;
     let all = [&crate::tier::statements()[..], shared::TIDIES, &records::tidies()].concat();
-    // A COPY looks for nothing, and has no plan.
+    // A COPY has no plan.
     for sql in all.into_iter().filter(|sql| !CONTROL.contains(sql) && !sql.starts_with("COPY ")) {
         let plan = plan(&client, sql).await;
         assert!(!plan.contains("Seq Scan"), "{sql}\n{plan}");
@@ -101,9 +101,9 @@ async fn every_statement_of_a_batch_finds_its_rows_by_key() {
     }
 }
 
-/// A room's range of days is looked for in the months of these days only.
+/// A range of slots reads the partitions of its months only.
 #[tokio::test]
-async fn a_range_of_slots_leaves_other_months_alone() {
+async fn slot_range_prunes_partitions() {
     let database = postgres().database();
     drop(PostgresStore::open(PostgresOptions::new(database.url())).await.unwrap());
     let client = connect(database.url(), Purpose::ByKey).await;
@@ -118,12 +118,12 @@ async fn a_range_of_slots_leaves_other_months_alone() {
 }
 
 #[tokio::test]
-async fn every_list_has_its_index() {
+async fn lists_use_their_indexes() {
     let database = postgres().database();
     drop(PostgresStore::open(PostgresOptions::new(database.url())).await.unwrap());
     fill(&connect(database.url(), Purpose::ByKey).await).await;
     let client = connect(database.url(), Purpose::Lists).await;
-    // Whether or not the planner knows the table.
+    // With and without statistics.
     for analysed in [false, true] {
         if analysed {
             let analyse = "BEGIN READ WRITE; SET LOCAL statement_timeout = 0; ANALYZE stay_reservation; COMMIT";
@@ -147,7 +147,7 @@ async fn every_list_has_its_index() {
             };
             let list = filter.list(StayReservationId::new(5_000), 51);
             let (sql, _) = records::list_sql(&list);
-            // In order: the user or room type if there is one, the key, the rest.
+            // Parameters in order: the user or room type if there is one, the key, the rest.
             let (by, after) = if user || room_type { ("$1", "$2") } else { ("$9", "$1") };
             let sql = sql.replace(by, "7").replace(after, "5000").replace("$3", "7");
             let lines = client.query(&format!("EXPLAIN {sql}"), &[]).await.unwrap();

@@ -1,4 +1,4 @@
-//! Connections kept for those who read beside the batches.
+//! Pool of connections for reads beside the batches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use holdfast_engine::StoreError;
 use crate::connection::{Connection, Connector, Purpose};
 use crate::open::{self, OpenError};
 
-/// How long one waits while all connections are in use, beside the time in which a new one is made.
+/// Maximum wait for a free connection, beside the time to create one.
 const FREE_WITHIN: Duration = Duration::from_secs(1);
 
-/// Makes connections for a pool.
+/// Connection factory of a pool.
 pub(crate) struct Manager {
     pub(crate) connector: Arc<Connector>,
     pub(crate) purpose: Purpose,
@@ -59,8 +59,8 @@ impl Pool {
     }
 }
 
-/// Runs `work` on a connection of the pool. One that does not answer in time is given up with whatever is still under
-/// way on it; it would keep the next one waiting.
+/// Runs `work` on a connection of the pool. A connection that times out is dropped with its unfinished work; it would
+/// delay the next caller.
 pub(crate) async fn within<T>(
     pool: &Pool,
     limit: Duration,

@@ -1,4 +1,4 @@
-//! What is read beside the batches, by servers of either kind: lists, the outbox, the audit; and tidying.
+//! Reads beside the batches, for servers of both kinds: lists, outbox, audit; and garbage collection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,16 +21,16 @@ use crate::pool::{Manager, Pool, within};
 use crate::records;
 use crate::shared::{self, Head, Tidying};
 
-/// How long a read by key may take.
+/// Timeout of a read by key.
 pub(crate) const READ_WITHIN: Duration = Duration::from_secs(2);
-/// How long tidying may take.
+/// Timeout of a garbage-collection step.
 const TIDY_WITHIN: Duration = Duration::from_secs(4);
-/// Connections for lists and audits.
+/// Maximum number of connections for lists and audits.
 const LISTS_MAX: usize = 4;
-/// How long decisions on holds are kept after the hold has ended: until nobody can be in doubt about it any more.
+/// Retention of decisions on holds after the end of the hold; no attempt can be in doubt longer.
 const DECISIONS_KEPT: Span = Span::from_hours(48);
 
-/// Statements that every connection has.
+/// Statements of every connection.
 pub(crate) const CONTROL: &[&str] = &[pipeline::BEGIN, pipeline::BEGIN_SNAPSHOT, pipeline::COMMIT, pipeline::ROLLBACK];
 
 /// For [`Readers::probe_write`].
@@ -39,11 +39,11 @@ const PROBES: &[&str] = &[shared::PROBE_WRITE];
 /// For what is divided by month.
 const DROPS: &[&str] = &[records::DROP_CLEARED_MONTH];
 
-/// Which records an audit is shown.
+/// Records that an audit covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AuditOf {
     Everything,
-    /// Holds are kept elsewhere.
+    /// Holds are stored elsewhere.
     AllButHolds,
 }
 
@@ -147,7 +147,7 @@ impl Readers {
         .map(|more| more || dropped)
     }
 
-    /// Whether a month of slots could be dropped. If somebody is in the way, there is another time.
+    /// Drops an empty partition of slots, if there is one. A conflict postpones it.
     async fn drop_cleared_month(&self) -> Result<bool, StoreError> {
         let dropped = within(&self.by_key, TIDY_WITHIN, async |connection| {
             let mut transaction = Transaction::begin(connection);
@@ -161,9 +161,9 @@ impl Readers {
         }
     }
 
-    /// Everything as it stood at one moment. Takes as long as it takes.
+    /// Audits a snapshot of all records; not bounded in time.
     pub(crate) async fn audit(&self, audit: &mut Audit, of: AuditOf) -> Result<(), StoreError> {
-        // Not given back: if this is dropped half-way, the next one would find itself in the middle of a transaction.
+        // Taken out of the pool: if this future is dropped, the connection is inside a transaction.
         let connection = Object::take(self.lists.get().await?);
         let client = connection.client();
         let begin = format!("{}; SET LOCAL statement_timeout = 0", pipeline::BEGIN_SNAPSHOT);

@@ -1,4 +1,4 @@
-//! SQL of what all verticals share: numbers, idempotency keys, the outbox, the count of commits.
+//! SQL of tables that all verticals share: sequences, idempotency keys, outbox, commit counter.
 
 use holdfast_core::Timestamp;
 use holdfast_core::id::{HoldId, ID_MAX, IdRange, Sequence};
@@ -15,19 +15,18 @@ use crate::connection::Connection;
 use crate::error::explain;
 use crate::pipeline::{Pipeline, Rows, Ticket, column, params};
 
-/// How many commits there were, when the last one was, and what time it is.
+/// Number of commits, time of the last one, current time.
 pub(crate) const HEAD: &str = "SELECT count, last_at, clock_timestamp() FROM commits WHERE only_row";
 pub(crate) const NOW: &str = "SELECT clock_timestamp()";
 const SELECT_SEQUENCES: &str = "SELECT name, next FROM sequence WHERE name = ANY ($1::text[])";
 const SELECT_RECEIPTS: &str = "SELECT caller, key, fingerprint, response, expires_at
     FROM unnest($1::text[], $2::text[]) AS wanted (caller, key) JOIN idempotency_key USING (caller, key)";
 
-/// Answers with the database's time.
+/// Returns the database's time.
 const COUNT_COMMIT: &str = "SELECT count_commit($1, $2)";
 const WRITE_SEQUENCES: &str = "INSERT INTO sequence SELECT * FROM unnest($1::text[], $2::bigint[])
     ON CONFLICT (name) DO UPDATE SET next = excluded.next";
-/// A receipt gives way only to one that was made when it had expired, so of two servers that carry out the same request
-/// one is refused.
+/// An idempotency record is replaced only if it has expired, so of two servers with the same request one fails.
 const WRITE_RECEIPTS: &str = "WITH written AS (
         INSERT INTO idempotency_key
         SELECT caller, key, fingerprint, response, expires_at
@@ -39,7 +38,7 @@ const WRITE_RECEIPTS: &str = "WITH written AS (
         WHERE idempotency_key.expires_at <= excluded.expires_at - $6 * interval '1 millisecond'
         RETURNING 1)
     SELECT expect_version(count(*), $7) FROM written";
-/// Numbers are drawn under the lock of their row, which is kept until the commit: they become visible in order.
+/// Sequence numbers are drawn under a row lock held until the commit: they become visible in order.
 const APPEND_OUTBOX: &str = "WITH drawn AS (
         INSERT INTO sequence VALUES ('outbox', 1 + $5::bigint) ON CONFLICT (name) DO UPDATE SET next = sequence.next + $5
         RETURNING next - $5 AS first),
@@ -52,7 +51,7 @@ const APPEND_OUTBOX: &str = "WITH drawn AS (
 
 const OUTBOX_AFTER: &str = "SELECT id, event_type, user_id, created_at, COALESCE(data::text, ''), trace, imported
     FROM outbox WHERE id > $1 ORDER BY id LIMIT $2";
-/// Whatever is made has a number.
+/// A store with any record has drawn a number.
 pub(crate) const IS_NEW: &str = "SELECT NOT EXISTS (SELECT FROM sequence)";
 const OUTBOX_LAST: &str = "SELECT COALESCE((SELECT next FROM sequence WHERE name = 'outbox'), 1) - 1";
 
@@ -63,7 +62,7 @@ pub(crate) const INSTALLATION: &str = "SELECT id FROM installation";
 
 const TIDY_RECEIPTS: &str = "DELETE FROM idempotency_key WHERE (caller, key) IN
     (SELECT caller, key FROM idempotency_key WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2) RETURNING 1";
-/// What was not handed on stays. Where nobody hands on, everything has been.
+/// Keeps unpublished entries. Without a publisher, all entries count as published.
 const TIDY_OUTBOX: &str = "DELETE FROM outbox WHERE id IN
     (SELECT id FROM outbox WHERE NOT EXISTS (SELECT FROM outbox_trouble WHERE outbox_id = outbox.id)
      ORDER BY id LIMIT $2)
@@ -80,7 +79,7 @@ pub(crate) const READS: &[&str] = &[HEAD, NOW, SELECT_SEQUENCES, SELECT_RECEIPTS
 pub(crate) const WRITES: &[&str] = &[COUNT_COMMIT, WRITE_SEQUENCES, WRITE_RECEIPTS, APPEND_OUTBOX];
 pub(crate) const TIDIES: &[&str] = &[TIDY_RECEIPTS, TIDY_OUTBOX, TIDY_INBOX, TIDY_IMPORTED, TIDY_DECISIONS];
 
-/// Where the database stands.
+/// State of the database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
     pub(crate) commits: u64,
@@ -95,7 +94,7 @@ impl Head {
     }
 }
 
-/// Rows that were asked for.
+/// Pending requests.
 #[derive(Default)]
 pub(crate) struct Asked {
     sequences: Vec<Sequence>,
@@ -105,7 +104,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Sequences belong to a server that has the database to itself; those that share it draw blocks of numbers.
+    /// Requests sequences, for a server that owns the database; servers that share it draw blocks of numbers.
     pub(crate) fn ask_sequences(&mut self, pipeline: &mut Pipeline<'_>, tables: &mut Tables) {
         self.sequences = tables.ids.take_wanted();
         if !self.sequences.is_empty() {
@@ -161,7 +160,7 @@ impl Asked {
     }
 }
 
-/// Refuses the batch unless it builds on commit `expected`. Answers with the database's time.
+/// Fails the batch unless the last commit is `expected`. Returns the database's time.
 pub(crate) fn count_commit(pipeline: &mut Pipeline<'_>, expected: u64, now: Timestamp) -> Ticket {
     pipeline.send(COUNT_COMMIT, params![Col(expected), Col(now)])
 }
@@ -184,7 +183,7 @@ pub(crate) fn write_receipts<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables
     }
     let receipts: Vec<(&'a ReceiptId, &'a Receipt)> = changes
         .iter()
-        .map(|change| (change.key, change.row.expect("receipts are cleared away by time, not deleted")))
+        .map(|change| (change.key, change.row.expect("idempotency records expire and are never deleted by commands")))
         .collect();
     pipeline.send(
         WRITE_RECEIPTS,
@@ -218,7 +217,7 @@ pub(crate) fn append_outbox<'a>(pipeline: &mut Pipeline<'a>, outbox: &'a [Outbox
     Some(pipeline.send(APPEND_OUTBOX, values))
 }
 
-/// The numbers given by [`append_outbox`].
+/// Ids assigned by [`append_outbox`].
 pub(crate) fn outbox_ids(
     answers: &Rows,
     ticket: Option<Ticket>,
@@ -246,14 +245,14 @@ pub(crate) fn ask_outbox_last(pipeline: &mut Pipeline<'_>) -> Ticket {
     pipeline.send(OUTBOX_LAST, Vec::new())
 }
 
-/// What may be cleared away.
+/// Bounds of a garbage-collection step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tidying {
     pub(crate) now: Timestamp,
     pub(crate) outbox_before: Timestamp,
     pub(crate) inbox_before: Timestamp,
     pub(crate) decisions_on_holds_before: HoldId,
-    /// The most to delete of each.
+    /// Maximum number of rows to delete per table.
     pub(crate) limit: usize,
 }
 

@@ -1,8 +1,8 @@
-//! The store of a server that has the database to itself: batches through one writer, reads beside it.
+//! Store of a server that owns the database: batches through one writer, concurrent reads.
 //!
-//! The writer's connection holds the lock that keeps other servers out, so whoever can write is the only one who can.
-//! Memory is trusted only while that connection lives; whatever leaves memory in doubt gives the connection up, and the
-//! next one to come connects anew and compares.
+//! The writer's connection holds the lock that excludes other servers, so only the lock's owner can write. In-memory
+//! state is valid only while that connection lives. When it is in doubt, the connection is dropped, and the next caller
+//! reconnects and compares.
 
 mod batch;
 mod read;
@@ -26,10 +26,10 @@ use crate::readers::{AuditOf, Readers};
 
 use batch::Batch;
 
-/// How long one waits for the writer while it is busy or on its way back.
+/// Maximum wait for the writer while it is busy or recovering.
 const WRITER_WITHIN: Duration = Duration::from_secs(2);
 
-/// After a failed attempt to come back nobody tries again for so long: a queue of callers would wait for one attempt each.
+/// Delay after a failed recovery: without it, each queued caller would wait for an attempt of its own.
 const RECOVER_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// Cheap to clone.
@@ -43,28 +43,28 @@ struct Shared {
     clock: StoreClock,
     readers: Readers,
     writer: Arc<Mutex<Writer>>,
-    /// The writer's connection, for those who only want to know whether it lives.
+    /// The writer's connection, to check whether it lives.
     connection: RwLock<Weak<Connection>>,
     memory: RwLock<Cache>,
-    /// The number of the last commit that memory has taken over.
+    /// Number of the last commit applied to in-memory state.
     commits: watch::Sender<u64>,
 }
 
-/// Whoever has this may write.
+/// Exclusive right to write.
 struct Writer {
-    /// `None` if memory is in doubt: connect anew and compare.
+    /// `None` if in-memory state is in doubt: reconnect and compare.
     connection: Option<Arc<Connection>>,
     backend: Option<Backend>,
-    /// Memory was found to be wrong, whatever the count of commits says.
+    /// In-memory state is known to be wrong, whatever the commit counter says.
     must_rebuild: bool,
-    /// When the last attempt to come back failed, and why.
+    /// Time and reason of the last failed recovery.
     failed: Option<(Instant, StoreError)>,
 }
 
-/// Memory, and how often it has forgotten something.
+/// In-memory state, and the epoch of its cache.
 struct Cache {
     memory: Memory,
-    /// Changes whenever cached rows were dropped, or rows that were made were left out.
+    /// Incremented when cached rows are evicted, or new rows are left out.
     epoch: u64,
 }
 
@@ -75,7 +75,7 @@ impl std::fmt::Debug for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Takes the database for this server alone, and brings its schema up to date.
+    /// Opens the database exclusively, and migrates its schema.
     pub async fn open(options: PostgresOptions) -> Result<Self, OpenError> {
         let connector = Arc::new(options.connector()?);
         open::migrate(&connector).await?;
@@ -105,7 +105,7 @@ impl PostgresStore {
         self.shared.clock.now()
     }
 
-    /// How often batches and reads by key have waited for the database. Lists do not count.
+    /// Round trips of batches and reads by key, without lists.
     pub fn round_trips(&self) -> u64 {
         self.shared.connector.round_trips()
     }
@@ -120,13 +120,13 @@ impl Shared {
         self.memory.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether memory can be trusted: nobody else can have written as long as this connection lives.
+    /// Whether in-memory state is valid: no other server can write while this connection lives.
     fn is_fit(&self) -> bool {
         let connection = self.connection.read().unwrap_or_else(PoisonError::into_inner);
         connection.upgrade().is_some_and(|connection| !connection.is_closed())
     }
 
-    /// The writer, fit to write.
+    /// Returns the writer, recovered if necessary.
     async fn writer(self: &Arc<Self>) -> Result<OwnedMutexGuard<Writer>, StoreError> {
         let fit = async {
             let mut writer = self.writer.clone().lock_owned().await;
@@ -138,7 +138,7 @@ impl Shared {
             {
                 return Err(error.clone());
             }
-            // Done apart: it may take longer than anybody waits, and the next one shall find it done.
+            // Spawned, since it may take longer than the caller waits; the next caller finds it done.
             let shared = self.clone();
             let recovering = self.connector.driver().spawn(async move {
                 let recovered = shared.recover(&mut writer).await;
@@ -147,13 +147,13 @@ impl Shared {
             });
             recovering.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
         };
-        let busy = || StoreError::Unavailable("the store is busy or being read again".into());
+        let busy = || StoreError::Unavailable("the store is busy or recovering".into());
         tokio::time::timeout(WRITER_WITHIN, fit).await.unwrap_or_else(|_| Err(busy()))
     }
 }
 
 impl Cache {
-    /// Takes over a committed batch.
+    /// Applies a committed batch.
     fn absorb(&mut self, committed: &mut Rows, now: Timestamp) {
         if !self.memory.absorb(committed, now) {
             self.epoch += 1;

@@ -1,7 +1,7 @@
-//! The durable tier of servers that share a database and keep live rows elsewhere: no memory, nothing locked while a
-//! batch is decided, versions compared at the commit.
+//! Durable tier of servers that share a database and keep live rows elsewhere: no in-memory state, optimistic
+//! concurrency control with versions validated at commit.
 //!
-//! Every connection that writes holds the lock that keeps out a server that wants the database to itself.
+//! Every connection that writes holds the shared lock that excludes a server with exclusive use.
 
 mod numbers;
 mod read_set;
@@ -35,7 +35,7 @@ use numbers::Numbers;
 pub use read_set::ReadSet;
 pub use session::{Decision, DurableSession};
 
-/// Batches in the making at once: the engine has few, and what is resolved beside them needs few.
+/// Maximum number of concurrent batches: the engine has few, and so has recovery.
 const BATCHES_MAX: usize = 4;
 
 /// Does nothing if there is a decision already, and waits for one that is about to be committed.
@@ -78,7 +78,7 @@ impl std::fmt::Debug for DurableTier {
 }
 
 impl DurableTier {
-    /// Joins the servers that share the database, and brings its schema up to date.
+    /// Joins the servers that share the database, and migrates its schema.
     pub async fn open(options: PostgresOptions) -> Result<Self, OpenError> {
         let connector = Arc::new(options.connector()?);
         open::migrate(&connector).await?;
@@ -92,7 +92,7 @@ impl DurableTier {
             numbers: Arc::default(),
             kept: Kept::default(),
         };
-        // Joins now, so that a refusal is heard at the start.
+        // Joins now, so that a rejection fails the start.
         drop(shared.batches.get().await?);
         let tier = Self { shared: Arc::new(shared) };
         tier.tell_time().await?;
@@ -100,8 +100,7 @@ impl DurableTier {
         Ok(tier)
     }
 
-    /// Supplies wanted rows of durable tables as they stand now, and tells the database's time. Live rows and numbers
-    /// stay wanted.
+    /// Fills requested rows of durable tables, and returns the database's time. Live rows and sequences stay requested.
     pub async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
         self.read_into(rows, &mut ReadSet::default()).await
     }
@@ -142,12 +141,12 @@ impl DurableTier {
         Ok(DurableSession::new(self.shared.clone(), connection))
     }
 
-    /// Numbers for a batch whose rows are written elsewhere; none yet.
+    /// Returns an empty allocation of numbers, for a batch whose rows are written elsewhere.
     pub fn numbers(&self) -> Drawn {
         Drawn::new(&self.shared.numbers)
     }
 
-    /// Supplies wanted numbers.
+    /// Fills requested sequences.
     pub async fn draw(&self, rows: &mut Rows, drawn: &mut Drawn) -> Result<(), StoreError> {
         let lacking = drawn.take(rows);
         if lacking.is_empty() {
@@ -165,15 +164,15 @@ impl DurableTier {
         Ok(())
     }
 
-    /// Settles what became of an attempt to confirm a hold: nothing, unless it was confirmed. From then on it cannot be.
-    /// Says as which reservation it was confirmed.
+    /// Aborts an attempt to confirm a hold, unless it is committed; afterwards it cannot be. Returns the reservation if
+    /// it was confirmed.
     pub async fn decide_aborted(&self, hold: HoldId, attempt: u32) -> Result<Option<u64>, StoreError> {
         let decide = async |connection: &Connection| {
             let mut transaction = Transaction::begin(connection);
             let pipeline = transaction.pipeline();
             pipeline.send(DECIDE_ABORTED, params![Col(hold), Col(attempt)]);
             let decided = pipeline.send(DECIDED, params![Col(hold), Col(attempt)]);
-            // A reservation counts also when it was another attempt that made it, or its decision was cleared away.
+            // A reservation also counts if another attempt created it, or its decision was purged.
             let confirmed = records::ask_confirmed(pipeline, &[hold]);
             let mut answers = transaction.commit(COMMIT_WITHIN).await?;
             let reservation = get::<Option<Col<u64>>>(answers.one(decided), 0)?;
@@ -183,7 +182,7 @@ impl DurableTier {
         within(&self.shared.batches, COMMIT_WITHIN + READ_WITHIN, decide).await
     }
 
-    /// How these tries ended that have ended: as a reservation, or not at all.
+    /// Returns the outcome of those attempts that are decided: a reservation, or none.
     pub async fn decided(&self, tries: &[TryId]) -> Result<Vec<(TryId, Option<u64>)>, StoreError> {
         let ask = async |connection: &Connection| {
             let mut pipeline = Pipeline::new(connection);
@@ -197,7 +196,7 @@ impl DurableTier {
             let confirmed = records::confirmed(&mut answers, confirmed)?;
             let mut decided = Vec::new();
             for (of, ticket) in asked {
-                // A reservation counts whichever try made it.
+                // A reservation counts whichever attempt created it.
                 let number = confirmed.iter().find(|(hold, _)| *hold == of.hold).map(|(_, number)| *number);
                 if number.is_some() || !answers.take(ticket).is_empty() {
                     decided.push((of, number));
@@ -208,7 +207,7 @@ impl DurableTier {
         within(&self.shared.batches, READ_WITHIN, ask).await
     }
 
-    /// Which of these holds became reservations, and which ones.
+    /// Returns the reservations of those holds that have one.
     pub async fn confirmed_as(&self, holds: &[HoldId]) -> Result<Vec<(HoldId, u64)>, StoreError> {
         let ask = async |connection: &Connection| {
             let mut pipeline = Pipeline::new(connection);
@@ -224,17 +223,17 @@ impl DurableTier {
         self.shared.clock.now()
     }
 
-    /// How often batches and reads by key have waited for the database. Lists do not count.
+    /// Round trips of batches and reads by key, without lists.
     pub fn round_trips(&self) -> u64 {
         self.shared.connector.round_trips()
     }
 
-    /// Durable events after a number, in order.
+    /// Durable events after an id, in order.
     pub async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
         self.shared.readers.outbox_after(id, limit).await
     }
 
-    /// The number of the last durable event; 0 if there is none.
+    /// Id of the last durable event; 0 if there is none.
     pub async fn outbox_last(&self) -> Result<u64, StoreError> {
         self.shared.readers.outbox_last().await
     }
@@ -249,25 +248,25 @@ impl DurableTier {
         self.shared.readers.is_new().await
     }
 
-    /// Deletes a bounded amount of what nobody can ask for any more. Says whether there may be more to delete.
+    /// Deletes a bounded number of expired rows. Returns whether there may be more.
     pub async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
         self.tell_time().await?;
         self.shared.readers.tidy(self.now(), keep).await
     }
 
-    /// Whether batches can be committed.
+    /// Verifies that batches can be committed.
     pub async fn check(&self) -> Result<(), StoreError> {
         drop(self.shared.batches.get().await?);
         self.tell_time().await?;
         self.shared.readers.probe_write().await
     }
 
-    /// Shows every durable record to the auditor: all but holds.
+    /// Audits every durable record: all except holds.
     pub async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
         self.shared.readers.audit(audit, AuditOf::AllButHolds).await
     }
 
-    /// A part of a list.
+    /// Returns a page of a list.
     pub async fn list(&self, list: &List) -> Result<Vec<Listed>, StoreError> {
         self.shared.readers.list(list).await
     }
@@ -298,7 +297,7 @@ async fn load(
     asked.supply(&mut answers, rows, read_set, kept)
 }
 
-/// A snapshot that was asked for.
+/// Pending snapshot.
 struct Asked {
     now: pipeline::Ticket,
     shared: shared::Asked,

@@ -1,5 +1,5 @@
-//! What rows look like in Redis: words that can be read in a shell, after the version. A value that no rule could have
-//! written is damage.
+//! Encoding of rows in Redis: words readable in a shell, after the version. A value that no rule could have written is
+//! damage.
 
 use std::fmt::Write as _;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ use holdfast_core::unit::{Limit, Tally};
 use holdfast_records::{Cells, Column, Record, Taken, Type, Value};
 use uuid::Uuid;
 
-/// A row as it lies in Redis.
+/// Row stored in Redis.
 pub(crate) trait Stored: Sized {
     fn encode(&self, out: &mut Vec<u8>);
 
@@ -28,7 +28,7 @@ impl Stored for Tally {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut text = self.pinned().to_string();
         for (second, quantity) in self.lines() {
-            write!(text, " {second}:{quantity}").expect("text takes text");
+            write!(text, " {second}:{quantity}").expect("writing to a string cannot fail");
         }
         out.extend_from_slice(text.as_bytes());
     }
@@ -79,7 +79,7 @@ impl Stored for LiveLock {
     }
 }
 
-/// The end of one that is being confirmed is not known.
+/// The end of a prepared hold is unknown.
 impl Stored for SeatPointer {
     fn encode(&self, out: &mut Vec<u8>) {
         let expires_at = self.expires_at.map_or("-".to_owned(), |end| end.as_millis().to_string());
@@ -108,8 +108,8 @@ impl Stored for LiveHold {
     }
 }
 
-/// A hold is written as its cells are, one word each: first how often confirming it was begun, then its columns; each of its
-/// lines follows on a line of its own.
+/// Encodes a hold as its cells, one word each: number of confirm attempts, then its columns. Each child row follows on
+/// a line of its own.
 impl<C: Claim> Stored for Hold<C>
 where
     Self: Record<Key = HoldId>,
@@ -151,13 +151,13 @@ where
 fn write_cell(cell: &Value<'_>, out: &mut String) {
     match cell {
         Value::Null => out.push('-'),
-        Value::Bool(value) => write!(out, "{value}").expect("text takes text"),
-        Value::Int(number) => write!(out, "{number}").expect("text takes text"),
-        Value::Date(date) => write!(out, "{date}").expect("text takes text"),
-        Value::Moment(moment) => write!(out, "{}", moment.as_millis()).expect("text takes text"),
-        Value::Uuid(uuid) => write!(out, "{uuid}").expect("text takes text"),
+        Value::Bool(value) => write!(out, "{value}").expect("writing to a string cannot fail"),
+        Value::Int(number) => write!(out, "{number}").expect("writing to a string cannot fail"),
+        Value::Date(date) => write!(out, "{date}").expect("writing to a string cannot fail"),
+        Value::Moment(moment) => write!(out, "{}", moment.as_millis()).expect("writing to a string cannot fail"),
+        Value::Uuid(uuid) => write!(out, "{uuid}").expect("writing to a string cannot fail"),
         Value::Text(text) => {
-            // Quoted, so that no text is taken for nothing, and without what separates words.
+            // Quoted, so that no text is mistaken for NULL, and with separators escaped.
             out.push('"');
             for char in text.chars() {
                 match char {
@@ -256,7 +256,7 @@ mod tests {
 
     use super::*;
 
-    fn comes_back<T: Stored + PartialEq + std::fmt::Debug>(row: &T) {
+    fn assert_round_trip<T: Stored + PartialEq + std::fmt::Debug>(row: &T) {
         let mut bytes = Vec::new();
         row.encode(&mut bytes);
         assert_eq!(T::decode(&bytes).as_ref(), Some(row), "{}", String::from_utf8_lossy(&bytes));
@@ -282,30 +282,30 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_comes_back() {
+    fn rows_round_trip() {
         let by = HoldId::new(Timestamp::from_millis(5), [1; 10]);
         let states = [HoldState::Held, HoldState::Confirming, HoldState::Cancelled, HoldState::Replaced { by }];
         for state in states.into_iter().chain([HoldState::Confirmed { record: 77 }]) {
-            comes_back(&hold(state));
+            assert_round_trip(&hold(state));
         }
-        comes_back(&Tally::from_lines(2, [(1_800_000_000, 3), (1_800_000_001, 1)]).expect("lines in order"));
-        comes_back(&Tally::from_lines(1, []).expect("pinned only"));
-        comes_back(&Limit { capacity: 4, ends_at: Timestamp::from_millis(99) });
+        assert_round_trip(&Tally::from_lines(2, [(1_800_000_000, 3), (1_800_000_001, 1)]).expect("lines in order"));
+        assert_round_trip(&Tally::from_lines(1, []).expect("pinned only"));
+        assert_round_trip(&Limit { capacity: 4, ends_at: Timestamp::from_millis(99) });
         let owner = UserId::new(7).expect("a number");
         for expires_at in [None, Some(Timestamp::from_millis(99))] {
-            comes_back(&SeatPointer { hold: by, owner, expires_at });
+            assert_round_trip(&SeatPointer { hold: by, owner, expires_at });
         }
-        comes_back(&LiveHold { hold: by, expires_at: Timestamp::from_millis(99) });
+        assert_round_trip(&LiveHold { hold: by, expires_at: Timestamp::from_millis(99) });
         let receipt = Receipt {
             fingerprint: [0x20; 32],
             response: b"any bytes \0 at all".to_vec(),
             expires_at: Timestamp::from_millis(1),
         };
-        comes_back(&receipt);
+        assert_round_trip(&receipt);
     }
 
     #[test]
-    fn any_text_comes_back() {
+    fn texts_round_trip() {
         for text in ["", "-", "two words", "a\\b\\s", "line\nline", "\"quoted\"", "에티오피아 예가체프"] {
             let mut word = String::new();
             write_cell(&Value::Text(text.into()), &mut word);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_rule_wrote_is_damage() {
+    fn invalid_values_are_damage() {
         for text in ["", "x", "0 5:1 5:1", "0 6:1 5:1", "0 5:0", "0 5", "-1"] {
             assert_eq!(Tally::decode(text.as_bytes()), None, "{text}");
         }

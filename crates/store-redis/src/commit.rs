@@ -1,4 +1,4 @@
-//! Writing rows by compare-and-set: all of them, if nothing that was seen has changed, or none.
+//! Conditional commit: writes all rows if the read set is unchanged, or none.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -20,9 +20,9 @@ use crate::tries::Tries;
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("compare_and_set.lua")));
 
-/// Every row stays at least so long, also when it says nothing any more: see the script.
+/// Minimum time to live of every row, also of one without effect: see the script.
 const ROW_KEPT_MIN: Span = Span::from_secs(30);
-/// Rows that do not end by time are kept so long. Somebody finishes what was begun long before.
+/// Time to live of rows that do not expire by themselves. Recovery finishes abandoned attempts long before.
 const PINNED_KEPT: Span = Span::from_hours(7 * 24);
 
 impl LiveTier {
@@ -39,19 +39,19 @@ impl LiveTier {
         Visitor::visit(&mut writes, &rows.receipts);
         let mut tries = Tries::of(rows, seen.now);
         if self.has_clock_of_its_own() {
-            // The test's clock stands still meanwhile.
+            // A test's clock stands still meanwhile.
             tries.age_max = READ_AGE_MAX;
         }
         let order = order(self.keys(), incarnation, seen, &writes.list, &tries);
         match self.connection().order(order).await? {
             Value::Int(1) => Ok(()),
             Value::Int(0 | -1) => Err(StoreError::Conflict),
-            other => Err(StoreError::Damaged(format!("Redis answered {other:?}"))),
+            other => Err(StoreError::Damaged(format!("the script returned {other:?}"))),
         }
     }
 }
 
-/// A row to be written.
+/// Row to be written.
 struct Write {
     name: String,
     value: Vec<u8>,
@@ -81,7 +81,7 @@ impl Visitor for Writes<'_> {
     }
 }
 
-/// The call of the script, which tells the rows apart by what is to be done with them.
+/// Builds the script's call, which groups rows by what to compare and what to write.
 fn order(keys: &Keys, incarnation: &Incarnation, seen: &Seen, writes: &[Write], tries: &Tries) -> Order {
     let mut unread: HashMap<&str, &Write, RandomState> = writes.iter().map(|write| (&*write.name, write)).collect();
     let (mut absent, mut created) = (Vec::new(), Vec::new());

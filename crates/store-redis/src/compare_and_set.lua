@@ -1,33 +1,33 @@
--- Writes rows if none of those that were read has changed since; all of them or none. It knows no rule of what is in them.
+-- Writes rows if none of the read set has changed since; all of them or none. It contains no rules of their contents.
 --
--- KEYS  the incarnation, the latest time, the set of unfinished tries; then rows, each once:
---       those that must not be there: 1. only to be compared, 2. to be written, too;
---       3. those to be written whatever is there;
---       those that must have a version: 4. to be written, too, 5. only to be compared
--- ARGV  the incarnation expected, when the rows were read and how old that may be (both in microseconds),
---       how many rows there are of each of the five, how many tries to note, how many to strike out;
+-- KEYS  the epoch, the latest time, the set of unfinished attempts; then rows, each once:
+--       those that must not exist: 1. only compared, 2. also written;
+--       3. those written unconditionally;
+--       those that must have a version: 4. also written, 5. only compared
+-- ARGV  the epoch expected, the time of the read and its maximum age (both in microseconds),
+--       the number of rows in each of the five groups, the numbers of attempts to add and to remove;
 --       then the versions of 4 and 5,
---       for each row of 2, 3 and 4 its value and how long to keep it (in milliseconds),
---       and the tries to note and to strike out.
+--       for each row of 2, 3 and 4 its value and time to live (in milliseconds),
+--       and the attempts to add and to remove.
 --
--- A row begins with its version, 16 characters that are never used twice. A row that is gone has none, so 'not there' would
--- come back; but every row stays at least three times as long as a read may be old.
+-- A row begins with its version, 16 characters that are never reused. An expired row has none, so 'absent' could recur
+-- unnoticed; therefore every row stays at least three times the maximum age of a read.
 --
--- Answers 1: written, 0: somebody was first, -1: this is not the data it was.
+-- Returns 1: written, 0: conflict, -1: the data is of another epoch.
 local call = redis.call
 if call('GET', KEYS[1]) ~= ARGV[1] then
     return -1
 end
--- Should the clock be set back, time stands still until it has caught up: no reader is told an earlier time than another.
+-- If the clock is set back, time stands still until the clock has caught up: time never runs backwards for any reader.
 local time = call('TIME')
 local now = math.max(time[1] * 1000000 + time[2], tonumber(call('GET', KEYS[2]) or 0))
--- A read from the future is one from before the clock was set back: how old it is nobody knows.
+-- A read from the future is one from before the clock was set back: its age is unknown.
 local age = now - ARGV[2]
 if age < 0 or age >= tonumber(ARGV[3]) then
     return 0
 end
 
--- The last key of each kind.
+-- Index of the last key of each group.
 local absent = 3 + ARGV[4]
 local created = absent + ARGV[5]
 local put = created + ARGV[6]

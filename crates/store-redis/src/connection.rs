@@ -1,4 +1,4 @@
-//! The connection to Redis that holds lie in.
+//! Connection to the Redis that holds the live rows.
 
 use std::sync::Arc;
 
@@ -11,28 +11,28 @@ use tokio::sync::Notify;
 
 pub(crate) struct Connection {
     link: Link,
-    /// Where the connection is driven: on a thread of its own, so that a busy server keeps no batch waiting.
+    /// Thread that drives the connection, so that a busy server delays no batch.
     _driver: Driver,
 }
 
 impl Connection {
-    /// Connects when it is first used.
+    /// Connects on first use.
     pub(crate) fn new(url: &str, trust: &Trust) -> Result<Self, RedisError> {
         let driver = Driver::start()?;
         Ok(Self { link: Link::new(url, trust, driver.handle.clone())?, _driver: driver })
     }
 
-    /// How often Redis was asked.
+    /// Number of round trips so far.
     pub(crate) fn round_trips(&self) -> u64 {
         self.link.round_trips()
     }
 
-    /// How often a connection was opened. While that stays the same, Redis has not been restarted or replaced.
+    /// Number of connections opened so far. While it is unchanged, Redis has not been restarted or replaced.
     pub(crate) fn opened(&self) -> u64 {
         self.link.opened()
     }
 
-    /// For what may be done twice: tried again on a new connection if the old one turns out to be dead.
+    /// Sends an idempotent request; retried once on a new connection if the old one is dead.
     pub(crate) async fn ask(&self, pipeline: &Pipeline) -> Result<Vec<Value>, StoreError> {
         match self.send(pipeline).await {
             Err(error) if is_dead(&error) => self.send(pipeline).await.map_err(|error| away(&error)),
@@ -40,25 +40,25 @@ impl Connection {
         }
     }
 
-    /// For what must not be done twice: an error after it was sent leaves open whether it was done.
+    /// Sends a request that must not be repeated: an error after sending leaves its outcome unknown.
     pub(crate) async fn order(&self, order: Order) -> Result<Value, StoreError> {
         let mut open = self.link.open().await.map_err(|error| away(&error))?;
         for _ in 0..2 {
             let answer = self.link.ask(&mut open, async |connection| order.call.query_async(connection).await).await;
             match answer {
                 Ok(value) => return Ok(value),
-                // Redis has been restarted and does not know the script: it did nothing.
+                // A restarted Redis does not know the script, and did nothing.
                 Err(error) if error.code() == Some("NOSCRIPT") => {
                     let load = order.script.load();
                     let loaded = self.link.ask(&mut open, async |connection| load.query_async(connection).await).await;
                     let _name: Value = loaded.map_err(|error| away(&error))?;
                 }
-                // Redis said no before it did anything: out of memory, read only, still loading.
+                // Redis rejected the request before executing it: out of memory, read only, still loading.
                 Err(error) if error.code().is_some() => return Err(away(&error)),
                 Err(error) => return Err(StoreError::OutcomeUnknown(format!("Redis: {error}"))),
             }
         }
-        Err(StoreError::Unavailable("Redis forgets its scripts".into()))
+        Err(StoreError::Unavailable("Redis does not keep its scripts".into()))
     }
 
     async fn send(&self, pipeline: &Pipeline) -> Result<Vec<Value>, RedisError> {
@@ -67,7 +67,7 @@ impl Connection {
     }
 }
 
-/// A thread that does nothing but move bytes.
+/// Thread that only does I/O.
 struct Driver {
     handle: Handle,
     stop: Arc<Notify>,
@@ -94,7 +94,7 @@ pub(crate) fn away(error: &RedisError) -> StoreError {
     StoreError::Unavailable(format!("Redis: {error}"))
 }
 
-/// A script, and the name that Redis gives it.
+/// Script and its hash.
 pub(crate) struct Script {
     code: &'static str,
     hash: String,
@@ -112,7 +112,7 @@ impl Script {
     }
 }
 
-/// A script with its keys and arguments.
+/// Call of a script with keys and arguments.
 pub(crate) struct Order {
     script: &'static Script,
     call: Cmd,

@@ -1,28 +1,28 @@
-//! Where a test can make something go wrong: at every wait between the two stores.
+//! Fault injection for tests: at every wait between the two stores.
 
 use async_trait::async_trait;
 use holdfast_engine::StoreError;
 
-/// A moment between two effects.
+/// Moment between two effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
     /// Live rows are read, durable ones not yet.
     LiveLoaded,
     /// Both are read, nothing is decided yet.
     DurableRead,
-    /// Live rows are decided and about to be written.
+    /// Live rows are decided, not yet written.
     LiveDecided,
-    /// Live rows are written, nobody has been told yet.
+    /// Live rows are written, not yet answered.
     LiveCommitted,
-    /// Durable rows are read under their versions.
+    /// Durable rows are read with their versions.
     RecordLoaded,
-    /// Durable rows are decided and about to be written.
+    /// Durable rows are decided, not yet written.
     RecordDecided,
-    /// Durable rows are written, nobody has been told yet.
+    /// Durable rows are written, not yet answered.
     RecordCommitted,
-    /// Unfinished tries are known, how they end is not.
+    /// Unfinished attempts are listed, not yet decided.
     AbandonedListed,
-    /// How a try ends is decided, nobody has been told yet.
+    /// The outcome of an attempt is decided, not yet answered.
     AbandonedDecided,
 }
 
@@ -40,7 +40,7 @@ impl Point {
     ];
 }
 
-/// Makes something go wrong, or does not.
+/// Fault injector.
 #[async_trait]
 pub trait Faults: Send + Sync + 'static {
     async fn at(&self, point: Point) -> Result<(), StoreError>;

@@ -1,5 +1,5 @@
-//! Slots of the coming days, as each server keeps them: most people ask for those. They count only while the room has the
-//! stamp under which they were read, see [`stamps`](crate::stamps).
+//! Near-term slot cache: slots of the next days, which most clients request. An entry is valid while the room has the
+//! cache version under which it was read, see [`stamps`](crate::stamps).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -9,15 +9,15 @@ use holdfast_core::calendar::{DayRange, Room, RoomId, Slot, SlotId, SlotsOf};
 use holdfast_core::table::{Scan as _, TableSet as _};
 use holdfast_core::{Rows, Timestamp};
 
-/// Rooms that one query may find here. One that asks for more is no visitor's.
+/// Maximum number of rooms that one query may take from the cache; larger queries bypass it.
 const ROOMS_ASKED_MAX: usize = 4;
-/// How much is kept, in slots: those of ten thousand rooms, about 200 MB. Beyond that all are forgotten.
+/// Capacity in slots: those of ten thousand rooms, about 200 MB. When exceeded, the whole cache is evicted.
 const KEPT_MAX: usize = 2_500_000;
-/// How many slots a room itself is as large as.
+/// Size of a room itself, in slots.
 const ROOM_SIZE: usize = 6;
-/// Today to the seventh day from now, wherever the room is.
+/// Days from today that the cache covers: seven ahead in any time zone.
 const HOT_DAYS: RangeInclusive<i32> = -1..=8;
-/// What is changed on these days is announced: some more, because a day may begin meanwhile.
+/// Days whose changes are announced; more than are cached, because a day may begin meanwhile.
 const ANNOUNCED_DAYS: RangeInclusive<i32> = -3..=10;
 
 #[derive(Default)]
@@ -27,22 +27,22 @@ pub(crate) struct Hot(Mutex<Kept>);
 struct Kept {
     rooms: HashMap<RoomId, (Under, Arc<HotRoom>)>,
     size: usize,
-    /// Rooms that somebody is reading to keep them.
+    /// Rooms that a caller is loading into the cache.
     being_read: HashSet<RoomId>,
 }
 
-/// What a room was read under, and counts under.
+/// Version of a cache entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Under {
     pub stamp: String,
-    /// Which connection to Redis it was: after a restart, an older stamp may be back.
+    /// Number of the connection to Redis: after a restart of Redis, an older cache version may reappear.
     pub connection: u64,
 }
 
-/// A room and its slots of some days.
+/// Cached room with its near-term slots.
 pub(crate) struct HotRoom {
     id: RoomId,
-    /// `None`: there is no such room.
+    /// `None`: the room does not exist.
     room: Option<Room>,
     days: DayRange,
     /// In order.
@@ -69,19 +69,19 @@ impl Hot {
         if let Some((_, before)) = kept.rooms.insert(room.id, (under, room)) {
             kept.size -= before.size();
         }
-        // Nobody waits for that.
+        // Dropped after the lock is released.
         drop(kept);
         drop(forgotten);
     }
 
-    /// Lets one caller at a time read a room to keep it; the others are not helped by doing the same.
+    /// Lets one caller at a time load a room; others read it without caching.
     pub(crate) fn begin_reading(&self, room: RoomId) -> Option<Reading<'_>> {
-        // Only then is it made: dropping one takes the lock that is held here.
+        // Created lazily: dropping one takes the lock that is held here.
         self.kept().being_read.insert(room).then(|| Reading { hot: self, room })
     }
 }
 
-/// Somebody reads a room to keep it.
+/// Exclusive right to load a room into the cache.
 pub(crate) struct Reading<'a> {
     hot: &'a Hot,
     room: RoomId,
@@ -94,11 +94,11 @@ impl Drop for Reading<'_> {
 }
 
 impl HotRoom {
-    /// Everything that has to be read of a room.
+    /// Returns the days to cache, and a request for all rows of the room in them.
     pub(crate) fn wants(id: RoomId, now: Timestamp) -> (DayRange, Rows) {
         let (days, mut rows) = (days_around(now, &HOT_DAYS), Rows::default());
         rows.calendar.rooms.want(&id);
-        // It is not known yet.
+        // Marks the range as requested; it cannot be complete yet.
         rows.calendar.slots.scan(&SlotsOf { room: id, days }).ok();
         (days, rows)
     }
@@ -119,7 +119,7 @@ impl HotRoom {
         self.room.is_some()
     }
 
-    /// Supplies what is wanted of this room; the rest stays wanted.
+    /// Fills requested rows of this room; the rest stays requested.
     pub(crate) fn answer(&self, rows: &mut Rows) {
         let known = SlotsOf { room: self.id, days: self.days }.range();
         let calendar = &mut rows.calendar;
@@ -138,7 +138,7 @@ impl HotRoom {
                 }
                 slots.supply_scan(scan);
             } else {
-                // It is wanted again.
+                // Requested again.
                 slots.scan(&scan).ok();
             }
         }
@@ -155,7 +155,7 @@ impl HotRoom {
     }
 }
 
-/// The rooms whose slots are wanted, if they are few.
+/// Returns the rooms whose slots are requested, if they are few.
 pub(crate) fn rooms_asked(rows: &Rows) -> Vec<RoomId> {
     let slots = &rows.calendar.slots;
     let of_scans = slots.scans_wanted().iter().map(|scan| scan.room);
@@ -163,7 +163,7 @@ pub(crate) fn rooms_asked(rows: &Rows) -> Vec<RoomId> {
     if rooms.len() > ROOMS_ASKED_MAX { Vec::new() } else { rooms.into_iter().collect() }
 }
 
-/// Whether slots of the coming days of this room are wanted.
+/// Whether near-term slots of this room are requested.
 pub(crate) fn is_wanted(rows: &Rows, room: RoomId, now: Timestamp) -> bool {
     let (days, slots) = (days_around(now, &HOT_DAYS), &rows.calendar.slots);
     slots.wanted().any(|id| id.room == room && days.contains(id.start.date()))
@@ -173,7 +173,7 @@ pub(crate) fn is_wanted(rows: &Rows, room: RoomId, now: Timestamp) -> bool {
             .any(|scan| scan.room == room && days.contains(scan.days.first) && days.contains(scan.days.last))
 }
 
-/// The rooms of which something is about to change that servers may keep.
+/// Returns the rooms with changes that caches may contain.
 pub(crate) fn rooms_changed(rows: &Rows, now: Timestamp) -> Vec<RoomId> {
     let days = days_around(now, &ANNOUNCED_DAYS);
     let mut rooms: BTreeSet<RoomId> = rows.calendar.rooms.changes().iter().map(|change| *change.key).collect();

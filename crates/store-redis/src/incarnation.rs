@@ -1,11 +1,11 @@
-//! Whether Redis still has the data it had. One key is made with the first row and never written again; if it is gone, so
-//! may be any hold.
+//! Epoch of the data in Redis. Its key is written with the first row and never again; if it is missing, any hold may be
+//! lost.
 
 use std::sync::{Mutex, PoisonError};
 
 use holdfast_core::Timestamp;
 
-/// One life of the data in Redis: a name nobody used before, and when the life before it was found to be over.
+/// Epoch: a unique name, and when the previous epoch was found lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Incarnation {
     pub value: String,
@@ -25,19 +25,19 @@ impl Incarnation {
     }
 }
 
-/// What a read found.
+/// Result of a read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Same(Incarnation),
-    /// There is none: this one is to be written, unless somebody else was quicker.
+    /// No epoch exists: this one is to be written, unless another server is first.
     Missing(Incarnation),
 }
 
-/// The incarnation this server has seen last.
+/// Epoch seen last by this server.
 #[derive(Debug)]
 pub(crate) struct Witness {
     last: Mutex<Option<Incarnation>>,
-    /// There was none before those it has seen.
+    /// No epoch existed before those seen here.
     is_first: bool,
 }
 
@@ -46,7 +46,7 @@ impl Witness {
         Self { last: Mutex::default(), is_first }
     }
 
-    /// Compares what lies in Redis with what lay there before. `name` is for a new incarnation.
+    /// Compares the epoch in Redis with the one seen last. `name` is for a new epoch.
     pub(crate) fn look(&self, found: Option<&str>, name: u64, now: Timestamp) -> Found {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(found) = found.and_then(Incarnation::parse) else {
@@ -55,7 +55,7 @@ impl Witness {
         };
         if last.as_ref().is_some_and(|last| *last != found) {
             metrics::counter!("holdfast_live_lost_total").increment(1);
-            tracing::error!("Redis has lost its data: holds that were in it are gone, what is confirmed is not");
+            tracing::error!("Redis has lost its data: live holds are gone, confirmed reservations are not");
         }
         *last = Some(found.clone());
         Found::Same(found)
@@ -67,17 +67,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_life_that_ends_is_noticed_and_the_next_one_knows_when() {
+    fn lost_epoch_is_detected_and_dated() {
         let witness = Witness::new(true);
         let now = Timestamp::from_millis(5_000);
-        let Found::Missing(first) = witness.look(None, 1, now) else { panic!("there was none") };
-        assert_eq!(first.lost_at, None, "nothing was there to be lost");
+        let Found::Missing(first) = witness.look(None, 1, now) else { panic!("no epoch exists yet") };
+        assert_eq!(first.lost_at, None, "the first epoch follows no loss");
         assert_eq!(witness.look(Some(&first.value), 2, now), Found::Same(first.clone()));
-        let Found::Missing(second) = witness.look(None, 3, now) else { panic!("it is gone") };
+        let Found::Missing(second) = witness.look(None, 3, now) else { panic!("the epoch is lost") };
         assert_eq!(second.lost_at, Some(now));
         assert_ne!(first.value, second.value);
         assert_eq!(witness.look(Some(&second.value), 4, now), Found::Same(second));
-        let Found::Missing(third) = Witness::new(false).look(None, 5, now) else { panic!("it is gone") };
-        assert_eq!(third.lost_at, Some(now), "also if one comes later");
+        let Found::Missing(third) = Witness::new(false).look(None, 5, now) else { panic!("the epoch is lost") };
+        assert_eq!(third.lost_at, Some(now), "also for a server that starts later");
     }
 }

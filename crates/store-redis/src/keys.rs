@@ -1,4 +1,4 @@
-//! What rows are called in Redis. A common prefix may stand before all of them; in a Redis Cluster it must be a hash tag.
+//! Names of rows in Redis. An optional common prefix precedes all of them; in a Redis Cluster it must be a hash tag.
 
 use holdfast_core::calendar::{RoomId, SlotId};
 use holdfast_core::id::{HoldId, UserId};
@@ -27,7 +27,7 @@ impl Keys {
         format!("{}clock", self.prefix)
     }
 
-    /// Tries to confirm that have begun and not ended, by the second in which they began.
+    /// Unfinished confirm attempts, by the second in which they began.
     pub(crate) fn unfinished(&self) -> String {
         format!("{}hold:confirming", self.prefix)
     }
@@ -40,7 +40,7 @@ impl Keys {
             }
             Kind::Shop => format!("{}stock-reserved:{}", self.prefix, unit.resource),
             Kind::Room => format!("{}lock-count:{}", self.prefix, slot(SlotId::of(*unit))),
-            // The seats of an event that are held, as a whole and one by one.
+            // Held seats of an event, in total and one by one.
             Kind::Ticket => match seat_of(*unit) {
                 None => format!("{}seat:count:{}", self.prefix, unit.resource),
                 Some(seat) => format!("{}seat:held:{seat}", self.prefix),
@@ -77,17 +77,17 @@ impl Keys {
         format!("{}locks:{}", self.prefix, slot(id))
     }
 
-    /// Whether what servers keep of a room's slots is still so.
+    /// Cache versions and invalidation intents of a room's slots.
     pub(crate) fn room_stamp(&self, room: RoomId) -> String {
         format!("{}slots:{room}", self.prefix)
     }
 
-    /// The hold on a seat.
+    /// Hold on a seat.
     pub(crate) fn seat(&self, seat: SeatId) -> String {
         format!("{}seat:hold:{seat}", self.prefix)
     }
 
-    /// How many seats of an event a user holds.
+    /// Number of seats of an event that a user holds.
     pub(crate) fn buyer(&self, buyer: BuyerId) -> String {
         format!("{}seat:count:{}:{}", self.prefix, buyer.event, buyer.user)
     }
@@ -103,12 +103,12 @@ impl Keys {
     }
 }
 
-/// A room, a date and a time. Each slot has a key of its own, because each ends at its own time.
+/// Room, date and time. Each slot has a key of its own, because each expires at its own time.
 fn slot(id: SlotId) -> String {
     format!("{}:{}:{}", id.room, id.start.date(), id.start.time())
 }
 
-/// What a kind is called in keys.
+/// Name of a kind in keys.
 pub(crate) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Stay => "stay",
@@ -118,7 +118,7 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// The kind of that name.
+/// Kind of a name in keys.
 pub(crate) fn kind_of(name: &str) -> Option<Kind> {
     Kind::ALL.into_iter().find(|known| kind(*known) == name)
 }

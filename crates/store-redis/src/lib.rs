@@ -1,21 +1,21 @@
 //! Live rows in Redis beside durable ones in PostgreSQL, for any number of servers.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | [`store`] | the [`Store`](holdfast_engine::Store) of both tiers |
-//! | [`live`] | the live tier: rows with versions, read together |
-//! | [`seen`] | what was read, and has to be the same when something is written because of it |
-//! | `commit` | writing by compare-and-set |
-//! | [`tries`] | tries to confirm, and those whose server must have died |
-//! | `hot`, `stamps` | slots of the coming days as each server keeps them, and how it knows that they are still so |
-//! | [`fault`] | where a test can make something go wrong |
-//! | `incarnation` | whether Redis still has the data it had |
-//! | `connection` | one connection that comes back by itself |
-//! | `tables` | all live tables, in one order |
-//! | `keys` | what rows are called in Redis |
-//! | `codec` | what rows look like in Redis |
+//! | [`live`] | the live tier: versioned rows, read together |
+//! | [`seen`] | read set of a commit |
+//! | `commit` | conditional commit of rows |
+//! | [`tries`] | confirm attempts, and abandoned ones |
+//! | `hot`, `stamps` | near-term slot cache, and its versions |
+//! | [`fault`] | fault injection for tests |
+//! | `incarnation` | epoch of the data in Redis |
+//! | `connection` | a connection that reconnects by itself |
+//! | `tables` | all live tables, in visiting order |
+//! | `keys` | names of rows in Redis |
+//! | `codec` | encoding of rows in Redis |
 //!
-//! No rule is written in Lua. Redis tells the time, and a server's own clock decides nothing.
+//! No rule is written in Lua. Redis provides the time, and a server's own clock decides nothing.
 
 mod codec;
 mod commit;

@@ -1,4 +1,4 @@
-//! The live tier: rows with versions, read together.
+//! Live tier: versioned rows, read together.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -24,37 +24,37 @@ use crate::seen::{Lookup, Seen};
 use crate::stamps::{self, Stamp};
 use crate::tables::{self, Live, VisitorMut};
 
-/// Rows asked for with one command.
+/// Maximum number of rows per command.
 const ROWS_AT_ONCE_MAX: usize = 4_096;
 /// Time to live of the row that a probe writes.
 const PROBE_KEPT: Span = Span::from_secs(10);
 /// How often a read begins anew because the incarnation had to be made.
 const READS_MAX: usize = 4;
 
-/// What to do when Redis has lost its data.
+/// Policy for lost data of Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnLoss {
-    /// Go on: what was held is sold again, first come, first served.
+    /// Go on: lost holds may be sold again, first come, first served.
     Resume,
-    /// Take no new holds for so long, the time a hold lives.
+    /// Reject new holds for this time, the life of a hold.
     Quarantine(Span),
 }
 
 pub struct LiveOptions {
-    /// Connections are encrypted if it begins with `rediss://`.
+    /// The connection is encrypted if it begins with `rediss://`.
     pub url: String,
-    /// Who signs the certificate of Redis.
+    /// Certificate authorities for the certificate of Redis.
     pub trust: Trust,
-    /// Stands before all keys.
+    /// Prefix of all keys.
     pub prefix: String,
     pub on_loss: OnLoss,
-    /// Nobody has held anything before: a Redis without data has lost none.
+    /// No hold was ever placed: an empty Redis has lost none.
     pub is_first: bool,
-    /// A try to confirm that is not finished by then has lost its server.
+    /// Age at which an unfinished confirm attempt counts as abandoned by its server.
     pub abandoned_after: Span,
-    /// A number no other server has drawn: versions are counted from it.
+    /// Random number of this server, from which versions are counted.
     pub nonce: u64,
-    /// Tells the time instead of Redis; for tests.
+    /// Replaces the time of Redis; for tests.
     pub clock: Option<Arc<dyn Clock>>,
 }
 
@@ -77,7 +77,7 @@ struct Shared {
     abandoned_after: Span,
     clock: Option<Arc<dyn Clock>>,
     witness: Witness,
-    /// The latest time told: it never runs backwards, whatever Redis says.
+    /// Latest time returned: time never runs backwards, whatever Redis says.
     latest: AtomicI64,
     next_version: AtomicU64,
 }
@@ -89,7 +89,7 @@ impl std::fmt::Debug for LiveTier {
 }
 
 impl LiveTier {
-    /// Connects when it is first used.
+    /// Connects on first use.
     pub fn new(options: LiveOptions) -> Result<Self, StoreError> {
         let connection = Connection::new(&options.url, &options.trust)
             .map_err(|error| StoreError::Unavailable(format!("server.redis_url: {error}")))?;
@@ -107,12 +107,12 @@ impl LiveTier {
         })
     }
 
-    /// How often Redis was asked.
+    /// Number of round trips so far.
     pub fn round_trips(&self) -> u64 {
         self.shared.connection.round_trips()
     }
 
-    /// Whether Redis answers.
+    /// Verifies that Redis answers.
     pub async fn check(&self) -> Result<(), StoreError> {
         self.shared.connection.ask(redis::pipe().cmd("TIME")).await.map(|_| ())
     }
@@ -130,7 +130,7 @@ impl LiveTier {
         self.load_with_stamps(rows, seen, &[]).await.map(|(now, _)| now)
     }
 
-    /// The same, and the stamps of these rooms as they were then or later.
+    /// Loads like [`load`](Self::load), and returns the cache versions of these rooms as of then or later.
     pub(crate) async fn load_with_stamps(
         &self,
         rows: &mut Rows,
@@ -157,8 +157,8 @@ impl LiveTier {
         let Asking { mut names, tables, .. } = asking;
         names.extend(receipts.iter().map(|key| keys.receipt(key)));
         if !names.is_empty() && names.len() + seen.versions.len() <= ROWS_AT_ONCE_MAX {
-            // Once more what was read before: all that a decision rests on was so at one moment. What does not fit into one
-            // command would not be, and is left to the check of the commit.
+            // Re-reads the earlier rows, so that a decision rests on one snapshot. Rows beyond one command are left to
+            // the validation at commit.
             names.extend(seen.versions.keys().cloned());
         }
         let answer = self.ask(&names, rooms).await?;
@@ -170,7 +170,7 @@ impl LiveTier {
         tables::walk_mut(rows, &mut supplying);
         supplying.result?;
         for id in receipts {
-            // One that has run out may have been followed by another, elsewhere.
+            // An expired record may have a successor in the other store.
             match seen.note::<Receipt>(found.next())?.filter(|receipt| receipt.expires_at > answer.now) {
                 Some(receipt) => rows.receipts.supply(id, Some(receipt)),
                 None => rows.receipts.want_elsewhere([id]),
@@ -188,7 +188,7 @@ impl LiveTier {
         Ok((answer.now, answer.stamps))
     }
 
-    /// Shows the auditor what is held of these units.
+    /// Passes the holds on these units to the auditor.
     pub(crate) async fn audit(&self, units: &[Units], audit: &mut Audit) -> Result<(), StoreError> {
         let mut rows = Rows::default();
         for units in units {
@@ -201,7 +201,7 @@ impl LiveTier {
         Ok(())
     }
 
-    /// Reads the rows of these names, the time and the incarnation; last the stamps of these rooms.
+    /// Reads the rows of these names, the time and the epoch; last the cache versions of these rooms.
     async fn ask(&self, names: &[String], rooms: &[RoomId]) -> Result<Answer, StoreError> {
         let Shared { connection, keys, witness, .. } = &*self.shared;
         let mut pipeline = redis::pipe();
@@ -239,7 +239,7 @@ impl LiveTier {
                 Found::Missing(incarnation) => self.begin_incarnation(&incarnation).await?,
             }
         }
-        Err(StoreError::Unavailable("Redis does not keep what is written to it".into()))
+        Err(StoreError::Unavailable("Redis does not keep written keys".into()))
     }
 
     async fn begin_incarnation(&self, incarnation: &Incarnation) -> Result<(), StoreError> {
@@ -279,12 +279,12 @@ impl LiveTier {
         }
     }
 
-    /// All units that can be held now. There is no list of those that are, only their names.
+    /// Returns all units that may be held. Redis has no list of those that are, only their names.
     fn units_of(&self, scan: &Units) -> Vec<Unit> {
         let from = scan.first;
         match from.kind {
             Kind::Stay => {
-                // Wherever the hotel is, its today is within a day of ours, and a hold may outlive its night by one more.
+                // The hotel's today is within a day of UTC's, and a hold may outlive its night by one more.
                 let today = self.shared.latest_now().to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
                 let first = today.saturating_sub(jiff::Span::new().days(3));
                 let days = DAYS_AHEAD_MAX + HOLD_NIGHTS_MAX + 6;
@@ -292,7 +292,7 @@ impl LiveTier {
                 dates.map(|date| Unit { part: date_ordinal(date), ..from }).collect()
             }
             Kind::Shop => vec![from],
-            // Whoever asks names what there is.
+            // The caller names existing units.
             Kind::Room | Kind::Ticket => (from.part..=scan.last_part).map(|part| Unit { part, ..from }).collect(),
         }
     }
@@ -313,7 +313,7 @@ impl Shared {
     }
 }
 
-/// What Redis said.
+/// Response of Redis.
 pub(crate) struct Answer {
     pub now: Timestamp,
     pub read_at: i64,
@@ -322,11 +322,11 @@ pub(crate) struct Answer {
     stamps: Vec<Stamp>,
 }
 
-/// Takes the keys of what is wanted, and says what it is called.
+/// Collects the requested keys of each table, and their names in Redis.
 struct Asking<'a> {
     keys: &'a Keys,
     names: Vec<String>,
-    /// The keys of each table, in the order of the walk.
+    /// Keys of each table, in visiting order.
     tables: Vec<Box<dyn Any + Send>>,
 }
 
@@ -338,7 +338,7 @@ impl VisitorMut for Asking<'_> {
     }
 }
 
-/// Supplies what was found under these names.
+/// Fills requested rows with the values of these names.
 struct Supplying<'a, F> {
     tables: std::vec::IntoIter<Box<dyn Any + Send>>,
     found: &'a mut F,
@@ -370,5 +370,5 @@ pub(crate) fn micros_of(time: &Value) -> Result<i64, StoreError> {
 }
 
 pub(crate) fn strange(what: &impl std::fmt::Debug) -> StoreError {
-    StoreError::Damaged(format!("Redis gave a strange answer: {what:?}"))
+    StoreError::Damaged(format!("unexpected response from Redis: {what:?}"))
 }

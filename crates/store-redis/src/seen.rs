@@ -1,4 +1,4 @@
-//! What was read, and has to be the same when something is written because of it.
+//! Read set of a commit, validated when it is written (optimistic concurrency control).
 
 use std::collections::HashMap;
 
@@ -11,20 +11,20 @@ use crate::codec::Stored;
 use crate::incarnation::Incarnation;
 use crate::live::{Answer, strange};
 
-/// How old a read may be when something is written because of it.
+/// Maximum age of a read at the commit that rests on it.
 pub(crate) const READ_AGE_MAX: Span = Span::from_secs(10);
 
-/// A row as it was found under a name.
+/// Name of a row, and its value if it exists.
 pub(crate) type Lookup = (String, Option<Vec<u8>>);
 
 pub(crate) type Version = [u8; 16];
 
-/// The versions of all rows that were read, and when that was.
+/// Versions of all rows read, and the time of the first read.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// By the name of the row; `None` if there was no row.
+    /// By the name of the row; `None` if it did not exist.
     pub(crate) versions: HashMap<String, Option<Version>, RandomState>,
-    /// When the first row was read: by Redis's clock in microseconds, and as it was told.
+    /// Time of the first read: by Redis's clock in microseconds, and as it was returned.
     pub(crate) read_at: i64,
     pub(crate) now: Timestamp,
     pub(crate) incarnation: Option<Incarnation>,
@@ -46,8 +46,8 @@ impl Seen {
         if self.versions.get(name) == Some(&version) { Ok(()) } else { Err(StoreError::Conflict) }
     }
 
-    /// Notes the version of a row, and reads it. What is decided rests on what was read first, so a row that was read before
-    /// must be the same still.
+    /// Records the version of a row, and decodes it. Decisions rest on the first read, so a row that has changed since
+    /// is a conflict.
     pub(crate) fn note<V: Stored>(&mut self, found: Option<Lookup>) -> Result<Option<V>, StoreError> {
         let (name, value) = found.ok_or_else(|| strange(&"fewer rows than were asked for"))?;
         let damaged = |name: &str| StoreError::Damaged(format!("Redis: {name} cannot be read"));

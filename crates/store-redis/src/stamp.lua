@@ -1,9 +1,9 @@
--- A room's stamp, a new one if it has none. Nothing while somebody changes the room.
+-- Returns a room's cache version, a new one if it has none. Nothing while an invalidation intent stands.
 --
 -- KEYS  the room's hash
--- ARGV  a new stamp, the time, how long a stamp lasts (both in milliseconds)
+-- ARGV  a new version, the time, the time to live of a version (both in milliseconds)
 --
--- Names that are over are removed.
+-- Expired intents are removed.
 local fields = redis.call('HGETALL', KEYS[1])
 for i = 1, #fields, 2 do
     if fields[i] ~= 'stamp' then

@@ -1,11 +1,11 @@
-//! Whether what servers keep of a room's slots is still so.
+//! Validity of the near-term slot cache.
 //!
-//! A room has a hash in Redis with a *stamp* in it: whoever has read the room after it saw that stamp may keep what it read for
-//! as long as the stamp stands there. Whoever is about to change the room's slots writes its own *name* beside it and
-//! removes the stamp; when the change is committed, or is sure not to be, it removes its name again, and any stamp with it,
-//! should the name have been lost meanwhile. While a name stands there, the room is read from PostgreSQL. So nobody is told
-//! anything older than what is committed, and a server that dies in between costs others the way to PostgreSQL until its
-//! name is over. `protocol-model` has a model of this.
+//! A room has a hash in Redis with a *cache version*. A server that has read the room after it saw the version may use
+//! what it read while the version stands. A server about to change the room's slots first writes an *invalidation
+//! intent* beside it and deletes the version. When the change is committed, or cannot be any more, it deletes its
+//! intent, and any version with it, in case the intent was lost meanwhile. While an intent stands, the room is read
+//! from PostgreSQL. So no read is older than the last commit. A server that dies in between only costs others the read
+//! from PostgreSQL until its intent expires. `protocol-model` has a model of this.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -22,33 +22,33 @@ use crate::live::{LiveTier, strange};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("stamp.lua")));
 
-/// How long a name counts: longer than the commit it announces can still come, also if that waits for a standby.
+/// Time to live of an intent: longer than the announced commit can take, also if it waits for a standby.
 const NAME_LASTS: Span = Span::from_hours(1);
-/// How long a stamp lasts: what was written past Holdfast is seen after that.
+/// Time to live of a cache version; bounds the staleness after writes that bypass Holdfast.
 const STAMP_LASTS: Span = Span::from_secs(120);
-/// How often, and how long apart, a name is tried to be removed that could not be.
+/// Attempts to delete an intent that could not be deleted, and the delay between them.
 const WITHDRAWALS_MAX: usize = 20;
 const WITHDRAWAL_WAIT: Duration = Duration::from_millis(500);
 
 const STAMP: &str = "stamp";
 
-/// What a room's hash says.
+/// Cache state of a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stamp {
     Missing,
     Is(String),
-    /// Somebody is changing the room.
+    /// A server is changing the room.
     Changing,
 }
 
-/// Something that is about to change some rooms' slots.
+/// Announced change of some rooms' slots.
 pub(crate) struct Announced {
     name: String,
     rooms: Vec<RoomId>,
 }
 
 impl LiveTier {
-    /// To be done before the change is committed.
+    /// Announces a change; to be called before it is committed.
     pub(crate) async fn announce(&self, rooms: Vec<RoomId>) -> Result<Announced, StoreError> {
         let name = self.unique();
         let until = self.latest_now() + NAME_LASTS;
@@ -61,7 +61,7 @@ impl LiveTier {
         Ok(Announced { name, rooms })
     }
 
-    /// The change is committed, or is sure not to be. While that cannot be said, the rooms are read from PostgreSQL.
+    /// Ends an announced change that is committed or cannot be any more. Until then the rooms are read from PostgreSQL.
     pub(crate) async fn withdraw(&self, announced: Announced) {
         if self.try_withdraw(&announced).await.is_ok() {
             return;
@@ -85,8 +85,8 @@ impl LiveTier {
         self.connection().ask(&pipeline).await.map(|_| ())
     }
 
-    /// The room's stamp, a new one if it has none. Sent once: one that came late, when the room was changed in between, would
-    /// be a stamp used twice.
+    /// Returns the room's cache version, a new one if it has none. Sent once: a delayed repetition after a change would
+    /// reuse a version.
     pub(crate) async fn stamp(&self, room: RoomId) -> Result<Option<String>, StoreError> {
         let mut order = Order::new(&SCRIPT, 1);
         order.arg(self.keys().room_stamp(room)).arg(self.unique());
@@ -95,29 +95,29 @@ impl LiveTier {
         redis::from_redis_value(answer).map_err(|error| strange(&error))
     }
 
-    /// Takes the stamp away from what turned out to be no room.
+    /// Deletes the cache version of a room that does not exist.
     pub(crate) async fn unstamp(&self, room: RoomId) -> Result<(), StoreError> {
         let mut pipeline = redis::pipe();
         pipeline.hdel(self.keys().room_stamp(room), STAMP);
         self.connection().ask(&pipeline).await.map(|_| ())
     }
 
-    /// Different each time, whoever asks.
+    /// Returns a name unique among all servers.
     fn unique(&self) -> String {
         format!("{:016x}", self.next_version())
     }
 }
 
-/// The command that asks for a room's hash.
+/// Command that reads a room's hash.
 pub(crate) fn ask(key: &str) -> Cmd {
     Cmd::hgetall(key)
 }
 
-/// What a room's hash says at `now`.
+/// Parses a room's hash at `now`.
 pub(crate) fn read(hash: &Value, now: Timestamp) -> Result<Stamp, StoreError> {
     let mut fields: HashMap<String, String> = redis::from_redis_value_ref(hash).map_err(|_| strange(hash))?;
     let stamp = fields.remove(STAMP);
-    // A name that cannot be read is one that does not end.
+    // An intent that cannot be parsed does not expire.
     let is_over = |until: &String| until.parse().is_ok_and(|until| Timestamp::from_millis(until) <= now);
     if !fields.values().all(is_over) {
         return Ok(Stamp::Changing);

@@ -1,5 +1,5 @@
-//! The store of both tiers: live rows in Redis, durable ones in PostgreSQL. No commit covers both; what has to be true of
-//! them together is seen to by the steps of a command and the order of reads.
+//! Store of both tiers: live rows in Redis, durable ones in PostgreSQL. No commit covers both; their joint invariants
+//! are kept by the steps of a command and the order of reads.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::live::LiveTier;
 use crate::seen::Seen;
 use crate::stamps::Stamp;
 
-/// Units that are looked up together by the auditor. A range without an end counts as that many.
+/// Number of units that the auditor looks up at once. An unbounded range counts as that many.
 const AUDIT_UNITS_MAX: u64 = 40_000;
 
 /// Cheap to clone.
@@ -30,7 +30,7 @@ const AUDIT_UNITS_MAX: u64 = 40_000;
 pub struct ClusterStore {
     live: LiveTier,
     durable: DurableTier,
-    /// The last try to record something was in somebody's way: a try to confirm may have been given up meanwhile.
+    /// The last record step conflicted: a confirm attempt may have been aborted.
     recheck: Arc<AtomicBool>,
     hot: Arc<Hot>,
     faults: Option<Arc<dyn Faults>>,
@@ -47,7 +47,7 @@ impl ClusterStore {
         Self { live, durable, recheck: Arc::default(), hot: Arc::default(), faults: None }
     }
 
-    /// For tests.
+    /// Injects faults, for tests.
     #[must_use]
     pub fn with_faults(self, faults: Arc<dyn Faults>) -> Self {
         Self { faults: Some(faults), ..self }
@@ -61,7 +61,7 @@ impl ClusterStore {
         &self.durable
     }
 
-    /// Live rows first, durable ones second: the other way round, a hold that is confirmed in between would be counted
+    /// Reads live rows first, durable ones second. In the other order, a hold confirmed in between would be counted
     /// neither as held nor as reserved.
     async fn load(&self, rows: &mut Rows, seen: &mut Seen, durable: &mut ReadSet) -> Result<Timestamp, StoreError> {
         let now = self.live.load(rows, seen).await?;
@@ -78,8 +78,8 @@ impl ClusterStore {
         self.reach(Point::DurableRead).await
     }
 
-    /// Supplies what is wanted of a room's slots from memory if its stamp says that this is still so, or else reads them into
-    /// memory, if they are of the coming days.
+    /// Fills requested slots of a room from the cache if its version is current; else loads near-term ones into the
+    /// cache.
     async fn answer_from_memory(
         &self,
         room: RoomId,
@@ -101,8 +101,8 @@ impl ClusterStore {
         Ok(())
     }
 
-    /// Reads what is wanted of a room's slots, with all of the coming days, and keeps it. Should somebody change the room meanwhile,
-    /// its stamp is gone and what was kept does not count; if Redis does not play its part, nothing is kept.
+    /// Loads a room with all its near-term slots into the cache. If the room is changed meanwhile, its version is gone
+    /// and the entry is invalid; if Redis fails, nothing is cached.
     async fn read_to_keep(&self, room: RoomId, rows: &mut Rows, now: Timestamp) -> Result<(), StoreError> {
         let Some(_reading) = self.hot.begin_reading(room) else { return Ok(()) };
         let connection = self.live.connection().opened();
@@ -114,14 +114,14 @@ impl ClusterStore {
         if read.is_there() {
             self.hot.keep(Under { stamp, connection }, read);
         } else {
-            // Whoever asks for what is not there leaves nothing behind.
+            // A request for a missing room leaves no key behind.
             self.live.unstamp(room).await.ok();
         }
         Ok(())
     }
 
-    /// How tries to confirm ended. That somebody else has decided is so rare that it is only asked after a conflict; the
-    /// commit notices it in any case.
+    /// Loads decisions on confirm attempts. Aborts by other servers are so rare that decisions are read only after a
+    /// conflict; the commit validates them in any case.
     async fn load_decisions(&self, rows: &mut Rows) -> Result<(), StoreError> {
         let wanted = rows.decisions.take_wanted();
         let mut decided = HashMap::new();
@@ -190,12 +190,12 @@ impl Store for ClusterStore {
     }
 
     async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
-        // Live rows go by themselves.
+        // Live rows expire by themselves.
         self.durable.tidy(keep).await
     }
 
-    /// Writing first that a try was given up makes sure that no confirmation of it can come later: it waits for one that
-    /// is on its way, and loses to it. Finding nothing would prove nothing.
+    /// Aborts abandoned attempts in PostgreSQL first, so that no later confirmation is possible: it waits for one in
+    /// flight, and loses to it. A mere look would prove nothing.
     async fn resolve(&self) -> Result<Vec<Resolved>, StoreError> {
         let mut resolved = Vec::new();
         let abandoned = self.live.abandoned().await?;
@@ -203,8 +203,10 @@ impl Store for ClusterStore {
         for (kind, of) in abandoned {
             match self.durable.decide_aborted(of.hold, of.attempt.0).await {
                 Ok(record) => resolved.push(Resolved { kind, of, record }),
-                // One that has to wait for somebody keeps nobody else waiting.
-                Err(error) => tracing::warn!(hold = %of.hold, %error, "could not decide how a try ends; trying again"),
+                // An attempt that has to wait must not delay the others.
+                Err(error) => {
+                    tracing::warn!(hold = %of.hold, %error, "confirm attempt not resolved; retrying");
+                }
             }
             self.reach(Point::AbandonedDecided).await?;
         }
@@ -216,8 +218,7 @@ impl Store for ClusterStore {
         durable.and(live)
     }
 
-    /// Durable records first, then what is held: while servers work, something may be missed, but nothing is counted
-    /// twice.
+    /// Audits durable records first, then holds: under load, a hold may be missed, but none is counted twice.
     async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError> {
         self.durable.audit(audit).await?;
         let (mut together, mut size) = (Vec::new(), 0);
@@ -234,7 +235,7 @@ impl Store for ClusterStore {
     }
 }
 
-/// A commit of live rows. Durable ones are only looked at, but for numbers that are drawn.
+/// Commit of live rows. Durable rows are read only, except for drawing ids.
 struct LiveSession {
     store: ClusterStore,
     seen: Seen,
@@ -263,7 +264,7 @@ impl Session for LiveSession {
     }
 }
 
-/// A commit of durable rows. Live rows are only looked at.
+/// Commit of durable rows. Live rows are read only.
 struct RecordSession {
     store: ClusterStore,
     session: DurableSession,
@@ -294,7 +295,7 @@ impl Session for RecordSession {
         let announced = if rooms.is_empty() { None } else { Some(self.store.live.announce(rooms).await?) };
         self.store.reach(Point::RecordDecided).await?;
         let committed = self.session.commit(rows, outbox, &decisions).await;
-        // As long as the outcome is unknown, it may still come.
+        // While the outcome is unknown, the change may still be committed.
         if let Some(announced) = announced
             && !matches!(committed, Err(StoreError::OutcomeUnknown(_)))
         {

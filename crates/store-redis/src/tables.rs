@@ -1,4 +1,4 @@
-//! All tables of live rows, in one order: what their rows are called, and how long they are kept.
+//! Live tables in visiting order: names of their rows, and times to live.
 
 use holdfast_core::Timestamp;
 use holdfast_core::calendar::SlotId;
@@ -15,27 +15,27 @@ use holdfast_core::{calendar, shop};
 use crate::codec::Stored;
 use crate::keys::Keys;
 
-/// A row of a live table.
+/// Row of a live table.
 pub(crate) trait Live<K>: Row + Stored + 'static {
     fn name(keys: &Keys, key: &K) -> String;
 
-    /// How long it is of use; `None` if it does not end by time.
+    /// Time until which the row is needed; `None` if it does not expire.
     fn kept_until(&self, _now: Timestamp) -> Option<Timestamp> {
         self.ends_at()
     }
 }
 
-/// Looks at live tables.
+/// Visitor of live tables.
 pub(crate) trait Visitor {
     fn visit<K: Key + Send + 'static, V: Live<K>, S: Scan<K>>(&mut self, table: &Table<K, V, S>);
 }
 
-/// Changes live tables.
+/// Mutable visitor of live tables.
 pub(crate) trait VisitorMut {
     fn visit<K: Key + Send + 'static, V: Live<K>, S: Scan<K>>(&mut self, table: &mut Table<K, V, S>);
 }
 
-/// Receipts are apart: those that are not here may be elsewhere.
+/// Idempotency records are apart: those not found here may be in the other store.
 macro_rules! walk {
     ($($table:ident),+; $($set:ident.$of_set:ident),+ $(;)?) => {
         pub(crate) fn walk(tables: &Tables, visitor: &mut impl Visitor) {
@@ -52,9 +52,9 @@ macro_rules! walk {
 walk!(held, holders, limits; stay.holds, stay.by_dates, stay.by_client_key, shop.holds, shop.by_user,
     calendar.locks, calendar.by_slot, ticket.holds, ticket.by_seat, ticket.buyers_held);
 
-/// A new table does not compile until it stands here: if it is live, add it to `walk!` above.
+/// Fails to compile for a new table until it is listed here: if it is live, add it to `walk!` above.
 #[expect(dead_code, reason = "it is there to be compiled")]
-fn nothing_is_forgotten(tables: Tables) {
+fn every_table_is_listed(tables: Tables) {
     let Tables {
         ids: _,
         receipts: _,

@@ -1,4 +1,4 @@
-//! Tries to confirm: those that a commit begins or ends, and those whose server must have died.
+//! Confirm attempts: those that a commit begins or ends, and abandoned ones.
 
 use std::collections::HashSet;
 
@@ -19,12 +19,12 @@ use crate::keys;
 use crate::live::{LiveTier, micros_of, strange};
 use crate::seen::{READ_AGE_MAX, Seen};
 
-/// A try to confirm that is not finished by then has lost its server. It is longer than any answer may take.
+/// Age at which an unfinished confirm attempt counts as abandoned. Longer than any call may take.
 pub const ABANDONED_AFTER: Span = Span::from_secs(6);
 const TRIES_AT_ONCE_MAX: isize = 200;
 
 impl LiveTier {
-    /// Tries to confirm whose server must have died; a bounded number.
+    /// Returns abandoned attempts; a bounded number.
     pub async fn abandoned(&self) -> Result<Vec<(Kind, TryId)>, StoreError> {
         let unfinished = self.keys().unfinished();
         let mut pipeline = redis::pipe();
@@ -48,7 +48,7 @@ impl LiveTier {
         for (parsed, member) in tries {
             match parsed {
                 Some((kind, of)) if open.open.contains(&of) => abandoned.push((kind, of)),
-                // Its hold was lost, or the note outlived it: nothing is left to end.
+                // The hold was lost, or the entry outlived it: nothing is left to resolve.
                 _ => left_over.push(member),
             }
         }
@@ -61,12 +61,12 @@ impl LiveTier {
     }
 }
 
-/// The tries that begin with a commit, and those that end.
+/// Attempts that begin with a commit, and those that end.
 pub(crate) struct Tries {
     pub noted: Vec<String>,
     pub struck: Vec<String>,
     read_at: Timestamp,
-    /// How old the read may be that they rest on.
+    /// Maximum age of the read that they rest on.
     pub age_max: Span,
 }
 
@@ -91,20 +91,21 @@ impl<'a> HoldVisitor<'a> for Tries {
                 continue;
             }
             self.noted.push(member);
-            // A hold must be pinned before it ends: others may count on its end from then on, and would not notice.
+            // A hold must be pinned before it expires: other commits rely on its end from then on, and would not
+            // notice.
             let left = Span::from_millis(hold.expires_at.as_millis() - self.read_at.as_millis());
             self.age_max = self.age_max.min(left);
         }
     }
 }
 
-/// Which of these tries have not ended.
+/// Attempts that have not ended.
 struct Open {
     tries: Vec<(Kind, TryId)>,
     open: HashSet<TryId>,
 }
 
-/// Wants their holds.
+/// Requests their holds.
 impl HoldVisitorMut for Open {
     fn visit<C: Claim>(&mut self, table: &mut Table<HoldId, Hold<C>>)
     where
@@ -116,7 +117,7 @@ impl HoldVisitorMut for Open {
     }
 }
 
-/// Looks at what became of them.
+/// Collects those that are still in doubt.
 impl<'a> HoldVisitor<'a> for Open {
     fn visit<C: Claim>(&mut self, table: &'a Table<HoldId, Hold<C>>)
     where

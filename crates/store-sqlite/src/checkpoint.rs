@@ -1,7 +1,8 @@
-//! Moves what is in the log into the database file, beside everything else: neither the engine nor readers wait for it.
+//! Checkpoints of the write-ahead log, on a thread and connection of their own: neither the engine nor readers wait for
+//! them.
 //!
-//! While batches keep coming, the log is never quite done, and would grow. So the writer is asked to do the small rest now
-//! and then; after that the log begins anew.
+//! While batches keep coming, a passive checkpoint never completes, and the log would grow. When it is long, the writer
+//! completes the checkpoint; then the log restarts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,12 +15,12 @@ use rusqlite::Connection;
 
 use crate::open::{self, OpenError, OpenOptions};
 
-/// How long it waits for more to come before it begins.
+/// Delay before a checkpoint, so that more commits share it.
 const COLLECT: Duration = Duration::from_millis(50);
-/// A log of so many pages shall begin anew.
+/// Length of the log, in pages, at which the writer completes the checkpoint.
 const LOG_PAGES_MAX: i64 = 8_000;
 
-/// Runs as long as it lives.
+/// Runs until dropped.
 #[derive(Debug)]
 pub(crate) struct Checkpointer {
     wake: Option<SyncSender<()>>,
@@ -28,8 +29,8 @@ pub(crate) struct Checkpointer {
 }
 
 impl Checkpointer {
-    /// Does nothing for a store that need not be durable: there the log is emptied as part of a commit, so that every run is
-    /// like the other.
+    /// Does nothing for a store without durability: there the log is checkpointed as part of a commit, so that runs are
+    /// deterministic.
     pub(crate) fn start(options: &OpenOptions) -> Result<Self, OpenError> {
         let rest_wanted = Arc::new(AtomicBool::new(false));
         if !options.durable {
@@ -47,16 +48,16 @@ impl Checkpointer {
         Ok(Self { wake: Some(wake), rest_wanted, thread: Some(thread) })
     }
 
-    /// After a commit, by the writer.
+    /// Called by the writer after a commit.
     pub(crate) fn after_commit(&self, writer: &Connection) {
         if let Some(wake) = &self.wake {
-            // An error says that it is awake already.
+            // A full channel means that the thread is awake.
             wake.try_send(()).ok();
         }
         if self.rest_wanted.swap(false, Ordering::AcqRel)
             && let Err(error) = checkpoint(writer)
         {
-            tracing::warn!(%error, "could not empty the log; trying again");
+            tracing::warn!(%error, "checkpoint by the writer failed; it will be retried");
         }
     }
 }
@@ -75,12 +76,12 @@ fn run(connection: &Connection, woken: &Receiver<()>, rest_wanted: &AtomicBool) 
         std::thread::sleep(COLLECT);
         match checkpoint(connection) {
             Ok(pages) => rest_wanted.store(pages > LOG_PAGES_MAX, Ordering::Release),
-            Err(error) => tracing::warn!(%error, "could not empty the log; trying again"),
+            Err(error) => tracing::warn!(%error, "checkpoint failed; it will be retried"),
         }
     }
 }
 
-/// Moves as much as it can without waiting for anybody; says how many pages the log has.
+/// Runs a passive checkpoint, which waits for no other connection. Returns the length of the log in pages.
 fn checkpoint(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(1))
 }

@@ -1,11 +1,12 @@
-//! Between columns and values. What the file says is checked here: a value no rule could have written is damage.
+//! Conversion between columns and values. Values are validated on reading: a value that no rule could have written is
+//! damage.
 
 use holdfast_core::Timestamp;
 use holdfast_records::{Type, Value};
 use rusqlite::types::{self, FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use uuid::Uuid;
 
-/// A value on its way into a column.
+/// Value to bind to a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound<'a>(pub &'a Value<'a>);
 
@@ -23,7 +24,7 @@ impl ToSql for Bound<'_> {
     }
 }
 
-/// What is in a column of this kind.
+/// Reads a column of this kind.
 pub(crate) fn value_of(kind: Type, found: ValueRef<'_>) -> FromSqlResult<Value<'_>> {
     if found == ValueRef::Null {
         return Ok(Value::Null);
@@ -42,7 +43,7 @@ fn damaged(what: &str) -> FromSqlError {
     FromSqlError::Other(format!("not a {what}").into())
 }
 
-/// A moment as a column.
+/// Timestamp as a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment(pub Timestamp);
 

@@ -1,6 +1,6 @@
-//! The embedded store: one `SQLite` file, one writer, readers beside it, derived rows in memory.
+//! Embedded store: one `SQLite` file, one writer, concurrent readers, secondary indexes in memory.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | [`open`] | the directory and its lock, settings of the file, migrations |
 //! | [`store`] | the [`Store`](holdfast_engine::Store) itself: batches, reads, tidying |
@@ -9,7 +9,7 @@
 //! | `shared` | SQL of what all verticals share |
 //! | `records` | SQL of records, made from their layouts |
 //!
-//! Nothing is decided here. Derived rows are never written to the file; they are rebuilt from live holds at start.
+//! Nothing is decided here. Secondary indexes are never written to the file; they are rebuilt from live holds at start.
 
 mod checkpoint;
 mod codec;

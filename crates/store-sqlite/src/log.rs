@@ -1,7 +1,7 @@
-//! How far the write-ahead log is safe on disk.
+//! Durability of the write-ahead log.
 //!
-//! Batches are committed without waiting for the disk; one sync makes all of them safe, while the next is decided.
-//! Nobody may be told of a commit before that, neither as an answer nor by a read.
+//! Batches are committed without a sync; one sync makes all of them durable, while the next is decided (group commit).
+//! No commit may be revealed before, neither by an answer nor by a read.
 
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,29 +13,28 @@ use tokio::sync::watch;
 
 use crate::open::{OpenError, OpenOptions};
 
-/// How long a read waits for the disk to take what it has seen.
+/// Maximum time a read waits until the commit it has seen is durable.
 const SYNC_WITHIN: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub(crate) struct Log {
     /// `None` if the store need not be durable.
     file: Mutex<Option<File>>,
-    /// The number of the last commit that is safe.
+    /// Number of the last durable commit.
     safe: watch::Sender<u64>,
-    /// The disk refused a sync. What it has then is anybody's guess, and a second sync would only say that all is well.
+    /// A sync has failed. The state of the file is unknown then, and a second sync would report success wrongly.
     failed: AtomicBool,
 }
 
 impl Log {
-    /// Everything up to `commits` was there when the store was opened.
+    /// All commits up to `commits` were durable when the store was opened.
     pub(crate) fn open(options: &OpenOptions, commits: u64) -> Result<Self, OpenError> {
         let log = Self { file: Mutex::default(), safe: watch::Sender::new(commits), failed: AtomicBool::new(false) };
         log.reopen(options, commits)?;
         Ok(log)
     }
 
-    /// After the writer was opened anew: its log may be another file. Begins by making safe what is there: all up to
-    /// `commits`.
+    /// Opens the log of a reopened writer, which may be another file, and syncs all commits up to `commits`.
     pub(crate) fn reopen(&self, options: &OpenOptions, commits: u64) -> Result<(), OpenError> {
         let mut path = options.file().into_os_string();
         path.push("-wal");
@@ -49,7 +48,7 @@ impl Log {
         Ok(())
     }
 
-    /// Blocks until `commit` is safe. `committed` tells the number of the last commit: a sync serves all up to that.
+    /// Blocks until `commit` is durable. `committed` returns the number of the last commit: a sync serves all up to it.
     pub(crate) fn make_safe(&self, commit: u64, committed: impl FnOnce() -> u64) -> Result<(), StoreError> {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if *self.safe.borrow() >= commit {
@@ -62,14 +61,14 @@ impl Log {
         {
             self.failed.store(true, Ordering::Release);
             self.safe.send_modify(|_| {});
-            tracing::error!(%error, "the disk did not take what was written");
+            tracing::error!(%error, "sync of the write-ahead log failed; repair the disk, then restart the server");
             return Err(StoreError::OutcomeUnknown(error.to_string()));
         }
         self.safe.send_replace(upto);
         Ok(())
     }
 
-    /// Waits until `commit` is safe, for those who have seen it and want to tell.
+    /// Waits until `commit` is durable, for reads that have seen it.
     pub(crate) async fn safe_up_to(&self, commit: u64) -> Result<(), StoreError> {
         if *self.safe.borrow() >= commit {
             return Ok(());
@@ -77,15 +76,15 @@ impl Log {
         let mut safe = self.safe.subscribe();
         let waiting = safe.wait_for(|safe| *safe >= commit || self.failed.load(Ordering::Acquire));
         if tokio::time::timeout(SYNC_WITHIN, waiting).await.is_err() {
-            return Err(StoreError::Unavailable("the disk takes too long".into()));
+            return Err(StoreError::Unavailable("the disk did not sync in time".into()));
         }
         self.check()
     }
 
-    /// An error once a sync has failed, until the store is opened anew.
+    /// Returns an error after a failed sync, until the store is reopened.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         if self.failed.load(Ordering::Acquire) {
-            return Err(StoreError::Unavailable("the disk failed; mend it, then start the server again".into()));
+            return Err(StoreError::Unavailable("the disk failed; repair it, then restart the server".into()));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Opening a store's directory: only one process at a time, only files this version understands, always durable.
+//! Opening a store's directory: exclusive lock, file identity and version, durability settings.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use rusqlite::{Connection, OpenFlags, ffi};
 
 use crate::reserve::{self, Reserve};
 
-/// The name of the database inside the store's directory.
+/// Name of the database inside the store's directory.
 pub const FILE_NAME: &str = "holdfast.db";
 const LOCK_NAME: &str = "holdfast.lock";
 
-/// "HldF": tells our files from other `SQLite` databases.
+/// "HldF": marks the file as a Holdfast store.
 const APPLICATION_ID: i32 = 0x486c_6446;
 
-/// Each brings the schema one version further. Never edited once released, only added to.
+/// Each migrates the schema by one version. Never edited once released, only appended to.
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_shared.sql"),
     include_str!("../migrations/0002_stays.sql"),
@@ -35,7 +35,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0016_installation.sql"),
 ];
 
-/// Up to this size the file's structure is checked at every start; larger ones by `holdfast verify`.
+/// Maximum size of files whose structure is checked at every start; larger ones are checked by `holdfast verify`.
 const CHECKED_AT_START_BYTES_MAX: u64 = 256 << 20;
 
 const WRITER_CACHE_KIB: i32 = -16_384;
@@ -47,7 +47,7 @@ pub enum OpenError {
     Directory { path: PathBuf, source: std::io::Error },
     #[error("the store {0} is in use by another process; stop that one first or choose another directory")]
     InUse(PathBuf),
-    #[error("there is no store in {0}; check the path, or start a server with it to make one")]
+    #[error("there is no store in {0}; check the path, or start a server with it to create one")]
     NoStore(PathBuf),
     #[error("{0} is not a Holdfast store")]
     NotAStore(PathBuf),
@@ -64,27 +64,27 @@ pub enum OpenError {
 #[derive(Clone)]
 pub struct OpenOptions {
     pub directory: PathBuf,
-    /// Make the directory and the file if they are not there.
+    /// Creates the directory and the file if missing.
     pub create: bool,
-    /// Wait for the disk at every commit. Only tests that throw their store away may say no.
+    /// Syncs every commit. May be false only for tests that throw their store away.
     pub durable: bool,
-    /// Told at each step of a batch; the store stops for good where it says no. For simulated crashes.
+    /// Called at each step of a batch; the store stops for good where it returns true. For simulated crashes.
     pub crash_at: Option<CrashHook>,
 }
 
-/// Says whether the process shall seem to die at this step.
+/// Returns whether to simulate a crash at this step.
 pub type CrashHook = Arc<dyn Fn(Step) -> bool + Send + Sync>;
 
-/// Where in a batch the store is.
+/// Step of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     Begun,
     Loaded,
     /// All rows are written, the transaction is still open.
     Written,
-    /// The transaction is in the log, nobody has been told yet.
+    /// The transaction is in the log, not yet answered.
     Committed,
-    /// Memory has taken over what was committed.
+    /// The commit is applied to in-memory state.
     Absorbed,
 }
 
@@ -104,14 +104,15 @@ impl OpenOptions {
     }
 }
 
-/// Keeps other processes out while it lives.
+/// Excludes other processes until dropped.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
     file: File,
 }
 
 impl Drop for DirectoryLock {
-    /// To close the file is not enough while a process is being started: until it runs its program it has all files, too.
+    /// Closing the file is not enough: a process that is being spawned shares its descriptors until it executes its
+    /// program.
     fn drop(&mut self) {
         self.file.unlock().ok();
     }
@@ -168,17 +169,17 @@ pub(crate) fn open_writer(options: &OpenOptions) -> Result<Connection, OpenError
         check_structure(&connection, &path, "PRAGMA quick_check(1)")?;
     }
     connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
-    // NORMAL keeps the file whole whatever happens; that a commit is safe is seen to by `Log`, for many at once.
+    // NORMAL keeps the file consistent; `Log` makes commits durable, many per sync.
     connection.pragma_update(None, "synchronous", if options.durable { "NORMAL" } else { "OFF" }).map_err(failed)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
-    // Where durable, the log is emptied beside the writer: see `checkpoint`.
+    // With durability, the log is checkpointed on another thread: see `checkpoint`.
     connection.pragma_update(None, "wal_autocheckpoint", if options.durable { 0 } else { 4_000 }).map_err(failed)?;
     connection.pragma_update(None, "journal_size_limit", 64 << 20).map_err(failed)?;
     migrate(&mut connection).map_err(failed)?;
     Ok(connection)
 }
 
-/// Empties the log beside the writer.
+/// Opens the connection that checkpoints.
 pub(crate) fn open_checkpointer(options: &OpenOptions) -> Result<Connection, OpenError> {
     let path = options.file();
     let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, READER_CACHE_KIB)?;
@@ -186,18 +187,18 @@ pub(crate) fn open_checkpointer(options: &OpenOptions) -> Result<Connection, Ope
     Ok(connection)
 }
 
-/// A reader beside the writer.
+/// Opens a read connection.
 pub(crate) fn open_reader(options: &OpenOptions) -> Result<Connection, OpenError> {
     connect(&options.file(), OpenFlags::SQLITE_OPEN_READ_ONLY, READER_CACHE_KIB)
 }
 
-/// Runs one of `SQLite`'s own checks; the first complaint is an error.
+/// Runs one of `SQLite`'s own checks; its first finding is an error.
 pub(crate) fn check_structure(connection: &Connection, path: &Path, pragma: &str) -> Result<(), OpenError> {
     let verdict: String = connection.query_row(pragma, [], |row| row.get(0)).map_err(|e| explain(path, e))?;
     if verdict == "ok" { Ok(()) } else { Err(OpenError::Damaged { path: path.into(), detail: verdict }) }
 }
 
-/// `cache_kib` is negative, as `SQLite` counts it.
+/// `cache_kib` is negative, as `SQLite` requires.
 fn connect(path: &Path, flags: OpenFlags, cache_kib: i32) -> Result<Connection, OpenError> {
     let failed = |source| explain(path, source);
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
@@ -215,7 +216,7 @@ fn check_identity(connection: &Connection, path: &Path, size: u64) -> Result<(),
         connection.pragma_query_value(None, pragma, |row| row.get(0)).map_err(|source| explain(path, source))
     };
     let version = usize::try_from(number("user_version")?).unwrap_or(usize::MAX);
-    // A file that was made but not yet migrated when the power went has neither.
+    // A file that was created but not migrated before a power failure has neither.
     if number("application_id")? != APPLICATION_ID && (version > 0 || number("schema_version")? > 0) {
         return Err(OpenError::NotAStore(path.into()));
     }
@@ -260,11 +261,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_lets_go_of_the_lock_lets_go_of_it_whoever_has_the_file_too() {
+    fn drop_releases_lock_despite_shared_file() {
         let directory = tempfile::tempdir().unwrap();
         let options = OpenOptions::new(directory.path());
         let lock = lock_directory(&options).unwrap();
-        // As a process has it that is being started.
+        // Stands for a process that is being spawned.
         let copy = lock.file.try_clone().unwrap();
         assert!(matches!(lock_directory(&options), Err(OpenError::InUse(_))));
         drop(lock);

@@ -1,4 +1,4 @@
-//! Records in `SQLite`: one set of statements per table, made from its layout.
+//! Records in `SQLite`: one set of statements per table, derived from its schema.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -18,7 +18,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, params_
 
 use crate::codec::{Bound, value_of};
 
-/// Holds are remembered in slices when a store is opened.
+/// Number of holds that are indexed at a time when a store is opened.
 const REBUILD_SLICE: usize = 10_000;
 
 pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Result<()> {
@@ -35,7 +35,7 @@ pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Resul
     write.result
 }
 
-/// Makes memory anew from the holds that have not ended.
+/// Rebuilds in-memory state from the live holds.
 pub(crate) fn remember_holds(connection: &Connection, memory: &mut Memory, now: Timestamp) -> rusqlite::Result<()> {
     let tables = Tables::default();
     let mut remember = Remember { connection, memory, now, result: Ok(()) };
@@ -43,7 +43,7 @@ pub(crate) fn remember_holds(connection: &Connection, memory: &mut Memory, now: 
     remember.result
 }
 
-/// Deletes at most `limit` holds of each kind made before `made_before`; says how many that was.
+/// Deletes at most `limit` holds of each kind created before `made_before`. Returns their number.
 pub(crate) fn tidy_holds(connection: &Connection, made_before: HoldId, limit: usize) -> rusqlite::Result<usize> {
     let mut deleted = 0;
     for layout in walk::hold_layouts() {
@@ -55,7 +55,7 @@ pub(crate) fn tidy_holds(connection: &Connection, made_before: HoldId, limit: us
     Ok(deleted)
 }
 
-/// Shows every record to the auditor.
+/// Passes every record to the auditor.
 pub(crate) fn audit(connection: &Connection, audit: &mut Audit) -> rusqlite::Result<()> {
     let tables = Tables::default();
     let mut show = Show { connection, audit, result: Ok(()) };
@@ -118,7 +118,7 @@ pub(crate) fn list(connection: &Connection, list: &List) -> rusqlite::Result<Vec
     Ok(listed)
 }
 
-/// The statements of one table.
+/// Statements of one table.
 struct Sql {
     select: String,
     select_range: String,
@@ -188,7 +188,7 @@ fn cells<'r>(layout: &Layout, row: &'r Row<'_>) -> rusqlite::Result<Vec<Value<'r
     layout.columns().enumerate().map(|(index, column)| Ok(value_of(column.kind, row.get_ref(index)?)?)).collect()
 }
 
-/// The lines that belong to a row.
+/// Child rows of a row.
 fn lines(connection: &Connection, layout: &Layout, key: &Value<'_>) -> rusqlite::Result<Vec<Vec<Value<'static>>>> {
     let Some(Parts { columns, .. }) = &layout.parts else { return Ok(Vec::new()) };
     let mut select = connection.prepare_cached(&SQL[layout.table].select_lines)?;
@@ -301,7 +301,7 @@ fn write_table<R: Record, S: Scan<R::Key>>(
                 statements.get(Change::Update, &sql.update)?
             }
             (false, None) => statements.get(Change::Delete, &sql.delete)?,
-            // Made and taken away in the same batch.
+            // Created and deleted in the same batch.
             (true, None) => continue,
         };
         let written = statement.execute(params_from_iter(cells.0.iter().map(Bound)))?;
@@ -313,7 +313,7 @@ fn write_table<R: Record, S: Scan<R::Key>>(
     Ok(())
 }
 
-/// What is done to a row.
+/// Change of a row.
 #[derive(Clone, Copy)]
 enum Change {
     Insert,
@@ -321,7 +321,7 @@ enum Change {
     Delete,
 }
 
-/// Looked up once for all rows of a table.
+/// Statements prepared once for all rows of a table.
 struct Statements<'c> {
     connection: &'c Connection,
     prepared: [Option<CachedStatement<'c>>; 3],
@@ -337,7 +337,7 @@ impl<'c> Statements<'c> {
         if slot.is_none() {
             *slot = Some(self.connection.prepare_cached(sql)?);
         }
-        Ok(slot.as_mut().expect("it was just prepared"))
+        Ok(slot.as_mut().expect("the statement was just prepared"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! SQL of what all verticals share: numbers, idempotency keys, the outbox, the count of commits.
+//! SQL of tables that all verticals share: sequences, idempotency keys, outbox, commit counter.
 
 use holdfast_core::Timestamp;
 use holdfast_core::id::{ID_MAX, IdRange};
@@ -40,7 +40,8 @@ pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Resul
         write_sequence(connection, sequence::name(*change.key), range.next)?;
     }
     for change in tables.receipts.changes() {
-        let (id, receipt) = (change.key, change.row.expect("receipts are cleared away by time, not deleted"));
+        let (id, receipt) =
+            (change.key, change.row.expect("idempotency records expire and are never deleted by commands"));
         connection
             .prepare_cached("INSERT OR REPLACE INTO idempotency_key VALUES (?1, ?2, ?3, ?4, ?5)")?
             .execute(params![id.caller, id.key, receipt.fingerprint, receipt.response, Moment(receipt.expires_at)])?;
@@ -48,7 +49,7 @@ pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Resul
     Ok(())
 }
 
-/// Appends to the outbox; answers with the numbers given.
+/// Appends to the outbox. Returns the ids assigned.
 pub(crate) fn append_outbox(connection: &Connection, outbox: &[OutboxEntry]) -> rusqlite::Result<Vec<u64>> {
     if outbox.is_empty() {
         return Ok(Vec::new());
@@ -98,17 +99,17 @@ pub(crate) fn count_commit(connection: &Connection, now: Timestamp) -> rusqlite:
     connection.prepare_cached("UPDATE commits SET count = count + 1, last_at = ?1")?.execute([Moment(now)]).map(|_| ())
 }
 
-/// Writes that it is later, to see whether anything can be written. A row that stays the same would not be.
+/// Writes a later time, to test whether the file is writable. An unchanged row would not be written.
 pub(crate) fn write_time(connection: &Connection, now: Timestamp) -> rusqlite::Result<()> {
     connection.execute("UPDATE commits SET last_at = max(last_at + 1, ?1)", [Moment(now)]).map(|_| ())
 }
 
-/// The time of the last commit.
+/// Returns the time of the last commit.
 pub(crate) fn last_commit_at(connection: &Connection) -> rusqlite::Result<Timestamp> {
     connection.query_row("SELECT last_at FROM commits", [], |row| row.get(0)).map(|Moment(at)| at)
 }
 
-/// Deletes at most `limit` of each; says how many that was.
+/// Deletes at most `limit` rows of each table. Returns their number.
 pub(crate) fn tidy(connection: &Connection, now: Timestamp, keep: Keep, limit: usize) -> rusqlite::Result<usize> {
     let receipts = connection
         .prepare_cached(
@@ -118,7 +119,7 @@ pub(crate) fn tidy(connection: &Connection, now: Timestamp, keep: Keep, limit: u
         .execute(params![Moment(now), limit])?;
     let outbox = connection
         .prepare_cached(
-            // What was not handed on stays. Where nobody hands on, everything has been.
+            // Keeps unpublished entries. Without a publisher, all entries count as published.
             "DELETE FROM outbox WHERE id IN
                (SELECT id FROM outbox WHERE id NOT IN (SELECT outbox_id FROM outbox_trouble) ORDER BY id LIMIT ?2)
              AND created_at < ?1 AND id <= COALESCE((SELECT min(sent_up_to) FROM outbox_relay), id)",
@@ -152,7 +153,7 @@ mod tests {
     use crate::open::{OpenOptions, open_writer};
 
     #[test]
-    fn to_see_whether_something_can_be_written_something_is() {
+    fn write_probe_writes_a_page() {
         let directory = tempfile::tempdir().unwrap();
         let writer = open_writer(&OpenOptions::new(directory.path())).unwrap();
         let log = directory.path().join("holdfast.db-wal");

@@ -1,4 +1,4 @@
-//! The store itself: batches through one writer, reads beside it, tidying.
+//! Embedded store: batches through one writer, concurrent reads, garbage collection.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -23,11 +23,11 @@ use crate::open::{self, DirectoryLock, OpenError, OpenOptions, Step};
 use crate::reserve::{self, Reserve};
 use crate::{records, shared};
 
-/// Readers kept open for the next query.
+/// Maximum number of idle read connections.
 const IDLE_READERS_MAX: usize = 8;
-/// After a batch that could not be written the store is in trouble for so long, unless another is.
+/// Time for which the store is unhealthy after a failed write, unless a later one succeeds.
 const TROUBLE_LASTS: Duration = Duration::from_secs(5);
-/// How long to wait for the writer in order to see whether it can write again.
+/// Maximum wait for the writer in a health check.
 const CHECK_WITHIN: Duration = Duration::from_secs(2);
 /// Logged when a store is opened on a disk that is full.
 const NO_RESERVE: &str = "the disk is full: free space on it; reads are answered, writes are refused until then";
@@ -43,18 +43,18 @@ pub struct SqliteStore {
 struct Shared {
     options: OpenOptions,
     clock: Arc<dyn Clock>,
-    /// The latest time told: it never runs backwards, whatever the clock does.
+    /// Latest time returned: time never runs backwards, whatever the clock does.
     latest: AtomicI64,
-    /// Before the writer, which tidies the file up if it is the last to close it.
+    /// Before the writer, which checkpoints the file if it is the last to close it.
     idle_readers: Mutex<Vec<Connection>>,
     checkpointer: Checkpointer,
     writer: Arc<tokio::sync::Mutex<Connection>>,
     memory: RwLock<Memory>,
     log: Log,
-    /// A commit ended in a way that leaves open what is on disk: look again before the next batch.
+    /// The outcome of a commit is unknown: recover before the next batch.
     in_doubt: AtomicBool,
-    /// Between a commit and the moment memory has taken it over. If it is still so when the next batch begins, something
-    /// broke on the way.
+    /// Set between a commit and its application in memory. If it is set when the next batch begins, the application has
+    /// failed.
     half_done: AtomicBool,
     /// When and why the last batch could not be written; `None` if it was.
     failed_to_write: Mutex<Option<(Instant, StoreError)>>,
@@ -102,7 +102,7 @@ impl SqliteStore {
         })
     }
 
-    /// The whole file as `SQLite` checks it; slow on large ones.
+    /// Runs `SQLite`'s check of the whole file; slow for large ones.
     pub fn check_file(&self) -> Result<(), OpenError> {
         let connection = open::open_reader(&self.shared.options)?;
         open::check_structure(&connection, &self.shared.options.file(), "PRAGMA integrity_check(1)")
@@ -116,12 +116,12 @@ impl SqliteStore {
         self.shared.now()
     }
 
-    /// Runs a query that may be long where it does not keep others waiting.
+    /// Runs a possibly long query on a blocking thread.
     async fn query<T: Send + 'static>(
         &self,
         query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        // It may go on when nobody waits for it any more. Then it must not keep the store from being closed.
+        // The query may outlive its caller. Then it must not keep the store from being closed.
         let (idle, options) = (self.shared.idle_reader(), self.shared.options.clone());
         let running = tokio::task::spawn_blocking(move || {
             let reader = reader(idle, &options)?;
@@ -182,12 +182,12 @@ impl Shared {
         self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until this commit is safe, and with it all that have been made by then.
+    /// Waits until this commit is durable, and with it all earlier ones.
     fn safe(self: Arc<Self>, commit: u64) -> Safe {
         Box::new(move || self.log.make_safe(commit, || self.memory().commits))
     }
 
-    /// Runs a query on a reader of its own.
+    /// Runs a query on a connection of its own.
     fn with_reader<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let reader = reader(self.idle_reader(), &self.options)?;
         let answer = query(&reader).map_err(explain)?;
@@ -206,7 +206,7 @@ impl Shared {
         }
     }
 
-    /// Supplies wanted rows from memory and file as they stood after one and the same commit, and says which.
+    /// Fills requested rows from in-memory state and file as of one commit, and returns that commit.
     fn read(&self, rows: &mut Rows) -> Result<u64, StoreError> {
         for _ in 0..READ_TRIES_MAX {
             let commits = {
@@ -219,7 +219,8 @@ impl Shared {
             };
             let done = self.with_reader(|reader| {
                 let snapshot = reader.unchecked_transaction()?;
-                // A batch that is in the file but not yet in memory, or has come since: a matter of microseconds, look again.
+                // A batch was committed but not applied in memory, or has been committed since; retry after
+                // microseconds.
                 if shared::commits(&snapshot)? != commits {
                     return Ok(false);
                 }
@@ -246,7 +247,7 @@ impl Shared {
         Err(StoreError::Unavailable("the last commit is still in doubt".into()))
     }
 
-    /// Keeps in memory what was read from the file, if nothing was committed since.
+    /// Caches rows read from the file, if nothing was committed since.
     fn learn(&self, read: &[&Rows], commits: u64) {
         let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
         if memory.commits == commits {
@@ -256,12 +257,12 @@ impl Shared {
         }
     }
 
-    /// After a commit of unknown outcome: the file knows.
+    /// Recovers from a commit of unknown outcome. The file is authoritative.
     fn resolve_doubt(&self, writer: &mut Connection) -> Result<(), StoreError> {
         if !self.in_doubt.load(Ordering::Acquire) {
             return Ok(());
         }
-        // After a sync that failed, opening anew would seem to make safe what may be lost.
+        // After a failed sync, reopening would wrongly report lost commits as durable.
         self.log.check()?;
         let failed = |error: OpenError| StoreError::Unavailable(error.to_string());
         *writer = open::open_writer(&self.options).map_err(failed)?;
@@ -269,7 +270,7 @@ impl Shared {
         self.log.reopen(&self.options, rebuilt.commits).map_err(failed)?;
         *self.memory.write().unwrap_or_else(PoisonError::into_inner) = rebuilt;
         self.in_doubt.store(false, Ordering::Release);
-        tracing::warn!("read the store again after a commit of unknown outcome");
+        tracing::warn!("in-memory state was rebuilt after a commit of unknown outcome");
         Ok(())
     }
 }
@@ -290,7 +291,7 @@ impl Store for SqliteStore {
     async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
         if self.shared.in_doubt.load(Ordering::Acquire) {
             let (shared, mut writer) = (self.shared.clone(), self.shared.writer.clone().lock_owned().await);
-            // It takes seconds if there are millions of holds.
+            // Takes seconds with millions of holds.
             let resolving = tokio::task::spawn_blocking(move || shared.resolve_doubt(&mut writer));
             resolving.await.map_err(|error| StoreError::Unavailable(error.to_string()))??;
         }
@@ -321,7 +322,7 @@ impl Store for SqliteStore {
         let now = self.shared.now();
         let made_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
         let mut writer = self.shared.writer.clone().lock_owned().await;
-        // What is deleted may still be in the cache, where nothing depends on its being gone.
+        // The cache may still have deleted rows, which is harmless.
         let deleted = tokio::task::spawn_blocking(move || {
             let transaction = writer.transaction()?;
             let deleted = records::tidy_holds(&transaction, made_before, TIDY_ROWS_MAX)?
@@ -364,7 +365,7 @@ impl Store for SqliteStore {
     }
 }
 
-/// One batch. It blocks the engine's own thread, and nobody else's.
+/// Batch. It blocks only the engine's own thread.
 struct Batch {
     shared: Arc<Shared>,
     writer: OwnedMutexGuard<Connection>,
@@ -376,7 +377,7 @@ impl Session for Batch {
         self.shared.step(Step::Loaded)?;
         rows.answer_from(&self.shared.memory().rows);
         if !rows.is_settled() {
-            // One transaction for all rows: to begin one takes longer than to find a row.
+            // One transaction for all rows: starting one costs more than finding a row.
             let snapshot = self.writer.unchecked_transaction().map_err(explain)?;
             load(&snapshot, rows).map_err(explain)?;
         }
@@ -432,13 +433,13 @@ impl Batch {
     }
 }
 
-/// One that is idle, or else a new one.
+/// Returns an idle read connection, or else a new one.
 fn reader(idle: Option<Connection>, options: &OpenOptions) -> Result<Connection, StoreError> {
     let open = || open::open_reader(options).map_err(|error| StoreError::Unavailable(error.to_string()));
     idle.map_or_else(open, Ok)
 }
 
-/// Memory as the file has it.
+/// Rebuilds in-memory state from the file.
 fn rebuild(connection: &Connection, now: Timestamp) -> rusqlite::Result<Memory> {
     let mut memory = Memory::new(shared::commits(connection)?, now);
     records::remember_holds(connection, &mut memory, now)?;

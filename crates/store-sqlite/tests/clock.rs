@@ -1,4 +1,4 @@
-//! A clock that was set back does not bring ended holds back to life.
+//! A clock that is set back never revives ended holds.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use std::sync::Arc;
@@ -29,7 +29,7 @@ async fn run<C: Command>(store: &SqliteStore, command: C) -> Result<C::Outcome, 
     batch.run(store, &NoSink, &limits).await;
     match answer.await.unwrap()? {
         Answer::Fresh(outcome) => Ok(outcome),
-        Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+        Answer::Kept(_) | Answer::Replayed(_) => unreachable!("no key, no idempotency record"),
     }
 }
 
@@ -49,7 +49,7 @@ fn confirm(hold: &StayHold) -> ConfirmHold {
 }
 
 #[tokio::test]
-async fn time_never_runs_back_behind_the_last_commit_also_over_a_restart() {
+async fn time_never_precedes_last_commit() {
     let directory = tempfile::tempdir().unwrap();
     let (store, clock) = open(directory.path(), START);
     let draft = RoomTypeDraft {

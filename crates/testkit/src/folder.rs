@@ -1,4 +1,4 @@
-//! A temporary folder that is removed however this process ends: a small watcher outlives it just long enough.
+//! Temporary folder that is removed however this process ends, by a small watcher process.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -7,18 +7,18 @@ use std::process::{Child, Command, Stdio};
 
 use crate::process::User;
 
-/// Waits until its input ends, which it does when we drop it and when we die. A server that is still dying may write
-/// while its folder is removed, so removing is tried again, for at most five seconds.
+/// Waits until its input ends, on drop or when this process dies. A server that is still exiting may write into the
+/// folder, so removal is retried for at most five seconds.
 const WATCHER: &str = r#"read -r _
 tries=0
 until rm -rf -- "$0" 2>/dev/null || [ "$tries" -ge 50 ]; do tries=$((tries + 1)); sleep 0.1; done"#;
 
-/// Files that need not outlive anything need not wait for a disk.
+/// File system for files that need no durability.
 const MEMORY: &str = "/dev/shm";
-/// What has to be free there: databases of tests come and go, and a container may have next to nothing.
+/// Minimum free space there: test databases grow and shrink, and containers may offer little.
 const MEMORY_FREE_MIN: u64 = 4 << 30;
 
-/// Where files lie that need not be safe: in memory, if there is enough of it.
+/// Returns the parent of folders that need no durability: in memory, if there is enough.
 pub(crate) fn fast_parent() -> PathBuf {
     let free = rustix::fs::statvfs(MEMORY).map_or(0, |found| found.f_bavail * found.f_frsize);
     if free >= MEMORY_FREE_MIN { MEMORY.into() } else { std::env::temp_dir() }
@@ -35,7 +35,7 @@ impl Folder {
         Self::within(&std::env::temp_dir(), name, None)
     }
 
-    /// `owner` is who must be able to write there, if not we.
+    /// `owner` is the user that must be able to write there, if not the current one.
     pub(crate) fn within(parent: &Path, name: &str, owner: Option<&User>) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix(&format!("holdfast-test-{name}-")).tempdir_in(parent)?;
         if let Some(owner) = owner {

@@ -1,8 +1,8 @@
-//! Real PostgreSQL, Redis and NATS servers for tests: private ones, on free ports, in temporary folders. Nothing that
-//! already runs on the machine is touched, and no server outlives the process that started it, not even after `kill -9`.
+//! Private PostgreSQL, Redis and NATS servers for tests, on free ports, in temporary folders. Services of the machine are
+//! left alone, and no server outlives the process that started it, not even after `kill -9`.
 //!
 //! **Shared servers**, for most tests. Under `holdfast-testkit run COMMAND` (which `./test` uses) every test binary
-//! shares those of the runner; otherwise each test process starts its own when it first asks.
+//! shares those of the runner; otherwise each test process starts its own on first use.
 //!
 //! ```no_run
 //! use holdfast_testkit::{postgres, redis};
@@ -10,10 +10,10 @@
 //! let empty = postgres().database();                // a new, empty database; dropped with the value
 //! let url = empty.url();                            // postgres://postgres@127.0.0.1:PORT/NAME
 //! let filled = postgres().database_from("schema", async |url| {
-//!     // Runs once for all tests, whatever process they are in; every database from "schema" is a copy of this one.
+//!     // Runs once for the tests of all processes; every database from "schema" is a copy of this one.
 //!     let _migrate = url;
 //! });
-//! let keys = redis().prefix();                      // put it before every key: no two calls give the same
+//! let keys = redis().prefix();                      // unique prefix for all keys of a test
 //! let url = redis().url();                          // redis://127.0.0.1:PORT
 //! # drop((filled, keys, url));
 //! ```
@@ -30,14 +30,14 @@
 //!
 //! let redis = RedisServer::start(&RedisOptions { appendonly: true }).unwrap();
 //! redis.kill();
-//! redis.restart().unwrap();                         // same port, same folder: what the AOF has is there again
+//! redis.restart().unwrap();                         // same port, same folder: the AOF is loaded
 //!
 //! let nats = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
 //! # drop((database, nats));
 //! ```
 //!
-//! Everything here blocks, for a bounded time, and may be called from synchronous and asynchronous tests alike. What
-//! goes wrong is said with the end of the server's log: exclusive servers return it, shared ones panic with it.
+//! All calls block, for a bounded time, and may be made from synchronous and asynchronous tests alike. Errors include the
+//! end of the server's log: exclusive servers return them, shared ones panic.
 
 pub mod certificate;
 mod database;
@@ -61,15 +61,15 @@ pub use redis::{Redis, RedisOptions, RedisServer};
 pub use server::Error;
 pub use stores::{Place, Profile};
 
-/// Where the runner's servers are; set for the command it runs.
+/// Addresses of the runner's servers; set for the command it runs.
 pub const POSTGRES_VARIABLE: &str = "HOLDFAST_TEST_POSTGRES_URL";
 pub const REDIS_VARIABLE: &str = "HOLDFAST_TEST_REDIS_URL";
 pub const NATS_VARIABLE: &str = "HOLDFAST_TEST_NATS_URL";
 
-/// All of them. A test that starts `holdfast` takes them out of its environment, where every `HOLDFAST_*` is a setting.
+/// All of them. A test that starts `holdfast` removes them from its environment, where every `HOLDFAST_*` is a setting.
 pub const VARIABLES: [&str; 3] = [POSTGRES_VARIABLE, REDIS_VARIABLE, NATS_VARIABLE];
 
-/// The PostgreSQL that tests share. It forgets what a crash interrupts: nothing is synced.
+/// Shared PostgreSQL of all tests. Nothing is synced, so a crash loses data.
 pub fn postgres() -> &'static Postgres {
     static SHARED: OnceLock<(Postgres, Option<PostgresServer>)> = OnceLock::new();
     let (postgres, _) = SHARED.get_or_init(|| match std::env::var(POSTGRES_VARIABLE) {
@@ -82,7 +82,7 @@ pub fn postgres() -> &'static Postgres {
     postgres
 }
 
-/// The Redis that tests share. It keeps nothing on disk.
+/// Shared Redis of all tests, without persistence.
 pub fn redis() -> &'static Redis {
     static SHARED: OnceLock<(Redis, Option<RedisServer>)> = OnceLock::new();
     let (redis, _) = SHARED.get_or_init(|| match std::env::var(REDIS_VARIABLE) {
@@ -95,7 +95,7 @@ pub fn redis() -> &'static Redis {
     redis
 }
 
-/// The NATS that tests share, with JetStream.
+/// Shared NATS of all tests, with JetStream.
 pub fn nats() -> &'static Nats {
     static SHARED: OnceLock<(Nats, Option<NatsServer>)> = OnceLock::new();
     let (nats, _) = SHARED.get_or_init(|| match std::env::var(NATS_VARIABLE) {
@@ -108,7 +108,7 @@ pub fn nats() -> &'static Nats {
     nats
 }
 
-/// A name that nobody else uses: not in this process, nor in another on the same servers.
+/// Returns a name unique among all processes that share the servers.
 fn unique_name() -> String {
     use std::sync::atomic::{AtomicU64, Ordering};
     static PROCESS: OnceLock<u64> = OnceLock::new();
@@ -117,7 +117,7 @@ fn unique_name() -> String {
     format!("t{process:08x}_{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Names and ports must differ between processes; nothing a test decides depends on them.
+/// Seed for names and ports, which must differ between processes; no test decides anything by it.
 fn random() -> u64 {
     use std::hash::{BuildHasher as _, Hasher as _, RandomState};
     RandomState::new().build_hasher().finish()

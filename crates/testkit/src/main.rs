@@ -1,5 +1,5 @@
 //! `holdfast-testkit run COMMAND`: runs a command, usually `cargo test`, with servers that all its processes share.
-//! They are stopped when it ends, when the runner is told to stop, and when the runner is killed.
+//! They are stopped when it ends, when the runner gets a signal, and when the runner is killed.
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
@@ -11,8 +11,8 @@ use holdfast_testkit::{REDIS_VARIABLE, RedisOptions, RedisServer};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// A command that was told to stop gets this long before it is killed.
-const STOPS_WITHIN: Duration = Duration::from_secs(10);
+/// Grace period after a forwarded signal before the command is killed.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -40,26 +40,26 @@ fn run_with_servers(program: &OsString, args: &[OsString]) -> Result<ExitCode, B
     runtime.block_on(run(command)).map_err(|error| format!("{}: {error}", program.display()).into())
 }
 
-/// Runs the command to its end, passing on what the runner is told. Gives back what a shell would.
+/// Runs the command to its end and forwards signals to it. Returns the exit code a shell would.
 async fn run(mut command: Command) -> std::io::Result<ExitCode> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
     let mut child = command.spawn()?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let tell = |signal| pid.map(|pid| kill_process(pid, signal));
+    let send_signal = |signal| pid.map(|pid| kill_process(pid, signal));
     let mut ended = tokio::task::spawn_blocking(move || child.wait());
-    let told = tokio::select! {
+    let signal_received = tokio::select! {
         status = &mut ended => return Ok(code(status??)),
         _ = interrupt.recv() => Signal::INT,
         _ = terminate.recv() => Signal::TERM,
         _ = hangup.recv() => Signal::HUP,
     };
-    tell(told);
-    if let Ok(status) = tokio::time::timeout(STOPS_WITHIN, &mut ended).await {
+    send_signal(signal_received);
+    if let Ok(status) = tokio::time::timeout(STOP_TIMEOUT, &mut ended).await {
         return Ok(code(status??));
     }
-    tell(Signal::KILL);
+    send_signal(Signal::KILL);
     Ok(code(ended.await??))
 }
 

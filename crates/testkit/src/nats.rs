@@ -1,4 +1,4 @@
-//! A NATS server with a folder and a port of its own.
+//! NATS server with a folder and a port of its own.
 
 use std::io::Read as _;
 use std::net::TcpStream;
@@ -16,11 +16,11 @@ const NAME: &str = "nats-server";
 
 #[derive(Clone, Debug, Default)]
 pub struct NatsOptions {
-    /// With streams, kept in the server's folder.
+    /// Enables streams, stored in the server's folder.
     pub jetstream: bool,
 }
 
-/// A NATS that runs, here or under the runner.
+/// Running NATS server, of this process or of the runner.
 #[derive(Clone, Debug)]
 pub struct Nats {
     url: String,
@@ -36,13 +36,13 @@ impl Nats {
         &self.url
     }
 
-    /// Something to put before every subject and stream of a test, different each time.
+    /// Returns a prefix for all subjects and streams of a test, different each time.
     pub fn prefix(&self) -> String {
         crate::unique_name()
     }
 }
 
-/// A NATS of one's own, stopped when dropped.
+/// Private NATS server, stopped when dropped.
 #[derive(Debug)]
 pub struct NatsServer {
     server: Server,
@@ -54,18 +54,14 @@ impl NatsServer {
         Self::start_with(options, "nats://127.0.0.1", &[])
     }
 
-    /// Takes encrypted connections only: `tls://localhost:PORT`
+    /// Starts a server that accepts encrypted connections only: `tls://localhost:PORT`
     pub fn start_encrypted(options: &NatsOptions) -> Result<Self, Error> {
         Self::start_with(options, "tls://localhost", &["--tls", "--tlscert", CERTIFICATE_FILE, "--tlskey", KEY_FILE])
     }
 
-    /// Lets in whoever knows the password, which has characters that an address has to escape.
+    /// Starts a server with a password, which has characters that an address has to escape.
     pub fn start_guarded(options: &NatsOptions) -> Result<Self, Error> {
-        Self::start_with(
-            options,
-            "nats://somebody:p%40ss%2Fword@127.0.0.1",
-            &["--user", "somebody", "--pass", "p@ss/word"],
-        )
+        Self::start_with(options, "nats://tester:p%40ss%2Fword@127.0.0.1", &["--user", "tester", "--pass", "p@ss/word"])
     }
 
     fn start_with(options: &NatsOptions, host: &str, settings: &[&str]) -> Result<Self, Error> {
@@ -98,23 +94,23 @@ impl NatsServer {
         self.nats.url()
     }
 
-    /// The process, while there is one.
+    /// Process id while the server runs.
     pub fn pid(&self) -> Option<u32> {
         self.server.pid()
     }
 
-    /// kill -9.
+    /// Sends SIGKILL.
     pub fn kill(&self) {
         self.server.stop(Signal::KILL);
     }
 
-    /// Starts it again, on the same port and folder; one that still runs is killed first.
+    /// Restarts the server on the same port and folder; a running one is killed first.
     pub fn restart(&self) -> Result<(), Error> {
         self.server.restart(Signal::KILL)
     }
 }
 
-/// It introduces itself to whoever connects.
+/// A ready NATS server sends INFO to each new connection.
 fn is_ready(running: &Running<'_>) -> bool {
     let ask = || -> std::io::Result<bool> {
         let mut stream = TcpStream::connect(("127.0.0.1", running.port))?;

@@ -1,28 +1,28 @@
-//! A free port on this machine, kept for one server from its first start to its last restart.
+//! Free port on this machine, reserved for one server from its first start to its last restart.
 
 use std::io;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-/// Below the range from which the kernel takes ports for outgoing connections: while a server is down, nobody gets its
-/// port by chance, and no client that tries to reach it ends up connected to itself.
+/// Below the range of ports for outgoing connections: while a server is down, no other process gets its port by chance,
+/// and no client that tries to reach it connects to itself.
 const FIRST: u16 = 20_000;
 const COUNT: u16 = 10_000;
-const TRIES_MAX: u16 = 1_000;
+const ATTEMPTS_MAX: u16 = 1_000;
 
 #[derive(Debug)]
 pub(crate) struct Port {
     pub(crate) number: u16,
-    /// Tells other test processes that the port is taken, also while its server is down. A name and no file: it is
-    /// free again the moment this process ends.
+    /// Marks the port as taken for other test processes, also while its server is down. An abstract name, not a file:
+    /// it is released when this process ends.
     _reservation: UnixListener,
 }
 
 impl Port {
     pub(crate) fn reserve() -> io::Result<Self> {
         let start = (crate::random() % u64::from(COUNT)) as u16;
-        let candidates = (0..TRIES_MAX).map(|step| FIRST + (start + step) % COUNT);
+        let candidates = (0..ATTEMPTS_MAX).map(|step| FIRST + (start + step) % COUNT);
         for number in candidates {
             let name = SocketAddr::from_abstract_name(format!("holdfast-test-port-{number}"))?;
             let Ok(reservation) = UnixListener::bind_addr(&name) else { continue };

@@ -1,5 +1,5 @@
-//! A PostgreSQL server with a folder and a port of its own. As root it runs as somebody else, since PostgreSQL refuses
-//! to run as root.
+//! PostgreSQL server with a folder and a port of its own. If this process runs as root, the server runs as another
+//! user, since PostgreSQL refuses to run as root.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,19 +13,19 @@ use crate::database::Postgres;
 use crate::folder::{Folder, fast_parent};
 use crate::port::Port;
 use crate::process::{self, User};
-use crate::server::{Error, Program, Running, STARTS_WITHIN, Server, find, tail};
+use crate::server::{Error, Program, Running, START_TIMEOUT, Server, find, tail};
 
 const NAME: &str = "postgres";
-/// Where Debian and its kin put the server's programs, which they keep off PATH.
+/// Directory of the server's programs on Debian-based systems, outside PATH.
 const PACKAGED: &str = "/usr/lib/postgresql";
 
 #[derive(Clone, Debug, Default)]
 pub struct PostgresOptions {
-    /// Sync as in production. Without, a commit may be lost when the server is stopped immediately; much faster.
+    /// Syncs as in production. Without, a commit may be lost when the server is stopped immediately; much faster.
     pub durable: bool,
 }
 
-/// A PostgreSQL of one's own, stopped when dropped.
+/// Private PostgreSQL server, stopped when dropped.
 #[derive(Debug)]
 pub struct PostgresServer {
     server: Server,
@@ -37,7 +37,7 @@ impl PostgresServer {
         Self::start_with(options, &[])
     }
 
-    /// Takes encrypted connections too, as `localhost`.
+    /// Starts a server that also accepts encrypted connections, as `localhost`.
     pub fn start_encrypted(options: &PostgresOptions) -> Result<Self, Error> {
         Self::start_with(options, &["ssl=on", "ssl_cert_file=../localhost.pem", "ssl_key_file=../localhost.key"])
     }
@@ -48,7 +48,7 @@ impl PostgresServer {
         let parent = if options.durable { std::env::temp_dir() } else { fast_parent() };
         let folder = Folder::within(&parent, NAME, user.as_ref()).map_err(failed)?;
         let port = Port::reserve().map_err(failed)?;
-        make_cluster(folder.path(), user.as_ref())?;
+        init_cluster(folder.path(), user.as_ref())?;
         certificate::write_into(folder.path(), user.as_ref()).map_err(failed)?;
         let mut args = arguments(options, port.number);
         args.extend(settings.iter().flat_map(|setting| ["-c".into(), setting.into()]));
@@ -57,7 +57,7 @@ impl PostgresServer {
             path: program(NAME)?,
             args,
             user,
-            // Unlike SIGKILL this lets it take its children and its shared memory along.
+            // Unlike SIGKILL, this lets the server end its children and free its shared memory.
             death_signal: "QUIT",
             is_ready,
         };
@@ -66,17 +66,17 @@ impl PostgresServer {
         Ok(Self { server, postgres })
     }
 
-    /// For making databases on it.
+    /// Handle to create databases.
     pub fn postgres(&self) -> &Postgres {
         &self.postgres
     }
 
-    /// The process, while there is one.
+    /// Process id while the server runs.
     pub fn pid(&self) -> Option<u32> {
         self.server.pid()
     }
 
-    /// Stops it as a crash would: no checkpoint, every connection cut. What was synced is there after a restart.
+    /// Stops the server as a crash would: no checkpoint, every connection cut. Synced data is there after a restart.
     pub fn stop_immediate(&self) {
         self.server.stop(Signal::QUIT);
     }
@@ -107,7 +107,7 @@ fn program(name: &'static str) -> Result<PathBuf, Error> {
         .flatten()
         .filter_map(|version| Some(version.ok()?.path().join("bin")))
         .collect();
-    // The newest of those installed, and the same one for every program.
+    // The newest installed version, the same for every program.
     places.sort_by_key(|place| std::cmp::Reverse(version(place)));
     find(name, &places).ok_or(Error::NotInstalled { name, places: PACKAGED, package: "postgresql" })
 }
@@ -117,11 +117,11 @@ fn version(place: &Path) -> u32 {
     name.and_then(|name| name.parse().ok()).unwrap_or_default()
 }
 
-fn make_cluster(folder: &Path, user: Option<&User>) -> Result<(), Error> {
+fn init_cluster(folder: &Path, user: Option<&User>) -> Result<(), Error> {
     let failed = |source| Error::Io { name: "initdb", source };
     let log_path = folder.join("initdb.log");
     let log = File::create(&log_path).map_err(failed)?;
-    let mut command: Command = process::dying_with_us(program("initdb")?.as_os_str(), "KILL", user);
+    let mut command: Command = process::command_with_death_signal(program("initdb")?.as_os_str(), "KILL", user);
     command.args([
         "--pgdata=data",
         "--username=postgres",
@@ -131,7 +131,7 @@ fn make_cluster(folder: &Path, user: Option<&User>) -> Result<(), Error> {
         "--no-sync",
     ]);
     command.current_dir(folder).stdin(Stdio::null()).stdout(log.try_clone().map_err(failed)?).stderr(log);
-    let ended = process::spawn(command).and_then(|mut child| process::wait_or_kill(&mut child, STARTS_WITHIN));
+    let ended = process::spawn(command).and_then(|mut child| process::wait_or_kill(&mut child, START_TIMEOUT));
     let status = ended.map_err(failed)?;
     if status.success() { Ok(()) } else { Err(Error::Ended { name: "initdb", status, log: tail(&log_path) }) }
 }
@@ -140,7 +140,7 @@ fn arguments(options: &PostgresOptions, port: u16) -> Vec<OsString> {
     let mut settings = vec![
         format!("port={port}"),
         "listen_addresses=127.0.0.1".to_owned(),
-        // A socket's path may be only so long, and a temporary folder may be deep.
+        // The length of a socket's path is limited, and a temporary folder may be deep.
         "unix_socket_directories=".to_owned(),
         "max_connections=400".to_owned(),
         "shared_buffers=128MB".to_owned(),
@@ -156,7 +156,7 @@ fn arguments(options: &PostgresOptions, port: u16) -> Vec<OsString> {
     arguments
 }
 
-/// Reads what `pg_ctl` reads: whose lock file it is, and the status on its eighth line.
+/// Parses the lock file as `pg_ctl` does: process id, and the status on line eight.
 fn is_ready(running: &Running<'_>) -> bool {
     let Ok(text) = std::fs::read_to_string(running.folder.join("data/postmaster.pid")) else { return false };
     let mut lines = text.lines().map(str::trim);

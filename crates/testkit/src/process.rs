@@ -1,5 +1,5 @@
-//! Starting processes that die with this one. The kernel sends them their death signal however this process ends, so
-//! no clean-up code has to run for it.
+//! Child processes that die with this one. The kernel sends them their death signal however this process ends, so no
+//! clean-up code has to run for it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Between fork and `setpriv` this process may end unseen; then the new process has another parent, and gives up.
+/// This process may end between fork and `setpriv`; the child then has another parent, and exits.
 const UNLESS_ORPHANED: &str = r#"[ "$PPID" = "$0" ] && exec "$@""#;
 
 /// Prepares a program that gets `death_signal` when this process ends. It runs as `user`, if one is given, and in a
 /// process group of its own: the terminal's Ctrl-C is for the runner, which then stops its servers in order.
-pub(crate) fn dying_with_us(program: &OsStr, death_signal: &str, user: Option<&User>) -> Command {
+pub(crate) fn command_with_death_signal(program: &OsStr, death_signal: &str, user: Option<&User>) -> Command {
     let mut command = Command::new("setpriv");
-    // `setpriv` changes the user first and asks for the signal last: a change of user would forget it.
+    // `setpriv` changes the user first and sets the signal last: a change of user would clear it.
     command.args(["--pdeathsig", death_signal]);
     if let Some(user) = user {
         let (uid, gid) = (user.uid.to_string(), user.gid.to_string());
@@ -28,37 +28,37 @@ pub(crate) fn dying_with_us(program: &OsStr, death_signal: &str, user: Option<&U
     command
 }
 
-/// Starts a process from a thread that never ends. The death signal is sent when the *thread* that started a process
-/// ends, and a test's thread ends long before the others have finished with what it started.
+/// Spawns from a thread that never ends. The death signal is sent when the *thread* that started a process ends, and a
+/// test's thread ends before other tests are done with the process.
 pub(crate) fn spawn(command: Command) -> io::Result<Child> {
     type Request = (Command, mpsc::Sender<io::Result<Child>>);
-    static KEEPER: OnceLock<mpsc::Sender<Request>> = OnceLock::new();
-    let keeper = KEEPER.get_or_init(|| {
-        let (sender, requests) = mpsc::channel::<Request>();
+    static SPAWNER: OnceLock<mpsc::Sender<Request>> = OnceLock::new();
+    let requests = SPAWNER.get_or_init(|| {
+        let (sender, receiver) = mpsc::channel::<Request>();
         std::thread::spawn(move || {
-            for (mut command, reply) in requests {
+            for (mut command, reply) in receiver {
                 reply.send(command.spawn()).ok();
             }
         });
         sender
     });
     let (reply, spawned) = mpsc::channel();
-    keeper.send((command, reply)).expect("the keeper never ends");
-    spawned.recv().expect("the keeper answers")
+    requests.send((command, reply)).expect("the spawner thread never ends");
+    spawned.recv().expect("the spawner thread replies")
 }
 
 /// Sends a signal to a child that has not been waited for.
 pub(crate) fn send(child: &Child, signal: Signal) {
     if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // It may be gone already, which is what most signals are for.
+        // The child may have ended already.
         kill_process(pid, signal).ok();
     }
 }
 
-/// Waits for a child to end, and ends it if it does not.
-pub(crate) fn wait_or_kill(child: &mut Child, patience: Duration) -> io::Result<ExitStatus> {
+/// Waits for a child to end, and kills it after the timeout.
+pub(crate) fn wait_or_kill(child: &mut Child, timeout: Duration) -> io::Result<ExitStatus> {
     let began = Instant::now();
-    while began.elapsed() < patience {
+    while began.elapsed() < timeout {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
@@ -68,7 +68,7 @@ pub(crate) fn wait_or_kill(child: &mut Child, patience: Duration) -> io::Result<
     child.wait()
 }
 
-/// Whom a server runs as.
+/// User that a server runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct User {
     pub(crate) uid: u32,
@@ -76,14 +76,14 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// For a program that refuses to run as root: somebody else if we are root, else ourselves.
+    /// Returns another user if this process is root, for programs that refuse to run as root; else `None`.
     pub(crate) fn unprivileged() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             return None;
         }
         let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-        let found = ["postgres", "nobody"].iter().find_map(|name| Self::named(name, &accounts));
-        Some(found.unwrap_or(Self { uid: 65_534, gid: 65_534 }))
+        // Without the package's account, the conventional unprivileged one.
+        Some(Self::named("postgres", &accounts).unwrap_or(Self { uid: 65_534, gid: 65_534 }))
     }
 
     fn named(name: &str, accounts: &str) -> Option<Self> {
@@ -98,10 +98,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_account_is_found_by_its_whole_name() {
+    fn account_is_found_by_whole_name() {
         let accounts =
             "root:x:0:0:root:/root:/bin/sh\npostgresql:x:7:8::/:/bin/sh\npostgres:x:101:104:,,,:/var:/bin/sh\n";
         assert_eq!(User::named("postgres", accounts), Some(User { uid: 101, gid: 104 }));
-        assert_eq!(User::named("nobody", accounts), None);
+        assert_eq!(User::named("postgre", accounts), None);
     }
 }

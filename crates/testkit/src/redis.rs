@@ -1,4 +1,4 @@
-//! A Redis server with a folder and a port of its own.
+//! Redis server with a folder and a port of its own.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -16,11 +16,11 @@ const NAME: &str = "redis-server";
 
 #[derive(Clone, Debug, Default)]
 pub struct RedisOptions {
-    /// Write every change to the append-only file, and sync it, before it is answered. Without, nothing is kept.
+    /// Writes and syncs every change to the append-only file before it is answered. Without, nothing is persistent.
     pub appendonly: bool,
 }
 
-/// A Redis that runs, here or under the runner.
+/// Running Redis server, of this process or of the runner.
 #[derive(Clone, Debug)]
 pub struct Redis {
     url: String,
@@ -36,14 +36,14 @@ impl Redis {
         &self.url
     }
 
-    /// Something to put before every key of a test, different each time. Redis has sixteen databases, too few to give
-    /// each test one. A test that flushes, or counts all keys, starts a `RedisServer` of its own.
+    /// Returns a prefix for all keys of a test, different each time. Redis has sixteen databases, too few to give each
+    /// test one. A test that flushes, or counts all keys, starts a `RedisServer` of its own.
     pub fn prefix(&self) -> String {
         format!("{}:", crate::unique_name())
     }
 }
 
-/// A Redis of one's own, stopped when dropped.
+/// Private Redis server, stopped when dropped.
 #[derive(Debug)]
 pub struct RedisServer {
     server: Server,
@@ -131,18 +131,18 @@ impl RedisServer {
         self.server.pid()
     }
 
-    /// kill -9.
+    /// Sends SIGKILL.
     pub fn kill(&self) {
         self.server.stop(Signal::KILL);
     }
 
-    /// Starts it again, on the same port and folder; one that still runs is killed first.
+    /// Restarts the server on the same port and folder; a running one is killed first.
     pub fn restart(&self) -> Result<(), Error> {
         self.server.restart(Signal::KILL)
     }
 }
 
-/// While it reads its file it answers, but not with PONG.
+/// While it loads its file, Redis answers, but not with PONG.
 fn is_ready(running: &Running<'_>) -> bool {
     let ask = || -> std::io::Result<bool> {
         let mut stream = TcpStream::connect(("127.0.0.1", running.port))?;

@@ -1,4 +1,4 @@
-//! What all servers have in common: a program, a folder, a port, a log, a start that is waited for and a sure end.
+//! Common parts of all servers: program, folder, port, log, readiness check and shutdown.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -15,12 +15,12 @@ use crate::folder::Folder;
 use crate::port::Port;
 use crate::process::{self, User};
 
-pub(crate) const STARTS_WITHIN: Duration = Duration::from_mins(1);
-const STOPS_WITHIN: Duration = Duration::from_secs(20);
-/// How much of its log is shown when something went wrong.
+pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+/// Length of the log's end that errors show.
 const LOG_TAIL_BYTES: u64 = 4_096;
 
-/// Why there is no server. Says it in full in either form, for the sake of `unwrap` in tests.
+/// Failure to start a server. `Debug` prints the full message, for the sake of `unwrap` in tests.
 #[derive(thiserror::Error)]
 pub enum Error {
     #[error("{name}: not found on PATH nor in {places}; ./test installs it, or: apt-get install {package}")]
@@ -29,7 +29,7 @@ pub enum Error {
     Io { name: &'static str, source: io::Error },
     #[error("{name} ended with {status} instead of starting; its log ends with:\n{log}")]
     Ended { name: &'static str, status: ExitStatus, log: String },
-    #[error("{name} did not start within {STARTS_WITHIN:?}; its log ends with:\n{log}")]
+    #[error("{name} did not start within {START_TIMEOUT:?}; its log ends with:\n{log}")]
     NotReady { name: &'static str, log: String },
 }
 
@@ -39,19 +39,19 @@ impl fmt::Debug for Error {
     }
 }
 
-/// A program that is a server, and how to know that it is ready.
+/// Server program, and its readiness check.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) name: &'static str,
     pub(crate) path: PathBuf,
     pub(crate) args: Vec<OsString>,
     pub(crate) user: Option<User>,
-    /// As `setpriv` spells it: what it gets if we die before we could stop it.
+    /// Signal on the death of this process, as `setpriv` spells it.
     pub(crate) death_signal: &'static str,
     pub(crate) is_ready: fn(&Running<'_>) -> bool,
 }
 
-/// A started process that may or may not be ready.
+/// Started process that may or may not be ready.
 #[derive(Debug)]
 pub(crate) struct Running<'a> {
     pub(crate) pid: u32,
@@ -83,7 +83,7 @@ impl Server {
         self.port.number
     }
 
-    /// The process, while there is one.
+    /// Process id while the server runs.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.child().as_ref().map(Child::id)
     }
@@ -91,30 +91,30 @@ impl Server {
     pub(crate) fn stop(&self, signal: Signal) {
         if let Some(mut child) = self.child().take() {
             process::send(&child, signal);
-            process::wait_or_kill(&mut child, STOPS_WITHIN).ok();
+            process::wait_or_kill(&mut child, STOP_TIMEOUT).ok();
         }
     }
 
-    /// Starts it on the same port and folder; one that still runs is stopped with `signal` first.
+    /// Restarts on the same port and folder; a running process is stopped with `signal` first.
     pub(crate) fn restart(&self, signal: Signal) -> Result<(), Error> {
         self.stop(signal);
         let name = self.program.name;
         let failed = |source| Error::Io { name, source };
         let log_path = self.folder.path().join("log");
         let log = OpenOptions::new().create(true).append(true).open(&log_path).map_err(failed)?;
-        let mut command = process::dying_with_us(
+        let mut command = process::command_with_death_signal(
             self.program.path.as_os_str(),
             self.program.death_signal,
             self.program.user.as_ref(),
         );
         command.args(&self.program.args).current_dir(self.folder.path()).stdin(Stdio::null());
         command.stdout(log.try_clone().map_err(failed)?).stderr(log);
-        // Kept from the first moment: whatever happens while we wait, it is stopped with the server.
+        // Stored at once, so that every error path below stops it with the server.
         let pid = self.child().insert(process::spawn(command).map_err(failed)?).id();
 
         let running = Running { pid, port: self.port.number, folder: self.folder.path() };
         let began = Instant::now();
-        while began.elapsed() < STARTS_WITHIN {
+        while began.elapsed() < START_TIMEOUT {
             if let Some(status) = self.ended() {
                 return Err(Error::Ended { name, status, log: tail(&log_path) });
             }
@@ -141,14 +141,14 @@ impl Drop for Server {
     }
 }
 
-/// Finds a program on PATH or in the places where packages put it.
+/// Finds a program on PATH or in the packages' directories.
 pub(crate) fn find(name: &str, places: &[PathBuf]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = places.iter().cloned().chain(std::env::split_paths(&path));
     folders.map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// The last lines of a log.
+/// Returns the last bytes of a log.
 pub(crate) fn tail(log: &Path) -> String {
     let read = || -> io::Result<String> {
         let mut file = File::open(log)?;

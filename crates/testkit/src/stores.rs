@@ -1,4 +1,4 @@
-//! A store of each profile, empty and private, with a clock that the test sets.
+//! Store of each profile, empty and private, with a clock that the test sets.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::folder::fast_parent;
 use crate::{TestDatabase, postgres, random, redis};
 
-/// What Holdfast keeps its rows in.
+/// Deployment profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     Embedded,
@@ -30,7 +30,7 @@ impl Profile {
     pub const ALL: [Self; 3] = [Self::Embedded, Self::Postgres, Self::Cluster];
 }
 
-/// Where the rows of a test lie. Gone when dropped.
+/// Storage of a test; removed when dropped.
 #[derive(Debug)]
 pub enum Place {
     Embedded(TempDir),
@@ -41,7 +41,9 @@ pub enum Place {
 impl Place {
     pub fn new(profile: Profile) -> Self {
         match profile {
-            Profile::Embedded => Self::Embedded(tempfile::tempdir_in(fast_parent()).expect("a directory can be made")),
+            Profile::Embedded => {
+                Self::Embedded(tempfile::tempdir_in(fast_parent()).expect("a directory can be created"))
+            }
             Profile::Postgres => Self::Postgres(database()),
             Profile::Cluster => {
                 Self::Cluster { database: database(), redis_url: redis().url().to_owned(), prefix: redis().prefix() }
@@ -49,7 +51,7 @@ impl Place {
         }
     }
 
-    /// Opens the store that lies here, as a server does when it starts.
+    /// Opens the store, as a server does when it starts.
     pub async fn open(&self, clock: Arc<dyn Clock>) -> Arc<dyn Store> {
         match self {
             Self::Embedded(directory) => {
@@ -64,7 +66,7 @@ impl Place {
         }
     }
 
-    /// Opens the waiting room that lies here, as a server does after its store.
+    /// Opens the waiting room, as a server does after its store.
     pub async fn open_room(&self, timings: Timings, clock: Arc<dyn Clock>) -> Arc<dyn WaitingRoom> {
         let keys = Arc::new(Keys::new(Key::new(&[7; 32]).expect("long enough"), Vec::new()));
         let ids: IdSource = Arc::new(|| ((u128::from(random()) << 64) | u128::from(random())).to_be_bytes());
@@ -88,7 +90,7 @@ impl Place {
         }
     }
 
-    /// Opens the store of two tiers that lies here. What is unfinished for `abandoned_after` has lost its server.
+    /// Opens the two-tier store. Attempts older than `abandoned_after` count as abandoned by their server.
     pub async fn open_cluster(&self, clock: Arc<dyn Clock>, abandoned_after: Span) -> ClusterStore {
         let Self::Cluster { database, redis_url, prefix } = self else { panic!("{self:?} is no cluster") };
         let options = PostgresOptions { clock: Some(clock.clone()), ..PostgresOptions::new(database.url()) };
@@ -107,10 +109,10 @@ impl Place {
     }
 }
 
-/// An empty database with all tables.
+/// Creates an empty database with all tables.
 fn database() -> TestDatabase {
     postgres().database_from("holdfast", async |url| {
         let opened = DurableTier::open(PostgresOptions::new(url)).await;
-        opened.expect("the tables are made");
+        opened.expect("the tables are created");
     })
 }

@@ -1,14 +1,15 @@
-//! Tools for developers: benchmarks, each beside a baseline measured in the same run. Nothing of the product depends on this crate.
+//! Developer tools: benchmarks, each beside a baseline measured in the same run. The product does not depend on this
+//! crate.
 
 mod bench;
 
 use clap::{Parser, Subcommand};
 
-// The product's allocator: a baseline served by this process differs from the product in nothing but the work done.
+// The product's allocator, so that a baseline served by this process differs from the product only in its work.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Tools for developers of Holdfast.
+/// Developer tools of Holdfast.
 #[derive(Parser)]
 #[command(version, arg_required_else_help = true)]
 struct Cli {
@@ -23,7 +24,7 @@ enum Command {
 }
 
 fn main() -> std::process::ExitCode {
-    // mimalloc would use huge pages, and the kernel would zero 2 MiB for each small allocation of a batch.
+    // Huge pages make the kernel zero 2 MiB for small allocations of a batch.
     rustix::thread::disable_transparent_huge_pages(true).ok();
     let result = match Cli::parse().command {
         Command::Bench(args) => bench::run(args),

@@ -1,51 +1,52 @@
-//! Who is due next. Moving a deadline back costs nothing here, which is what polls do all the time: the old, earlier note
-//! stays, and is corrected when it comes up.
+//! Priority queue of deadlines with lazy updates. Extending a deadline, as every poll does, costs nothing: its old,
+//! earlier entry stays and is corrected when it comes up.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use holdfast_core::Timestamp;
 
-/// Notes to spare before they are thrown away.
-const SPARE: usize = 1_024;
+/// Outdated entries tolerated before a rebuild.
+const OUTDATED_MAX: usize = 1_024;
 
-/// For everyone with a deadline there is a note of that moment or an earlier one.
+/// Entries by time. Every key with a deadline has an entry at that moment or an earlier one.
 #[derive(Clone, Debug)]
 pub(crate) struct Deadlines<K> {
-    notes: BinaryHeap<Reverse<(Timestamp, K)>>,
+    entries: BinaryHeap<Reverse<(Timestamp, K)>>,
 }
 
 impl<K: Ord> Default for Deadlines<K> {
     fn default() -> Self {
-        Self { notes: BinaryHeap::new() }
+        Self { entries: BinaryHeap::new() }
     }
 }
 
 impl<K: Ord + Copy> Deadlines<K> {
-    /// Needed for a new deadline and for one that moves forward; one that moves back need not be noted.
-    pub(crate) fn note(&mut self, at: Timestamp, who: K) {
-        self.notes.push(Reverse((at, who)));
+    /// Adds an entry for a new deadline or one that moves forward. A deadline that moves back needs none.
+    pub(crate) fn add(&mut self, at: Timestamp, key: K) {
+        self.entries.push(Reverse((at, key)));
     }
 
-    /// Who is due first, and when. `deadline` tells the truth; `None` for one who has none any more.
+    /// Returns the first key due, and when. `deadline` returns the current deadline of a key, `None` if it has none any
+    /// more.
     pub(crate) fn first(&mut self, deadline: impl Fn(K) -> Option<Timestamp>) -> Option<(Timestamp, K)> {
         loop {
-            let mut first = self.notes.peek_mut()?;
-            let Reverse((noted, who)) = *first;
-            match deadline(who) {
-                Some(at) if at <= noted => return Some((noted, who)),
+            let mut first = self.entries.peek_mut()?;
+            let Reverse((at_earliest, key)) = *first;
+            match deadline(key) {
+                Some(at) if at <= at_earliest => return Some((at_earliest, key)),
                 Some(at) => first.0.0 = at,
                 None => drop(std::collections::binary_heap::PeekMut::pop(first)),
             }
         }
     }
 
-    /// Whether far more is noted than there are people.
-    pub(crate) fn is_cluttered(&self, people: usize) -> bool {
-        self.notes.len() > 2 * people + SPARE
+    /// Whether entries far outnumber the keys.
+    pub(crate) fn needs_rebuild(&self, keys: usize) -> bool {
+        self.entries.len() > 2 * keys + OUTDATED_MAX
     }
 
-    pub(crate) fn rewrite(&mut self, notes: impl Iterator<Item = (Timestamp, K)>) {
-        self.notes = notes.map(Reverse).collect();
+    pub(crate) fn rebuild(&mut self, entries: impl Iterator<Item = (Timestamp, K)>) {
+        self.entries = entries.map(Reverse).collect();
     }
 }

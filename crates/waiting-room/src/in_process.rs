@@ -1,6 +1,5 @@
-//! Rooms in the memory of the one server there is. Whatever happens in a room is written down before anybody is told, also
-//! indirectly: an answer waits for all that had happened in its room before. Polls of waiters change nothing that is
-//! written, so as a rule they do not wait.
+//! Rooms in the memory of a single server. A change is durable before any answer that depends on it: an answer waits
+//! for all earlier changes of its room. Polls of waiters write nothing, so as a rule they do not wait.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -13,18 +12,18 @@ use holdfast_engine::Clock;
 use tokio::sync::broadcast;
 
 use crate::journal::{Journal, Row};
-use crate::room::{Room, Tried};
+use crate::room::{EnterOutcome, Room};
 use crate::settings::{EventId, EventSettings, Timings};
 use crate::token::Keys;
-use crate::view::{Entry, Sight, Standing, View};
+use crate::view::{Entry, Standing, UserState, View};
 use crate::waiting_room::{Change, Entered, Error, Joined, Refusal, Stats, WaitingRoom};
 use crate::writer::Writer;
 
-/// An empty room nobody has asked about for so long is forgotten, and with it how new the settings were that it was shown. No
-/// caller still has stale ones by then.
-const FORGOTTEN_AFTER: Span = Span::from_secs(600);
+/// Idle time after which an empty room is evicted, and with it the revision of its settings. No caller still has older
+/// settings by then.
+const EVICT_AFTER: Span = Span::from_secs(600);
 
-/// Gives sixteen random bytes: the id of an entry.
+/// Source of entry ids: sixteen random bytes each.
 pub type IdSource = Arc<dyn Fn() -> [u8; 16] + Send + Sync>;
 
 #[derive(Clone)]
@@ -51,20 +50,20 @@ pub struct InProcess {
 #[derive(Debug, Default)]
 struct Rooms {
     generation: u64,
-    by_event: HashMap<EventId, Arc<Mutex<Kept>>>,
+    by_event: HashMap<EventId, Arc<Mutex<LoadedRoom>>>,
 }
 
-/// A room, and how far it has to be written before anybody may be told what is in it.
+/// A room in memory, and the journal position up to which its state has to be durable before it may be answered.
 #[derive(Debug)]
-struct Kept {
+struct LoadedRoom {
     generation: u64,
     room: Room,
     position: u64,
-    called_at: Timestamp,
+    used_at: Timestamp,
 }
 
 impl InProcess {
-    /// Makes the rooms as the journal has them.
+    /// Restores all rooms from the journal.
     pub async fn open(journal: impl Journal, options: Options) -> Result<Self, Error> {
         let rooms: Arc<RwLock<Rooms>> = Arc::default();
         let rebuild = {
@@ -78,19 +77,19 @@ impl InProcess {
         Ok(Self { options, rooms, writer })
     }
 
-    fn room(&self, event: EventId) -> Arc<Mutex<Kept>> {
+    fn room(&self, event: EventId) -> Arc<Mutex<LoadedRoom>> {
         let rooms = self.rooms.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(room) = rooms.by_event.get(&event) {
             return room.clone();
         }
         drop(rooms);
         let mut rooms = self.rooms.write().unwrap_or_else(PoisonError::into_inner);
-        let (generation, called_at) = (rooms.generation, self.options.clock.now());
-        let new = || Kept { generation, room: Room::new(self.options.timings), position: 0, called_at };
+        let (generation, used_at) = (rooms.generation, self.options.clock.now());
+        let new = || LoadedRoom { generation, room: Room::new(self.options.timings), position: 0, used_at };
         rooms.by_event.entry(event).or_insert_with(|| Arc::new(Mutex::new(new()))).clone()
     }
 
-    /// Does something in a room and waits until it is written.
+    /// Runs an operation on a room and waits until its effects are durable.
     async fn call<T>(
         &self,
         event: EventId,
@@ -98,41 +97,41 @@ impl InProcess {
         act: impl FnOnce(&mut Room, Timestamp) -> (T, Option<Change>),
     ) -> Result<T, Error> {
         self.writer.check()?;
-        let kept = self.room(event);
+        let loaded = self.room(event);
         let (answer, generation, position) = {
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
             let now = self.options.clock.now();
-            kept.called_at = now;
-            kept.room.configure(settings, now);
-            let (answer, change) = act(&mut kept.room, now);
-            self.submit(event, &mut kept, change)?;
-            (answer, kept.generation, kept.position)
+            loaded.used_at = now;
+            loaded.room.configure(settings, now);
+            let (answer, change) = act(&mut loaded.room, now);
+            self.submit(event, &mut loaded, change)?;
+            (answer, loaded.generation, loaded.position)
         };
-        drop(kept);
-        self.writer.safe(generation, position).await?;
+        drop(loaded);
+        self.writer.wait_until_durable(generation, position).await?;
         Ok(answer)
     }
 
-    fn submit(&self, event: EventId, kept: &mut Kept, change: Option<Change>) -> Result<(), Error> {
-        let (records, has_moved) = kept.room.take_records();
+    fn submit(&self, event: EventId, loaded: &mut LoadedRoom, change: Option<Change>) -> Result<(), Error> {
+        let (records, has_moved) = loaded.room.take_records();
         if records.is_empty() && !has_moved {
             return Ok(());
         }
         let changes = change.into_iter().chain(has_moved.then_some(Change::Moved { event }));
-        kept.position = self.writer.submit(kept.generation, event, records, changes)?;
+        loaded.position = self.writer.submit(loaded.generation, event, records, changes)?;
         Ok(())
     }
 
-    fn view(&self, event: EventId, user: UserId, sight: &Sight) -> View {
-        View::new(&self.options.keys, &self.options.timings, event, user, sight)
+    fn view(&self, event: EventId, user: UserId, state: &UserState) -> View {
+        View::new(&self.options.keys, &self.options.timings, event, user, state)
     }
 }
 
 #[async_trait]
 impl WaitingRoom for InProcess {
     async fn join(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Joined, Error> {
-        let (sight, new) = self.call(event, settings, |room, now| (room.join(user, now), None)).await?;
-        Ok(Joined { view: self.view(event, user, &sight), new })
+        let (state, new) = self.call(event, settings, |room, now| (room.join(user, now), None)).await?;
+        Ok(Joined { view: self.view(event, user, &state), new })
     }
 
     async fn poll(
@@ -141,8 +140,8 @@ impl WaitingRoom for InProcess {
         settings: &EventSettings,
         user: UserId,
     ) -> Result<Result<View, Refusal>, Error> {
-        let sight = self.call(event, settings, |room, now| (room.poll(user, now), None)).await?;
-        Ok(sight.map(|sight| self.view(event, user, &sight)).ok_or(Refusal::NotInQueue))
+        let state = self.call(event, settings, |room, now| (room.poll(user, now), None)).await?;
+        Ok(state.map(|state| self.view(event, user, &state)).ok_or(Refusal::NotInQueue))
     }
 
     async fn enter(
@@ -152,23 +151,23 @@ impl WaitingRoom for InProcess {
         user: UserId,
     ) -> Result<Result<Entered, Refusal>, Error> {
         let id = (self.options.ids)();
-        let tried = self.call(event, settings, |room, now| {
-            let tried = room.enter(user, id, now);
-            let change = match &tried {
-                Tried::Entered { first: true, sight } => Some(Change::Admitted { event, user, at: sight.at }),
+        let outcome = self.call(event, settings, |room, now| {
+            let outcome = room.enter(user, id, now);
+            let change = match &outcome {
+                EnterOutcome::Entered { first: true, state } => Some(Change::Admitted { event, user, at: state.at }),
                 _ => None,
             };
-            (tried, change)
+            (outcome, change)
         });
-        Ok(match tried.await? {
-            Tried::Entered { sight, first } => match sight.standing {
+        Ok(match outcome.await? {
+            EnterOutcome::Entered { state, first } => match state.standing {
                 Standing::Entered(admission) => {
                     Ok(Entered { entry: Entry::sign(&self.options.keys, event, user, admission), first })
                 }
-                standing => unreachable!("entered, and yet {standing:?}"),
+                standing => unreachable!("an entered user has the state {standing:?}"),
             },
-            Tried::NotYet(sight) => Err(Refusal::NotYourTurn(self.view(event, user, &sight))),
-            Tried::NotInQueue => Err(Refusal::NotInQueue),
+            EnterOutcome::NotYet(state) => Err(Refusal::NotYourTurn(self.view(event, user, &state))),
+            EnterOutcome::NotInQueue => Err(Refusal::NotInQueue),
         })
     }
 
@@ -197,22 +196,22 @@ impl WaitingRoom for InProcess {
         self.writer.check()?;
         let rooms: Vec<_> = {
             let rooms = self.rooms.read().unwrap_or_else(PoisonError::into_inner);
-            rooms.by_event.iter().map(|(event, kept)| (*event, kept.clone())).collect()
+            rooms.by_event.iter().map(|(event, loaded)| (*event, loaded.clone())).collect()
         };
-        for (event, kept) in rooms {
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.room.advance(self.options.clock.now());
-            self.submit(event, &mut kept, None)?;
+        for (event, loaded) in rooms {
+            let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            loaded.room.advance(self.options.clock.now());
+            self.submit(event, &mut loaded, None)?;
         }
-        let forgotten_before = self.options.clock.now() - FORGOTTEN_AFTER;
+        let unused_since = self.options.clock.now() - EVICT_AFTER;
         let mut rooms = self.rooms.write().unwrap_or_else(PoisonError::into_inner);
-        // Nobody else has it in hand, nor can take it: that needs the lock we hold. Once all is written, a new room may
-        // begin with the same numbers.
-        rooms.by_event.retain(|_, kept| {
-            Arc::strong_count(kept) > 1 || {
-                let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                let is_forgotten = kept.called_at < forgotten_before && kept.room.is_forgettable();
-                !(is_forgotten && self.writer.is_safe(kept.position))
+        // A strong count of one excludes other users of the room: a clone needs the lock held here. Once all records
+        // are durable, a new room may begin with the same numbers.
+        rooms.by_event.retain(|_, loaded| {
+            Arc::strong_count(loaded) > 1 || {
+                let loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_evictable = loaded.used_at < unused_since && loaded.room.is_discardable();
+                !(is_evictable && self.writer.is_durable(loaded.position))
             }
         });
         Ok(())
@@ -237,7 +236,7 @@ fn rebuild(generation: u64, timings: Timings, rows: Vec<Row>, now: Timestamp) ->
     while let Some(event) = rows.peek().map(|row| row.event) {
         let of_event = std::iter::from_fn(|| rows.next_if(|row| row.event == event));
         let room = Room::restore(timings, of_event, now);
-        rooms.by_event.insert(event, Arc::new(Mutex::new(Kept { generation, room, position: 0, called_at: now })));
+        rooms.by_event.insert(event, Arc::new(Mutex::new(LoadedRoom { generation, room, position: 0, used_at: now })));
     }
     rooms
 }

@@ -1,8 +1,8 @@
-//! What a room in memory must not forget, and where it is written.
+//! Durable record of the rooms in memory.
 //!
-//! There is one row per place, under the event and the number of the place. Joining makes it, entering and renewing
-//! fill in the entry, and whatever ends place or entry deletes it: so the rows are the state, and nothing piles up.
-//! Polls of waiters are not written. Numbers are not used twice while a row with them may be on its way.
+//! Each place is one row, keyed by event and number. Joining inserts it, entering and renewing fill in the entry,
+//! leaving or expiring deletes it: the rows are the state, and need no compaction. Polls of waiters are not written. A
+//! number is not used again while a row with it may still be in flight.
 
 pub mod postgres;
 pub mod sqlite;
@@ -14,7 +14,7 @@ use crate::settings::EventId;
 use crate::view::Admission;
 use crate::waiting_room::Error;
 
-/// Something that happened in a room.
+/// Change of a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     Joined {
@@ -22,7 +22,7 @@ pub enum Record {
         user: UserId,
         at: Timestamp,
     },
-    /// Entered, or renewed.
+    /// A user has entered, or the entry was renewed.
     Entered {
         number: u64,
         admission: Admission,
@@ -32,7 +32,7 @@ pub enum Record {
     },
 }
 
-/// A place as it was written down.
+/// Stored place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub event: EventId,
@@ -42,13 +42,12 @@ pub struct Row {
     pub admission: Option<Admission>,
 }
 
-/// Where records are written. It is used by one thread, which it may block.
+/// Storage of records. It is used by one thread, which it may block.
 pub trait Journal: Send + 'static {
-    /// Everything that is there, by event and number. Also after a failure: what could not be written for sure is then
-    /// there or not, and that is how it was.
+    /// Returns all rows, by event and number. After a failed write this shows whether its records took effect.
     fn load(&mut self) -> Result<Vec<Row>, Error>;
 
-    /// All of them, in this order, or none. Durable when it returns.
+    /// Writes all records in this order, or none. They are durable when it returns.
     fn append(&mut self, records: &[(EventId, Record)]) -> Result<(), Error>;
 }
 
@@ -56,7 +55,7 @@ fn damaged(what: impl std::fmt::Display) -> Error {
     Error::Damaged(format!("queue_place: {what}"))
 }
 
-/// A row from its columns.
+/// Builds a row from its columns.
 fn row(event: i64, number: i64, user: i64, joined_at: i64, entry: EntryColumns) -> Result<Row, Error> {
     let admission = match entry {
         (None, None, None) => None,
@@ -65,12 +64,12 @@ fn row(event: i64, number: i64, user: i64, joined_at: i64, entry: EntryColumns) 
             entered_at: Timestamp::from_millis(entered_at),
             expires_at: Timestamp::from_millis(expires_at),
         }),
-        _ => return Err(damaged("half an entry")),
+        _ => return Err(damaged("an entry with some columns only")),
     };
     Ok(Row {
         event: EventId(event as u64),
         number: u64::try_from(number).ok().filter(|number| *number > 0).ok_or_else(|| damaged("a number below 1"))?,
-        user: UserId::new(user as u64).ok_or_else(|| damaged("a user that cannot be"))?,
+        user: UserId::new(user as u64).ok_or_else(|| damaged("an invalid user id"))?,
         joined_at: Timestamp::from_millis(joined_at),
         admission,
     })

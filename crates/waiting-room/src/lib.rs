@@ -1,21 +1,21 @@
-//! The waiting room: who may come in, in what order, and for how long.
+//! Waiting room: admission to an event, in order and for a bounded time.
 //!
-//! People join a line, poll, enter when it is their turn, and give their entry back. At most `max_concurrent` are inside,
-//! and exactly that many are inside or asked in while people wait. Time alone ends an entry or a place: no job is needed
-//! for an answer to be right.
+//! Users join a queue, poll, enter when it is their turn, and give their entry back. At most `max_concurrent` are
+//! inside. While users wait, exactly that many are inside or ready. Time alone ends an entry or a place: no job is
+//! needed for a correct answer.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | [`waiting_room`] | the port that servers use: [`WaitingRoom`] |
 //! | [`room`] | the rules, pure: one event's [`Room`] |
-//! | `line`, `deadlines`, `rate` | what a room is made of: order, deadlines, the measured rate of admission |
-//! | [`view`] | what a person is told: rank, estimated wait, when to poll again |
+//! | `line`, `deadlines`, `rate` | data structures of a room: queue, deadlines, measured rate of admission |
+//! | [`view`] | state of a user: rank, estimated wait, next poll |
 //! | [`token`] | signed proofs of an entry |
-//! | [`in_process`] | rooms in memory, each fact durable before it is answered |
-//! | [`journal`] | where those facts lie: a `SQLite` file, or PostgreSQL |
+//! | [`in_process`] | rooms in memory with a write-ahead journal |
+//! | [`journal`] | storage of the journal: a `SQLite` file, or PostgreSQL |
 //! | [`redis_room`] | rooms in Redis, for any number of servers |
 //!
-//! Nothing here knows seats, HTTP or JSON.
+//! Seats, HTTP and JSON are unknown here.
 
 mod deadlines;
 pub mod in_process;

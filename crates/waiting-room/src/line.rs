@@ -1,17 +1,17 @@
-//! People in a row, each with a number that only grows. Who is how far in front, and who stands at a given place, is
-//! answered in O(log n); so are joining at the end and leaving from anywhere.
+//! Queue in which each member has an increasing number. Rank by number, number by rank, joining at the end and leaving
+//! from anywhere take O(log n).
 //!
-//! A Fenwick tree counts who is still there. Those who left keep their slot until half of all slots are empty; then the row
-//! closes up, which costs each who left a constant.
+//! A Fenwick tree counts the members. A removed member keeps an empty slot until half of all slots are empty;
+//! compaction then costs amortized O(1) per removal.
 
-/// Below so many slots closing up is not worth it.
+/// Number of slots below which compaction is not worthwhile.
 const SLOTS_MIN: usize = 64;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Line<T> {
+pub(crate) struct RankedQueue<T> {
     /// In the order of numbers.
     slots: Vec<Slot<T>>,
-    /// A Fenwick tree over the slots, one-based: `tree[i - 1]` counts the people in the slots `i - lowbit(i) .. i`.
+    /// Fenwick tree over the slots, one-based: `tree[i - 1]` counts the members in the slots `i - lowbit(i) .. i`.
     tree: Vec<u32>,
     len: usize,
     next: u64,
@@ -20,16 +20,16 @@ pub(crate) struct Line<T> {
 #[derive(Clone, Debug)]
 struct Slot<T> {
     number: u64,
-    person: Option<T>,
+    member: Option<T>,
 }
 
-impl<T> Default for Line<T> {
+impl<T> Default for RankedQueue<T> {
     fn default() -> Self {
         Self { slots: Vec::new(), tree: Vec::new(), len: 0, next: 1 }
     }
 }
 
-impl<T> Line<T> {
+impl<T> RankedQueue<T> {
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -38,16 +38,16 @@ impl<T> Line<T> {
         self.len == 0
     }
 
-    /// No number up to this one is given again.
+    /// Reserves all numbers up to this one.
     pub(crate) fn skip_to(&mut self, number: u64) {
         self.next = self.next.max(number + 1);
     }
 
-    /// Joins at the end.
-    pub(crate) fn push(&mut self, person: T) -> u64 {
+    /// Adds a member at the end and returns its number.
+    pub(crate) fn push(&mut self, member: T) -> u64 {
         let number = self.next;
         self.next += 1;
-        self.slots.push(Slot { number, person: Some(person) });
+        self.slots.push(Slot { number, member: Some(member) });
         self.len += 1;
         let last = self.slots.len();
         let (mut count, mut below) = (1, last - 1);
@@ -60,17 +60,17 @@ impl<T> Line<T> {
     }
 
     pub(crate) fn get(&self, number: u64) -> Option<&T> {
-        self.slots[self.slot(number)?].person.as_ref()
+        self.slots[self.slot(number)?].member.as_ref()
     }
 
     pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut T> {
         let slot = self.slot(number)?;
-        self.slots[slot].person.as_mut()
+        self.slots[slot].member.as_mut()
     }
 
     pub(crate) fn remove(&mut self, number: u64) -> Option<T> {
         let slot = self.slot(number)?;
-        let person = self.slots[slot].person.take()?;
+        let member = self.slots[slot].member.take()?;
         self.len -= 1;
         let mut at = slot + 1;
         while at <= self.tree.len() {
@@ -78,12 +78,12 @@ impl<T> Line<T> {
             at += lowbit(at);
         }
         if self.slots.len() >= SLOTS_MIN && self.len * 2 < self.slots.len() {
-            self.close_up();
+            self.compact();
         }
-        Some(person)
+        Some(member)
     }
 
-    /// How many stand in front of that number, if it is there.
+    /// Returns how many members are ahead of that number, if it has a member.
     pub(crate) fn rank(&self, number: u64) -> Option<usize> {
         let mut at = self.slot(number)?;
         let mut count = 0;
@@ -94,7 +94,7 @@ impl<T> Line<T> {
         Some(count)
     }
 
-    /// The number of the one who has `rank` others in front.
+    /// Returns the number of the member with that rank.
     pub(crate) fn nth(&self, rank: usize) -> Option<u64> {
         if rank >= self.len {
             return None;
@@ -113,13 +113,13 @@ impl<T> Line<T> {
         Some(self.slots[at].number)
     }
 
-    /// In order, with their numbers.
+    /// Iterates over members in order, with their numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
-        self.slots.iter().filter_map(|slot| Some((slot.number, slot.person.as_ref()?)))
+        self.slots.iter().filter_map(|slot| Some((slot.number, slot.member.as_ref()?)))
     }
 
-    /// Numbers follow one another but for those that are missing, so a slot is at most so many places further ahead than if
-    /// none were. While none is, it is found at once.
+    /// Finds the slot of a number. Numbers are consecutive apart from missing ones, so a slot is at most that many
+    /// positions before the one it has without gaps. Without gaps it is found at once.
     fn slot(&self, number: u64) -> Option<usize> {
         let (first, last) = (self.slots.first()?.number, self.slots.last()?.number);
         let missing = (last - first) as usize + 1 - self.slots.len();
@@ -129,8 +129,8 @@ impl<T> Line<T> {
         Some(from + near.binary_search_by_key(&number, |slot| slot.number).ok()?)
     }
 
-    fn close_up(&mut self) {
-        self.slots.retain(|slot| slot.person.is_some());
+    fn compact(&mut self) {
+        self.slots.retain(|slot| slot.member.is_some());
         self.slots.shrink_to(SLOTS_MIN.max(self.len * 2));
         // All slots are taken, so each count is the size of its range.
         self.tree = (1..=self.slots.len()).map(|at| lowbit(at) as u32).collect();
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_and_places_agree_with_a_plain_list_through_random_comings_and_goings() {
+    fn ranks_agree_with_plain_list() {
         let mut seed = 7_u64;
         let mut random = move |bound: usize| {
             seed ^= seed << 13;
@@ -154,38 +154,40 @@ mod tests {
             seed ^= seed << 17;
             (seed % bound as u64) as usize
         };
-        let (mut line, mut list) = (Line::default(), Vec::new());
+        let (mut queue, mut list) = (RankedQueue::default(), Vec::new());
         for step in 0..20_000 {
-            // Grows to some hundreds, then shrinks to none, again and again.
+            // Grows to some hundreds, then shrinks to none, repeatedly.
             if list.is_empty() || random(100) < if step / 1_000 % 2 == 0 { 65 } else { 20 } {
-                list.push(line.push(step));
+                list.push(queue.push(step));
             } else {
-                let gone = list.remove(random(list.len()));
-                assert!(line.remove(gone).is_some());
+                let removed = list.remove(random(list.len()));
+                assert!(queue.remove(removed).is_some());
                 assert!(
-                    line.remove(gone).is_none() && line.get(gone).is_none() && line.rank(gone + 1_000_000).is_none()
+                    queue.remove(removed).is_none()
+                        && queue.get(removed).is_none()
+                        && queue.rank(removed + 1_000_000).is_none()
                 );
             }
-            assert_eq!(line.len(), list.len());
-            assert_eq!(line.nth(list.len()), None);
+            assert_eq!(queue.len(), list.len());
+            assert_eq!(queue.nth(list.len()), None);
             if !list.is_empty() {
                 let rank = random(list.len());
-                assert_eq!((line.rank(list[rank]), line.nth(rank)), (Some(rank), Some(list[rank])));
+                assert_eq!((queue.rank(list[rank]), queue.nth(rank)), (Some(rank), Some(list[rank])));
             }
         }
-        assert!(line.iter().map(|(number, _)| number).eq(list));
+        assert!(queue.iter().map(|(number, _)| number).eq(list));
     }
 
     #[test]
-    fn those_who_left_take_no_more_space_than_those_who_are_there() {
-        let mut line = Line::default();
+    fn empty_slots_are_bounded() {
+        let mut queue = RankedQueue::default();
         for number in 0..100_000_u64 {
-            line.push(number);
+            queue.push(number);
             if number >= 100 {
-                line.remove(number - 100 + 1);
+                queue.remove(number - 100 + 1);
             }
         }
-        assert_eq!(line.len(), 100);
-        assert!(line.slots.len() <= 202, "{}", line.slots.len());
+        assert_eq!(queue.len(), 100);
+        assert!(queue.slots.len() <= 202, "{}", queue.slots.len());
     }
 }

@@ -1,16 +1,16 @@
-//! How many were admitted of late, counted in steps of five seconds.
+//! Rate of admission, counted in steps of five seconds.
 
 use std::collections::VecDeque;
 
 use holdfast_core::Timestamp;
 
-/// Also in `room.lua`.
+/// Repeated in `room.lua`.
 const STEP_MILLIS: i64 = 5_000;
 const STEPS: i64 = 12;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rate {
-    /// (step, how many), oldest first, at most [`STEPS`] of them.
+    /// (step, admissions), oldest first, at most [`STEPS`] of them.
     counts: VecDeque<(i64, u64)>,
 }
 
@@ -24,7 +24,7 @@ impl Rate {
         }
     }
 
-    /// Admitted in the last minute: in the present step and the eleven before it.
+    /// Returns the admissions of the last minute: of the current step and the eleven before it.
     pub(crate) fn per_minute(&self, now: Timestamp) -> u64 {
         let first = step(now) - STEPS;
         self.counts.iter().filter(|(step, _)| *step > first).map(|(_, count)| count).sum()

@@ -1,19 +1,19 @@
-//! Rooms in Redis, for any number of servers. One script (`room.lua`) holds the same rules as [`Room`](crate::Room), and a test
-//! runs the same histories on both. Each call is one run of the script: one round trip, and the time is that of Redis.
+//! Rooms in Redis, for any number of servers. One script (`room.lua`) implements the rules of [`Room`](crate::Room); a
+//! test runs the same histories on both. Each call is one run of the script: one round trip, at the time of Redis.
 //!
-//! | key | what is in it |
+//! | key | contents |
 //! | --- | --- |
-//! | `queue:{event}` | sorted set: who waits, by number |
-//! | `queue:heard:{event}` | hash: who waits, and until when if nothing more is heard of them |
-//! | `queue:ready:{event}` | hash: who is ready, and until when |
-//! | `queue:due:{event}` | sorted set: who waits, by when they lose the place, or earlier |
-//! | `token:count:{event}` | sorted set: who is inside, by when the entry ends; so the count cannot drift |
-//! | `token:{event}:{user}` | string: an entry; gone when it ends |
+//! | `queue:{event}` | sorted set: waiters by number |
+//! | `queue:heard:{event}` | hash: waiters, and the end of the place unless they poll |
+//! | `queue:ready:{event}` | hash: ready users, and the end of their turn |
+//! | `queue:due:{event}` | sorted set: waiters by their deadline, or an earlier moment |
+//! | `token:count:{event}` | sorted set: users inside, by the end of the entry; so the count cannot drift |
+//! | `token:{event}:{user}` | string: an entry, with a time to live |
 //! | `queue:room:{event}` | hash: the event's settings, the last number and time, the rate of admission |
-//! | `queue:changes` | channel: what listeners are told |
+//! | `queue:changes` | channel of changes |
 //!
-//! A common prefix may stand before all of them; in a Redis Cluster it must be a hash tag. Keys nobody uses go away by
-//! themselves. If Redis loses its data, the line begins anew.
+//! An optional common prefix precedes all of them; in a Redis Cluster it must be a hash tag. Unused keys expire. If Redis loses
+//! its data, the queue starts empty.
 
 mod connection;
 mod listener;
@@ -30,25 +30,25 @@ use tokio::sync::broadcast;
 use crate::in_process::IdSource;
 use crate::settings::{EventId, EventSettings, Timings};
 use crate::token::Keys;
-use crate::view::{Admission, Entry, Sight, Standing, View};
+use crate::view::{Admission, Entry, Standing, UserState, View};
 use crate::waiting_room::{Change, Entered, Error, Joined, Refusal, Stats, WaitingRoom};
 use connection::{Call, Connection};
-use listener::Listener;
+use listener::ChangeSubscriber;
 
-/// How often one call is continued because the script had too much to clear away at once.
-const CONTINUED_MAX: usize = 1_000;
+/// Maximum number of further script runs per call, when one run cannot apply all deadlines.
+const CONTINUATIONS_MAX: usize = 1_000;
 
 pub struct RedisOptions {
-    /// Connections are encrypted if it begins with `rediss://`.
+    /// The connection is encrypted if it begins with `rediss://`.
     pub url: String,
-    /// Who signs the certificate of Redis.
+    /// Certificate authorities for the certificate of Redis.
     pub trust: Trust,
-    /// Stands before all keys.
+    /// Prefix of all keys.
     pub prefix: String,
     pub timings: Timings,
     pub keys: Arc<Keys>,
     pub ids: IdSource,
-    /// Tells the time instead of Redis; for tests.
+    /// Replaces the time of Redis; for tests.
     pub clock: Option<Arc<dyn Clock>>,
 }
 
@@ -63,51 +63,51 @@ impl std::fmt::Debug for RedisOptions {
 pub struct RedisRoom {
     options: RedisOptions,
     connection: Connection,
-    listener: Mutex<Option<Listener>>,
+    subscriber: Mutex<Option<ChangeSubscriber>>,
 }
 
-/// What the script answers: see its end.
+/// Answer of the script; its end has the layout.
 #[derive(Debug)]
 struct Answer {
-    /// What came of it: depends on what was asked.
+    /// Outcome, depending on the action.
     done: bool,
-    sight: Option<Sight>,
+    state: Option<UserState>,
     stats: Stats,
 }
 
 impl RedisRoom {
-    /// Connects when it is first used.
+    /// Connects on first use.
     pub fn new(options: RedisOptions) -> Result<Self, Error> {
         let connection = Connection::new(&options.url, &options.trust)?;
-        Ok(Self { options, connection, listener: Mutex::default() })
+        Ok(Self { options, connection, subscriber: Mutex::default() })
     }
 
-    /// Whether Redis answers.
+    /// Verifies that Redis answers.
     pub async fn check(&self) -> Result<(), Error> {
         self.connection.ping().await
     }
 
-    /// How often Redis was asked.
+    /// Number of round trips to Redis so far.
     pub fn round_trips(&self) -> u64 {
         self.connection.round_trips()
     }
 
     async fn call(
         &self,
-        what: &str,
+        action: &str,
         event: EventId,
         settings: &EventSettings,
         user: Option<UserId>,
     ) -> Result<Answer, Error> {
         let RedisOptions { prefix, timings, ids, clock, .. } = &self.options;
         let user = user.map_or(0, UserId::get);
-        let id = if what == "enter" { hex(ids()) } else { String::new() };
+        let id = if action == "enter" { hex(ids()) } else { String::new() };
         let mut call = Call::default();
         for key in ["queue", "queue:due", "queue:heard", "queue:ready", "token:count", "queue:room"] {
             call.key(format!("{prefix}{key}:{event}"));
         }
         call.key(format!("{prefix}token:{event}:{user}")).key(format!("{prefix}queue:changes"));
-        call.arg(what).arg(event).arg(user).arg(id.as_str());
+        call.arg(action).arg(event).arg(user).arg(id.as_str());
         call.arg(settings.revision).arg(settings.max_concurrent).arg(u8::from(settings.paused));
         call.arg(settings.sales_open_at.map_or(0, Timestamp::as_millis));
         for span in [timings.entry_ttl, timings.entry_max, timings.waiter_ttl, timings.ready_ttl] {
@@ -116,21 +116,21 @@ impl RedisRoom {
         if let Some(clock) = clock {
             call.arg(clock.now().as_millis());
         }
-        for _ in 0..CONTINUED_MAX {
+        for _ in 0..CONTINUATIONS_MAX {
             let answer = self.connection.run(&call).await?;
             if !answer.is_empty() {
-                return read(&answer).ok_or_else(|| Error::Damaged(format!("Redis answered {answer:?}")));
+                return read(&answer).ok_or_else(|| Error::Damaged(format!("the script returned {answer:?}")));
             }
         }
         Err(Error::Overloaded)
     }
 
-    fn view(&self, event: EventId, user: UserId, sight: &Sight) -> View {
-        View::new(&self.options.keys, &self.options.timings, event, user, sight)
+    fn view(&self, event: EventId, user: UserId, state: &UserState) -> View {
+        View::new(&self.options.keys, &self.options.timings, event, user, state)
     }
 
-    fn entry_of(&self, event: EventId, user: UserId, sight: Option<&Sight>) -> Option<Entry> {
-        match sight?.standing {
+    fn entry_of(&self, event: EventId, user: UserId, state: Option<&UserState>) -> Option<Entry> {
+        match state?.standing {
             Standing::Entered(admission) => Some(Entry::sign(&self.options.keys, event, user, admission)),
             Standing::Waiting { .. } | Standing::Ready { .. } => None,
         }
@@ -140,9 +140,9 @@ impl RedisRoom {
 #[async_trait]
 impl WaitingRoom for RedisRoom {
     async fn join(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Joined, Error> {
-        let Answer { done, sight, .. } = self.call("join", event, settings, Some(user)).await?;
-        let sight = sight.ok_or_else(|| Error::Damaged("joined, and not there".into()))?;
-        Ok(Joined { view: self.view(event, user, &sight), new: done })
+        let Answer { done, state, .. } = self.call("join", event, settings, Some(user)).await?;
+        let state = state.ok_or_else(|| Error::Damaged("a user who joined has no place".into()))?;
+        Ok(Joined { view: self.view(event, user, &state), new: done })
     }
 
     async fn poll(
@@ -151,8 +151,8 @@ impl WaitingRoom for RedisRoom {
         settings: &EventSettings,
         user: UserId,
     ) -> Result<Result<View, Refusal>, Error> {
-        let Answer { sight, .. } = self.call("poll", event, settings, Some(user)).await?;
-        Ok(sight.map(|sight| self.view(event, user, &sight)).ok_or(Refusal::NotInQueue))
+        let Answer { state, .. } = self.call("poll", event, settings, Some(user)).await?;
+        Ok(state.map(|state| self.view(event, user, &state)).ok_or(Refusal::NotInQueue))
     }
 
     async fn enter(
@@ -161,10 +161,10 @@ impl WaitingRoom for RedisRoom {
         settings: &EventSettings,
         user: UserId,
     ) -> Result<Result<Entered, Refusal>, Error> {
-        let Answer { done, sight, .. } = self.call("enter", event, settings, Some(user)).await?;
-        Ok(match (self.entry_of(event, user, sight.as_ref()), sight) {
+        let Answer { done, state, .. } = self.call("enter", event, settings, Some(user)).await?;
+        Ok(match (self.entry_of(event, user, state.as_ref()), state) {
             (Some(entry), _) => Ok(Entered { entry, first: done }),
-            (None, Some(sight)) => Err(Refusal::NotYourTurn(self.view(event, user, &sight))),
+            (None, Some(state)) => Err(Refusal::NotYourTurn(self.view(event, user, &state))),
             (None, None) => Err(Refusal::NotInQueue),
         })
     }
@@ -178,8 +178,8 @@ impl WaitingRoom for RedisRoom {
     }
 
     async fn entry(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Option<Entry>, Error> {
-        let Answer { sight, .. } = self.call("entry", event, settings, Some(user)).await?;
-        Ok(self.entry_of(event, user, sight.as_ref()))
+        let Answer { state, .. } = self.call("entry", event, settings, Some(user)).await?;
+        Ok(self.entry_of(event, user, state.as_ref()))
     }
 
     async fn configure(&self, event: EventId, settings: &EventSettings) -> Result<(), Error> {
@@ -190,8 +190,8 @@ impl WaitingRoom for RedisRoom {
         Ok(self.call("stats", event, settings, None).await?.stats)
     }
 
-    /// Nothing to do: keys nobody uses go away, and whoever calls clears up first. To have listeners told of what time ends
-    /// in an event, call [`WaitingRoom::configure`] for it now and then.
+    /// Does nothing: unused keys expire, and each call applies the deadlines first. To notify subscribers of deadlines
+    /// in an event, call [`WaitingRoom::configure`] for it from time to time.
     async fn tidy(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -201,7 +201,7 @@ impl WaitingRoom for RedisRoom {
     }
 
     fn subscribe(&self) -> broadcast::Receiver<Change> {
-        let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut subscriber = self.subscriber.lock().unwrap_or_else(PoisonError::into_inner);
         let channel = format!("{}queue:changes", self.options.prefix);
         let start = || Listener::start(self.connection.link(), channel, self.connection.runtime());
         listener.get_or_insert_with(start).subscribe()
@@ -211,7 +211,7 @@ impl WaitingRoom for RedisRoom {
 fn read(answer: &[Vec<u8>]) -> Option<Answer> {
     let text = |index: usize| std::str::from_utf8(answer.get(index)?).ok();
     let number = |index: usize| text(index)?.parse::<u64>().ok();
-    let moment = |index: usize| Some(Timestamp::from_millis(text(index)?.parse().ok()?));
+    let time = |index: usize| Some(Timestamp::from_millis(text(index)?.parse().ok()?));
     let stats = Stats {
         waiting: number(3)?,
         ready: number(4)?,
@@ -222,25 +222,25 @@ fn read(answer: &[Vec<u8>]) -> Option<Answer> {
     };
     let standing = match text(1)? {
         "waiting" => Some(Standing::Waiting { rank: number(10)? }),
-        "ready" => Some(Standing::Ready { rank: number(10)?, until: moment(11)? }),
+        "ready" => Some(Standing::Ready { rank: number(10)?, until: time(11)? }),
         "entered" => {
-            let (id, entered_at) = (unhex(text(10)?)?, moment(11)?);
-            Some(Standing::Entered(Admission { id, entered_at, expires_at: moment(12)? }))
+            let (id, entered_at) = (unhex(text(10)?)?, time(11)?);
+            Some(Standing::Entered(Admission { id, entered_at, expires_at: time(12)? }))
         }
         _ => None,
     };
-    let sight = match standing {
+    let user_state = match standing {
         None => None,
-        Some(standing) => Some(Sight {
-            at: moment(2)?,
+        Some(standing) => Some(UserState {
+            at: time(2)?,
             standing,
             entered: stats.entered,
             max_concurrent: stats.max_concurrent,
-            sales_open_at: Some(moment(8)?).filter(|at| *at > Timestamp::default()),
+            sales_open_at: Some(time(8)?).filter(|at| *at > Timestamp::default()),
             admitted_per_minute: stats.admitted_per_minute,
         }),
     };
-    Some(Answer { done: number(0)? != 0, sight, stats })
+    Some(Answer { done: number(0)? != 0, state: user_state, stats })
 }
 
 fn hex(id: [u8; 16]) -> String {

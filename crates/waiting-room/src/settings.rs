@@ -1,9 +1,9 @@
-//! What a room is told from outside: how long things last, and what an event allows.
+//! Settings of a room: durations, and the rules of an event.
 
 use holdfast_core::Timestamp;
 use holdfast_core::time::Span;
 
-/// The event in front of which people wait.
+/// Id of the event that users wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId(pub u64);
 
@@ -13,16 +13,16 @@ impl std::fmt::Display for EventId {
     }
 }
 
-/// How long things last, the same for all events of a server: the settings `queue.*`.
+/// Durations, equal for all events of a server: the settings `queue.*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timings {
-    /// How long an entry lasts from when it is made or renewed.
+    /// Life of an entry after it is made or renewed.
     pub entry_ttl: Span,
-    /// How long an entry lasts at most, however often it is renewed.
+    /// Maximum total life of an entry, however often it is renewed.
     pub entry_max: Span,
-    /// Who is not heard of for so long loses the place.
+    /// Time without a poll after which a waiter loses the place.
     pub waiter_ttl: Span,
-    /// Who is asked in and does not come for so long loses the place.
+    /// Time without entering after which a ready user loses the place.
     pub ready_ttl: Span,
 }
 
@@ -37,12 +37,12 @@ impl Default for Timings {
     }
 }
 
-/// What an event allows. The event's own record is the authority: callers pass what they have read there with each call,
-/// and the room acts on the newest it was shown. So no room has to be told at start, and several servers agree.
+/// Admission rules of an event. The event's own record is the authority: callers pass what they have read there with
+/// each call, and the room applies the newest revision. So no room needs initialization, and several servers agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSettings {
-    /// Grows with each change of the event. Settings with a smaller one than the room already has are stale, and ignored; with an
-    /// equal one they count, so that a caller who does not count changes may always say 0: then the last to speak wins.
+    /// Grows with each change of the event. Settings with a smaller revision than the room has are stale, and ignored.
+    /// Equal revisions replace each other, so a caller without a counter may always pass 0: the last call wins.
     pub revision: u64,
     pub max_concurrent: u32,
     pub paused: bool,
@@ -50,7 +50,7 @@ pub struct EventSettings {
 }
 
 impl EventSettings {
-    /// Whether anybody may be asked in at that moment, if there is space.
+    /// Whether users may become ready at that moment, if there is space.
     pub fn admits(&self, at: Timestamp) -> bool {
         !self.paused && self.sales_open_at.is_none_or(|opens_at| opens_at <= at)
     }

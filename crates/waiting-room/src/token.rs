@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    /// A token that names no algorithm, or another one, is refused although its key is known.
+    /// A token with no algorithm, or another one, is refused although its key is known.
     #[test]
     fn other_algorithms_are_refused() {
         use base64::Engine as _;

@@ -1,8 +1,8 @@
-//! The port: what a server asks of a waiting room, wherever it is kept.
+//! Port of the waiting room, implemented by each storage.
 //!
-//! Every call is safe to repeat. Each is given the event's settings as the caller has just read them: see
+//! Every call is safe to repeat. Each carries the event's settings as the caller has just read them, see
 //! [`EventSettings`]. To pause, to resume or to change `max_concurrent`, change the event, then call
-//! [`WaitingRoom::configure`], so that it counts at once and not with the next call.
+//! [`WaitingRoom::configure`] so that it takes effect at once.
 
 use async_trait::async_trait;
 use holdfast_core::Timestamp;
@@ -13,10 +13,10 @@ use crate::settings::{EventId, EventSettings};
 use crate::token::Keys;
 use crate::view::{Entry, View};
 
-/// Why there is no answer.
+/// Failure of a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// What was asked may or may not have been done; it may be repeated.
+    /// The call may or may not have been carried out; it may be repeated.
     #[error("the waiting room is not available: {0}")]
     Unavailable(String),
     /// Nothing was done.
@@ -24,11 +24,11 @@ pub enum Error {
     Overloaded,
     #[error("another server already uses this waiting room: {0}")]
     InUse(String),
-    #[error("what the waiting room has written is damaged: {0}")]
+    #[error("the journal of the waiting room is damaged: {0}")]
     Damaged(String),
 }
 
-/// A business no.
+/// Rejection by the rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     NotInQueue,
@@ -52,7 +52,7 @@ pub struct Entered {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stats {
-    /// Not counting those who are ready.
+    /// Excludes ready users.
     pub waiting: u64,
     pub ready: u64,
     pub entered: u64,
@@ -61,21 +61,21 @@ pub struct Stats {
     pub admitted_per_minute: u64,
 }
 
-/// What listeners are told, after it can no longer be lost. A listener that lags misses some, and should look again.
+/// Notification to subscribers, sent once the change is durable. A subscriber that lags misses some and should reload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Somebody has entered for the first time.
+    /// A user has entered for the first time.
     Admitted { event: EventId, user: UserId, at: Timestamp },
-    /// Somebody has left the line, or it is somebody else's turn: positions have changed.
+    /// A waiter has left, or a user has become ready or stopped being ready: positions have changed.
     Moved { event: EventId },
 }
 
 #[async_trait]
 pub trait WaitingRoom: Send + Sync {
-    /// Takes a place at the end of the line; who has one, or is inside, keeps it.
+    /// Takes a place at the end of the queue. A user with a place or an entry keeps it.
     async fn join(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Joined, Error>;
 
-    /// Where the user stands. Keeps a waiter's place, renews the entry of one who is inside.
+    /// Returns the user's position. Extends a waiter's deadline, and renews an entry.
     async fn poll(
         &self,
         event: EventId,
@@ -83,7 +83,7 @@ pub trait WaitingRoom: Send + Sync {
         user: UserId,
     ) -> Result<Result<View, Refusal>, Error>;
 
-    /// Goes in, if it is the user's turn. Who is inside gets the same entry again; it is not renewed.
+    /// Enters if it is the user's turn. A user who is inside gets the same entry again, not renewed.
     async fn enter(
         &self,
         event: EventId,
@@ -91,22 +91,22 @@ pub trait WaitingRoom: Send + Sync {
         user: UserId,
     ) -> Result<Result<Entered, Refusal>, Error>;
 
-    /// Gives up the place or the entry. True if there was one.
+    /// Ends the place or the entry. True if there was one.
     async fn leave(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<bool, Error>;
 
-    /// Gives up the entry, but not a place: for one who has what they came for. True if there was one.
+    /// Ends the entry but not a place, once its purpose is served. True if there was one.
     async fn give_back(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<bool, Error>;
 
-    /// The user's entry, if it is live. Renews nothing.
+    /// Returns the user's entry if it is live, without renewing it.
     async fn entry(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Option<Entry>, Error>;
 
-    /// Lets changed settings count at once.
+    /// Applies changed settings at once.
     async fn configure(&self, event: EventId, settings: &EventSettings) -> Result<(), Error>;
 
     async fn stats(&self, event: EventId, settings: &EventSettings) -> Result<Stats, Error>;
 
-    /// Ends what time has ended although nobody asks, so that listeners hear of it and little piles up. Nothing else depends on
-    /// it; once a second is often enough.
+    /// Ends what has expired although no call comes in, so that subscribers are notified and memory is freed. Nothing
+    /// else depends on it; once a second suffices.
     async fn tidy(&self) -> Result<(), Error>;
 
     /// An error if it is known that calls fail, without asking anything.
@@ -117,6 +117,6 @@ pub trait WaitingRoom: Send + Sync {
     /// What entry tokens are signed with.
     fn keys(&self) -> &Keys;
 
-    /// What happens from now on, in all events. On Redis, whatever server caused it.
+    /// Subscribes to the changes of all events; on Redis, to those made by any server.
     fn subscribe(&self) -> broadcast::Receiver<Change>;
 }

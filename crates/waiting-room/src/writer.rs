@@ -1,8 +1,8 @@
-//! The thread that writes down what happens in the rooms. Whatever has come up since the last write goes into the next one:
-//! many calls share one sync, and an idle writer begins at once.
+//! Thread that writes the journal. All records since the last write go into the next one: many calls share one sync,
+//! and an idle writer starts at once.
 //!
-//! If a write fails, rooms and journal may differ. Then nothing more is answered until the rooms have been made anew from the
-//! journal, under a new *generation*: what was decided in a room of an older one is void.
+//! If a write fails, rooms and journal may differ. Nothing is answered then until the rooms have been rebuilt from the
+//! journal, under a new *generation*. Results from rooms of an older generation are void.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,18 +16,18 @@ use crate::journal::{Journal, Record, Row};
 use crate::settings::EventId;
 use crate::waiting_room::{Change, Error};
 
-/// Records written at once. More is only there if a great many lose their places together.
-const RECORDS_AT_ONCE_MAX: usize = 10_000;
-/// Beyond so many unwritten records no more work is taken.
+/// Maximum number of records per write; reached only when very many users lose their places together.
+const BATCH_RECORDS_MAX: usize = 10_000;
+/// Maximum number of unwritten records; beyond it calls are rejected.
 const PENDING_MAX: usize = 500_000;
-/// How long a caller waits for the write.
-const SAFE_WITHIN: Duration = Duration::from_secs(4);
-/// How long to wait before a failed journal is read again.
+/// Maximum time a caller waits for the write.
+const DURABLE_TIMEOUT: Duration = Duration::from_secs(4);
+/// Delay before a failed journal is read again.
 const RELOAD_AFTER: Duration = Duration::from_millis(200);
-/// How far a listener may lag.
-const CHANGES_KEPT: usize = 4_096;
+/// Capacity of the channel of changes.
+const CHANGES_MAX: usize = 4_096;
 
-/// Makes the rooms of a generation from all rows.
+/// Rebuilds the rooms of a generation from all rows.
 pub(crate) type Rebuild = Box<dyn FnMut(u64, Vec<Row>) + Send>;
 
 #[derive(Debug)]
@@ -38,40 +38,40 @@ pub(crate) struct Writer {
 
 #[derive(Debug)]
 struct Shared {
-    queue: Mutex<Queue>,
+    queue: Mutex<Pending>,
     wake: Condvar,
-    safe: watch::Sender<Safe>,
+    durable: watch::Sender<Durable>,
     changes: broadcast::Sender<Change>,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
+struct Pending {
     generation: u64,
-    /// Why nothing can be written.
+    /// Reason that nothing can be written.
     failed: Option<Error>,
     is_closing: bool,
-    /// Records taken on so far; the position of the last one.
+    /// Position of the last submitted record: their count so far.
     submitted: u64,
     records: VecDeque<(EventId, Record)>,
-    /// To be told once the records up to that position are safe.
+    /// Changes to publish once the records up to that position are durable.
     changes: VecDeque<(u64, Change)>,
 }
 
-/// What can no longer be lost.
+/// Journal position up to which records are durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Safe {
+struct Durable {
     generation: u64,
     position: u64,
 }
 
 impl Writer {
-    /// Reads the journal and has the rooms made, on a thread of its own.
+    /// Reads the journal and rebuilds the rooms, on a thread of its own.
     pub(crate) async fn start(journal: Box<dyn Journal>, rebuild: Rebuild) -> Result<Self, Error> {
         let shared = Arc::new(Shared {
             queue: Mutex::default(),
             wake: Condvar::new(),
-            safe: watch::Sender::new(Safe { generation: 0, position: 0 }),
-            changes: broadcast::Sender::new(CHANGES_KEPT),
+            durable: watch::Sender::new(Durable { generation: 0, position: 0 }),
+            changes: broadcast::Sender::new(CHANGES_MAX),
         });
         let (started, start) = oneshot::channel();
         let worker = Worker { shared: shared.clone(), journal, rebuild };
@@ -83,7 +83,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// An error if there is no use in deciding anything now.
+    /// Returns an error if nothing can be written now.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let queue = self.shared.lock();
         match &queue.failed {
@@ -93,8 +93,8 @@ impl Writer {
         }
     }
 
-    /// Takes on what happened in a room of that generation; gives the position up to which it has to be safe. Called while the
-    /// room is locked, so that records come in the order of what happened.
+    /// Submits records of a room of that generation, and returns the position to wait for. Called while the room is
+    /// locked, so that records keep the order of its changes.
     pub(crate) fn submit(
         &self,
         generation: u64,
@@ -107,7 +107,7 @@ impl Writer {
             return Err(error.clone());
         }
         if queue.generation != generation {
-            return Err(begun_anew());
+            return Err(reloaded());
         }
         queue.submitted += records.len() as u64;
         let position = queue.submitted;
@@ -117,24 +117,24 @@ impl Writer {
         Ok(position)
     }
 
-    /// Waits until everything up to the position can no longer be lost.
-    pub(crate) async fn safe(&self, generation: u64, position: u64) -> Result<(), Error> {
-        let is_decided = |safe: &Safe| safe.generation != generation || safe.position >= position;
-        let mut safe = *self.shared.safe.borrow();
-        if !is_decided(&safe) {
-            let mut watching = self.shared.safe.subscribe();
-            let waiting = tokio::time::timeout(SAFE_WITHIN, watching.wait_for(is_decided));
-            safe = match waiting.await {
-                Ok(Ok(safe)) => *safe,
-                Ok(Err(_)) => return Err(begun_anew()),
-                Err(_) => return Err(Error::Unavailable("writing takes too long".into())),
+    /// Waits until all records up to the position are durable.
+    pub(crate) async fn wait_until_durable(&self, generation: u64, position: u64) -> Result<(), Error> {
+        let is_decided = |durable: &Durable| durable.generation != generation || durable.position >= position;
+        let mut durable = *self.shared.durable.borrow();
+        if !is_decided(&durable) {
+            let mut watching = self.shared.durable.subscribe();
+            let waiting = tokio::time::timeout(DURABLE_TIMEOUT, watching.wait_for(is_decided));
+            durable = match waiting.await {
+                Ok(Ok(durable)) => *durable,
+                Ok(Err(_)) => return Err(reloaded()),
+                Err(_) => return Err(Error::Unavailable("the journal was not written in time".into())),
             };
         }
-        if safe.generation == generation { Ok(()) } else { Err(self.check().err().unwrap_or_else(begun_anew)) }
+        if durable.generation == generation { Ok(()) } else { Err(self.check().err().unwrap_or_else(reloaded)) }
     }
 
-    pub(crate) fn is_safe(&self, position: u64) -> bool {
-        self.shared.safe.borrow().position >= position
+    pub(crate) fn is_durable(&self, position: u64) -> bool {
+        self.shared.durable.borrow().position >= position
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Change> {
@@ -143,7 +143,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// What was taken on is still written.
+    /// Writes the submitted records before the thread ends.
     fn drop(&mut self) {
         self.shared.lock().is_closing = true;
         self.shared.wake.notify_one();
@@ -154,7 +154,7 @@ impl Drop for Writer {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock(&self) -> MutexGuard<'_, Pending> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -167,7 +167,7 @@ struct Worker {
 
 impl Worker {
     fn run(mut self, started: oneshot::Sender<Result<(), Error>>) {
-        let loaded = self.begin(0);
+        let loaded = self.load_rooms(0);
         let is_loaded = loaded.is_ok();
         if started.send(loaded).is_err() || !is_loaded {
             return;
@@ -175,10 +175,10 @@ impl Worker {
         while let Some((records, position)) = self.next() {
             let written = if records.is_empty() { Ok(()) } else { self.journal.append(&records) };
             match written {
-                Ok(()) => self.tell(position),
+                Ok(()) => self.publish(position),
                 Err(error) => {
-                    tracing::error!(%error, "the waiting room could not be written; reading what is there");
-                    if !self.begin_anew(error) {
+                    tracing::error!(%error, "waiting room journal could not be written; reloading it");
+                    if !self.reload(error) {
                         return;
                     }
                 }
@@ -186,7 +186,7 @@ impl Worker {
         }
     }
 
-    /// What is to be written next. `None` when there is nothing more to do for ever.
+    /// Returns the next records to write, and their last position. `None` once the writer is closed and drained.
     fn next(&self) -> Option<(Vec<(EventId, Record)>, u64)> {
         let mut queue = self.shared.lock();
         while queue.records.is_empty() && queue.changes.is_empty() {
@@ -195,35 +195,35 @@ impl Worker {
             }
             queue = self.shared.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
-        let count = queue.records.len().min(RECORDS_AT_ONCE_MAX);
+        let count = queue.records.len().min(BATCH_RECORDS_MAX);
         let records: Vec<_> = queue.records.drain(..count).collect();
         Some((records, queue.submitted - queue.records.len() as u64))
     }
 
-    fn tell(&self, position: u64) {
-        self.shared.safe.send_modify(|safe| safe.position = position);
+    fn publish(&self, position: u64) {
+        self.shared.durable.send_modify(|durable| durable.position = position);
         let mut queue = self.shared.lock();
         while queue.changes.front().is_some_and(|(after, _)| *after <= position) {
-            // Nobody may be listening.
-            self.shared.changes.send(queue.changes.pop_front().expect("there is a first one").1).ok();
+            // There may be no subscriber.
+            self.shared.changes.send(queue.changes.pop_front().expect("the queue is not empty").1).ok();
         }
     }
 
-    fn begin(&mut self, generation: u64) -> Result<(), Error> {
+    fn load_rooms(&mut self, generation: u64) -> Result<(), Error> {
         let rows = self.journal.load()?;
         (self.rebuild)(generation, rows);
         Ok(())
     }
 
-    /// After a failure: turns everybody away until the journal can be read again. False if it is to stop.
-    fn begin_anew(&mut self, error: Error) -> bool {
+    /// Rejects all calls until the journal can be read again. False if the writer is closed.
+    fn reload(&mut self, error: Error) -> bool {
         let generation = {
             let mut queue = self.shared.lock();
             queue.failed = Some(error);
             queue.generation += 1;
             queue.records.clear();
             queue.changes.clear();
-            self.shared.safe.send_replace(Safe { generation: queue.generation, position: queue.submitted });
+            self.shared.durable.send_replace(Durable { generation: queue.generation, position: queue.submitted });
             queue.generation
         };
         loop {
@@ -232,9 +232,9 @@ impl Worker {
             if waited.unwrap_or_else(PoisonError::into_inner).0.is_closing {
                 return false;
             }
-            let begun = self.begin(generation);
+            let reloaded = self.load_rooms(generation);
             let mut queue = self.shared.lock();
-            queue.failed = begun.err();
+            queue.failed = reloaded.err();
             if queue.failed.is_none() {
                 return true;
             }
@@ -242,6 +242,6 @@ impl Worker {
     }
 }
 
-fn begun_anew() -> Error {
-    Error::Unavailable("the waiting room had to be read again".into())
+fn reloaded() -> Error {
+    Error::Unavailable("the waiting room was reloaded after a failed write".into())
 }

@@ -1,4 +1,4 @@
-// What keeps somebody from using a page: returns a sentence for each thing that does. Run inside the page.
+// Returns a sentence for each accessibility violation of the page it runs in.
 document.getAnimations().forEach((it) => it.finish());
 const complaints = [];
 const show = (it) => it.outerHTML.replace(/\s+/g, " ").slice(0, 140);
@@ -41,7 +41,7 @@ function nameOf(it) {
 }
 const used = "button, a[href], input:not([type=hidden]), select, textarea, summary";
 for (const it of all(`${used}, progress, dialog, fieldset, nav, [role=img], [role=grid], [role=group]`)) {
-  if (isHeard(it) && nameOf(it) === "") complain("nobody could say what this is", it);
+  if (isHeard(it) && nameOf(it) === "") complain("has no accessible name", it);
 }
 for (const it of document.images) if (!it.hasAttribute("alt")) complain("a picture without a word for it", it);
 for (const it of all("svg")) if (!it.closest("[aria-hidden=true]") && it.getAttribute("role") !== "img") complain("a drawing that is neither named nor hidden", it);

@@ -1,5 +1,5 @@
-//! Pages can be used by everybody: without a mouse, without eyes, with poor ones, on a phone. Every page is looked through for
-//! names, headings, contrast and focus, in light and in dark, at a desk and on a phone, with each of its dialogs open.
+//! Accessibility of all pages: keyboard only, screen reader, low vision, phone. Every page is checked for names,
+//! headings, contrast and focus, in light and dark, on a desktop and a phone, with each of its dialogs open.
 
 use serde_json::Value;
 
@@ -9,17 +9,17 @@ use super::life::book_something;
 
 const TAB: &str = "\u{E004}";
 const ESCAPE: &str = "\u{E00C}";
-/// More than any page has to offer.
+/// Upper bound of focusable elements on a page.
 const TABS_MAX: u64 = 400;
 
-/// Everything that keeps somebody from using the page as it is now.
+/// Fails with every accessibility violation of the current page.
 pub(crate) async fn check(browser: &Browser, what: &str) {
     let mut found = Complaints::default();
     found.look(browser, what).await;
     found.must_be_none();
 }
 
-/// All that is wrong with some pages, told together.
+/// Violations of several pages, reported together.
 #[derive(Default)]
 struct Complaints(Vec<String>);
 
@@ -29,8 +29,8 @@ impl Complaints {
         self.0.extend(found.as_array().unwrap().iter().map(|it| format!("{what}: {}", it.as_str().unwrap())));
     }
 
-    /// A page in every look.
-    async fn look_in_every_way(&mut self, browser: &Browser, what: &str) {
+    /// Checks a page in every colour scheme and size.
+    async fn check_all_looks(&mut self, browser: &Browser, what: &str) {
         for (name, look) in LOOKS {
             browser.set_look(look).await;
             self.look(browser, &format!("{what}, {name}")).await;
@@ -38,7 +38,7 @@ impl Complaints {
         browser.set_look(Look::ENGLISH).await;
     }
 
-    /// Whatever takes the focus shows it. Gives back how much there is.
+    /// Checks that focused elements show their focus. Returns the number of focusable elements.
     async fn look_at_focus(&mut self, browser: &Browser, what: &str) -> u64 {
         browser.press(TAB).await;
         let found = browser.run(include_str!("focus.js")).await;
@@ -47,8 +47,8 @@ impl Complaints {
         found["count"].as_u64().unwrap()
     }
 
-    /// With nothing but the Tab key one comes to everything there is, from the link that skips the menu to the last.
-    async fn walk_with_keys(&mut self, browser: &Browser, what: &str) {
+    /// Checks that the Tab key reaches every focusable element, from the skip link to the last.
+    async fn check_tab_order(&mut self, browser: &Browser, what: &str) {
         browser.press(TAB).await;
         if browser.run("return document.activeElement.className").await != "skip" {
             self.0.push(format!("{what}: the first is not the link that skips the menu"));
@@ -60,7 +60,7 @@ impl Complaints {
         let mut steps = 1;
         for _ in 0..TABS_MAX {
             browser.press(TAB).await;
-            // A date has fields of its own inside.
+            // A date input has several fields.
             let here = "const it = document.activeElement; const isSame = it === globalThis.last; globalThis.last = it; \
                         if (isSame) return 'same'; if (it === document.body || visited.has(it)) return 'end'; \
                         visited.add(it); return 'next'";
@@ -88,18 +88,18 @@ const LOOKS: [(&str, Look); 4] = [
 ];
 
 #[tokio::test]
-async fn everybody_can_use_every_page_of_the_console() {
+async fn console_pages_are_accessible() {
     let demo = Demo::start(&[]);
     book_something(&demo).await;
-    let webhook = serde_json::json!({ "url": "http://127.0.0.1:9/nobody", "types": ["order."] });
+    let webhook = serde_json::json!({ "url": "http://127.0.0.1:9/closed", "types": ["order."] });
     super::life::call("POST", &demo.server.url, "/v1/webhooks", 1, webhook).await;
     let (browser, mut found) = (Browser::open(Look::ENGLISH).await, Complaints::default());
     for (name, path, _, english) in super::console::PAGES {
         browser.go(&demo.url(path)).await;
         browser.until_shown(english).await;
         super::console::ready(&browser, name).await;
-        found.look_in_every_way(&browser, name).await;
-        found.walk_with_keys(&browser, name).await;
+        found.check_all_looks(&browser, name).await;
+        found.check_tab_order(&browser, name).await;
 
         let tools = browser.run("return document.querySelectorAll('#tools button:not(.square)').length").await;
         for tool in 1..=tools.as_u64().unwrap() {
@@ -107,7 +107,7 @@ async fn everybody_can_use_every_page_of_the_console() {
             browser.run(&open).await;
             browser.until("document.querySelector('dialog[open]')").await;
             let title = format!("{name}: {}", browser.text("dialog h2").await);
-            found.look_in_every_way(&browser, &title).await;
+            found.check_all_looks(&browser, &title).await;
             found.look_at_focus(&browser, &title).await;
             browser.picture(&format!("console-{name}-dialog-{tool}")).await;
             browser.press(ESCAPE).await;
@@ -119,7 +119,7 @@ async fn everybody_can_use_every_page_of_the_console() {
 }
 
 #[tokio::test]
-async fn everybody_can_use_every_page_for_customers() {
+async fn customer_pages_are_accessible() {
     let demo = Demo::start(&[]);
     let (browser, mut found) = (Browser::open(Look::ENGLISH).await, Complaints::default());
     for (name, path, there) in [
@@ -132,25 +132,25 @@ async fn everybody_can_use_every_page_for_customers() {
     ] {
         browser.go(&demo.url(path)).await;
         browser.until(&format!("document.querySelector({})", Value::from(there))).await;
-        found.look_in_every_way(&browser, name).await;
-        found.walk_with_keys(&browser, name).await;
+        found.check_all_looks(&browser, name).await;
+        found.check_tab_order(&browser, name).await;
     }
     browser.close().await;
     found.must_be_none();
 }
 
 #[tokio::test]
-async fn everybody_can_sign_in_and_read_the_reference() {
+async fn sign_in_and_reference_are_accessible() {
     let demo = Demo::start(&[("HOLDFAST_AUTH_JWT_SECRET", super::SECRET)]);
     let (browser, mut found) = (Browser::open(Look::ENGLISH).await, Complaints::default());
     for (name, path) in [("console", "/console/sign-in"), ("customer", "/demo/hotel")] {
         browser.go(&demo.url(path)).await;
         browser.until("document.querySelector('#token')").await;
-        found.look_in_every_way(&browser, name).await;
-        found.walk_with_keys(&browser, name).await;
+        found.check_all_looks(&browser, name).await;
+        found.check_tab_order(&browser, name).await;
     }
     browser.go(&demo.url("/docs")).await;
-    found.look_in_every_way(&browser, "reference").await;
+    found.check_all_looks(&browser, "reference").await;
     browser.close().await;
     found.must_be_none();
 }

@@ -1,4 +1,5 @@
-//! The console: every page opens, what others do is seen at once, what an operator does is said before it is done.
+//! Console: every page opens, bookings of other users appear at once, and actions are previewed before they are
+//! confirmed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +11,7 @@ use super::driver::{Browser, Look, PHONE_WIDTH};
 use super::life::{book_something, call, tomorrow};
 use super::{Demo, token};
 
-/// Address, and something only that page shows in Korean and in English.
+/// Name, path, and a text in Korean and in English that only that page shows.
 pub(crate) const PAGES: [(&str, &str, &str, &str); 10] = [
     ("now", "/", "진행 중인 가계약", "Live holds"),
     ("stays", "/console/stays", "디럭스 오션뷰", "Reservations"),
@@ -23,11 +24,11 @@ pub(crate) const PAGES: [(&str, &str, &str, &str); 10] = [
     ("webhooks", "/console/webhooks", "웹훅 만들기", "Create webhook"),
     ("search", "/console/search?q=1", "티타임 예약", "Tee-time booking"),
 ];
-/// Compressed, all assets of a page.
+/// Maximum compressed size of all assets of a page.
 const PAGE_BYTES_MAX: u64 = 150 << 10;
 
 #[tokio::test]
-async fn every_page_opens_at_the_desk_in_english_and_is_light() {
+async fn pages_open_in_english_within_size_limit() {
     let demo = Demo::start(&[]);
     book_something(&demo).await;
     let browser = Browser::open(Look::ENGLISH).await;
@@ -52,7 +53,7 @@ async fn every_page_opens_at_the_desk_in_english_and_is_light() {
 }
 
 #[tokio::test]
-async fn every_page_fits_a_phone_in_korean() {
+async fn pages_fit_phone_in_korean() {
     let demo = Demo::start(&[]);
     book_something(&demo).await;
     let look = Look { phone: true, ..Look::KOREAN };
@@ -69,14 +70,14 @@ async fn every_page_fits_a_phone_in_korean() {
     browser.close().await;
 }
 
-/// Looks at the month of a day.
+/// Selects the month of a day.
 pub(crate) async fn choose_month(browser: &Browser, date: &str) {
     browser.until("document.getElementById('month')").await;
     browser.run(&format!("document.getElementById('month').value = '{}'", &date[..7])).await;
     browser.run("document.getElementById('month').dispatchEvent(new Event('change'))").await;
 }
 
-/// What is drawn by scripts is there.
+/// Waits until the parts drawn by scripts are there.
 pub(crate) async fn ready(browser: &Browser, name: &str) {
     let drawn = match name {
         "now" => "Number(document.body.dataset.samples) > 2 && document.querySelector('.plot canvas')",
@@ -87,7 +88,7 @@ pub(crate) async fn ready(browser: &Browser, name: &str) {
 }
 
 #[tokio::test]
-async fn the_console_changes_when_others_book() {
+async fn console_follows_bookings() {
     let demo = Demo::start(&[]);
     let browser = Browser::open(Look::ENGLISH).await;
     let (url, date) = (&demo.server.url, tomorrow(3));
@@ -122,12 +123,12 @@ async fn the_console_changes_when_others_book() {
 }
 
 #[tokio::test]
-async fn what_an_operator_does_is_said_before_it_is_done() {
+async fn actions_are_previewed_before_confirming() {
     let demo = Demo::start(&[]);
     let mut browser = Browser::open(Look::ENGLISH).await;
     let (url, date) = (&demo.server.url, tomorrow(1));
 
-    // A night is closed, but only when the operator means it.
+    // Closing a night takes effect only after the confirmation.
     browser.go(&demo.url("/console/stays")).await;
     choose_month(&browser, &date).await;
     let night = format!("[data-night=\"1:{date}\"]");
@@ -144,7 +145,7 @@ async fn what_an_operator_does_is_said_before_it_is_done() {
     browser.until_shown("Done.").await;
     assert_eq!(call("GET", url, &availability, 1, Value::Null).await["nights"][0]["closed"], json!(true));
 
-    // What the API refuses is shown where it was asked.
+    // A rejection by the API is shown in the dialog.
     let stay = json!({ "roomTypeId": 3, "checkIn": date, "checkOut": tomorrow(2),
         "clientHoldKey": "0f0e8f3c-35a4-4c39-8f0a-2f1f5a9d7e11" });
     call("POST", url, "/v1/holds", 8, stay).await;
@@ -156,7 +157,7 @@ async fn what_an_operator_does_is_said_before_it_is_done() {
     browser.until("document.querySelector('dialog [role=alert]:not([hidden])')").await;
     browser.press("\u{E00C}").await;
 
-    // The waiting room is paused; something new is made.
+    // Pausing the waiting room; creating an event.
     browser.go(&demo.url("/console/tickets")).await;
     browser.click("header button.danger").await;
     browser.until("document.querySelector('dialog[open]')").await;
@@ -170,7 +171,7 @@ async fn what_an_operator_does_is_said_before_it_is_done() {
     browser.click("dialog button.primary").await;
     browser.until("document.querySelectorAll('.seat').length === 60").await;
 
-    // A booking is cancelled from where it was searched for.
+    // Cancelling a booking from the search results.
     let booking = json!({ "idempotencyKey": "b", "userId": 44, "gameTimeSlotId": 40, "playerCount": 2 });
     let made = call("POST", url, "/bookings", 44, booking).await;
     browser.go(&demo.url("/console/search")).await;
@@ -185,12 +186,12 @@ async fn what_an_operator_does_is_said_before_it_is_done() {
 }
 
 #[tokio::test]
-async fn a_dead_letter_is_handed_on_again() {
+async fn dead_letter_is_published_again() {
     let mut demo = Demo::start(&[]);
     let booking = json!({ "idempotencyKey": "b", "userId": 44, "gameTimeSlotId": 40, "playerCount": 2 });
     let made = call("POST", &demo.server.url, "/bookings", 44, booking).await;
     demo.stop();
-    // As the relay leaves an event that nobody took.
+    // Marks the event as a dead letter, as the relay does.
     let store = rusqlite::Connection::open(demo.data.path().join("holdfast.db")).unwrap();
     let event: i64 =
         store.query_row("SELECT id FROM outbox WHERE event_type = 'booking.confirmed'", [], |row| row.get(0)).unwrap();
@@ -212,8 +213,8 @@ async fn a_dead_letter_is_handed_on_again() {
 }
 
 #[tokio::test]
-async fn a_delivery_that_failed_is_tried_again() {
-    // Fails the first time, and the first time only.
+async fn failed_delivery_is_retried() {
+    // Fails the first time only.
     let was_told = Arc::new(AtomicBool::new(false));
     let receiver = axum::Router::new().fallback(move || async move {
         if was_told.swap(true, Ordering::Relaxed) { StatusCode::NO_CONTENT } else { StatusCode::INTERNAL_SERVER_ERROR }
@@ -243,7 +244,7 @@ async fn a_delivery_that_failed_is_tried_again() {
 }
 
 #[tokio::test]
-async fn with_auth_on_operators_sign_in_and_out() {
+async fn operators_sign_in_and_out() {
     let demo = Demo::start(&[("HOLDFAST_AUTH_JWT_SECRET", super::SECRET)]);
     let mut browser = Browser::open(Look::ENGLISH).await;
     browser.go(&demo.url("/console/stays")).await;

@@ -1,4 +1,4 @@
-//! Customers at the demo's pages, each walked to its end: in Korean at a desk by day, in English on a phone by night.
+//! Customer pages of the demo, each followed to its end: in Korean on a light desktop, in English on a dark phone.
 
 use holdfast_client::{OrderStatus, ReservationStatus, SeatReservationStatus};
 use serde_json::Value;
@@ -7,11 +7,11 @@ use super::driver::{Browser, Look};
 use super::support::Process;
 use super::{Demo, access};
 
-/// What all files of a page may weigh on the wire.
+/// Maximum size of all files of a page on the wire.
 const PAGE_BYTES_MAX: u64 = 150 << 10;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_page_can_be_walked_to_its_end_in_korean() {
+async fn customer_journeys_complete_in_korean() {
     let words = Words {
         held: "맡아 두었습니다", refund: "100 %", let_go: "반납했습니다", free: "취소되었습니다"
     };
@@ -19,7 +19,7 @@ async fn every_page_can_be_walked_to_its_end_in_korean() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_page_can_be_walked_to_its_end_in_english_on_a_phone_in_the_dark() {
+async fn customer_journeys_complete_on_dark_phone() {
     let words = Words { held: "Held for you", refund: "100 %", let_go: "Released", free: "Cancelled" };
     walk(Look { language: "en-US", dark: true, phone: true }, "demo-phone", &words).await;
 }
@@ -51,13 +51,13 @@ struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    /// Opens a page and waits until it shows this.
+    /// Opens a page and waits until it contains the selector.
     async fn open(&self, path: &str, selector: &str) {
         self.browser.go(&self.demo.url(path)).await;
         self.browser.until(&format!("document.querySelector({})", Value::from(selector))).await;
     }
 
-    /// Looks at the page as it is now: it must fit, be usable without eyes or mouse, and be light.
+    /// Checks the current page: width, accessibility, size.
     async fn look(&self, what: &str) {
         let wide = self.browser.run("return document.documentElement.scrollWidth - innerWidth").await;
         assert!(wide.as_i64().unwrap() <= 0, "{what} is {wide} pixels too wide");
@@ -67,7 +67,7 @@ impl Visit<'_> {
         self.browser.picture(&format!("{}-{what}", self.name)).await;
     }
 
-    /// The number on the last card.
+    /// Returns the number on the last card.
     async fn number(&self) -> u64 {
         self.browser.until("document.querySelector('#number')").await;
         self.browser.text("#number").await.parse().unwrap()
@@ -85,7 +85,7 @@ impl Visit<'_> {
         self.look("index").await;
     }
 
-    /// Held, let go; held again over a reload, paid.
+    /// Hold, release; hold again across a reload, pay.
     async fn hotel(&self, words: &Words) {
         let room = "[data-room='2'] button.primary";
         self.open("/demo/hotel", room).await;
@@ -105,10 +105,10 @@ impl Visit<'_> {
         assert_eq!(guest.reservation(number).await.unwrap().status, ReservationStatus::Confirmed);
     }
 
-    /// Cart, reservation, coupon, too little money, more money, paid.
+    /// Cart, reservation, coupon, balance too low, deposit, payment.
     async fn shop(&self) {
         self.open("/demo/shop", "#cart").await;
-        // One after the other: a button that works takes no second press.
+        // One after the other: a button in progress ignores clicks.
         for count in 1..=2 {
             self.browser.click("[data-key='add-5']").await;
             let shown = format!("document.querySelector('[data-line=\"5\"] output').textContent == '{count}'");
@@ -121,7 +121,7 @@ impl Visit<'_> {
         self.browser.click("#get-coupon").await;
         self.browser.until("document.querySelector('#coupon')").await;
         self.look("shop-reserved").await;
-        // Two at 32,000 and one at 45,000, a tenth off, are 98,100 of the 100,000 that a new guest has.
+        // Two at 32,000 and one at 45,000, minus 10 %, are 98,100 of the 100,000 that a new guest has.
         self.browser.click("#pay").await;
         let number = self.number().await;
         self.look("shop-paid").await;
@@ -130,7 +130,7 @@ impl Visit<'_> {
         assert_eq!((order.status, order.paid_amount), (OrderStatus::Paid, 98_100));
     }
 
-    /// Asked for, confirmed, quoted, cancelled.
+    /// Request, confirmation, quote, cancellation.
     async fn golf(&self, words: &Words) {
         self.open("/demo/golf", "[data-slot] button").await;
         self.look("golf").await;
@@ -159,7 +159,7 @@ impl Visit<'_> {
         assert_eq!(guest.room_reservation(number).await.unwrap().slots.len(), 2);
     }
 
-    /// Nobody else is there: straight in, two seats, paid.
+    /// No other customer queues: enters at once, holds two seats, pays.
     async fn concert(&self) {
         self.open("/demo/concert", "#join").await;
         self.look("concert").await;
@@ -179,13 +179,13 @@ impl Visit<'_> {
     }
 }
 
-/// Of the page and every script, style and picture it loaded; answers of the API are not among them.
+/// Size of the page and every script, style and picture it loaded, without responses of the API.
 const BYTES: &str = r"
     const parts = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
     return parts.filter((it) => it.initiatorType !== 'fetch').reduce((sum, it) => sum + it.encodedBodySize, 0)";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn time_that_runs_out_is_said_kindly_and_there_is_a_way_on() {
+async fn expired_hold_offers_next_step() {
     let demo = Demo::start(&[("HOLDFAST_STAY_HOLD_TTL", "3s"), ("HOLDFAST_CALENDAR_LOCK_TTL", "3s")]);
     let browser = Browser::open(Look::ENGLISH).await;
     browser.go(&demo.url("/demo/hotel")).await;
@@ -207,7 +207,7 @@ async fn time_that_runs_out_is_said_kindly_and_there_is_a_way_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_sale_is_started_with_a_button_and_ends_with_a_report() {
+async fn sale_starts_by_button_and_ends_with_report() {
     let demo = Demo::start(&[]);
     let browser = Browser::open(Look::ENGLISH).await;
     browser.go(&demo.url("/demo")).await;
@@ -231,7 +231,7 @@ async fn the_sale_is_started_with_a_button_and_ends_with_a_report() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn there_is_one_sale_at_a_time_and_it_can_be_stopped() {
+async fn one_sale_at_a_time_can_be_stopped() {
     let demo = Demo::start(&[]);
     let http = reqwest::Client::new();
     let start = async |body: &'static str| {
@@ -244,10 +244,10 @@ async fn there_is_one_sale_at_a_time_and_it_can_be_stopped() {
         let (status, problem) = start(body).await;
         assert_eq!((status, &problem["field"]), (400, &Value::from(field)), "{body}: {problem}");
     }
-    assert_eq!(http.get(demo.url("/demo/sale/report")).send().await.unwrap().status(), 404, "there was none yet");
-    // Nobody will have chosen anything before they are sent home.
+    assert_eq!(http.get(demo.url("/demo/sale/report")).send().await.unwrap().status(), 404, "no sale has ended yet");
+    // The thinking time is longer than the time until the stop.
     assert_eq!(start(r#"{"people":30,"thinkMs":30000}"#).await.0, 202);
-    assert_eq!(start("{}").await.0, 200, "this one is shown, no other is started");
+    assert_eq!(start("{}").await.0, 200, "the running sale is returned, no other is started");
     assert_eq!(http.delete(demo.url("/demo/sale")).send().await.unwrap().status(), 204);
     let ended = async {
         loop {
@@ -261,11 +261,11 @@ async fn there_is_one_sale_at_a_time_and_it_can_be_stopped() {
     let sale = tokio::time::timeout(std::time::Duration::from_secs(20), ended).await.unwrap();
     assert_eq!((&sale["phase"], &sale["people"], &sale["inside"]), (&"done".into(), &30.into(), &0.into()));
     let event = demo.server.client().event(1).await.unwrap();
-    assert_eq!(event.sales_open_at, None, "the doors do not stay closed");
+    assert_eq!(event.sales_open_at, None, "sales are open again");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_demo_there_are_no_pages_for_customers() {
+async fn customer_pages_need_demo() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(data.path(), &[]);
     let http = reqwest::Client::new();

@@ -1,4 +1,4 @@
-//! The concert when others want it too: the line, the race for one seat, and what is left when all is sold.
+//! Customer pages under contention: queue, race for one seat, sold-out states.
 
 use holdfast_client::{Client, EventChange, Method};
 use serde_json::json;
@@ -8,25 +8,25 @@ use super::driver::{Browser, Look};
 
 const EVENT: u64 = 1;
 
-/// Lets this many in at once, and anyone have any number of seats.
+/// Sets the limit of users inside, and lifts the limit of seats per user.
 async fn let_in(demo: &Demo, max_concurrent: u32) -> Client {
     let change =
         EventChange { max_concurrent: Some(max_concurrent), max_seats_per_user: Some(104), ..EventChange::default() };
     demo.server.client().change_event(EVENT, &change).await.unwrap();
-    // Somebody who is no guest of a browser.
+    // A user without a browser.
     demo.server.client().as_user(900_001)
 }
 
-async fn come_in(somebody: &Client) {
-    somebody.join_queue(EVENT).await.unwrap();
-    somebody.enter_queue(EVENT).await.unwrap();
+async fn enter(user: &Client) {
+    user.join_queue(EVENT).await.unwrap();
+    user.enter_queue(EVENT).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_place_in_line_a_turn_a_choice_by_keyboard_and_then_all_is_sold() {
+async fn queue_entry_and_keyboard_seat_choice() {
     let demo = Demo::start(&[]);
     let other = let_in(&demo, 1).await;
-    come_in(&other).await;
+    enter(&other).await;
     let browser = Browser::open(Look::KOREAN).await;
     browser.go(&demo.url("/demo/concert")).await;
     browser.click("#join").await;
@@ -40,7 +40,7 @@ async fn a_place_in_line_a_turn_a_choice_by_keyboard_and_then_all_is_sold() {
     other.leave_queue(EVENT).await.unwrap();
     browser.until_shown("차례가 되었습니다").await;
     browser.picture("demo-turn").await;
-    // The button has the focus, and then the first seat: Enter, right, down, space.
+    // The button has the focus, then the first seat: Enter, right, down, space.
     browser.until("document.activeElement?.id == 'enter'").await;
     browser.press("\u{E007}").await;
     browser.until("document.activeElement?.dataset.seat == 'A1'").await;
@@ -51,10 +51,10 @@ async fn a_place_in_line_a_turn_a_choice_by_keyboard_and_then_all_is_sold() {
     browser.click("#let-go").await;
     browser.until("document.querySelector('[data-seat=\"B2\"]')").await;
 
-    // Out of the hall and back into the line, behind one who buys everything.
+    // Leaves and joins again, behind a user who buys everything.
     browser.run("[...document.querySelectorAll('.side button')].at(-1).click()").await;
     browser.until_shown("줄에서 나왔습니다").await;
-    come_in(&other).await;
+    enter(&other).await;
     browser.click("#join").await;
     browser.until_shown("줄 서 있습니다").await;
     let seats = demo.server.client().seats(EVENT).await.unwrap();
@@ -63,7 +63,7 @@ async fn a_place_in_line_a_turn_a_choice_by_keyboard_and_then_all_is_sold() {
     let holds = [other.hold_seats(EVENT, most).await.unwrap(), other.hold_seats(EVENT, rest).await.unwrap()];
     other.confirm_seat_hold(holds[0].hold_id).await.unwrap();
     let bought = other.confirm_seat_hold(holds[1].hold_id).await.unwrap();
-    // They had a turn all the same: whoever has left makes room. What they find is a kind word.
+    // The user still gets a turn once others leave, and finds the sold-out notice.
     browser.until("document.querySelector('#sold-out') || document.querySelector('#enter')").await;
     if browser.run("return Boolean(document.querySelector('#enter'))").await == json!(true) {
         browser.click("#enter").await;
@@ -76,7 +76,7 @@ async fn a_place_in_line_a_turn_a_choice_by_keyboard_and_then_all_is_sold() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_browsers_that_race_for_one_seat_one_has_it_and_the_other_is_told_kindly() {
+async fn seat_race_has_one_winner() {
     let demo = Demo::start(&[]);
     let (mut one, mut two) = tokio::join!(Browser::open(Look::ENGLISH), Browser::open(Look::KOREAN));
     for browser in [&mut one, &mut two] {
@@ -84,7 +84,7 @@ async fn of_two_browsers_that_race_for_one_seat_one_has_it_and_the_other_is_told
         browser.go(&demo.url("/demo/concert")).await;
         browser.click("#join").await;
         browser.click("[data-seat='D4']").await;
-        // Looks away, so that neither sees the other's choice before it is too late.
+        // Hidden pages get no updates, so that neither sees the other's choice too early.
         browser.run("Object.defineProperty(document, 'hidden', { value: true })").await;
     }
     tokio::join!(one.click("#hold"), two.click("#hold"));
@@ -97,7 +97,7 @@ async fn of_two_browsers_that_race_for_one_seat_one_has_it_and_the_other_is_told
         if first { (&one, &two, "간발의 차로") } else { (&two, &one, "a moment faster with seat D4") };
     loser.until_shown(kind_word).await;
     loser.picture("demo-lost-the-race").await;
-    // A way on: the plan shows who has it now, and another seat is a press away.
+    // The loser sees who holds the seat now, and can take another one.
     loser.until("document.querySelector('[data-seat=\"D4\"]').className.includes('held')").await;
     loser.click("[data-seat='D5']").await;
     loser.click("#hold").await;
@@ -110,7 +110,7 @@ async fn of_two_browsers_that_race_for_one_seat_one_has_it_and_the_other_is_told
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_guests_want_the_last_room_and_the_one_who_is_late_is_shown_other_dates() {
+async fn late_guest_is_offered_other_dates() {
     let demo = Demo::start(&[]);
     let (one, mut two) = tokio::join!(Browser::open(Look::ENGLISH), Browser::open(Look::ENGLISH));
     let room = "[data-room='3'] button.primary";
@@ -134,13 +134,13 @@ async fn two_guests_want_the_last_room_and_the_one_who_is_late_is_shown_other_da
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_late_for_a_tee_time_or_the_last_beans_or_short_of_money_is_helped() {
+async fn late_or_short_of_money_customer_is_guided() {
     let demo = Demo::start(&[]);
     let other = demo.server.client().as_user(2);
     let mut browser = Browser::open(Look::ENGLISH).await;
     browser.expect("409 (Conflict)");
 
-    // The last places go while this guest looks away.
+    // The last places are taken while this page is hidden.
     browser.go(&demo.url("/demo/golf")).await;
     browser.until("document.querySelector('[data-slot] button')").await;
     browser.run("Object.defineProperty(document, 'hidden', { value: true, configurable: true })").await;
@@ -153,7 +153,7 @@ async fn who_is_late_for_a_tee_time_or_the_last_beans_or_short_of_money_is_helpe
     browser.until_shown("this time has just filled up").await;
     browser.picture("demo-golf-full").await;
 
-    // The last beans are somebody else's by now.
+    // The last beans are reserved by another user by now.
     browser.go(&demo.url("/demo/shop")).await;
     browser.click("[data-key='add-6']").await;
     browser.until("document.querySelector('[data-line=\"6\"]')").await;
@@ -165,7 +165,7 @@ async fn who_is_late_for_a_tee_time_or_the_last_beans_or_short_of_money_is_helpe
     browser.click(".said .row button").await;
     browser.until("!document.querySelector('[data-line=\"6\"]')").await;
 
-    // More than there is in the purse, until there is more in it.
+    // Costs more than the balance until money is added.
     for count in 1..=3 {
         browser.click("[data-key='add-3']").await;
         browser.until(&format!("document.querySelector('[data-line=\"3\"] output').textContent == '{count}'")).await;

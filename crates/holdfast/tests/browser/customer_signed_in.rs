@@ -1,4 +1,4 @@
-//! Customers of a server that wants to know who they are.
+//! Customers of a server with authentication.
 
 use super::driver::{Browser, Look};
 use super::{Demo, SECRET, token};
@@ -9,7 +9,7 @@ async fn sign_in(browser: &Browser, token: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_auth_on_customers_sign_in_and_book_as_themselves() {
+async fn customers_sign_in_and_book() {
     let demo = Demo::start(&[("HOLDFAST_AUTH_JWT_SECRET", SECRET)]);
     let mut browser = Browser::open(Look::ENGLISH).await;
     browser.go(&demo.url("/demo/hotel")).await;
@@ -19,7 +19,7 @@ async fn with_auth_on_customers_sign_in_and_book_as_themselves() {
     browser.until_shown("This token is invalid").await;
     sign_in(&browser, &token("1", "admin")).await;
     browser.until_shown("Operators use the console").await;
-    // Signed by nobody: only the server can tell.
+    // A bad signature, which only the server can detect.
     browser.expect("401");
     sign_in(&browser, &format!("{}x", token("1", "user"))).await;
     browser.until_shown("This token is invalid").await;
@@ -52,7 +52,7 @@ async fn with_auth_on_customers_sign_in_and_book_as_themselves() {
     browser.until_shown("Guest 1").await;
     assert_eq!(browser.run("return document.querySelector('#sale')").await, serde_json::Value::Null);
 
-    // Somebody whom the shop does not know.
+    // A user without a shop account.
     browser.click("#who button").await;
     browser.until_shown("Please sign in first").await;
     browser.go(&demo.url("/demo/shop")).await;

@@ -1,4 +1,4 @@
-//! A headless Chromium, driven over the W3C's `WebDriver`: a handful of JSON calls.
+//! Headless Chromium, driven over the W3C's `WebDriver`: a few JSON calls.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
@@ -11,14 +11,14 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// How long a page may take to become what a test waits for.
-const PATIENCE: Duration = Duration::from_secs(15);
-const DRIVER_TRIES_MAX: usize = 10;
+/// Maximum wait for a condition in a page.
+const TIMEOUT: Duration = Duration::from_secs(15);
+const DRIVER_ATTEMPTS_MAX: usize = 10;
 /// In CSS pixels.
 pub(crate) const PHONE_WIDTH: u32 = 390;
-const LOOK_EVERY: Duration = Duration::from_millis(25);
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// What kind of browser is wanted.
+/// Language, colour scheme and size of a browser.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     /// As in `Accept-Language`.
@@ -36,7 +36,7 @@ pub(crate) struct Browser {
     http: reqwest::Client,
     session: String,
     driver: Child,
-    /// Problems that a test brings about on purpose: parts of messages.
+    /// Parts of console messages that a test provokes on purpose.
     expected: Vec<&'static str>,
     _profile: TempDir,
 }
@@ -55,13 +55,13 @@ impl Browser {
             "--no-first-run",
             "--disable-background-networking",
             "--disable-component-update",
-            // Ends the browser when the driver is gone, however it went.
+            // Ends the browser when the driver ends, however that happens.
             "--remote-debugging-pipe",
             "--window-size=1360,900",
             &format!("--lang={}", look.language),
             &format!("--user-data-dir={}", profile.path().display()),
         ];
-        let wanted = json!({ "capabilities": { "alwaysMatch": {
+        let request = json!({ "capabilities": { "alwaysMatch": {
             "browserName": "chrome",
             "goog:loggingPrefs": { "browser": "ALL" },
             "goog:chromeOptions": {
@@ -71,7 +71,7 @@ impl Browser {
             },
         }}});
         let driver_url = format!("http://127.0.0.1:{port}/session");
-        let answer: Value = http.post(&driver_url).json(&wanted).send().await.unwrap().json().await.unwrap();
+        let answer: Value = http.post(&driver_url).json(&request).send().await.unwrap().json().await.unwrap();
         let id = answer["value"]["sessionId"].as_str().unwrap_or_else(|| panic!("no browser: {answer}"));
         let session = format!("{driver_url}/{id}");
         let browser = Self { http, session, driver, expected: Vec::new(), _profile: profile };
@@ -79,7 +79,7 @@ impl Browser {
         browser
     }
 
-    /// Light or dark, desk or phone, from now on.
+    /// Sets colour scheme and size.
     pub(crate) async fn set_look(&self, look: Look) {
         let scheme = if look.dark { "dark" } else { "light" };
         let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
@@ -93,7 +93,7 @@ impl Browser {
         self.call("url", json!({ "url": url })).await;
     }
 
-    /// Runs a script in the page; `return` gives a value back.
+    /// Runs a script in the page; `return` yields the result.
     pub(crate) async fn run(&self, script: &str) -> Value {
         self.call("execute/sync", json!({ "script": script, "args": [] })).await
     }
@@ -103,12 +103,12 @@ impl Browser {
         let began = Instant::now();
         let script = format!("try {{ return Boolean({expression}) }} catch {{ return false }}");
         while self.run(&script).await != Value::Bool(true) {
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > TIMEOUT {
                 let page = self.run("return location.href + '\\n' + document.body.innerText").await;
                 let log = self.log().await;
                 panic!("never became true: {expression}\non {}\n{log:?}", page.as_str().unwrap_or_default());
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -117,7 +117,7 @@ impl Browser {
         self.until(&format!("document.body.innerText.includes({})", Value::from(text))).await;
     }
 
-    /// Waits for an element and clicks on it as a person would: it must be visible and not covered.
+    /// Waits for an element and clicks it like a user: it must be visible and not covered.
     pub(crate) async fn click(&self, selector: &str) {
         self.on(selector, "click", json!({})).await;
     }
@@ -128,20 +128,20 @@ impl Browser {
         self.on(selector, "value", json!({ "text": text })).await;
     }
 
-    /// Does something to an element. One that the page has just replaced is looked for again.
+    /// Acts on an element. If the page has just replaced it, it is looked up again.
     async fn on(&self, selector: &str, what: &str, body: Value) {
         let began = Instant::now();
         loop {
             let element = self.find(selector).await;
             match self.try_call(&format!("element/{element}/{what}"), &body).await {
                 Ok(_) => return,
-                Err(why) if why.contains("stale element") && began.elapsed() < PATIENCE => {}
+                Err(why) if why.contains("stale element") && began.elapsed() < TIMEOUT => {}
                 Err(why) => panic!("{what} {selector}: {why}"),
             }
         }
     }
 
-    /// Presses keys where the focus is, as `WebDriver` writes them: `\u{E004}` is Tab, `\u{E007}` Enter.
+    /// Presses keys where the focus is, as `WebDriver` encodes them: `\u{E004}` is Tab, `\u{E007}` Enter.
     pub(crate) async fn press(&self, keys: &str) {
         let actions: Vec<Value> = keys
             .chars()
@@ -151,21 +151,21 @@ impl Browser {
         self.call("actions", keyboard).await;
     }
 
-    /// Looks away from the page, or at it again: another window comes in front of it.
+    /// Hides or shows the page, as another window in front of it does.
     pub(crate) async fn hide(&self, is_hidden: bool) {
         let state = if is_hidden { "minimize" } else { "maximize" };
         self.call(&format!("window/{state}"), json!({})).await;
     }
 
-    /// The text of the first element that matches.
+    /// Returns the text of the first element that matches.
     pub(crate) async fn text(&self, selector: &str) -> String {
         let text = self.run(&format!("return document.querySelector({}).innerText", Value::from(selector))).await;
         text.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Keeps a picture of the whole page in `target/screenshots/`.
+    /// Saves a screenshot of the whole page in `target/screenshots/`.
     pub(crate) async fn picture(&self, name: &str) {
-        // Whatever is still moving may come to rest.
+        // Completes running animations.
         self.run("document.getAnimations().forEach((it) => it.finish())").await;
         let whole = json!({ "format": "png", "captureBeyondViewport": true });
         let taken = self.devtools("Page.captureScreenshot", whole).await;
@@ -175,12 +175,12 @@ impl Browser {
         std::fs::write(folder.join(format!("{name}.png")), bytes).unwrap();
     }
 
-    /// From now on a message of the browser with this in it is no error: the test means it to happen.
+    /// Allows console messages with this part: the test provokes them.
     pub(crate) fn expect(&mut self, part: &'static str) {
         self.expected.push(part);
     }
 
-    /// Ends the browser. It must have had nothing to complain about.
+    /// Closes the browser, and fails if its console has unexpected errors.
     pub(crate) async fn close(self) {
         let complaints: Vec<Value> = self.log().await;
         let complaints: Vec<_> = complaints
@@ -195,7 +195,7 @@ impl Browser {
         self.http.delete(&self.session).send().await.unwrap();
     }
 
-    /// What the browser's console said since last asked.
+    /// Returns console messages since the last call.
     async fn log(&self) -> Vec<Value> {
         let entries = self.call("se/log", json!({ "type": "browser" })).await;
         entries.as_array().cloned().unwrap_or_default()
@@ -233,20 +233,20 @@ impl Drop for Browser {
     }
 }
 
-/// The driver picks its port itself, and says which. Another one may have picked the same at that moment: then it ends, and
+/// Starts a driver. It chooses its port itself and prints it. If another one has taken the port meanwhile, it ends, and
 /// is started again.
 fn start_driver() -> (Child, u16) {
-    for _ in 0..DRIVER_TRIES_MAX {
+    for _ in 0..DRIVER_ATTEMPTS_MAX {
         let mut command = Command::new("chromedriver");
         command.arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
-        let mut driver = command.spawn().expect("chromedriver is there; ./test installs it");
+        let mut driver = command.spawn().expect("chromedriver is installed; ./test installs it");
         let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
         let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
             let (_, rest) = line.split_once("started successfully on port ")?;
             rest.trim_end_matches('.').parse().ok()
         });
         if let Some(port) = port {
-            // It goes on talking, and must not be kept waiting by a full pipe.
+            // Drains further output, so that a full pipe does not block the driver.
             std::thread::spawn(move || lines.for_each(drop));
             return (driver, port);
         }

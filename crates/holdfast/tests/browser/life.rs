@@ -1,10 +1,10 @@
-//! Other callers: what happens beside the browser, over the API.
+//! Bookings of other users, over the API.
 
 use serde_json::{Value, json};
 
 use super::Demo;
 
-/// A call of the API in a user's name; it must succeed.
+/// Calls the API as a user; the call must succeed.
 pub(crate) async fn call(method: &str, url: &str, path: &str, user: u64, body: Value) -> Value {
     let request = reqwest::Client::new()
         .request(method.parse().unwrap(), format!("{url}{path}"))
@@ -19,7 +19,7 @@ pub(crate) async fn call(method: &str, url: &str, path: &str, user: u64, body: V
     if json["data"].is_null() { json } else { json["data"].clone() }
 }
 
-/// So many days from today, where the demo is.
+/// Returns the date so many days from today, in the demo's time zone.
 #[expect(clippy::disallowed_methods, reason = "the demo's data begins today, by the machine's clock")]
 pub(crate) fn tomorrow(days: i32) -> String {
     let seoul = jiff::tz::TimeZone::get("Asia/Seoul").unwrap();
@@ -27,7 +27,7 @@ pub(crate) fn tomorrow(days: i32) -> String {
     today.saturating_add(jiff::Span::new().days(days)).to_string()
 }
 
-/// Something of everything, so that pages have something to show.
+/// Creates bookings of every kind, so that pages have data.
 pub(crate) async fn book_something(demo: &Demo) {
     let url = &demo.server.url;
     for (user, room_type, from, to, confirm) in

@@ -1,4 +1,5 @@
-//! What it costs that people look: a thousand consoles, one computation; none, while nothing happens or nobody sees the page.
+//! Cost of viewers: a thousand open consoles share one computation; none runs while nothing changes or the page is
+//! hidden.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,12 +14,12 @@ use super::console::choose_month;
 use super::driver::{Browser, Look};
 use super::life::{call, tomorrow};
 
-/// How many look at each page.
+/// Number of viewers per page.
 const VIEWERS: [(&str, usize); 4] = [("stays", 400), ("tickets", 300), ("shop", 200), ("rooms", 100)];
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Opens a page's stream and counts what is told.
-async fn look(address: String, page: &'static str, told: Arc<AtomicUsize>) {
+/// Opens a page's stream and counts its events.
+async fn view(address: String, page: &'static str, event_counts: Arc<AtomicUsize>) {
     let mut stream = TcpStream::connect(&address).await.unwrap();
     let request = format!("GET /console/live/{page} HTTP/1.1\r\nHost: {address}\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -26,7 +27,7 @@ async fn look(address: String, page: &'static str, told: Arc<AtomicUsize>) {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(read @ 1..) = stream.read(&mut buffer).await {
             let events = buffer[..read].windows(12).filter(|bytes| *bytes == b"event: parts").count();
-            told.fetch_add(events, Ordering::Relaxed);
+            event_counts.fetch_add(events, Ordering::Relaxed);
         }
     });
 }
@@ -34,19 +35,19 @@ async fn look(address: String, page: &'static str, told: Arc<AtomicUsize>) {
 async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     let began = Instant::now();
     while !is_so().await {
-        assert!(began.elapsed() < PATIENCE, "never came: {what}");
+        assert!(began.elapsed() < TIMEOUT, "never happened: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
-/// How often pages were computed so far.
+/// Number of page computations so far.
 async fn computed(demo: &Demo) -> u64 {
     let metrics = reqwest::get(demo.url("/metrics")).await.unwrap().text().await.unwrap();
     let line = metrics.lines().find_map(|line| line.strip_prefix("holdfast_console_views_total "));
     line.map_or(0, |count| count.parse().unwrap())
 }
 
-/// The time that the server has worked so far.
+/// CPU time of the server so far.
 fn worked(demo: &Demo) -> Duration {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", demo.server.child.id())).unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
@@ -55,31 +56,31 @@ fn worked(demo: &Demo) -> Duration {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_who_look_share_one_computation_and_cost_nothing_while_nothing_happens() {
+async fn thousand_viewers_share_one_computation() {
     let demo = Demo::start(&[]);
     let address = demo.server.url.strip_prefix("http://").unwrap().to_owned();
-    let mut told = Vec::new();
+    let mut event_counts = Vec::new();
     for (page, count) in VIEWERS {
-        let seen = Arc::new(AtomicUsize::new(0));
+        let events = Arc::new(AtomicUsize::new(0));
         for _ in 0..count {
-            look(address.clone(), page, seen.clone()).await;
+            view(address.clone(), page, events.clone()).await;
         }
-        told.push((page, count, seen));
+        event_counts.push((page, count, events));
     }
-    for (page, count, seen) in &told {
-        until(page, async || seen.load(Ordering::Relaxed) >= *count).await;
+    for (page, count, events) in &event_counts {
+        until(page, async || events.load(Ordering::Relaxed) >= *count).await;
     }
     tokio::time::sleep(Duration::from_secs(2)).await;
 
     let (before, began) = (computed(&demo).await, worked(&demo));
-    let heard: usize = told.iter().map(|(.., seen)| seen.load(Ordering::Relaxed)).sum();
+    let events_before: usize = event_counts.iter().map(|(.., events)| events.load(Ordering::Relaxed)).sum();
     tokio::time::sleep(Duration::from_secs(3)).await;
     let idle = worked(&demo).checked_sub(began).unwrap();
-    assert_eq!(computed(&demo).await, before, "nothing happens, nothing is computed");
-    assert_eq!(told.iter().map(|(.., seen)| seen.load(Ordering::Relaxed)).sum::<usize>(), heard);
+    assert_eq!(computed(&demo).await, before, "nothing is computed without changes");
+    assert_eq!(event_counts.iter().map(|(.., events)| events.load(Ordering::Relaxed)).sum::<usize>(), events_before);
     println!("a thousand consoles while nothing happens: {idle:?} of work in 3 s, in a debug build");
 
-    // One thing happens: it is computed for all who look at it, and for nobody else.
+    // One change is computed once for all its viewers, and not for other pages.
     let stay = json!({ "roomTypeId": 1, "checkIn": tomorrow(1), "checkOut": tomorrow(2),
         "clientHoldKey": "0f0e8f3c-35a4-4c39-8f0a-2f1f5a9d7e11" });
     let hold = call("POST", &demo.server.url, "/v1/holds", 8, stay).await;
@@ -90,7 +91,7 @@ async fn a_thousand_who_look_share_one_computation_and_cost_nothing_while_nothin
 }
 
 #[tokio::test]
-async fn a_page_that_nobody_sees_listens_to_nothing() {
+async fn hidden_page_closes_its_stream() {
     let demo = Demo::start(&[]);
     let browser = Browser::open(Look::ENGLISH).await;
     browser.go(&demo.url("/console/stays")).await;
@@ -104,7 +105,7 @@ async fn a_page_that_nobody_sees_listens_to_nothing() {
         "clientHoldKey": "0f0e8f3c-35a4-4c39-8f0a-2f1f5a9d7e11" });
     call("POST", &demo.server.url, "/v1/holds", 8, stay).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!(computed(&demo).await, before, "nobody looks");
+    assert_eq!(computed(&demo).await, before, "the page is hidden");
     browser.hide(false).await;
     browser
         .until(&format!("document.querySelector('[data-night=\"3:{}\"] .left').innerText === '0'", tomorrow(1)))

@@ -1,4 +1,4 @@
-//! Pages in a real browser, on the real server with the demo's data. Pictures of them are kept in `target/screenshots/`.
+//! Pages in a real browser, on the real server with the demo's data. Screenshots are saved in `target/screenshots/`.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 mod access;
@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 pub(crate) const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
-/// A server with the demo's data, and settings of its own.
+/// Server with the demo's data and the settings of a test.
 pub(crate) struct Demo {
     pub(crate) server: Process,
     pub(crate) data: TempDir,
@@ -33,7 +33,7 @@ impl Demo {
         Self { server: start(&data, settings), data }
     }
 
-    /// Ends the server cleanly; its data stay.
+    /// Stops the server cleanly; its data stay.
     pub(crate) fn stop(&mut self) {
         let (status, _) = self.server.terminate();
         assert!(status.success());
@@ -52,7 +52,7 @@ fn start(data: &TempDir, settings: &[(&str, &str)]) -> Process {
     Process::start_with(&["--demo", "--data", data.path().to_str().unwrap()], settings)
 }
 
-/// A token that is good for as long as any test takes.
+/// Returns a token that stays valid longer than any test runs.
 pub(crate) fn token(subject: &str, role: &str) -> String {
     let claims = json!({ "sub": subject, "role": role, "exp": 4_102_444_800_i64 });
     encode(&Header::default(), &claims, &EncodingKey::from_secret(SECRET.as_bytes())).unwrap()

@@ -1,4 +1,4 @@
-//! What the admin API can, the console can: each form is filled in, says what will happen, and it happens.
+//! Console actions: each form of the admin API is filled in, previewed, confirmed, and takes effect.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::Demo;
 use super::driver::{Browser, Look};
 use super::life::{book_something, call, tomorrow};
 
-/// Presses a button above a page, by what is written on it.
+/// Presses the button with this label.
 async fn open(browser: &Browser, label: &str) {
     let found = format!(
         "[...document.querySelectorAll('#tools button, #page button')].find((it) => it.innerText === {})",
@@ -17,7 +17,7 @@ async fn open(browser: &Browser, label: &str) {
     browser.until("document.querySelector('dialog[open]')").await;
 }
 
-/// Reads what will happen, and means it.
+/// Checks the preview, and confirms it.
 async fn confirm(browser: &Browser, will: &str) {
     browser.until_shown(will).await;
     browser.click("dialog button.primary").await;
@@ -35,7 +35,7 @@ async fn set(browser: &Browser, selector: &str, value: &str) {
 }
 
 #[tokio::test]
-async fn a_room_is_priced_opened_and_blocked() {
+async fn operator_manages_room() {
     let demo = Demo::start(&[]);
     let url = &demo.server.url;
     let browser = Browser::open(Look::ENGLISH).await;
@@ -54,7 +54,7 @@ async fn a_room_is_priced_opened_and_blocked() {
     let days = json!(["mon", "tue", "wed", "thu", "fri"]);
     assert_eq!(room["peak"], json!([{ "days": days, "from": "18:00", "to": "22:00", "percent": 30 }]));
 
-    // Hours of the week, an afternoon of its own, a day off; a holiday; then slots.
+    // Weekly hours, a date with other hours, a day off; a holiday; then slots.
     let (short, closed) = (tomorrow(2), tomorrow(3));
     open(&browser, "Opening hours").await;
     browser.until("document.querySelector('#act-weekly-0-from')").await;
@@ -90,7 +90,7 @@ async fn a_room_is_priced_opened_and_blocked() {
     let dear = call("GET", url, &format!("/v1/rooms/{}/slots?date={}", room["id"], tomorrow(1)), 1, Value::Null).await;
     assert_eq!((&dear[0]["isHoliday"], &dear[0]["finalPrice"]), (&json!(true), &json!(24_000)));
 
-    // Two slots in one go.
+    // Blocks two slots at once.
     set(&browser, "#week", &short).await;
     browser.run("document.getElementById('week').dispatchEvent(new Event('change'))").await;
     browser.click(&format!("[id='slot-{short}-13:00']")).await;
@@ -107,7 +107,7 @@ async fn a_room_is_priced_opened_and_blocked() {
 }
 
 #[tokio::test]
-async fn an_event_has_its_moments_and_sections() {
+async fn operator_manages_event() {
     let demo = Demo::start(&[]);
     let url = &demo.server.url;
     let browser = Browser::open(Look::ENGLISH).await;
@@ -137,12 +137,12 @@ async fn an_event_has_its_moments_and_sections() {
     browser.until_shown("This event has no waiting room").await;
     let event = call("GET", url, &format!("/v1/events/{}", event["id"]), 1, Value::Null).await;
     assert_eq!((&event["salesOpenAt"], &event["queueEnabled"]), (&Value::Null, &json!(false)));
-    assert!(event["startsAt"].is_string(), "what was not touched stays");
+    assert!(event["startsAt"].is_string(), "untouched fields stay");
     browser.close().await;
 }
 
 #[tokio::test]
-async fn a_shop_is_stocked_and_its_customers_are_looked_after() {
+async fn operator_manages_shop() {
     let demo = Demo::start(&[]);
     let url = &demo.server.url;
     book_something(&demo).await;
@@ -175,7 +175,7 @@ async fn a_shop_is_stocked_and_its_customers_are_looked_after() {
     confirm(&browser, "will be added to the balance of user 2").await;
     assert_eq!(call("GET", url, "/api/users/2", 2, Value::Null).await["balance"], json!(60_000));
 
-    // The other customer's cart is reserved: found by its number, and given back.
+    // Another customer's reservation is found by its number, and released.
     let reserved = call("GET", url, "/api/order/reserve", 2, Value::Null).await;
     let number = reserved["reservations"][0]["reservationId"].to_string();
     browser.go(&demo.url(&format!("/console/search?q={number}"))).await;

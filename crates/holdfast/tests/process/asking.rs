@@ -1,32 +1,32 @@
-//! Callers who get no answer and ask again, each time another server, under the same key: in the end they know what happened.
+//! Clients that retry unanswered requests on other servers under the same key, until they know the outcome.
 
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 use holdfast_client::{Client, Error};
 
-/// How servers are reached; one that was started again has another address.
+/// Clients of the servers; a restarted server has another address.
 pub(crate) type Clients = Arc<RwLock<Vec<Client>>>;
 
-/// Whoever has no answer by then never gets one.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(40);
+/// Deadline for an answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(40);
 
-/// One user.
-pub(crate) struct Asker {
+/// Client of one user.
+pub(crate) struct RetryingClient {
     pub(crate) user: u64,
     servers: Clients,
-    /// Which server to begin with.
+    /// Index of the server to begin with.
     turn: usize,
     pub(crate) requests: usize,
 }
 
-impl Asker {
+impl RetryingClient {
     pub(crate) fn new(servers: Clients, user: u64, turn: usize) -> Self {
         Self { user, servers, turn, requests: 0 }
     }
 
-    /// Asks until there is an answer: what came of it, or the code of a refusal.
-    pub(crate) async fn answer<T, Answer>(&mut self, ask: impl Fn(Client) -> Answer) -> Result<T, String>
+    /// Retries until there is an answer: the result, or the code of a rejection.
+    pub(crate) async fn answer<T, Answer>(&mut self, call: impl Fn(Client) -> Answer) -> Result<T, String>
     where
         Answer: Future<Output = Result<T, Error>>,
     {
@@ -38,13 +38,13 @@ impl Asker {
                 let servers = self.servers.read().unwrap();
                 servers[(self.turn + self.requests + attempt) % servers.len()].clone()
             };
-            match ask(server.as_user(self.user).with_idempotency_key(&key)).await {
+            match call(server.as_user(self.user).with_idempotency_key(&key)).await {
                 Ok(answer) => return Ok(answer),
-                // Nothing changed, or nobody knows.
+                // Other errors mean that nothing changed, or that the outcome is unknown.
                 Err(Error::Problem(problem)) if problem.status < 429 && problem.code != "LOCK_TIMEOUT" => {
                     return Err(problem.code);
                 }
-                Err(error) => assert!(began.elapsed() < ANSWERED_WITHIN, "no answer to {key}: {error}"),
+                Err(error) => assert!(began.elapsed() < ANSWER_TIMEOUT, "no answer to {key}: {error}"),
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }

@@ -1,4 +1,5 @@
-//! Making slots without a server; being killed while many are made or taken off sale; several servers on the same slots.
+//! Slot generation without a server; kills while many slots are generated or blocked; several servers on the same
+//! slots.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Process, run, verify};
 
-/// Every day from one time to another.
+/// Opening hours that are equal on every day.
 fn every_day(from: &str, to: &str) -> Value {
     let hours = json!([{"from": from, "to": to}]);
     let days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
@@ -21,7 +22,7 @@ fn every_day(from: &str, to: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slots_are_made_in_a_stopped_store_and_none_twice() {
+async fn slots_are_generated_once_in_stopped_store() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().to_str().unwrap();
     let (code, text) = run(&["calendar", "generate", "--data", data]);
@@ -62,7 +63,7 @@ const SLOTS_PER_DAY: usize = 288;
 const ROOMS: usize = 3;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn embedded_and_killed_while_slots_are_made_or_taken_off_sale_nothing_is_half_done() {
+async fn slot_changes_survive_kill_embedded() {
     let directory = tempfile::tempdir().unwrap();
     killed_while_many_slots_change(&["--data", directory.path().to_str().unwrap()], &[]).await;
     let (code, findings) = verify(directory.path());
@@ -70,7 +71,7 @@ async fn embedded_and_killed_while_slots_are_made_or_taken_off_sale_nothing_is_h
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn on_postgres_alone_and_killed_while_slots_are_made_or_taken_off_sale_nothing_is_half_done() {
+async fn slot_changes_survive_kill_postgres() {
     let database = postgres().database();
     killed_while_many_slots_change(&["--database-url", database.url()], &[]).await;
     let (code, findings) = run(&["verify", "--database-url", database.url()]);
@@ -78,7 +79,7 @@ async fn on_postgres_alone_and_killed_while_slots_are_made_or_taken_off_sale_not
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn on_postgres_and_redis_and_killed_while_slots_are_made_or_taken_off_sale_nothing_is_half_done() {
+async fn slot_changes_survive_kill_cluster() {
     let (database, prefix) = (postgres().database(), redis().prefix());
     let args = ["--database-url", database.url(), "--redis-url", redis().url()];
     let environment = [("HOLDFAST_REDIS_PREFIX", prefix.as_str())];
@@ -95,7 +96,7 @@ async fn killed_while_many_slots_change(args: &[&str], environment: &[(&str, &st
         server.set_operating_hours(room, &every_day("00:00", "24:00")).await.unwrap();
         rooms.push(room);
     }
-    // Each has two days already: the job looks after rooms that have some at once, after others in a while.
+    // Each has two days already: the job extends rooms with slots at once, others later.
     let today = today(&server).await;
     let tomorrow = today.tomorrow().unwrap();
     server.generate_slots(None, Some(tomorrow)).await.unwrap();
@@ -103,10 +104,11 @@ async fn killed_while_many_slots_change(args: &[&str], environment: &[(&str, &st
 
     let (making, first) = (server.clone(), rooms[0]);
     let making = tokio::spawn(async move { making.generate_slots(None, None).await });
-    until("slots are being made", async || server.room(first).await.unwrap().generated_until > Some(tomorrow)).await;
+    until("slots are being generated", async || server.room(first).await.unwrap().generated_until > Some(tomorrow))
+        .await;
     process.kill_9();
     let told = making.await.unwrap();
-    println!("killed while slots were made: {told:?}");
+    println!("killed during slot generation: {told:?}");
 
     let process = start();
     let server = process.client();
@@ -119,13 +121,13 @@ async fn killed_while_many_slots_change(args: &[&str], environment: &[(&str, &st
         let last = server.room(*room).await.unwrap().generated_until.unwrap();
         nothing_is_half_made(&server, *room, today, last).await;
         let made = server.slots(*room, today, last).await.unwrap().len();
-        assert_eq!(logged(&server, *room).await, made as u64, "the log tells of each slot once");
+        assert_eq!(logged(&server, *room).await, made as u64, "the log has each slot once");
     }
     process.kill_9();
     killed_while_slots_are_taken_off_sale(start, rooms[0], tomorrow).await;
 }
 
-/// What day it is in Seoul, where all rooms are: told by what is made, because a test has no clock.
+/// Returns today's date in Seoul, where all rooms are, from generated slots, because a test has no clock.
 async fn today(server: &Client) -> Date {
     let room = server.create_room(&NewRoom::new("small room", 60, 1_000)).await.unwrap().id;
     server.set_operating_hours(room, &every_day("09:00", "12:00")).await.unwrap();
@@ -136,21 +138,21 @@ async fn today(server: &Client) -> Date {
 async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let began = Instant::now();
     while !is_so().await {
-        assert!(began.elapsed() < Duration::from_mins(1), "this did not come true: {what}");
+        assert!(began.elapsed() < Duration::from_mins(1), "never happened: {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
-/// Every day up to that one has all its slots, each once.
+/// Checks that every day in the range has all its slots, each once.
 async fn nothing_is_half_made(server: &Client, room: u64, first: Date, last: Date) {
     let slots = server.slots(room, first, last).await.unwrap();
     let days = usize::try_from(first.until(last).unwrap().get_days()).unwrap() + 1;
     assert_eq!(slots.len(), days * SLOTS_PER_DAY, "room {room}, {days} days");
     let names: BTreeSet<_> = slots.iter().map(|slot| (slot.date, slot.time.clone())).collect();
-    assert_eq!(names.len(), slots.len(), "none is there twice");
+    assert_eq!(names.len(), slots.len(), "slots are unique");
 }
 
-/// How many slots the log of a room says were made.
+/// Returns the number of slots created according to the room's log.
 async fn logged(server: &Client, room: u64) -> u64 {
     let path = format!("/v1/rooms/{room}/generations?limit=500");
     let log: Value = server.request("GET".parse().unwrap(), &path).send().await.unwrap().json().await.unwrap();
@@ -163,7 +165,7 @@ async fn killed_while_slots_are_taken_off_sale(start: impl Fn() -> Process, room
         process.client().slots(room, date, date).await.unwrap().into_iter().map(|it| it.time).collect();
     let body = json!({"date": date, "times": times, "status": "MAINTENANCE"}).to_string();
     let (mut done, mut undone) = (0, 0);
-    // Before it has begun, on the way, and after it is done, wherever that is.
+    // Kills before the command starts, during it, and after it is done.
     for wait_ms in [0, 4, 8, 16, 40, 160] {
         let server = process.client();
         let blocking = server.request("POST".parse().unwrap(), &format!("/v1/rooms/{room}/block")).body(body.clone());
@@ -175,8 +177,8 @@ async fn killed_while_slots_are_taken_off_sale(start: impl Fn() -> Process, room
         process = start();
         let server = process.client();
         let mut statuses = BTreeSet::new();
-        // What was between two steps is ended by whoever comes after.
-        until("nothing is locked by nobody", async || {
+        // The next server resolves an unfinished attempt.
+        until("no slot is locked by an abandoned attempt", async || {
             let slots = server.slots(room, date, date).await.unwrap();
             statuses = slots.iter().map(|slot| format!("{:?}", slot.status)).collect();
             slots.iter().all(|slot| slot.status != SlotStatus::Locked)
@@ -186,9 +188,10 @@ async fn killed_while_slots_are_taken_off_sale(start: impl Fn() -> Process, room
         match (&*statuses, told) {
             (["Maintenance"], _) => done += 1,
             (["Available"], false) => undone += 1,
-            other => panic!("all or none, and told only if it is so: {other:?}"),
+            other => panic!("all or none, and answered only if committed: {other:?}"),
         }
-        // Killed between recording and finishing, it is in doubt until whoever comes after has ended it: "try again" till then.
+        // Killed between recording and finishing, the attempt is in doubt until the next server resolves it; until
+        // then: "try again".
         until("they are back on sale", async || {
             let unblock = server.request("POST".parse().unwrap(), &format!("/v1/rooms/{room}/unblock"));
             let answer = unblock.body(body.clone()).send().await.unwrap();
@@ -198,15 +201,15 @@ async fn killed_while_slots_are_taken_off_sale(start: impl Fn() -> Process, room
         })
         .await;
     }
-    println!("killed while slots were taken off sale: {done} times it was done, {undone} times nothing of it");
+    println!("killed during slot blocking: committed {done} times, without effect {undone} times");
     let lock = process.client().as_user(1).lock_slots(room, date, &["12:00"]).await.unwrap();
     process.client().as_user(1).confirm_lock(lock.lock_id).await.unwrap();
     process.kill_9();
 }
 
-/// Whatever is done through one server is seen through the other at once: no answer is kept anywhere that could be old.
+/// Changes through one server are visible through the other at once: no stale cache exists.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_done_through_one_server_is_seen_at_once_through_another() {
+async fn change_is_visible_through_other_server() {
     let (database, prefix) = (postgres().database(), redis().prefix());
     let args = ["--database-url", database.url(), "--redis-url", redis().url()];
     let environment = [("HOLDFAST_REDIS_PREFIX", prefix.as_str())];

@@ -20,9 +20,9 @@ const CLIENTS: u64 = 64;
 const ROOM_TYPES: u32 = 2;
 const ROOMS: u32 = 150;
 const NIGHTS: u64 = 6;
-/// How long a hold lives, so that what is left over can be told from what is held.
+/// Short life of a hold, so that leftovers can be told from live holds.
 const HOLD_TTL: &str = "4s";
-/// Makes a process believe in another time.
+/// Library that shifts the clock of a process.
 const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 
 pub(crate) struct Cluster {
@@ -30,7 +30,7 @@ pub(crate) struct Cluster {
     redis: RedisServer,
     database: TestDatabase,
     servers: Vec<Option<Process>>,
-    /// How clients reach them.
+    /// Clients of the servers.
     pub(crate) clients: Clients,
 }
 
@@ -54,13 +54,13 @@ impl Cluster {
         environment.push(("HOLDFAST_STAY_HOLD_TTL", HOLD_TTL));
         environment.push(("HOLDFAST_SHOP_HOLD_TTL", HOLD_TTL));
         environment.push(("HOLDFAST_TICKET_HOLD_TTL", HOLD_TTL));
-        // Others complain when a store is away; that is what this is about.
+        // Servers log errors while a store is down, which is expected here.
         environment.push(("HOLDFAST_LOG_LEVEL", "off"));
         Process::start_with(&["--database-url", database, "--redis-url", redis], &environment)
     }
 
     fn kill_and_restart(&mut self, index: usize) {
-        self.servers[index].take().expect("it runs").kill_9();
+        self.servers[index].take().expect("the server runs").kill_9();
         let server = self.server(&[]);
         self.clients.write().unwrap()[index] = server.client();
         self.servers[index] = Some(server);
@@ -70,8 +70,8 @@ impl Cluster {
         self.clients.read().unwrap()[0].clone()
     }
 
-    /// One server dies, or one of the stores, each in its turn; it is there again at once.
-    pub(crate) fn harm(&mut self, round: u32) {
+    /// Kills one server, or restarts one of the stores, in turn.
+    pub(crate) fn inject_fault(&mut self, round: u32) {
         match round % 3 {
             0 => self.kill_and_restart(round as usize / 3 % SERVERS),
             1 => {
@@ -90,11 +90,11 @@ impl Cluster {
     }
 }
 
-/// What clients were told about reservations, and must still be so.
+/// State of reservations that was answered to clients, and must persist.
 type Told = Arc<Mutex<HashMap<u64, (u64, ReservationStatus)>>>;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_servers_whatever_dies_sell_nothing_twice_lose_nothing_and_leak_nothing() {
+async fn cluster_survives_kills_and_restarts() {
     let rounds = std::env::var("FAULT_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
     let mut cluster = Cluster::start();
     let mut room_types = Vec::new();
@@ -119,7 +119,7 @@ async fn three_servers_whatever_dies_sell_nothing_twice_lose_nothing_and_leak_no
 
     for round in 0..rounds {
         tokio::time::sleep(Duration::from_millis(300 + u64::from(round * 37 % 200))).await;
-        tokio::task::block_in_place(|| cluster.harm(round));
+        tokio::task::block_in_place(|| cluster.inject_fault(round));
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
     stop.store(true, Ordering::Relaxed);
@@ -143,7 +143,7 @@ async fn three_servers_whatever_dies_sell_nothing_twice_lose_nothing_and_leak_no
     assert_eq!(code, 0, "{findings}");
 }
 
-/// Once all holds have run out and what was unfinished is finished, nothing is held.
+/// Checks that nothing is held once all holds have expired and all attempts are resolved.
 async fn nothing_is_left_over(client: &Client, room_types: &[RoomType]) {
     let began = Instant::now();
     let end = NIGHT.saturating_add(jiff::Span::new().days(10));
@@ -158,7 +158,7 @@ async fn nothing_is_left_over(client: &Client, room_types: &[RoomType]) {
         if held == 0 {
             return;
         }
-        assert!(began.elapsed() < Duration::from_secs(30), "{held} nights are still held by nobody");
+        assert!(began.elapsed() < Duration::from_secs(30), "{held} nights are still held without a hold");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
@@ -172,12 +172,12 @@ struct Work {
 }
 
 impl Work {
-    /// Holds, then confirms, cancels or leaves, each at another server; writes down only what was answered.
+    /// Holds, then confirms, cancels or leaves, each on another server; records answered results only.
     async fn until_told_to_stop(self) {
         while !self.stop.load(Ordering::Relaxed) {
             let user = self.people.fetch_add(1, Ordering::Relaxed);
             if self.one_person(user).await.is_none() {
-                // Whoever was in the way, or away, is left alone for a moment.
+                // Pauses after a conflict or an outage.
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }
@@ -185,11 +185,11 @@ impl Work {
 
     async fn one_person(&self, user: u64) -> Option<()> {
         let hold = self.server(user, 0).place_hold(&self.stay(user)).await.ok()?;
-        // A request that got no answer may or may not have been carried out: nothing is expected of it.
+        // A request without an answer may or may not have been carried out: nothing is expected of it.
         match user % 4 {
             0 => {
                 let number = self.server(user, 1).confirm_hold(hold.hold_id).await.ok()?.reservation_id;
-                // Until the answer to a cancellation is there, it can be either.
+                // Until the cancellation is answered, the reservation may be in either state.
                 if user.is_multiple_of(8) {
                     self.server(user, 2).cancel_reservation(number).await.ok()?;
                     self.told.lock().unwrap().insert(number, (user, ReservationStatus::Cancelled));
@@ -203,7 +203,7 @@ impl Work {
         Some(())
     }
 
-    /// Another server at each step.
+    /// Returns another server at each step.
     fn server(&self, user: u64, step: u64) -> Client {
         let servers = self.servers.read().unwrap();
         servers[usize::try_from(user + step).unwrap() % servers.len()].as_user(user)
@@ -217,9 +217,9 @@ impl Work {
     }
 }
 
-/// A clock set wrong changes nothing, because nobody asks it: Redis tells the time.
+/// A wrong clock of a server has no effect: Redis provides the time.
 #[tokio::test(flavor = "multi_thread")]
-async fn two_servers_whose_clocks_are_an_hour_apart_agree_on_what_has_expired() {
+async fn wrong_server_clock_has_no_effect() {
     let mut cluster = Cluster::start();
     let ahead = cluster.server(&[("LD_PRELOAD", FAKETIME), ("FAKETIME", "+1h")]);
     let (right, wrong) = (cluster.client(), ahead.client());
@@ -228,12 +228,12 @@ async fn two_servers_whose_clocks_are_an_hour_apart_agree_on_what_has_expired() 
     let hold = right.as_user(1).place_hold(&new_hold(&room_type, NIGHT)).await.unwrap();
     assert_eq!(wrong.as_user(1).hold(hold.hold_id).await.unwrap().status, HoldStatus::Held);
     let taken = wrong.as_user(2).place_hold(&new_hold(&room_type, NIGHT)).await.unwrap_err();
-    assert_eq!(taken.code(), Some("ROOM_NOT_AVAILABLE"), "an hour ahead it would have expired long ago");
+    assert_eq!(taken.code(), Some("ROOM_NOT_AVAILABLE"), "by the server's own clock the hold would have expired");
     wrong.as_user(1).cancel_hold(hold.hold_id).await.unwrap();
 
     let hold = wrong.as_user(2).place_hold(&new_hold(&room_type, NIGHT)).await.unwrap();
     let lives = hold.expired_at.as_second() - hold.created_at.as_second();
-    assert!((3..=5).contains(&lives), "it lives as long as any other: {lives} s");
+    assert!((3..=5).contains(&lives), "the hold has the configured life: {lives} s");
     tokio::time::sleep(Duration::from_secs(6)).await;
     assert_eq!(right.as_user(2).hold(hold.hold_id).await.unwrap().status, HoldStatus::Expired);
     right.as_user(3).place_hold(&new_hold(&room_type, NIGHT)).await.unwrap();
@@ -242,7 +242,7 @@ async fn two_servers_whose_clocks_are_an_hour_apart_agree_on_what_has_expired() 
 }
 
 #[test]
-fn a_second_server_on_a_database_without_redis_is_told_what_to_set() {
+fn second_server_without_redis_is_rejected() {
     let database = postgres().database();
     let first = Process::start_with(&["--database-url", database.url()], &[]);
     let second = ["serve", "--listen", "127.0.0.1:0", "--database-url", database.url()];

@@ -1,4 +1,4 @@
-//! kill -9 under load: nothing acknowledged is lost.
+//! SIGKILL under load: no acknowledged result is lost.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ const CLIENTS: u64 = 16;
 const ROOMS: u32 = 40;
 const NIGHTS: u64 = 5;
 
-/// What clients were told, and must still be so.
+/// Results that were answered to clients, and must persist.
 #[derive(Default)]
 struct Told {
     holds: Vec<(u64, Uuid, HoldStatus)>,
@@ -23,7 +23,7 @@ struct Told {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn twenty_times_killed_under_load_nothing_acknowledged_is_lost() {
+async fn acknowledged_results_survive_kills() {
     let directory = tempfile::tempdir().unwrap();
     let (people, told) = (Arc::new(AtomicU64::new(1)), Arc::new(Mutex::new(Told::default())));
     let room_type = {
@@ -70,7 +70,7 @@ struct Work {
 }
 
 impl Work {
-    /// Holds, then confirms, cancels or leaves; writes down only what was answered.
+    /// Holds, then confirms, cancels or leaves; records answered results only.
     async fn until_the_server_is_gone(self) {
         while !self.stop.load(Ordering::Relaxed) {
             let user = self.people.fetch_add(1, Ordering::Relaxed);
@@ -81,7 +81,7 @@ impl Work {
                 Err(error) if error.code() == Some("ROOM_NOT_AVAILABLE") => continue,
                 Err(_) => return,
             };
-            // A request that got no answer may or may not have been carried out: nothing is expected of it.
+            // A request without an answer may or may not have been carried out: nothing is expected of it.
             match user % 4 {
                 0 => {
                     let Ok(reservation) = server.confirm_hold(hold.hold_id).await else { return };
@@ -113,7 +113,7 @@ async fn check_everything_told_is_still_so(server: &Client, told: &Mutex<Told>) 
         let told = told.lock().unwrap();
         (told.holds.clone(), told.reservations.clone())
     };
-    // All of what is new, and a sample of what is old.
+    // All new holds, and a sample of older ones.
     for (user, id, status) in holds.iter().rev().take(400) {
         assert_eq!(server.as_user(*user).hold(*id).await.unwrap().status, *status, "hold {id}");
     }

@@ -1,4 +1,4 @@
-//! Servers that reach PostgreSQL, Redis and NATS by encrypted connections only, and refuse whoever cannot show who they are.
+//! Servers that connect to PostgreSQL, Redis and NATS with TLS only, and reject peers with invalid certificates.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ struct Encrypted {
     redis: RedisServer,
     nats: NatsServer,
     database: TestDatabase,
-    /// Who is trusted.
+    /// Certificate authorities.
     trusted: tempfile::NamedTempFile,
 }
 
@@ -44,7 +44,7 @@ impl Encrypted {
         self.trusted.path().to_str().unwrap()
     }
 
-    /// How many connections of the server there are, and how many of them are encrypted.
+    /// Returns the number of the server's connections, and how many are encrypted.
     async fn count_connections(&self) -> (i64, i64) {
         let url = self.postgres.postgres().url();
         let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
@@ -84,7 +84,7 @@ async fn post(client: &Client, path: &str, body: Value) -> Value {
     response.json().await.unwrap()
 }
 
-/// Something for each of the three: a stay, a place in a line, and a booking.
+/// Uses each of the three stores: a stay, a place in a queue, and a booking.
 async fn use_everything(client: &Client) {
     let room_type = client.create_room_type(&NewRoomType::new("객실", 1, 1)).await.unwrap();
     let guest = client.as_user(1);
@@ -114,7 +114,7 @@ async fn use_everything(client: &Client) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_connection_is_encrypted_if_the_addresses_say_so() {
+async fn connections_use_tls_if_addresses_require_it() {
     for with_redis in [false, true] {
         let place = Encrypted::start();
         let (database, redis) = (place.database_url("localhost", "verify-full"), place.redis.encrypted_url());
@@ -141,7 +141,7 @@ async fn every_connection_is_encrypted_if_the_addresses_say_so() {
 }
 
 #[test]
-fn a_server_that_cannot_show_who_it_is_is_refused() {
+fn peer_with_invalid_certificate_is_rejected() {
     let place = Encrypted::start();
     let redis = place.redis.encrypted_url();
     let (plain, named) = (place.database.url(), place.database_url("localhost", "require"));

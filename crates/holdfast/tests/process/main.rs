@@ -1,4 +1,4 @@
-//! The real process: starting, stopping, being killed, and what it leaves behind.
+//! Tests of the real process: start, stop, kill, and what it leaves behind.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 mod asking;

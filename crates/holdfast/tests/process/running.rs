@@ -10,7 +10,7 @@ use holdfast_client::{HoldStatus, NewRoomType};
 use crate::support::{NIGHT, Process, holdfast, new_hold, run, verify};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sigterm_finishes_what_is_in_flight_and_ends_cleanly_within_ten_seconds() {
+async fn sigterm_finishes_requests_in_flight() {
     let directory = tempfile::tempdir().unwrap();
     let mut process = Process::start(directory.path(), &[]);
     let room_type = process.client().create_room_type(&NewRoomType::new("객실", 1_000_000, 1)).await.unwrap();
@@ -40,7 +40,7 @@ fn verify_after(process: Process, data: &std::path::Path) -> i32 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn live_holds_are_counted_again_after_a_restart_and_end_on_time() {
+async fn live_holds_survive_restart_and_expire() {
     let directory = tempfile::tempdir().unwrap();
     let process = Process::start(directory.path(), &[]);
     let room_type = process.client().create_room_type(&NewRoomType::new("객실", 2, 1)).await.unwrap();
@@ -50,7 +50,7 @@ async fn live_holds_are_counted_again_after_a_restart_and_end_on_time() {
 
     let process = Process::start(directory.path(), &[]);
     let full = process.client().as_user(3).place_hold(&new_hold(&room_type, NIGHT)).await.unwrap_err();
-    assert_eq!(full.code(), Some("ROOM_NOT_AVAILABLE"), "they still count");
+    assert_eq!(full.code(), Some("ROOM_NOT_AVAILABLE"), "the holds still count");
     let replaced = process.client().as_user(1).place_hold(&new_hold(&room_type, NIGHT)).await.unwrap();
     assert_eq!(process.client().as_user(1).hold(first.hold_id).await.unwrap().status, HoldStatus::Replaced);
     process.client().as_user(1).confirm_hold(replaced.hold_id).await.unwrap();
@@ -62,7 +62,7 @@ async fn live_holds_are_counted_again_after_a_restart_and_end_on_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_server_on_the_same_directory_is_refused() {
+async fn second_server_on_directory_is_rejected() {
     let directory = tempfile::tempdir().unwrap();
     let _first = Process::start(directory.path(), &[]);
     let data = directory.path().to_str().unwrap();
@@ -74,7 +74,7 @@ async fn a_second_server_on_the_same_directory_is_refused() {
 }
 
 #[test]
-fn a_bad_setting_stops_the_start_with_one_line_that_names_it() {
+fn invalid_setting_is_named_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("settings.toml");
     let data = directory.path().join("data");
@@ -216,7 +216,7 @@ async fn signed_token_is_accepted() {
 }
 
 #[test]
-fn logs_are_text_or_json_with_the_request_id() {
+fn json_log_has_request_id() {
     let directory = tempfile::tempdir().unwrap();
     let mut child = holdfast()
         .args(["serve", "--listen", "127.0.0.1:0", "--log", "json", "--data"])

@@ -1,4 +1,4 @@
-//! `holdfast demo sale`: what the report says is what the server has.
+//! `holdfast demo sale`: the report agrees with the server's data.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Process, holdfast, run, verify};
 
-/// The number that stands in the report under this id.
+/// Returns the number in the report's element with this id.
 fn number_in(report: &str, id: &str) -> u64 {
     let (_, rest) = report.split_once(&format!("id=\"{id}\"")).unwrap_or_else(|| panic!("no {id} in the report"));
     let digits: String = rest.split_once('>').unwrap().1.chars().take_while(char::is_ascii_digit).collect();
@@ -15,7 +15,7 @@ fn number_in(report: &str, id: &str) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_report_of_a_sale_says_what_the_server_has() {
+async fn sale_report_agrees_with_server() {
     let directory = tempfile::tempdir().unwrap();
     let process = Process::start(directory.path(), &["--demo"]);
     let (report, json) = (directory.path().join("sale.html"), directory.path().join("sale.json"));
@@ -43,18 +43,18 @@ async fn the_report_of_a_sale_says_what_the_server_has() {
     let inside = number_in(&page, "inside-max");
     assert!((1..=20).contains(&inside), "{inside} were inside at once");
     let queue = process.client().queue_stats(1).await.unwrap();
-    assert_eq!((queue.waiting, queue.ready, queue.entered), (0, 0, 0), "everybody has gone home");
-    assert!(!page.contains("<script") && !page.contains("http"), "the page needs nothing but itself");
+    assert_eq!((queue.waiting, queue.ready, queue.entered), (0, 0, 0), "all customers have left");
+    assert!(!page.contains("<script") && !page.contains("http"), "the page is self-contained");
 
     let (code, printed) = sale("20");
     assert_eq!(code, 0, "{printed}");
-    assert!(printed.contains("앙코르"), "sold out, so there is another evening: {printed}");
+    assert!(printed.contains("앙코르"), "a sold-out event is followed by another: {printed}");
     drop(process);
     assert_eq!(verify(directory.path()).0, 0);
 }
 
 #[test]
-fn without_a_server_one_is_started_and_gone_afterwards_and_ctrl_c_still_gives_a_report() {
+fn interrupted_sale_still_writes_report() {
     use std::io::{BufRead as _, BufReader, Read as _};
     let directory = tempfile::tempdir().unwrap();
     let report = directory.path().join("sale.html");
@@ -65,7 +65,7 @@ fn without_a_server_one_is_started_and_gone_afterwards_and_ctrl_c_still_gives_a_
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
     assert!(line.contains("http://127.0.0.1:"), "{line}");
-    // The crowd takes minutes to gather, so it is not over yet.
+    // Gathering takes minutes, so the sale is not over yet.
     let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let mut rest = String::new();
@@ -76,7 +76,7 @@ fn without_a_server_one_is_started_and_gone_afterwards_and_ctrl_c_still_gives_a_
 }
 
 #[test]
-fn a_server_without_a_demo_is_told_what_is_missing() {
+fn sale_needs_demo_server() {
     let directory = tempfile::tempdir().unwrap();
     let process = Process::start(directory.path(), &[]);
     let (code, text) = run(&["demo", "sale", "--url", &process.url, "--people", "5"]);

@@ -1,6 +1,6 @@
-//! kill -9 in the middle of a sale of seats behind a waiting room, on every profile. Fans stand in line, enter, and want sets of
-//! seats that overlap, in opposite order. Whoever gets no answer asks again under the same key, so in the end every reservation is
-//! known: none is lost, no seat is sold twice, no set is split, and never are more inside than may be.
+//! SIGKILL during a sale of seats behind a waiting room, on every profile. Fans queue, enter, and want overlapping sets
+//! of seats in opposite order. Unanswered requests are retried under the same key, so every outcome is known in the
+//! end: no reservation is lost, no seat is sold twice, no set is split, and the limit inside holds.
 //!
 //! `FAULT_ROUNDS=200 cargo test -p holdfast --test process seats` runs it for longer.
 
@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 use holdfast_client::{Client, NewEvent, QueueStatus, SeatReservation, SeatReservationStatus, SeatStatus};
 use holdfast_testkit::{PostgresOptions, PostgresServer};
 
-use crate::asking::{Asker, Clients};
+use crate::asking::{Clients, RetryingClient};
 use crate::cluster::Cluster;
 use crate::support::{Process, run, verify};
 
 const FANS: usize = 20;
 const SEATS: u64 = 60;
 const INSIDE: u32 = 8;
-/// So that what is left over can be told from what is held.
+/// Short life of a hold, so that leftovers can be told from live holds.
 const HOLD_TTL: (&str, &str) = ("HOLDFAST_TICKET_HOLD_TTL", "4s");
 const QUIET: (&str, &str) = ("HOLDFAST_LOG_LEVEL", "off");
 
@@ -28,28 +28,28 @@ fn rounds(usual: u32) -> u32 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn embedded_and_killed_in_the_middle_of_a_sale_no_seat_is_lost_or_sold_twice() {
+async fn seat_sale_survives_kills_embedded() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
     let start = || Process::start_with(&["--data", data.to_str().unwrap()], &[HOLD_TTL, QUIET]);
-    killed_now_and_then(start, || verify(data), rounds(6)).await;
+    run_with_kills(start, || verify(data), rounds(6)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn on_postgres_alone_and_killed_in_the_middle_of_a_sale_no_seat_is_lost_or_sold_twice() {
+async fn seat_sale_survives_kills_postgres() {
     let postgres = PostgresServer::start(&PostgresOptions { durable: true }).unwrap();
     let database = postgres.postgres().database();
     let start = || Process::start_with(&["--database-url", database.url()], &[HOLD_TTL, QUIET]);
-    killed_now_and_then(start, || run(&["verify", "--database-url", database.url()]), rounds(5)).await;
+    run_with_kills(start, || run(&["verify", "--database-url", database.url()]), rounds(5)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_servers_on_postgres_and_redis_whatever_dies_in_a_sale_no_seat_is_lost_or_sold_twice() {
+async fn seat_sale_survives_faults_cluster() {
     let mut cluster = Cluster::start();
     let sale = Sale::open(cluster.clients.clone()).await;
     for round in 0..rounds(9) {
         tokio::time::sleep(Duration::from_millis(300 + u64::from(round * 37 % 200))).await;
-        tokio::task::block_in_place(|| cluster.harm(round));
+        tokio::task::block_in_place(|| cluster.inject_fault(round));
         sale.check_inside().await;
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -58,8 +58,8 @@ async fn three_servers_on_postgres_and_redis_whatever_dies_in_a_sale_no_seat_is_
     assert_eq!(code, 0, "{findings}");
 }
 
-/// One server, killed again and again.
-async fn killed_now_and_then(start: impl Fn() -> Process, check: impl Fn() -> (i32, String), rounds: u32) {
+/// Runs a sale on one server that is killed repeatedly.
+async fn run_with_kills(start: impl Fn() -> Process, check: impl Fn() -> (i32, String), rounds: u32) {
     let mut process = start();
     let servers = Clients::default();
     servers.write().unwrap().push(process.client());
@@ -81,7 +81,7 @@ async fn killed_now_and_then(start: impl Fn() -> Process, check: impl Fn() -> (i
     assert_eq!(code, 0, "{findings}");
 }
 
-/// Fans at work, all on the same seats.
+/// Sale with concurrent fans, all on the same seats.
 struct Sale {
     servers: Clients,
     event: u64,
@@ -89,7 +89,7 @@ struct Sale {
     fans: Vec<tokio::task::JoinHandle<Told>>,
 }
 
-/// What a fan was told of reservations, by their numbers.
+/// Reservations that were answered to fans, by id.
 type Told = BTreeMap<u64, SeatReservation>;
 
 impl Sale {
@@ -110,14 +110,14 @@ impl Sale {
         self.servers.read().unwrap()[0].clone()
     }
 
-    /// Whatever has just happened, nobody is inside who may not be.
+    /// Checks that the limit of users inside holds at any time.
     async fn check_inside(&self) {
         if let Ok(queue) = self.admin().queue_stats(self.event).await {
             assert!(queue.entered + queue.ready <= u64::from(INSIDE), "{queue:?}");
         }
     }
 
-    /// All is as the fans were told, and nothing else has happened.
+    /// Checks that the server's state equals what was answered to the fans.
     async fn close_and_compare(self) {
         self.stop.store(true, Ordering::Relaxed);
         let admin = self.admin();
@@ -134,23 +134,27 @@ impl Sale {
         assert!(told.len() > 10 && cancelled > 3, "there was a sale: {}, {cancelled} cancelled", told.len());
         assert_eq!(sold.iter().collect::<BTreeSet<_>>().len(), sold.len(), "no seat is sold twice");
         let began = Instant::now();
-        // Holds run out, and what was unfinished is finished.
+        // Holds expire, and unfinished attempts are resolved.
         loop {
             let seats = admin.seats(self.event).await.unwrap();
             let of = |status| -> BTreeSet<u64> {
                 seats.iter().filter(|seat| seat.status == status).map(|seat| seat.id).collect()
             };
-            assert_eq!(of(SeatStatus::Reserved), sold.iter().copied().collect(), "what is reserved was sold");
+            assert_eq!(
+                of(SeatStatus::Reserved),
+                sold.iter().copied().collect(),
+                "reserved seats are those that were sold"
+            );
             let (held, left) = (of(SeatStatus::Held), admin.event(self.event).await.unwrap().remaining_seats);
-            // The count of an event may be a second behind its seats.
+            // The count of an event may lag behind its seats by a second.
             if held.is_empty() && u64::from(left) == SEATS - sold.len() as u64 {
                 break;
             }
-            assert!(began.elapsed() < Duration::from_secs(30), "held by nobody: {held:?}; {left} are left");
+            assert!(began.elapsed() < Duration::from_secs(30), "held without a hold: {held:?}; {left} are left");
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
         let queue = admin.queue_stats(self.event).await.unwrap();
-        assert_eq!((queue.waiting, queue.ready, queue.entered), (0, 0, 0), "all have left");
+        assert_eq!((queue.waiting, queue.ready, queue.entered), (0, 0, 0), "all users have left");
     }
 }
 
@@ -168,7 +172,7 @@ async fn all_reservations(admin: &Client) -> Told {
     }
 }
 
-/// One who comes again and again, each time as somebody else.
+/// Fan that visits repeatedly, each time as another user.
 struct Fan {
     servers: Clients,
     number: usize,
@@ -181,64 +185,64 @@ impl Fan {
     async fn until_told_to_stop(mut self, stop: Arc<AtomicBool>) -> Told {
         while !stop.load(Ordering::Relaxed) {
             let user = self.people.fetch_add(1, Ordering::Relaxed);
-            let mut asker = Asker::new(self.servers.clone(), user, self.number);
-            self.visit(&mut asker).await;
+            let mut client = RetryingClient::new(self.servers.clone(), user, self.number);
+            self.visit(&mut client).await;
         }
         self.told
     }
 
-    async fn visit(&mut self, asker: &mut Asker) {
-        let (event, user) = (self.event, asker.user);
-        let joined = asker.answer(move |server| async move { server.join_queue(event).await }).await;
-        let mut status = joined.expect("anybody may join").status;
+    async fn visit(&mut self, client: &mut RetryingClient) {
+        let (event, user) = (self.event, client.user);
+        let joined = client.answer(move |server| async move { server.join_queue(event).await }).await;
+        let mut status = joined.expect("any user may join").status;
         while status == QueueStatus::Waiting {
             tokio::time::sleep(Duration::from_millis(5)).await;
-            let place = asker.answer(move |server| async move { server.poll_queue(event).await }).await;
-            status = place.expect("who polls keeps the place").status;
+            let place = client.answer(move |server| async move { server.poll_queue(event).await }).await;
+            status = place.expect("polling keeps the place").status;
         }
-        let entered = asker.answer(move |server| async move { server.enter_queue(event).await }).await;
-        entered.expect("who is ready may enter");
+        let entered = client.answer(move |server| async move { server.enter_queue(event).await }).await;
+        entered.expect("a ready user may enter");
         let mut seats: Vec<u64> = (0..3).map(|step| event * 1_000_000 + 1 + (user * 7 + step) % SEATS).collect();
         if user.is_multiple_of(2) {
             seats.reverse();
         }
-        if let Some(reservation) = self.take(asker, &seats).await {
+        if let Some(reservation) = self.take(client, &seats).await {
             let number = reservation.reservation_id;
             assert_eq!(reservation.seats.len(), 3, "all or none");
-            assert_eq!(self.told.insert(number, reservation), None, "no number is given twice");
-            // Or else all would be sold in a moment.
+            assert_eq!(self.told.insert(number, reservation), None, "ids are not reused");
+            // Keeps the sale from ending at once.
             if !user.is_multiple_of(16) {
                 let cancelled =
-                    asker.answer(move |server| async move { server.cancel_seat_reservation(number).await }).await;
+                    client.answer(move |server| async move { server.cancel_seat_reservation(number).await }).await;
                 self.told.insert(number, cancelled.expect("a reservation can be cancelled"));
             }
         }
-        let left = asker.answer(move |server| async move { server.leave_queue(event).await }).await;
-        left.expect("anybody may leave");
+        let left = client.answer(move |server| async move { server.leave_queue(event).await }).await;
+        left.expect("any user may leave");
     }
 
-    /// In one step, in two, or not after all.
-    async fn take(&self, asker: &mut Asker, seats: &[u64]) -> Option<SeatReservation> {
+    /// Reserves in one step or in two, or gives up.
+    async fn take(&self, client: &mut RetryingClient, seats: &[u64]) -> Option<SeatReservation> {
         let event = self.event;
-        if asker.user.is_multiple_of(3) {
-            let reserved = asker.answer(|server| async move { server.reserve_seats(event, seats).await }).await;
+        if client.user.is_multiple_of(3) {
+            let reserved = client.answer(|server| async move { server.reserve_seats(event, seats).await }).await;
             return reserved.map_err(|code| only_taken(&code)).ok();
         }
-        let placed = asker.answer(|server| async move { server.hold_seats(event, seats).await }).await;
+        let placed = client.answer(|server| async move { server.hold_seats(event, seats).await }).await;
         let hold = placed.map_err(|code| only_taken(&code)).ok()?.hold_id;
-        if asker.user % 3 == 1 {
-            let confirmed = asker.answer(move |server| async move { server.confirm_seat_hold(hold).await }).await;
-            // It may have run out while everything was away.
+        if client.user % 3 == 1 {
+            let confirmed = client.answer(move |server| async move { server.confirm_seat_hold(hold).await }).await;
+            // The hold may have expired during an outage.
             return confirmed
                 .map_err(|code| assert_eq!(code, "SEAT_HOLD_EXPIRED", "a live hold can be confirmed"))
                 .ok();
         }
-        asker.answer(move |server| async move { server.cancel_seat_hold(hold).await }).await.ok();
+        client.answer(move |server| async move { server.cancel_seat_hold(hold).await }).await.ok();
         None
     }
 }
 
-/// The one reason for which somebody inside gets no seats.
+/// Checks that the only reason for failure is that other users have the seats.
 fn only_taken(code: &str) {
     let expected = ["SEAT_HELD_BY_ANOTHER", "SEAT_ALREADY_RESERVED", "SOLD_OUT"];
     assert!(expected.contains(&code), "{code}");

@@ -1,6 +1,6 @@
-//! Four processes, one for each part, on four databases of two PostgreSQL servers, with NATS between them; each is killed in its
-//! turn while people book and cancel. Every booking ends, every slot counts exactly the places of those who have them, and those
-//! who listen are told of each booking once.
+//! Four processes, one per role, on four databases of two PostgreSQL servers, with NATS between them; each is killed in
+//! turn under load. Every booking reaches a final state, every slot counts exactly the players of confirmed bookings,
+//! and subscribers get each event once.
 //!
 //! `FAULT_ROUNDS=200 cargo test -p holdfast --test process services` runs it for longer.
 
@@ -20,15 +20,15 @@ const CLIENTS: u64 = 16;
 const SLOTS: u64 = 6;
 const PLACES: u32 = 150;
 const ROLES: [&str; 4] = ["api", "booking", "course", "notify"];
-/// How long everything may take to come to rest.
-const REST_WITHIN: Duration = Duration::from_mins(1);
+/// Maximum time until all bookings are settled.
+const SETTLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 struct Services {
     postgres: [PostgresServer; 2],
     nats: NatsServer,
     databases: Vec<TestDatabase>,
     processes: Vec<Option<Process>>,
-    /// How people reach the first one.
+    /// Client of the first process.
     api: Arc<RwLock<Client>>,
 }
 
@@ -56,7 +56,7 @@ impl Services {
             ("HOLDFAST_TEE_SWEEP_EVERY", "1s"),
             ("HOLDFAST_TEE_BUS_TIMEOUT", "2s"),
             ("HOLDFAST_TEE_OUTBOX_POLL", "200ms"),
-            // Each complains when another is away; that is what this is about.
+            // Servers log errors while another is down, which is expected here.
             ("HOLDFAST_LOG_LEVEL", "off"),
         ];
         let process = Process::start_with(&args, &environment);
@@ -66,8 +66,8 @@ impl Services {
         self.processes[index] = Some(process);
     }
 
-    /// One dies, each in its turn; it is there again at once.
-    fn harm(&mut self, round: u32) {
+    /// Kills one process, in turn, and restarts it.
+    fn inject_fault(&mut self, round: u32) {
         match round as usize % 7 {
             index @ 0..4 => {
                 self.processes[index].take().unwrap().kill_9();
@@ -85,14 +85,14 @@ impl Services {
     }
 }
 
-/// Status and body; `None` if no answer came.
+/// Returns status and body; `None` without a response.
 async fn send(client: &Client, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
     let sent = client.request(method.parse().unwrap(), path).json(body).send().await.ok()?;
     let status = sent.status().as_u16();
     Some((status, sent.json().await.ok()?))
 }
 
-/// Asks until there is an answer.
+/// Retries until there is a response.
 async fn get(api: &RwLock<Client>, path: &str) -> Value {
     let began = Instant::now();
     loop {
@@ -100,12 +100,12 @@ async fn get(api: &RwLock<Client>, path: &str) -> Value {
         if let Some((200, found)) = send(&client, "GET", path, &Value::Null).await {
             return found;
         }
-        assert!(began.elapsed() < REST_WITHIN, "{path}");
+        assert!(began.elapsed() < SETTLE_TIMEOUT, "{path}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
-/// Books, one after another, each until it has an answer; cancels some.
+/// Books repeatedly, each time until there is an answer; cancels some.
 async fn until_told_to_stop(api: Arc<RwLock<Client>>, slots: Vec<u64>, people: Arc<AtomicU64>, stop: Arc<AtomicBool>) {
     while !stop.load(Ordering::Relaxed) {
         let user = people.fetch_add(1, Ordering::Relaxed);
@@ -143,7 +143,7 @@ async fn all(api: &RwLock<Client>, list: &str) -> Vec<Value> {
     }
 }
 
-/// What is not at rest yet.
+/// Returns a booking or slot that is not settled yet.
 async fn unsettled(api: &RwLock<Client>, slots: &[u64]) -> Option<String> {
     let bookings = all_bookings(api).await;
     let mut players: BTreeMap<u64, u64> = BTreeMap::new();
@@ -169,28 +169,28 @@ async fn unsettled(api: &RwLock<Client>, slots: &[u64]) -> Option<String> {
     None
 }
 
-/// What those who listen at the first process were not told of these bookings, or twice.
-async fn untold(api: &RwLock<Client>, bookings: &[Value]) -> Option<String> {
+/// Returns an event of these bookings that subscribers of the first process have not received; fails on duplicates.
+async fn missing_event(api: &RwLock<Client>, bookings: &[Value]) -> Option<String> {
     let mut told: BTreeMap<(u64, String), usize> = BTreeMap::new();
     for event in all(api, "/v1/admin/outbox?service=api&limit=500").await {
         let about = event["payload"]["bookingId"].as_u64().unwrap();
         *told.entry((about, event["eventType"].as_str().unwrap().to_owned())).or_default() += 1;
     }
     let twice = told.iter().find(|(_, count)| **count > 1);
-    assert!(twice.is_none(), "told twice: {twice:?}");
+    assert!(twice.is_none(), "received twice: {twice:?}");
     let expected = bookings.iter().flat_map(|booking| {
         let last = booking["status"].as_str().unwrap().to_lowercase();
         ["created", &last].map(|action| (booking["id"].as_u64().unwrap(), format!("booking.{action}")))
     });
     let missing = expected.into_iter().find(|event| !told.contains_key(event))?;
-    // Whether it left the booking service at all.
+    // Tells whether the booking service has published the event.
     let sent = all(api, "/v1/admin/outbox?service=booking&limit=500").await;
     let sent: Vec<_> = sent.iter().filter(|event| event["payload"]["bookingId"] == missing.0).collect();
-    Some(format!("not told: {missing:?}, of {sent:?}"))
+    Some(format!("not received: {missing:?}, published: {sent:?}"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_dies_every_booking_ends_and_every_slot_counts_those_who_have_places() {
+async fn bookings_settle_despite_kills() {
     let rounds = std::env::var("FAULT_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
     let mut services = tokio::task::block_in_place(Services::start);
     let api = services.api.clone();
@@ -211,7 +211,7 @@ async fn whatever_dies_every_booking_ends_and_every_slot_counts_those_who_have_p
         .collect();
     for round in 0..rounds {
         tokio::time::sleep(Duration::from_millis(300 + u64::from(round * 37 % 200))).await;
-        tokio::task::block_in_place(|| services.harm(round));
+        tokio::task::block_in_place(|| services.inject_fault(round));
     }
     tokio::time::sleep(Duration::from_millis(500)).await;
     stop.store(true, Ordering::Relaxed);
@@ -220,12 +220,12 @@ async fn whatever_dies_every_booking_ends_and_every_slot_counts_those_who_have_p
     }
     let began = Instant::now();
     while let Some(what) = unsettled(&api, &slots).await {
-        assert!(began.elapsed() < REST_WITHIN, "not at rest: {what}");
+        assert!(began.elapsed() < SETTLE_TIMEOUT, "not at rest: {what}");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     let bookings = all_bookings(&api).await;
-    while let Some(what) = untold(&api, &bookings).await {
-        assert!(began.elapsed() < REST_WITHIN, "not at rest: {what}");
+    while let Some(what) = missing_event(&api, &bookings).await {
+        assert!(began.elapsed() < SETTLE_TIMEOUT, "not at rest: {what}");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     let count = |status: &str| bookings.iter().filter(|booking| booking["status"] == status).count();

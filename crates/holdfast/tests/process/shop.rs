@@ -1,5 +1,5 @@
-//! kill -9 in the middle of orders, on every profile. Whoever gets no answer asks again under the same key, so in the end
-//! every order, every charge and every piece is known: nothing acknowledged is lost, nothing happens twice.
+//! SIGKILL during orders, on every profile. Unanswered requests are retried under the same key, so every order, charge
+//! and piece is accounted for in the end: no acknowledged result is lost, nothing happens twice.
 //!
 //! `FAULT_ROUNDS=200 cargo test -p holdfast --test process shop` runs it for longer.
 
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use holdfast_client::{Client, NewCoupon, NewProduct, NewProductOption, Order, OrderStatus, Payment};
 use holdfast_testkit::{PostgresOptions, PostgresServer};
 
-use crate::asking::{Asker, Clients};
+use crate::asking::{Clients, RetryingClient};
 use crate::cluster::Cluster;
 use crate::support::{Process, run, verify};
 
@@ -19,7 +19,7 @@ const BUYERS: usize = 24;
 const OPTIONS: usize = 5;
 const PIECES: u32 = 1_000_000;
 const PRICE: i64 = 700;
-/// So that what is left over can be told from what is reserved.
+/// Short life of a reservation, so that leftovers can be told from live ones.
 const HOLD_TTL: (&str, &str) = ("HOLDFAST_SHOP_HOLD_TTL", "4s");
 const QUIET: (&str, &str) = ("HOLDFAST_LOG_LEVEL", "off");
 
@@ -28,29 +28,29 @@ fn rounds(usual: u32) -> u32 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn embedded_and_killed_in_the_middle_of_orders_nothing_is_lost_or_doubled() {
+async fn orders_survive_kills_embedded() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
     let start = || Process::start_with(&["--data", data.to_str().unwrap()], &[HOLD_TTL, QUIET]);
     let check = || verify(data);
-    killed_now_and_then(start, check, rounds(8)).await;
+    run_with_kills(start, check, rounds(8)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn on_postgres_alone_and_killed_in_the_middle_of_orders_nothing_is_lost_or_doubled() {
+async fn orders_survive_kills_postgres() {
     let postgres = PostgresServer::start(&PostgresOptions { durable: true }).unwrap();
     let database = postgres.postgres().database();
     let start = || Process::start_with(&["--database-url", database.url()], &[HOLD_TTL, QUIET]);
     let check = || run(&["verify", "--database-url", database.url()]);
-    killed_now_and_then(start, check, rounds(6)).await;
+    run_with_kills(start, check, rounds(6)).await;
 }
 
-/// One server, killed again and again.
-async fn killed_now_and_then(start: impl Fn() -> Process, check: impl Fn() -> (i32, String), rounds: u32) {
+/// Runs buyers on one server that is killed repeatedly.
+async fn run_with_kills(start: impl Fn() -> Process, check: impl Fn() -> (i32, String), rounds: u32) {
     let mut process = start();
     let servers = Clients::default();
     servers.write().unwrap().push(process.client());
-    let crowd = Crowd::open(servers.clone()).await;
+    let buyers = ShopLoad::open(servers.clone()).await;
     for round in 0..rounds {
         tokio::time::sleep(Duration::from_millis(300 + u64::from(round * 61 % 250))).await;
         process = tokio::task::block_in_place(|| {
@@ -61,44 +61,44 @@ async fn killed_now_and_then(start: impl Fn() -> Process, check: impl Fn() -> (i
         });
         servers.write().unwrap()[0] = process.client();
     }
-    crowd.leave_and_compare().await;
+    buyers.leave_and_compare().await;
     process.kill_9();
     let (code, findings) = check();
     assert_eq!(code, 0, "{findings}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_servers_on_postgres_and_redis_whatever_dies_in_the_middle_of_orders_nothing_is_lost_or_doubled() {
+async fn orders_survive_faults_cluster() {
     let mut cluster = Cluster::start();
-    let crowd = Crowd::open(cluster.clients.clone()).await;
+    let buyers = ShopLoad::open(cluster.clients.clone()).await;
     for round in 0..rounds(9) {
         tokio::time::sleep(Duration::from_millis(300 + u64::from(round * 37 % 200))).await;
-        tokio::task::block_in_place(|| cluster.harm(round));
+        tokio::task::block_in_place(|| cluster.inject_fault(round));
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
-    crowd.leave_and_compare().await;
+    buyers.leave_and_compare().await;
     let (code, findings) = cluster.verify();
     assert_eq!(code, 0, "{findings}");
 }
 
-/// Buyers at work, each on an account of their own and all on the same goods.
-struct Crowd {
+/// Concurrent buyers, each with an account, all on the same goods.
+struct ShopLoad {
     servers: Clients,
     options: Arc<[u64]>,
     stop: Arc<AtomicBool>,
-    buyers: Vec<tokio::task::JoinHandle<Buyer>>,
+    tasks: Vec<tokio::task::JoinHandle<Buyer>>,
 }
 
-/// One who writes down every answer.
+/// Buyer that records every answer.
 struct Buyer {
-    asker: Asker,
+    client: RetryingClient,
     number: usize,
     options: Arc<[u64]>,
     charged: i64,
     orders: BTreeMap<u64, Order>,
 }
 
-impl Crowd {
+impl ShopLoad {
     async fn open(servers: Clients) -> Self {
         let admin = servers.read().unwrap()[0].clone();
         let options = (0..OPTIONS).map(|number| NewProductOption::new(format!("O-{number}"), PRICE, PIECES));
@@ -111,7 +111,7 @@ impl Crowd {
             let id = admin.create_account("손님 하나").await.unwrap().id;
             admin.as_user(id).take_coupon("TEN").await.unwrap();
             let buyer = Buyer {
-                asker: Asker::new(servers.clone(), id, number),
+                client: RetryingClient::new(servers.clone(), id, number),
                 number,
                 options: options.clone(),
                 charged: 0,
@@ -119,37 +119,37 @@ impl Crowd {
             };
             buyers.push(tokio::spawn(buyer.until_told_to_stop(stop.clone())));
         }
-        Self { servers, options, stop, buyers }
+        Self { servers, options, stop, tasks: buyers }
     }
 
-    /// All is as the buyers were told, and nothing else has happened.
+    /// Checks that the server's state equals what was answered to the buyers.
     async fn leave_and_compare(self) {
         self.stop.store(true, Ordering::Relaxed);
         let admin = self.servers.read().unwrap()[0].clone();
         let mut sold: BTreeMap<u64, u32> = BTreeMap::new();
         let (mut orders, mut cancelled, mut requests) = (0, 0, 0);
-        for buyer in self.buyers {
+        for buyer in self.tasks {
             let buyer = buyer.await.unwrap();
-            let found = all_orders(&admin.as_user(buyer.asker.user)).await;
+            let found = all_orders(&admin.as_user(buyer.client.user)).await;
             let told: Vec<Order> = buyer.orders.values().cloned().collect();
-            assert_eq!(found, told, "the orders of user {} are those that were acknowledged", buyer.asker.user);
+            assert_eq!(found, told, "the orders of user {} are those that were acknowledged", buyer.client.user);
             let paid: i64 =
                 told.iter().filter(|order| order.status == OrderStatus::Paid).map(|it| it.paid_amount).sum();
-            let balance = admin.account(buyer.asker.user).await.unwrap().balance;
-            assert_eq!(balance + paid, buyer.charged, "the money of user {}", buyer.asker.user);
+            let balance = admin.account(buyer.client.user).await.unwrap().balance;
+            assert_eq!(balance + paid, buyer.charged, "the money of user {}", buyer.client.user);
             for item in told.iter().filter(|order| order.status == OrderStatus::Paid).flat_map(|order| &order.items) {
                 *sold.entry(item.product_option_id).or_default() += item.quantity;
             }
             orders += told.len();
             cancelled += told.iter().filter(|order| order.status == OrderStatus::Cancelled).count();
-            requests += buyer.asker.requests;
+            requests += buyer.client.requests;
         }
         println!("{requests} requests were answered: {orders} orders, {cancelled} of them cancelled");
         assert!(orders > 60 && cancelled > 10, "there was load: {orders} orders, {cancelled} cancelled");
         let began = Instant::now();
         for option in &*self.options {
             let left = PIECES - sold.get(option).copied().unwrap_or_default();
-            // Reservations run out, and what was unfinished is finished.
+            // Reservations expire, and unfinished attempts are resolved.
             loop {
                 let shown = admin.product_option(*option).await.unwrap();
                 assert_eq!(shown.stock_quantity, left, "the stock of option {option}");
@@ -157,14 +157,14 @@ impl Crowd {
                     assert_eq!(shown.available_stock, left);
                     break;
                 }
-                assert!(began.elapsed() < Duration::from_secs(30), "{shown:?}: still reserved by nobody");
+                assert!(began.elapsed() < Duration::from_secs(30), "{shown:?}: still reserved without a reservation");
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
         }
     }
 }
 
-/// Without what is said only once, right after paying.
+/// Removes fields that appear only right after payment.
 fn as_shown(order: Order) -> Order {
     Order { balance_after: None, ..order }
 }
@@ -195,27 +195,30 @@ impl Buyer {
 
     async fn one_order(&mut self, round: usize) {
         if round % 4 == self.number % 4 {
-            let id = self.asker.user;
-            self.asker
+            let id = self.client.user;
+            self.client
                 .answer(move |server| async move { server.add_balance(id, 9_000).await })
                 .await
-                .expect("money can always be paid in");
+                .expect("money can always be added");
             self.charged += 9_000;
         }
         for step in 0..2 {
             let option = self.options[(round * 3 + step) % OPTIONS];
             let quantity = u32::try_from(1 + (round + step) % 3).unwrap();
-            self.asker.answer(move |server| async move { server.put_cart_item(option, quantity).await }).await.unwrap();
+            self.client
+                .answer(move |server| async move { server.put_cart_item(option, quantity).await })
+                .await
+                .unwrap();
         }
-        // What was left from the last time, if it has not run out, is exchanged.
-        self.asker
+        // A reservation left from the last round is replaced, if it is still live.
+        self.client
             .answer(move |server| async move { server.replace_order_reservation().await })
             .await
-            .expect("there is enough for all");
+            .expect("the stock suffices for all buyers");
         match round % 6 {
             4 => {
-                // It may have run out meanwhile.
-                self.asker.answer(move |server| async move { server.release_order().await }).await.ok();
+                // The reservation may have expired meanwhile.
+                self.client.answer(move |server| async move { server.release_order().await }).await.ok();
             }
             5 => {}
             _ => self.pay_and_perhaps_cancel(round).await,
@@ -226,7 +229,7 @@ impl Buyer {
         let coupon_code = round.is_multiple_of(5).then(|| "TEN".to_owned());
         let payment = Payment { coupon_code, ..Payment::default() };
         let order = match self
-            .asker
+            .client
             .answer(|server| {
                 let payment = payment.clone();
                 async move { server.pay_order(&payment).await }
@@ -242,9 +245,9 @@ impl Buyer {
         };
         let number = order.order_id;
         let before = self.orders.insert(number, as_shown(order));
-        assert_eq!(before, None, "no number is given twice");
+        assert_eq!(before, None, "ids are not reused");
         if round % 3 == 1 {
-            let cancelled = self.asker.answer(move |server| async move { server.cancel_order(number).await }).await;
+            let cancelled = self.client.answer(move |server| async move { server.cancel_order(number).await }).await;
             self.orders.insert(number, cancelled.expect("a paid order can be cancelled"));
         }
     }

@@ -1,4 +1,4 @@
-//! A server process of its own for each test.
+//! Server process of a test.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -10,13 +10,13 @@ use holdfast_client::{Client, NewHold, RoomType};
 use jiff::civil::{Date, date};
 use uuid::Uuid;
 
-/// A request that is handed to a connection in the moment in which its server is killed may never hear of it.
+/// Bounds requests on a connection whose server is killed at that moment, which may never get a response.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
 /// A running server. The test fails if the server panics.
 pub(crate) struct Process {
     pub(crate) url: String,
-    /// What it printed before it was ready, and after.
+    /// Standard output of the process.
     pub(crate) output: BufReader<std::process::ChildStdout>,
     pub(crate) child: Child,
     /// Prints the log, and returns its lines about panics.
@@ -26,7 +26,7 @@ pub(crate) struct Process {
 pub(crate) fn holdfast() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
     command.env("HOLDFAST_LOG_LEVEL", "warn").stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Where the tests' servers are is no setting of the server.
+    // Variables with the addresses of test servers are no settings of the server.
     for variable in holdfast_testkit::VARIABLES {
         command.env_remove(variable);
     }
@@ -83,7 +83,7 @@ impl Process {
         self.child.wait().unwrap();
     }
 
-    /// Sends SIGTERM; gives back how it ended and how long that took.
+    /// Sends SIGTERM; returns the exit status, and the time until the exit.
     pub(crate) fn terminate(&mut self) -> (std::process::ExitStatus, Duration) {
         let began = Instant::now();
         let sent = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
@@ -102,7 +102,7 @@ impl Drop for Process {
     }
 }
 
-/// Runs a command that ends by itself, soon.
+/// Runs a command that ends by itself.
 pub(crate) fn run(args: &[&str]) -> (i32, String) {
     let mut child = holdfast().args(args).spawn().unwrap();
     let began = Instant::now();
@@ -115,14 +115,14 @@ pub(crate) fn run(args: &[&str]) -> (i32, String) {
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     let mut text = String::from_utf8(stdout).unwrap();
     stderr.as_slice().read_to_string(&mut text).unwrap();
-    (status.code().expect("it ended by itself"), text)
+    (status.code().expect("the command ended by itself"), text)
 }
 
 pub(crate) fn verify(data: &Path) -> (i32, String) {
     run(&["verify", "--data", data.to_str().unwrap()])
 }
 
-/// Far enough ahead for any test.
+/// A date far enough ahead for any test.
 pub(crate) const NIGHT: Date = date(2_099, 6, 1);
 
 pub(crate) fn new_hold(room_type: &RoomType, night: Date) -> NewHold {

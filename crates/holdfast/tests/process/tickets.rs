@@ -1,4 +1,4 @@
-//! kill -9 in the middle of a sale: nobody loses a place, an entry or a seat they were told of.
+//! SIGKILL during a sale: no acknowledged place, entry or seat is lost.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,7 +15,7 @@ const BUYERS: u64 = 12;
 const WAITERS: u64 = 10;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn on_the_embedded_store() {
+async fn ticket_sale_survives_kills_embedded() {
     let directory = tempfile::tempdir().unwrap();
     killed_in_a_sale(&["--data", directory.path().to_str().unwrap()]).await;
     let (code, findings) = verify(directory.path());
@@ -23,13 +23,13 @@ async fn on_the_embedded_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn on_postgresql_alone() {
+async fn ticket_sale_survives_kills_postgres() {
     let database = postgres().database();
     killed_in_a_sale(&["--database-url", database.url()]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn entry_tokens_stay_good_while_the_secret_they_were_signed_with_is_kept_and_no_longer() {
+async fn entry_tokens_need_a_known_secret() {
     const FIRST: &str = "the first secret of 32 bytes or more";
     const SECOND: &str = "the second secret of 32 bytes or more";
     let directory = tempfile::tempdir().unwrap();
@@ -43,7 +43,7 @@ async fn entry_tokens_stay_good_while_the_secret_they_were_signed_with_is_kept_a
     let event = process.client().create_event(&NewEvent::with_row("콘서트", 50, 1)).await.unwrap().id;
     process.client().as_user(1).join_queue(event).await.unwrap();
     let token = async |process: &Process| process.client().as_user(1).enter_queue(event).await.unwrap().token;
-    // Whether a seat can be held with it; the entry itself is live all the time.
+    // Returns whether a seat can be held with the token; the entry itself is live all the time.
     let is_good = async |process: &Process, token: &str| {
         let body = serde_json::json!({"userId": 1, "count": 1, "token": token}).to_string();
         let path = format!("/v1/events/{event}/seats/best");
@@ -60,28 +60,28 @@ async fn entry_tokens_stay_good_while_the_secret_they_were_signed_with_is_kept_a
     process.kill_9();
 
     let process = start(FIRST, "");
-    assert!(is_good(&process, &unset).await, "who sets a secret for the first time spoils no token");
+    assert!(is_good(&process, &unset).await, "the first configured secret keeps older tokens valid");
     let first = token(&process).await;
-    assert_ne!(first, unset, "the same entry, signed anew");
+    assert_ne!(first, unset, "the same entry, signed again");
     assert!(is_good(&process, &first).await);
     process.kill_9();
 
     let process = start(SECOND, FIRST);
-    assert!(is_good(&process, &first).await, "rotated, and still good");
+    assert!(is_good(&process, &first).await, "valid after rotation");
     let second = token(&process).await;
     assert!(is_good(&process, &second).await);
     process.kill_9();
 
     let process = start(SECOND, "");
     assert!(is_good(&process, &second).await);
-    assert!(!is_good(&process, &first).await, "its secret is gone");
+    assert!(!is_good(&process, &first).await, "its secret was removed");
     assert!(process.client().as_user(1).hold_best(event, 1, None).await.is_ok(), "the entry belongs to the user");
     let leave = process.client().as_user(1).leave_queue(event).await;
     leave.unwrap();
-    assert!(!is_good(&process, &second).await, "a token proves an entry, and is none");
+    assert!(!is_good(&process, &second).await, "a token alone is no entry");
 }
 
-/// Reservations that were told of: who, and which.
+/// Acknowledged reservations: user and id.
 type Told = Arc<Mutex<Vec<(u64, u64)>>>;
 
 async fn killed_in_a_sale(args: &[&str]) {
@@ -89,7 +89,7 @@ async fn killed_in_a_sale(args: &[&str]) {
     let process = Process::start_with(args, &[]);
     let new = NewEvent { max_concurrent: Some(INSIDE), ..NewEvent::with_row("콘서트", 200, 1) };
     let event = process.client().create_event(&new).await.unwrap();
-    // These stand in another line and only wait.
+    // Users of this event only wait.
     let quiet = process.client().create_event(&NewEvent { max_concurrent: Some(1), ..new }).await.unwrap();
     for user in 1..=WAITERS {
         process.client().as_user(user).join_queue(quiet.id).await.unwrap();
@@ -121,7 +121,7 @@ async fn killed_in_a_sale(args: &[&str]) {
     assert!(sold > 0, "there was a sale");
 }
 
-/// Stands in line, enters, and reserves the next seat that may be free.
+/// Queues, enters, and reserves the next seat that may be free.
 async fn buy_until_the_server_is_gone(server: Client, event: u64, user: u64, round: u64, told: Told) {
     for turn in 0.. {
         let Ok(place) = server.join_queue(event).await else { return };
@@ -149,7 +149,7 @@ async fn check_told(server: &Client, event: &Event, told: &Told) {
     }
     let seats = server.seats(event.id).await.unwrap();
     let reserved = seats.iter().filter(|seat| seat.status == SeatStatus::Reserved).count();
-    assert!(reserved >= told.len(), "{reserved} reserved, {} told of", told.len());
+    assert!(reserved >= told.len(), "{reserved} reserved, {} acknowledged", told.len());
     let queue = server.queue_stats(event.id).await.unwrap();
     assert!(queue.entered + queue.ready <= u64::from(INSIDE), "{queue:?}");
 }

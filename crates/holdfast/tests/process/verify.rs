@@ -1,10 +1,10 @@
-//! `holdfast verify`: what is wrong is found and said.
+//! `holdfast verify`: every kind of damage is found and reported.
 
 use holdfast_client::NewRoomType;
 
 use crate::support::{NIGHT, Process, new_hold, run, verify};
 
-/// A store with a held, a confirmed and a cancelled stay.
+/// Creates a store with a held, a confirmed and a cancelled stay.
 async fn store() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let mut process = Process::start(directory.path(), &[]);
@@ -24,7 +24,7 @@ async fn store() -> tempfile::TempDir {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sound_store_is_well() {
+async fn sound_store_passes() {
     let directory = store().await;
     let (code, text) = verify(directory.path());
     assert_eq!(code, 0, "{text}");
@@ -32,7 +32,7 @@ async fn a_sound_store_is_well() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_kind_of_damage_to_the_counts_is_found() {
+async fn damaged_counts_are_found() {
     let cases = [
         ("UPDATE room_type_stock SET reserved_count = 2", "2 counted as reserved, 1 reservations found"),
         ("UPDATE room_type_stock SET reserved_count = 0", "0 counted as reserved, 1 reservations found"),
@@ -57,7 +57,7 @@ async fn every_kind_of_damage_to_the_counts_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_database_itself_refuses_to_be_oversold() {
+async fn database_constraint_rejects_overselling() {
     let directory = store().await;
     let connection = rusqlite::Connection::open(directory.path().join("holdfast.db")).unwrap();
     let error = connection.execute("UPDATE room_type_stock SET reserved_count = 4", []).unwrap_err().to_string();
@@ -65,7 +65,7 @@ async fn the_database_itself_refuses_to_be_oversold() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn damaged_newer_and_foreign_files_are_refused_with_a_clear_message() {
+async fn unusable_files_are_rejected() {
     let directory = store().await;
     let file = directory.path().join("holdfast.db");
     let serve = || run(&["serve", "--listen", "127.0.0.1:0", "--data", directory.path().to_str().unwrap()]);
@@ -99,7 +99,7 @@ async fn damaged_newer_and_foreign_files_are_refused_with_a_clear_message() {
 }
 
 #[test]
-fn a_directory_without_a_store_is_not_made_one() {
+fn verify_creates_no_store() {
     let directory = tempfile::tempdir().unwrap();
     let (code, text) = verify(directory.path());
     assert!(code == 2 && text.contains("there is no store in"), "{text}");

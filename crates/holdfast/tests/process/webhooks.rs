@@ -1,4 +1,4 @@
-//! Webhooks of a server that is killed while it tries one.
+//! Webhooks of a server that is killed during a delivery.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{NIGHT, Process, new_hold, verify};
 
-/// Reads the head of a request; gives back what it says of itself, and the connection.
+/// Reads the head of a request; returns the delivery's id, and the connection.
 fn accept(listener: &TcpListener) -> (String, TcpStream) {
     let (mut socket, _) = listener.accept().unwrap();
     let mut head = Vec::new();
@@ -29,7 +29,7 @@ async fn json(process: &Process, method: &str, path: &str, body: &Value) -> Valu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_delivery_that_was_under_way_when_the_server_was_killed_is_made_by_the_next() {
+async fn delivery_survives_kill() {
     let directory = tempfile::tempdir().unwrap();
     let data = ["--data", directory.path().to_str().unwrap()];
     let settings = [("HOLDFAST_WEBHOOK_TIMEOUT", "500ms"), ("HOLDFAST_WEBHOOK_CONNECT_TIMEOUT", "500ms")];

@@ -1,4 +1,4 @@
-//! What a house with rooms by the hour says no to.
+//! Problems of rooms by the hour.
 
 use holdfast_core::CalendarRejection as R;
 use holdfast_core::calendar::WallTime;
@@ -62,12 +62,12 @@ pub(super) fn problem(rejection: &R) -> Problem {
     }
 }
 
-/// Names the slot.
+/// Adds the slot's date and time.
 fn at(problem: Problem, date: Date, time: WallTime) -> Problem {
     problem.with("date", date.to_string()).with("time", time.to_string())
 }
 
-/// One of each, for the reference.
+/// Examples of all rejections, for the reference.
 pub(super) fn catalog() -> Vec<R> {
     let date = jiff::civil::date(2026, 12, 24);
     let time = WallTime::from_minutes(540).expect("nine o'clock");

@@ -1,6 +1,6 @@
-//! Every error there is: its status, its stable code, and its sentence in Korean and English (RFC 9457).
+//! Every error: its status, its stable code, and its detail in Korean and English (RFC 9457).
 //!
-//! A handler returns a [`Problem`]; the edge writes it down in the caller's language, with the request's id.
+//! A handler returns a [`Problem`]; the edge renders it in the caller's language, with the request id.
 
 mod calendar;
 mod queue;
@@ -16,23 +16,23 @@ use holdfast_engine::Refused;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
-/// The language of `detail`.
+/// Language of `detail`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     Korean,
     English,
 }
 
-/// An answer that is not a success.
+/// Error response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     pub status: StatusCode,
     pub code: &'static str,
     korean: String,
     english: String,
-    /// What exactly is wrong, in Korean and English, where the sentence does not say.
+    /// Exact cause in Korean and English, where the detail does not name it.
     reason: Option<Box<[String; 2]>>,
-    /// What helps: `field`, `available`, …
+    /// Further members: `field`, `available`, …
     extra: Map<String, Value>,
     /// Whether a bearer token was given and is bad (RFC 6750: `error="invalid_token"`).
     is_token_bad: bool,
@@ -97,7 +97,7 @@ impl Problem {
             StatusCode::FORBIDDEN,
             "FORBIDDEN",
             "권한이 없습니다.",
-            "This belongs to somebody else, or needs an admin.",
+            "This belongs to another user, or needs an admin.",
         )
     }
 
@@ -160,7 +160,7 @@ impl Problem {
         .with("retryAfterMs", 1_000)
     }
 
-    /// The process that does this is away.
+    /// The process that runs this service is unavailable.
     pub fn service_unavailable(service: &'static str, english: &str) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -192,7 +192,7 @@ impl Problem {
         )
     }
 
-    /// The sentence, in one language.
+    /// Returns the detail in a language.
     pub fn detail(&self, language: Language) -> &str {
         match language {
             Language::Korean => &self.korean,
@@ -200,7 +200,7 @@ impl Problem {
         }
     }
 
-    /// What exactly is wrong, in one language.
+    /// Returns the exact cause in a language.
     pub fn reason(&self, language: Language) -> Option<&str> {
         let [korean, english] = &**self.reason.as_ref()?;
         Some(match language {
@@ -209,7 +209,7 @@ impl Problem {
         })
     }
 
-    /// The members every problem has, and what helps.
+    /// Returns the common and the further members.
     pub fn to_json(&self, language: Language) -> Map<String, Value> {
         let mut members = Map::new();
         members.insert("type".into(), format!("/docs#{}", self.code).into());
@@ -222,20 +222,20 @@ impl Problem {
         members
     }
 
-    /// The body of the answer to one request.
+    /// Returns the body of the response to one request.
     pub fn to_json_for(&self, language: Language, request_id: &str) -> String {
         let mut members = self.to_json(language);
         members.insert("requestId".into(), request_id.into());
         Value::Object(members).to_string()
     }
 
-    /// The whole answer, for one request.
+    /// Renders the response to one request.
     pub fn render(&self, language: Language, request_id: &str) -> Response {
         let body = self.to_json_for(language, request_id);
         let mut response = (self.status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        // The next answer may be another.
+        // The next response may differ.
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         let language = if language == Language::Korean { "ko" } else { "en" };
         headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(language));
@@ -250,7 +250,7 @@ impl Problem {
     }
 }
 
-/// The edge finds the problem here and renders it.
+/// The edge takes the problem from the response's extensions and renders it.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
@@ -317,7 +317,7 @@ impl From<&Rejection> for Problem {
                 "Some holds were lost; new ones are taken again from the time in `until`.",
             )
             .with("until", until.to_jiff().to_string()),
-            // Never an answer to anybody outside.
+            // Internal; never returned to a caller.
             Rejection::LeaseLost => Self::internal(),
             Rejection::Stay(rejection) => stay::problem(rejection),
             Rejection::Shop(rejection) => shop::problem(rejection),
@@ -329,7 +329,7 @@ impl From<&Rejection> for Problem {
     }
 }
 
-/// A code as words: `ROOM_NOT_AVAILABLE` is titled "Room not available".
+/// Converts a code to words: `ROOM_NOT_AVAILABLE` is titled "Room not available".
 fn title(code: &str) -> String {
     let words = code.replace('_', " ").to_lowercase();
     let mut chars = words.chars();
@@ -395,7 +395,7 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
     }
 }
 
-/// One of every problem there is, for the reference.
+/// Examples of all problems, for the reference.
 pub fn catalog() -> Vec<Problem> {
     let rejections = [
         Rejection::invalid("checkIn", Fault::NotADate),
@@ -426,7 +426,7 @@ pub fn catalog() -> Vec<Problem> {
     problems
 }
 
-/// For the `OpenAPI` document.
+/// Example for the `OpenAPI` document.
 pub fn example() -> Value {
     let problem = stay::problem(&StayRejection::RoomNotAvailable { date: jiff::civil::date(2026, 12, 24) });
     let mut members = problem.to_json(Language::English);

@@ -1,4 +1,4 @@
-//! What a waiting room says no to.
+//! Problems of the waiting room.
 
 use holdfast_waiting_room::{Error, Refusal, View};
 use http::StatusCode as S;
@@ -62,7 +62,7 @@ impl From<Error> for Problem {
     }
 }
 
-/// One of each.
+/// Examples of all problems.
 pub(super) fn catalog() -> [Problem; 4] {
     [not_in_queue(), not_your_turn(120, 2_000), Problem::queue_disabled(), Problem::queue_token_required()]
 }

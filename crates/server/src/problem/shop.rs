@@ -1,4 +1,4 @@
-//! What a shop says no to.
+//! Problems of the shop.
 
 use holdfast_core::ShopRejection as R;
 use holdfast_core::shop::ProductOptionId;
@@ -121,7 +121,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
     }
 }
 
-/// One of each, for the reference.
+/// Examples of all rejections, for the reference.
 pub(super) fn catalog() -> Vec<R> {
     let option = ProductOptionId::new(1).expect("a number");
     vec![

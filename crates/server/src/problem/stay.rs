@@ -1,4 +1,4 @@
-//! What a hotel says no to.
+//! Problems of stays.
 
 use holdfast_core::StayRejection as R;
 use http::StatusCode as S;
@@ -80,7 +80,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
     }
 }
 
-/// One of each, for the reference.
+/// Examples of all rejections, for the reference.
 pub(super) fn catalog() -> Vec<R> {
     let date = jiff::civil::date(2026, 12, 24);
     vec![

@@ -1,4 +1,4 @@
-//! What a golf club says no to.
+//! Problems of tee times.
 
 use holdfast_core::TeeRejection as R;
 use holdfast_core::tee::{BookingStatus, StartTime};
@@ -50,7 +50,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
     }
 }
 
-/// One of each, for the reference.
+/// Examples of all rejections, for the reference.
 pub(super) fn catalog() -> Vec<R> {
     let start = StartTime::parse("09:00").expect("a time");
     vec![

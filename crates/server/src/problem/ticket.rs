@@ -1,4 +1,4 @@
-//! What a box office says no to.
+//! Problems of tickets.
 
 use holdfast_core::{TicketRejection as R, Timestamp};
 use http::StatusCode as S;
@@ -36,7 +36,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
             S::CONFLICT,
             "SEAT_HELD_BY_ANOTHER",
             "다른 사용자가 선택 중",
-            format!("Somebody else holds seat {seat}; choose another, or try again later."),
+            format!("Another user holds seat {seat}; choose another, or try again later."),
         )
         .with("seatId", *seat),
         R::NotEnoughSeats { available } => Problem::new(
@@ -92,7 +92,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
     }
 }
 
-/// One of each.
+/// Examples of all rejections.
 pub(super) fn catalog() -> Vec<R> {
     vec![
         R::EventNotFound,

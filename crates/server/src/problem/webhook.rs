@@ -1,4 +1,4 @@
-//! What those who send webhooks say no to.
+//! Problems of webhooks.
 
 use holdfast_core::WebhookRejection as R;
 use holdfast_core::webhook::{DeliveryStatus, WEBHOOKS_MAX};
@@ -40,7 +40,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
     }
 }
 
-/// One of each, for the reference.
+/// Examples of all rejections, for the reference.
 pub(super) fn catalog() -> Vec<R> {
     vec![
         R::WebhookNotFound,

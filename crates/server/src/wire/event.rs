@@ -12,7 +12,7 @@ use super::shop::{OrderView, ReservationEventView};
 use super::stay::{HoldView, ReservationView};
 use super::ticket::{SeatHoldView, SeatReservationView};
 
-/// Every type of event that goes through the outbox and is for anybody but the services themselves.
+/// Types of durable events that are published outside the services.
 pub const DURABLE_TYPES: &[&str] = &[
     "stay.reservation.confirmed",
     "stay.reservation.cancelled",
@@ -32,7 +32,7 @@ pub const DURABLE_TYPES: &[&str] = &[
     "booking.no_show",
 ];
 
-/// Events of holds: they go through no outbox, and may be lost.
+/// Ephemeral events of holds: they are not in the outbox, and may be lost.
 pub const FLEETING_TYPES: &[&str] = &[
     "stay.hold.placed",
     "stay.hold.cancelled",
@@ -45,12 +45,12 @@ pub const FLEETING_TYPES: &[&str] = &[
     "room.slot.released",
 ];
 
-/// What services tell each other is nobody else's business.
+/// Whether an event is for subscribers; messages between services are not.
 pub fn is_public(event_type: &str) -> bool {
     Subject::parse(event_type).is_none_or(Subject::is_public)
 }
 
-/// The name an event has on the wire.
+/// Type of an event on the wire.
 pub fn type_of(event: &Event) -> &'static str {
     match event {
         Event::StayHoldPlaced(_) => "stay.hold.placed",
@@ -77,7 +77,7 @@ pub fn type_of(event: &Event) -> &'static str {
     }
 }
 
-/// The event's own JSON: what a GET of the thing would have shown at that moment.
+/// Data of an event: the JSON that a GET of the object would have returned at that moment.
 pub fn data_of(event: &Event, at: Timestamp) -> String {
     let json = match event {
         Event::StayHoldPlaced(hold) | Event::StayHoldCancelled(hold) | Event::StayHoldReplaced(hold) => {
@@ -110,7 +110,7 @@ pub fn data_of(event: &Event, at: Timestamp) -> String {
     json.expect("wire types can be written as JSON")
 }
 
-/// When it happened: as a rule when it was committed.
+/// Time of an event, as a rule that of its commit.
 pub fn time_of(event: &Event, committed_at: Timestamp) -> Timestamp {
     match event {
         Event::BookingTold(told) => told.at.unwrap_or(committed_at),
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_services_tell_others_can_be_subscribed_to_and_what_they_tell_each_other_cannot() {
+    fn only_public_events_can_be_subscribed() {
         for subject in Subject::ALL {
             assert_eq!(DURABLE_TYPES.contains(&subject.as_str()), subject.is_public(), "{subject}");
             assert_eq!(is_public(subject.as_str()), subject.is_public());

@@ -1,4 +1,4 @@
-//! Lists: a part of what there is, and where the next part begins.
+//! Lists: pages and cursors.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,16 +10,16 @@ use utoipa::ToSchema;
 use crate::problem::Problem;
 use crate::request::Params;
 
-/// A part of a list.
+/// Page of a list.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct List<T> {
     pub items: Vec<T>,
-    /// Pass it as `cursor` to get what follows; `null` at the end.
+    /// Pass as `cursor` to get the next page; `null` at the end.
     pub next_cursor: Option<String>,
 }
 
-/// What follows `after`, at most `limit` of it.
+/// At most `limit` records after `after`.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<Id> {
     pub after: Option<Id>,
@@ -27,13 +27,13 @@ pub struct Page<Id> {
 }
 
 impl<Id> Page<Id> {
-    /// One more than is asked for, to know whether there is more.
+    /// Requests one record more than the limit, to know whether there is another page.
     pub fn of<R: Record<Key = Id>>(&self) -> holdfast_records::List {
         holdfast_records::List::of::<R>(self.after.as_ref(), self.limit + 1)
     }
 }
 
-/// What `limit` and `cursor` ask for.
+/// Parses `limit` and `cursor`.
 pub fn page<Id>(params: &Params, new: fn(u64) -> Option<Id>) -> Result<Page<Id>, Problem> {
     let after = params.text("cursor").filter(|cursor| !cursor.is_empty()).map(|cursor| {
         let number = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| bytes.try_into().ok());
@@ -43,12 +43,12 @@ pub fn page<Id>(params: &Params, new: fn(u64) -> Option<Id>) -> Result<Page<Id>,
 }
 
 impl<T> List<T> {
-    /// Where the list goes on after this number.
+    /// Cursor that continues after this number.
     pub fn cursor(number: u64) -> String {
         URL_SAFE_NO_PAD.encode(number.to_be_bytes())
     }
 
-    /// `records` are one more than the page's limit, if there are that many. `number` is what they are listed by.
+    /// `records` has one record more than the page's limit if there is another page. `number` is the key of the list.
     pub fn new<R>(mut records: Vec<R>, limit: usize, number: impl Fn(&R) -> u64, show: impl Fn(&R) -> T) -> Self {
         let more = records.len() > limit;
         records.truncate(limit);

@@ -1,5 +1,5 @@
-//! Messages between the services of tee times, as JSON: what is written into the outbox and goes over the bus. What a service
-//! reads may come from another process, so it is checked like any input.
+//! Messages between the tee-time services, as JSON: in the outbox and on the bus. They may come from another process,
+//! so they are validated like any input.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ struct ClosedData {
     slot_version: u64,
 }
 
-/// What a booking's event says beside the booking.
+/// Data of a booking event beside the booking.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct BookingData {
@@ -55,7 +55,7 @@ struct BookingData {
     booking: BookingView,
 }
 
-/// What those who are told of a booking have to know.
+/// Data of a booking event for subscribers.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NoticeData {
@@ -65,7 +65,7 @@ struct NoticeData {
     created_at: Option<String>,
 }
 
-/// The message of a subject with this data; `None` if it is none.
+/// Parses the message of a subject; `None` if it is invalid.
 pub fn parse(subject: Subject, data: &str) -> Option<Message> {
     let places = || serde_json::from_str::<PlacesData>(data).ok();
     Some(match subject {
@@ -82,7 +82,7 @@ pub fn parse(subject: Subject, data: &str) -> Option<Message> {
         }
         Subject::SlotReserveFailed => {
             let data = places()?;
-            // No is no, for whatever reason.
+            // A rejection with an unknown reason is a rejection all the same.
             let known = data.reason.as_deref().and_then(FailureReason::parse);
             let words = data.reason.as_deref().filter(|_| known.is_none()).map(in_few_words);
             let words = words.filter(|words| !words.is_empty()).map(Arc::from);
@@ -103,7 +103,7 @@ pub fn parse(subject: Subject, data: &str) -> Option<Message> {
     })
 }
 
-/// A number that every store can keep.
+/// Returns a number that every store can hold.
 fn version(number: u64) -> Option<u64> {
     Some(number).filter(|number| *number <= ID_MAX)
 }
@@ -112,13 +112,13 @@ fn moment(millis: i64) -> Option<Timestamp> {
     jiff::Timestamp::from_millisecond(millis).ok().map(|_| Timestamp::from_millis(millis))
 }
 
-/// What somebody else wrote, as it can be kept: no longer than our own reasons, and nothing that no store takes.
+/// Truncates foreign text to the length of known reasons, without control characters.
 fn in_few_words(text: &str) -> String {
     let kept: String = text.chars().filter(|char| !char.is_control()).take(REASON_CHARS_MAX).collect();
     kept.trim().to_owned()
 }
 
-/// What is told of a booking, for those who listen elsewhere; `None` if it is nothing of the kind.
+/// Parses a booking event for subscribers of another service; `None` if it is of another kind.
 pub fn parse_told(subject: Subject, data: &str, at: Option<Timestamp>) -> Option<BookingTold> {
     let notice: NoticeData = serde_json::from_str(data).ok()?;
     let created_at = notice.created_at.and_then(|text| text.parse::<jiff::Timestamp>().ok());
@@ -136,7 +136,7 @@ fn action(subject: Subject) -> Option<BookingAction> {
     BookingAction::ALL.iter().copied().find(|action| action.subject() == subject)
 }
 
-/// The number of the booking or slot that a message is about: what keeps messages in order.
+/// Returns the id of the booking or slot that a message is about: its ordering key.
 pub fn key_of(message: &Message) -> u64 {
     match message.ordering_key() {
         OrderingKey::Booking(booking) => booking.get(),
@@ -144,7 +144,7 @@ pub fn key_of(message: &Message) -> u64 {
     }
 }
 
-/// The data of a message.
+/// Serializes the data of a message.
 pub fn data_of(message: &Message) -> String {
     let json = match message {
         Message::SlotReserve(places) | Message::SlotRelease(places) | Message::SlotReleased(places) => {
@@ -170,7 +170,7 @@ pub fn data_of(message: &Message) -> String {
         Message::Booking { booking, .. } => {
             serde_json::to_string(&BookingData { booking_id: booking.id.get(), booking: BookingView::new(booking) })
         }
-        Message::Told { .. } => unreachable!("what was told is never told on"),
+        Message::Told { .. } => unreachable!("received events are not published again"),
     };
     json.expect("wire types can be written as JSON")
 }
@@ -190,7 +190,7 @@ impl PlacesData {
         Some(Places {
             booking: BookingId::new(self.booking_id)?,
             slot: TeeSlotId::new(self.game_time_slot_id)?,
-            // More than any slot has are too many, however many they are.
+            // Clamped to more than any slot has.
             players: self.player_count.min(SLOT_PLAYERS_MAX + 1),
         })
     }

@@ -1,4 +1,4 @@
-//! How things are written in JSON. Domain types are never sent as they are; what is here never decides anything.
+//! JSON representations. Domain types are never serialized directly; nothing is decided here.
 
 pub mod calendar;
 pub mod event;
@@ -14,7 +14,7 @@ pub mod webhook;
 use holdfast_core::Timestamp;
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// Tells `null` from nothing.
+/// Distinguishes `null` from a missing field.
 pub fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }

@@ -1,4 +1,4 @@
-//! The waiting room in JSON.
+//! Waiting room in JSON.
 
 use holdfast_core::Timestamp;
 use holdfast_core::ticket::admission::QueueAdmission;
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// Who wants to stand in line, or to enter.
+/// Request to join or enter.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = QueuePerson)]
 pub struct QueueBody {
-    /// May be left out if a header or token names the caller.
+    /// Optional if a header or token names the caller.
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
     pub user_id: Option<u64>,
 }
@@ -26,7 +26,7 @@ pub enum QueueStatus {
     Entered,
 }
 
-/// Where somebody stands.
+/// Position of a user.
 #[derive(PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = QueuePlace)]
@@ -36,14 +36,14 @@ pub struct PlaceView {
     rank: u64,
     ahead_count: u64,
     estimated_wait_seconds: u64,
-    /// Who polls this often keeps the place, or the entry.
+    /// A user who polls at this interval keeps the place, or the entry.
     poll_after_ms: u64,
     remaining_seats: u32,
-    /// Of one who is ready: the place is lost if not entered by then.
+    /// If ready: end of the turn; without entering, the place is lost then.
     #[serde(serialize_with = "super::optional_time", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     ready_until: Option<Timestamp>,
-    /// Of one who has entered: until when, if it is not renewed by polling.
+    /// If entered: end of the entry, unless polling renews it.
     #[serde(serialize_with = "super::optional_time", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
@@ -69,7 +69,7 @@ impl PlaceView {
     }
 }
 
-/// An entry, and the proof of it for other systems.
+/// Entry, and its proof for other systems.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = QueueEntry)]
@@ -91,7 +91,7 @@ impl EntryView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = QueueStats)]
 pub struct StatsView {
-    /// Without those who are ready.
+    /// Excludes ready users.
     waiting: u64,
     ready: u64,
     entered: u64,
@@ -113,7 +113,7 @@ impl StatsView {
     }
 }
 
-/// What listeners are told of somebody who was let in.
+/// Event of a user's admission.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AdmissionView {

@@ -8,7 +8,7 @@ use holdfast_core::shop::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A success.
+/// Success.
 #[derive(Serialize, ToSchema)]
 pub struct Data<T> {
     pub data: T,
@@ -19,7 +19,7 @@ pub struct Data<T> {
 pub struct NewUserBody {
     #[schema(min_length = 1, max_length = 200)]
     pub name: String,
-    /// ISO 4217; `KRW` if left out.
+    /// ISO 4217; `KRW` by default.
     #[schema(pattern = "^[A-Z]{3}$")]
     pub currency: Option<String>,
 }
@@ -72,11 +72,11 @@ pub struct NewOptionBody {
     pub price: i64,
     #[schema(maximum = 1_000_000_000)]
     pub stock_quantity: u32,
-    /// `true` if left out.
+    /// `true` by default.
     pub is_active: Option<bool>,
 }
 
-/// What is left out stays as it is.
+/// Omitted fields stay as they are.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = ProductOptionChange)]
@@ -84,10 +84,10 @@ pub struct OptionChangeBody {
     #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     pub price: Option<i64>,
     pub is_active: Option<bool>,
-    /// What is there now; not together with `stockDelta`.
+    /// New stock; not together with `stockDelta`.
     #[schema(maximum = 1_000_000_000)]
     pub stock_quantity: Option<u32>,
-    /// What came in, or went out if negative.
+    /// Change of the stock; negative to reduce it.
     #[schema(minimum = -1_000_000_000_i64, maximum = 1_000_000_000_i64)]
     pub stock_delta: Option<i64>,
 }
@@ -112,11 +112,11 @@ pub struct OptionView {
     price: i64,
     currency: String,
     is_active: bool,
-    /// What is physically there: reserved or not.
+    /// Physical stock, reserved or not.
     stock_quantity: u32,
     reserved_quantity: u32,
     available_stock: u32,
-    /// What is paid for and not cancelled.
+    /// Paid and not cancelled.
     sold_quantity: u32,
 }
 
@@ -158,7 +158,7 @@ pub struct CartItemBody {
     pub user_id: Option<u64>,
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
     pub product_option_id: u64,
-    /// 0 takes it out.
+    /// 0 removes the option.
     #[schema(maximum = 1_000_000)]
     pub quantity: u32,
 }
@@ -231,7 +231,7 @@ pub struct CouponView {
     #[serde(serialize_with = "super::optional_time")]
     #[schema(value_type = Option<String>, format = DateTime)]
     valid_until: Option<Timestamp>,
-    /// To whom it was just given.
+    /// User it was just issued to.
     #[serde(skip_serializing_if = "Option::is_none")]
     user_id: Option<u64>,
 }
@@ -259,7 +259,7 @@ impl CouponView {
     }
 }
 
-/// Whom a request is about, if no header or token names the caller.
+/// User of the request, if no header or token names the caller.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = NamedUser)]
@@ -319,7 +319,7 @@ impl ReservationsView {
     }
 }
 
-/// The live reservation, with its prices.
+/// Live reservation with its prices.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = LiveOrderReservation)]
@@ -364,10 +364,10 @@ pub struct PaymentBody {
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
     pub user_id: Option<u64>,
     pub coupon_code: Option<String>,
-    /// Pay this or nothing.
+    /// Total that the payment must match.
     #[schema(minimum = 0, maximum = 1_000_000_000_000_000_i64)]
     pub expected_amount: Option<i64>,
-    /// Pay for exactly these or for nothing.
+    /// Reservations that the payment must match exactly.
     #[schema(max_items = 100)]
     pub reservation_ids: Option<Vec<u64>>,
 }
@@ -386,7 +386,7 @@ pub struct OrderView {
     #[serde(skip_serializing_if = "Option::is_none")]
     coupon_code: Option<String>,
     currency: String,
-    /// Right after paying.
+    /// Only in the response to the payment.
     #[serde(skip_serializing_if = "Option::is_none")]
     balance_after: Option<i64>,
     #[serde(serialize_with = "super::time")]
@@ -451,7 +451,7 @@ impl OrderView {
     }
 }
 
-/// A reservation as an event tells it.
+/// Reservation in an event.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReservationEventView {

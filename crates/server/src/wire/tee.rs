@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 pub struct NewCourseBody {
     #[schema(min_length = 1, max_length = 200)]
     pub name: String,
-    /// IANA name; `Asia/Seoul` if left out.
+    /// IANA name; `Asia/Seoul` by default.
     #[schema(min_length = 1)]
     pub time_zone: Option<String>,
 }
@@ -45,12 +45,12 @@ pub struct NewSlotsBody {
 pub struct NewSlotBody {
     #[schema(format = Date)]
     pub date: String,
-    /// `HH:MM` where the course is.
+    /// `HH:MM` in the course's time zone.
     #[schema(pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$")]
     pub start_time: String,
     #[schema(minimum = 1, maximum = 1_000)]
     pub max_players: u32,
-    /// For one player.
+    /// Per player.
     #[schema(minimum = 0, maximum = 1_000_000_000_000_i64)]
     pub price: i64,
     #[schema(pattern = "^[A-Z]{3}$")]
@@ -98,7 +98,7 @@ impl SlotView {
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = SlotClosing)]
 pub struct CloseBody {
-    /// Also cancel what is booked, with a full refund.
+    /// Also cancel all bookings, with a full refund.
     pub cancel_bookings: bool,
 }
 
@@ -144,11 +144,11 @@ pub struct BookingView {
     #[serde(serialize_with = "super::time")]
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// Why it did not get its places.
+    /// Reason for which the booking failed.
     #[schema(value_type = Option<String>)]
     failure_reason: Option<&'static str>,
     refund: Option<RefundView>,
-    /// All that was done with it, earliest first.
+    /// Actions on the booking, oldest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     history: Option<Vec<HistoryView>>,
 }
@@ -158,7 +158,7 @@ pub struct BookingView {
 pub struct RefundView {
     percent: u8,
     amount: i64,
-    /// Why so much: `AT_LEAST_7_DAYS`, `LAST_DAY`, `PENDING`, `ADMIN`, `SYSTEM`, `NO_SHOW`.
+    /// Rule that sets the amount: `AT_LEAST_7_DAYS`, `LAST_DAY`, `PENDING`, `ADMIN`, `SYSTEM`, `NO_SHOW`.
     rule: String,
 }
 
@@ -170,7 +170,7 @@ pub struct HistoryView {
     #[serde(serialize_with = "super::time")]
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    /// A user's number, `admin` or `system`.
+    /// A user id, `admin` or `system`.
     by: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -218,7 +218,7 @@ impl BookingView {
         Self { history: Some(view.history.iter().map(HistoryView::new).collect()), ..Self::new(&view.booking) }
     }
 
-    /// Whether nothing more will happen by itself.
+    /// Whether the booking changes no further by itself.
     pub fn is_settled(booking: &Booking) -> bool {
         booking.status() != BookingStatus::Pending
     }
@@ -231,7 +231,7 @@ pub struct NotificationView {
     id: u64,
     booking_id: u64,
     user_id: u64,
-    /// As the event was called: `booking.confirmed`, …
+    /// Type of the event: `booking.confirmed`, …
     r#type: &'static str,
     #[serde(serialize_with = "super::time")]
     #[schema(value_type = String, format = DateTime)]

@@ -19,18 +19,18 @@ pub struct NewEventBody {
     pub name: String,
     #[schema(format = DateTime)]
     pub starts_at: Option<String>,
-    /// Nothing is sold before, and nobody is let in; on sale at once if left out.
+    /// Before, nothing is sold and no user is admitted; on sale at once by default.
     #[schema(format = DateTime)]
     pub sales_open_at: Option<String>,
-    /// ISO 4217; `KRW` if left out.
+    /// ISO 4217; `KRW` by default.
     #[schema(pattern = "^[A-Z]{3}$")]
     pub currency: Option<String>,
-    /// How many may be inside at once; 800 if left out.
+    /// Maximum number of users inside at once; 800 by default.
     #[schema(minimum = 1, maximum = 1_000_000)]
     pub max_concurrent: Option<u32>,
-    /// Whether one has to come in through the waiting room; `true` if left out.
+    /// Whether users enter through the waiting room; `true` by default.
     pub queue_enabled: Option<bool>,
-    /// How many seats one user may hold and have reserved; 10 if left out.
+    /// Maximum number of seats a user may hold and have reserved; 10 by default.
     #[schema(minimum = 1, maximum = 100_000)]
     pub max_seats_per_user: Option<u32>,
     #[schema(min_items = 1, max_items = 100_000)]
@@ -41,7 +41,7 @@ pub struct NewEventBody {
 #[serde(rename_all = "camelCase")]
 #[schema(as = NewSeat)]
 pub struct NewSeatBody {
-    /// Seats whose labels differ in the last number only, by one, stand side by side.
+    /// Seats whose labels differ by one in the last number only are adjacent.
     #[schema(min_length = 1, max_length = 100)]
     pub label: String,
     #[schema(min_length = 1, max_length = 100)]
@@ -50,7 +50,7 @@ pub struct NewSeatBody {
     pub price: i64,
 }
 
-/// What is left out stays as it is.
+/// Omitted fields stay as they are.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = EventChange)]
@@ -111,7 +111,7 @@ impl EventView {
         }
     }
 
-    /// As it was the moment it was put on sale.
+    /// State of the event when it was created.
     pub fn created(event: &TicketEvent) -> Self {
         Self::new(&Sold { event: event.clone(), remaining: event.seat_count })
     }
@@ -154,37 +154,37 @@ impl<'a> SeatView<'a> {
     }
 }
 
-/// Which seats somebody wants.
+/// Requested seats.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = ChosenSeats)]
 pub struct SeatsBody {
-    /// May be left out if a header or token names the caller.
+    /// Optional if a header or token names the caller.
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
     pub user_id: Option<u64>,
     #[schema(min_items = 1, max_items = 1_000)]
     pub seat_ids: Vec<u64>,
-    /// What `enter` gave. May be left out: an entry belongs to its user. If it is there, it must prove that entry.
+    /// Token from `enter`. Optional, since an entry belongs to its user. If present, it must prove that entry.
     pub token: Option<String>,
 }
 
-/// How many seats somebody wants, wherever they are.
+/// Requested number of seats, at any position.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = BestSeats)]
 pub struct BestSeatsBody {
-    /// May be left out if a header or token names the caller.
+    /// Optional if a header or token names the caller.
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
     pub user_id: Option<u64>,
     #[schema(minimum = 1, maximum = 1_000)]
     pub count: u32,
-    /// Anywhere if left out.
+    /// Any section by default.
     pub section: Option<String>,
-    /// What `enter` gave. May be left out: an entry belongs to its user. If it is there, it must prove that entry.
+    /// Token from `enter`. Optional, since an entry belongs to its user. If present, it must prove that entry.
     pub token: Option<String>,
 }
 
-/// A seat as it stands in a hold or reservation, at its frozen price.
+/// Seat in a hold or reservation, at its fixed price.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = TakenSeat)]
@@ -230,7 +230,7 @@ impl SeatHoldView {
     pub fn new(hold: &SeatHold, now: Timestamp) -> Self {
         use super::stay::HoldStatus;
         let (status, reservation_id) = match hold.status(now) {
-            // Being confirmed is not told apart: it ends within a moment, one way or the other.
+            // A prepared confirmation is shown as held: it is decided within a moment.
             Status::Held | Status::Confirming => (HoldStatus::Held, None),
             Status::Confirmed { record } => (HoldStatus::Confirmed, Some(record)),
             Status::Cancelled => (HoldStatus::Cancelled, None),
@@ -251,7 +251,7 @@ impl SeatHoldView {
         }
     }
 
-    /// As it was the moment it was placed.
+    /// State of the hold when it was placed.
     pub fn placed(hold: &SeatHold) -> Self {
         Self::new(hold, hold.created_at)
     }

@@ -1,4 +1,4 @@
-//! Who calls: with auth off, and with tokens.
+//! Authentication: with auth off, and with tokens.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use crate::support::{TestApp, code, day, new_hold, refused, with_app, with_settings};
 
 pub(crate) const SECRET: &str = "0123456789abcdef0123456789abcdef";
-/// Long after any test.
+/// Later than any test ends.
 pub(crate) const LATER: i64 = 4_102_444_800;
 
-/// Tokens go by the machine's clock, not by the store's.
+/// Tokens expire by the machine's clock, not by the store's.
 fn seconds_from_now(seconds: i64) -> i64 {
     SystemClock.now().as_millis() / 1_000 + seconds
 }
@@ -35,7 +35,7 @@ pub(crate) async fn with_auth(test: impl AsyncFn(&TestApp)) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn operators_have_keys_of_their_own_whatever_their_tokens_call_them() {
+async fn operator_idempotency_keys_are_separate() {
     with_auth(async |app| {
         let body = r#"{"name": "객실", "totalQuantity": 1, "basePrice": 1}"#;
         let create = async |sub: &str, role: &str| {
@@ -53,7 +53,7 @@ async fn operators_have_keys_of_their_own_whatever_their_tokens_call_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_auth_a_header_or_the_request_names_the_caller() {
+async fn without_auth_request_names_caller() {
     with_app(async |app| {
         let room_type = app.room_type(9).await;
         let body = |user: Option<u64>| {
@@ -73,7 +73,7 @@ async fn without_auth_a_header_or_the_request_names_the_caller() {
 
         let hold = post("/v1/holds", &[], &body(Some(7))).await.json["holdId"].as_str().unwrap().to_owned();
         let path = format!("/v1/holds/{hold}/confirm");
-        assert_eq!(post(&path, &[], "").await.refusal(), (400, "INVALID_INPUT"), "nobody named");
+        assert_eq!(post(&path, &[], "").await.refusal(), (400, "INVALID_INPUT"), "no user is named");
         assert_eq!(post(&path, &[], r#"{"userId":8}"#).await.refusal(), (403, "FORBIDDEN"));
         assert_eq!(post(&path, &[], r#"{"userId":7}"#).await.status, 201);
     })
@@ -81,7 +81,7 @@ async fn without_auth_a_header_or_the_request_names_the_caller() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_auth_forwarded_requests_and_web_pages_are_turned_away() {
+async fn without_auth_proxies_and_pages_are_rejected() {
     with_app(async |app| {
         for header in [
             ("forwarded", "for=10.0.0.1"),
@@ -102,7 +102,7 @@ async fn without_auth_forwarded_requests_and_web_pages_are_turned_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_ends_with_the_token_it_was_opened_with() {
+async fn stream_ends_with_its_token() {
     with_auth(async |app| {
         let claims = json!({"sub": "1", "role": "user", "exp": seconds_from_now(1)});
         let opened = app.admin().with_token(token(&claims)).request(reqwest::Method::GET, "/v1/stream").send().await;
@@ -115,7 +115,7 @@ async fn a_stream_ends_with_the_token_it_was_opened_with() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_auth_every_call_needs_a_good_token_except_those_of_operations() {
+async fn calls_need_valid_token() {
     with_auth(async |app| {
         let good = json!({"sub": "1", "role": "user", "exp": LATER});
         let changed = |name: &str, value: Value| {
@@ -192,13 +192,13 @@ async fn with_auth_every_call_needs_a_good_token_except_those_of_operations() {
             assert_eq!(app.send("GET", path, &[], "").await.status, 200, "{path}");
         }
         let forwarded = app.send("GET", "/healthz", &[("x-forwarded-for", "10.0.0.1")], "").await;
-        assert_eq!(forwarded.status, 200, "behind a proxy is fine with auth on");
+        assert_eq!(forwarded.status, 200, "forwarded requests are accepted with auth on");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_short_secret_is_a_secret_too() {
+async fn short_secret_verifies_tokens() {
     with_settings(
         |config| config.auth.jwt_secret = Some(Secret::new("short")),
         async |app| {
@@ -214,7 +214,7 @@ async fn a_short_secret_is_a_secret_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_act_for_themselves_admins_and_services_for_anyone() {
+async fn users_act_for_themselves_admins_for_all() {
     with_auth(async |app| {
         let (admin, service, user) =
             (caller(app, "100", "admin"), caller(app, "101", "service"), caller(app, "1", "user"));
@@ -243,7 +243,7 @@ async fn users_act_for_themselves_admins_and_services_for_anyone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn audience_and_issuer_must_be_there_and_match_when_they_are_set() {
+async fn configured_audience_and_issuer_must_match() {
     let settings = |config: &mut holdfast_server::Config| {
         config.auth.jwt_secret = Some(Secret::new(SECRET));
         config.auth.audience = Some("holdfast".into());
@@ -286,7 +286,7 @@ async fn a_public_key_file_verifies_tokens_signed_with_its_private_key() {
                 app.send("GET", "/v1/room-types", &[("authorization", &format!("Bearer {token}"))], "").await.status
             };
             assert_eq!(with(&signed).await, 200);
-            // The classic confusion: a token signed with the public key as if it were a shared secret.
+            // Algorithm confusion: a token signed with the public key as a shared secret.
             let confused =
                 encode(&Header::default(), &claims, &EncodingKey::from_secret(ED25519_PUBLIC.as_bytes())).unwrap();
             assert_eq!(with(&confused).await, 401);

@@ -1,8 +1,8 @@
-//! Bad input of every kind is answered with 400 `INVALID_INPUT` that names the field, and changes nothing.
+//! Invalid input of every kind is answered with 400 `INVALID_INPUT` that names the field, and changes nothing.
 
 use crate::support::{TestApp, day, fresh_key, with_app};
 
-/// A JSON object from members; `member` is taken out, and put back with `value` unless that is empty.
+/// Builds a JSON object, with `member` replaced by `value`, or removed if `value` is empty.
 pub(crate) fn with_member(members: &[(&str, String)], member: &str, value: &str) -> String {
     let mut members: Vec<_> = members.iter().filter(|(name, _)| *name != member).cloned().collect();
     if !value.is_empty() {
@@ -12,7 +12,7 @@ pub(crate) fn with_member(members: &[(&str, String)], member: &str, value: &str)
     format!("{{{}}}", members.join(","))
 }
 
-/// `field` is the one that must be named; any will do if it is empty.
+/// `field` is the one that must be named; an empty one matches any.
 pub(crate) async fn check(app: &TestApp, method: &str, path: &str, body: &str, field: &str) {
     let answer = app.send(method, path, &[("content-type", "application/json")], body).await;
     assert_eq!(answer.refusal(), (400, "INVALID_INPUT"), "{method} {path} {body}");
@@ -21,7 +21,7 @@ pub(crate) async fn check(app: &TestApp, method: &str, path: &str, body: &str, f
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_the_members_of_a_hold() {
+async fn invalid_hold_members_are_named() {
     let cases: [(&str, &[&str]); 5] = [
         ("roomTypeId", &["", "null", "\"1\"", "1.5", "0", "-1", "9007199254740992", "[1]", "true"]),
         (
@@ -52,7 +52,7 @@ async fn in_the_members_of_a_hold() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_the_members_of_a_room_type() {
+async fn invalid_room_type_members_are_named() {
     let long = format!("{:?}", "x".repeat(201));
     let cases: [(&str, &[&str]); 6] = [
         ("name", &["", r#""""#, r#""  ""#, &long, r#""a\u0000b""#, "5", "null"]),
@@ -84,7 +84,7 @@ async fn in_the_members_of_a_room_type() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_the_body_as_a_whole() {
+async fn invalid_bodies_are_rejected() {
     with_app(async |app| {
         for body in [
             "",
@@ -107,9 +107,9 @@ async fn in_the_body_as_a_whole() {
     .await;
 }
 
-/// Serde would read them as the members of an object, in order.
+/// Serde would accept a list as the members of an object, in order.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_is_no_object() {
+async fn list_instead_of_object_is_rejected() {
     with_app(async |app| {
         let room_type = app.room_type(1).await.id;
         let hold = format!(r#"[{room_type}, "2027-06-01", "2027-06-02", 1, "018f2a8c-0000-7000-8000-000000000001"]"#);
@@ -134,7 +134,7 @@ async fn a_list_is_no_object() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_the_path_and_the_query() {
+async fn invalid_paths_and_queries_are_rejected() {
     let cases = [
         ("GET", "/v1/room-types/0", "id"),
         ("GET", "/v1/room-types/-1", "id"),

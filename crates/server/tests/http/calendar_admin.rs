@@ -1,4 +1,4 @@
-//! What those who run the rooms do: new hours, blocks, prices, holidays, numbers.
+//! Administration of rooms: hours, blocks, prices, holidays, statistics.
 
 use holdfast_client::SlotStatus::{Available, Blocked, Locked, Maintenance, Reserved};
 use holdfast_core::time::Span;
@@ -8,7 +8,7 @@ use crate::calendar_support::{every_day, mornings};
 use crate::support::{TODAY, code, day, refused, with_app, with_settings};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn new_hours_replace_free_slots_from_tomorrow_on_and_keep_what_is_in_use() {
+async fn new_hours_keep_slots_in_use() {
     with_app(async |app| {
         let room = app.room().await;
         let lock = app.locked(1, room, day(1), &["09:00"]).await;
@@ -29,7 +29,7 @@ async fn new_hours_replace_free_slots_from_tomorrow_on_and_keep_what_is_in_use()
         assert_eq!(app.statuses_on(room, day(2)).await, [Blocked, Reserved, Available]);
         assert_eq!(app.times_on(room, day(3)).await, ["10:30", "11:30", "12:30"]);
 
-        // A kept slot that becomes free outside the present hours disappears.
+        // A kept slot outside the present hours disappears when it becomes free.
         app.guest(2).cancel_room_reservation(early).await.unwrap();
         app.guest(1).release_lock(lock.lock_id).await.unwrap();
         app.json("POST", &format!("/v1/rooms/{room}/unblock"), &json!({"date": day(2), "times": ["09:00"]})).await;
@@ -42,7 +42,7 @@ async fn new_hours_replace_free_slots_from_tomorrow_on_and_keep_what_is_in_use()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_large_rebuild_is_done_in_parts_and_told_as_one() {
+async fn large_rebuild_is_split_and_reported_once() {
     with_app(async |app| {
         let room = app.room_with(&json!({"slotMinutes": 10}), &every_day("00:00", "24:00")).await;
         let last = app.reserved(1, room, day(60), &["23:00"]).await;
@@ -56,7 +56,7 @@ async fn a_large_rebuild_is_done_in_parts_and_told_as_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slots_are_blocked_all_or_none_and_come_back() {
+async fn slots_are_blocked_all_or_none() {
     with_app(async |app| {
         let room = app.room().await;
         let block = async |times: &[&str], status: &str| {
@@ -90,7 +90,7 @@ async fn slots_are_blocked_all_or_none_and_come_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn prices_are_frozen_until_free_slots_are_repriced() {
+async fn slot_prices_stay_until_repricing() {
     with_app(async |app| {
         let room = app.room().await;
         app.locked(1, room, day(1), &["09:00"]).await;
@@ -108,7 +108,7 @@ async fn prices_are_frozen_until_free_slots_are_repriced() {
         let repriced =
             app.json("POST", &format!("/v1/rooms/{room}/reprice"), &json!({"from": day(1), "to": day(3)})).await;
         assert_eq!((repriced.status, &repriced.json["slotsRepriced"]), (200, &json!(7)));
-        // 12,345 and ten percent is 13,579.5: half is rounded up.
+        // 12,345 plus ten percent is 13,579.5: half is rounded up.
         assert_eq!(prices(day(1)).await, [10_000, 10_000, 13_580]);
         assert_eq!(prices(day(3)).await, [12_345; 3]);
         assert_eq!(prices(day(4)).await, [10_000; 3]);
@@ -117,7 +117,7 @@ async fn prices_are_frozen_until_free_slots_are_repriced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_inactive_room_gets_no_slots() {
+async fn inactive_room_gets_no_slots() {
     with_app(async |app| {
         let room = app.room_with(&json!({"active": false}), &mornings()).await;
         assert_eq!(app.admin().slots(room, TODAY, day(60)).await.unwrap(), []);
@@ -133,7 +133,7 @@ async fn an_inactive_room_gets_no_slots() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_day_that_is_impossible_in_one_place_keeps_no_other_from_its_slots() {
+async fn date_out_of_range_in_one_zone_skips_room_only() {
     with_app(async |app| {
         let behind = app.room_with(&json!({"timeZone": "Pacific/Pago_Pago"}), &mornings()).await;
         let seoul = app.room().await;
@@ -141,7 +141,7 @@ async fn a_day_that_is_impossible_in_one_place_keeps_no_other_from_its_slots() {
         let generate = async |until: jiff::civil::Date| {
             app.json("POST", "/v1/calendar/generate", &json!({"until": until.to_string()})).await
         };
-        assert_eq!(generate(last).await.status, 200, "the year of the one begins a day later");
+        assert_eq!(generate(last).await.status, 200, "the calendar of one zone starts a day later");
         assert_eq!((app.times_on(seoul, last).await.len(), app.times_on(behind, last).await.len()), (3, 0));
         for nowhere in [day(-2), day(367), day(368)] {
             assert_eq!(generate(nowhere).await.refusal(), (400, "INVALID_INPUT"), "{nowhere}");
@@ -151,7 +151,7 @@ async fn a_day_that_is_impossible_in_one_place_keeps_no_other_from_its_slots() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slots_are_made_as_far_as_asked_for() {
+async fn slots_are_generated_until_given_date() {
     with_settings(
         |config| config.calendar.days_ahead = 3,
         async |app| {
@@ -169,14 +169,14 @@ async fn slots_are_made_as_far_as_asked_for() {
             assert_eq!(wrong(json!({"roomId": 0})).await, (400, "roomId".into()));
             let unknown = app.json("POST", "/v1/calendar/generate", &json!({"roomId": 99})).await;
             assert_eq!(unknown.refusal(), (404, "ROOM_NOT_FOUND"));
-            assert_eq!(app.send("POST", "/v1/calendar/generate", &[], "").await.status, 200, "nothing need be said");
+            assert_eq!(app.send("POST", "/v1/calendar/generate", &[], "").await.status, 200, "the body is optional");
         },
     )
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn statistics_tell_what_was_sold() {
+async fn statistics_count_sold_slots() {
     with_app(async |app| {
         let room = app.room().await;
         app.reserved(1, room, day(1), &["09:00", "10:00"]).await;

@@ -1,4 +1,4 @@
-//! What happens by itself, and what the database itself refuses.
+//! Calendar job, and constraints of the database.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::calendar_support::mornings;
 use crate::support::{TODAY, TestApp, day, with_app, with_profile, with_settings};
 
-/// Waits until it is so; the job looks at the clock every second.
+/// Waits for a condition; the job reads the clock every second.
 async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     for _ in 0..100 {
         if is_so().await {
@@ -17,7 +17,7 @@ async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    panic!("this did not come true: {what}");
+    panic!("never happened: {what}");
 }
 
 async fn generated_until(app: &TestApp, room: u64) -> jiff::civil::Date {
@@ -25,7 +25,7 @@ async fn generated_until(app: &TestApp, room: u64) -> jiff::civil::Date {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_midnight_of_the_room_the_next_day_gets_its_slots_also_if_some_were_missed() {
+async fn midnight_job_generates_missing_days() {
     with_app(async |app| {
         let seoul = app.room().await;
         let new_york = app.room_with(&json!({"timeZone": "America/New_York"}), &mornings()).await;
@@ -37,7 +37,7 @@ async fn every_midnight_of_the_room_the_next_day_gets_its_slots_also_if_some_wer
         app.pass(Span::from_hours(10));
         soon("midnight in Seoul", async || generated_until(app, seoul).await == day(61)).await;
         assert_eq!(app.times_on(seoul, day(61)).await.len(), 3);
-        // Nobody was there for five days.
+        // The server was down for five days.
         app.pass(Span::from_hours(5 * 24));
         soon("five days later", async || generated_until(app, seoul).await == day(66)).await;
         assert_eq!(app.admin().slots(seoul, TODAY, day(66)).await.unwrap().len(), 67 * 3, "no hole");
@@ -46,15 +46,19 @@ async fn every_midnight_of_the_room_the_next_day_gets_its_slots_also_if_some_wer
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_room_that_was_given_its_first_hours_gets_slots_from_today_on_within_a_minute() {
+async fn first_hours_get_slots_within_a_minute() {
     with_app(async |app| {
         let made = app.json("POST", "/v1/rooms", &json!({"name": "회의실", "slotMinutes": 60, "basePrice": 1})).await;
         let room = made.json["id"].as_u64().unwrap();
         app.admin().set_operating_hours(room, &mornings()).await.unwrap();
         let unmade = app.admin().room(room).await.unwrap();
-        assert_eq!((unmade.generated_until, app.times_on(room, day(1)).await.len()), (None, 0), "hours make none");
+        assert_eq!(
+            (unmade.generated_until, app.times_on(room, day(1)).await.len()),
+            (None, 0),
+            "hours alone generate none"
+        );
         app.pass(Span::from_secs(20));
-        // The job has looked when it has looked again.
+        // Time for the job to run.
         tokio::time::sleep(Duration::from_millis(2_500)).await;
         app.pass(Span::from_secs(20));
         soon("it has slots", async || app.times_on(room, TODAY).await == ["09:00", "10:00", "11:00"]).await;
@@ -63,14 +67,14 @@ async fn a_room_that_was_given_its_first_hours_gets_slots_from_today_on_within_a
     .await;
 }
 
-/// How many slots the log says were made.
+/// Returns the number of slots created according to the room's log.
 async fn logged(app: &TestApp, room: u64) -> u64 {
     let log = app.send("GET", &format!("/v1/rooms/{room}/generations"), &[], "").await;
     log.json["items"].as_array().unwrap().iter().map(|entry| entry["slotsCreated"].as_u64().unwrap()).sum()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_large_is_answered_with_202_and_made_in_the_background() {
+async fn large_generation_runs_in_background() {
     let at_once = |config: &mut holdfast_server::Config| config.calendar.generate_wait = Duration::ZERO;
     with_settings(at_once, async |app| {
         let mut rooms = Vec::new();
@@ -85,7 +89,7 @@ async fn what_is_large_is_answered_with_202_and_made_in_the_background() {
         let body = json!({ "until": until }).to_string();
         let accepted = app.send("POST", "/v1/calendar/generate", &key, &body).await;
         assert_eq!(accepted.status, 202, "{}", accepted.text);
-        // How far it has come: nowhere yet, or a part of the way.
+        // The progress so far: none, or a part.
         assert!(accepted.json["slotsCreated"].as_u64().unwrap() < 3 * 101 * 18, "{}", accepted.text);
         let replayed = app.send("POST", "/v1/calendar/generate", &key, &body).await;
         assert_eq!((replayed.status, replayed.header("idempotent-replayed")), (202, Some("true")));
@@ -95,9 +99,9 @@ async fn what_is_large_is_answered_with_202_and_made_in_the_background() {
             })
             .await;
             assert_eq!(app.admin().slots(*room, day(10), day(101)).await.unwrap().len(), 91 * 18, "none is missing");
-            assert_eq!(logged(app, *room).await, 101 * 18, "none was made twice");
+            assert_eq!(logged(app, *room).await, 101 * 18, "none was created twice");
         }
-        // What cannot be is said at once, and not in the background, where nobody hears it.
+        // Invalid requests are rejected at once, not in the background, where the error would be lost.
         let unknown = app.json("POST", "/v1/calendar/generate", &json!({"roomId": 999})).await;
         assert_eq!(unknown.refusal(), (404, "ROOM_NOT_FOUND"));
         for until in [day(-1), day(367)] {
@@ -110,7 +114,7 @@ async fn what_is_large_is_answered_with_202_and_made_in_the_background() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn several_servers_make_the_slots_of_a_day_once() {
+async fn servers_generate_slots_of_day_once() {
     with_profile(Profile::Cluster, &|_| {}, &async |app: &TestApp| {
         let room = app.room().await;
         let others = [app.another().await, app.another().await];
@@ -118,7 +122,7 @@ async fn several_servers_make_the_slots_of_a_day_once() {
             app.pass(Span::from_hours(24));
             soon("midnight", async || generated_until(app, room).await == day(60 + days)).await;
         }
-        // Long enough for all of them to have looked.
+        // Time for the jobs of all servers to run.
         tokio::time::sleep(Duration::from_millis(2_500)).await;
         let log = app.send("GET", &format!("/v1/rooms/{room}/generations"), &[], "").await;
         let made: Vec<_> = log.json["items"].as_array().unwrap().iter().map(|entry| &entry["slotsCreated"]).collect();
@@ -134,7 +138,7 @@ async fn several_servers_make_the_slots_of_a_day_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn old_slots_are_cleared_and_reservations_stay() {
+async fn old_slots_are_purged_reservations_stay() {
     with_settings(
         |config| config.calendar.keep_days = 2,
         async |app| {
@@ -158,7 +162,7 @@ async fn old_slots_are_cleared_and_reservations_stay() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_new_hours_left_undone_because_of_a_lock_is_finished_when_it_ends() {
+async fn slot_rebuild_resumes_when_lock_ends() {
     with_app(async |app| {
         let room = app.room().await;
         app.locked(1, room, day(1), &["10:00"]).await;
@@ -173,7 +177,7 @@ async fn what_new_hours_left_undone_because_of_a_lock_is_finished_when_it_ends()
     .await;
 }
 
-/// Statements that no rule would ever send.
+/// Statements that no rule would ever issue.
 const FORBIDDEN: [&str; 4] = [
     "UPDATE time_slots SET status = 'AVAILABLE', reservation_id = NULL WHERE reservation_id IS NOT NULL",
     "UPDATE time_slots SET reservation_id = reservation_id + 1 WHERE reservation_id IS NOT NULL",
@@ -182,7 +186,7 @@ const FORBIDDEN: [&str; 4] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reserved_slot_changes_only_by_cancellation_the_database_itself_refuses_anything_else() {
+async fn database_protects_reserved_slots() {
     with_profile(Profile::Embedded, &|_| {}, &async |app: &TestApp| {
         let room = app.room().await;
         let reservation = app.reserved(1, room, day(1), &["09:00"]).await;
@@ -214,7 +218,7 @@ async fn a_reserved_slot_changes_only_by_cancellation_the_database_itself_refuse
     .await;
 }
 
-/// The parts of the table, one for each month.
+/// Returns the partitions of the table, one per month.
 async fn months(client: &tokio_postgres::Client) -> Vec<String> {
     let parts = "SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid
         WHERE inhparent = 'time_slots'::regclass ORDER BY 1";
@@ -222,7 +226,7 @@ async fn months(client: &tokio_postgres::Client) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_month_whose_slots_are_all_cleared_is_dropped_whole_and_the_next_ones_are_there_ahead() {
+async fn empty_month_partitions_are_dropped() {
     for profile in [Profile::Postgres, Profile::Cluster] {
         with_profile(profile, &|config| config.calendar.keep_days = 2, &async |app: &TestApp| {
             let room = app.room().await;
@@ -233,9 +237,9 @@ async fn a_month_whose_slots_are_all_cleared_is_dropped_whole_and_the_next_ones_
             let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
             tokio::spawn(connection);
             let reservation = app.reserved(1, room, day(30), &["09:00"]).await;
-            // On the third of April, March is over for good.
+            // On the third of April, all of March is past.
             app.pass(Span::from_hours(33 * 24));
-            soon("March is cleared", async || app.admin().slots(room, TODAY, day(30)).await.unwrap().is_empty()).await;
+            soon("March is purged", async || app.admin().slots(room, TODAY, day(30)).await.unwrap().is_empty()).await;
             app.clear_away().await;
             assert_eq!(months(&client).await, ["time_slots_2027_04", "time_slots_2027_05", "time_slots_2027_06"]);
             assert_eq!(app.times_on(room, day(33)).await.len(), 3);

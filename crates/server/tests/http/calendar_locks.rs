@@ -1,4 +1,4 @@
-//! Locking, confirming, releasing, cancelling.
+//! Locks on slots: locking, confirming, releasing, cancelling.
 
 use holdfast_client::SlotStatus::{Available, Locked, Reserved};
 use holdfast_core::time::Span;
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::support::{code, day, fresh_key, problem, refused, with_app};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_becomes_a_reservation_and_cancelling_frees_its_slots() {
+async fn lock_is_confirmed_and_cancel_frees_slots() {
     with_app(async |app| {
         let room = app.room().await;
         let body = json!({"userId": 7, "date": day(1), "times": ["10:00", "09:00"]});
@@ -45,7 +45,7 @@ async fn a_lock_becomes_a_reservation_and_cancelling_frees_its_slots() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unknown_expired_and_processed_locks_are_not_locked() {
+async fn ended_locks_cannot_be_confirmed() {
     with_app(async |app| {
         let room = app.room().await;
         let guest = app.guest(1);
@@ -72,7 +72,7 @@ async fn unknown_expired_and_processed_locks_are_not_locked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn any_slot_that_is_not_free_refuses_the_lock_by_its_name_and_none_is_locked() {
+async fn unavailable_slot_rejects_whole_lock() {
     with_app(async |app| {
         let room = app.room().await;
         app.locked(1, room, day(1), &["10:00"]).await;
@@ -81,15 +81,23 @@ async fn any_slot_that_is_not_free_refuses_the_lock_by_its_name_and_none_is_lock
         assert_eq!((&lost.extra["date"], &lost.extra["time"]), (&json!(day(1)), &json!("10:00")));
         assert_eq!(app.statuses_on(room, day(1)).await, [Available, Locked, Available]);
         let not_available = refused(409, "SLOT_NOT_AVAILABLE");
-        assert_eq!(code(app.guest(2).lock_slots(room, day(0), &["09:00"]).await), not_available, "it has begun");
-        assert_eq!(code(app.guest(2).lock_slots(room, day(1), &["09:30"]).await), not_available, "there is none");
+        assert_eq!(
+            code(app.guest(2).lock_slots(room, day(0), &["09:00"]).await),
+            not_available,
+            "the slot has started"
+        );
+        assert_eq!(
+            code(app.guest(2).lock_slots(room, day(1), &["09:30"]).await),
+            not_available,
+            "there is no such slot"
+        );
         assert_eq!(code(app.guest(2).lock_slots(room + 1, day(1), &["09:00"]).await), refused(404, "ROOM_NOT_FOUND"));
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slots_of_ones_own_lock_may_be_locked_again_and_the_old_lock_is_replaced_whole() {
+async fn relocking_replaces_own_lock() {
     with_app(async |app| {
         let room = app.room().await;
         let old = app.locked(1, room, day(1), &["09:00", "10:00"]).await;
@@ -103,7 +111,7 @@ async fn slots_of_ones_own_lock_may_be_locked_again_and_the_old_lock_is_replaced
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_may_shorten_a_lock_and_not_prolong_it() {
+async fn lock_ttl_may_be_shortened_only() {
     with_app(async |app| {
         let room = app.room().await;
         let lock = async |time: &str, ttl: serde_json::Value| {

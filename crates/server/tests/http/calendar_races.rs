@@ -1,4 +1,4 @@
-//! Many real clients on the same slots at once.
+//! Concurrent clients on the same slots.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use holdfast_client::{Error, SlotStatus};
 use crate::support::{day, with_app};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn one_slot_and_two_hundred_users_and_exactly_one_has_it() {
+async fn concurrent_locks_have_one_winner() {
     with_app(async |app| {
         let room = app.room().await;
         let tries = join_all((1..=200).map(|user| async move {
@@ -27,7 +27,7 @@ async fn one_slot_and_two_hundred_users_and_exactly_one_has_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn overlapping_sets_of_slots_are_never_split() {
+async fn overlapping_slot_sets_are_never_split() {
     with_app(async |app| {
         let room = app.room_with(&serde_json::json!({}), &crate::calendar_support::every_day("08:00", "20:00")).await;
         let times: Vec<String> = (8..20).map(|hour| format!("{hour:02}:00")).collect();
@@ -59,7 +59,7 @@ async fn overlapping_sets_of_slots_are_never_split() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_slot_is_blocked_or_sold_and_never_both() {
+async fn slot_is_blocked_or_sold_never_both() {
     with_app(async |app| {
         let room = app.room().await;
         for days in 1..=8 {
@@ -78,7 +78,7 @@ async fn a_slot_is_blocked_or_sold_and_never_both() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_who_make_the_same_slots_make_them_once() {
+async fn concurrent_generation_creates_slots_once() {
     with_app(async |app| {
         let room = app.room().await;
         let made =

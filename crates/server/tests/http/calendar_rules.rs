@@ -1,4 +1,4 @@
-//! The conventions, as they are for the calendar: who may call, bad input, repeated requests, lists, events.
+//! Conventions of the API for the calendar: permissions, invalid input, idempotency, lists, events.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::stream::Listening;
 use crate::support::{TestApp, code, day, refused, with_app, with_settings};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn admin_calls_need_an_admin_and_what_is_anothers_is_forbidden() {
+async fn calendar_calls_check_role_and_owner() {
     with_auth(async |app| {
         let admin = caller(app, "1", "admin");
         let (user, other) = (caller(app, "7", "user"), caller(app, "8", "user"));
@@ -53,7 +53,7 @@ async fn admin_calls_need_an_admin_and_what_is_anothers_is_forbidden() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bad_input_names_the_field() {
+async fn invalid_calendar_input_names_field() {
     with_app(async |app| {
         let room = app.room().await;
         let new = |more: Value| {
@@ -130,15 +130,15 @@ async fn bad_input_names_the_field() {
         }
         let unknown = app.send("GET", "/v1/room-reservations/99?userId=1", &[], "").await;
         assert_eq!(unknown.refusal(), (404, "RESERVATION_NOT_FOUND"));
-        let nobody =
+        let unnamed =
             app.json("POST", &format!("/v1/rooms/{room}/locks"), &json!({"date": day(1), "times": ["09:00"]})).await;
-        assert_eq!((nobody.refusal(), &nobody.json["field"]), ((400, "INVALID_INPUT"), &json!("userId")));
+        assert_eq!((unnamed.refusal(), &unnamed.json["field"]), ((400, "INVALID_INPUT"), &json!("userId")));
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_repeated_request_gets_the_first_answer_again() {
+async fn calendar_retry_replays_response() {
     with_app(async |app| {
         let room = app.room().await;
         let again = async |method: &str, path: &str, body: &Value, status: u16| {
@@ -180,7 +180,7 @@ async fn a_repeated_request_gets_the_first_answer_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_come_in_parts() {
+async fn calendar_lists_are_paged() {
     with_app(async |app| {
         for name in ["A", "B", "C"] {
             app.json("POST", "/v1/rooms", &json!({"name": name, "slotMinutes": 60, "basePrice": 1})).await;
@@ -215,7 +215,7 @@ async fn lists_come_in_parts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_user_may_have_so_many_live_locks() {
+async fn live_locks_per_user_are_limited() {
     with_settings(
         |config| config.engine.holds_per_user_max = 2,
         async |app: &TestApp| {
@@ -232,7 +232,7 @@ async fn one_user_may_have_so_many_live_locks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_change_is_told() {
+async fn calendar_changes_are_published() {
     with_app(async |app| {
         let room = app.room().await;
         let mut all = Listening::open(&app.admin(), "?types=room.slot.", None).await;

@@ -1,4 +1,4 @@
-//! Rooms, hours, slots and what of them is free.
+//! Rooms, hours, slots and availability.
 
 use holdfast_client::SlotAvailabilityResult::{Available, PartiallyAvailable, TemporarilyUnavailable, Unavailable};
 use holdfast_client::SlotStatus;
@@ -9,7 +9,7 @@ use crate::calendar_support::{every_day, mornings};
 use crate::support::{TODAY, day, with_app, with_restart};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_room_gets_its_slots_from_today_to_sixty_days_ahead_and_making_them_again_makes_none() {
+async fn slot_generation_is_idempotent() {
     with_app(async |app| {
         let made = app.json("POST", "/v1/rooms", &json!({"name": "A", "slotMinutes": 60, "basePrice": 1_000})).await;
         assert_eq!(made.status, 201);
@@ -21,7 +21,7 @@ async fn a_room_gets_its_slots_from_today_to_sixty_days_ahead_and_making_them_ag
         );
         let set = app.json("PUT", "/v1/rooms/1/operating-hours", &mornings()).await;
         assert_eq!((set.status, &set.json["affectedReservations"]), (200, &json!([])));
-        assert_eq!(app.admin().slots(1, TODAY, day(60)).await.unwrap(), [], "the first hours make no slots");
+        assert_eq!(app.admin().slots(1, TODAY, day(60)).await.unwrap(), [], "hours alone generate no slots");
         let generated = app.json("POST", "/v1/calendar/generate", &json!({"roomId": 1})).await;
         assert_eq!((generated.status, &generated.json["slotsCreated"]), (200, &json!(183)));
         assert_eq!(generated.json["generatedUntil"], json!(day(60)));
@@ -41,7 +41,7 @@ async fn a_room_gets_its_slots_from_today_to_sixty_days_ahead_and_making_them_ag
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_list_of_slots_shows_price_and_state_of_each() {
+async fn slot_list_has_price_and_status() {
     with_app(async |app| {
         let peak = json!([{"days": ["mon", "tue"], "from": "10:00", "to": "11:00", "percent": 50}]);
         app.json("PUT", "/v1/holidays", &json!({"dates": [day(1)]})).await;
@@ -72,7 +72,7 @@ async fn the_list_of_slots_shows_price_and_state_of_each() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whole_slots_only_and_hours_may_pass_midnight() {
+async fn hours_past_midnight_yield_whole_slots() {
     with_app(async |app| {
         let room = app.room_with(&json!({}), &every_day("09:00", "17:30")).await;
         assert_eq!(app.times_on(room, day(1)).await.last().unwrap(), "16:00");
@@ -96,7 +96,7 @@ async fn whole_slots_only_and_hours_may_pass_midnight() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn on_days_when_clocks_change_no_time_that_does_not_exist_and_each_once() {
+async fn clock_change_yields_each_valid_slot_once() {
     with_app(async |app| {
         // Europe: 28 March 2027, 02:00 becomes 03:00. New York: 14 March.
         for (zone, date) in [("Europe/Berlin", day(27)), ("America/New_York", day(13))] {
@@ -108,7 +108,7 @@ async fn on_days_when_clocks_change_no_time_that_does_not_exist_and_each_once() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn availability_is_told_by_what_others_have_of_the_slots() {
+async fn availability_excludes_locks_of_others() {
     with_app(async |app| {
         let room = app.room().await;
         let ask = async |user: u64, times: &[&str]| {
@@ -117,13 +117,17 @@ async fn availability_is_told_by_what_others_have_of_the_slots() {
         };
         assert_eq!(ask(1, &["09:00", "10:00"]).await, (Available, 20_000));
         app.locked(1, room, day(1), &["09:00"]).await;
-        assert_eq!(ask(1, &["09:00", "10:00"]).await, (Available, 20_000), "one's own lock");
+        assert_eq!(ask(1, &["09:00", "10:00"]).await, (Available, 20_000), "the caller's own lock");
         assert_eq!(ask(2, &["09:00", "10:00"]).await, (PartiallyAvailable, 10_000));
         assert_eq!(ask(2, &["09:00"]).await, (TemporarilyUnavailable, 0));
-        let nobody = app.admin().slot_availability(room, day(1), &["09:00"]).await.unwrap();
-        assert_eq!(nobody.result, TemporarilyUnavailable, "nobody's own");
+        let unnamed = app.admin().slot_availability(room, day(1), &["09:00"]).await.unwrap();
+        assert_eq!(unnamed.result, TemporarilyUnavailable, "the caller has no user id");
         app.pass(Span::from_secs(300));
-        assert_eq!(ask(2, &["09:00", "10:00"]).await, (Available, 20_000), "a lock past its time is free at once");
+        assert_eq!(
+            ask(2, &["09:00", "10:00"]).await,
+            (Available, 20_000),
+            "the slots of an expired lock are free at once"
+        );
         app.reserved(3, room, day(1), &["10:00"]).await;
         assert_eq!(ask(2, &["09:00", "10:00"]).await.0, Unavailable, "reserved");
         assert_eq!(ask(2, &["09:30"]).await, (Unavailable, 0), "not existing");
@@ -141,7 +145,7 @@ async fn availability_is_told_by_what_others_have_of_the_slots() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slots_of_another_length_are_what_is_stored() {
+async fn stored_slot_length_survives_room_change() {
     let halves = ["09:00", "09:30", "10:00", "10:30", "11:00", "11:30"];
     with_restart(
         async |app| {

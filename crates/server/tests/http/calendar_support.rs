@@ -23,12 +23,12 @@ impl TestApp {
         self.send(method, path, &[], &body.to_string()).await
     }
 
-    /// A room with hourly slots at 10,000 from nine to noon, today and all days ahead.
+    /// Creates a room with hourly slots at 10,000 from nine to noon, today and all days ahead.
     pub(crate) async fn room(&self) -> u64 {
         self.room_with(&json!({}), &mornings()).await
     }
 
-    /// One with slots by these hours; `more` is laid over what a room usually is.
+    /// Creates a room with slots by these hours; `more` overrides its default fields.
     pub(crate) async fn room_with(&self, more: &Value, hours: &Value) -> u64 {
         let mut room = json!({"name": "회의실", "slotMinutes": 60, "basePrice": 10_000});
         for (name, value) in more.as_object().unwrap() {
@@ -46,7 +46,7 @@ impl TestApp {
         self.admin().slots(room, date, date).await.unwrap()
     }
 
-    /// When the slots of a day begin.
+    /// Returns the start times of a day's slots.
     pub(crate) async fn times_on(&self, room: u64, date: Date) -> Vec<String> {
         self.slots_on(room, date).await.into_iter().map(|slot| slot.time).collect()
     }

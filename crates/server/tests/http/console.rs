@@ -1,4 +1,4 @@
-//! The console as far as HTTP goes: who may, from where, and what is sent. How it looks is tried in a browser.
+//! Console over HTTP: permissions, origins, headers, contents. Its appearance is tested in a browser.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ fn cookie(role: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_speaks_the_browsers_language_and_runs_nothing_but_its_own() {
+async fn page_has_browser_language_and_strict_csp() {
     with_console(async |app| {
         for (headers, lang, word) in [
             (&[("accept-language", "ko-KR,ko;q=0.9,en;q=0.8")][..], "ko", "숙박"),
@@ -50,7 +50,7 @@ async fn a_page_speaks_the_browsers_language_and_runs_nothing_but_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn assets_are_kept_for_ever_under_their_version() {
+async fn assets_are_immutable_per_version() {
     with_console(async |app| {
         let page = app.send("GET", "/", &[], "").await.text;
         let start = page.find("/assets/").unwrap();
@@ -71,7 +71,7 @@ async fn assets_are_kept_for_ever_under_their_version() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_the_consoles_own_pages_can_act_through_it() {
+async fn actions_need_console_origin() {
     with_console(async |app| {
         let host = app.url.strip_prefix("http://").unwrap();
         let body = r#"{"name":"객실","totalQuantity":3,"basePrice":1000}"#;
@@ -88,7 +88,7 @@ async fn only_the_consoles_own_pages_can_act_through_it() {
         assert_eq!(post(&[("origin", &format!("http://{host}"))]).await.status, 201);
         assert_eq!(post(&[("sec-fetch-site", "same-origin")]).await.status, 201);
 
-        // It asks as an operator, whoever else is named.
+        // The console calls as an operator, whatever user a header names.
         let room_type = app.room_type(5).await;
         let hold = placed(app, 7, &room_type, day(1), day(2)).await.hold_id;
         let seen = app.send("GET", &format!("/console/api/v1/holds/{hold}"), &[("x-user-id", "8")], "").await;
@@ -104,7 +104,7 @@ async fn only_the_consoles_own_pages_can_act_through_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_a_list_is_found_however_long_it_is() {
+async fn latest_page_of_long_list_is_found() {
     with_console(async |app| {
         let latest = async |path: &str| {
             let answer = app.send("GET", &format!("/console/latest{path}"), &[], "").await;
@@ -118,15 +118,15 @@ async fn the_end_of_a_list_is_found_however_long_it_is() {
             app.guest(user).confirm_hold(hold.hold_id).await.unwrap();
         }
         assert_eq!(latest("/v1/reservations").await, (200, (21..=70).rev().collect()));
-        assert_eq!(latest("/v1/reservations?userId=3").await, (200, vec![3]), "also where numbers have gaps");
-        assert_eq!(latest("/v1/reservations?userId=nobody").await.0, 400);
+        assert_eq!(latest("/v1/reservations?userId=3").await, (200, vec![3]), "also where ids have gaps");
+        assert_eq!(latest("/v1/reservations?userId=unknown").await.0, 400);
         assert_eq!(latest("/healthz").await.0, 404);
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_auth_the_cookie_opens_the_console_to_operators_and_nothing_else() {
+async fn cookie_opens_console_to_operators_only() {
     with_auth(async |app| {
         let get = async |path: &str, cookie: &str| app.send("GET", path, &[("cookie", cookie)], "").await;
         for role in ["admin", "service"] {
@@ -160,7 +160,7 @@ async fn with_auth_the_cookie_opens_the_console_to_operators_and_nothing_else() 
     .await;
 }
 
-/// The next sample that `is_wanted`, and the text it came as.
+/// Returns the next sample that satisfies `is_wanted`, and its text.
 async fn sample(
     bytes: &mut (impl futures_util::Stream<Item = reqwest::Result<bytes::Bytes>> + Unpin),
     is_wanted: impl Fn(&Value) -> bool,
@@ -180,7 +180,7 @@ async fn sample(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_who_look_share_one_computation() {
+async fn viewers_share_one_computation() {
     with_console(async |app| {
         let room_type = app.room_type(9).await;
         let open = async || {

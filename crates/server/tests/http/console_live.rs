@@ -1,4 +1,4 @@
-//! Pages that change by themselves: computed once for all who look, and only when there is something new to see.
+//! Live pages: computed once for all viewers, and only after a change.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use crate::shop_support::{buyer, option};
 use crate::support::{TestApp, day, placed, with_app, with_profile};
 use crate::tickets::{open_event, seat};
 
-/// Somebody who looks at a page: its parts as they are now.
+/// Viewer of a page, with the present state of its parts.
 struct Viewer {
     bytes: std::pin::Pin<Box<dyn Stream<Item = reqwest::Result<bytes::Bytes>>>>,
     text: String,
     parts: Map<String, Value>,
-    /// How often something was told.
+    /// Number of events received.
     told: usize,
 }
 
@@ -33,7 +33,7 @@ impl Viewer {
         Self { bytes: Box::pin(answer.bytes_stream()), text: String::new(), parts: Map::new(), told: 0 }
     }
 
-    /// The parts that are told next; `None` if nothing is for so long.
+    /// Returns the next changed parts; `None` on timeout.
     async fn next(&mut self, within: Duration) -> Option<Map<String, Value>> {
         loop {
             if let Some(end) = self.text.find("\n\n") {
@@ -52,7 +52,7 @@ impl Viewer {
         }
     }
 
-    /// Looks until it is as wanted.
+    /// Waits until the parts satisfy `is_wanted`.
     async fn until(&mut self, is_wanted: impl Fn(&Map<String, Value>) -> bool) {
         while !is_wanted(&self.parts) {
             let news = self.next(Duration::from_secs(20)).await;
@@ -62,7 +62,7 @@ impl Viewer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn those_who_look_see_what_others_do_and_what_time_does() {
+async fn viewers_see_changes_and_expiry() {
     with_app(async |app| {
         let room_type = app.room_type(9).await;
         let nights = format!("nights:{}", room_type.id);
@@ -77,7 +77,7 @@ async fn those_who_look_see_what_others_do_and_what_time_does() {
         viewer.until(|parts| count(parts, "holdCount") == 1).await;
         app.pass(Span::from_hours(1));
         viewer.until(|parts| count(parts, "holdCount") == 0).await;
-        // What makes no event is seen as well.
+        // Changes without an event are shown as well.
         app.admin().close_nights(room_type.id, day(1), day(2)).await.unwrap();
         viewer.until(|parts| parts[&nights][1]["closed"] == true).await;
     })
@@ -85,7 +85,7 @@ async fn those_who_look_see_what_others_do_and_what_time_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_what_has_become_different_is_told_and_nothing_while_nothing_happens() {
+async fn only_changed_parts_are_sent() {
     with_profile(Profile::Embedded, &|_| {}, &async |app: &TestApp| {
         let event = open_event(app, 40).await;
         let page = format!("tickets?event={}", event.id);
@@ -98,12 +98,12 @@ async fn only_what_has_become_different_is_told_and_nothing_while_nothing_happen
         app.guest(1).hold_seats(event.id, &[seat(&event, 3)]).await.unwrap();
         let news = one.next(Duration::from_secs(20)).await.unwrap();
         assert_eq!(news, *json!({ "statuses": format!("AAH{}", "A".repeat(37)) }).as_object().unwrap());
-        assert_eq!(other.next(Duration::from_secs(20)).await.unwrap(), news, "all are told the same");
-        // Somebody else's business: another vertical.
+        assert_eq!(other.next(Duration::from_secs(20)).await.unwrap(), news, "all viewers receive the same");
+        // A change of another vertical.
         app.room_type(3).await;
         assert_eq!(one.next(Duration::from_secs(3)).await, None);
 
-        // Who comes later sees the whole.
+        // A later viewer receives all parts.
         let mut late = Viewer::of(app, &page).await;
         late.until(|parts| parts.get("statuses") == news.get("statuses")).await;
         assert_eq!((late.told, late.parts.len()), (1, 6));
@@ -112,7 +112,7 @@ async fn only_what_has_become_different_is_told_and_nothing_while_nothing_happen
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_waiting_room_is_seen_to_fill_and_to_empty() {
+async fn waiting_room_changes_are_shown() {
     with_app(async |app| {
         let event = app.admin().create_event(&NewEvent::with_row("콘서트", 3, 100)).await.unwrap();
         let one_inside = EventChange { max_concurrent: Some(1), ..EventChange::default() };
@@ -137,7 +137,7 @@ async fn the_waiting_room_is_seen_to_fill_and_to_empty() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_sold_is_exact_also_after_cancelling() {
+async fn sales_figures_are_exact_after_cancel() {
     with_app(async |app| {
         let beans = option(app, 1_000, 50).await;
         let buyer = buyer(app, 1_000_000).await;
@@ -157,7 +157,7 @@ async fn what_is_sold_is_exact_also_after_cancelling() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_operators_look_and_what_cannot_be_shown_is_said() {
+async fn live_pages_need_operator_and_report_errors() {
     let auth = |config: &mut Config| config.auth.jwt_secret = Some(Secret::new(SECRET));
     with_profile(Profile::Embedded, &auth, &async |app: &TestApp| {
         let look = async |role: &str| {

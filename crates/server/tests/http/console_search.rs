@@ -1,4 +1,4 @@
-//! Search by any id: whatever has a number or an id is found, with its whole story.
+//! Search by any id: every object with an id is found, with its history.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::support::{TestApp, day, placed, with_app};
 use crate::tickets::{open_event, seat};
 use crate::webhook_support::Receiver;
 
-/// What is found, as one reads it: words only.
+/// Returns the words of the search results.
 async fn found(app: &TestApp, id: &str) -> String {
     let page = app.send("GET", &format!("/console/search?q={id}"), &[("hx-request", "true")], "").await;
     assert_eq!(page.status, 200);
@@ -27,7 +27,7 @@ async fn found(app: &TestApp, id: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The part of it that is about one kind of thing.
+/// Returns the words of the result of one kind.
 async fn story(app: &TestApp, kind: &str, id: &str) -> String {
     let words = found(app, id).await;
     let title = format!("{kind} {id} ");
@@ -42,7 +42,7 @@ fn has(words: &str, wanted: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn holds_and_what_became_of_them_are_found_by_either_id() {
+async fn holds_and_reservations_are_found_by_id() {
     with_app(async |app| {
         let room_type = app.room_type(9).await;
         let hold = placed(app, 7, &room_type, day(1), day(2)).await;
@@ -75,9 +75,9 @@ async fn holds_and_what_became_of_them_are_found_by_either_id() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reservation_of_the_shop_is_found_whatever_became_of_it() {
+async fn shop_reservations_are_found_in_any_state() {
     with_app(async |app| {
-        // Numbers of reservations are not those of orders.
+        // Ids of reservations differ from those of orders.
         let (beans, other) = (option(app, 1_000, 50).await, option(app, 2_000, 50).await);
         let first = buyer(app, 1_000_000).await;
         first.put_cart_item(beans, 1).await.unwrap();
@@ -97,7 +97,7 @@ async fn a_reservation_of_the_shop_is_found_whatever_became_of_it() {
         has(&story(app, "Shop reservation", &second).await, &[&paid, &cancelled, "order.cancelled outbox"]);
 
         if !app.profile_is_split() {
-            // Many others before and after, at the same moment and at others.
+            // Further reservations before and after, at the same moment and at others.
             let mut numbers = Vec::new();
             for at in 0..12 {
                 let someone = buyer(app, 0).await;
@@ -124,7 +124,7 @@ async fn a_reservation_of_the_shop_is_found_whatever_became_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_and_deliveries_are_found_and_bookings_with_what_the_customer_was_told() {
+async fn bookings_events_and_deliveries_are_found() {
     with_app(async |app| {
         let receiver = Receiver::start().await;
         let webhook = json!({"url": receiver.url("/told"), "types": ["order."]});

@@ -1,4 +1,4 @@
-//! The Conventions section of the contract, as far as it holds for every call.
+//! Conventions of the API, as far as they hold for every call.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use crate::support::{TestApp, day, fresh_key, placed, with_app, with_settings};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn errors_are_problem_details_with_a_stable_code_and_the_requests_id() {
+async fn errors_are_problem_details() {
     with_app(async |app| {
         let answer = app.send("GET", "/v1/room-types/7", &[("x-request-id", "trace-1")], "").await;
         assert_eq!(answer.header("content-type"), Some("application/problem+json"));
@@ -21,13 +21,13 @@ async fn errors_are_problem_details_with_a_stable_code_and_the_requests_id() {
         );
         assert_eq!(answer.json["title"], json!("Room type not found"));
         let made_up = app.send("GET", "/v1/room-types/7", &[("x-request-id", "with space")], "").await;
-        assert_eq!(made_up.header("x-request-id").map(str::len), Some(16), "a senseless id is replaced");
+        assert_eq!(made_up.header("x-request-id").map(str::len), Some(16), "an invalid id is replaced");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn detail_is_korean_unless_another_language_is_asked_for() {
+async fn detail_language_follows_request() {
     with_app(async |app| {
         for (accepted, expected) in [
             (None, "ko"),
@@ -50,7 +50,7 @@ async fn detail_is_korean_unless_another_language_is_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bad_input_is_told_by_one_sentence_the_field_and_a_reason() {
+async fn invalid_input_has_field_and_reason() {
     with_app(async |app| {
         for (language, detail, reason) in [
             ("ko", "입력값이 올바르지 않습니다.", "limit: 1 이상 500 이하여야 합니다."),
@@ -70,7 +70,7 @@ async fn bad_input_is_told_by_one_sentence_the_field_and_a_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unknown_path_is_not_found_and_a_wrong_method_is_not_allowed() {
+async fn unknown_path_and_method_are_rejected() {
     with_app(async |app| {
         assert_eq!(app.send("GET", "/v1/nothing", &[], "").await.refusal(), (404, "NOT_FOUND"));
         let wrong = app.send("DELETE", "/v1/room-types", &[], "").await;
@@ -90,7 +90,7 @@ async fn unknown_json_fields_are_ignored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_over_eight_mebibytes_is_too_large() {
+async fn oversized_body_is_rejected() {
     with_app(async |app| {
         let body = format!("{{\"name\":\"{}\"}}", "x".repeat(8 << 20));
         assert_eq!(app.send("POST", "/v1/room-types", &[], &body).await.refusal(), (413, "PAYLOAD_TOO_LARGE"));
@@ -102,19 +102,19 @@ async fn a_body_over_eight_mebibytes_is_too_large() {
     .await;
 }
 
-/// What a connection says first, for a request sent byte by byte as it is here.
+/// Sends a raw request byte by byte, and returns the first part of the response.
 async fn answer_to(app: &TestApp, request: &str) -> String {
     let address = app.url.strip_prefix("http://").unwrap();
     let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
     socket.write_all(request.as_bytes()).await.unwrap();
     let mut line = String::new();
     let reading = async { BufReader::new(socket).read_line(&mut line).await.unwrap() };
-    tokio::time::timeout(Duration::from_secs(20), reading).await.expect("an answer comes");
+    tokio::time::timeout(Duration::from_secs(20), reading).await.expect("a response arrives");
     line.trim_end().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_comes_after_a_request_does_not_hold_up_its_answer() {
+async fn bytes_after_request_do_not_delay_response() {
     with_app(async |app| {
         let body = r#"{"name": "객실", "totalQuantity": 1, "basePrice": 1}"#;
         let head = "POST /v1/room-types HTTP/1.1\r\nhost: localhost\r\ncontent-length";
@@ -127,7 +127,7 @@ async fn what_comes_after_a_request_does_not_hold_up_its_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_head_that_cannot_be_read_is_answered() {
+async fn malformed_head_is_answered() {
     with_app(async |app| {
         let many = "x: 1\r\n".repeat(200);
         for (request, status) in [
@@ -143,7 +143,7 @@ async fn a_head_that_cannot_be_read_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_says_it_is_too_large_is_too_large_however_slowly_it_comes() {
+async fn declared_oversize_is_rejected_at_once() {
     with_app(async |app| {
         let head = "POST /v1/room-types HTTP/1.1\r\nhost: localhost\r\ncontent-length";
         assert_eq!(answer_to(app, &format!("{head}: 9000000\r\n\r\n{{")).await, "HTTP/1.1 413 Payload Too Large");
@@ -152,7 +152,7 @@ async fn a_body_that_says_it_is_too_large_is_too_large_however_slowly_it_comes()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_have_a_default_and_a_largest_limit() {
+async fn list_limit_has_default_and_maximum() {
     with_app(async |app| {
         for _ in 0..60 {
             app.room_type(1).await;
@@ -169,7 +169,7 @@ async fn lists_have_a_default_and_a_largest_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_key_and_request_give_the_first_success_again() {
+async fn retry_with_same_key_replays_response() {
     with_app(async |app| {
         let headers = [("idempotency-key", "k1"), ("x-user-id", "1")];
         let body = r#"{"name":"x","totalQuantity":1,"basePrice":1}"#;
@@ -194,7 +194,7 @@ async fn the_same_key_and_request_give_the_first_success_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_belongs_to_the_caller_also_when_the_body_names_them() {
+async fn idempotency_keys_are_per_caller() {
     with_app(async |app| {
         let room_type = app.room_type(9).await;
         for user in [1, 2] {
@@ -208,7 +208,7 @@ async fn a_key_belongs_to_the_caller_also_when_the_body_names_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_successes_are_kept_under_a_key() {
+async fn rejections_are_not_stored_under_key() {
     with_app(async |app| {
         let headers = [("idempotency-key", "k"), ("x-user-id", "1")];
         let room_type = app.room_type(1).await;
@@ -235,7 +235,7 @@ async fn only_successes_are_kept_under_a_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn at_the_same_time_both_get_the_one_answer() {
+async fn concurrent_requests_share_one_response() {
     with_app(async |app| {
         let body = r#"{"name":"x","totalQuantity":1,"basePrice":1}"#;
         let calls = (0..20).map(|_| app.send("POST", "/v1/room-types", &[("idempotency-key", "once")], body));
@@ -247,7 +247,7 @@ async fn at_the_same_time_both_get_the_one_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_queue_is_overloaded_and_says_when_to_come_back() {
+async fn full_queue_is_overloaded_with_retry_after() {
     with_settings(
         |config| config.engine.queue_max = 1,
         async |app| {
@@ -264,14 +264,14 @@ async fn a_full_queue_is_overloaded_and_says_when_to_come_back() {
                 assert_eq!((answer.refusal(), answer.header("retry-after")), ((429, "OVERLOADED"), Some("1")));
             }
             let held = app.admin().availability(room_type.id, day(1), day(2)).await.unwrap().nights[0].hold_count;
-            assert_eq!(held as usize, placed, "who was refused holds nothing");
+            assert_eq!(held as usize, placed, "rejected requests hold nothing");
         },
     )
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_server_says_whether_it_is_alive_and_ready_and_what_it_does() {
+async fn health_and_metrics_are_served() {
     with_app(async |app| {
         assert_eq!(app.send("GET", "/healthz", &[], "").await.json, json!({"status": "ok"}));
         assert_eq!(app.send("GET", "/readyz", &[], "").await.json, json!({"status": "ready"}));

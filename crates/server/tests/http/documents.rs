@@ -2,9 +2,9 @@
 
 use crate::support::with_app;
 
-/// Reviewed when it changes: this is what clients are generated from.
+/// Reviewed on every change: clients are generated from it.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_openapi_document_is_as_reviewed() {
+async fn openapi_document_equals_snapshot() {
     with_app(async |app| {
         let answer = app.send("GET", "/openapi.json", &[], "").await;
         assert_eq!(answer.json["openapi"], "3.1.0");
@@ -14,7 +14,7 @@ async fn the_openapi_document_is_as_reviewed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_docs_page_needs_nothing_from_elsewhere_and_knows_every_path_and_code() {
+async fn docs_page_is_self_contained_and_complete() {
     with_app(async |app| {
         let page = app.send("GET", "/docs", &[], "").await;
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
@@ -33,7 +33,7 @@ async fn the_docs_page_needs_nothing_from_elsewhere_and_knows_every_path_and_cod
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_operation_has_a_name_of_its_own_and_every_answer_a_word() {
+async fn operations_and_responses_are_named() {
     with_app(async |app| {
         let openapi = app.send("GET", "/openapi.json", &[], "").await.json;
         let mut names = std::collections::BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Holding rooms: one by one and many at once.
+//! Holds on rooms, single and in batches.
 
 use holdfast_client::{BatchLine, HoldStatus, NewHold, NewRoomType, ReservationStatus, RoomTypeChange};
 use holdfast_core::time::Span;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::{code, day, fresh_key, new_hold, placed, problem, refused, with_app, with_settings};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hold_is_placed_for_ten_minutes_at_the_price_of_its_nights_frozen() {
+async fn hold_lasts_ten_minutes_at_fixed_price() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         let wanted = new_hold(&room_type, day(1), day(4));
@@ -29,7 +29,7 @@ async fn a_hold_is_placed_for_ten_minutes_at_the_price_of_its_nights_frozen() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ulid_will_do_as_client_hold_key_and_anything_else_will_not() {
+async fn client_hold_key_is_uuid_or_ulid() {
     with_app(async |app| {
         let room_type = app.room_type(9).await;
         let with_key = |key: &str| NewHold { client_hold_key: key.into(), ..new_hold(&room_type, day(1), day(2)) };
@@ -62,7 +62,7 @@ async fn a_ulid_will_do_as_client_hold_key_and_anything_else_will_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stay_is_at_least_one_and_at_most_ninety_nights_and_not_in_the_past() {
+async fn stay_length_and_start_are_bounded() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         let place =
@@ -81,8 +81,8 @@ async fn a_stay_is_at_least_one_and_at_most_ninety_nights_and_not_in_the_past() 
                 "{check_in}"
             );
         }
-        place(day(0), day(1)).await.expect("tonight is fine");
-        place(day(1), day(91)).await.expect("ninety nights are fine");
+        place(day(0), day(1)).await.expect("tonight is accepted");
+        place(day(1), day(91)).await.expect("ninety nights are accepted");
         assert_eq!(
             code(app.guest(1).place_hold(&NewHold { room_type_id: 99, ..new_hold(&room_type, day(1), day(2)) }).await),
             refused(404, "ROOM_TYPE_NOT_FOUND")
@@ -92,7 +92,7 @@ async fn a_stay_is_at_least_one_and_at_most_ninety_nights_and_not_in_the_past() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn today_is_that_of_the_room_types_own_time_zone() {
+async fn today_follows_room_type_time_zone() {
     with_app(async |app| {
         let mut draft = NewRoomType::new("Honolulu", 1, 1);
         draft.time_zone = Some("Pacific/Honolulu".into());
@@ -108,7 +108,7 @@ async fn today_is_that_of_the_room_types_own_time_zone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_room_on_some_night_is_refused_with_its_date_and_holds_nothing() {
+async fn full_night_rejects_whole_stay() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         placed(app, 1, &room_type, day(3), day(4)).await;
@@ -127,7 +127,7 @@ async fn no_room_on_some_night_is_refused_with_its_date_and_holds_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_user_on_the_same_dates_replaces_the_old_hold_in_the_same_step() {
+async fn same_dates_replace_own_hold() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         let old = placed(app, 1, &room_type, day(1), day(3)).await;
@@ -143,7 +143,7 @@ async fn the_same_user_on_the_same_dates_replaces_the_old_hold_in_the_same_step(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_replacement_that_is_refused_leaves_the_old_hold_alone() {
+async fn rejected_replacement_keeps_old_hold() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         let old = placed(app, 1, &room_type, day(1), day(3)).await;
@@ -157,7 +157,7 @@ async fn a_replacement_that_is_refused_leaves_the_old_hold_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_hold_key_of_another_users_live_hold_is_a_conflict_said_before_any_shortage() {
+async fn client_hold_key_of_other_user_is_a_conflict() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         let wanted = new_hold(&room_type, day(1), day(3));
@@ -165,18 +165,18 @@ async fn a_client_hold_key_of_another_users_live_hold_is_a_conflict_said_before_
         assert_eq!(code(app.guest(2).place_hold(&wanted).await), refused(409, "RESERVATION_HOLD_KEY_CONFLICT"));
         let other_dates = NewHold { check_in: day(5), check_out: day(6), ..wanted.clone() };
         app.guest(2).place_hold(&other_dates).await.expect("the key is per room type and dates");
-        let again = app.guest(1).place_hold(&wanted).await.expect("one's own is replaced");
+        let again = app.guest(1).place_hold(&wanted).await.expect("the user's own hold is replaced");
         assert_eq!(app.guest(1).hold(hold.hold_id).await.unwrap().status, HoldStatus::Replaced);
         app.guest(1).cancel_hold(again.hold_id).await.unwrap();
         app.guest(2).place_hold(&wanted).await.expect("a key is free again when its hold has ended");
         app.pass(Span::from_secs(601));
-        app.guest(3).place_hold(&wanted).await.expect("also when it ran out of time");
+        app.guest(3).place_hold(&wanted).await.expect("also when it expired");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn confirming_makes_a_reservation_and_doing_it_again_names_it() {
+async fn confirm_twice_returns_reservation() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         let hold = placed(app, 7, &room_type, day(1), day(3)).await;
@@ -200,14 +200,14 @@ async fn confirming_makes_a_reservation_and_doing_it_again_names_it() {
         assert_eq!(
             app.guest(7).hold(hold.hold_id).await.unwrap().status,
             HoldStatus::Confirmed,
-            "time no longer matters"
+            "the expiry no longer matters"
         );
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelling_a_hold_frees_its_nights_and_can_be_done_once() {
+async fn hold_is_cancelled_once() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         let hold = placed(app, 1, &room_type, day(1), day(3)).await;
@@ -227,7 +227,7 @@ async fn cancelling_a_hold_frees_its_nights_and_can_be_done_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unknown_hold_is_not_found_and_anothers_is_forbidden() {
+async fn hold_of_other_user_is_forbidden() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         let hold = placed(app, 1, &room_type, day(1), day(3)).await;
@@ -244,7 +244,7 @@ async fn an_unknown_hold_is_not_found_and_anothers_is_forbidden() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hold_ends_at_its_time_never_earlier_and_its_nights_are_free_at_most_a_second_later() {
+async fn hold_expires_on_time() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         app.pass(Span::from_millis(250));
@@ -266,7 +266,7 @@ async fn a_hold_ends_at_its_time_never_earlier_and_its_nights_are_free_at_most_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hold_frees_its_night_on_time_while_others_keep_arriving_for_longer_than_a_ttl() {
+async fn nights_free_on_time_under_constant_load() {
     with_settings(
         |config| config.stay.hold_ttl = std::time::Duration::from_secs(10),
         async |app| {
@@ -274,7 +274,7 @@ async fn a_hold_frees_its_night_on_time_while_others_keep_arriving_for_longer_th
             for user in 1..=40 {
                 placed(app, user, &room_type, day(1), day(2)).await;
                 let held = app.admin().availability(room_type.id, day(1), day(2)).await.unwrap().nights[0].hold_count;
-                assert_eq!(held, u32::try_from(user.min(10)).unwrap(), "one comes, one ends, every second");
+                assert_eq!(held, u32::try_from(user.min(10)).unwrap(), "each second one hold arrives and one ends");
                 app.pass(Span::from_secs(1));
             }
         },
@@ -283,7 +283,7 @@ async fn a_hold_frees_its_night_on_time_while_others_keep_arriving_for_longer_th
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_user_has_at_most_fifty_live_holds() {
+async fn live_holds_per_user_are_limited() {
     with_app(async |app| {
         let room_type = app.room_type(100).await;
         let mut last = None;
@@ -296,7 +296,11 @@ async fn one_user_has_at_most_fifty_live_holds() {
         placed(app, 1, &room_type, day(49), day(50)).await;
         placed(app, 2, &room_type, day(60), day(61)).await;
         let replaced = last.unwrap().hold_id;
-        assert_eq!(app.guest(1).hold(replaced).await.unwrap().status, HoldStatus::Replaced, "replacing needs no place");
+        assert_eq!(
+            app.guest(1).hold(replaced).await.unwrap().status,
+            HoldStatus::Replaced,
+            "a replacement does not count as a further hold"
+        );
         app.pass(Span::from_secs(601));
         app.guest(1).place_hold(&one_more).await.unwrap();
     })
@@ -304,7 +308,7 @@ async fn one_user_has_at_most_fifty_live_holds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_answers_in_order_and_one_bad_line_spoils_no_other() {
+async fn batch_lines_fail_independently_in_order() {
     with_app(async |app| {
         let room_type = app.room_type(2).await;
         let line = |user, days| NewHold { user_id: Some(user), ..new_hold(&room_type, day(days), day(days + 1)) };
@@ -335,7 +339,7 @@ async fn a_batch_answers_in_order_and_one_bad_line_spoils_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_takes_8192_lines_and_not_one_more() {
+async fn batch_has_at_most_8192_lines() {
     with_app(async |app| {
         let room_type = app.room_type(10_000).await;
         let lines: Vec<_> = (0..8_193_u64)
@@ -351,7 +355,7 @@ async fn a_batch_takes_8192_lines_and_not_one_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lines_of_one_batch_see_each_other() {
+async fn batch_lines_see_earlier_lines() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         let wanted = NewHold { user_id: Some(1), ..new_hold(&room_type, day(1), day(2)) };
@@ -368,7 +372,7 @@ async fn lines_of_one_batch_see_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hold_may_last_a_tenth_of_a_second() {
+async fn hold_ttl_may_be_100_ms() {
     with_settings(
         |config| config.stay.hold_ttl = std::time::Duration::from_millis(100),
         async |app| {

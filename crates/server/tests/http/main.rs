@@ -1,4 +1,4 @@
-//! The contract over HTTP, sentence by sentence, against a real server on a real store.
+//! Contract of the API, against a real server on every store.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 mod after_commit;

@@ -1,4 +1,4 @@
-//! The waiting room, sentence by sentence.
+//! Waiting room.
 
 use futures_util::future::join_all;
 use holdfast_client::{Event, EventChange, NewEvent, QueueStats, QueueStatus};
@@ -8,13 +8,13 @@ use serde_json::json;
 use crate::support::{TestApp, code, problem, refused, with_app, with_restart, with_settings};
 use crate::tickets::seat;
 
-/// An event that lets in so many at a time.
+/// Creates an event with this limit of users inside.
 async fn event(app: &TestApp, max_concurrent: u32) -> Event {
     let new = NewEvent::with_row("콘서트", 50, 100_000);
     app.admin().create_event(&NewEvent { max_concurrent: Some(max_concurrent), ..new }).await.unwrap()
 }
 
-/// Users 1, 2, … join, one after another.
+/// Lets the users 1, 2, … join in order.
 async fn joined(app: &TestApp, event: &Event, users: u64) {
     for user in 1..=users {
         app.guest(user).join_queue(event.id).await.unwrap();
@@ -32,7 +32,7 @@ async fn stats(app: &TestApp, event: &Event) -> (u64, u64, u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn joining_takes_a_place_and_joining_again_keeps_it() {
+async fn repeated_queue_join_keeps_place() {
     with_app(async |app| {
         let event = event(app, 1).await;
         let path = format!("/v1/events/{}/queue", event.id);
@@ -58,7 +58,7 @@ async fn joining_takes_a_place_and_joining_again_keeps_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn polling_tells_where_one_stands_and_is_kept_by_nobody() {
+async fn poll_returns_position_uncached() {
     with_app(async |app| {
         let event = event(app, 1).await;
         joined(app, &event, 3).await;
@@ -73,14 +73,14 @@ async fn polling_tells_where_one_stands_and_is_kept_by_nobody() {
         app.guest(4).leave_queue(event.id).await.unwrap();
         app.guest(1).leave_queue(event.id).await.unwrap();
         let place = app.guest(3).poll_queue(event.id).await.unwrap();
-        assert_eq!((place.status, place.rank), (QueueStatus::Waiting, 1), "who leaves makes room");
+        assert_eq!((place.status, place.rank), (QueueStatus::Waiting, 1), "a leaving user makes room");
         assert_eq!(app.guest(2).poll_queue(event.id).await.unwrap().status, QueueStatus::Ready);
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_enters_in_turn_and_gets_the_same_entry_again() {
+async fn enter_in_turn_is_idempotent() {
     with_app(async |app| {
         let event = event(app, 1).await;
         joined(app, &event, 2).await;
@@ -101,7 +101,7 @@ async fn one_enters_in_turn_and_gets_the_same_entry_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_shows_a_token_where_seats_are_held_must_show_the_one_of_this_entry() {
+async fn presented_token_must_prove_entry() {
     with_app(async |app| {
         let (event, other) = (event(app, 5).await, event(app, 5).await);
         let enter = async |user: u64, event: &Event| {
@@ -122,7 +122,7 @@ async fn whoever_shows_a_token_where_seats_are_held_must_show_the_one_of_this_en
                 assert_eq!(refusal.refusal(), (403, "QUEUE_TOKEN_REQUIRED"), "{call}");
             }
         }
-        // The entry is renewed, and the token that was given first still proves it.
+        // The entry is renewed, and its first token still proves it.
         app.pass(Span::from_secs(200));
         app.guest(1).poll_queue(event.id).await.unwrap();
         app.pass(Span::from_secs(200));
@@ -131,7 +131,7 @@ async fn whoever_shows_a_token_where_seats_are_held_must_show_the_one_of_this_en
             let done = app.send("POST", &path, &[], &body.to_string()).await;
             assert_eq!(done.status, 201, "{call}: {}", done.text);
         }
-        // It is no good for the next entry.
+        // The token does not prove the next entry.
         let next = enter(1, &event).await;
         assert_ne!(next, mine);
         let (call, body) = &calls(&mine)[1];
@@ -142,12 +142,12 @@ async fn whoever_shows_a_token_where_seats_are_held_must_show_the_one_of_this_en
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn holding_and_reserving_need_an_entry_and_reserving_gives_it_back() {
+async fn reserving_needs_and_returns_entry() {
     with_app(async |app| {
         let event = event(app, 2).await;
         let (guest, required) = (app.guest(1), refused(403, "QUEUE_TOKEN_REQUIRED"));
         let unknown = [seat(&event, 99_999)];
-        assert_eq!(code(guest.hold_seats(event.id, &unknown).await), required, "said first");
+        assert_eq!(code(guest.hold_seats(event.id, &unknown).await), required, "the token is checked first");
         assert_eq!(code(guest.reserve_seats(event.id, &unknown).await), required);
         assert_eq!(code(guest.hold_best(event.id, 1, None).await), required);
         guest.join_queue(event.id).await.unwrap();
@@ -157,19 +157,19 @@ async fn holding_and_reserving_need_an_entry_and_reserving_gives_it_back() {
         guest.hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();
         if !app.profile_is_split() {
             let polled = guest.poll_queue(event.id).await.unwrap();
-            assert_eq!(polled.remaining_seats, 49, "who changes something sees it");
+            assert_eq!(polled.remaining_seats, 49, "a caller reads its own writes");
         }
         assert_eq!(stats(app, &event).await, (0, 0, 1), "holding keeps the entry");
         guest.reserve_seats(event.id, &[seat(&event, 1)]).await.unwrap();
         assert_eq!(stats(app, &event).await, (0, 0, 0));
         assert_eq!(code(guest.hold_seats(event.id, &[seat(&event, 2)]).await), required);
-        app.admin().seats(event.id).await.expect("looking needs no entry");
+        app.admin().seats(event.id).await.expect("reading needs no entry");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn confirming_gives_the_entry_back_and_works_without_one() {
+async fn confirm_returns_entry_and_needs_none() {
     with_app(async |app| {
         let event = event(app, 2).await;
         inside(app, &event, 1).await;
@@ -183,7 +183,7 @@ async fn confirming_gives_the_entry_back_and_works_without_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_reserved_under_a_key_is_told_again_without_an_entry() {
+async fn reserve_replay_needs_no_entry() {
     with_app(async |app| {
         let event = event(app, 2).await;
         inside(app, &event, 1).await;
@@ -194,13 +194,13 @@ async fn what_was_reserved_under_a_key_is_told_again_without_an_entry() {
         assert_eq!(code(other), refused(422, "IDEMPOTENCY_KEY_REUSED"));
         inside(app, &event, 1).await;
         assert_eq!(guest.reserve_seats(event.id, &[seat(&event, 1)]).await.unwrap(), reserved);
-        assert_eq!(stats(app, &event).await.2, 1, "a repeated answer takes no new entry");
+        assert_eq!(stats(app, &event).await.2, 1, "a replayed response takes no new entry");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn queue_calls_too_are_answered_once_per_key() {
+async fn queue_calls_replay_by_key() {
     with_app(async |app| {
         let event = event(app, 2).await;
         let path = format!("/v1/events/{}/queue", event.id);
@@ -212,13 +212,13 @@ async fn queue_calls_too_are_answered_once_per_key() {
         assert_eq!(first.json, again.json);
         let other = app.send("POST", &format!("{path}/enter"), &key, "{}").await;
         assert_eq!(other.refusal(), (422, "IDEMPOTENCY_KEY_REUSED"));
-        assert_eq!(stats(app, &event).await, (0, 1, 0), "nothing was done");
+        assert_eq!(stats(app, &event).await, (0, 1, 0), "nothing changed");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_that_join_at_once_under_one_key_the_refused_one_has_not_joined() {
+async fn rejected_join_under_shared_key_has_no_place() {
     with_app(async |app| {
         let (one, other) = (event(app, 2).await, event(app, 2).await);
         let join = async |event: &Event, key: &str, user: &str| {
@@ -232,14 +232,14 @@ async fn of_two_that_join_at_once_under_one_key_the_refused_one_has_not_joined()
             let refused = if first == 422 { &one } else { &other };
             assert_eq!(code(app.guest(user).poll_queue(refused.id).await).0, 404);
             let (again, too) = tokio::join!(join(&one, "same", &user_id), join(&one, "same", &user_id));
-            assert_eq!(again, too, "one answer for the same");
+            assert_eq!(again, too, "equal requests get one response");
         }
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_entry_is_spent_once_however_many_try_at_the_same_time() {
+async fn entry_is_spent_once() {
     with_app(async |app| {
         let event = event(app, 2).await;
         for round in 0..10 {
@@ -260,7 +260,7 @@ async fn an_entry_is_spent_once_however_many_try_at_the_same_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_queue_its_calls_are_refused() {
+async fn queue_calls_need_queue() {
     with_app(async |app| {
         let new = NewEvent::with_row("콘서트", 5, 1).without_queue();
         let event = app.admin().create_event(&new).await.unwrap();
@@ -284,7 +284,7 @@ async fn without_a_queue_its_calls_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn entered_and_ready_fill_up_to_exactly_the_limit() {
+async fn entered_and_ready_fill_up_to_limit() {
     with_app(async |app| {
         let event = event(app, 3).await;
         joined(app, &event, 10).await;
@@ -294,10 +294,10 @@ async fn entered_and_ready_fill_up_to_exactly_the_limit() {
         let change = |max| EventChange { max_concurrent: Some(max), ..EventChange::default() };
         app.admin().change_event(event.id, &change(1)).await.unwrap();
         let after = stats(app, &event).await;
-        assert_eq!((after.1, after.2), (0, 1), "lowering evicts nobody who is inside: {after:?}");
+        assert_eq!((after.1, after.2), (0, 1), "a lower limit keeps users inside: {after:?}");
         app.admin().change_event(event.id, &change(5)).await.unwrap();
-        assert_eq!(stats(app, &event).await, (5, 4, 1), "and raising counts at once");
-        // Entries end by time: those behind move up at once.
+        assert_eq!(stats(app, &event).await, (5, 4, 1), "a higher limit takes effect at once");
+        // Entries expire: the next users become ready at once.
         for user in 2..=10 {
             app.guest(user).poll_queue(event.id).await.unwrap();
         }
@@ -316,7 +316,7 @@ async fn entered_and_ready_fill_up_to_exactly_the_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_paused_nobody_is_ready_and_those_inside_stay() {
+async fn pause_keeps_users_inside_only() {
     with_app(async |app| {
         let event = event(app, 2).await;
         inside(app, &event, 1).await;
@@ -324,9 +324,9 @@ async fn while_paused_nobody_is_ready_and_those_inside_stay() {
         assert!(app.admin().pause_queue(event.id).await.unwrap().paused);
         assert_eq!(app.guest(2).poll_queue(event.id).await.unwrap().status, QueueStatus::Waiting);
         assert_eq!(code(app.guest(2).enter_queue(event.id).await), refused(409, "NOT_YOUR_TURN"));
-        app.guest(4).join_queue(event.id).await.expect("joins go on");
+        app.guest(4).join_queue(event.id).await.expect("joining is possible during a pause");
         assert_eq!(stats(app, &event).await, (3, 0, 1));
-        app.guest(1).hold_seats(event.id, &[seat(&event, 1)]).await.expect("those inside stay");
+        app.guest(1).hold_seats(event.id, &[seat(&event, 1)]).await.expect("users inside stay");
         assert!(app.admin().queue_stats(event.id).await.unwrap().paused);
         assert!(app.admin().pause_queue(event.id).await.unwrap().paused, "may be repeated");
         assert!(!app.admin().resume_queue(event.id).await.unwrap().paused);
@@ -336,7 +336,7 @@ async fn while_paused_nobody_is_ready_and_those_inside_stay() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_ready_before_sales_open() {
+async fn users_are_not_ready_before_sales_open() {
     with_app(async |app| {
         let new = NewEvent::with_row("콘서트", 5, 1);
         let opens_at = app.now() + jiff::SignedDuration::from_secs(60);
@@ -352,7 +352,7 @@ async fn nobody_is_ready_before_sales_open() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn polling_renews_an_entry_up_to_its_longest_and_silence_loses_a_place() {
+async fn poll_renews_entry_silence_loses_place() {
     with_app(async |app| {
         let event = event(app, 1).await;
         inside(app, &event, 1).await;
@@ -379,7 +379,7 @@ async fn polling_renews_an_entry_up_to_its_longest_and_silence_loses_a_place() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_three_hundred_who_try_to_enter_exactly_a_hundred_come_in() {
+async fn concurrent_queue_enters_respect_limit() {
     with_app(async |app| {
         let event = event(app, 100).await;
         let event = &event;
@@ -396,7 +396,7 @@ async fn of_three_hundred_who_try_to_enter_exactly_a_hundred_come_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_restart_order_entries_and_places_are_what_they_were() {
+async fn queue_survives_restart() {
     with_restart(
         async |app| {
             let event = event(app, 1).await;
@@ -411,7 +411,7 @@ async fn after_a_restart_order_entries_and_places_are_what_they_were() {
                 let place = app.guest(user).poll_queue(event.id).await.unwrap();
                 assert_eq!((place.status, place.rank), (QueueStatus::Waiting, rank));
             }
-            app.guest(1).reserve_seats(event.id, &[seat(&event, 7)]).await.expect("the entry is still good");
+            app.guest(1).reserve_seats(event.id, &[seat(&event, 7)]).await.expect("the entry is still live");
             app.guest(2).enter_queue(event.id).await.unwrap();
         },
     )
@@ -419,7 +419,7 @@ async fn after_a_restart_order_entries_and_places_are_what_they_were() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_entry_lasts_no_longer_than_it_may_in_all() {
+async fn entry_ends_after_entry_max() {
     with_settings(
         |config| config.queue.entry_max = std::time::Duration::from_millis(500),
         async |app| {

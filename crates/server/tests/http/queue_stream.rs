@@ -1,4 +1,4 @@
-//! One's place in line, pushed.
+//! Stream of a user's position in the queue.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::with_app;
 
-/// Reads the stream of a place until an event satisfies `is_it`; gives its name and data.
+/// Reads the stream until an event satisfies `is_it`, and returns its data.
 async fn wait_for(client: &Client, event: u64, act: impl AsyncFn(), is_it: impl Fn(&str, &Value) -> bool) -> Value {
     let request = client.request(reqwest::Method::GET, &format!("/v1/events/{event}/queue/stream"));
     let response = request.send().await.unwrap();
@@ -39,7 +39,7 @@ async fn wait_for(client: &Client, event: u64, act: impl AsyncFn(), is_it: impl 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_listens_is_told_when_the_line_moves() {
+async fn position_changes_are_streamed() {
     with_app(async |app| {
         let new = NewEvent { max_concurrent: Some(1), ..NewEvent::with_row("콘서트", 5, 1) };
         let event = app.admin().create_event(&new).await.unwrap().id;

@@ -1,4 +1,4 @@
-//! Many real clients at once.
+//! Concurrent clients.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use holdfast_client::Error;
 use crate::support::{day, new_hold, with_app};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_hundred_clients_on_the_last_rooms_fill_them_exactly_and_nobody_twice() {
+async fn concurrent_holds_fill_rooms_exactly() {
     with_app(async |app| {
         const ROOMS: u32 = 37;
         let room_type = app.room_type(ROOMS).await;
@@ -32,7 +32,7 @@ async fn two_hundred_clients_on_the_last_rooms_fill_them_exactly_and_nobody_twic
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn overlapping_stays_never_oversell_a_night_and_never_leak_one() {
+async fn overlapping_stays_never_oversell_or_leak() {
     with_app(async |app| {
         let room_type = app.room_type(3).await;
         let room_type = &room_type;
@@ -62,7 +62,7 @@ async fn overlapping_stays_never_oversell_a_night_and_never_leak_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_hold_is_confirmed_once_however_many_try_at_once() {
+async fn concurrent_confirms_have_one_winner() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         let hold = app.guest(1).place_hold(&new_hold(&room_type, day(1), day(2))).await.unwrap();
@@ -78,7 +78,7 @@ async fn a_hold_is_confirmed_once_however_many_try_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_caller_reads_its_own_writes() {
+async fn caller_reads_its_own_writes() {
     with_app(async |app| {
         let room_type = app.room_type(1_000).await;
         let room_type = &room_type;

@@ -1,4 +1,4 @@
-//! What a confirmed hold becomes, listed and cancelled.
+//! Reservations: lists and cancellation.
 
 use holdfast_client::ReservationStatus;
 use holdfast_core::time::Span;
@@ -6,7 +6,7 @@ use holdfast_core::time::Span;
 use crate::support::{code, day, placed, refused, with_app};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelling_a_reservation_frees_its_nights_until_the_day_before_check_in() {
+async fn reservation_cancel_frees_nights() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         let hold = placed(app, 1, &room_type, day(1), day(3)).await;
@@ -27,7 +27,7 @@ async fn cancelling_a_reservation_frees_its_nights_until_the_day_before_check_in
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reservations_are_listed_by_user_room_type_and_status_page_by_page() {
+async fn reservations_are_filtered_and_paged() {
     with_app(async |app| {
         let (first, second) = (app.room_type(9).await, app.room_type(9).await);
         let mut numbers = Vec::new();

@@ -1,4 +1,4 @@
-//! Room types: what is on sale, closed and free.
+//! Room types: capacity, closed nights, availability.
 
 use holdfast_client::{NewRoomType, RoomTypeChange};
 use holdfast_core::time::Span;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::{TODAY, TestApp, code, day, new_hold, placed, problem, refused, with_app, with_profile};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_room_type_is_created_listed_read_and_changed() {
+async fn room_type_is_created_read_and_changed() {
     with_app(async |app| {
         let mut draft = NewRoomType::new("온돌", 3, 120_000);
         draft.description = Some("따뜻한 바닥".into());
@@ -30,7 +30,7 @@ async fn a_room_type_is_created_listed_read_and_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lowering_total_quantity_below_what_is_confirmed_or_held_on_a_coming_night_is_refused() {
+async fn capacity_below_use_is_rejected() {
     with_app(async |app| {
         let room_type = app.room_type(3).await;
         let confirmed = placed(app, 1, &room_type, day(5), day(6)).await;
@@ -49,7 +49,7 @@ async fn lowering_total_quantity_below_what_is_confirmed_or_held_on_a_coming_nig
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lowering_looks_at_however_many_nights_are_held() {
+async fn capacity_check_covers_all_held_nights() {
     with_app(async |app| {
         let room_type = app.room_type(2).await;
         for days in 0..40 {
@@ -63,7 +63,7 @@ async fn lowering_looks_at_however_many_nights_are_held() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_night_that_was_freed_and_held_again_still_counts_when_lowering() {
+async fn capacity_check_covers_night_held_again() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         let first = placed(app, 1, &room_type, day(5), day(6)).await;
@@ -77,7 +77,7 @@ async fn a_night_that_was_freed_and_held_again_still_counts_when_lowering() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hold_on_tonight_is_honoured_after_midnight_whatever_becomes_of_the_quantity() {
+async fn hold_on_past_night_can_be_confirmed() {
     with_app(async |app| {
         let room_type = app.room_type(1).await;
         app.pass(Span::from_secs(12 * 3_600 - 300));
@@ -91,7 +91,7 @@ async fn a_hold_on_tonight_is_honoured_after_midnight_whatever_becomes_of_the_qu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn closed_nights_are_not_sold_and_what_is_confirmed_or_held_on_them_stays() {
+async fn closed_nights_keep_existing_bookings() {
     with_app(async |app| {
         let room_type = app.room_type(2).await;
         let hold = placed(app, 1, &room_type, day(3), day(5)).await;
@@ -111,7 +111,7 @@ async fn closed_nights_are_not_sold_and_what_is_confirmed_or_held_on_them_stays(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn availability_counts_reserved_and_held_night_by_night_and_is_that_of_the_least_night() {
+async fn availability_is_minimum_over_nights() {
     with_app(async |app| {
         let room_type = app.room_type(3).await;
         let hold = placed(app, 1, &room_type, day(1), day(3)).await;
@@ -122,7 +122,7 @@ async fn availability_counts_reserved_and_held_night_by_night_and_is_that_of_the
             shown.nights.iter().map(|it| (it.date, it.reserved_count, it.hold_count, it.available)).collect();
         assert_eq!(counts, [(day(1), 1, 0, 2), (day(2), 1, 1, 1), (day(3), 0, 1, 2), (day(4), 0, 0, 3)]);
         assert_eq!((shown.available, shown.nights[0].total_quantity, shown.room_type_id), (1, 3, room_type.id));
-        app.admin().availability(room_type.id, day(0), day(366)).await.expect("366 nights are fine");
+        app.admin().availability(room_type.id, day(0), day(366)).await.expect("366 nights are accepted");
         let too_long = app.admin().availability(room_type.id, day(0), day(367)).await;
         assert_eq!(code(too_long), refused(400, "INVALID_INPUT"));
         assert_eq!(code(app.admin().availability(99, day(0), day(1)).await), refused(404, "ROOM_TYPE_NOT_FOUND"));
@@ -130,9 +130,9 @@ async fn availability_counts_reserved_and_held_night_by_night_and_is_that_of_the
     .await;
 }
 
-/// Where several servers share the data, looking at all nights is much work, and a crowd of changes is told to come again.
+/// In a cluster the check of all nights is expensive, so concurrent changes may be rejected as overloaded.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_of_its_own_takes_many_changes_of_quantity_at_once() {
+async fn single_server_accepts_concurrent_changes() {
     for profile in [Profile::Embedded, Profile::Postgres] {
         with_profile(profile, &|_| {}, &async |app: &TestApp| {
             let room_type = app.room_type(1).await;

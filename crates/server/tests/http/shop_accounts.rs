@@ -6,7 +6,7 @@ use crate::shop_support::{buyer, send};
 use crate::support::{code, problem, refused, with_app};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_is_opened_with_nothing_on_it_and_shown_as_the_contract_says() {
+async fn new_account_has_zero_balance() {
     with_app(async |app| {
         let made = send(app, "POST", "/api/users", &json!({"name": "손님 하나"})).await;
         let id = made.json["data"]["id"].as_u64().unwrap();
@@ -20,7 +20,7 @@ async fn an_account_is_opened_with_nothing_on_it_and_shown_as_the_contract_says(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_amount_is_added_to_the_balance() {
+async fn amount_is_added_to_balance() {
     with_app(async |app| {
         let user = buyer(app, 0).await;
         assert_eq!(app.admin().add_balance(user.id, 30_000).await.unwrap().balance, 30_000);
@@ -34,7 +34,7 @@ async fn an_amount_is_added_to_the_balance() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_account_ever_gets_more_than_a_sum_that_every_reader_of_json_can_hold() {
+async fn balance_is_limited() {
     with_app(async |app| {
         const MOST: i64 = 1_000_000_000_000_000;
         let user = buyer(app, MOST).await;
@@ -46,7 +46,7 @@ async fn no_account_ever_gets_more_than_a_sum_that_every_reader_of_json_can_hold
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn money_is_added_once_however_often_the_same_request_is_sent_under_a_key() {
+async fn deposit_under_key_is_applied_once() {
     with_app(async |app| {
         let user = buyer(app, 0).await;
         let admin = app.admin().with_idempotency_key("charge-1");

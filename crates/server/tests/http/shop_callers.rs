@@ -1,4 +1,4 @@
-//! Whose cart, reservation and order it is, and who may change the shop.
+//! Permissions of the shop: owners of carts, reservations and orders; changes of the catalog.
 
 use holdfast_client::{NewCoupon, NewProduct, NewProductOption, Payment, ProductOptionChange};
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::shop_support::{buyer, option, send};
 use crate::support::{code, refused, with_app};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_auth_nobody_reaches_for_anothers_things_under_their_own_name() {
+async fn without_auth_named_user_owns_objects() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         let (owner, other) = (buyer(app, 10_000).await, buyer(app, 10_000).await);
@@ -33,13 +33,13 @@ async fn without_auth_nobody_reaches_for_anothers_things_under_their_own_name() 
             let answer = app.send(method, &path, &[("x-user-id", &name)], body).await;
             assert_eq!(answer.refusal(), (403, "FORBIDDEN"), "{method} {path}");
         }
-        assert_eq!(owner.order_reservation().await.unwrap().total_amount, 1_000, "all is as it was");
+        assert_eq!(owner.order_reservation().await.unwrap().total_amount, 1_000, "nothing changed");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_auth_somebody_must_be_named_where_it_matters_who() {
+async fn without_auth_user_must_be_named() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         for (method, path, body) in [
@@ -66,7 +66,7 @@ async fn without_auth_somebody_must_be_named_where_it_matters_who() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_auth_users_buy_for_themselves_and_only_admins_and_services_change_the_shop() {
+async fn users_buy_for_themselves_only() {
     with_auth(async |app| {
         let admin = caller(app, "1000", "admin");
         let service = caller(app, "svc", "service");
@@ -87,7 +87,7 @@ async fn with_auth_users_buy_for_themselves_and_only_admins_and_services_change_
         service.create_coupon(&coupon).await.unwrap();
         service.change_product_option(option, &change).await.unwrap();
 
-        assert_eq!(user.products(&[]).await.unwrap().items.len(), 1, "everybody may look");
+        assert_eq!(user.products(&[]).await.unwrap().items.len(), 1, "any user may read products");
         assert_eq!(user.account(user_id).await.unwrap().balance, 10_000);
         assert_eq!(code(other.account(user_id).await), refused(403, "FORBIDDEN"));
         user.take_coupon("C").await.unwrap();
@@ -95,7 +95,7 @@ async fn with_auth_users_buy_for_themselves_and_only_admins_and_services_change_
         user.reserve_order().await.unwrap();
         let for_user = Payment { user_id: Some(user_id), ..Payment::default() };
         assert_eq!(code(other.pay_order(&for_user).await), refused(403, "FORBIDDEN"));
-        let order = service.pay_order(&for_user).await.expect("a service may act for anyone").order_id;
+        let order = service.pay_order(&for_user).await.expect("a service may act for any user").order_id;
         assert_eq!(code(other.order(order).await), refused(403, "FORBIDDEN"));
         assert_eq!(code(other.cancel_order(order).await), refused(403, "FORBIDDEN"));
         assert_eq!(other.orders(&[]).await.unwrap().items, []);

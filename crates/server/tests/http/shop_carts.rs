@@ -1,4 +1,4 @@
-//! What a user means to buy.
+//! Carts.
 
 use holdfast_client::{NewProduct, NewProductOption};
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::shop_support::{buyer, option, send, set_active};
 use crate::support::{code, problem, refused, with_app};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cart_has_one_line_for_each_option_and_zero_removes_it() {
+async fn cart_has_one_line_per_option() {
     with_app(async |app| {
         let user = buyer(app, 0).await;
         let (first, second) = (option(app, 21_000, 10).await, option(app, 15_000, 10).await);
@@ -26,9 +26,9 @@ async fn a_cart_has_one_line_for_each_option_and_zero_removes_it() {
         let shown = send(app, "GET", &format!("/api/cart?userId={}", user.id), &json!(null)).await;
         assert_eq!((shown.status, &shown.json), (200, &both));
         put(first, 7).await;
-        assert_eq!(user.in_cart().await, [(first, 7), (second, 1)], "said again, not added");
+        assert_eq!(user.in_cart().await, [(first, 7), (second, 1)], "the quantity is set, not added");
         assert_eq!(put(first, 0).await.json["data"]["items"], json!([line(second, 1, 15_000)]));
-        assert_eq!(put(first, 0).await.status, 200, "what is not there can be removed again");
+        assert_eq!(put(first, 0).await.status, 200, "removing an absent line succeeds");
         put(second, 0).await;
         assert_eq!(user.in_cart().await, []);
     })
@@ -36,7 +36,7 @@ async fn a_cart_has_one_line_for_each_option_and_zero_removes_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cart_is_that_of_a_user_who_exists_and_holds_options_that_exist() {
+async fn cart_needs_known_user_and_options() {
     with_app(async |app| {
         let user = buyer(app, 0).await;
         let option = option(app, 1, 0).await;
@@ -45,13 +45,13 @@ async fn a_cart_is_that_of_a_user_who_exists_and_holds_options_that_exist() {
         assert_eq!(code(user.put_cart_item(99, 1).await), refused(404, "PRODUCT_OPTION_NOT_FOUND"));
         set_active(app, option, false).await;
         let cart = user.put_cart_item(option, 3).await.expect("a cart claims nothing");
-        assert!(!cart.items[0].is_active, "and says what cannot be had");
+        assert!(!cart.items[0].is_active, "the cart shows that the option is inactive");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cart_has_at_most_a_hundred_lines_of_at_most_a_million_pieces() {
+async fn cart_lines_and_quantities_are_limited() {
     with_app(async |app| {
         let user = buyer(app, 0).await;
         let options = (0..100).map(|number| NewProductOption::new(format!("O-{number}"), 1, 100));
@@ -62,11 +62,11 @@ async fn a_cart_has_at_most_a_hundred_lines_of_at_most_a_million_pieces() {
         let more = option(app, 1, 1).await;
         let refusal = problem(user.put_cart_item(more, 1).await);
         assert_eq!((refusal.status, refusal.code.as_str()), (400, "INVALID_INPUT"));
-        user.put_cart_item(made.options[0].id, 1_000_000).await.expect("what is there may be changed");
+        user.put_cart_item(made.options[0].id, 1_000_000).await.expect("an existing line may be changed");
         let refusal = problem(user.put_cart_item(made.options[0].id, 1_000_001).await);
         assert_eq!((refusal.code.as_str(), &refusal.extra["field"]), ("INVALID_INPUT", &json!("quantity")));
         user.put_cart_item(made.options[0].id, 0).await.unwrap();
-        user.put_cart_item(more, 1).await.expect("there is room again");
+        user.put_cart_item(more, 1).await.expect("a removed line makes room");
         assert_eq!(user.in_cart().await.len(), 100);
         let reserved = user.reserve_order().await.unwrap();
         let order: Vec<_> = reserved.iter().map(|line| line.product_option_id).collect();
@@ -76,7 +76,7 @@ async fn a_cart_has_at_most_a_hundred_lines_of_at_most_a_million_pieces() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_cart_comes_to_cannot_overflow() {
+async fn cart_total_cannot_overflow() {
     with_app(async |app| {
         let user = buyer(app, 0).await;
         let dear = option(app, 1_000_000_000_000, 100_000).await;
@@ -91,7 +91,7 @@ async fn what_a_cart_comes_to_cannot_overflow() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_cart_has_one_currency() {
+async fn cart_has_one_currency() {
     with_app(async |app| {
         let user = buyer(app, 0).await;
         let mut new = NewProduct::new("Beans", vec![NewProductOption::new("USD-1", 1_299, 5)]);

@@ -1,4 +1,4 @@
-//! Discounts, first come, first served.
+//! Coupons.
 
 use futures_util::future::join_all;
 use holdfast_client::{NewCoupon, Payment};
@@ -13,7 +13,7 @@ fn with_coupon(code: &str) -> Payment {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_coupon_is_made_once_and_given_to_each_user_once() {
+async fn coupon_is_issued_once_per_user() {
     with_app(async |app| {
         let body = json!({"code": "WELCOME10", "discountType": "PERCENT", "value": 10, "maxUses": 2,
             "validUntil": "2027-03-02T00:00:00Z"});
@@ -34,13 +34,13 @@ async fn a_coupon_is_made_once_and_given_to_each_user_once() {
         assert_eq!(code(third.take_coupon("NOTHING").await), refused(404, "COUPON_NOT_FOUND"));
         assert_eq!(code(app.guest(99).take_coupon("WELCOME10").await), refused(404, "USER_NOT_FOUND"));
         app.pass(Span::from_hours(24));
-        assert_eq!(code(third.take_coupon("WELCOME10").await), refused(409, "COUPON_NOT_USABLE"), "out of date");
+        assert_eq!(code(third.take_coupon("WELCOME10").await), refused(409, "COUPON_NOT_USABLE"), "expired");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn three_hundred_users_on_fifty_coupons_exactly_fifty_get_one() {
+async fn concurrent_issues_respect_max_uses() {
     with_app(async |app| {
         let admin = app.admin();
         admin.create_coupon(&NewCoupon::amount("FIRST50", 1_000, 50)).await.unwrap();
@@ -51,13 +51,13 @@ async fn three_hundred_users_on_fifty_coupons_exactly_fifty_get_one() {
         assert!(missed.into_iter().all(|one| one.unwrap_err().code() == Some("COUPON_SOLD_OUT")));
         let mut counts: Vec<_> = got.into_iter().map(|one| one.unwrap().issued_count).collect();
         counts.sort_unstable();
-        assert_eq!(counts, (1..=50).collect::<Vec<_>>(), "each was told its own place");
+        assert_eq!(counts, (1..=50).collect::<Vec<_>>(), "each issue has its own count");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_percentage_rounds_down_and_no_discount_exceeds_the_total() {
+async fn discount_rounds_down_and_is_capped() {
     with_app(async |app| {
         let admin = app.admin();
         admin.create_coupon(&NewCoupon::percent("P33", 33, 9)).await.unwrap();
@@ -79,7 +79,7 @@ async fn a_percentage_rounds_down_and_no_discount_exceeds_the_total() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_coupon_that_is_unknown_not_issued_used_or_expired_is_not_usable_and_nothing_is_paid() {
+async fn unusable_coupon_rejects_payment() {
     with_app(async |app| {
         let admin = app.admin();
         admin.create_coupon(&NewCoupon::percent("MINE", 10, 9)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Bad input of every kind is answered with 400 `INVALID_INPUT` that names the field, and changes nothing.
+//! Invalid input of every kind is answered with 400 `INVALID_INPUT` that names the field, and changes nothing.
 
 use serde_json::json;
 
@@ -6,11 +6,11 @@ use crate::bad_input::{check, with_member};
 use crate::shop_support::{buyer, counts, option};
 use crate::support::with_app;
 
-/// Everything that is no id.
+/// Values that are no valid id.
 const NO_ID: [&str; 7] = ["null", "\"1\"", "1.5", "0", "-1", "9007199254740992", "[1]"];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_accounts_and_balances() {
+async fn invalid_account_input_is_rejected() {
     with_app(async |app| {
         let user = buyer(app, 0).await;
         let long = format!("{:?}", "x".repeat(201));
@@ -32,7 +32,7 @@ async fn in_accounts_and_balances() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_products_and_their_options() {
+async fn invalid_product_input_is_rejected() {
     with_app(async |app| {
         let of = |member: &str, value: &str| {
             let members =
@@ -52,7 +52,7 @@ async fn in_products_and_their_options() {
         for body in [r#"{"name":"x"}"#, r#"{"name":"x","options":[]}"#, r#"{"name":"x","options":{}}"#] {
             check(app, "POST", "/api/products", body, "options").await;
         }
-        assert_eq!(app.admin().products(&[]).await.unwrap().items, [], "nothing was made");
+        assert_eq!(app.admin().products(&[]).await.unwrap().items, [], "nothing was created");
         let option = option(app, 1, 1).await;
         let path = format!("/api/product-options/{option}");
         for (member, value) in [
@@ -73,7 +73,7 @@ async fn in_products_and_their_options() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_carts_and_coupons() {
+async fn invalid_cart_and_coupon_input_is_rejected() {
     with_app(async |app| {
         let user = buyer(app, 0).await;
         let option = option(app, 1, 1).await;
@@ -120,7 +120,7 @@ async fn in_carts_and_coupons() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_reservations_and_payments() {
+async fn invalid_payment_input_is_rejected() {
     with_app(async |app| {
         let user = buyer(app, 10_000).await;
         let option = option(app, 1_000, 10).await;
@@ -149,7 +149,7 @@ async fn in_reservations_and_payments() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_the_body_as_a_whole_in_paths_and_queries() {
+async fn invalid_shop_paths_and_bodies_are_rejected() {
     with_app(async |app| {
         for body in ["", "{", "[]", "5", "null", "{\"a\":1}x"] {
             for (method, path) in [

@@ -1,4 +1,4 @@
-//! What was bought, its list and its cancellation.
+//! Orders: lists and cancellation.
 
 use holdfast_client::{NewCoupon, OrderStatus, Payment};
 use holdfast_core::time::Span;
@@ -8,7 +8,7 @@ use crate::shop_support::{buyer, counts, option, send};
 use crate::support::{code, refused, with_app};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_order_is_shown_as_it_was_paid() {
+async fn order_is_shown_as_paid() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;
@@ -21,7 +21,7 @@ async fn an_order_is_shown_as_it_was_paid() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelling_gives_stock_money_and_coupon_back_and_only_once() {
+async fn order_cancel_returns_everything_once() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;
@@ -46,7 +46,7 @@ async fn cancelling_gives_stock_money_and_coupon_back_and_only_once() {
         assert_eq!((user.balance().await, counts(app, option).await), (10_000, (10, 0, 10)), "once");
         assert_eq!(user.order(order.order_id).await.unwrap().status, OrderStatus::Cancelled);
         user.reserve(option, 1).await;
-        let again = user.pay_order(&with_coupon).await.expect("the coupon is its owner's again");
+        let again = user.pay_order(&with_coupon).await.expect("the coupon is usable again");
         assert_eq!(again.discount_amount, 500);
         let unknown = send(app, "POST", "/api/orders/99/cancel", &json!({"userId": user.id})).await;
         assert_eq!(unknown.refusal(), (404, "ORDER_NOT_FOUND"));
@@ -55,7 +55,7 @@ async fn cancelling_gives_stock_money_and_coupon_back_and_only_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_cancelled_order_gives_back_others_can_have_at_once() {
+async fn cancelled_stock_is_available_at_once() {
     with_app(async |app| {
         let option = option(app, 1_000, 1).await;
         let (first, second) = (buyer(app, 1_000).await, buyer(app, 1_000).await);
@@ -70,7 +70,7 @@ async fn what_a_cancelled_order_gives_back_others_can_have_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_a_key_an_order_is_cancelled_once_and_the_answer_is_given_again() {
+async fn order_cancel_under_key_is_replayed() {
     with_app(async |app| {
         let option = option(app, 1_000, 1).await;
         let user = buyer(app, 1_000).await;
@@ -84,7 +84,7 @@ async fn under_a_key_an_order_is_cancelled_once_and_the_answer_is_given_again() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn orders_are_listed_page_by_page_one_users_or_all() {
+async fn orders_are_filtered_and_paged() {
     with_app(async |app| {
         let option = option(app, 1, 100).await;
         let (first, second) = (buyer(app, 100).await, buyer(app, 100).await);
@@ -109,7 +109,7 @@ async fn orders_are_listed_page_by_page_one_users_or_all() {
         }
         assert_eq!(seen, own);
         let all = app.admin().orders(&[]).await.unwrap();
-        assert_eq!((all.items.len(), all.next_cursor), (10, None), "one without a name sees all while auth is off");
+        assert_eq!((all.items.len(), all.next_cursor), (10, None), "an unnamed caller sees all while auth is off");
         assert_eq!(app.guest(77).orders(&[]).await.unwrap().items, []);
     })
     .await;

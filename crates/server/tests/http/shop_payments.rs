@@ -1,4 +1,4 @@
-//! Turning a reservation into an order: everything in one commit, or nothing.
+//! Payment of a reservation: everything in one commit, or nothing.
 
 use futures_util::future::join_all;
 use holdfast_client::{NewCoupon, OrderStatus, Payment};
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::shop_support::{Buyer, buyer, counts, option, send, set_active, set_price};
 use crate::support::{TestApp, code, problem, refused, with_app};
 
-/// Nothing has been paid: all is as it was.
+/// Checks that nothing was paid or changed.
 async fn nothing_happened(app: &TestApp, user: &Buyer, balance: i64, option: u64, reserved: (u32, u32, u32)) {
     assert_eq!(user.balance().await, balance);
     assert_eq!(counts(app, option).await, reserved);
@@ -16,7 +16,7 @@ async fn nothing_happened(app: &TestApp, user: &Buyer, balance: i64, option: u64
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn paying_answers_with_the_order_and_everything_has_changed_together() {
+async fn payment_changes_everything_at_once() {
     with_app(async |app| {
         let (first, second) = (option(app, 21_000, 10).await, option(app, 15_000, 10).await);
         let user = buyer(app, 100_000).await;
@@ -46,7 +46,7 @@ async fn paying_answers_with_the_order_and_everything_has_changed_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_named_by_a_header_need_say_nothing() {
+async fn payment_takes_user_from_header() {
     with_app(async |app| {
         let (option, user) = (option(app, 1_000, 10).await, buyer(app, 10_000).await);
         user.reserve(option, 3).await;
@@ -58,7 +58,7 @@ async fn whoever_is_named_by_a_header_need_say_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_a_coupon_is_not_usable() {
+async fn malformed_coupon_is_not_usable() {
     with_app(async |app| {
         let (option, user) = (option(app, 1_000, 10).await, buyer(app, 10_000).await);
         let pay =
@@ -74,7 +74,7 @@ async fn what_cannot_be_a_coupon_is_not_usable() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn paying_acts_on_the_reservation_at_its_prices_whatever_has_become_of_the_cart_and_the_option() {
+async fn payment_uses_reserved_prices() {
     with_app(async |app| {
         let (reserved, added) = (option(app, 1_000, 10).await, option(app, 1, 10).await);
         let user = buyer(app, 10_000).await;
@@ -97,7 +97,7 @@ async fn paying_acts_on_the_reservation_at_its_prices_whatever_has_become_of_the
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_live_reservation_there_is_nothing_to_pay_also_the_second_time() {
+async fn payment_needs_live_reservation() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;
@@ -114,7 +114,7 @@ async fn without_a_live_reservation_there_is_nothing_to_pay_also_the_second_time
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_too_little_money_nothing_happens_until_there_is_enough() {
+async fn low_balance_rejects_payment() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 2_999).await;
@@ -131,7 +131,7 @@ async fn with_too_little_money_nothing_happens_until_there_is_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_amount_that_is_not_the_expected_one_is_not_paid() {
+async fn unexpected_amount_is_rejected() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;
@@ -148,14 +148,15 @@ async fn an_amount_that_is_not_the_expected_one_is_not_paid() {
         assert_eq!(refusal.extra["amount"], json!(2_000));
         assert_eq!(code(user.pay_order(&expecting(2_000, Some("LESS"))).await), refused(409, "AMOUNT_CHANGED"));
         nothing_happened(app, &user, 10_000, option, (10, 2, 8)).await;
-        let order = user.pay_order(&expecting(1_500, Some("LESS"))).await.expect("it is what is left to pay");
+        let order =
+            user.pay_order(&expecting(1_500, Some("LESS"))).await.expect("the amount after the discount is expected");
         assert_eq!(order.paid_amount, 1_500);
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reservation_ids_name_exactly_what_is_reserved_in_any_order() {
+async fn reservation_ids_must_match_exactly() {
     with_app(async |app| {
         let (first, second) = (option(app, 1_000, 10).await, option(app, 1_000, 10).await);
         let user = buyer(app, 10_000).await;
@@ -174,7 +175,7 @@ async fn reservation_ids_name_exactly_what_is_reserved_in_any_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_costs_nothing_is_bought_without_money() {
+async fn free_order_needs_no_balance() {
     with_app(async |app| {
         let option = option(app, 0, 10).await;
         let user = buyer(app, 0).await;
@@ -187,7 +188,7 @@ async fn what_costs_nothing_is_bought_without_money() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_a_key_an_order_is_paid_once_however_often_it_is_sent() {
+async fn payment_under_key_is_applied_once() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;

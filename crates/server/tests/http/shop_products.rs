@@ -1,4 +1,4 @@
-//! What is sold, and how much of it there is.
+//! Products, options and stock.
 
 use holdfast_client::{NewProduct, NewProductOption, Payment, ProductOptionChange};
 use holdfast_core::time::Span;
@@ -8,7 +8,7 @@ use crate::shop_support::{buyer, counts, option, send};
 use crate::support::{code, problem, refused, with_app};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_product_has_options_each_with_its_price_and_its_stock() {
+async fn product_has_options_with_price_and_stock() {
     with_app(async |app| {
         let body = json!({"name": "에티오피아 예가체프 G1", "options": [
             {"optionCode": "ETH-HD-200", "price": 21_000, "stockQuantity": 10},
@@ -35,7 +35,7 @@ async fn a_product_has_options_each_with_its_price_and_its_stock() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn products_are_listed_page_by_page_inside_data() {
+async fn products_are_paged() {
     with_app(async |app| {
         for _ in 0..7 {
             option(app, 1, 1).await;
@@ -60,7 +60,7 @@ async fn products_are_listed_page_by_page_inside_data() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn price_stock_and_whether_it_is_sold_can_be_changed_and_what_is_left_out_stays() {
+async fn option_changes_only_given_fields() {
     with_app(async |app| {
         let option = option(app, 1_000, 5).await;
         let admin = app.admin();
@@ -73,7 +73,7 @@ async fn price_stock_and_whether_it_is_sold_can_be_changed_and_what_is_left_out_
         assert_eq!(change(ProductOptionChange { stock_quantity: Some(9), ..none.clone() }).await.available_stock, 9);
         assert_eq!(change(ProductOptionChange { stock_delta: Some(-4), ..none.clone() }).await.available_stock, 5);
         assert_eq!(change(ProductOptionChange { stock_delta: Some(10), ..none.clone() }).await.available_stock, 15);
-        assert_eq!(change(none).await.available_stock, 15, "nothing said, nothing changed");
+        assert_eq!(change(none).await.available_stock, 15, "an empty change changes nothing");
         let unknown = admin.change_product_option(99, &ProductOptionChange::default()).await;
         assert_eq!(code(unknown), refused(404, "PRODUCT_OPTION_NOT_FOUND"));
         let both = ProductOptionChange { stock_quantity: Some(1), stock_delta: Some(1), ..Default::default() };
@@ -84,12 +84,12 @@ async fn price_stock_and_whether_it_is_sold_can_be_changed_and_what_is_left_out_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_option_shows_what_is_there_what_is_reserved_and_what_can_be_had() {
+async fn option_shows_stock_reserved_and_available() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 100_000).await;
         user.reserve(option, 3).await;
-        assert_eq!(counts(app, option).await, (10, 3, 7), "a reservation takes nothing off the shelf");
+        assert_eq!(counts(app, option).await, (10, 3, 7), "a reservation leaves the stock unchanged");
         user.pay_order(&Payment::default()).await.unwrap();
         assert_eq!(counts(app, option).await, (7, 0, 7));
     })
@@ -97,7 +97,7 @@ async fn an_option_shows_what_is_there_what_is_reserved_and_what_can_be_had() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stock_cannot_go_below_what_is_reserved() {
+async fn stock_below_reserved_is_rejected() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 100_000).await;
@@ -116,13 +116,13 @@ async fn stock_cannot_go_below_what_is_reserved() {
         assert_eq!(counts(app, option).await, (8, 5, 3), "nothing changed");
         assert_eq!(set(5).await.unwrap().available_stock, 0);
         app.pass(Span::from_secs(30 * 60 + 1));
-        assert_eq!(set(0).await.unwrap().stock_quantity, 0, "what has run out holds nothing");
+        assert_eq!(set(0).await.unwrap().stock_quantity, 0, "an expired reservation holds nothing");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_product_may_have_a_hundred_options_and_no_more() {
+async fn product_has_at_most_100_options() {
     with_app(async |app| {
         let of = |count: usize| {
             let options = (0..count).map(|number| NewProductOption::new(format!("O-{number}"), 1, 1));

@@ -1,4 +1,4 @@
-//! Many real clients at once. After each test the store is audited: no money and no piece is lost or made.
+//! Concurrent clients of the shop. After each test the store is audited: no money and no piece is lost or created.
 
 use futures_util::future::join_all;
 use holdfast_client::{Client, Error, NewCoupon, NewProduct, NewProductOption, Payment};
@@ -11,7 +11,7 @@ async fn buyers(admin: &Client, count: usize, balance: i64) -> Vec<Buyer> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn three_hundred_users_on_fifty_pieces_exactly_fifty_get_one_and_pay_for_it() {
+async fn concurrent_buyers_sell_stock_exactly() {
     with_app(async |app| {
         let option = option(app, 1_000, 50).await;
         let users = buyers(&app.admin(), 300, 1_000).await;
@@ -32,7 +32,7 @@ async fn three_hundred_users_on_fifty_pieces_exactly_fifty_get_one_and_pay_for_i
     .await;
 }
 
-/// Carts on the same options, filled in opposite order.
+/// Fills carts with the same options, in opposite order.
 async fn opposite_carts(app: &TestApp, users: &[Buyer], options: &[u64]) {
     join_all(users.iter().enumerate().map(|(number, user)| async move {
         let mut options = options.to_vec();
@@ -48,7 +48,7 @@ async fn opposite_carts(app: &TestApp, users: &[Buyer], options: &[u64]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn carts_in_opposite_order_on_the_same_options_neither_block_nor_oversell() {
+async fn opposite_carts_never_deadlock_or_oversell() {
     with_app(async |app| {
         const PIECES: u32 = 30;
         let options = (0..6).map(|number| NewProductOption::new(format!("O-{number}"), 100, PIECES));
@@ -80,7 +80,7 @@ async fn carts_in_opposite_order_on_the_same_options_neither_block_nor_oversell(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn one_reservation_is_paid_once_however_many_try_at_once() {
+async fn concurrent_payments_have_one_winner() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer_of(&app.admin(), 10_000).await;
@@ -93,14 +93,14 @@ async fn one_reservation_is_paid_once_however_many_try_at_once() {
         assert_eq!((user.balance().await, counts(app, option).await), (8_000, (8, 0, 8)));
         let order = won.into_iter().next().unwrap().unwrap().order_id;
         let tries = join_all((0..30).map(|_| user.cancel_order(order))).await;
-        assert_eq!(tries.iter().filter(|one| one.is_ok()).count(), 1, "and cancelled once");
+        assert_eq!(tries.iter().filter(|one| one.is_ok()).count(), 1, "the order is cancelled once");
         assert_eq!((user.balance().await, counts(app, option).await), (10_000, (10, 0, 10)));
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn one_user_reserves_once_however_many_try_at_once() {
+async fn concurrent_reserves_of_user_have_one_winner() {
     with_app(async |app| {
         let option = option(app, 1_000, 100).await;
         let user = buyer_of(&app.admin(), 0).await;
@@ -114,9 +114,9 @@ async fn one_user_reserves_once_however_many_try_at_once() {
     .await;
 }
 
-/// Everything at once: whatever comes of it, the audit must find all money and all pieces.
+/// All operations at once: whatever the outcomes, the audit must account for all money and all pieces.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_crowd_that_does_everything_at_once_loses_and_makes_no_money_and_no_piece() {
+async fn mixed_load_conserves_money_and_stock() {
     with_app(async |app| {
         const PIECES: u32 = 40;
         let admin = app.admin();

@@ -1,4 +1,4 @@
-//! Reserving a cart: seed 001, sentence by sentence.
+//! Reservation of a cart, as in seed 001.
 
 use holdfast_client::{NewProduct, NewProductOption, Payment};
 use holdfast_core::time::Span;
@@ -14,7 +14,7 @@ async fn reserve(app: &TestApp, user: u64) -> crate::support::Answer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_answer_is_exactly_the_seeds_body() {
+async fn reserve_response_equals_contract() {
     with_app(async |app| {
         let user = buyer(app, 0).await;
         let first = NewProductOption::new("ETH-HD-200", 21_000, 10);
@@ -22,7 +22,7 @@ async fn the_answer_is_exactly_the_seeds_body() {
         let second = NewProductOption::new("COL-WB-500", 15_000, 16);
         let second = app.admin().create_product(&NewProduct::new("콜롬비아 수프리모", vec![second])).await.unwrap();
         let (first, second) = (first.options[0].id, second.options[0].id);
-        // In whatever order they were put there: lines are handled in ascending option id.
+        // Lines are processed in ascending option id, whatever their order in the cart.
         user.put_cart_item(second, 1).await.unwrap();
         user.put_cart_item(first, 2).await.unwrap();
         let answer = reserve(app, user.id).await;
@@ -41,7 +41,7 @@ async fn the_answer_is_exactly_the_seeds_body() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refusals_have_the_seeds_codes_statuses_and_sentences_in_its_order() {
+async fn reserve_rejections_equal_contract() {
     with_app(async |app| {
         let check = async |user: u64, status: u16, code: &str, sentence: &str| -> Value {
             let answer = reserve(app, user).await;
@@ -54,7 +54,7 @@ async fn refusals_have_the_seeds_codes_statuses_and_sentences_in_its_order() {
         user.reserve(active, 1).await;
         user.put_cart_item(active, 0).await.unwrap();
         check(user.id, 400, "CART_EMPTY", "장바구니가 비어 있습니다.").await;
-        // Everything is wrong at once: inactive, reserved already, too many. It is said one after the other.
+        // Several errors at once: inactive, reserved already, too many. They are reported in a fixed order.
         user.put_cart_item(active, 5).await.unwrap();
         user.put_cart_item(other, 5).await.unwrap();
         set_active(app, other, false).await;
@@ -76,7 +76,7 @@ async fn refusals_have_the_seeds_codes_statuses_and_sentences_in_its_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_lines_are_reserved_or_none() {
+async fn cart_is_reserved_all_or_none() {
     with_app(async |app| {
         let (plenty, scarce) = (option(app, 1, 100).await, option(app, 1, 2).await);
         let user = buyer(app, 0).await;
@@ -92,7 +92,7 @@ async fn all_lines_are_reserved_or_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_reserved_is_taken_from_what_others_can_have() {
+async fn reservation_reduces_available_stock() {
     with_app(async |app| {
         let option = option(app, 1, 5).await;
         let (first, second) = (buyer(app, 0).await, buyer(app, 0).await);
@@ -109,7 +109,7 @@ async fn what_is_reserved_is_taken_from_what_others_can_have() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_live_reservation_is_shown_with_its_prices_and_given_back() {
+async fn live_reservation_is_shown_and_released() {
     with_app(async |app| {
         let (first, second) = (option(app, 1_000, 10).await, option(app, 250, 10).await);
         let user = buyer(app, 0).await;
@@ -139,7 +139,7 @@ async fn the_live_reservation_is_shown_with_its_prices_and_given_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn replace_exchanges_the_live_reservation_for_the_present_cart_in_one_step() {
+async fn replace_swaps_live_reservation() {
     with_app(async |app| {
         let (first, second) = (option(app, 1_000, 5).await, option(app, 500, 5).await);
         let user = buyer(app, 100_000).await;
@@ -149,18 +149,22 @@ async fn replace_exchanges_the_live_reservation_for_the_present_cart_in_one_step
         user.put_cart_item(second, 1).await.unwrap();
         assert_eq!(code(user.reserve_order().await), refused(409, "DUPLICATE_RESERVATION"));
         app.pass(Span::from_secs(600));
-        let new = user.replace_order_reservation().await.expect("its own pieces are free for it");
+        let new = user.replace_order_reservation().await.expect("its own pieces are available to it");
         let lines: Vec<_> = new.iter().map(|line| (line.product_option_id, line.available_stock)).collect();
         assert_eq!(lines, [(first, 1), (second, 4)]);
-        assert_eq!(new[0].expires_at.duration_since(new[0].reserved_at).as_secs(), 1_800, "a life of its own");
-        assert!(new.iter().all(|line| line.reservation_id > old), "no number is used twice");
+        assert_eq!(new[0].expires_at.duration_since(new[0].reserved_at).as_secs(), 1_800, "a new expiry");
+        assert!(new.iter().all(|line| line.reservation_id > old), "ids are not reused");
         assert_eq!((counts(app, first).await, counts(app, second).await), ((5, 4, 1), (5, 1, 4)));
         let of_the_old = Payment { reservation_ids: Some(vec![old]), ..Payment::default() };
         assert_eq!(code(user.pay_order(&of_the_old).await), refused(404, "RESERVATION_NOT_FOUND"));
 
         user.put_cart_item(second, 6).await.unwrap();
         assert_eq!(code(user.replace_order_reservation().await), refused(409, "INSUFFICIENT_AVAILABLE_STOCK"));
-        assert_eq!(user.order_reservation().await.unwrap().total_amount, 4_500, "one that is refused changes nothing");
+        assert_eq!(
+            user.order_reservation().await.unwrap().total_amount,
+            4_500,
+            "a rejected replacement changes nothing"
+        );
         user.pay_order(&Payment::default()).await.unwrap();
         let other = buyer(app, 0).await;
         other.put_cart_item(first, 1).await.unwrap();
@@ -172,7 +176,7 @@ async fn replace_exchanges_the_live_reservation_for_the_present_cart_in_one_step
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reservation_ends_after_thirty_minutes_by_time_alone_never_earlier() {
+async fn reservation_expires_after_thirty_minutes() {
     with_app(async |app| {
         let option = option(app, 1_000, 1).await;
         let (first, second) = (buyer(app, 10_000).await, buyer(app, 10_000).await);
@@ -182,7 +186,7 @@ async fn a_reservation_ends_after_thirty_minutes_by_time_alone_never_earlier() {
         assert_eq!(code(second.reserve_order().await), refused(409, "INSUFFICIENT_AVAILABLE_STOCK"));
         assert_eq!(first.order_reservation().await.unwrap().total_amount, 1_000);
         app.pass(Span::from_secs(1));
-        assert_eq!(counts(app, option).await, (1, 0, 1), "nobody cleaned up");
+        assert_eq!(counts(app, option).await, (1, 0, 1), "expiry needs no job");
         second.reserve_order().await.unwrap();
         assert_eq!(code(first.pay_order(&Payment::default()).await), refused(400, "RESERVATION_EXPIRED"));
         assert_eq!(code(first.order_reservation().await), refused(404, "RESERVATION_NOT_FOUND"));
@@ -194,7 +198,7 @@ async fn a_reservation_ends_after_thirty_minutes_by_time_alone_never_earlier() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn that_it_has_run_out_is_told_for_a_day_or_until_the_next_one() {
+async fn expiry_is_reported_for_a_day() {
     with_app(async |app| {
         let option = option(app, 1_000, 2).await;
         let (first, second) = (buyer(app, 10_000).await, buyer(app, 10_000).await);
@@ -213,7 +217,7 @@ async fn that_it_has_run_out_is_told_for_a_day_or_until_the_next_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_life_of_a_reservation_is_a_setting() {
+async fn reservation_ttl_is_a_setting() {
     with_settings(
         |config| config.shop.hold_ttl = std::time::Duration::from_secs(5),
         async |app| {
@@ -227,9 +231,9 @@ async fn the_life_of_a_reservation_is_a_setting() {
     .await;
 }
 
-/// Fault of the seed: it counts what was paid twice, because the stock has gone down already.
+/// Fault of the seed: it counts paid pieces twice, because the stock has been reduced already.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_paid_is_not_taken_from_the_stock_a_second_time() {
+async fn paid_pieces_are_counted_once() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         let (first, second) = (buyer(app, 100_000).await, buyer(app, 100_000).await);
@@ -241,9 +245,9 @@ async fn what_is_paid_is_not_taken_from_the_stock_a_second_time() {
     .await;
 }
 
-/// Fault of the seed: what has run out counts until somebody cleans up.
+/// Fault of the seed: an expired reservation counts until a cleaning job runs.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_has_run_out_blocks_nobody_although_nobody_cleans_up() {
+async fn expired_reservation_blocks_no_buyer() {
     with_app(async |app| {
         let option = option(app, 1_000, 3).await;
         for _ in 0..4 {
@@ -255,9 +259,9 @@ async fn what_has_run_out_blocks_nobody_although_nobody_cleans_up() {
     .await;
 }
 
-/// Fault of the seed: it takes a paid reservation for a live one until its thirty minutes are over.
+/// Fault of the seed: a paid reservation counts as live until its thirty minutes are over.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_customer_who_has_paid_orders_again_at_once() {
+async fn paid_customer_can_reserve_at_once() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;
@@ -271,7 +275,7 @@ async fn a_customer_who_has_paid_orders_again_at_once() {
 
 /// Fault of the seed: its example lives for ten minutes, its text says thirty.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reservation_is_still_good_after_the_ten_minutes_of_the_seeds_example() {
+async fn reservation_outlives_ten_minutes() {
     with_app(async |app| {
         let option = option(app, 1_000, 1).await;
         let user = buyer(app, 1_000).await;
@@ -283,7 +287,7 @@ async fn a_reservation_is_still_good_after_the_ten_minutes_of_the_seeds_example(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_key_reserves_once_and_gives_the_same_answer() {
+async fn reserve_under_key_is_replayed() {
     with_app(async |app| {
         let option = option(app, 1, 10).await;
         let user = buyer(app, 0).await;

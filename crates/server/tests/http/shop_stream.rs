@@ -1,4 +1,4 @@
-//! What the shop tells on `/v1/stream`.
+//! Shop events on `/v1/stream`.
 
 use holdfast_client::Payment;
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::shop_support::{Buyer, buyer, option};
 use crate::stream::Listening;
 use crate::support::with_app;
 
-/// Reserves, exchanges, gives back, reserves, pays, cancels: one of everything.
+/// Reserves, replaces, releases, reserves, pays, cancels.
 async fn one_of_everything(user: &Buyer, option: u64) -> u64 {
     user.reserve(option, 2).await;
     user.replace_order_reservation().await.unwrap();
@@ -29,14 +29,14 @@ const EVERYTHING: [&str; 7] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_change_of_an_order_is_told_once_and_in_order() {
+async fn order_events_arrive_once_and_in_order() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         let (first, second) = (buyer(app, 10_000).await, buyer(app, 10_000).await);
         let mut all = Listening::open(&app.admin(), "?types=order.", None).await;
         let mut seconds = Listening::open(&second, "", None).await;
         let mut paid = Listening::open(&app.admin(), "?types=order.paid", None).await;
-        // Durable events may come a moment after those of holds, so one user waits for the other's.
+        // Durable events may follow those of holds by a moment, so the users act one after the other.
         let order = one_of_everything(&first, option).await;
         assert_eq!(all.next_types(7).await, EVERYTHING);
         one_of_everything(&second, option).await;
@@ -57,7 +57,7 @@ async fn every_change_of_an_order_is_told_once_and_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_paid_and_cancelled_is_never_missed() {
+async fn durable_order_events_are_never_missed() {
     with_app(async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;

@@ -1,4 +1,4 @@
-//! Who buys, and what there is to buy.
+//! Buyers and goods for tests of the shop.
 
 use std::ops::Deref;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Answer, TestApp};
 
-/// One with an account.
+/// Client of a user with an account.
 pub(crate) struct Buyer {
     pub(crate) id: u64,
     client: Client,
@@ -21,7 +21,7 @@ impl Deref for Buyer {
     }
 }
 
-/// An account with so much money on it.
+/// Creates an account with this balance.
 pub(crate) async fn buyer(app: &TestApp, balance: i64) -> Buyer {
     buyer_of(&app.admin(), balance).await
 }
@@ -34,13 +34,13 @@ pub(crate) async fn buyer_of(admin: &Client, balance: i64) -> Buyer {
     Buyer { id, client: admin.as_user(id) }
 }
 
-/// A product with one option, of which there are so many; the option's number.
+/// Creates a product with one option and this stock. Returns the option's id.
 pub(crate) async fn option(app: &TestApp, price: i64, stock: u32) -> u64 {
     let new = NewProduct::new("에티오피아 예가체프 G1", vec![NewProductOption::new("ETH-HD-200", price, stock)]);
     app.admin().create_product(&new).await.unwrap().options[0].id
 }
 
-/// Stock, what of it is reserved, and what can be had.
+/// Returns stock, reserved quantity and available quantity.
 pub(crate) async fn counts(app: &TestApp, option: u64) -> (u32, u32, u32) {
     let ProductOption { stock_quantity, reserved_quantity, available_stock, .. } =
         app.admin().product_option(option).await.unwrap();
@@ -74,13 +74,13 @@ impl Buyer {
         self.account(self.id).await.unwrap().balance
     }
 
-    /// What is in the cart: options and quantities.
+    /// Returns the contents of the cart: options and quantities.
     pub(crate) async fn in_cart(&self) -> Vec<(u64, u32)> {
         self.cart().await.unwrap().items.iter().map(|item| (item.product_option_id, item.quantity)).collect()
     }
 }
 
-/// Sends JSON as it is.
+/// Sends JSON unchanged.
 pub(crate) async fn send(app: &TestApp, method: &str, path: &str, body: &Value) -> Answer {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     app.send(method, path, &[("content-type", "application/json")], &body).await

@@ -1,4 +1,4 @@
-//! A store that does not take what it is given: another process sits on the file.
+//! A store that rejects writes: another process locks the file.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::readiness::until_ready_is;
 use crate::support::{TestApp, code, day, new_hold, placed, refused, with_profile};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failing_commit_fails_its_batch_cleanly_and_those_behind_it_time_out() {
+async fn failed_commit_fails_its_batch_only() {
     with_profile(Profile::Embedded, &|_| {}, &async |app: &TestApp| {
         let room_type = app.room_type(3).await;
         let before = placed(app, 1, &room_type, day(1), day(2)).await;
@@ -23,11 +23,11 @@ async fn a_failing_commit_fails_its_batch_cleanly_and_those_behind_it_time_out()
         };
         let reading = async {
             tokio::time::sleep(Duration::from_millis(300)).await;
-            app.guest(1).hold(before.hold_id).await.expect("reading goes on meanwhile").status
+            app.guest(1).hold(before.hold_id).await.expect("reads succeed meanwhile").status
         };
         let (first, second, status) = tokio::join!(first, second, reading);
         assert_eq!(first, refused(503, "STORE_UNAVAILABLE"));
-        assert_eq!(second, refused(409, "LOCK_TIMEOUT"), "it never had its turn");
+        assert_eq!(second, refused(409, "LOCK_TIMEOUT"), "the second command was never decided");
         assert_eq!(status, HoldStatus::Held);
         until_ready_is(app, 503).await;
 
@@ -35,7 +35,7 @@ async fn a_failing_commit_fails_its_batch_cleanly_and_those_behind_it_time_out()
         placed(app, 4, &room_type, day(1), day(2)).await;
         until_ready_is(app, 200).await;
         let night = &app.admin().availability(room_type.id, day(1), day(2)).await.unwrap().nights[0];
-        assert_eq!(night.hold_count, 2, "who was refused holds nothing");
+        assert_eq!(night.hold_count, 2, "rejected requests hold nothing");
     })
     .await;
 }

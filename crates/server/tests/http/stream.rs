@@ -1,4 +1,4 @@
-//! `/v1/stream`: what happens, as it happens.
+//! `/v1/stream`: server-sent events.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tower::Service as _;
 
 use crate::support::{TestApp, day, placed, with_app};
 
-/// An open stream, read event by event.
+/// Open stream, read event by event.
 pub(crate) struct Listening {
     bytes: std::pin::Pin<Box<dyn futures_util::Stream<Item = Result<bytes::Bytes, axum::Error>> + Send>>,
     buffer: String,
@@ -29,14 +29,14 @@ impl Listening {
         Self { bytes: Box::pin(response.bytes_stream().map_err(axum::Error::new)), buffer: String::new() }
     }
 
-    /// Asks the server itself: nothing is read before it is asked for.
+    /// Opens the stream in process: nothing is read before the test requests it.
     async fn open_unread(app: &TestApp, last_event_id: &str) -> Self {
         let request = http::Request::get("/v1/stream").header("last-event-id", last_event_id);
         let response = router(app.app()).0.call(request.body(Body::empty()).unwrap()).await.unwrap();
         Self { bytes: Box::pin(response.into_body().into_data_stream()), buffer: String::new() }
     }
 
-    /// The next event: its id and its `CloudEvent`.
+    /// Returns the next event: its id and its `CloudEvent`.
     pub(crate) async fn next(&mut self) -> (String, Value) {
         loop {
             let block = self.next_block().await;
@@ -104,7 +104,7 @@ const EVERYTHING: [&str; 7] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_change_is_told_once_and_in_order_as_a_cloud_event() {
+async fn changes_are_streamed_once_and_in_order() {
     with_app(async |app| {
         let mut listening = Listening::open(&app.admin(), "", None).await;
         one_of_everything(app, 1).await;
@@ -121,7 +121,7 @@ async fn every_change_is_told_once_and_in_order_as_a_cloud_event() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_is_told_what_is_theirs_and_filters_are_types_or_prefixes() {
+async fn stream_is_filtered_by_owner_and_type() {
     with_app(async |app| {
         let mut theirs = Listening::open(&app.guest(2), "", None).await;
         let mut reservations = Listening::open(&app.admin(), "?types=stay.reservation.", None).await;
@@ -141,7 +141,7 @@ async fn a_user_is_told_what_is_theirs_and_filters_are_types_or_prefixes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_who_comes_back_is_told_every_durable_event_that_was_missed() {
+async fn resumed_stream_replays_durable_events() {
     with_app(async |app| {
         let mut listening = Listening::open(&app.admin(), "", None).await;
         one_of_everything(app, 1).await;
@@ -159,11 +159,11 @@ async fn one_who_comes_back_is_told_every_durable_event_that_was_missed() {
         let mut back = Listening::open(&app.admin(), "", Some(&last_fleeting)).await;
         assert_eq!(back.next_types(4).await, [["stay.reservation.confirmed"].as_slice(), &missed].concat());
         one_of_everything(app, 3).await;
-        assert_eq!(back.next_types(7).await, EVERYTHING, "and goes on live, nothing twice");
+        assert_eq!(back.next_types(7).await, EVERYTHING, "live events follow, none twice");
 
         let mut from_elsewhere = Listening::open(&app.admin(), "", Some("999999999")).await;
         one_of_everything(app, 4).await;
-        assert_eq!(from_elsewhere.next_types(7).await, EVERYTHING, "one from another store starts here");
+        assert_eq!(from_elsewhere.next_types(7).await, EVERYTHING, "an id of another store starts from here");
         let bad = app.send("GET", "/v1/stream", &[("last-event-id", "abc")], "").await;
         assert_eq!(bad.refusal(), (400, "INVALID_INPUT"));
     })
@@ -267,21 +267,21 @@ async fn concurrent_replays_get_each_event_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_happens_while_one_comes_back_is_told_in_order_after_all_that_was_missed() {
+async fn live_events_follow_replayed_ones() {
     with_app(async |app| {
         one_of_everything(app, 1).await;
         let mut back = Listening::open_unread(app, "0").await;
         let mut from_elsewhere = Listening::open_unread(app, "999999999").await;
         one_of_everything(app, 2).await;
-        assert_eq!(back.next_types(2).await, EVERYTHING[5..], "what was missed");
-        assert_eq!(back.next_types(7).await, EVERYTHING, "what happened while coming back");
+        assert_eq!(back.next_types(2).await, EVERYTHING[5..], "replayed events");
+        assert_eq!(back.next_types(7).await, EVERYTHING, "live events");
         assert_eq!(from_elsewhere.next_types(7).await, EVERYTHING);
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_committed_without_a_word_is_told_before_the_next_durable_event() {
+async fn unpublished_commit_is_streamed_in_order() {
     with_app(async |app| {
         let mut listening = Listening::open(&app.admin(), "?types=stay.reservation.", None).await;
         app.commit_untold("stay.reservation.confirmed").await;
@@ -293,7 +293,7 @@ async fn what_was_committed_without_a_word_is_told_before_the_next_durable_event
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_open_stream_does_not_hold_up_a_clean_stop() {
+async fn open_stream_does_not_delay_shutdown() {
     let listening = tokio::sync::Mutex::new(Vec::new());
     with_app(async |app| {
         listening.lock().await.push(Listening::open(&app.admin(), "", None).await);

@@ -28,7 +28,7 @@ use uuid::Uuid;
 
 /// Noon in Seoul.
 const START: &str = "2027-03-01T03:00:00Z";
-/// That day.
+/// Date of [`START`].
 pub(crate) const TODAY: Date = date(2027, 3, 1);
 
 pub(crate) struct TestApp {
@@ -36,10 +36,10 @@ pub(crate) struct TestApp {
     pub(crate) profile: Profile,
     place: Place,
     clock: Arc<ManualClock>,
-    /// How the server uses NATS, if it does.
+    /// Settings of NATS, if the server uses it.
     pub(crate) bus: Option<Options>,
     config: Config,
-    /// Let go of and closed once the server has stopped.
+    /// Dropped and closed once the server has stopped.
     app: Option<App>,
     store: Option<Arc<dyn Store>>,
 }
@@ -56,7 +56,7 @@ pub(crate) async fn with_settings(change: impl Fn(&mut Config), test: impl Async
     }
 }
 
-/// Runs two parts of a test, one after another, against two servers on the same store: one of each profile.
+/// Runs two parts of a test against two successive servers on the same store, on each profile.
 pub(crate) async fn with_restart(before: impl AsyncFn(&TestApp), after: impl AsyncFn(&TestApp)) {
     for profile in Profile::ALL {
         let config = Config::defaults();
@@ -65,19 +65,19 @@ pub(crate) async fn with_restart(before: impl AsyncFn(&TestApp), after: impl Asy
     }
 }
 
-/// Runs a test of services that know each other by messages: in one process, on each profile; and over NATS, each on a store of
-/// its own.
+/// Runs a test of services that communicate by messages: in one process, on each profile; and over NATS, each on a
+/// store of its own.
 pub(crate) async fn with_services(test: impl AsyncFn(&TestApp)) {
     with_app(&test).await;
     over_nats(Profile::Embedded, &Role::ALL.map(|role| Roles::of([role])), &test).await;
 }
 
-/// Runs a test against servers that reach each other over NATS; the first one is asked over HTTP.
+/// Runs a test against servers that communicate over NATS; the test calls the first one over HTTP.
 pub(crate) async fn over_nats(profile: Profile, roles: &[Roles], test: &impl AsyncFn(&TestApp)) {
     over_nats_with(profile, roles, |_| {}, test).await;
 }
 
-/// The same, with settings of its own.
+/// Runs like [`over_nats`], with settings of its own.
 pub(crate) async fn over_nats_with(
     profile: Profile,
     roles: &[Roles],
@@ -227,12 +227,12 @@ pub(crate) fn take_panics() -> Vec<String> {
 }
 
 impl TestApp {
-    /// The server, to be asked without a connection.
+    /// Server for calls without a connection.
     pub(crate) fn app(&self) -> App {
         self.app.clone().expect("the server runs")
     }
 
-    /// A caller without a name: an operator, as long as auth is off.
+    /// Caller without a name: an operator while auth is off.
     pub(crate) fn admin(&self) -> Client {
         Client::new(&self.url)
     }
@@ -241,7 +241,7 @@ impl TestApp {
         self.admin().as_user(user)
     }
 
-    /// Those that were started do so in a moment.
+    /// Waits until all services answer; after their start this takes a moment.
     async fn until_services_answer(&self) {
         let answer = async {
             for path in ["/bookings", "/v1/courses", "/v1/notifications"] {
@@ -253,32 +253,32 @@ impl TestApp {
         tokio::time::timeout(Duration::from_secs(20), answer).await.expect("all services answer");
     }
 
-    /// Whether holds lie elsewhere than records, and cannot be listed.
+    /// Whether holds are stored apart from durable records, and cannot be listed.
     pub(crate) fn profile_is_split(&self) -> bool {
         self.store.as_ref().unwrap().is_split()
     }
 
-    /// What time it is for the store.
+    /// Current time of the store.
     pub(crate) fn now(&self) -> jiff::Timestamp {
         self.clock.now().to_jiff()
     }
 
-    /// Lets time pass for the store.
+    /// Advances the clock of the store.
     pub(crate) fn pass(&self, span: Span) {
         self.clock.advance(span);
     }
 
-    /// Clears old rows away, as the server does now and then.
+    /// Purges old rows, as the server does periodically.
     pub(crate) async fn clear_away(&self) {
         while self.store.as_ref().unwrap().tidy(Keep::default()).await.unwrap() {}
     }
 
-    /// The number of the last durable event.
+    /// Id of the last durable event.
     pub(crate) async fn outbox_last(&self) -> u64 {
         self.store.as_ref().unwrap().outbox_last().await.unwrap()
     }
 
-    /// Commits an event of which the server does not know: as after a commit of unknown outcome that did happen.
+    /// Commits an event unknown to the server, as after a commit of unknown outcome that succeeded.
     pub(crate) async fn commit_untold(&self, event_type: &'static str) {
         self.commit_untold_many(event_type, 1).await;
     }
@@ -297,7 +297,7 @@ impl TestApp {
         tokio::task::spawn_blocking(committed.safe).await.unwrap().unwrap();
     }
 
-    /// Another server beside this one, on the same rows, without HTTP; for those that can be several.
+    /// Starts another server on the same rows, without HTTP; for profiles with several servers.
     pub(crate) async fn another(&self) -> (App, JoinHandle<()>) {
         let config = Config::defaults();
         let store = self.place.open(self.clock.clone()).await;
@@ -305,7 +305,7 @@ impl TestApp {
         App::start(&config, Parts { store, room, ids: IdMaker::seeded(2), bus: None }).await.unwrap()
     }
 
-    /// The same, with other parts, and over the same NATS.
+    /// Starts another server with other roles, over the same NATS.
     pub(crate) async fn another_of(&self, roles: Roles) -> (App, JoinHandle<()>) {
         let config = Config {
             server: ServerConfig { roles: roles.to_string(), ..self.config.server.clone() },
@@ -317,12 +317,12 @@ impl TestApp {
         App::start(&config, Parts { store, room, ids: IdMaker::seeded(2), bus: Some(bus) }).await.unwrap()
     }
 
-    /// Where the rows lie, for tests that look at them.
+    /// Storage of the rows, for tests that inspect it.
     pub(crate) fn place(&self) -> &Place {
         &self.place
     }
 
-    /// The file behind an embedded server, for tests that get in its way.
+    /// File of an embedded server, for tests that lock or modify it.
     pub(crate) fn file(&self) -> std::path::PathBuf {
         let Place::Embedded(directory) = &self.place else { panic!("{:?} has no file", self.profile) };
         directory.path().join("holdfast.db")
@@ -332,7 +332,7 @@ impl TestApp {
         self.admin().create_room_type(&NewRoomType::new("객실", total_quantity, 100_000)).await.unwrap()
     }
 
-    /// Sends a body as it is; gives back status, headers and JSON.
+    /// Sends a body unchanged. Returns status, headers and JSON.
     pub(crate) async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let method = method.parse().unwrap();
         let mut request = self.admin().request(method, path).body(body.to_owned());
@@ -359,18 +359,18 @@ impl Answer {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// Status and code, for refusals.
+    /// Returns status and code of a rejection.
     pub(crate) fn refusal(&self) -> (u16, &str) {
         (self.status, self.json["code"].as_str().unwrap_or("(no code)"))
     }
 }
 
-/// So many days after the test's today.
+/// Returns the date so many days after the test's today.
 pub(crate) fn day(days: i32) -> Date {
     TODAY.saturating_add(jiff::Span::new().days(days))
 }
 
-/// A hold under a key that nobody else uses.
+/// Creates a hold with a unique key.
 pub(crate) fn new_hold(room_type: &RoomType, check_in: Date, check_out: Date) -> NewHold {
     NewHold::new(room_type.id, check_in, check_out, fresh_key())
 }
@@ -381,24 +381,24 @@ pub(crate) fn fresh_key() -> Uuid {
     Uuid::from_u64_pair(0x4000, (1 << 63) | NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The nights that a hold of `user` takes, placed and successful.
+/// Places a hold, which must succeed.
 pub(crate) async fn placed(app: &TestApp, user: u64, room_type: &RoomType, check_in: Date, check_out: Date) -> Hold {
     app.guest(user).place_hold(&new_hold(room_type, check_in, check_out)).await.unwrap()
 }
 
-/// The code a call was refused with.
+/// Returns status and code of a rejected call.
 pub(crate) fn code<T: std::fmt::Debug>(result: Result<T, Error>) -> (u16, String) {
-    match result.expect_err("this call is refused") {
+    match result.expect_err("the call is rejected") {
         Error::Problem(problem) => (problem.status, problem.code),
-        other => panic!("not a refusal: {other}"),
+        other => panic!("not a rejection: {other}"),
     }
 }
 
-/// The whole refusal.
+/// Returns the problem of a rejected call.
 pub(crate) fn problem<T: std::fmt::Debug>(result: Result<T, Error>) -> holdfast_client::Problem {
-    match result.expect_err("this call is refused") {
+    match result.expect_err("the call is rejected") {
         Error::Problem(problem) => *problem,
-        other => panic!("not a refusal: {other}"),
+        other => panic!("not a rejection: {other}"),
     }
 }
 

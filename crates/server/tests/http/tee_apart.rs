@@ -1,5 +1,5 @@
-//! The part that serves people, with every service of tee times in a process and on a store of its own: it tells, shows and does
-//! what one server for all does.
+//! The public server with every tee-time service in a process and on a store of its own: it behaves like a single
+//! server.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn apart() -> [Roles; 4] {
     Role::ALL.map(|role| Roles::of([role]))
 }
 
-/// What was told of each booking, in order.
+/// Collects the events of each booking, in order.
 async fn told(listening: &mut Listening, count: usize) -> BTreeMap<u64, Vec<String>> {
     let mut told: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for _ in 0..count {
@@ -32,7 +32,7 @@ async fn told(listening: &mut Listening, count: usize) -> BTreeMap<u64, Vec<Stri
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn listeners_and_webhooks_are_told_of_bookings_that_are_kept_elsewhere() {
+async fn remote_booking_events_reach_subscribers() {
     for profile in [Profile::Embedded, Profile::Postgres] {
         over_nats(profile, &apart(), &async |app: &TestApp| {
             let receiver = Receiver::start().await;
@@ -62,7 +62,11 @@ async fn listeners_and_webhooks_are_told_of_bookings_that_are_kept_elsewhere() {
             let (first, created) = theirs.next().await;
             assert_eq!((&created["data"]["userId"], &created["data"]["status"]), (&json!(8), &json!("PENDING")));
             assert_eq!(created["time"], get(app, &format!("/bookings/{}?userId=8", ids[1])).await["createdAt"]);
-            assert_eq!(theirs.next_types(2).await, ["booking.confirmed", "booking.completed"], "and nobody else's");
+            assert_eq!(
+                theirs.next_types(2).await,
+                ["booking.confirmed", "booking.completed"],
+                "no other user's events"
+            );
             let mut resumed = Listening::open(&app.guest(8), "?types=booking.", Some(&first)).await;
             assert_eq!(resumed.next_types(2).await, ["booking.confirmed", "booking.completed"]);
 
@@ -73,13 +77,13 @@ async fn listeners_and_webhooks_are_told_of_bookings_that_are_kept_elsewhere() {
             assert_eq!(names.len(), 11, "each has been delivered");
             let here = get(app, "/v1/admin/outbox?service=api").await;
             let here = here["items"].as_array().unwrap().clone();
-            assert_eq!(here.iter().filter(|event| event["status"] == "SENT").count(), 11, "none is to be handed on");
+            assert_eq!(here.iter().filter(|event| event["status"] == "SENT").count(), 11, "none is left to publish");
         })
         .await;
     }
 }
 
-/// An event of a booking service, in a message of its own.
+/// Sends an event of a booking service, in a message of its own.
 async fn tell(app: &TestApp, message: &str, id: &str, booking: u64) {
     let data = json!({"bookingId": booking, "gameTimeSlotId": 1, "playerCount": 2, "userId": 7, "status": "CONFIRMED"});
     let event = json!({"specversion": "1.0", "id": id, "source": "/test", "type": "booking.confirmed", "data": data});
@@ -89,7 +93,7 @@ async fn tell(app: &TestApp, message: &str, id: &str, booking: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_event_that_comes_twice_is_told_once_whoever_sent_it() {
+async fn duplicate_event_is_published_once() {
     over_nats(Profile::Embedded, &apart(), &async |app: &TestApp| {
         let mut listening = Listening::open(&app.admin(), "?types=booking.", None).await;
         tell(app, "first", "f00d-1", 41).await;
@@ -103,7 +107,7 @@ async fn an_event_that_comes_twice_is_told_once_whoever_sent_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn servers_for_people_share_the_work_and_each_event_is_told_once() {
+async fn public_servers_publish_each_event_once() {
     over_nats(Profile::Cluster, &apart(), &async |app: &TestApp| {
         let (another, engine) = app.another_of(Roles::of([Role::Api])).await;
         let mut listening = Listening::open(&app.admin(), "?types=booking.", None).await;
@@ -119,7 +123,7 @@ async fn servers_for_people_share_the_work_and_each_event_is_told_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn on_one_database_with_the_booking_service_an_event_is_told_once_too() {
+async fn shared_database_publishes_event_once() {
     over_nats(Profile::Cluster, &[Roles::of([Role::Api])], &async |app: &TestApp| {
         let (services, engine) = app.another_of(Roles::of([Role::Booking, Role::Course, Role::Notify])).await;
         while app.send("GET", "/bookings", &[], "").await.status == 503 {}
@@ -139,7 +143,7 @@ async fn on_one_database_with_the_booking_service_an_event_is_told_once_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_outbox_that_is_shown_is_that_of_bookings_and_its_events_can_be_tried_again() {
+async fn booking_outbox_is_shown_and_retried() {
     over_nats(Profile::Embedded, &apart(), &async |app: &TestApp| {
         let slot = slot(app, 10, 4).await;
         booked(app, 7, slot, 1, "a").await;
@@ -159,7 +163,7 @@ async fn the_outbox_that_is_shown_is_that_of_bookings_and_its_events_can_be_trie
     .await;
 }
 
-/// What the console's pages ask and do.
+/// Calls the routes that the console's pages use.
 async fn through_the_console(app: &TestApp, headers: &[(&str, &str)]) {
     let page = async |method: &str, path: &str, body: Value| {
         let ours = [headers, &[("sec-fetch-site", "same-origin"), ("content-type", "application/json")]].concat();
@@ -187,18 +191,22 @@ async fn through_the_console(app: &TestApp, headers: &[(&str, &str)]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_console_reaches_the_services_as_everybody_does() {
+async fn console_reaches_remote_services() {
     over_nats(Profile::Embedded, &apart(), &async |app: &TestApp| {
         through_the_console(app, &[]).await;
-        assert_eq!(get(app, "/v1/courses").await["items"].as_array().unwrap().len(), 1, "it is where courses are");
+        assert_eq!(
+            get(app, "/v1/courses").await["items"].as_array().unwrap().len(),
+            1,
+            "courses are served by their service"
+        );
     })
     .await;
     let auth = |config: &mut holdfast_server::Config| config.auth.jwt_secret = Some(Secret::new(SECRET));
     over_nats_with(Profile::Embedded, &apart(), auth, &async |app: &TestApp| {
         let session = format!("holdfast_session={}", token(&json!({"sub": "1", "role": "admin", "exp": LATER})));
         through_the_console(app, &[("cookie", &session)]).await;
-        let nobody = app.send("GET", "/console/api/bookings", &[], "").await;
-        assert_eq!(nobody.refusal(), (401, "UNAUTHENTICATED"));
+        let unauthenticated = app.send("GET", "/console/api/bookings", &[], "").await;
+        assert_eq!(unauthenticated.refusal(), (401, "UNAUTHENTICATED"));
     })
     .await;
 }

@@ -1,4 +1,4 @@
-//! What others may say on the bus, and what becomes of events while it is away.
+//! Foreign messages on the bus, and events while NATS is unavailable.
 
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,8 @@ use crate::support::{TestApp, over_nats, over_nats_with};
 use crate::tee_services::{book, join, tell_of_slot, without_course};
 use crate::tee_times::{booked, booking, get, send, slot, until};
 
-/// A course service that knows the contract and nothing else: its answers have ids of its own, say what the contract names,
-/// and come as plain messages.
+/// Course service written from the contract alone: its replies have ids of their own, contain only the documented
+/// fields, and are plain messages.
 fn act_for_course(connection: &Connection, answer: &'static str, more: &'static str) {
     let connection = connection.clone();
     tokio::spawn(async move {
@@ -46,7 +46,7 @@ fn act_for_course(connection: &Connection, answer: &'static str, more: &'static 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_course_service_written_from_the_contract_alone_can_answer() {
+async fn foreign_course_service_can_reply() {
     over_nats(Profile::Embedded, &[without_course()], &async |app: &TestApp| {
         let connection = join(app).await;
         tell_of_slot(&connection, 848).await;
@@ -64,7 +64,7 @@ async fn a_course_service_written_from_the_contract_alone_can_answer() {
         let path = format!("/bookings/{}?userId=7", made["id"]);
         let settled = until(app, &path, |it| it["status"] != "PENDING").await;
         assert_eq!((&settled["status"], &settled["failureReason"]), (&json!("FAILED"), &json!("SLOT_REFUSED")));
-        // What we do not know is kept as it was said.
+        // Unknown values are stored unchanged.
         let last = settled["history"].as_array().unwrap().last().unwrap();
         assert_eq!((&last["action"], &last["reason"]), (&json!("FAILED"), &json!("GREEN_UNDER_WATER")));
     })
@@ -75,7 +75,8 @@ fn of_bookings(event: &Value, made: &Value) -> bool {
     event["eventType"] == "slot.reserve" && event["payload"]["bookingId"] == made["id"]
 }
 
-/// The `slot.reserve` of a booking in the outbox, once it is as it should be; time passes for the store meanwhile.
+/// Returns the `slot.reserve` of a booking in the outbox, once it satisfies `is_so`; the store's time advances
+/// meanwhile.
 async fn reserve_of(app: &TestApp, made: &Value, is_so: impl Fn(&Value) -> bool) -> Value {
     let found = |shown: &Value| {
         shown["items"].as_array().unwrap().iter().find(|event| of_bookings(event, made)).unwrap().clone()
@@ -83,7 +84,7 @@ async fn reserve_of(app: &TestApp, made: &Value, is_so: impl Fn(&Value) -> bool)
     found(&passing_until(app, "/v1/admin/outbox?limit=500", |shown| is_so(&found(shown))).await)
 }
 
-/// Lets time pass until something is shown.
+/// Advances the time until the response satisfies `is_so`.
 async fn passing_until(app: &TestApp, path: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
@@ -103,7 +104,7 @@ async fn until_away(app: &TestApp) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tries_while_nats_is_away_are_counted_and_all_is_tried_again_at_once_when_it_is_back() {
+async fn publishing_resumes_when_nats_reconnects() {
     let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
     let url = server.url().to_owned();
     let own = |config: &mut Config| {
@@ -114,7 +115,7 @@ async fn tries_while_nats_is_away_are_counted_and_all_is_tried_again_at_once_whe
     over_nats_with(Profile::Embedded, &[Roles::ALL], own, &async |app: &TestApp| {
         let slot = slot(app, 10, 9).await;
         let before = booked(app, 7, slot, 1, "a").await;
-        // Else what comes later about this booking waits behind what was not sent before.
+        // Otherwise later events of this booking wait behind unpublished ones.
         until(app, "/v1/admin/outbox?status=PENDING", |shown| shown["items"] == json!([])).await;
         tokio::task::block_in_place(|| server.kill());
         until_away(app).await;
@@ -122,7 +123,7 @@ async fn tries_while_nats_is_away_are_counted_and_all_is_tried_again_at_once_whe
         let cancelled = app.send("POST", &format!("/bookings/{}/cancel?userId=7", before["id"]), &[], "").await;
         assert_eq!(cancelled.json["status"], "CANCELLED");
         let once = reserve_of(app, &made, |event| event["retryCount"] == 1).await;
-        assert_eq!(once["status"], "PENDING", "it is tried again later");
+        assert_eq!(once["status"], "PENDING", "it will be retried");
         let failed = reserve_of(app, &made, |event| event["status"] == "FAILED").await;
         assert_eq!(failed["retryCount"], 2);
         let retried = app.send("POST", &format!("/v1/admin/outbox/{}/retry", failed["id"]), &[], "").await;
@@ -146,14 +147,14 @@ async fn tries_while_nats_is_away_are_counted_and_all_is_tried_again_at_once_whe
     .await;
 }
 
-/// Holds a process back, or lets it go on.
+/// Pauses or resumes a process.
 fn signal(server: &NatsServer, name: &str) {
     let pid = server.pid().unwrap().to_string();
     assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_event_that_is_being_handed_on_is_shown_as_processing() {
+async fn event_in_flight_is_shown_as_processing() {
     let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
     let url = server.url().to_owned();
     let own = |config: &mut Config| config.server.nats_url = Some(Secret::new(&url));
@@ -172,7 +173,7 @@ async fn an_event_that_is_being_handed_on_is_shown_as_processing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_tokens_a_booking_reaches_its_slot_over_nats() {
+async fn booking_over_nats_works_with_tokens() {
     let auth = |config: &mut Config| config.auth.jwt_secret = Some(Secret::new(SECRET));
     over_nats_with(Profile::Embedded, &Role::ALL.map(|role| Roles::of([role])), auth, &async |app: &TestApp| {
         let bearer =
@@ -205,7 +206,7 @@ async fn with_tokens_a_booking_reaches_its_slot_over_nats() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn on_postgres_and_redis_a_booking_reaches_its_slot_over_nats() {
+async fn booking_over_nats_works_in_cluster() {
     for roles in [&[Roles::ALL][..], &Role::ALL.map(|role| Roles::of([role]))] {
         over_nats(Profile::Cluster, roles, &async |app: &TestApp| {
             let slot = slot(app, 10, 4).await;

@@ -1,4 +1,4 @@
-//! Services of tee times that reach each other over NATS: what others see on the bus, and what happens while a part is away.
+//! Tee-time services over NATS: messages on the bus, and unavailable services.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use crate::support::{TestApp, day, over_nats, over_nats_with};
 use crate::tee_times::{booked, booking, get, send, slot, until};
 
-/// A program beside the server, on the same bus.
+/// Connects a foreign program to the same bus.
 pub(crate) async fn join(app: &TestApp) -> Connection {
     let connection = Connection::open(app.bus.clone().unwrap()).await.unwrap();
     while connection.check().is_err() {
@@ -27,7 +27,7 @@ async fn ask(connection: &Connection, subject: &str, headers: HeaderMap, body: &
     serde_json::from_slice(&asked.payload).unwrap()
 }
 
-/// Acts for the course service; tells what comes.
+/// Acts as the course service, and reports its messages.
 fn act_for_course(connection: &Connection) -> mpsc::UnboundedReceiver<(String, Value)> {
     let (seen, receiver) = mpsc::unbounded_channel();
     let connection = connection.clone();
@@ -54,7 +54,7 @@ async fn next(seen: &mut mpsc::UnboundedReceiver<(String, Value)>, subject: &str
     tokio::time::timeout(Duration::from_secs(20), next).await.unwrap_or_else(|_| panic!("{subject} comes"))
 }
 
-/// Tells the booking service of a slot, as the course service does.
+/// Announces a slot to the booking service, as the course service does.
 pub(crate) async fn tell_of_slot(connection: &Connection, slot: u64) {
     let tee_off = format!("{}T00:00:00Z", day(10)).parse::<jiff::Timestamp>().unwrap().as_millisecond();
     let (id, data) = (
@@ -68,7 +68,7 @@ pub(crate) async fn tell_of_slot(connection: &Connection, slot: u64) {
     connection.publish(&publication).await.unwrap();
 }
 
-/// Books as soon as the booking service has heard of the slot.
+/// Books as soon as the booking service knows the slot.
 pub(crate) async fn book(app: &TestApp, slot: u64, headers: &[(&str, &str)]) -> Value {
     loop {
         let made = app.send("POST", "/bookings", headers, &booking(7, slot, 2, "a").to_string()).await;
@@ -85,7 +85,7 @@ pub(crate) fn without_course() -> Roles {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn booking_create_takes_plain_json_or_a_cloud_event_and_answers_with_the_booking() {
+async fn booking_create_takes_json_or_cloud_event() {
     over_nats(Profile::Embedded, &Role::ALL.map(|role| Roles::of([role])), &async |app: &TestApp| {
         let (slot, connection) = (slot(app, 10, 4).await, join(app).await);
         let asked = booking(7, slot, 3, "a");
@@ -99,8 +99,8 @@ async fn booking_create_takes_plain_json_or_a_cloud_event_and_answers_with_the_b
         english.insert("accept-language", "en");
         let refused = ask(&connection, "booking.create", english, &booking(7, 999, 1, "b")).await;
         assert_eq!((&refused["code"], &refused["status"]), (&json!("SLOT_NOT_FOUND"), &json!(404)));
-        let nobody = json!({"idempotencyKey": "c", "gameTimeSlotId": slot, "playerCount": 1});
-        let refused = ask(&connection, "booking.create", HeaderMap::new(), &nobody).await;
+        let unnamed = json!({"idempotencyKey": "c", "gameTimeSlotId": slot, "playerCount": 1});
+        let refused = ask(&connection, "booking.create", HeaderMap::new(), &unnamed).await;
         assert_eq!((&refused["code"], &refused["field"]), (&json!("INVALID_INPUT"), &json!("userId")));
     })
     .await;
@@ -133,7 +133,7 @@ async fn booking_create_headers_match_in_any_case() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_parts_in_one_process_on_one_database_can_use_nats_too() {
+async fn single_process_can_use_nats() {
     over_nats(Profile::Postgres, &[Roles::ALL], &async |app: &TestApp| {
         let slot = slot(app, 10, 5).await;
         let booking = async |user: u64| booked(app, user, slot, 1, "a").await;
@@ -144,9 +144,9 @@ async fn all_parts_in_one_process_on_one_database_can_use_nats_too() {
     .await;
 }
 
-/// More than NATS lets one consumer leave unanswered, and some that no store could keep.
+/// More than NATS leaves unacknowledged per consumer, some of which no store could keep.
 #[tokio::test(flavor = "multi_thread")]
-async fn messages_that_nobody_can_act_on_keep_no_other_waiting_for_long() {
+async fn invalid_messages_do_not_block_others() {
     over_nats(Profile::Postgres, &[Roles::ALL], &async |app: &TestApp| {
         let slot = slot(app, 10, 4).await;
         let connection = join(app).await;
@@ -168,7 +168,7 @@ async fn messages_that_nobody_can_act_on_keep_no_other_waiting_for_long() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn messages_are_cloud_events_and_carry_the_trace_of_the_request() {
+async fn messages_are_cloud_events_with_trace() {
     over_nats(Profile::Embedded, &[without_course()], &async |app: &TestApp| {
         let connection = join(app).await;
         tell_of_slot(&connection, 848).await;
@@ -209,7 +209,7 @@ async fn a_service_that_is_away_is_named_and_everything_else_goes_on() {
         let outbox = app.send("GET", "/v1/admin/outbox?service=notify", &[], "").await;
         assert_eq!(outbox.json["service"], "notify");
         let bookings = app.send("GET", "/v1/admin/outbox", &[], "").await;
-        assert_eq!(bookings.json["service"], "booking", "who names none asks for that of bookings");
+        assert_eq!(bookings.json["service"], "booking", "the default is the booking service");
         assert_eq!(get(app, "/v1/admin/outbox?service=api").await["items"], json!([]));
         app.room_type(1).await;
         assert_eq!(app.send("GET", "/readyz", &[], "").await.status, 200);
@@ -226,7 +226,7 @@ async fn what_cannot_be_released_is_shown_as_failed_and_tried_again_until_it_is(
     over_nats_with(Profile::Embedded, &[without_course()], impatient, &async |app: &TestApp| {
         let connection = join(app).await;
         tell_of_slot(&connection, 848).await;
-        // Nobody acts for the course service, and its stream is full.
+        // No course service runs, and its stream is full.
         let payload = vec![b'x'; 300 << 10];
         for number in 0.. {
             let (id, payload) = (format!("junk:{number}"), payload.clone().into());
@@ -255,7 +255,7 @@ async fn what_cannot_be_released_is_shown_as_failed_and_tried_again_until_it_is(
         let release = failed["items"].as_array().unwrap().iter().find(|event| is_release(event)).unwrap();
         assert_eq!(release["payload"]["bookingId"], made["id"]);
         let metrics = app.send("GET", "/metrics", &[], "").await.text;
-        assert!(metrics.contains("holdfast_outbox_given_up_total"), "it is counted");
+        assert!(metrics.contains("holdfast_outbox_given_up_total"), "the dead letter is counted");
         let mut seen = act_for_course(&connection);
         assert_eq!(next(&mut seen, "slot.release").await["data"]["bookingId"], made["id"]);
         until(app, "/v1/admin/outbox?status=SENT", |sent| sent["items"].as_array().unwrap().iter().any(is_release))
@@ -265,7 +265,7 @@ async fn what_cannot_be_released_is_shown_as_failed_and_tried_again_until_it_is(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_nats_is_away_bookings_wait_and_are_settled_when_it_is_back() {
+async fn bookings_settle_after_nats_outage() {
     let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
     let url = server.url().to_owned();
     let own = |config: &mut Config| {
@@ -285,7 +285,7 @@ async fn while_nats_is_away_bookings_wait_and_are_settled_when_it_is_back() {
             }
         };
         let not_ready = tokio::time::timeout(Duration::from_secs(20), not_ready).await.unwrap();
-        assert_eq!(not_ready.json["bus"], "NATS is away");
+        assert_eq!(not_ready.json["bus"], "NATS is unavailable");
         let made = send(app, "POST", "/bookings", &booking(8, slot, 2, "b")).await;
         assert_eq!((made.status, &made.json["status"]), (202, &json!("PENDING")));
         tokio::task::block_in_place(|| server.restart().unwrap());

@@ -17,7 +17,7 @@ pub(crate) async fn get(app: &TestApp, path: &str) -> Value {
     answer.json
 }
 
-/// A slot `days` from today at nine.
+/// Creates a slot at nine, `days` from today.
 pub(crate) async fn slot(app: &TestApp, days: i32, max_players: u32) -> u64 {
     let course = send(app, "POST", "/v1/courses", &json!({"name": "파크골프장"})).await.json["id"].as_u64().unwrap();
     let slots = json!({"slots": [
@@ -41,13 +41,13 @@ pub(crate) async fn booked(app: &TestApp, user: u64, slot: u64, players: u32, ke
     until(app, &path, |booking| booking["status"] != "PENDING").await
 }
 
-/// A slot, and a booking of it that is confirmed.
+/// Creates a slot, and a confirmed booking of it.
 pub(crate) async fn booked_one(app: &TestApp) -> Value {
     let slot = slot(app, 10, 4).await;
     booked(app, 7, slot, 2, "a").await
 }
 
-/// Looks again and again until it is so, for a while.
+/// Polls until the response satisfies `what`, up to a timeout.
 pub(crate) async fn until(app: &TestApp, path: &str, what: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
@@ -61,7 +61,7 @@ pub(crate) async fn until(app: &TestApp, path: &str, what: impl Fn(&Value) -> bo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slots_are_made_all_or_none_and_listed_by_date() {
+async fn slots_are_created_all_or_none() {
     with_services(async |app| {
         let course = send(app, "POST", "/v1/courses", &json!({"name": "파크골프장"})).await;
         assert_eq!((course.status, &course.json["timeZone"]), (201, &json!("Asia/Seoul")));
@@ -79,7 +79,7 @@ async fn slots_are_made_all_or_none_and_listed_by_date() {
         assert_eq!(again.refusal(), (409, "SLOT_EXISTS"));
         let listed = get(app, &format!("{path}?date={date}")).await;
         let times: Vec<_> = listed.as_array().unwrap().iter().map(|slot| slot["startTime"].as_str().unwrap()).collect();
-        assert_eq!(times, ["09:00", "09:10"], "none of the second call, and in order");
+        assert_eq!(times, ["09:00", "09:10"], "none of the rejected call, and in order");
         let unknown = send(app, "POST", "/v1/courses/999/slots", &json!({"slots": [at("09:00")]})).await;
         assert_eq!(unknown.refusal(), (404, "COURSE_NOT_FOUND"));
         assert_eq!(app.send("GET", "/v1/slots/999", &[], "").await.refusal(), (404, "SLOT_NOT_FOUND"));
@@ -99,7 +99,7 @@ async fn slots_are_made_all_or_none_and_listed_by_date() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_booking_is_pending_and_then_confirmed_with_its_history() {
+async fn booking_is_confirmed_with_history() {
     with_services(async |app| {
         let slot = slot(app, 10, 4).await;
         let made = send(app, "POST", "/bookings", &booking(7, slot, 3, "a")).await;
@@ -131,7 +131,7 @@ async fn a_booking_is_pending_and_then_confirmed_with_its_history() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_key_of_a_user_gives_the_same_booking_and_another_request_is_refused() {
+async fn same_key_returns_same_booking() {
     with_services(async |app| {
         let slot = slot(app, 10, 4).await;
         let first = booked(app, 7, slot, 2, "a").await;
@@ -146,7 +146,7 @@ async fn the_same_key_of_a_user_gives_the_same_booking_and_another_request_is_re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_day_the_same_key_books_anew() {
+async fn booking_key_expires_after_a_day() {
     with_services(async |app| {
         let slot = slot(app, 10, 4).await;
         let first = booked(app, 7, slot, 2, "a").await;
@@ -160,7 +160,7 @@ async fn after_a_day_the_same_key_books_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_an_idempotency_key_the_first_answer_is_given_again() {
+async fn booking_retry_replays_response() {
     with_services(async |app| {
         let slot = slot(app, 10, 8).await;
         let book = async |header: &str, body: &Value| {
@@ -177,7 +177,7 @@ async fn under_an_idempotency_key_the_first_answer_is_given_again() {
             assert_eq!(book("k", &other).await.refusal(), (422, "IDEMPOTENCY_KEY_REUSED"));
         }
         assert_eq!(book("k", &booking(8, slot, 2, "a")).await.status, 202, "keys are per user");
-        // The body's key has rules of its own, under whatever header.
+        // The body's key is independent of the header's.
         let same = book("other", &booking(7, slot, 2, "a")).await;
         assert_eq!((same.status, &same.json["id"]), (200, &first.json["id"]));
         let same = send(app, "POST", "/bookings", &booking(7, slot, 2, "a")).await;
@@ -189,7 +189,7 @@ async fn under_an_idempotency_key_the_first_answer_is_given_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_waits_under_an_idempotency_key_is_told_how_it_ended_again_too() {
+async fn waiting_retry_replays_outcome() {
     with_services(async |app| {
         let slot = slot(app, 10, 4).await;
         let headers = [("idempotency-key", "k"), ("prefer", "wait=4")];
@@ -204,7 +204,7 @@ async fn whoever_waits_under_an_idempotency_key_is_told_how_it_ended_again_too()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_can_never_be_booked_is_refused_at_once() {
+async fn impossible_booking_is_rejected_at_once() {
     with_services(async |app| {
         let (soon, past) = (slot(app, 10, 4).await, slot(app, -1, 4).await);
         let refused = async |body: Value| send(app, "POST", "/bookings", &body).await;
@@ -222,7 +222,7 @@ async fn what_can_never_be_booked_is_refused_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn too_few_places_or_a_closed_slot_fail_the_booking() {
+async fn full_or_closed_slot_fails_booking() {
     with_services(async |app| {
         let slot = slot(app, 10, 4).await;
         booked(app, 7, slot, 3, "a").await;
@@ -247,7 +247,7 @@ async fn too_few_places_or_a_closed_slot_fail_the_booking() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelling_gives_the_places_back_and_refunds_by_the_time_left() {
+async fn cancel_refunds_by_time_left() {
     with_services(async |app| {
         for (days, percent, rule) in
             [(8, 100, "AT_LEAST_7_DAYS"), (5, 80, "AT_LEAST_3_DAYS"), (2, 50, "AT_LEAST_1_DAYS"), (1, 0, "LAST_DAY")]
@@ -276,7 +276,7 @@ async fn cancelling_gives_the_places_back_and_refunds_by_the_time_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operator_cancels_in_full_and_a_customer_not_after_tee_off() {
+async fn operator_cancel_refunds_in_full() {
     with_services(async |app| {
         let slot = slot(app, 1, 4).await;
         let [first, second] = [booked(app, 7, slot, 1, "a").await, booked(app, 7, slot, 1, "b").await];
@@ -295,7 +295,7 @@ async fn an_operator_cancels_in_full_and_a_customer_not_after_tee_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn those_who_did_not_come_get_nothing_back() {
+async fn no_show_gets_no_refund() {
     with_services(async |app| {
         let slot = slot(app, 1, 4).await;
         let booking = booked(app, 7, slot, 2, "a").await;
@@ -306,7 +306,7 @@ async fn those_who_did_not_come_get_nothing_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn closing_with_cancel_bookings_refunds_everybody_in_full() {
+async fn closing_slot_refunds_bookings_in_full() {
     with_services(async |app| {
         let slot = slot(app, 2, 200).await;
         let mut ids = Vec::new();
@@ -325,7 +325,7 @@ async fn closing_with_cancel_bookings_refunds_everybody_in_full() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slot_that_is_closed_can_still_have_its_bookings_cancelled() {
+async fn bookings_of_closed_slot_can_be_cancelled() {
     with_services(async |app| {
         let slot = slot(app, 2, 4).await;
         let booking = booked(app, 1, slot, 1, "a").await;
@@ -338,7 +338,7 @@ async fn a_slot_that_is_closed_can_still_have_its_bookings_cancelled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_hundred_players_for_forty_places_fill_them_exactly() {
+async fn concurrent_bookings_fill_slot_exactly() {
     with_services(async |app| {
         let slot = slot(app, 10, 40).await;
         let booking = async |user: u64| booked(app, user, slot, 1, "a").await;
@@ -351,7 +351,7 @@ async fn two_hundred_players_for_forty_places_fill_them_exactly() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_outbox_shows_what_was_sent_and_only_bookings_are_told_to_listeners() {
+async fn outbox_is_shown_and_streams_bookings_only() {
     with_app(async |app| {
         let slot = slot(app, 10, 4).await;
         booked(app, 7, slot, 1, "a").await;
@@ -369,16 +369,20 @@ async fn the_outbox_shows_what_was_sent_and_only_bookings_are_told_to_listeners(
         assert_eq!(app.send("GET", "/v1/admin/outbox?status=LOST", &[], "").await.refusal(), (400, "INVALID_INPUT"));
         let service = app.send("GET", "/v1/admin/outbox?service=king", &[], "").await;
         assert_eq!((service.refusal(), &service.json["field"]), ((400, "INVALID_INPUT"), &json!("service")));
-        assert_eq!(get(app, "/v1/admin/outbox?service=course&status=FAILED").await["items"], json!([]), "it is here");
+        assert_eq!(
+            get(app, "/v1/admin/outbox?service=course&status=FAILED").await["items"],
+            json!([]),
+            "the outbox is on this server"
+        );
         let retried = app.send("POST", &format!("/v1/admin/outbox/{}/retry", reserve["id"]), &[], "").await;
-        assert_eq!((retried.status, &retried.json["status"]), (200, &json!("SENT")), "what was sent stays sent");
+        assert_eq!((retried.status, &retried.json["status"]), (200, &json!("SENT")), "a sent event stays sent");
         assert_eq!(app.send("POST", "/v1/admin/outbox/999/retry", &[], "").await.refusal(), (404, "NOT_FOUND"));
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_sent_is_cleared_from_the_outbox_after_a_week_and_no_earlier() {
+async fn sent_events_are_purged_after_a_week() {
     with_app(async |app| {
         booked_one(app).await;
         let sent = async || get(app, "/v1/admin/outbox?status=SENT").await["items"].as_array().unwrap().len();
@@ -388,7 +392,7 @@ async fn what_was_sent_is_cleared_from_the_outbox_after_a_week_and_no_earlier() 
         assert_eq!(sent().await, 5, "not yet");
         app.pass(Span::from_hours(2));
         let began = Instant::now();
-        // How far the relay has come is written down a moment later.
+        // The relay stores its position a moment later.
         while sent().await > 0 {
             assert!(began.elapsed() < Duration::from_secs(30), "{} are still there", sent().await);
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -400,7 +404,7 @@ async fn what_was_sent_is_cleared_from_the_outbox_after_a_week_and_no_earlier() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bookings_are_no_holds_and_nobody_has_too_many_of_them() {
+async fn open_bookings_per_user_are_limited() {
     let few = |config: &mut holdfast_server::Config| config.engine.holds_per_user_max = 2;
     with_settings(few, async |app| {
         let slot = slot(app, 10, 10).await;

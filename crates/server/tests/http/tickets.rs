@@ -1,4 +1,4 @@
-//! Events, their seats and their reservations, sentence by sentence.
+//! Events, seats and reservations.
 
 use holdfast_client::{Event, EventChange, HoldStatus, NewEvent, NewSeat, SeatReservationStatus, SeatStatus};
 use holdfast_core::time::Span;
@@ -6,17 +6,17 @@ use serde_json::json;
 
 use crate::support::{TestApp, code, fresh_key, problem, refused, with_app, with_settings};
 
-/// An event of one row of seats, open to all.
+/// Creates an event of one row of seats, without a waiting room.
 pub(crate) async fn open_event(app: &TestApp, seats: u32) -> Event {
     app.admin().create_event(&NewEvent::with_row("콘서트", seats, 100_000).without_queue()).await.unwrap()
 }
 
-/// The id of a seat by its place in the plan, the first being 1.
+/// Returns the id of a seat by its position, from 1.
 pub(crate) fn seat(event: &Event, position: u64) -> u64 {
     event.id * 1_000_000 + position
 }
 
-/// `.` available, `h` held, `R` reserved.
+/// Returns one letter per seat: `.` available, `h` held, `R` reserved.
 pub(crate) async fn map(app: &TestApp, event: &Event) -> String {
     let letter = |status| match status {
         SeatStatus::Available => '.',
@@ -27,7 +27,7 @@ pub(crate) async fn map(app: &TestApp, event: &Event) -> String {
 }
 
 #[tokio::test]
-async fn an_event_takes_defaults_and_shows_what_is_left() {
+async fn event_has_defaults_and_remaining_seats() {
     with_app(async |app| {
         let body = json!({"name": "첫 공연", "seats": [{"label": "A1", "price": 5_000}]});
         let made = app.send("POST", "/v1/events", &[], &body.to_string()).await;
@@ -46,7 +46,7 @@ async fn an_event_takes_defaults_and_shows_what_is_left() {
 }
 
 #[tokio::test]
-async fn seats_are_shown_whole_in_order_with_their_status() {
+async fn seats_are_listed_in_order_with_status() {
     with_app(async |app| {
         let mut new = NewEvent::with_row("콘서트", 3, 100_000).without_queue();
         new.seats.push(NewSeat { label: "1".into(), section: Some("VIP".into()), price: 0 });
@@ -67,7 +67,7 @@ async fn seats_are_shown_whole_in_order_with_their_status() {
 }
 
 #[tokio::test]
-async fn the_two_step_form_holds_shows_and_confirms() {
+async fn seats_are_held_then_confirmed() {
     with_app(async |app| {
         let event = open_event(app, 4).await;
         let (guest, seats) = (app.guest(7), [seat(&event, 3), seat(&event, 2)]);
@@ -95,7 +95,7 @@ async fn the_two_step_form_holds_shows_and_confirms() {
 }
 
 #[tokio::test]
-async fn a_hold_ends_by_time_alone() {
+async fn seat_hold_expires_by_time() {
     with_settings(
         |config| config.ticket.hold_ttl = std::time::Duration::from_secs(30),
         async |app| {
@@ -116,7 +116,7 @@ async fn a_hold_ends_by_time_alone() {
 }
 
 #[tokio::test]
-async fn reserving_in_one_step_takes_all_or_none_and_ones_own_held_seats() {
+async fn one_step_reserve_includes_own_held_seats() {
     with_app(async |app| {
         let event = open_event(app, 6).await;
         let seats: Vec<u64> = (0..7).map(|position| seat(&event, position)).collect();
@@ -145,13 +145,13 @@ async fn reserving_in_one_step_takes_all_or_none_and_ones_own_held_seats() {
         app.guest(3).hold_seats(event.id, &[seats[5]]).await.unwrap();
         let refusal = refused(409, "SEAT_HELD_BY_ANOTHER");
         assert_eq!(code(app.guest(2).reserve_seats(event.id, &[seats[4], seats[5]]).await), refusal);
-        assert_eq!(map(app, &event).await, ".RR.h.", "none of them");
+        assert_eq!(map(app, &event).await, ".RR.h.", "none of the seats");
     })
     .await;
 }
 
 #[tokio::test]
-async fn refusals_are_said_in_korean_as_the_seed_says_them() {
+async fn seat_rejections_equal_contract() {
     with_app(async |app| {
         let event = open_event(app, 2).await;
         let (one, two) = (seat(&event, 1), seat(&event, 2));
@@ -173,7 +173,7 @@ async fn refusals_are_said_in_korean_as_the_seed_says_them() {
 }
 
 #[tokio::test]
-async fn nobody_has_more_seats_than_the_event_allows() {
+async fn seats_per_user_are_limited() {
     with_app(async |app| {
         let new = NewEvent::with_row("콘서트", 9, 1).without_queue();
         let event = app.admin().create_event(&NewEvent { max_seats_per_user: Some(3), ..new }).await.unwrap();
@@ -192,7 +192,7 @@ async fn nobody_has_more_seats_than_the_event_allows() {
 }
 
 #[tokio::test]
-async fn reservations_are_listed_of_all_events_or_of_one() {
+async fn seat_reservations_are_filtered_by_event() {
     with_app(async |app| {
         let (first, second) = (open_event(app, 3).await, open_event(app, 3).await);
         for (user, event) in [(1, &first), (2, &second), (1, &second)] {
@@ -213,7 +213,7 @@ async fn reservations_are_listed_of_all_events_or_of_one() {
 }
 
 #[tokio::test]
-async fn a_cancelled_reservation_frees_its_seats_once() {
+async fn seat_reservation_is_cancelled_once() {
     with_app(async |app| {
         let event = open_event(app, 3).await;
         let guest = app.guest(1);
@@ -238,7 +238,7 @@ async fn a_cancelled_reservation_frees_its_seats_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_seats_are_held_and_reserved_in_one_call() {
+async fn thousand_seats_are_reserved_in_one_call() {
     with_settings(
         |config| config.engine.holds_per_user_max = 1,
         async |app| {
@@ -249,7 +249,10 @@ async fn a_thousand_seats_are_held_and_reserved_in_one_call() {
             let held = app.guest(1).hold_seats(event.id, &seats(1, 1_000)).await.unwrap();
             let another = app.guest(1).hold_seats(event.id, &seats(2_001, 1)).await;
             assert_eq!(code(another), refused(429, "TOO_MANY_HOLDS"));
-            app.guest(1).reserve_seats(event.id, &seats(1_001, 1_000)).await.expect("reserving at once is no hold");
+            app.guest(1)
+                .reserve_seats(event.id, &seats(1_001, 1_000))
+                .await
+                .expect("a one-step reservation is no hold");
             app.guest(1).confirm_seat_hold(held.hold_id).await.unwrap();
             assert_eq!(app.admin().event(event.id).await.unwrap().remaining_seats, 1);
         },
@@ -258,7 +261,7 @@ async fn a_thousand_seats_are_held_and_reserved_in_one_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_moment_too_late_to_be_told_is_the_latest() {
+async fn timestamp_beyond_range_is_clamped() {
     with_app(async |app| {
         for starts_at in ["9999-12-31T23:59:59Z", "9999-12-31T23:59:59.999+09:00"] {
             let body = json!({"name": "끝", "startsAt": starts_at, "seats": [{"label": "A1", "price": 1}]});

@@ -1,4 +1,4 @@
-//! Tickets: what cannot be, who may do what, lists, and what listeners are told.
+//! Tickets: invalid input, permissions, lists, events.
 
 use holdfast_client::{EventChange, NewEvent};
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::support::{code, refused, with_app};
 use crate::tickets::{open_event, seat};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_that_cannot_be_are_refused_with_the_field() {
+async fn invalid_event_names_field() {
     with_app(async |app| {
         let seats = r#"[{"label":"A1","price":1}]"#;
         let with = |members: &str| format!(r#"{{"name":"x","seats":{seats},{members}}}"#);
@@ -48,7 +48,7 @@ async fn events_that_cannot_be_are_refused_with_the_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn seats_that_cannot_be_asked_for_are_refused_with_the_field() {
+async fn invalid_seats_name_field() {
     with_app(async |app| {
         let event = open_event(app, 2).await;
         let many: Vec<u64> = (1..=1_001).map(|position| seat(&event, position)).collect();
@@ -65,8 +65,8 @@ async fn seats_that_cannot_be_asked_for_are_refused_with_the_field() {
             assert_eq!(unknown.refusal(), (404, "SEAT_NOT_FOUND"));
             let limited = app.send("POST", &path, &[], &format!(r#"{{"seatIds":{many}}}"#)).await;
             assert_eq!(limited.refusal(), (409, "SEAT_LIMIT_REACHED"));
-            let nobody = format!("/v1/events/{}/seats/{call}", event.id);
-            check(app, "POST", &nobody, &format!(r#"{{"seatIds":[{one}]}}"#), "userId").await;
+            let unauthenticated = format!("/v1/events/{}/seats/{call}", event.id);
+            check(app, "POST", &unauthenticated, &format!(r#"{{"seatIds":[{one}]}}"#), "userId").await;
         }
         let best = format!("/v1/events/{}/seats/best?userId=1", event.id);
         check(app, "POST", &best, r#"{"count":0}"#, "count").await;
@@ -80,7 +80,7 @@ async fn seats_that_cannot_be_asked_for_are_refused_with_the_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn before_sales_open_nothing_is_sold() {
+async fn sales_start_at_opening() {
     with_app(async |app| {
         let opens_at = app.now() + jiff::SignedDuration::from_secs(60);
         let new = NewEvent { sales_open_at: Some(opens_at), ..NewEvent::with_row("콘서트", 2, 1) };
@@ -95,7 +95,7 @@ async fn before_sales_open_nothing_is_sold() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn admins_run_the_sale_and_users_reach_only_what_is_theirs() {
+async fn ticket_calls_check_role_and_owner() {
     with_auth(async |app| {
         let (admin, service) = (caller(app, "900", "admin"), caller(app, "901", "service"));
         let (one, two) = (caller(app, "1", "user"), caller(app, "2", "user"));
@@ -119,19 +119,19 @@ async fn admins_run_the_sale_and_users_reach_only_what_is_theirs() {
         assert_eq!(code(two.confirm_seat_hold(hold.hold_id).await), forbidden);
         assert_eq!(code(two.cancel_seat_hold(hold.hold_id).await), forbidden);
         let reservation = service.confirm_seat_hold(hold.hold_id).await.unwrap();
-        assert_eq!(reservation.user_id, 1, "the one it was held for");
-        assert_eq!(service.queue_stats(event.id).await.unwrap().entered, 0, "whose entry is given back");
+        assert_eq!(reservation.user_id, 1, "the user of the hold");
+        assert_eq!(service.queue_stats(event.id).await.unwrap().entered, 0, "the user's entry is given back");
         assert!(two.seat_reservations(&[]).await.unwrap().items.is_empty());
         assert_eq!(one.seat_reservations(&[]).await.unwrap().items, [reservation]);
         assert_eq!(code(two.seat_reservations(&[("userId", "1".into())]).await), forbidden);
-        let nobody = app.admin().events(&[]).await;
-        assert_eq!(code(nobody), refused(401, "UNAUTHENTICATED"));
+        let unauthenticated = app.admin().events(&[]).await;
+        assert_eq!(code(unauthenticated), refused(401, "UNAUTHENTICATED"));
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_come_in_parts() {
+async fn ticket_lists_are_paged() {
     with_app(async |app| {
         let event = open_event(app, 5).await;
         open_event(app, 1).await;
@@ -154,7 +154,7 @@ async fn lists_come_in_parts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn listeners_are_told_of_entries_holds_and_reservations() {
+async fn ticket_events_are_published() {
     with_app(async |app| {
         let event = app.admin().create_event(&NewEvent::with_row("콘서트", 5, 1_000)).await.unwrap();
         let mut all = Listening::open(&app.admin(), "?types=seat.,queue.", None).await;
@@ -168,7 +168,11 @@ async fn listeners_are_told_of_entries_holds_and_reservations() {
         assert_eq!((&admitted["data"]["eventId"], &admitted["data"]["userId"]), (&json!(event.id), &json!(1)));
         let hold = guest.hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();
         let (_, told) = all.next().await;
-        assert_eq!((&told["type"], &told["data"]["holdId"]), (&json!("seat.held"), &json!(hold.hold_id)), "told once");
+        assert_eq!(
+            (&told["type"], &told["data"]["holdId"]),
+            (&json!("seat.held"), &json!(hold.hold_id)),
+            "published once"
+        );
         guest.cancel_seat_hold(hold.hold_id).await.unwrap();
         assert_eq!(all.next_types(1).await, ["seat.released"]);
         let reservation = guest.reserve_seats(event.id, &[seat(&event, 2)]).await.unwrap();
@@ -179,14 +183,14 @@ async fn listeners_are_told_of_entries_holds_and_reservations() {
         assert_eq!(all.next_types(1).await, ["seat.cancelled"]);
         app.guest(2).join_queue(event.id).await.unwrap();
         app.guest(2).enter_queue(event.id).await.unwrap();
-        assert_eq!(others.next_types(1).await, ["queue.admitted"], "what is theirs");
+        assert_eq!(others.next_types(1).await, ["queue.admitted"], "the user's own events");
         assert_eq!(Listening::open(&app.admin(), "?types=queue.", Some("0")).await.next_types(2).await.len(), 2);
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn holding_best_seats_and_keys_may_be_repeated() {
+async fn best_seats_retry_replays_response() {
     with_app(async |app| {
         let event = open_event(app, 6).await;
         let guest = app.guest(1).with_idempotency_key("best");

@@ -1,4 +1,4 @@
-//! Many who want the same seats at the same moment.
+//! Concurrent clients on the same seats.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::support::{code, refused, with_app};
 use crate::tickets::{map, open_event, seat};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_two_hundred_who_want_one_seat_one_gets_it() {
+async fn concurrent_seat_holds_have_one_winner() {
     with_app(async |app| {
         let event = open_event(app, 2).await;
         let one = [seat(&event, 1)];
@@ -29,13 +29,13 @@ async fn of_two_hundred_who_want_one_seat_one_gets_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn overlapping_seats_in_opposite_order_are_never_split_and_nobody_waits_for_ever() {
+async fn overlapping_seats_never_split_or_deadlock() {
     with_app(async |app| {
         let event = open_event(app, 12).await;
         let (event_id, event) = (event.id, &event);
         for round in 0..4_u64 {
             let tries = join_all((1..=24_u64).map(|user| async move {
-                // Three seats each, overlapping their neighbours', half of them named backwards.
+                // Three seats per user, overlapping those of the neighbours, half of them in reverse order.
                 let first = (user + round) % 10 + 1;
                 let mut seats: Vec<u64> = (first..first + 3).map(|position| seat(event, position)).collect();
                 if user % 2 == 0 {
@@ -69,7 +69,7 @@ async fn overlapping_seats_in_opposite_order_are_never_split_and_nobody_waits_fo
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_sale_sells_every_seat_once_whichever_way_they_are_bought() {
+async fn sale_sells_each_seat_once() {
     with_app(async |app| {
         let event = open_event(app, 60).await;
         let (event_id, event) = (event.id, &event);
@@ -90,7 +90,7 @@ async fn a_sale_sells_every_seat_once_whichever_way_they_are_bought() {
             }
         }))
         .await;
-        // A request that was answered with 503 may still be carried out: what is left must agree as soon as all is quiet.
+        // A request answered with 503 may still be carried out: the counts must agree once all requests have ended.
         let mut last = String::new();
         for _ in 0..50 {
             let seats = app.admin().seats(event_id).await.unwrap();
@@ -105,13 +105,13 @@ async fn a_sale_sells_every_seat_once_whichever_way_they_are_bought() {
             last = format!("{reserved} reserved, {held} held, {listed} listed, {remaining} remaining");
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         }
-        panic!("what is left does not agree: {last}");
+        panic!("the remaining count does not agree: {last}");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_event_may_have_fifty_thousand_seats() {
+async fn event_may_have_50000_seats() {
     with_app(async |app| {
         let seat = |number: u32| NewSeat {
             label: format!("{}-{}", number / 50, number % 50),

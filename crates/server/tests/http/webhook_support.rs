@@ -1,4 +1,4 @@
-//! A receiver of webhooks, and how a signature is checked without the code that made it.
+//! Receiver of webhooks, and verification of signatures without the code under test.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 
 use crate::support::{Answer, TestApp};
 
-/// A request as it came.
+/// Received request.
 #[derive(Clone, Debug)]
 pub(crate) struct Received {
     pub(crate) path: String,
@@ -40,7 +40,7 @@ impl Received {
     }
 }
 
-/// Somebody who is told of events, on an address of their own.
+/// Subscriber with an address of its own.
 #[derive(Clone)]
 pub(crate) struct Receiver {
     pub(crate) address: SocketAddr,
@@ -70,7 +70,7 @@ impl Receiver {
         format!("http://{}{path}", self.address)
     }
 
-    /// Answers so, one after another, before it answers 204.
+    /// Sets the next status codes, in order; afterwards 204.
     pub(crate) fn will_answer(&self, statuses: &[u16]) {
         self.inside.answers.lock().unwrap().extend(statuses.iter().map(|status| (*status, None)));
     }
@@ -88,7 +88,7 @@ impl Receiver {
         self.inside.received.lock().unwrap().clone()
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until so many requests have arrived.
     pub(crate) async fn until(&self, count: usize) -> Vec<Received> {
         let began = Instant::now();
         loop {
@@ -119,7 +119,7 @@ async fn receive(State(inside): State<Arc<Inside>>, uri: Uri, headers: HeaderMap
     }
 }
 
-/// Serves one request after another, until the test is over.
+/// Serves requests one after another, until the end of the test.
 async fn axum_serve(listener: tokio::net::TcpListener, router: Router) {
     use hyper_util::rt::TokioIo;
     use hyper_util::service::TowerToHyperService;
@@ -131,7 +131,7 @@ async fn axum_serve(listener: tokio::net::TcpListener, router: Router) {
     }
 }
 
-/// HMAC-SHA256 as RFC 2104 writes it down.
+/// HMAC-SHA256 as in RFC 2104.
 fn hmac(key: &[u8], message: &[u8]) -> Vec<u8> {
     let mut block = [0_u8; 64];
     block[..key.len()].copy_from_slice(key);
@@ -139,7 +139,7 @@ fn hmac(key: &[u8], message: &[u8]) -> Vec<u8> {
     Sha256::new().chain_update(block.map(|byte| byte ^ 0x5c)).chain_update(inner).finalize().to_vec()
 }
 
-/// What the signature of a request should be.
+/// Returns the expected signature of a request.
 pub(crate) fn expected_signature(secret: &str, received: &Received) -> String {
     let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
     let (id, timestamp) = (received.header("webhook-id"), received.header("webhook-timestamp"));
@@ -151,14 +151,14 @@ pub(crate) async fn send(app: &TestApp, method: &str, path: &str, body: &Value) 
     app.send(method, path, &[("content-type", "application/json")], &body.to_string()).await
 }
 
-/// Makes a webhook; gives back what was answered.
+/// Creates a webhook. Returns the response.
 pub(crate) async fn subscribe(app: &TestApp, url: &str, types: &[&str]) -> Value {
     let made = send(app, "POST", "/v1/webhooks", &json!({"url": url, "types": types})).await;
     assert_eq!(made.status, 201, "{}", made.text);
     made.json
 }
 
-/// The log of a webhook, when it is as it should be.
+/// Returns the log of a webhook, once it satisfies `is_so`.
 pub(crate) async fn deliveries(app: &TestApp, webhook: &Value, is_so: impl Fn(&[Value]) -> bool) -> Vec<Value> {
     let began = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! Webhooks: durable events, sent to whoever subscribed to them, signed, and tried again.
+//! Webhooks: signed delivery of durable events to subscribers, with retries.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -22,12 +22,12 @@ use crate::tee_times;
 use crate::tickets::{open_event, seat};
 use crate::webhook_support::{Received, Receiver, all_are, deliveries, expected_signature, send, subscribe};
 
-/// Time that the test lets pass is noticed soon.
+/// Short polling, so that changes of the test's clock are noticed soon.
 fn watchful(config: &mut Config) {
     config.webhook.poll = Duration::from_millis(5);
 }
 
-/// Something happens that webhooks are told of.
+/// Creates a durable event that webhooks deliver.
 async fn reserved(app: &TestApp) {
     let room_type = app.room_type(1).await;
     let hold = placed(app, 7, &room_type, day(30), day(31)).await;
@@ -49,7 +49,7 @@ async fn assert_no_secret_is_kept(app: &TestApp, key: &str, first: &Answer) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_event_is_sent_once_as_a_signed_cloud_event() {
+async fn event_is_delivered_once_and_signed() {
     with_app(async |app| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook?a=b"), &["stay.reservation."]).await;
@@ -81,7 +81,7 @@ async fn an_event_is_sent_once_as_a_signed_cloud_event() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_webhook_is_made_shown_and_deleted_and_its_secret_is_shown_once() {
+async fn webhook_secret_is_shown_once() {
     with_app(async |app| {
         let url = "https://example.com/hook";
         let body = json!({"url": url, "types": ["booking.confirmed", "order."]}).to_string();
@@ -126,7 +126,7 @@ async fn a_webhook_is_made_shown_and_deleted_and_its_secret_is_shown_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_changed_secret_signs_beside_the_one_before_for_a_day() {
+async fn rotated_secret_overlaps_for_a_day() {
     with_app(async |app| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay.reservation."]).await;
@@ -160,7 +160,7 @@ async fn a_changed_secret_signs_beside_the_one_before_for_a_day() {
         reserved(app).await;
         let later = &receiver.until(2).await[1];
         let expected = [chosen, second].map(|secret| expected_signature(secret, later)).join(" ");
-        assert_eq!(later.header("webhook-signature"), expected, "the first one is over");
+        assert_eq!(later.header("webhook-signature"), expected, "the old secret has expired");
 
         let bad = send(app, "POST", &rotate, &json!({"secret": "topsecret"})).await;
         assert_eq!((bad.refusal(), &bad.json["field"]), ((400, "INVALID_INPUT"), &json!("secret")));
@@ -171,7 +171,7 @@ async fn a_changed_secret_signs_beside_the_one_before_for_a_day() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wrong_input_is_refused_with_the_field() {
+async fn invalid_webhook_names_field() {
     with_app(async |app| {
         let good = json!({"url": "https://example.com", "types": ["order."]});
         let many: Vec<_> = (0..51).map(|number| format!("order.{number}")).collect();
@@ -213,13 +213,13 @@ async fn wrong_input_is_refused_with_the_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_of_holds_are_sent_to_those_who_name_them() {
+async fn hold_events_are_sent_if_subscribed() {
     with_app(async |app| {
         let receiver = Receiver::start().await;
         let some = subscribe(app, &receiver.url("/some"), &["stay.hold.placed"]).await;
         let all = subscribe(app, &receiver.url("/all"), &["*"]).await;
         let durable = subscribe(app, &receiver.url("/durable"), &[]).await;
-        // They are listened for from a moment after the webhook was made.
+        // Ephemeral events are subscribed a moment after the webhook is created.
         tokio::time::sleep(Duration::from_millis(500)).await;
         let room_type = app.room_type(2).await;
         let hold = placed(app, 7, &room_type, day(30), day(31)).await;
@@ -241,7 +241,7 @@ async fn events_of_holds_are_sent_to_those_who_name_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_fails_is_tried_again_later_under_the_same_id_until_it_is_taken() {
+async fn failed_delivery_is_retried_with_same_id() {
     with_settings(watchful, async |app| {
         let receiver = Receiver::start().await;
         receiver.will_answer(&[500, 302, 204]);
@@ -263,7 +263,7 @@ async fn what_fails_is_tried_again_later_under_the_same_id_until_it_is_taken() {
         let times: BTreeSet<_> = requests.iter().map(|request| request.header("webhook-timestamp")).collect();
         let bodies: BTreeSet<_> = requests.iter().map(|request| &request.body).collect();
         let paths: BTreeSet<_> = requests.iter().map(|request| &*request.path).collect();
-        assert_eq!((ids.len(), times.len(), bodies.len()), (1, 3, 1), "signed anew each time");
+        assert_eq!((ids.len(), times.len(), bodies.len()), (1, 3, 1), "signed again for each attempt");
         assert_eq!(paths, BTreeSet::from(["/hook"]), "no redirect was followed");
         for request in &requests {
             assert_eq!(request.header("webhook-signature"), expected_signature(secret, request));
@@ -337,7 +337,7 @@ async fn message_ids_differ_between_installations() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_given_up_stays_visible_and_can_be_tried_again() {
+async fn dead_delivery_is_shown_and_retried() {
     let once = |config: &mut Config| {
         watchful(config);
         config.webhook.retry_after = Vec::new();
@@ -366,7 +366,7 @@ async fn what_was_given_up_stays_visible_and_can_be_tried_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_receiver_that_is_gone_is_told_nothing_more_until_it_is_enabled() {
+async fn gone_receiver_is_disabled() {
     with_settings(watchful, async |app| {
         let receiver = Receiver::start().await;
         receiver.will_answer(&[410]);
@@ -379,11 +379,11 @@ async fn a_receiver_that_is_gone_is_told_nothing_more_until_it_is_enabled() {
         assert_eq!((&shown["status"], shown["disabledAt"].is_string()), (&json!("DISABLED"), true));
         let retry = send(app, "POST", &format!("{path}/deliveries/{}/retry", log[0]["id"]), &json!({})).await;
         assert_eq!(retry.refusal(), (409, "WEBHOOK_DISABLED"));
-        // Told to another, so that it is known when it would have been told.
+        // Another subscriber shows when the event would have been delivered.
         let other = subscribe(app, &receiver.url("/other"), &["stay."]).await;
         reserved(app).await;
         deliveries(app, &other, all_are("DELIVERED")).await;
-        assert_eq!(deliveries(app, &webhook, |_| true).await.len(), 1, "nothing was made of it");
+        assert_eq!(deliveries(app, &webhook, |_| true).await.len(), 1, "no delivery was created");
         let enabled = send(app, "POST", &format!("{path}/enable"), &json!({})).await;
         assert_eq!((enabled.status, &enabled.json["status"]), (200, &json!("ACTIVE")));
         reserved(app).await;
@@ -393,7 +393,7 @@ async fn a_receiver_that_is_gone_is_told_nothing_more_until_it_is_enabled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_of_every_vertical_are_told_to_those_who_want_them() {
+async fn events_of_all_verticals_are_delivered() {
     with_app(async |app| {
         let receiver = Receiver::start().await;
         let all = subscribe(app, &receiver.url("/all"), &[]).await;
@@ -423,7 +423,7 @@ async fn events_of_every_vertical_are_told_to_those_who_want_them() {
             "stay.reservation.confirmed",
         ];
         let log = deliveries(app, &all, |log| log.len() >= expected.len() && all_are("DELIVERED")(log)).await;
-        assert_eq!(types(&log), expected, "each once, and nothing that is between services");
+        assert_eq!(types(&log), expected, "each once, and no internal messages");
         let log = deliveries(app, &some, |log| log.len() >= 4 && all_are("DELIVERED")(log)).await;
         assert_eq!(types(&log), ["booking.confirmed", "order.cancelled", "order.paid", "seat.reserved"]);
         let mut sent: Vec<_> =
@@ -435,7 +435,7 @@ async fn events_of_every_vertical_are_told_to_those_who_want_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_receiver_holds_up_no_other_and_a_deleted_one_gets_nothing_more() {
+async fn slow_receiver_delays_no_other() {
     let narrow = |config: &mut Config| {
         watchful(config);
         config.webhook.per_webhook_max = 2;
@@ -452,19 +452,19 @@ async fn a_slow_receiver_holds_up_no_other_and_a_deleted_one_gets_nothing_more()
         assert!(log.iter().all(|delivery| delivery["attempts"] == 1));
         let to_slow = || receiver.received().iter().filter(|it| it.path == "/slow").count();
         receiver.until(6).await;
-        assert_eq!(to_slow(), 2, "so many at once");
+        assert_eq!(to_slow(), 2, "at most two concurrent deliveries");
         let path = format!("/v1/webhooks/{}", slow["id"]);
         assert_eq!(send(app, "DELETE", &path, &json!({})).await.status, 204);
         receiver.open_gate();
         reserved(app).await;
         deliveries(app, &quick, |log| log.len() == 5 && all_are("DELIVERED")(log)).await;
-        assert_eq!(to_slow(), 2, "what waited was dropped");
+        assert_eq!(to_slow(), 2, "waiting deliveries were dropped");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_auth_only_admins_may_and_private_addresses_are_refused() {
+async fn webhooks_need_admin_and_public_address() {
     with_auth(async |app| {
         let body = |url: &str| json!({"url": url, "types": ["order."]}).to_string();
         let post = async |role: &str, url: &str| {
@@ -585,7 +585,7 @@ async fn what_is_pending_outlives_the_server_and_what_is_old_is_cleared_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_committed_without_a_word_is_sent_all_the_same() {
+async fn unpublished_commit_is_delivered() {
     with_settings(watchful, async |app| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
@@ -597,7 +597,7 @@ async fn what_was_committed_without_a_word_is_sent_all_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_outbox_keeps_nothing_for_webhooks_that_are_gone() {
+async fn outbox_is_purged_without_webhooks() {
     with_settings(watchful, async |app| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
@@ -607,20 +607,20 @@ async fn the_outbox_keeps_nothing_for_webhooks_that_are_gone() {
         assert_eq!(gone.status, 204);
         reserved(app).await;
         let last = app.outbox_last().await;
-        // What lies behind all marks is cleared away when it is old.
+        // Entries behind all positions are purged when they are old.
         let mark = |rows: &mut Rows| Ok(rows.relay.relays.get(&Partition::WEBHOOKS)?.map(|relay| relay.sent_up_to));
         let marked = async {
             while app.app().query(|rows, _| mark(rows)).await.ok().flatten() != Some(last) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), marked).await.expect("nobody waits for it any more");
+        tokio::time::timeout(Duration::from_secs(20), marked).await.expect("the position has advanced");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn servers_share_the_work_and_send_each_event_once() {
+async fn servers_deliver_each_event_once() {
     let watchful = |config: &mut Config| watchful(config);
     crate::support::with_profile(Profile::Cluster, &watchful, &async |app: &TestApp| {
         let receiver = Receiver::start().await;

@@ -1,4 +1,4 @@
-//! Rows that never change, kept by servers that share the database: some are large, and read by every batch.
+//! Cache of immutable rows, for servers that share the database: some are large, and read by every batch.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use holdfast_core::table::{Scan, Table};
 use holdfast_records::Record;
 use holdfast_records::walk::{self, VisitorMut};
 
-/// Rows and their lines, of all tables together. Beyond that everything is forgotten, and read again when it is asked for.
+/// Maximum number of rows and child rows of all tables together. Beyond it, the whole cache is evicted.
 const KEPT_LINES_MAX: usize = 1_000_000;
 
 #[derive(Default)]
@@ -17,18 +17,18 @@ pub(crate) struct Kept(Mutex<KeptTables>);
 
 #[derive(Default)]
 struct KeptTables {
-    /// A `HashMap` of rows by key per table.
+    /// `HashMap` of rows by key, per table.
     tables: HashMap<&'static str, Box<dyn Any + Send>>,
     lines: usize,
 }
 
 impl Kept {
-    /// Supplies what is wanted and kept; the rest stays wanted.
+    /// Fills requested rows from the cache; the rest stays requested.
     pub(crate) fn answer(&self, tables: &mut Tables) {
         walk::durable_mut(tables, &mut Answer(&self.0.lock().unwrap_or_else(PoisonError::into_inner)));
     }
 
-    /// A row that was read, of so many lines.
+    /// Caches a row that was read with so many child rows.
     pub(super) fn keep<R: Record>(&self, key: &R::Key, row: &R, lines: usize) {
         if !R::NEVER_CHANGES {
             return;

@@ -1,4 +1,4 @@
-//! Lists, and everything that goes through whole tables, page by page in the order of keys.
+//! Lists and scans of whole tables, page by page in key order.
 
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
@@ -19,7 +19,7 @@ use crate::codec::{Col, type_of, value_of};
 use crate::error::explain;
 use crate::pipeline::{Pipeline, Ticket, params};
 
-/// Rows that are looked at together.
+/// Rows per page.
 const PAGE: usize = 10_000;
 
 pub(crate) async fn list(client: &Client, list: &List) -> Result<Vec<Listed>, StoreError> {
@@ -56,11 +56,11 @@ fn lines_of(layout: &Layout, rows: &[Row]) -> Result<OwnedLines, StoreError> {
     Ok(lines.into_iter().map(owned).collect())
 }
 
-/// A value with the type of its column.
+/// Value with the type of its column.
 type Typed = (Col<Value<'static>>, Type);
 
-/// A condition with an index of its own is written so that only this index gives the rows in their order: as a range, and
-/// not with `=`. Else the planner is tempted to walk along the primary key in the hope that the few rows asked for come soon.
+/// Builds a list's statement. A condition with an index is written as a range, not with `=`, so that only this index
+/// yields the rows in order. Otherwise the planner may scan the primary key in the hope of an early match.
 pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
     let List { layout, by, filters, after, until, limit } = list;
     let columns: Vec<_> = layout.columns().collect();
@@ -120,7 +120,7 @@ async fn query(client: &Client, sql: &str, values: &[Typed]) -> Result<Vec<Row>,
     client.query_typed(sql, &values).await.map_err(|error| explain(&error))
 }
 
-/// Every row of a list, page by page.
+/// Visits every row of a list, page by page.
 async fn pages(
     client: &Client,
     mut list: List,
@@ -142,7 +142,7 @@ fn all(layout: &'static Layout) -> List {
     List { layout, by: None, filters: Vec::new(), after: None, until: None, limit: PAGE }
 }
 
-/// How the rows of a table are shown to the auditor; `None` if one cannot be read.
+/// Adapter that passes rows of a table to the auditor; `None` if one cannot be parsed.
 struct Shown {
     layout: &'static Layout,
     show: fn(Listed, &mut Audit) -> Option<()>,
@@ -161,7 +161,7 @@ impl Visitor<'static> for Shows {
     }
 }
 
-/// Shows every row but holds.
+/// Audits every row except holds.
 pub(crate) async fn audit_durable(client: &Client, audit: &mut Audit) -> Result<(), StoreError> {
     show_all(client, walk::durable, audit).await
 }
@@ -179,7 +179,7 @@ async fn show_all(client: &Client, walk: fn(&'static Tables, &mut Shows), audit:
     Ok(())
 }
 
-/// How the holds of a kind are remembered; `None` if one cannot be read.
+/// Adapter that rebuilds the secondary indexes of a kind of holds; `None` if one cannot be parsed.
 struct Kept {
     layout: &'static Layout,
     after_end: Span,
@@ -205,7 +205,7 @@ impl HoldVisitor<'static> for Keeps {
     }
 }
 
-/// Makes memory anew from the holds that have not ended.
+/// Rebuilds in-memory state from the live holds.
 pub(crate) async fn remember_holds(client: &Client, memory: &mut Memory, now: Timestamp) -> Result<(), StoreError> {
     let mut keeps = Keeps(Vec::new());
     walk::holds(walk::empty(), &mut keeps);
@@ -221,7 +221,7 @@ pub(crate) async fn remember_holds(client: &Client, memory: &mut Memory, now: Ti
     Ok(())
 }
 
-/// Deletes at most `limit` holds of each kind made before `made_before`.
+/// Deletes at most `limit` holds of each kind created before `made_before`.
 pub(crate) fn tidy_holds(pipeline: &mut Pipeline<'_>, made_before: HoldId, limit: usize) -> Vec<Ticket> {
     sql::tidies().into_iter().map(|sql| pipeline.send(sql, params![Col(made_before), limit as i64])).collect()
 }

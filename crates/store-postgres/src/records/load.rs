@@ -1,4 +1,4 @@
-//! Loading rows by key and by range.
+//! Loading of rows by key and by range.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use super::{Kept, Seen, owned_key, sql};
 use crate::codec::{Col, get, value_of};
 use crate::pipeline::{Param, Pipeline, Rows, Ticket, column};
 
-/// Rows that were asked for: an [`AskedTable`] per table, in the order of the walk.
+/// Pending requests: an [`AskedTable`] per table, in visiting order.
 #[derive(Default)]
 pub(crate) struct Asked {
     tables: Vec<Box<dyn Any + Send>>,
@@ -29,15 +29,15 @@ struct AskedTable<K, S> {
     ranges: Vec<(S, Ticket)>,
 }
 
-/// Which tables are asked.
+/// Tables to request from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
     Durable,
-    /// For a server that has the database to itself.
+    /// For a server that owns the database.
     Everything,
 }
 
-/// Whether any durable row is wanted.
+/// Whether a durable row is requested.
 pub(crate) fn wants_durable(tables: &Tables) -> bool {
     struct Wants(bool);
     impl<'a> Visitor<'a> for Wants {
@@ -60,13 +60,13 @@ impl Asked {
         ask.asked
     }
 
-    /// Whether ranges were asked for: memory knows rows, not which rows there are.
+    /// Whether ranges were requested: in-memory state cannot tell which rows exist.
     pub(crate) fn is_beside_memory(&self) -> bool {
         self.has_ranges
     }
 
-    /// Supplies what was found, writes down which version of it, and keeps what never changes. What was not found is not
-    /// there.
+    /// Fills found rows, records their versions in the read set, and caches immutable ones. A row not found does not
+    /// exist.
     pub(crate) fn supply(
         self,
         answers: &mut Rows,
@@ -111,7 +111,7 @@ impl VisitorMut for Ask<'_, '_> {
     }
 }
 
-/// Rows of cells as columns of values.
+/// Transposes rows of values into column arrays.
 pub(super) fn by_column<'a>(rows: Vec<Vec<Value<'a>>>, width: usize) -> Vec<Param<'a>> {
     let mut columns: Vec<Vec<Col<Value<'a>>>> = (0..width).map(|_| Vec::with_capacity(rows.len())).collect();
     for row in rows {
@@ -178,10 +178,10 @@ impl Supply<'_> {
     }
 }
 
-/// The lines of several rows.
+/// Child rows of several rows.
 pub(super) type Lines<'a> = HashMap<Value<'a>, Vec<Taken<'a>>>;
 
-/// Lines by the row they belong to.
+/// Groups child rows by their owner.
 pub(super) fn by_owner<'a>(layout: &Layout, rows: &'a [Row]) -> Result<Lines<'a>, StoreError> {
     let mut lines = Lines::new();
     let Some(parts) = &layout.parts else { return Ok(lines) };
@@ -199,7 +199,7 @@ pub(super) fn cells<'a>(layout: &Layout, row: &'a Row) -> Result<Vec<Value<'a>>,
     layout.columns().enumerate().map(cell).collect()
 }
 
-/// Key, row, and how many lines it has.
+/// Parses key, row, and number of child rows.
 fn read<'a, R: Record>(row: &'a Row, lines: &mut Lines<'a>) -> Result<(R::Key, R, usize), StoreError> {
     let cells = cells(R::LAYOUT, row)?;
     let lines = lines.remove(&cells[0]).unwrap_or_default();
@@ -212,12 +212,12 @@ pub(super) fn damaged(layout: &Layout) -> StoreError {
     StoreError::Damaged(format!("{}: a row that cannot be read", layout.table))
 }
 
-/// Asks which of these holds became records, of whatever kind.
+/// Requests which of these holds became records, of any kind.
 pub(crate) fn ask_confirmed(pipeline: &mut Pipeline<'_>, holds: &[HoldId]) -> Vec<Ticket> {
     sql::confirmed().iter().map(|sql| pipeline.send(sql, vec![column(holds, Col)])).collect()
 }
 
-/// The answer to [`ask_confirmed`]: each with the number of its record.
+/// Parses the response to [`ask_confirmed`]: holds with the ids of their records.
 pub(crate) fn confirmed(answers: &mut Rows, tickets: Vec<Ticket>) -> Result<Vec<(HoldId, u64)>, StoreError> {
     let read = |row: &Row| {
         let (Col(hold), Col(number)) = (get(row, 0)?, get(row, 1)?);

@@ -1,13 +1,13 @@
-//! Records in PostgreSQL: statements made from the layouts of tables.
+//! Records in PostgreSQL: statements derived from the schemas of tables.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | `sql` | the statements of each table |
 //! | `load` | rows by key and by range |
-//! | `write` | what a batch changed |
-//! | `seen` | versions of what was read, for servers that share the database |
-//! | `kept` | rows that never change, for the same servers |
-//! | `lists` | lists, audit, live holds, tidying |
+//! | `write` | changes of a batch |
+//! | `seen` | read set, for servers that share the database |
+//! | `kept` | cache of immutable rows, for the same servers |
+//! | `lists` | lists, audit, live holds, garbage collection |
 
 mod kept;
 mod lists;
@@ -27,7 +27,7 @@ pub(crate) use write::{has_durable_changes, write_durable, write_holds};
 
 use holdfast_records::{Cells, Record, Value};
 
-/// The cells of a key, borrowed from nobody.
+/// Cells of a key, without borrowing it.
 fn owned_key<R: Record>(key: &R::Key) -> Vec<Value<'static>> {
     let mut cells = Cells::default();
     R::put_key(key, &mut cells);

@@ -1,7 +1,7 @@
-//! Which versions of rows a batch rests on, for servers that share the database.
+//! Read set of a batch, for servers that share the database: versions of rows.
 //!
-//! Nothing is locked while a batch is decided. At the commit everything that was read is locked, in the order of tables
-//! and keys, and compared: the batch stands only if nothing has moved.
+//! Nothing is locked while a batch is decided (optimistic concurrency control). At the commit the read set is locked,
+//! in the order of tables and keys, and validated: any change since is a conflict.
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
@@ -16,17 +16,17 @@ use super::{owned_key, sql};
 use crate::codec::Col;
 use crate::pipeline::{Param, Pipeline};
 
-/// The version of a row; `None` if it was not there.
+/// Version of a row; `None` if it did not exist.
 type Version = Option<i64>;
 
-/// What a batch has read: a [`SeenTable`] per table.
+/// Rows read by a batch: a [`SeenTable`] per table.
 #[derive(Default)]
 pub(crate) struct Seen(HashMap<&'static str, Box<dyn Any + Send + Sync>>);
 
-/// In the order in which it will be locked.
+/// Sorted, in the order of locking.
 struct SeenTable<K> {
     rows: BTreeMap<K, Version>,
-    /// First key, last key, and how many rows there were.
+    /// First key, last key, number of rows.
     ranges: Vec<(Vec<Value<'static>>, Vec<Value<'static>>, usize)>,
 }
 
@@ -43,9 +43,9 @@ impl std::fmt::Debug for Seen {
 }
 
 impl Seen {
-    /// The first version counts: it is what the working set has kept, whatever was read later.
+    /// Records a version. The first one counts: it is that of the working set, whatever was read later.
     pub(super) fn row<R: Record>(&mut self, key: R::Key, version: Version) {
-        // What never changes need not be compared.
+        // Immutable rows need no validation.
         if R::NEVER_CHANGES {
             return;
         }
@@ -61,11 +61,11 @@ impl Seen {
         table.downcast_mut().expect("a table has one kind of key")
     }
 
-    /// Locks all of it until the end of the transaction, and refuses if anything has moved.
+    /// Locks the read set until the end of the transaction, and fails if a version has changed.
     pub(crate) fn lock(&self, pipeline: &mut Pipeline<'_>, tables: &Tables) {
         let mut lock = Lock { seen: self, pipeline, ranges: Vec::new() };
         walk::durable(tables, &mut lock);
-        // Last: whoever adds a row to a range that another counts has locked a row that the other one writes.
+        // Last: a server that adds a row to a counted range has locked a row that the counting one writes.
         for (sql, ends) in lock.ranges {
             pipeline.send(sql, ends);
         }
@@ -97,13 +97,13 @@ impl<'t> Visitor<'t> for Lock<'_, '_> {
     }
 }
 
-/// Each row with its version, and whether the batch writes it.
+/// Returns each row with its version, and whether the batch writes it.
 fn with_writes<'a, K: Key, R: Record<Key = K>, S: Scan<K>>(
     seen: &'a BTreeMap<K, Version>,
     table: &Table<K, R, S>,
 ) -> Vec<(&'a K, Version, bool)> {
     let mut written = table.changes().into_iter().map(|change| change.key).peekable();
-    // Both are in the order of keys.
+    // Both are in key order.
     let mut is_written = |key: &K| {
         while written.next_if(|change| *change < key).is_some() {}
         written.peek() == Some(&key)

@@ -1,4 +1,4 @@
-//! The statements of each table.
+//! SQL statements of each table.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,18 +8,18 @@ use holdfast_records::layout::LINE_NO;
 use holdfast_records::{Column, Layout, Parts, Type, walk};
 
 pub(super) struct Sql {
-    /// Ends with the version.
+    /// Last column is the version.
     pub(super) select: String,
     pub(super) select_range: String,
-    /// Begins with the name of the row that a line belongs to.
+    /// First column is the key of the owner.
     pub(super) select_lines: Option<String>,
     pub(super) insert: String,
-    /// For many new rows, where nothing else in the database refers to them.
+    /// For bulk insertion, where no foreign key refers to the rows.
     pub(super) copy: Option<String>,
     pub(super) insert_lines: Option<String>,
-    /// `None` if nothing ever changes.
+    /// `None` if no column is mutable.
     pub(super) update: Option<String>,
-    /// Also writes what never changes in the life of a row; `None` if there is nothing of that.
+    /// Also writes columns that are otherwise immutable; `None` if there are none.
     pub(super) remake: Option<String>,
     pub(super) delete: String,
     pub(super) lock: String,
@@ -44,12 +44,12 @@ pub(super) fn of(layout: &Layout) -> &'static Sql {
     BY_TABLE[layout.table]
 }
 
-/// Which holds of each kind became records.
+/// Statements that find the records of confirmed holds, per kind.
 pub(super) fn confirmed() -> &'static [String] {
     &CONFIRMED
 }
 
-/// For connections that read.
+/// Statements for connections that read.
 pub(crate) fn reads() -> Vec<&'static str> {
     let of_table = |sql: &'static Sql| {
         [Some(&*sql.select), Some(&*sql.select_range), sql.select_lines.as_deref()].into_iter().flatten()
@@ -58,22 +58,22 @@ pub(crate) fn reads() -> Vec<&'static str> {
     BY_TABLE.values().copied().flat_map(of_table).chain(confirmed).collect()
 }
 
-/// Tables that are divided by month, and the column that says in which one a row lies.
+/// Tables partitioned by month, and their partitioning column.
 const BY_MONTH: &[(&str, &str)] = &[("time_slots", "slot_date")];
 
-/// Makes the months that rows are about to be written to.
+/// Creates the partitions for rows about to be written.
 pub(super) const MAKE_MONTHS: &str = "SELECT make_months($1, $2::date[])";
 
-/// Drops a month of which nothing is left.
+/// Drops an empty partition.
 pub(crate) const DROP_CLEARED_MONTH: &str = "SELECT drop_cleared_month()";
 
-/// Where in the cells of a row of this table its date is, if the table is divided by month.
+/// Index of the partitioning column among the cells of a row, if the table is partitioned.
 pub(super) fn month_at(layout: &Layout) -> Option<usize> {
     let (_, column) = BY_MONTH.iter().find(|(table, _)| *table == layout.table)?;
     layout.columns().position(|known| known.name == *column)
 }
 
-/// For connections that write.
+/// Statements for connections that write.
 pub(crate) fn writes() -> Vec<&'static str> {
     let of_table = |sql: &'static Sql| {
         let always = [Some(&*sql.insert), Some(&*sql.delete)];
@@ -83,12 +83,12 @@ pub(crate) fn writes() -> Vec<&'static str> {
     BY_TABLE.values().copied().flat_map(of_table).chain([MAKE_MONTHS]).collect()
 }
 
-/// For connections of servers that share the database.
+/// Statements for connections of servers that share the database.
 pub(crate) fn locks() -> Vec<&'static str> {
     DURABLE.iter().flat_map(|(_, sql)| [&*sql.lock, &*sql.expect_range]).collect()
 }
 
-/// For clearing away old holds.
+/// Statements that delete old holds.
 pub(crate) fn tidies() -> Vec<&'static str> {
     HOLDS.iter().map(|(_, sql)| &*sql.tidy).collect()
 }
@@ -104,7 +104,7 @@ impl Sql {
         } else {
             format!("unnest({}) AS wanted ({keys}) JOIN {table} USING ({keys})", arrays(key, 1))
         };
-        // A range is of one room, so this says nothing new; but only so are months left alone that have no part in it.
+        // Implied by the key range, but repeated for partition pruning.
         let within_months = month_at(layout).map_or_else(String::new, |at| {
             format!(" AND {name} >= ${} AND {name} <= ${}", at + 1, key.len() + at + 1, name = key[at].name)
         });

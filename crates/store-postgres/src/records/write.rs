@@ -1,4 +1,4 @@
-//! Writing what a batch changed: one statement per table for new rows, one for changed ones, one for those that are gone.
+//! Writes of a batch: per table one statement for new rows, one for changed and one for deleted ones.
 
 use std::collections::BTreeSet;
 
@@ -14,15 +14,15 @@ use crate::codec::Col;
 use crate::copy;
 use crate::pipeline::{Pipeline, params};
 
-/// So many rows are copied: it takes less time for each, and two more round trips.
+/// Minimum number of rows for COPY, which costs two extra round trips but less time per row.
 const COPIED_FROM: usize = 200;
 
-/// All but holds.
+/// Writes all changes except those of holds.
 pub(crate) fn write_durable<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
     walk::durable(tables, &mut Write { pipeline });
 }
 
-/// For a server that has the database to itself.
+/// Writes holds, for a server that owns the database.
 pub(crate) fn write_holds<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
     walk::hold_records(tables, &mut Write { pipeline });
 }
@@ -63,7 +63,7 @@ impl<'a> Visitor<'a> for Write<'_, 'a> {
                     add_lines(row, &cells.0[0], &mut lines);
                     new.push(cells.0);
                 }
-                // In the place of the old one, whose version it goes on from: whoever has read that one notices.
+                // Replaces a row and increments its version, so that a transaction that has read the old row conflicts.
                 (false, Some(row)) if change.is_remade && fixed > 0 => {
                     assert!(layout.parts.is_none(), "rows of {} have lines and are never remade", layout.table);
                     row.put(change.key, &mut cells);
@@ -75,11 +75,11 @@ impl<'a> Visitor<'a> for Write<'_, 'a> {
                     old.push(cells.0);
                 }
                 (false, None) => gone.push(cells.0),
-                // Made and taken away in the same batch.
+                // Created and deleted in the same batch.
                 (true, None) => {}
             }
         }
-        // What is gone first: its place may be taken by what is new.
+        // Deletions first: a new row may reuse a deleted key.
         if !gone.is_empty() {
             self.pipeline.send(&sql.delete, by_column(gone, keys));
         }
@@ -108,7 +108,7 @@ impl<'a> Visitor<'a> for Write<'_, 'a> {
     }
 }
 
-/// The first day of each month that rows lie in.
+/// First day of each month in the rows.
 fn months(rows: &[Vec<Value<'_>>], date_at: usize) -> Vec<Col<Value<'static>>> {
     let date = |row: &Vec<Value<'_>>| match row[date_at] {
         Value::Date(date) => date.first_of_month(),

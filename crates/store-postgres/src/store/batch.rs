@@ -1,4 +1,4 @@
-//! One batch: rows from memory or in one round trip, the commit in one more.
+//! Batch: rows from in-memory state or in one round trip, the commit in another.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,7 +29,7 @@ impl Session for Batch {
     async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
         rows.answer_from(&self.shared.memory().memory.rows);
         if !rows.is_settled() {
-            // Put back only when all is answered: whoever is interrupted leaves no half-read connection behind.
+            // Put back after all responses: an interrupted call must not leave a half-read connection.
             let connection = self.take_connection()?;
             let loaded = tokio::time::timeout(READ_WITHIN, load(&connection, rows)).await;
             let loaded = loaded.unwrap_or_else(|_| Err(StoreError::Unavailable("PostgreSQL took too long".into())));
@@ -42,7 +42,7 @@ impl Session for Batch {
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         let shared = &self.shared;
         let (expected, now, asked) = (shared.memory().memory.commits, shared.clock.now(), Instant::now());
-        // From here on memory is in doubt, until we know how it ended.
+        // In-memory state is in doubt until the outcome is known.
         let connection = self.writer.connection.take().ok_or_else(lost)?;
         let mut transaction = Transaction::begin(&connection);
         let counted = shared::count_commit(transaction.pipeline(), expected, now);
@@ -55,13 +55,13 @@ impl Session for Batch {
             Ok(answers) => answers,
             Err(error) => {
                 match error.code() {
-                    // The database is not what memory says.
+                    // The database differs from in-memory state.
                     Some(NOT_THE_LAST_COMMIT | UNEXPECTED_ROWS) => self.writer.must_rebuild = true,
-                    // It refused the batch, and all is as it was.
+                    // The batch was rejected without effect.
                     Some(_) => self.writer.connection = Some(connection),
                     None => drop(connection),
                 }
-                // Those who wait for this commit look again whether it is worth waiting.
+                // Wakes readers that wait for this commit, to check whether it can still come.
                 shared.commits.send_modify(|_| {});
                 return Err(error.into());
             }
@@ -90,7 +90,7 @@ fn lost() -> StoreError {
     StoreError::Unavailable("the connection to PostgreSQL was lost".into())
 }
 
-/// Loads what is wanted, in one round trip. Nobody else writes, so it need not be one snapshot.
+/// Loads requested rows in one round trip. No other server writes, so no snapshot is needed.
 pub(super) async fn load(connection: &Connection, rows: &mut Rows) -> Result<(), StoreError> {
     let mut pipeline = Pipeline::new(connection);
     let mut shared = shared::Asked::default();

@@ -1,4 +1,4 @@
-//! Reading committed rows beside the batches, from memory and database as they stand after one and the same commit.
+//! Reads of committed rows beside the batches, from in-memory state and a database snapshot of the same commit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use crate::readers::READ_WITHIN;
 use crate::records::{self, Of, Seen};
 use crate::shared::{self, Head};
 
-/// How often a read looks again before it asks for silence.
+/// Optimistic attempts of a read before it takes the writer's lock.
 const READ_TRIES_MAX: usize = 4;
-/// How long a read waits for memory to take over a commit that it has seen in the database.
+/// Maximum wait until a commit seen in the database is applied in memory.
 const ABSORBED_WITHIN: Duration = Duration::from_secs(2);
-/// How long a read may take in all.
+/// Timeout of a read.
 const ANSWER_WITHIN: Duration = Duration::from_secs(4);
 
 impl Shared {
@@ -40,19 +40,19 @@ impl Shared {
                 return Ok(());
             }
         }
-        // Batches come too fast, or memory forgets too often: read between two of them, as a batch would.
+        // Commits or evictions are too frequent: read between two batches, with the writer's lock.
         let writer = self.writer().await?;
         let Some(connection) = &writer.connection else { unreachable!("the writer is fit") };
         rows.answer_from(&self.memory().memory.rows);
         batch::load(connection, rows).await
     }
 
-    /// Answers from memory if it knows everything, else from memory and a snapshot of the database. False if the two do
-    /// not fit together.
+    /// Answers from in-memory state if it is complete, else from it and a snapshot of the database. False if the two
+    /// are inconsistent.
     ///
-    /// Memory may have gone on since the snapshot, and then it counts: whatever was written meanwhile is in memory,
-    /// unless memory has forgotten cached rows, which `epoch` tells. Rows that memory never keeps, and the question
-    /// which rows there are, it cannot bring up to date; for those both must stand at the same commit.
+    /// In-memory state may be newer than the snapshot, and then prevails: it has all writes since, unless cached rows
+    /// were evicted, which `epoch` tells. It cannot update rows it never has, nor ranges; for those both must be of the
+    /// same commit.
     async fn try_answer(&self, rows: &mut Rows) -> Result<bool, StoreError> {
         let (mut wants, mut ahead, epoch) = {
             let cache = self.memory();
@@ -80,12 +80,12 @@ impl Shared {
         rows.answer_from(&wants);
         drop(cache);
         self.learn(&wants, epoch, commits);
-        // Which rows there are is known only as of the snapshot.
+        // Ranges are known only as of the snapshot.
         self.learn(&ahead, epoch, snapshot.commits);
         Ok(true)
     }
 
-    /// Keeps in memory what was read, if nothing was committed or forgotten since.
+    /// Caches rows that were read, if nothing was committed or evicted since.
     fn learn(&self, read: &Rows, epoch: u64, commits: u64) {
         let mut cache = self.memory_mut();
         if (cache.epoch, cache.memory.commits) == (epoch, commits) {
@@ -93,7 +93,7 @@ impl Shared {
         }
     }
 
-    /// Waits until memory has taken over a commit. False if it will not, or not in time.
+    /// Waits until a commit is applied in memory. False if it cannot be, or on timeout.
     async fn absorbed(&self, commits: u64) -> bool {
         let mut absorbed = self.commits.subscribe();
         let waiting = absorbed.wait_for(|absorbed| *absorbed >= commits || !self.is_fit());
@@ -101,14 +101,14 @@ impl Shared {
     }
 }
 
-/// Rows of one moment.
+/// Rows of one snapshot.
 struct Snapshot {
     commits: u64,
-    /// Among them are some that memory cannot bring up to date.
+    /// Some rows cannot be updated from in-memory state.
     is_beside_memory: bool,
 }
 
-/// Loads what is wanted, and what is worth reading along with it, as it stood after one commit, in one round trip.
+/// Loads requested rows, and those worth prefetching, as of one commit, in one round trip.
 async fn snapshot(connection: &Connection, wants: &mut Rows, ahead: &mut Rows) -> Result<Snapshot, StoreError> {
     let mut pipeline = Pipeline::new(connection);
     pipeline.send(pipeline::BEGIN_SNAPSHOT, Vec::new());

@@ -1,4 +1,4 @@
-//! Taking the database, at the start and after the connection was lost, and making memory anew from it.
+//! Taking the database, at start and after a lost connection, and rebuilding in-memory state.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
@@ -20,7 +20,7 @@ fn statements() -> Vec<&'static str> {
     [CONTROL, shared::READS, shared::WRITES, &records::reads(), &records::writes()].concat()
 }
 
-/// A connection that has the database to itself.
+/// Connection that holds the exclusive lock.
 pub(super) struct Taken {
     pub(super) connection: Connection,
     pub(super) backend: Backend,
@@ -34,7 +34,7 @@ pub(super) async fn take(
 ) -> Result<Taken, OpenError> {
     let connection = connector.connect(Purpose::ByKey, &statements()).await?;
     let backend = open::lock(&connection, Tenancy::Alone, previous).await?;
-    // Only now: before it had the lock, somebody else may have been writing.
+    // Read after the lock: before it, another server may have written.
     let asked = Instant::now();
     let mut pipeline = Pipeline::new(&connection);
     let head = pipeline.send(shared::HEAD, Vec::new());
@@ -45,7 +45,7 @@ pub(super) async fn take(
     Ok(Taken { connection, backend, commits: head.commits })
 }
 
-/// Memory as the database has it. Nobody writes meanwhile.
+/// Rebuilds in-memory state. The exclusive lock excludes concurrent writes.
 pub(super) async fn rebuild(connection: &Connection, now: Timestamp) -> Result<Memory, StoreError> {
     let client = connection.client();
     let begin = format!("{}; SET LOCAL statement_timeout = 0", pipeline::BEGIN_SNAPSHOT);
@@ -60,7 +60,8 @@ pub(super) async fn rebuild(connection: &Connection, now: Timestamp) -> Result<M
 }
 
 impl Shared {
-    /// After the connection was lost or given up: takes the database again and compares. The database knows.
+    /// Recovers from a lost or dropped connection: takes the database again and compares. The database is
+    /// authoritative.
     pub(super) async fn recover(&self, writer: &mut Writer) -> Result<(), StoreError> {
         writer.connection = None;
         let taken = take(&self.connector, &self.clock, writer.backend.as_ref()).await?;
@@ -69,13 +70,13 @@ impl Shared {
             let commits = memory.commits;
             self.memory_mut().replace(memory);
             self.commits.send_replace(commits);
-            tracing::warn!("read the store again: it was not as it was left");
+            tracing::warn!("in-memory state was rebuilt: the database had changed");
         }
         let connection = Arc::new(taken.connection);
         *self.connection.write().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&connection);
         *writer =
             Writer { connection: Some(connection), backend: Some(taken.backend), must_rebuild: false, failed: None };
-        tracing::info!("connected to PostgreSQL again");
+        tracing::info!("reconnected to PostgreSQL");
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! Numbers for new records. Each server sets aside a block at a time, so that drawing one is nobody else's business;
-//! what it does not use is never used.
+//! Allocation of ids in blocks per server, so that drawing an id needs no coordination. Unused ids of a block are
+//! skipped.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use holdfast_records::sequence;
 use crate::codec::{Col, get};
 use crate::pipeline::{self, Pipeline, Rows, Ticket, params};
 
-/// More than one batch can draw: most commands draw one, some as many as a cart has lines.
+/// Upper bound of the ids one batch can draw: most commands draw one, some as many as a cart has lines.
 fn batch_max(sequence: Sequence) -> u64 {
     let commands = 16_384;
     match sequence {
@@ -37,7 +37,7 @@ fn batch_max(sequence: Sequence) -> u64 {
     }
 }
 
-/// Enough for some batches, and little enough that a restart does not make numbers jump far.
+/// Enough for some batches, and small enough that a restart skips few ids.
 fn block(sequence: Sequence) -> u64 {
     2 * batch_max(sequence)
 }
@@ -47,11 +47,11 @@ const DRAW: &str = "INSERT INTO sequence VALUES ($1, 1 + $2::bigint)
 
 pub(super) const STATEMENTS: &[&str] = &[DRAW];
 
-/// What is set aside and in nobody's hands.
+/// Allocated and unused ids.
 #[derive(Debug, Default)]
 pub(super) struct Numbers(Mutex<BTreeMap<Sequence, IdRange>>);
 
-/// Numbers in the hands of a batch; what it has not used goes back when it ends.
+/// Ids allotted to a batch; unused ones are returned when it ends.
 #[derive(Debug, Default)]
 pub struct Drawn {
     numbers: Arc<Numbers>,
@@ -63,7 +63,7 @@ impl Drawn {
         Self { numbers: numbers.clone(), ranges: BTreeMap::new() }
     }
 
-    /// Supplies wanted numbers from what is set aside; says of which sequences there are too few.
+    /// Fills requested sequences from allocated ids. Returns the sequences with too few.
     pub(super) fn take(&mut self, rows: &mut WorkingSet) -> Vec<Sequence> {
         let mut lacking = Vec::new();
         for sequence in rows.ids.take_wanted() {
@@ -80,7 +80,7 @@ impl Drawn {
         rows.ids.supply(sequence, Some(range));
     }
 
-    /// What a batch has drawn is not drawn again, however it ends.
+    /// Marks ids drawn by a batch as used, whatever its outcome.
     pub fn used_by(&mut self, rows: &WorkingSet) {
         for change in rows.ids.changes() {
             self.ranges.insert(*change.key, *change.row.expect("sequences are never deleted"));
@@ -96,20 +96,20 @@ impl Drop for Drawn {
     }
 }
 
-/// A block that was asked for.
+/// Pending allocation of a block.
 pub(super) struct Drawing {
     sequence: Sequence,
     ticket: Ticket,
 }
 
 impl Numbers {
-    /// Enough for a batch, if there is as much.
+    /// Takes allocated ids, if they suffice for a batch.
     pub(super) fn take(&self, sequence: Sequence) -> Option<IdRange> {
         let mut ranges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ranges.remove(&sequence).filter(|range| range.last + 1 - range.next >= batch_max(sequence))
     }
 
-    /// For the next batch. Of two blocks the larger one is kept.
+    /// Returns ids for the next batch. Of two blocks the larger one is kept.
     pub(super) fn give_back(&self, sequence: Sequence, range: IdRange) {
         let left = |range: IdRange| (range.last + 1).saturating_sub(range.next);
         let mut ranges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,7 +120,7 @@ impl Numbers {
     }
 }
 
-/// Sets a block aside, in a transaction of its own: whatever becomes of the batch, nobody else gets it.
+/// Allocates a block in a transaction of its own: it is this server's, whatever the outcome of the batch.
 pub(super) fn draw(pipeline: &mut Pipeline<'_>, sequence: Sequence) -> Drawing {
     pipeline.send(pipeline::BEGIN, Vec::new());
     let ticket = pipeline.send(DRAW, params![sequence::name(sequence), Col(block(sequence))]);

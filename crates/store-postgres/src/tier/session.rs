@@ -1,4 +1,4 @@
-//! One batch of a server among several: loads without locking, and commits only if nothing that it rests on has moved.
+//! Batch of one server among several: loads without locks, and commits only if its read set is unchanged.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,8 +19,8 @@ use crate::readers::READ_WITHIN;
 use crate::records;
 use crate::shared;
 
-/// A batch that was decided on rows older than this is not committed: its server was stopped in between, and what it
-/// knows of live rows may have been decided upon by others.
+/// Maximum age of the rows of a batch at commit. After a longer pause, other servers may have decided on live rows that
+/// this one knew.
 const LOADED_BEFORE_MAX: Duration = Duration::from_secs(10);
 
 const EXPECT_FRESH: &str = "SELECT expect_fresh($1, $2 * interval '1 millisecond')";
@@ -31,10 +31,10 @@ const INSERT_DECISIONS: &str = "INSERT INTO hold_decision
 
 pub(super) const STATEMENTS: &[&str] = &[EXPECT_FRESH, INSERT_DECISIONS];
 
-/// What a row that is there twice is called.
+/// SQLSTATE of a duplicate key.
 const UNIQUE_VIOLATION: &str = "23505";
 
-/// An attempt to confirm a hold has led to a reservation. It counts only if nobody has decided otherwise before.
+/// Decision that a confirm attempt led to a reservation. It fails if the attempt was aborted before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     pub hold: HoldId,
@@ -42,10 +42,10 @@ pub struct Decision {
     pub reservation: u64,
 }
 
-/// One batch in the making. Dropping it without commit leaves nothing behind.
+/// Batch in progress. Dropped without commit, it has no effect.
 pub struct DurableSession {
     shared: Arc<Shared>,
-    /// `None` once it is good for nothing any more.
+    /// `None` once the connection is unusable.
     connection: Option<Object<Manager>>,
     read_set: ReadSet,
     /// When the first rows were loaded, by the database's clock.
@@ -65,14 +65,13 @@ impl DurableSession {
         Self { shared, connection: Some(connection), read_set: ReadSet::default(), loaded_at: None, drawn }
     }
 
-    /// Supplies wanted rows of durable tables as they stand now, and numbers; tells the database's time. Live rows stay
-    /// wanted.
+    /// Fills requested rows of durable tables, and sequences. Returns the database's time. Live rows stay requested.
     pub async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
         self.shared.kept.answer(rows);
         if rows.ids.is_settled() && !wants_durable(rows) {
             return Ok(self.shared.clock.now());
         }
-        // Put back only when all is answered: whoever is interrupted leaves no half-read connection behind.
+        // Put back after all responses: an interrupted call must not leave a half-read connection.
         let connection = self.connection.take().ok_or_else(lost)?;
         let asked_at = Instant::now();
         let mut pipeline = Pipeline::new(&connection);
@@ -120,7 +119,7 @@ impl DurableSession {
         insert_decisions(pipeline, decisions);
         shared::write_receipts(pipeline, rows);
         records::write_durable(pipeline, rows);
-        // Last: from here to the commit all other servers' events wait.
+        // Last: other servers' events wait from here to the commit.
         let appended = shared::append_outbox(pipeline, outbox);
         let committed = transaction.commit(COMMIT_WITHIN).await;
         if let Err(CommitError::Unknown(_)) = committed {
@@ -144,7 +143,7 @@ fn insert_decisions<'a>(pipeline: &mut Pipeline<'a>, decisions: &'a [Decision]) 
     }
 }
 
-/// A row that was not there when it was looked for is there now, or the other way round: somebody else was first.
+/// A duplicate or missing row means that another server was first: a conflict.
 fn explain_commit(error: CommitError) -> StoreError {
     match error.code() {
         Some(UNIQUE_VIOLATION | UNEXPECTED_ROWS) => StoreError::Conflict,

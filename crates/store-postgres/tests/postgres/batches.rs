@@ -1,4 +1,4 @@
-//! Batches of a server that has the database to itself.
+//! Batches of a server that owns the database.
 
 use holdfast_core::receipt::ReceiptId;
 use holdfast_core::stay::hold::CancelHold;
@@ -14,7 +14,7 @@ use holdfast_records::stay::StayReservationFilter;
 use crate::support::{confirm, connect, counts, create, database, findings, limits, number, open, place, run, run_all};
 
 #[tokio::test]
-async fn what_is_placed_confirmed_and_cancelled_is_there_after_a_restart() {
+async fn stays_survive_restart() {
     let database = database();
     let (store, clock) = open(database.url()).await;
     run(&store, create(3)).await.unwrap();
@@ -48,7 +48,7 @@ async fn what_is_placed_confirmed_and_cancelled_is_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_batch_costs_one_round_trip_to_load_and_one_to_commit() {
+async fn batch_takes_two_round_trips() {
     let database = database();
     let (store, _) = open(database.url()).await;
     run(&store, create(10_000)).await.unwrap();
@@ -57,7 +57,7 @@ async fn a_batch_costs_one_round_trip_to_load_and_one_to_commit() {
         assert!(run_all(&store, users.map(place)).await.iter().all(Result::is_ok));
         store.round_trips() - before
     };
-    assert_eq!(trips(1..501).await, 2, "the night is not known yet");
+    assert_eq!(trips(1..501).await, 2, "the night is not in memory");
     assert_eq!(trips(501..1001).await, 1, "everything is in memory");
     let before = store.round_trips();
     assert_eq!(counts(&store).await, (10_000, 0, 1_000));
@@ -65,7 +65,7 @@ async fn a_batch_costs_one_round_trip_to_load_and_one_to_commit() {
 }
 
 #[tokio::test]
-async fn what_is_written_behind_its_back_is_noticed_and_read_again() {
+async fn foreign_write_is_detected_and_reloaded() {
     let database = database();
     let (store, _) = open(database.url()).await;
     run(&store, create(5)).await.unwrap();
@@ -85,7 +85,7 @@ async fn what_is_written_behind_its_back_is_noticed_and_read_again() {
 }
 
 #[tokio::test]
-async fn a_row_that_is_gone_fails_the_batch_as_a_whole() {
+async fn missing_row_fails_whole_batch() {
     let database = database();
     let (store, _) = open(database.url()).await;
     run(&store, create(5)).await.unwrap();
@@ -103,7 +103,7 @@ async fn a_row_that_is_gone_fails_the_batch_as_a_whole() {
 }
 
 #[tokio::test]
-async fn time_never_runs_back_behind_the_last_commit() {
+async fn time_never_precedes_last_commit() {
     let database = database();
     let (store, clock) = open(database.url()).await;
     run(&store, create(1)).await.unwrap();
@@ -121,7 +121,7 @@ async fn time_never_runs_back_behind_the_last_commit() {
 }
 
 #[tokio::test]
-async fn what_nobody_can_ask_for_any_more_is_cleared_away_bit_by_bit() {
+async fn expired_rows_are_deleted_in_steps() {
     let database = database();
     let (store, clock) = open(database.url()).await;
     let client = connect(database.url()).await;
@@ -143,11 +143,11 @@ async fn what_nobody_can_ask_for_any_more_is_cleared_away_bit_by_bit() {
         assert_eq!(number(&client, &format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
     }
     assert_eq!(number(&client, "SELECT count(*) FROM stay_reservation").await, 1);
-    assert_eq!(store.outbox_last().await.unwrap(), 1, "no number is given twice");
+    assert_eq!(store.outbox_last().await.unwrap(), 1, "ids are not reused");
 }
 
 #[tokio::test]
-async fn a_row_that_no_rule_could_have_written_is_damage() {
+async fn invalid_row_is_damage() {
     let database = database();
     let (store, _) = open(database.url()).await;
     let client = connect(database.url()).await;
@@ -161,7 +161,7 @@ async fn a_row_that_no_rule_could_have_written_is_damage() {
 }
 
 #[tokio::test]
-async fn an_answer_under_a_key_is_given_again_until_it_has_expired() {
+async fn response_is_replayed_until_key_expires() {
     let database = database();
     let (store, clock) = open(database.url()).await;
     let twice = async |rooms| {
@@ -179,9 +179,9 @@ async fn an_answer_under_a_key_is_given_again_until_it_has_expired() {
     assert_eq!(twice(4).await, Answer::Replayed(b"3".into()));
 }
 
-/// What the planner would do is shown in `plans.rs`; this is what was done.
+/// `plans.rs` checks the planner's choice; this checks the scans that took place.
 #[tokio::test]
-async fn no_batch_small_or_large_ever_goes_through_a_whole_table() {
+async fn batches_never_scan_whole_tables() {
     const TABLES: &str = "('room_type', 'room_type_stock', 'stay_hold', 'stay_reservation', 'idempotency_key')";
     let database = database();
     let client = connect(database.url()).await;
@@ -210,7 +210,7 @@ async fn no_batch_small_or_large_ever_goes_through_a_whole_table() {
         let cancel = |id| CancelReservation { id, actor: Actor::Admin };
         run(&store, cancel(confirmed[0].as_ref().unwrap().id)).await.unwrap();
     }
-    // Told when the connections have ended.
+    // Statistics are reported when the connections have ended.
     let began = std::time::Instant::now();
     while scans("idx_scan").await < by_key + 1_000 && began.elapsed().as_secs() < 5 {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;

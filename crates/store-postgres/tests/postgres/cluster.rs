@@ -1,4 +1,4 @@
-//! What the tests of the durable tier share: live rows that are kept elsewhere, and batches on both.
+//! Support of the durable tier's tests: live rows that are stored elsewhere, and batches on both.
 
 use holdfast_core::command::Attempt;
 use holdfast_core::hold::HoldState;
@@ -21,7 +21,7 @@ pub(crate) async fn join(database: &TestDatabase) -> DurableTier {
     DurableTier::open(PostgresOptions::new(database.url())).await.unwrap()
 }
 
-/// Decides a command on what the tier has and on live rows that are given, as if they were in another store.
+/// Decides a command on the tier's rows and on given live rows, as if they were in another store.
 pub(crate) async fn decide<C: Command>(
     session: &mut DurableSession,
     rows: &mut Rows,
@@ -33,7 +33,7 @@ pub(crate) async fn decide<C: Command>(
     for _ in 0..8 {
         match rows.attempt(|rows| command.decide(rows, &Context { now, limits: &limits })) {
             Ok(outcome) => return outcome,
-            Err(Stop::Busy) => panic!("nobody else is there"),
+            Err(Stop::Busy) => panic!("no other server commits"),
             Err(Stop::Missing) => {
                 rows.answer_from(live);
                 now = session.load(rows).await.unwrap();
@@ -41,16 +41,16 @@ pub(crate) async fn decide<C: Command>(
             Err(Stop::Rejected(rejection)) => panic!("{rejection:?}"),
         }
     }
-    panic!("asks in circles");
+    panic!("the read set does not converge");
 }
 
-/// A live hold, and the rows of another store that has it.
+/// Live hold, and the rows of the other store.
 pub(crate) struct Live {
     pub(crate) hold: StayHold,
     rows: Rows,
 }
 
-/// On the test's night.
+/// Places a hold on the test's night.
 pub(crate) fn live_hold(tier: &DurableTier, user: u64) -> Live {
     live_hold_on(tier, user, 0, 1)
 }
@@ -74,7 +74,7 @@ pub(crate) fn live_hold_on(tier: &DurableTier, user: u64, days_later: u64, night
             currency: Currency::KRW,
         },
     };
-    // What is derived it knows completely; of durable tables it knows nothing.
+    // Its secondary indexes are complete; it has no rows of durable tables.
     let mut live = Rows::memory();
     let mut rows = Rows::default();
     StayHold::want_derived(&mut rows, &hold);
@@ -98,21 +98,21 @@ pub(crate) fn event(tier: &DurableTier) -> OutboxEntry {
     OutboxEntry { event_type: "test", owner: None, at, data, trace: None, imported: false }
 }
 
-/// Makes room type 1.
+/// Creates room type 1.
 pub(crate) async fn create_room_type(tier: &DurableTier, rooms: u32) {
     let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
     decide(&mut session, &mut rows, &Rows::memory(), &create(rooms)).await;
     session.commit(&rows, &[], &[]).await.unwrap();
 }
 
-/// Confirms a hold from beginning to end.
+/// Confirms a hold in one session.
 pub(crate) async fn confirm(tier: &DurableTier, hold: &Live) -> Result<Vec<u64>, StoreError> {
     let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
     let reservation = confirm_in(&mut session, &mut rows, hold).await;
     session.commit(&rows, &[event(tier)], &[decision(&reservation, 1)]).await
 }
 
-/// Changes the number of rooms from beginning to end.
+/// Changes the number of rooms in one session.
 pub(crate) async fn change_rooms(tier: &DurableTier, total: u32) -> Result<Vec<u64>, StoreError> {
     let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
     decide(&mut session, &mut rows, &Rows::memory(), &to_rooms(total)).await;

@@ -1,4 +1,4 @@
-//! Connections that are cut, and a database that goes away and comes back.
+//! Lost connections, and a database that becomes unavailable and recovers.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use holdfast_testkit::{PostgresOptions as ServerOptions, PostgresServer};
 
 use crate::support::{confirm, connect, counts, create, cut_all, database, findings, number, open, place, run};
 
-/// Tries again as long as it is certain that nothing happened.
+/// Retries while it is certain that nothing was committed.
 async fn run_until_back<C: Command + Clone>(store: &dyn Store, command: C) -> Result<C::Outcome, Refused> {
     let began = Instant::now();
     loop {
@@ -22,13 +22,13 @@ async fn run_until_back<C: Command + Clone>(store: &dyn Store, command: C) -> Re
 }
 
 #[tokio::test]
-async fn connections_cut_between_batches_are_made_again_and_nothing_is_lost() {
+async fn connections_cut_between_batches_recover() {
     let database = database();
     let (store, _) = open(database.url()).await;
     let client = connect(database.url()).await;
     run(&store, create(20)).await.unwrap();
     let hold = run(&store, place(1)).await.unwrap();
-    // Long enough to notice; else the first batch would be in doubt, and rightly so.
+    // Time to detect the loss; otherwise the first batch would correctly end in doubt.
     let notice = async || tokio::time::sleep(Duration::from_millis(100)).await;
     for round in 1..10 {
         cut_all(&client).await;
@@ -43,10 +43,10 @@ async fn connections_cut_between_batches_are_made_again_and_nothing_is_lost() {
     assert_eq!(findings(&store).await, [""; 0]);
 }
 
-/// Cut at random moments, a command may fail with certainty, or in doubt. What the database has afterwards must agree
-/// with what was said: all that was answered, none that was refused, each at most once.
+/// Cut at random moments, a command may fail definitely or in doubt. The database must then agree with the answers: all
+/// that succeeded, none that were rejected, each at most once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_cut_during_batches_leave_nothing_done_twice_or_half() {
+async fn cut_batches_are_atomic_and_not_repeated() {
     let database = database();
     let (store, _) = open(database.url()).await;
     run(&store, create(100_000)).await.unwrap();
@@ -74,18 +74,18 @@ async fn connections_cut_during_batches_leave_nothing_done_twice_or_half() {
     let rows = client.query("SELECT id::text, user_id FROM stay_hold", &[]).await.unwrap();
     let found: std::collections::HashMap<String, i64> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
     for id in &placed {
-        assert!(found.contains_key(&id.to_string()), "{id} was answered and is gone");
+        assert!(found.contains_key(&id.to_string()), "{id} was answered and is lost");
     }
     let unsure_and_done = found.values().filter(|user| unsure.contains(&(**user as u64))).count();
     assert_eq!(found.len(), placed.len() + unsure_and_done);
-    assert_eq!(counts(&store).await, (100_000, 0, found.len() as u32), "memory is what the database has");
+    assert_eq!(counts(&store).await, (100_000, 0, found.len() as u32), "in-memory state equals the database");
     assert_eq!(number(&client, "SELECT count FROM commits").await, 1 + found.len() as i64);
     assert_eq!(findings(&store).await, [""; 0]);
     assert!(placed.len() > 10, "{} placed", placed.len());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_goes_away_is_missed_at_once_and_found_again() {
+async fn database_outage_fails_fast_and_recovers() {
     let server = PostgresServer::start(&ServerOptions { durable: true }).unwrap();
     let database = server.postgres().database();
     let (store, _) = open(database.url()).await;
@@ -110,13 +110,13 @@ async fn a_database_that_goes_away_is_missed_at_once_and_found_again() {
 }
 
 #[tokio::test]
-async fn who_loses_the_database_to_another_server_says_so_and_trusts_nothing_afterwards() {
+async fn server_that_lost_database_reloads_state() {
     let database = database();
     let (store, _) = open(database.url()).await;
     run(&store, create(10)).await.unwrap();
     run(&store, place(1)).await.unwrap();
     let client = connect(database.url()).await;
-    // Another server that was waiting for its chance.
+    // Another server that waits for the lock.
     let waiting = "SELECT pg_advisory_lock(classid::bigint::int, objid::bigint::int) FROM pg_locks
         WHERE locktype = 'advisory' AND classid::bigint = 1215063110
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
@@ -133,9 +133,9 @@ async fn who_loses_the_database_to_another_server_says_so_and_trusts_nothing_aft
     let other = waiting.await.unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;
     for _ in 0..3 {
-        let Err(Refused::StoreUnavailable(why)) = run(&store, place(2)).await else { panic!("it is not ours") };
+        let Err(Refused::StoreUnavailable(why)) = run(&store, place(2)).await else { panic!("the database is in use") };
         assert!(why.contains("another server already uses this database"), "{why}");
-        assert!(store.read(&mut Rows::default()).await.is_err(), "memory may be old");
+        assert!(store.read(&mut Rows::default()).await.is_err(), "in-memory state may be stale");
     }
     let others_work = "BEGIN; UPDATE room_type SET total_quantity = 3; UPDATE commits SET count = count + 1; COMMIT";
     other.batch_execute(others_work).await.unwrap();

@@ -1,4 +1,4 @@
-//! The store on a real PostgreSQL.
+//! Tests of the store on a real PostgreSQL.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 mod batches;

@@ -1,4 +1,4 @@
-//! Opening: who may, and what is refused.
+//! Opening: exclusion and rejections.
 
 use holdfast_engine::Store as _;
 use holdfast_store_postgres::{OpenError, PostgresOptions, PostgresStore};
@@ -7,7 +7,7 @@ use holdfast_testkit::postgres;
 use crate::support::{connect, database, number, open};
 
 #[tokio::test]
-async fn a_second_server_is_refused_and_told_what_to_set() {
+async fn second_server_is_rejected_with_advice() {
     let database = database();
     let (store, _) = open(database.url()).await;
     let second = PostgresStore::open(PostgresOptions::new(database.url())).await.unwrap_err();
@@ -18,7 +18,7 @@ async fn a_second_server_is_refused_and_told_what_to_set() {
 }
 
 #[tokio::test]
-async fn several_that_start_together_migrate_once_and_one_of_them_stays() {
+async fn concurrent_starts_migrate_once() {
     let database = postgres().database();
     let opening = (0..4).map(|_| {
         let options = PostgresOptions::new(database.url());
@@ -59,7 +59,7 @@ async fn a_database_of_something_else_is_refused() {
 }
 
 #[tokio::test]
-async fn a_database_of_a_newer_version_is_refused() {
+async fn newer_schema_is_rejected() {
     let database = database();
     let newer = "INSERT INTO holdfast_schema_history VALUES (99, 'later', '2030-01-01T00:00:00Z', '1')";
     connect(database.url()).await.batch_execute(newer).await.unwrap();
@@ -68,9 +68,9 @@ async fn a_database_of_a_newer_version_is_refused() {
 }
 
 #[tokio::test]
-async fn an_address_without_a_database_is_refused_at_once() {
+async fn unreachable_database_is_rejected_at_once() {
     let began = std::time::Instant::now();
-    let error = PostgresStore::open(PostgresOptions::new("postgres://nobody@127.0.0.1:1/none")).await.unwrap_err();
+    let error = PostgresStore::open(PostgresOptions::new("postgres://postgres@127.0.0.1:1/none")).await.unwrap_err();
     assert!(matches!(error, OpenError::Unavailable(_)), "{error}");
     let error = PostgresStore::open(PostgresOptions::new("not an address")).await.unwrap_err();
     assert!(matches!(error, OpenError::BadUrl(_)), "{error}");

@@ -12,11 +12,11 @@ use jiff::ToSpan as _;
 
 use crate::support::{NIGHT, confirm, counts, create, database, findings, limits, place, room_type, run};
 
-/// Each reader asks for a night that memory may not know, while holds on it are placed and confirmed. What it sees must
-/// never be less than what was answered before it asked: held and reserved are counted in different places, so a read
-/// of two moments would lose the hold that is just being confirmed.
+/// Each reader queries a night that in-memory state may lack, while holds on it are placed and confirmed. The result
+/// must never be less than the count answered before. Held and reserved are counted in different tables, so a read that
+/// mixes two moments would miss the hold just being confirmed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_read_is_of_one_moment_and_never_behind_what_was_answered() {
+async fn read_is_a_snapshot_of_answered_commits() {
     let database = database();
     let store = PostgresStore::open(PostgresOptions::new(database.url())).await.unwrap();
     let settings = EngineSettings { lock_wait: Duration::from_secs(5), queue_max: 10_000, limits: limits() };
@@ -39,7 +39,7 @@ async fn a_read_is_of_one_moment_and_never_behind_what_was_answered() {
     let mut reads = 0;
     while !writers.iter().all(tokio::task::JoinHandle::is_finished) {
         let before = answered.load(Ordering::SeqCst);
-        // A night far away too, which is never in memory: so the database is asked each time.
+        // The far night is never in memory, so the database is read each time.
         let seen = engine
             .query(|rows: &mut Rows, at: &Context<'_>| {
                 let far = NIGHT + 30.days();
@@ -58,7 +58,7 @@ async fn a_read_is_of_one_moment_and_never_behind_what_was_answered() {
     for writer in writers {
         writer.await.unwrap();
     }
-    assert!(reads > 0, "nobody read");
+    assert!(reads > 0, "no read took place");
     assert_eq!(counts(&store).await, (100_000, 400, 0));
     drop(engine);
     tokio::task::spawn_blocking(move || thread.join().unwrap()).await.unwrap();
@@ -66,7 +66,7 @@ async fn a_read_is_of_one_moment_and_never_behind_what_was_answered() {
 }
 
 #[tokio::test]
-async fn the_database_tells_the_time() {
+async fn database_provides_time() {
     let database = database();
     let store = PostgresStore::open(PostgresOptions::new(database.url())).await.unwrap();
     let client = crate::support::connect(database.url()).await;

@@ -1,4 +1,4 @@
-//! The same commands have the same outcomes here and in the embedded store.
+//! Equivalence with the embedded store: the same commands have the same outcomes.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use jiff::ToSpan as _;
 
 use crate::support::{NIGHT, START, create, database, findings, limits, place};
 
-/// Numbers that look random and are the same each time.
+/// Deterministic generator.
 struct Dice(u64);
 
 impl Dice {
@@ -40,7 +40,7 @@ enum Step {
     Close(SetNightsClosed),
 }
 
-/// The steps of one batch; `holds` are those placed so far.
+/// Returns the steps of one batch; `holds` are those placed so far.
 fn plan(dice: &mut Dice, holds: &[HoldId], serial: &mut u64) -> Vec<Step> {
     let room_type = |dice: &mut Dice| RoomTypeId::new(1 + dice.roll(3)).unwrap();
     let steps = 1 + dice.roll(20);
@@ -77,10 +77,10 @@ fn plan(dice: &mut Dice, holds: &[HoldId], serial: &mut u64) -> Vec<Step> {
     (0..steps).map(|_| step(dice)).collect()
 }
 
-/// An answer that is still to come.
+/// Pending answer.
 type Told = Box<dyn FnOnce() -> (String, Option<HoldId>)>;
 
-/// Runs one batch; says what came of each step, and which holds were placed.
+/// Runs one batch. Returns the outcome of each step, and the holds placed.
 async fn run(store: &dyn Store, steps: &[Step]) -> (Vec<String>, Vec<HoldId>) {
     let mut batch = Batch::default();
     let told: Vec<Told> = steps.iter().map(|step| add(&mut batch, step)).collect();
@@ -123,7 +123,7 @@ async fn all(store: &dyn Store) -> String {
 }
 
 #[tokio::test]
-async fn the_same_commands_have_the_same_outcomes_as_in_the_embedded_store() {
+async fn outcomes_equal_embedded_store() {
     let (database, directory) = (database(), tempfile::tempdir().unwrap());
     let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
     let open = async || {

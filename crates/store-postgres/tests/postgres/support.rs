@@ -1,4 +1,4 @@
-//! What the tests share: a store on a database of its own, commands, and a look behind the store's back.
+//! Test support: a store on a database of its own, commands, and direct access to the database.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) fn limits() -> Limits {
     Limits::DEFAULT
 }
 
-/// An empty database with our schema.
+/// Creates an empty database with the schema.
 pub(crate) fn database() -> TestDatabase {
     postgres().database_from("store_postgres", async |url| {
         PostgresStore::open(PostgresOptions::new(url)).await.unwrap();
@@ -35,7 +35,7 @@ pub(crate) async fn open(url: &str) -> (PostgresStore, Arc<ManualClock>) {
     (PostgresStore::open(options).await.unwrap(), clock)
 }
 
-/// A connection of nobody's.
+/// Connects without any of the store's settings.
 pub(crate) async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
@@ -46,7 +46,7 @@ pub(crate) async fn number(client: &Client, sql: &str) -> i64 {
     client.query_one(sql, &[]).await.unwrap().get(0)
 }
 
-/// Ends every other connection to the database.
+/// Terminates every other connection to the database.
 pub(crate) async fn cut_all(client: &Client) {
     let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()";
@@ -57,7 +57,7 @@ pub(crate) async fn run<C: Command>(store: &dyn Store, command: C) -> Result<C::
     run_all(store, [command]).await.pop().unwrap()
 }
 
-/// All in one batch.
+/// Runs all commands in one batch.
 pub(crate) async fn run_all<C: Command>(
     store: &dyn Store,
     commands: impl IntoIterator<Item = C>,
@@ -69,7 +69,7 @@ pub(crate) async fn run_all<C: Command>(
     for answer in answers {
         outcomes.push(answer.await.unwrap().map(|answer| match answer {
             Answer::Fresh(outcome) => outcome,
-            Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+            Answer::Kept(_) | Answer::Replayed(_) => unreachable!("no key, no idempotency record"),
         }));
     }
     outcomes
@@ -105,7 +105,7 @@ pub(crate) fn confirm(hold: &StayHold) -> ConfirmHold {
     ConfirmHold { id: hold.id, actor: Actor::Admin }
 }
 
-/// Total, reserved and held of [`NIGHT`], as a query sees it.
+/// Returns total, reserved and held of [`NIGHT`], as a query sees it.
 pub(crate) async fn counts(store: &dyn Store) -> (u32, u32, u32) {
     let mut rows = Rows::default();
     let limits = limits();
@@ -119,7 +119,7 @@ pub(crate) async fn counts(store: &dyn Store) -> (u32, u32, u32) {
     (night.total_quantity, night.reserved, night.held)
 }
 
-/// What the auditor finds wrong.
+/// Returns the auditor's findings.
 pub(crate) async fn findings(store: &PostgresStore) -> Vec<String> {
     let mut audit = Audit::new(store.now());
     store.audit(&mut audit).await.unwrap();

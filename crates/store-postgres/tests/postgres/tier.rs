@@ -22,7 +22,7 @@ use crate::cluster::{
 use crate::support::{connect, counts, create, cut_all, database, limits, number, open, place, room_type, run};
 
 #[tokio::test]
-async fn servers_alone_and_servers_that_share_keep_each_other_out() {
+async fn exclusive_and_shared_use_exclude_each_other() {
     let database = database();
     let (alone, _) = open(database.url()).await;
     let error = DurableTier::open(PostgresOptions::new(database.url())).await.unwrap_err();
@@ -36,12 +36,12 @@ async fn servers_alone_and_servers_that_share_keep_each_other_out() {
 }
 
 #[tokio::test]
-async fn of_two_batches_on_the_same_night_the_second_conflicts_and_succeeds_when_decided_again() {
+async fn concurrent_batches_conflict_then_succeed() {
     let database = database();
     let (one, two) = (join(&database).await, join(&database).await);
     create_room_type(&one, 2).await;
     let (first, second) = (live_hold(&one, 1), live_hold(&one, 2));
-    // Neither on a night without a row, nor on one with.
+    // On a night without a row, and on one with a row.
     for attempt in 1..3 {
         let (mut a, mut rows_a) = (one.begin().await.unwrap(), Rows::default());
         let (mut b, mut rows_b) = (two.begin().await.unwrap(), Rows::default());
@@ -68,7 +68,7 @@ async fn of_two_batches_on_the_same_night_the_second_conflicts_and_succeeds_when
 }
 
 #[tokio::test]
-async fn a_room_type_that_was_only_read_must_not_move_either() {
+async fn change_of_read_row_is_a_conflict() {
     let database = database();
     let tier = join(&database).await;
     create_room_type(&tier, 2).await;
@@ -83,7 +83,7 @@ async fn a_room_type_that_was_only_read_must_not_move_either() {
 }
 
 #[tokio::test]
-async fn a_night_that_appears_in_a_range_that_was_read_is_a_conflict() {
+async fn new_row_in_read_range_is_a_conflict() {
     let database = database();
     let tier = join(&database).await;
     create_room_type(&tier, 2).await;
@@ -95,7 +95,7 @@ async fn a_night_that_appears_in_a_range_that_was_read_is_a_conflict() {
 }
 
 #[tokio::test]
-async fn a_slot_that_was_made_anew_is_not_the_one_that_was_read() {
+async fn regenerated_slot_is_a_conflict() {
     let database = database();
     let tier = join(&database).await;
     let id = SlotId { room: RoomId::new(1).unwrap(), start: SlotStart::from_minutes(10_000_000).unwrap() };
@@ -123,7 +123,7 @@ async fn a_slot_that_was_made_anew_is_not_the_one_that_was_read() {
 }
 
 #[tokio::test]
-async fn whoever_decides_first_decides() {
+async fn first_decision_is_final() {
     let database = database();
     let tier = join(&database).await;
     create_room_type(&tier, 5).await;
@@ -145,7 +145,7 @@ async fn whoever_decides_first_decides() {
 }
 
 #[tokio::test]
-async fn aborting_waits_for_a_confirm_in_flight_and_loses_to_it() {
+async fn abort_waits_for_confirm_in_flight() {
     let database = database();
     let tier = join(&database).await;
     create_room_type(&tier, 5).await;
@@ -159,24 +159,24 @@ async fn aborting_waits_for_a_confirm_in_flight_and_loses_to_it() {
         async move { tier.decide_aborted(hold, 1).await }
     });
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert!(!deciding.is_finished(), "it waits");
+    assert!(!deciding.is_finished(), "the abort waits");
     transaction.commit().await.unwrap();
     assert_eq!(deciding.await.unwrap().unwrap(), Some(77));
 
     let transaction = client.transaction().await.unwrap();
     transaction.batch_execute(&insert.replace(", 1, 77", ", 2, 77")).await.unwrap();
     let stuck = tokio::time::timeout(Duration::from_secs(20), tier.decide_aborted(hold, 2)).await;
-    let stuck = stuck.expect("it does not wait for ever");
+    let stuck = stuck.expect("the wait is bounded");
     assert!(matches!(stuck, Err(StoreError::Conflict)), "{stuck:?}");
 }
 
 #[tokio::test]
-async fn rows_loaded_too_long_ago_are_not_decided_upon() {
+async fn commit_on_stale_rows_is_a_conflict() {
     let database = database();
     let tier = join(&database).await;
     create_room_type(&tier, 5).await;
     let client = connect(database.url()).await;
-    // Eleven seconds later, as far as the database can tell.
+    // Moves the database's clock forward by eleven seconds.
     let later = "CREATE OR REPLACE FUNCTION expect_fresh(loaded_at timestamptz, age_max interval) RETURNS void
         LANGUAGE plpgsql AS $$ BEGIN
             IF clock_timestamp() + interval '11 s' > loaded_at + age_max THEN
@@ -189,7 +189,7 @@ async fn rows_loaded_too_long_ago_are_not_decided_upon() {
 }
 
 #[tokio::test]
-async fn numbers_are_drawn_in_blocks_and_never_twice() {
+async fn ids_are_drawn_in_blocks_and_unique() {
     let database = database();
     let (one, two) = (join(&database).await, join(&database).await);
     create_room_type(&one, 100).await;
@@ -208,7 +208,7 @@ async fn numbers_are_drawn_in_blocks_and_never_twice() {
 }
 
 #[tokio::test]
-async fn of_two_servers_with_the_same_request_one_is_refused() {
+async fn same_key_on_two_servers_is_a_conflict() {
     let database = database();
     let (one, two) = (join(&database).await, join(&database).await);
     let id = ReceiptId { caller: "u1".into(), key: "k".into() };
@@ -234,7 +234,7 @@ async fn of_two_servers_with_the_same_request_one_is_refused() {
 }
 
 #[tokio::test]
-async fn a_batch_is_one_round_trip_to_load_and_one_to_commit_and_live_rows_stay_wanted() {
+async fn batch_takes_two_round_trips() {
     let database = database();
     let tier = join(&database).await;
     create_room_type(&tier, 10).await;
@@ -245,7 +245,7 @@ async fn a_batch_is_one_round_trip_to_load_and_one_to_commit_and_live_rows_stay_
     let before = tier.round_trips();
     session.load(&mut rows).await.unwrap();
     assert_eq!(tier.round_trips() - before, 1);
-    assert!(!rows.is_settled(), "the hold is not the tier's to know");
+    assert!(!rows.is_settled(), "live rows stay requested");
     assert!(rows.stay.room_types.get(&room_type()).unwrap().is_some());
 
     let reservation = confirm_in(&mut session, &mut rows, &hold).await;
@@ -258,14 +258,14 @@ async fn a_batch_is_one_round_trip_to_load_and_one_to_commit_and_live_rows_stay_
 }
 
 #[tokio::test]
-async fn a_server_alone_does_not_trust_its_memory_after_others_were_there() {
+async fn exclusive_server_reloads_after_shared_use() {
     let database = database();
     let (alone, _) = open(database.url()).await;
     run(&alone, create(5)).await.unwrap();
     run(&alone, place(1)).await.unwrap();
     cut_all(&connect(database.url()).await).await;
     let tier = join(&database).await;
-    let Err(Refused::StoreUnavailable(why)) = run(&alone, place(2)).await else { panic!("it is not alone") };
+    let Err(Refused::StoreUnavailable(why)) = run(&alone, place(2)).await else { panic!("the database is in use") };
     assert!(why.contains("servers with `server.redis_url` use this database"), "{why}");
     change_rooms(&tier, 7).await.unwrap();
     drop(tier);
@@ -274,7 +274,7 @@ async fn a_server_alone_does_not_trust_its_memory_after_others_were_there() {
 }
 
 #[tokio::test]
-async fn connections_that_are_cut_are_made_again() {
+async fn cut_connections_are_replaced() {
     let database = database();
     let tier = join(&database).await;
     create_room_type(&tier, 10).await;
@@ -287,9 +287,9 @@ async fn connections_that_are_cut_are_made_again() {
     assert_eq!(number(&client, "SELECT count(*) FROM stay_reservation").await, 4);
 }
 
-/// Servers that confirm on the same few nights, in stays that overlap in all ways, while somebody reads their events.
+/// Concurrent servers confirm overlapping stays on the same few nights, while a reader follows their events.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_at_once_sell_each_room_once_and_tell_of_it_in_order() {
+async fn concurrent_confirms_never_oversell() {
     const CONFIRMS: u64 = 160;
     let database = database();
     let tiers = [join(&database).await, join(&database).await, join(&database).await];

@@ -1,4 +1,4 @@
-//! A meeting room without HTTP: what a server does with its slots.
+//! Meeting rooms without HTTP: commands of a server on slots.
 
 use holdfast_core::actor::Actor;
 use holdfast_core::calendar::block::{BlockSlots, UnblockSlots};
@@ -18,18 +18,18 @@ use holdfast_engine::Refused;
 
 use crate::support::{Server, TODAY, random, tomorrow};
 
-/// How long a lock lives.
+/// Life of a lock.
 pub(crate) const LOCK_LIFE: Span = Span::from_secs(300);
 
 impl Server {
-    /// A room that is open from nine to noon, with slots for today and tomorrow.
+    /// Creates a room that is open from nine to noon, with slots for today and tomorrow.
     pub(crate) async fn meeting_room(&self) -> RoomId {
         let room = self.unmade_room().await;
         self.make_slots(room).await.unwrap();
         room
     }
 
-    /// The same, before its slots are made.
+    /// Creates the room without slots.
     pub(crate) async fn unmade_room(&self) -> RoomId {
         let draft = RoomDraft {
             name: Some("회의실".into()),
@@ -48,7 +48,7 @@ impl Server {
         self.run(GenerateSlots { room, until: Some(tomorrow()) }).await
     }
 
-    /// Slots are named by the hours of tomorrow.
+    /// Locks slots, named by the hours of tomorrow.
     pub(crate) async fn lock(&self, user: u64, room: RoomId, hours: &[u32]) -> Result<RoomLock, Refused> {
         let user = UserId::new(user).unwrap();
         self.run(LockSlots { random: random(), room, user, slots: starts(hours), ttl: None }).await
@@ -75,14 +75,14 @@ impl Server {
         self.run(UnblockSlots { room, slots: starts(hours) }).await.map(|_| ())
     }
 
-    /// What the slots of tomorrow are.
+    /// Returns the states of tomorrow's slots.
     pub(crate) async fn slots(&self, room: RoomId) -> Vec<SlotStatus> {
         let ids = self.ask(|rows, _| slot::ids(rows, room, tomorrow(), tomorrow())).await.unwrap();
         let views = self.ask(|rows, at| slot::views(rows, at, room, &ids)).await.unwrap();
         views.into_iter().map(|view| view.status).collect()
     }
 
-    /// How many slots there are, and how many the log says were made.
+    /// Returns the number of slots, and the number that the log reports as created.
     pub(crate) async fn slots_made(&self, room: RoomId) -> (usize, u32) {
         let slots = self.ask(|rows, _| slot::ids(rows, room, TODAY, tomorrow())).await.unwrap();
         let log = holdfast_records::calendar::generations(room, None, 100);

@@ -1,5 +1,5 @@
-//! Something goes wrong at every wait between the stores while somebody books a room, or the house takes it off sale. Whatever it
-//! was: no slot is sold twice or split from its others, no reservation is lost, and nothing is left over.
+//! Faults at every wait between the stores while slots are locked, confirmed or blocked. After each: no slot is sold
+//! twice or split from its set, no reservation is lost, and nothing is left over.
 
 use holdfast_core::CalendarRejection;
 use holdfast_core::calendar::SlotStatus::{self, Available, Locked, Maintenance, Reserved};
@@ -15,7 +15,7 @@ use crate::support::rejected;
 const FREE: [SlotStatus; 3] = [Available, Available, Available];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn locking_slots_and_whatever_goes_wrong() {
+async fn slot_lock_survives_faults() {
     for_each_fault(&LIVE, async |cluster, broken, healthy, what| {
         let room = healthy.meeting_room().await;
         let locked = broken.lock(1, room, &[9, 10]).await;
@@ -23,7 +23,7 @@ async fn locking_slots_and_whatever_goes_wrong() {
         let is_locked = shown == [Locked, Locked, Available];
         assert!(is_locked || shown == FREE, "{what}: split, {shown:?}");
         match &locked {
-            Ok(_) => assert!(is_locked, "{what}: told, so they are locked"),
+            Ok(_) => assert!(is_locked, "{what}: answered, so they are locked"),
             Err(Refused::StoreUnavailable(_)) => assert!(!is_locked, "{what}: nothing changed"),
             Err(Refused::OutcomeUnknown) => {}
             Err(other) => panic!("{what}: {other}"),
@@ -38,7 +38,7 @@ async fn locking_slots_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn releasing_a_lock_and_whatever_goes_wrong() {
+async fn lock_release_survives_faults() {
     for_each_fault(&LIVE, async |_, broken, healthy, what| {
         let room = healthy.meeting_room().await;
         let lock = healthy.lock(1, room, &[9, 10]).await.unwrap();
@@ -53,13 +53,13 @@ async fn releasing_a_lock_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn confirming_a_lock_and_whatever_goes_wrong() {
+async fn lock_confirm_survives_faults() {
     for_each_fault(&[&LIVE[..], &RECORD[..]].concat(), async |cluster, broken, healthy, what| {
         let room = healthy.meeting_room().await;
         let lock = healthy.lock(1, room, &[9, 10]).await.unwrap();
         let confirmed = broken.confirm_lock(lock.id).await;
-        assert!(healthy.lock(2, room, &[10, 11]).await.is_err(), "{what}: nobody else gets them");
-        assert!(healthy.maintain(room, &[9]).await.is_err(), "{what}: not even the house");
+        assert!(healthy.lock(2, room, &[10, 11]).await.is_err(), "{what}: no other user gets them");
+        assert!(healthy.maintain(room, &[9]).await.is_err(), "{what}: nor can an admin block them");
         healthy.resolve().await;
         match confirmed {
             Ok(reservation) => {
@@ -67,7 +67,7 @@ async fn confirming_a_lock_and_whatever_goes_wrong() {
                 let reservation = Some(reservation.id.get());
                 assert_eq!(again, Rejection::Calendar(CalendarRejection::SlotNotLocked { reservation }), "{what}");
             }
-            // Its sender asks again, and hears what happened, or makes it happen.
+            // The retry gets the outcome, or completes it.
             Err(Refused::StoreUnavailable(_) | Refused::OutcomeUnknown) => match healthy.confirm_lock(lock.id).await {
                 Ok(_)
                 | Err(Refused::Rejected(Rejection::Calendar(CalendarRejection::SlotNotLocked {
@@ -85,7 +85,7 @@ async fn confirming_a_lock_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelling_a_reserved_room_and_whatever_goes_wrong() {
+async fn room_cancel_survives_faults() {
     for_each_fault(&RECORD, async |_, broken, healthy, what| {
         let room = healthy.meeting_room().await;
         let lock = healthy.lock(1, room, &[9, 10]).await.unwrap();
@@ -97,7 +97,7 @@ async fn cancelling_a_reserved_room_and_whatever_goes_wrong() {
             assert_eq!(again, Rejection::Calendar(CalendarRejection::RoomReservationAlreadyCancelled), "{what}");
         } else {
             assert_eq!(shown, [Reserved, Reserved, Available], "{what}: all or nothing");
-            assert!(cancelled.is_err(), "{what}: told, so it is there");
+            assert!(cancelled.is_err(), "{what}: answered, so it is committed");
             healthy.cancel_room(reservation.id).await.unwrap();
         }
         healthy.lock(2, room, &[9, 10, 11]).await.unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -106,11 +106,11 @@ async fn cancelling_a_reserved_room_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn taking_slots_off_sale_and_whatever_goes_wrong() {
+async fn slot_block_survives_faults() {
     for_each_fault(&[&LIVE[..], &RECORD[..]].concat(), async |_, broken, healthy, what| {
         let room = healthy.meeting_room().await;
         let blocked = broken.maintain(room, &[9, 10]).await;
-        // Somebody comes before anybody has noticed.
+        // Another user locks before the failure is detected.
         let locked = healthy.lock(2, room, &[10, 11]).await;
         healthy.resolve().await;
         match (blocked, locked, &*healthy.slots(room).await) {
@@ -119,7 +119,10 @@ async fn taking_slots_off_sale_and_whatever_goes_wrong() {
             | (Err(_), Err(_), [Available, Available, Available]) => {}
             (blocked, locked, shown) => panic!("{what}: {blocked:?}, {locked:?}, {shown:?}"),
         }
-        healthy.maintain(room, &[9, 10]).await.unwrap_or_else(|error| panic!("{what}: it may be repeated: {error}"));
+        healthy
+            .maintain(room, &[9, 10])
+            .await
+            .unwrap_or_else(|error| panic!("{what}: the call may be repeated: {error}"));
         assert_eq!(healthy.slots(room).await, [Maintenance, Maintenance, Available], "{what}");
         healthy.unblock(room, &[9, 10]).await.unwrap();
         assert_eq!(healthy.slots(room).await, FREE, "{what}: nothing is left of it");
@@ -129,28 +132,28 @@ async fn taking_slots_off_sale_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn making_slots_and_whatever_goes_wrong() {
+async fn slot_generation_survives_faults() {
     for_each_fault(&RECORD, async |_, broken, healthy, what| {
         let room = healthy.unmade_room().await;
         let made = broken.make_slots(room).await;
         match healthy.slots_made(room).await {
             (6, 6) => {}
-            (0, 0) => assert!(made.is_err(), "{what}: told, so they are there"),
+            (0, 0) => assert!(made.is_err(), "{what}: answered, so they exist"),
             other => panic!("{what}: all or nothing, {other:?}"),
         }
         healthy.make_slots(room).await.unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert_eq!(healthy.slots_made(room).await, (6, 6), "{what}: made once, and logged once");
+        assert_eq!(healthy.slots_made(room).await, (6, 6), "{what}: created once, and logged once");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn resolving_locks_and_whatever_goes_wrong() {
+async fn lock_recovery_survives_faults() {
     let points = [Point::AbandonedListed, Point::AbandonedDecided, Point::LiveDecided];
     for_each_fault(&points, async |_, broken, healthy, what| {
         let room = healthy.meeting_room().await;
         let lock = healthy.lock(1, room, &[9]).await.unwrap();
-        // A server that dies right after it has pinned the slots, or right after what comes of them was recorded.
+        // A server that dies right after it has pinned the slots, or right after the outcome was recorded.
         for point in [Point::LiveCommitted, Point::RecordCommitted] {
             dying(healthy, point).confirm_lock(lock.id).await.unwrap_err();
             dying(healthy, point).maintain(room, &[10, 11]).await.unwrap_err();

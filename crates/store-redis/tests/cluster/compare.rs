@@ -1,4 +1,4 @@
-//! What is read must still be so when something is written because of it: however much that is, and whatever the clock does.
+//! Validation of read sets of any size, and against clock changes.
 
 use holdfast_core::actor::Actor;
 use holdfast_core::stay::hold::{CancelHold, ConfirmHold};
@@ -11,10 +11,10 @@ use redis::Commands as _;
 use crate::keys::look_into;
 use crate::support::{Cluster, Server, limits, place, tomorrow};
 
-/// More than the script looks at in one go.
+/// More rows than one call of the script compares at once.
 const MANY: u64 = 1_100;
 
-/// All in one batch; each must succeed.
+/// Runs all commands in one batch; each must succeed.
 async fn all<C: Command>(server: &Server, commands: impl Iterator<Item = C>) -> Vec<C::Outcome> {
     let mut batch = Batch::default();
     let pending: Vec<_> = commands.map(|command| batch.add(command, None)).collect();
@@ -28,7 +28,7 @@ async fn all<C: Command>(server: &Server, commands: impl Iterator<Item = C>) -> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_rows_are_written_at_once() {
+async fn large_batch_is_written() {
     let cluster = Cluster::new();
     let server = cluster.server().await;
     let room_type = server.room_type(2 * MANY as u32).await;
@@ -41,7 +41,7 @@ async fn many_rows_are_written_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_rows_one_that_has_changed_is_enough() {
+async fn one_changed_row_of_many_is_a_conflict() {
     let cluster = Cluster::new();
     let (a, b) = (cluster.server().await, cluster.server().await);
     let room_type = a.room_type(2).await;
@@ -59,9 +59,9 @@ async fn of_many_rows_one_that_has_changed_is_enough() {
     }
 }
 
-/// How old a read is from before the clock was set back nobody knows.
+/// The age of a read from before the clock was set back is unknown.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_read_from_the_future_is_a_conflict() {
+async fn read_from_future_is_a_conflict() {
     let cluster = Cluster::new();
     let server = cluster.server().await;
     let room_type = server.room_type(2).await;

@@ -1,5 +1,5 @@
-//! Something goes wrong at every wait between the stores: an error, a delay during which everything else goes on, the death
-//! of the server. Whatever it was: nothing is sold twice, no confirmation is lost, and nothing is left over.
+//! Faults at every wait between the stores: an error, a delay during which other servers go on, the death of the
+//! server. After each: nothing is sold twice, no confirmation is lost, and nothing is left over.
 
 use holdfast_core::StayRejection;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ enum Harm {
     Death,
 }
 
-/// Does harm once, at one point. The dead stay dead.
+/// Injects one fault at one point. A dead server stays dead.
 struct Trap {
     point: Point,
     harm: Harm,
@@ -35,7 +35,7 @@ struct Trap {
 #[async_trait]
 impl Faults for Trap {
     async fn at(&self, point: Point) -> Result<(), StoreError> {
-        // What was sent may have been done; whoever sent it cannot know.
+        // A request that was sent may have been executed; its sender cannot know.
         let gone = |what: &str| match point {
             Point::LiveCommitted | Point::RecordCommitted => Err(StoreError::OutcomeUnknown(what.into())),
             _ => Err(StoreError::Unavailable(what.into())),
@@ -75,7 +75,7 @@ pub(crate) fn dying(healthy: &Server, point: Point) -> Server {
     Server { store: healthy.store.clone().with_faults(Arc::new(trap)), ..healthy.clone() }
 }
 
-/// Ends whatever is unfinished, and checks that what is there is what must be.
+/// Resolves unfinished attempts, and audits the result.
 async fn check(server: &Server, what: &str) {
     server.resolve().await;
     assert_eq!(server.resolve().await, 0, "{what}: something is still unfinished");
@@ -94,7 +94,7 @@ pub(crate) async fn for_each_fault(expected: &[Point], mut test: impl AsyncFnMut
             let what = format!("{harm:?} at {point:?}");
             test(&cluster, &broken, &healthy, &what).await;
             check(&healthy, &what).await;
-            // A point that is not passed is passed no more often when something else goes wrong there.
+            // A point that is not reached by this command ends the loop.
             if !trap.sprung.load(Ordering::SeqCst) {
                 break;
             }
@@ -102,19 +102,19 @@ pub(crate) async fn for_each_fault(expected: &[Point], mut test: impl AsyncFnMut
         }
     }
     for point in expected {
-        assert!(sprung.contains(point), "nothing went wrong at {point:?}: that shows nothing");
+        assert!(sprung.contains(point), "no fault was injected at {point:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn placing_and_whatever_goes_wrong() {
+async fn place_survives_faults() {
     for_each_fault(&LIVE, async |cluster, broken, healthy, what| {
         let room_type = healthy.room_type(2).await;
         healthy.place(1, room_type).await.unwrap();
         let placed = broken.place(2, room_type).await;
         let night = healthy.night(room_type).await;
         match &placed {
-            Ok(_) => assert_eq!(night.held, 2, "{what}: told, so it is there"),
+            Ok(_) => assert_eq!(night.held, 2, "{what}: answered, so it is committed"),
             Err(Refused::StoreUnavailable(_)) => assert_eq!(night.held, 1, "{what}: nothing changed"),
             Err(Refused::OutcomeUnknown) => assert!((1..=2).contains(&night.held), "{what}"),
             Err(other) => panic!("{what}: {other}"),
@@ -127,12 +127,12 @@ async fn placing_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn confirming_and_whatever_goes_wrong() {
+async fn confirm_survives_faults() {
     for_each_fault(&[&LIVE[..], &RECORD[..]].concat(), async |cluster, broken, healthy, what| {
         let room_type = healthy.room_type(1).await;
         let hold = healthy.place(1, room_type).await.unwrap();
         let confirmed = broken.confirm(hold.id).await;
-        // Nobody else gets the room, in whatever state the hold is left.
+        // No other user gets the room, whatever the state of the hold.
         assert!(healthy.place(2, room_type).await.is_err(), "{what}");
         healthy.resolve().await;
         match confirmed {
@@ -141,7 +141,7 @@ async fn confirming_and_whatever_goes_wrong() {
                 let reservation = Some(reservation.id.get());
                 assert_eq!(again, Rejection::Stay(StayRejection::StayHoldAlreadyProcessed { reservation }), "{what}");
             }
-            // Its sender asks again, and hears what happened, or makes it happen.
+            // The retry gets the outcome, or completes it.
             Err(Refused::StoreUnavailable(_) | Refused::OutcomeUnknown) => match healthy.confirm(hold.id).await {
                 Ok(_)
                 | Err(Refused::Rejected(Rejection::Stay(StayRejection::StayHoldAlreadyProcessed {
@@ -159,7 +159,7 @@ async fn confirming_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelling_and_whatever_goes_wrong() {
+async fn cancel_survives_faults() {
     for_each_fault(&LIVE, async |_, broken, healthy, what| {
         let room_type = healthy.room_type(1).await;
         let hold = healthy.place(1, room_type).await.unwrap();
@@ -176,7 +176,7 @@ async fn cancelling_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lowering_and_whatever_goes_wrong() {
+async fn capacity_decrease_survives_faults() {
     for_each_fault(&[&LIVE[..], &RECORD[..]].concat(), async |cluster, broken, healthy, what| {
         let room_type = healthy.room_type(3).await;
         healthy.place(1, room_type).await.unwrap();
@@ -185,7 +185,7 @@ async fn lowering_and_whatever_goes_wrong() {
         assert!(night.held <= night.total_quantity, "{what}: {night:?}");
         let more = healthy.place(2, room_type).await;
         assert!(more.is_err() || night.total_quantity == 3, "{what}: {more:?}");
-        // A limit that nobody took back ends by time.
+        // An abandoned capacity fence expires.
         cluster.clock.advance(TTL + Span::from_secs(1));
         let night = healthy.night(room_type).await;
         for user in 0..u64::from(night.total_quantity) {
@@ -196,7 +196,7 @@ async fn lowering_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn resolving_and_whatever_goes_wrong() {
+async fn recovery_survives_faults() {
     for_each_fault(
         &[Point::AbandonedListed, Point::AbandonedDecided, Point::LiveDecided],
         async |_, broken, healthy, what| {
@@ -219,9 +219,9 @@ async fn resolving_and_whatever_goes_wrong() {
     .await;
 }
 
-/// The limit that a server left behind binds until its time is over, whatever else is changed meanwhile.
+/// An abandoned capacity fence binds until it expires, whatever other fields are changed meanwhile.
 #[tokio::test(flavor = "multi_thread")]
-async fn changing_something_else_leaves_a_limit_alone() {
+async fn unrelated_change_keeps_capacity_fence() {
     let cluster = Cluster::new();
     let healthy = cluster.server().await;
     let room_type = healthy.room_type(3).await;
@@ -236,7 +236,7 @@ async fn changing_something_else_leaves_a_limit_alone() {
     healthy.place(2, room_type).await.unwrap();
 }
 
-/// Stops its server once, between loading and recording, until it is told to go on.
+/// Blocks its server once, between loading and recording, until released.
 #[derive(Default)]
 pub(crate) struct Gate {
     pub(crate) reached: Notify,
@@ -255,9 +255,9 @@ impl Faults for Gate {
     }
 }
 
-/// A server that was only slow finds its try given up, and tries again: nobody else in its batch has to suffer.
+/// A slow server finds its attempt aborted, and starts another: other commands of its batch are unaffected.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_try_that_was_given_up_meanwhile_is_followed_by_another() {
+async fn aborted_attempt_is_followed_by_another() {
     let cluster = Cluster::new();
     let healthy = cluster.server().await;
     let room_type = healthy.room_type(1).await;
@@ -272,7 +272,7 @@ async fn a_try_that_was_given_up_meanwhile_is_followed_by_another() {
     };
     let (confirmed, resolved) = tokio::join!(slow.confirm(hold.id), resolving);
     confirmed.unwrap();
-    assert_eq!(resolved, 1, "the try was given up in between");
+    assert_eq!(resolved, 1, "the attempt was aborted in between");
     let night = healthy.night(room_type).await;
     assert_eq!((night.reserved, night.held), (1, 0));
 }

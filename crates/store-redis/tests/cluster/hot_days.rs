@@ -1,4 +1,4 @@
-//! Slots of the coming days come from a server's memory, and are never older than what any server has committed.
+//! The near-term slot cache is never older than the last commit of any server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,27 +15,27 @@ use crate::keys::look_into;
 use crate::loss::cluster_on;
 use crate::support::{Cluster, Server, tomorrow};
 
-/// The slots of tomorrow, and how often PostgreSQL was asked for them.
+/// Returns the slots of tomorrow, and the number of round trips to PostgreSQL.
 async fn look(server: &Server, room: RoomId) -> (Vec<SlotStatus>, u64) {
     let before = server.store.durable().round_trips();
     let slots = server.slots(room).await;
     (slots, server.store.durable().round_trips() - before)
 }
 
-/// From memory.
+/// Returns the slots of tomorrow from the cache.
 async fn look_again(server: &Server, room: RoomId) -> Vec<SlotStatus> {
     let (slots, asked) = look(server, room).await;
-    assert_eq!(asked, 0, "PostgreSQL is not asked for what is kept: {slots:?}");
+    assert_eq!(asked, 0, "PostgreSQL is not queried for cached slots: {slots:?}");
     slots
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_server_changes_all_see_at_once_and_postgresql_is_asked_once_for_it() {
+async fn changes_invalidate_caches_of_all_servers() {
     let cluster = Cluster::new();
     let (here, there) = (cluster.server().await, cluster.server().await);
     let room = here.meeting_room().await;
     for server in [&here, &there] {
-        assert_eq!(look(server, room).await, (vec![Available; 3], 1), "the first one reads");
+        assert_eq!(look(server, room).await, (vec![Available; 3], 1), "the first read loads the cache");
         assert_eq!(look_again(server, room).await, [Available; 3]);
     }
 
@@ -56,7 +56,7 @@ async fn what_one_server_changes_all_see_at_once_and_postgresql_is_asked_once_fo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_room_and_slots_that_were_not_there_are_seen_as_soon_as_they_are_made() {
+async fn new_room_and_slots_are_visible_at_once() {
     let cluster = Cluster::new();
     let (here, there) = (cluster.server().await, cluster.server().await);
     let room = here.unmade_room().await;
@@ -65,18 +65,18 @@ async fn a_room_and_slots_that_were_not_there_are_seen_as_soon_as_they_are_made(
     assert_eq!(look(&there, room).await.0, [Available; 3]);
 }
 
-/// A server that dies when it has announced a change.
+/// A server that dies after it has announced a change.
 struct Dying;
 
 #[async_trait::async_trait]
 impl Faults for Dying {
     async fn at(&self, point: Point) -> Result<(), StoreError> {
-        if point == Point::RecordDecided { Err(StoreError::Unavailable("it is dead".into())) } else { Ok(()) }
+        if point == Point::RecordDecided { Err(StoreError::Unavailable("the server is dead".into())) } else { Ok(()) }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_a_change_that_was_announced_may_still_come_nothing_is_kept() {
+async fn pending_intent_disables_cache() {
     let cluster = Cluster::new();
     let (here, there) = (cluster.server().await, cluster.server().await);
     let room = here.meeting_room().await;
@@ -88,19 +88,23 @@ async fn while_a_change_that_was_announced_may_still_come_nothing_is_kept() {
     let dead = Server { store: here.store.clone().with_faults(Arc::new(Dying)), ..here.clone() };
     dead.cancel_room(reservation.id).await.unwrap_err();
     for _ in 0..2 {
-        assert_eq!(look(&there, room).await, (vec![Reserved, Available, Available], 2), "asked each time");
+        assert_eq!(
+            look(&there, room).await,
+            (vec![Reserved, Available, Available], 2),
+            "PostgreSQL is queried each time"
+        );
     }
     here.cancel_room(reservation.id).await.unwrap();
     assert_eq!(look(&there, room).await.0, [Available; 3]);
 
-    // It cannot come any more.
+    // The intent has expired.
     cluster.clock.advance(Span::from_hours(1));
     look(&there, room).await;
     assert_eq!(look_again(&there, room).await, [Available; 3]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_many_at_work_whoever_was_told_of_a_change_sees_it_everywhere() {
+async fn answered_changes_are_visible_everywhere() {
     let cluster = Cluster::new();
     let servers = [cluster.server().await, cluster.server().await, cluster.server().await];
     let room = servers[0].meeting_room().await;
@@ -140,7 +144,7 @@ async fn with_many_at_work_whoever_was_told_of_a_change_sees_it_everywhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_comes_back_with_what_it_had_before_deceives_nobody() {
+async fn rolled_back_redis_invalidates_caches() {
     let redis = RedisServer::start(&RedisOptions { appendonly: true }).unwrap();
     let cluster = cluster_on(&redis);
     let (here, there) = (cluster.server().await, cluster.server().await);
@@ -151,7 +155,7 @@ async fn a_redis_that_comes_back_with_what_it_had_before_deceives_nobody() {
     let stamp: String = look_into(&cluster).0.hget(&key, "stamp").unwrap();
     here.maintain(room, &[9, 10]).await.unwrap();
 
-    // The last writes are lost: the stamp stands there again.
+    // The last writes are lost: the old cache version is back.
     let () = look_into(&cluster).0.hset(&key, "stamp", stamp).unwrap();
     redis.kill();
     redis.restart().unwrap();
@@ -160,14 +164,14 @@ async fn a_redis_that_comes_back_with_what_it_had_before_deceives_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_asks_for_a_room_that_is_not_there_leaves_nothing_behind() {
+async fn request_for_missing_room_leaves_no_key() {
     let cluster = Cluster::new();
     let server = cluster.server().await;
-    let (room, nobody) = (server.meeting_room().await, RoomId::new(4_711).unwrap());
-    server.ask(|rows, _| slot::ids(rows, nobody, tomorrow(), tomorrow())).await.unwrap_err();
+    let (room, missing) = (server.meeting_room().await, RoomId::new(4_711).unwrap());
+    server.ask(|rows, _| slot::ids(rows, missing, tomorrow(), tomorrow())).await.unwrap_err();
     look(&server, room).await;
     let (mut redis, prefix) = look_into(&cluster);
-    let left: [bool; 2] = [room, nobody].map(|room| redis.exists(format!("{prefix}slots:{room}")).unwrap());
+    let left: [bool; 2] = [room, missing].map(|room| redis.exists(format!("{prefix}slots:{room}")).unwrap());
     assert_eq!(left, [true, false]);
     let lasts: i64 = redis.ttl(format!("{prefix}slots:{room}")).unwrap();
     assert!((1..=120).contains(&lasts), "a stamp lasts {lasts} s");

@@ -1,4 +1,4 @@
-//! What lies in Redis, for those who look: the documented names, each with a time to live.
+//! Keys in Redis: documented names, each with a time to live.
 
 use holdfast_core::calendar::generation::GenerateSlots;
 use holdfast_core::calendar::lock::LockSlots;
@@ -11,14 +11,14 @@ use redis::Commands as _;
 
 use crate::support::{Cluster, TTL, tomorrow};
 
-/// Redis itself, and what stands before all keys.
+/// Returns a connection to Redis, and the prefix of all keys.
 pub(crate) fn look_into(cluster: &Cluster) -> (redis::Connection, &str) {
     let Place::Cluster { redis_url, prefix, .. } = &cluster.place else { unreachable!("it is a cluster") };
     (redis::Client::open(redis_url.as_str()).unwrap().get_connection().unwrap(), prefix)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hold_lies_under_its_documented_names_and_each_has_a_time_to_live() {
+async fn hold_keys_have_documented_names_and_ttl() {
     let cluster = Cluster::new();
     let server = cluster.server().await;
     let room_type = server.room_type(2).await;
@@ -42,9 +42,9 @@ async fn a_hold_lies_under_its_documented_names_and_each_has_a_time_to_live() {
     assert!(value.contains("CANCELLED"), "ended holds stay readable: {value}");
 }
 
-/// A row left over of a hold that is gone never blocks anyone.
+/// Secondary index entries of a lost hold never block a user.
 #[tokio::test(flavor = "multi_thread")]
-async fn pointers_to_a_hold_that_is_gone_are_written_over() {
+async fn index_entries_of_lost_hold_are_overwritten() {
     let cluster = Cluster::new();
     let server = cluster.server().await;
     let room_type = server.room_type(2).await;
@@ -55,9 +55,9 @@ async fn pointers_to_a_hold_that_is_gone_are_written_over() {
     server.place(5, room_type).await.unwrap();
 }
 
-/// Each slot has keys of its own, because each ends at its own time.
+/// Each slot has keys of its own, because each expires at its own time.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_on_slots_lies_under_names_of_its_own_and_each_has_a_time_to_live() {
+async fn slot_keys_have_documented_names_and_ttl() {
     let cluster = Cluster::new();
     let server = cluster.server().await;
     let draft = RoomDraft {

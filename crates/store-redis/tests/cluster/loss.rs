@@ -1,4 +1,4 @@
-//! When Redis is away, comes back, or comes back with nothing.
+//! Redis that is unavailable, reconnects, or has lost its data.
 
 use holdfast_core::StayRejection;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use holdfast_testkit::{Place, Profile, RedisOptions, RedisServer};
 
 use crate::support::{Cluster, Server, TTL, rejected, tomorrow};
 
-/// A cluster whose Redis is its own, to be killed.
+/// Cluster with a private Redis that the test may kill.
 pub(crate) fn cluster_on(redis: &RedisServer) -> Cluster {
     let Place::Cluster { database, .. } = Place::new(Profile::Cluster) else { unreachable!("it is a cluster") };
     let place = Place::Cluster { database, redis_url: redis.url().to_owned(), prefix: String::new() };
@@ -22,7 +22,7 @@ pub(crate) fn cluster_on(redis: &RedisServer) -> Cluster {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_redis_is_away_calls_fail_fast_and_say_so_and_afterwards_all_is_as_it_was() {
+async fn redis_outage_fails_fast_and_loses_nothing() {
     let redis = RedisServer::start(&RedisOptions { appendonly: true }).unwrap();
     let cluster = cluster_on(&redis);
     let server = cluster.server().await;
@@ -43,7 +43,7 @@ async fn while_redis_is_away_calls_fail_fast_and_say_so_and_afterwards_all_is_as
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lost_holds_are_sold_again_and_confirmed_stock_stays_exact() {
+async fn lost_holds_never_cause_overselling() {
     let redis = RedisServer::start(&RedisOptions { appendonly: false }).unwrap();
     let cluster = cluster_on(&redis);
     let (a, b) = (cluster.server().await, cluster.server().await);
@@ -71,7 +71,7 @@ async fn lost_holds_are_sold_again_and_confirmed_stock_stays_exact() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_quarantine_no_new_holds_are_taken_for_one_ttl() {
+async fn quarantine_rejects_holds_for_one_ttl() {
     let redis = RedisServer::start(&RedisOptions { appendonly: false }).unwrap();
     let cluster = cluster_on(&redis);
     let Place::Cluster { database, redis_url, .. } = &cluster.place else { unreachable!("it is a cluster") };
@@ -108,7 +108,10 @@ async fn in_quarantine_no_new_holds_are_taken_for_one_ttl() {
     lose().await;
     let later = open(false, 8_000_000_000).await;
     let refused = rejected(later.place(3, room_type).await);
-    assert!(matches!(refused, Rejection::HoldsSuspended { .. }), "who comes later finds it empty first: {refused:?}");
+    assert!(
+        matches!(refused, Rejection::HoldsSuspended { .. }),
+        "a server that starts later detects the loss: {refused:?}"
+    );
     cluster.clock.advance(TTL);
     later.place(3, room_type).await.unwrap();
 }

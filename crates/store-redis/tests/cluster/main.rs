@@ -1,5 +1,5 @@
-//! Two servers on one PostgreSQL and one Redis: what each sees of the other, what happens when one dies between two
-//! steps, when Redis forgets, and how often the servers are asked.
+//! Two servers on one PostgreSQL and one Redis: mutual visibility, death of a server between two steps, loss of Redis'
+//! data, number of round trips.
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 mod calendar;

@@ -1,4 +1,4 @@
-//! A shop without HTTP: what a server does in it.
+//! Shop without HTTP: commands of a server.
 
 use holdfast_core::actor::Actor;
 use holdfast_core::id::UserId;
@@ -16,9 +16,9 @@ use holdfast_engine::Refused;
 
 use crate::support::{Server, random};
 
-/// How long a reservation lives.
+/// Life of a reservation.
 pub(crate) const LIFE: Span = Span::from_secs(1_800);
-/// What a piece costs, and what everybody has on their account.
+/// Price of a piece, and initial balance of each account.
 pub(crate) const PRICE: i64 = 1_000;
 pub(crate) const BALANCE: i64 = 10_000;
 
@@ -27,7 +27,7 @@ pub(crate) fn coupon() -> CouponCode {
 }
 
 impl Server {
-    /// A user with money, a coupon for half of everything, and so many pieces in the cart.
+    /// Creates a user with money, a coupon for half the price, and so many pieces in the cart.
     pub(crate) async fn buyer(&self, option: ProductOptionId, quantity: u32) -> UserId {
         let user = self.run(CreateUser { name: "손님 하나".into(), currency: None }).await.unwrap().id;
         self.run(AddBalance { user, amount: BALANCE }).await.unwrap();
@@ -36,7 +36,7 @@ impl Server {
         user
     }
 
-    /// Goods of which there are so many, and coupons for all.
+    /// Creates goods with so much stock, and coupons for all users.
     pub(crate) async fn goods(&self, stock_quantity: u32) -> ProductOptionId {
         let discount = Discount::Percent(50);
         self.run(CreateCoupon { code: coupon(), discount, currency: None, max_uses: 1_000, valid_until: None })
@@ -73,7 +73,7 @@ impl Server {
         self.run(ChangeOption { id, price: None, is_active: None, stock }).await.map(|_| ())
     }
 
-    /// What is there, what of it is held, what can be had.
+    /// Returns stock, held quantity and available quantity.
     pub(crate) async fn stock(&self, option: ProductOptionId) -> (u32, u32, u32) {
         let view = self.ask(|rows, at| stock::view(rows, at, option)).await.unwrap();
         (view.inventory.stock(), view.held, view.available)
@@ -93,7 +93,7 @@ impl Server {
     }
 }
 
-/// Of half, with the coupon.
+/// Payment of half, with the coupon.
 pub(crate) fn payment(user: UserId) -> PayOrder {
     PayOrder { user, coupon: Some(coupon()), expected_amount: None, reservation_ids: None }
 }

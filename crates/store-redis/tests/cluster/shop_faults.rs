@@ -1,5 +1,5 @@
-//! Something goes wrong at every wait between the stores while somebody buys. Whatever it was: nothing is paid or sold twice,
-//! no payment is lost, and nothing is left over.
+//! Faults at every wait between the stores while a user buys. After each: nothing is paid or sold twice, no payment is
+//! lost, and nothing is left over.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::shop::{BALANCE, LIFE, PRICE};
 use crate::support::{Cluster, Server, rejected};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reserving_and_whatever_goes_wrong() {
+async fn reserve_survives_faults() {
     for_each_fault(&LIVE, async |cluster, broken, healthy, what| {
         let option = healthy.goods(5).await;
         let (first, second) = (healthy.buyer(option, 2).await, healthy.buyer(option, 3).await);
@@ -23,7 +23,7 @@ async fn reserving_and_whatever_goes_wrong() {
         let reserved = broken.reserve(second).await;
         let (_, held, _) = healthy.stock(option).await;
         match &reserved {
-            Ok(_) => assert_eq!(held, 5, "{what}: told, so it is there"),
+            Ok(_) => assert_eq!(held, 5, "{what}: answered, so it is committed"),
             Err(Refused::StoreUnavailable(_)) => assert_eq!(held, 2, "{what}: nothing changed"),
             Err(Refused::OutcomeUnknown) => assert!(held == 2 || held == 5, "{what}: all or nothing, {held}"),
             Err(other) => panic!("{what}: {other}"),
@@ -37,7 +37,7 @@ async fn reserving_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn exchanging_and_giving_back_and_whatever_goes_wrong() {
+async fn exchange_and_release_survive_faults() {
     for_each_fault(&LIVE, async |_, broken, healthy, what| {
         let option = healthy.goods(5).await;
         let user = healthy.buyer(option, 2).await;
@@ -62,28 +62,28 @@ async fn paid_once(healthy: &Server, user: UserId, what: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn paying_and_whatever_goes_wrong() {
+async fn payment_survives_faults() {
     for_each_fault(&[&LIVE[..], &RECORD[..]].concat(), async |cluster, broken, healthy, what| {
         let option = healthy.goods(3).await;
         let (user, other) = (healthy.buyer(option, 2).await, healthy.buyer(option, 2).await);
         healthy.reserve(user).await.unwrap();
         let paid = broken.pay(user).await;
-        // Nobody else gets the goods, in whatever state the reservation is left.
+        // No other user gets the goods, whatever the state of the reservation.
         assert!(healthy.reserve(other).await.is_err(), "{what}");
         healthy.resolve().await;
         match paid {
             Ok(paid) => {
                 assert_eq!((paid.order.paid, paid.balance_after), (PRICE, BALANCE - PRICE), "{what}");
-                assert!(paid_once(healthy, user, what).await, "{what}: told, so it is there");
+                assert!(paid_once(healthy, user, what).await, "{what}: answered, so it is committed");
             }
-            // Its sender asks again, and makes it happen, unless it has.
+            // The retry completes the payment, unless it is done.
             Err(Refused::StoreUnavailable(_) | Refused::OutcomeUnknown) => {
                 if paid_once(healthy, user, what).await {
                     let again = rejected(healthy.pay(user).await);
                     assert_eq!(again, Rejection::Shop(ShopRejection::OrderReservationNotFound), "{what}");
                 } else {
                     assert_eq!(healthy.balance(user).await, BALANCE, "{what}: all or nothing");
-                    assert!(healthy.is_reserved(user).await, "{what}: it can be tried again");
+                    assert!(healthy.is_reserved(user).await, "{what}: the payment can be retried");
                     healthy.pay(user).await.unwrap_or_else(|error| panic!("{what}: {error}"));
                 }
             }
@@ -100,7 +100,7 @@ async fn paying_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelling_an_order_and_whatever_goes_wrong() {
+async fn order_cancel_survives_faults() {
     for_each_fault(&RECORD, async |_, broken, healthy, what| {
         let option = healthy.goods(3).await;
         let user = healthy.buyer(option, 2).await;
@@ -113,7 +113,7 @@ async fn cancelling_an_order_and_whatever_goes_wrong() {
                 assert_eq!(again, Rejection::Shop(ShopRejection::OrderAlreadyCancelled), "{what}");
             }
             (balance, stock) => {
-                assert!(cancelled.is_err(), "{what}: told, so it is there");
+                assert!(cancelled.is_err(), "{what}: answered, so it is committed");
                 assert_eq!((balance, stock), (BALANCE - PRICE, (1, 0, 1)), "{what}: all or nothing");
                 healthy.cancel_order(order.id).await.unwrap();
             }
@@ -123,7 +123,7 @@ async fn cancelling_an_order_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lowering_stock_and_whatever_goes_wrong() {
+async fn stock_decrease_survives_faults() {
     for_each_fault(&[&LIVE[..], &RECORD[..]].concat(), async |cluster, broken, healthy, what| {
         let option = healthy.goods(5).await;
         let (user, other) = (healthy.buyer(option, 2).await, healthy.buyer(option, 3).await);
@@ -135,7 +135,7 @@ async fn lowering_stock_and_whatever_goes_wrong() {
         let more = healthy.reserve(other).await;
         assert!(more.is_err() || stock == 5, "{what}: {more:?}");
         healthy.pay(user).await.unwrap_or_else(|error| panic!("{what}: a live reservation can be paid: {error}"));
-        // A limit that nobody took back ends by time.
+        // An abandoned capacity fence expires.
         cluster.clock.advance(LIFE + Span::from_secs(1));
         assert_eq!(healthy.stock(option).await, (stock - 2, 0, stock - 2), "{what}");
     })
@@ -143,7 +143,7 @@ async fn lowering_stock_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn resolving_a_payment_and_whatever_goes_wrong() {
+async fn payment_recovery_survives_faults() {
     let points = [Point::AbandonedListed, Point::AbandonedDecided, Point::LiveDecided];
     for_each_fault(&points, async |_, broken, healthy, what| {
         let option = healthy.goods(2).await;
@@ -166,9 +166,9 @@ async fn resolving_a_payment_and_whatever_goes_wrong() {
     .await;
 }
 
-/// A server that was only slow finds its try given up, and tries again.
+/// A slow server finds its attempt aborted, and starts another.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_that_was_given_up_meanwhile_is_followed_by_another() {
+async fn aborted_payment_is_followed_by_another() {
     let cluster = Cluster::new();
     let healthy = cluster.server().await;
     let option = healthy.goods(1).await;
@@ -183,6 +183,6 @@ async fn a_payment_that_was_given_up_meanwhile_is_followed_by_another() {
         resolved
     };
     let (paid, resolved) = tokio::join!(slow.pay(user), resolving);
-    assert_eq!((paid.unwrap().balance_after, resolved), (BALANCE - PRICE / 2, 1), "the try was given up in between");
+    assert_eq!((paid.unwrap().balance_after, resolved), (BALANCE - PRICE / 2, 1), "the attempt was aborted in between");
     assert_eq!(healthy.stock(option).await, (0, 0, 0));
 }

@@ -1,4 +1,4 @@
-//! Servers without HTTP: a store each, on the same place, with one clock that the test sets.
+//! Servers without HTTP: a store each, on shared storage, with one clock that the test sets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use uuid::Uuid;
 pub(crate) const TODAY: Date = date(2027, 3, 1);
 pub(crate) const TTL: Span = Span::from_secs(600);
 
-/// What several servers share.
+/// Shared storage of several servers.
 pub(crate) struct Cluster {
     pub(crate) place: Place,
     pub(crate) clock: Arc<ManualClock>,
@@ -41,7 +41,7 @@ impl Cluster {
         Self { place, clock }
     }
 
-    /// Starts a server. Whatever is unfinished has lost its server at once, when it is asked.
+    /// Starts a server, to which every unfinished attempt counts as abandoned.
     pub(crate) async fn server(&self) -> Server {
         let store = self.place.open_cluster(self.clock.clone(), Span::from_millis(0)).await;
         Server { store, clock: self.clock.clone() }
@@ -70,7 +70,7 @@ impl Server {
         }
     }
 
-    /// An engine of its own, for many at once.
+    /// Returns an engine of its own, for concurrent commands.
     pub(crate) fn engine(&self) -> (Engine, std::thread::JoinHandle<()>) {
         let settings = EngineSettings { lock_wait: Duration::from_secs(1), queue_max: 10_000, limits: limits() };
         Engine::start(Arc::new(self.store.clone()), Arc::new(NoSink), settings).unwrap()
@@ -103,7 +103,7 @@ impl Server {
         self.run(CancelHold { id, actor: Actor::Admin }).await
     }
 
-    /// Ends what a dead server left, as the server's job does.
+    /// Resolves abandoned attempts, as the server's job does.
     pub(crate) async fn resolve(&self) -> usize {
         let resolved = self.store.resolve().await.unwrap();
         for one in &resolved {
@@ -122,13 +122,13 @@ impl Server {
         }
     }
 
-    /// The one night there is.
+    /// Returns the availability of the fixture's night.
     pub(crate) async fn night(&self, room_type: RoomTypeId) -> NightAvailability {
         let check_out = next_day(tomorrow());
         self.ask(|rows, at| availability(rows, at, room_type, tomorrow(), check_out)).await.unwrap().nights[0]
     }
 
-    /// Answers a question from what is committed.
+    /// Runs a query on committed state.
     pub(crate) async fn ask<T>(
         &self,
         mut question: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>,
@@ -152,7 +152,7 @@ pub(crate) fn place(user: u64, room_type: RoomTypeId) -> PlaceHold {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut random = [0; 10];
-    // The first bytes are written over in part, by what makes it a UUID.
+    // The UUID's version and variant overwrite parts of the first bytes.
     random[4..].copy_from_slice(&number.to_be_bytes()[2..]);
     PlaceHold {
         random,
@@ -168,7 +168,7 @@ pub(crate) fn tomorrow() -> Date {
     next_day(TODAY)
 }
 
-/// Different each time.
+/// Returns different bytes each time.
 pub(crate) fn random() -> [u8; 10] {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -185,6 +185,6 @@ fn next_day(date: Date) -> Date {
 pub(crate) fn rejected<T: std::fmt::Debug>(result: Result<T, Refused>) -> Rejection {
     match result {
         Err(Refused::Rejected(rejection)) => rejection,
-        other => panic!("not refused by a rule: {other:?}"),
+        other => panic!("not rejected by a rule: {other:?}"),
     }
 }

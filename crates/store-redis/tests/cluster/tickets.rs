@@ -1,4 +1,4 @@
-//! A concert without HTTP: what a server does at its sale.
+//! Concert without HTTP: commands of a server at a sale.
 
 use holdfast_core::actor::Actor;
 use holdfast_core::id::{HoldId, UserId};
@@ -15,11 +15,11 @@ use holdfast_engine::Refused;
 
 use crate::support::{Server, random};
 
-/// How long a hold on seats lives.
+/// Life of a hold on seats.
 pub(crate) const SEATS_LIFE: Span = Span::from_secs(300);
 
 impl Server {
-    /// A concert with so many seats in one row, without a waiting room.
+    /// Creates a concert with so many seats in one row, without a waiting room.
     pub(crate) async fn concert(&self, seats: u32) -> EventId {
         let draft = EventDraft { name: Some("콘서트".into()), queue_enabled: Some(false), ..EventDraft::default() };
         let seat = |number| SeatDraft { label: format!("A{number}"), section: None, price: 1_000 };
@@ -27,7 +27,7 @@ impl Server {
         self.run(create).await.unwrap().id
     }
 
-    /// Seats are named by their places in the row.
+    /// Holds seats, named by their places in the row.
     pub(crate) async fn hold_seats(&self, user: u64, event: EventId, places: &[u32]) -> Result<SeatHold, Refused> {
         self.run(HoldSeats { random: random(), event, user: user_id(user), seats: seats(event, places) }).await
     }
@@ -57,7 +57,7 @@ impl Server {
         self.run(CancelSeatReservation { id, actor: Actor::Admin }).await
     }
 
-    /// How many seats are held, and how many are reserved. What is said to remain must agree with the seats.
+    /// Returns the numbers of held and reserved seats. The remaining count must agree with the seats.
     pub(crate) async fn taken(&self, event: EventId) -> (usize, usize) {
         let map = self.ask(|rows, at| seat_map(rows, at, event)).await.unwrap();
         let count = |status| map.statuses.iter().filter(|found| **found == status).count();

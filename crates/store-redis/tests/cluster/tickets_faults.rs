@@ -1,5 +1,5 @@
-//! Something goes wrong at every wait between the stores while somebody buys seats. Whatever it was: no seat is sold twice, no
-//! set of seats is split, no reservation is lost, and nothing is left over.
+//! Faults at every wait between the stores while a user buys seats. After each: no seat is sold twice, no set of seats
+//! is split, no reservation is lost, and nothing is left over.
 
 use holdfast_core::TicketRejection;
 use holdfast_core::rejection::Rejection;
@@ -13,14 +13,14 @@ use crate::support::rejected;
 use crate::tickets::SEATS_LIFE;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn holding_seats_and_whatever_goes_wrong() {
+async fn seat_hold_survives_faults() {
     for_each_fault(&LIVE, async |cluster, broken, healthy, what| {
         let event = healthy.concert(4).await;
         healthy.hold_seats(1, event, &[1]).await.unwrap();
         let held = broken.hold_seats(2, event, &[2, 3]).await;
         let taken = healthy.taken(event).await;
         match &held {
-            Ok(_) => assert_eq!(taken, (3, 0), "{what}: told, so they are held"),
+            Ok(_) => assert_eq!(taken, (3, 0), "{what}: answered, so they are held"),
             Err(Refused::StoreUnavailable(_)) => assert_eq!(taken, (1, 0), "{what}: nothing changed"),
             Err(Refused::OutcomeUnknown) => assert!(taken == (1, 0) || taken == (3, 0), "{what}: split, {taken:?}"),
             Err(other) => panic!("{what}: {other}"),
@@ -35,7 +35,7 @@ async fn holding_seats_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn holding_the_best_seats_and_whatever_goes_wrong() {
+async fn best_seats_hold_survives_faults() {
     for_each_fault(&LIVE, async |cluster, broken, healthy, what| {
         let event = healthy.concert(4).await;
         let held = broken.hold_best(1, event, 3).await;
@@ -48,7 +48,7 @@ async fn holding_the_best_seats_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn giving_seats_back_and_whatever_goes_wrong() {
+async fn seat_release_survives_faults() {
     for_each_fault(&LIVE, async |_, broken, healthy, what| {
         let event = healthy.concert(3).await;
         let hold = healthy.hold_seats(1, event, &[1, 2]).await.unwrap();
@@ -67,12 +67,12 @@ async fn giving_seats_back_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn confirming_seats_and_whatever_goes_wrong() {
+async fn seat_confirm_survives_faults() {
     for_each_fault(&[&LIVE[..], &RECORD[..]].concat(), async |cluster, broken, healthy, what| {
         let event = healthy.concert(3).await;
         let hold = healthy.hold_seats(1, event, &[1, 2]).await.unwrap();
         let confirmed = broken.confirm_seats(hold.id).await;
-        // Nobody else gets a seat of it, in whatever state the hold is left.
+        // No other user gets a seat of it, whatever the state of the hold.
         assert!(healthy.hold_seats(2, event, &[2, 3]).await.is_err(), "{what}");
         assert!(healthy.reserve_seats(2, event, &[1]).await.is_err(), "{what}");
         healthy.resolve().await;
@@ -82,7 +82,7 @@ async fn confirming_seats_and_whatever_goes_wrong() {
                 let processed = Rejection::Ticket(TicketRejection::SeatHoldAlreadyProcessed { reservation });
                 assert_eq!(rejected(healthy.confirm_seats(hold.id).await), processed, "{what}");
             }
-            // Its sender asks again, and hears what happened, or makes it happen.
+            // The retry gets the outcome, or completes it.
             Err(Refused::StoreUnavailable(_) | Refused::OutcomeUnknown) => match healthy.confirm_seats(hold.id).await {
                 Ok(_)
                 | Err(Refused::Rejected(Rejection::Ticket(TicketRejection::SeatHoldAlreadyProcessed {
@@ -101,13 +101,13 @@ async fn confirming_seats_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reserving_seats_in_one_step_and_whatever_goes_wrong() {
+async fn one_step_reservation_survives_faults() {
     for_each_fault(&[&LIVE[..], &RECORD[..]].concat(), async |cluster, broken, healthy, what| {
         let event = healthy.concert(3).await;
-        // One of them is one's own already, and stays so if nothing comes of it.
+        // One seat is held by the user already, and stays held if the reservation fails.
         healthy.hold_seats(1, event, &[1]).await.unwrap();
         let reserved = broken.reserve_seats(1, event, &[1, 2]).await;
-        assert!(healthy.hold_seats(2, event, &[1]).await.is_err(), "{what}: nobody else gets it");
+        assert!(healthy.hold_seats(2, event, &[1]).await.is_err(), "{what}: no other user gets it");
         healthy.resolve().await;
         let found = healthy.seat_reservations(1).await;
         match (&reserved, found.len()) {
@@ -133,9 +133,9 @@ async fn reserving_seats_in_one_step_and_whatever_goes_wrong() {
     .await;
 }
 
-/// Whoever holds nothing yet and reserves in one step: what was prepared and came to nothing is soon free for others.
+/// An aborted one-step reservation releases its prepared seats.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reservation_in_one_step_that_came_to_nothing_blocks_nobody_for_long() {
+async fn aborted_reservation_releases_its_seats() {
     for_each_fault(&LIVE, async |cluster, broken, healthy, what| {
         let event = healthy.concert(2).await;
         let reserved = broken.reserve_seats(1, event, &[1, 2]).await;
@@ -144,14 +144,14 @@ async fn a_reservation_in_one_step_that_came_to_nothing_blocks_nobody_for_long()
         let other = healthy.reserve_seats(2, event, &[1, 2]).await;
         let is_sold = healthy.seat_reservations(1).await.len() == 1;
         assert_eq!(other.is_err(), is_sold, "{what}: {other:?}");
-        assert!(is_sold || reserved.is_err(), "{what}: told, so it is there");
+        assert!(is_sold || reserved.is_err(), "{what}: answered, so it is committed");
         assert_eq!(healthy.taken(event).await, (0, 2), "{what}");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelling_reserved_seats_and_whatever_goes_wrong() {
+async fn seat_cancel_survives_faults() {
     for_each_fault(&RECORD, async |_, broken, healthy, what| {
         let event = healthy.concert(3).await;
         let reservation = healthy.reserve_seats(1, event, &[1, 2]).await.unwrap();
@@ -162,7 +162,7 @@ async fn cancelling_reserved_seats_and_whatever_goes_wrong() {
                 assert_eq!(again, Rejection::Ticket(TicketRejection::SeatReservationAlreadyCancelled), "{what}");
             }
             (0, 2) => {
-                assert!(cancelled.is_err(), "{what}: told, so it is there");
+                assert!(cancelled.is_err(), "{what}: answered, so it is committed");
                 healthy.cancel_seats(reservation.id).await.unwrap();
             }
             other => panic!("{what}: all or nothing, {other:?}"),
@@ -175,7 +175,7 @@ async fn cancelling_reserved_seats_and_whatever_goes_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn resolving_seats_and_whatever_goes_wrong() {
+async fn seat_recovery_survives_faults() {
     let points = [Point::AbandonedListed, Point::AbandonedDecided, Point::LiveDecided];
     for_each_fault(&points, async |_, broken, healthy, what| {
         let event = healthy.concert(4).await;

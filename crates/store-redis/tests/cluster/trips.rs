@@ -1,4 +1,4 @@
-//! How often PostgreSQL and Redis are asked for one batch: a fixed number, however many commands are in it.
+//! Round trips to PostgreSQL and Redis per batch: a fixed number, for any number of commands.
 
 use holdfast_core::actor::Actor;
 use holdfast_core::stay::hold::ConfirmHold;
@@ -7,18 +7,18 @@ use holdfast_engine::{Answer, Batch, NoSink};
 
 use crate::support::{Cluster, Server, TTL, place};
 
-/// Redis and PostgreSQL.
+/// Round trips to Redis and to PostgreSQL.
 fn trips(server: &Server) -> (u64, u64) {
     (server.store.live().round_trips(), server.store.durable().round_trips())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_costs_the_same_number_of_round_trips_whatever_its_size() {
+async fn round_trips_do_not_depend_on_batch_size() {
     let cluster = Cluster::new();
     let server = cluster.server().await;
     let room_type = server.room_type(1_000).await;
     let limits = Limits { holds_per_user_max: 1_000, stay: stay::Limits { hold_ttl: TTL }, ..Limits::DEFAULT };
-    // The first of everything also connects, and sets numbers aside.
+    // The first calls also connect, and allocate ids.
     let first = server.place(1, room_type).await.unwrap();
     server.confirm(first.id).await.unwrap();
 
@@ -44,8 +44,8 @@ async fn a_batch_costs_the_same_number_of_round_trips_whatever_its_size() {
             answer.await.unwrap().unwrap();
         }
         let done = trips(&server);
-        // Redis: the hold, then its counts, then pin; the time; the hold, its counts, settle.
-        // PostgreSQL: rows, commit.
+        // Redis: the hold, then its counts, then prepare; the time; the hold, its counts, finish. PostgreSQL: rows,
+        // commit.
         assert_eq!((done.0 - after.0, done.1 - after.1), (7, 2), "confirming {size}");
     }
 }

@@ -1,4 +1,4 @@
-//! What two servers see of each other.
+//! Mutual visibility of two servers.
 
 use holdfast_core::actor::Actor;
 use holdfast_core::audit::Audit;
@@ -15,7 +15,7 @@ use crate::shop::{payment, reserve};
 use crate::support::{Cluster, TTL, place, rejected, tomorrow};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_does_the_other_sees_at_once() {
+async fn commits_are_visible_to_other_server() {
     let cluster = Cluster::new();
     let (a, b) = (cluster.server().await, cluster.server().await);
     let room_type = a.room_type(1).await;
@@ -34,10 +34,9 @@ async fn what_one_does_the_other_sees_at_once() {
     );
 }
 
-/// What is decided rests on the first reading; a later one, of a range that the row is part of, must not hide that the row
-/// has changed in between.
+/// Decisions rest on the first read. A later read of a range with the row must not hide that it has changed in between.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_row_that_is_read_twice_and_differs_is_a_conflict() {
+async fn changed_row_on_reread_is_a_conflict() {
     let cluster = Cluster::new();
     let (a, b) = (cluster.server().await, cluster.server().await);
     let room_type = a.room_type(2).await;
@@ -52,10 +51,10 @@ async fn a_row_that_is_read_twice_and_differs_is_a_conflict() {
     assert!(matches!(read_again, Err(StoreError::Conflict)), "{read_again:?}");
 }
 
-/// A hold and what is counted of it are read one after the other: if it is confirmed in between, nobody sees the hold without
-/// its count.
+/// A hold and its counts are read one after the other: if it is confirmed in between, no command sees the hold without
+/// its counts.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_read_in_two_steps_was_so_at_one_moment() {
+async fn two_step_read_is_a_snapshot() {
     let cluster = Cluster::new();
     let (a, b) = (cluster.server().await, cluster.server().await);
     let room_type = a.room_type(2).await;
@@ -71,7 +70,7 @@ async fn what_is_read_in_two_steps_was_so_at_one_moment() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_hundred_people_at_two_servers_get_exactly_what_there_is() {
+async fn concurrent_guests_get_exact_capacity() {
     let cluster = Cluster::new();
     let servers = [cluster.server().await, cluster.server().await];
     let room_type = servers[0].room_type(37).await;
@@ -80,7 +79,7 @@ async fn two_hundred_people_at_two_servers_get_exactly_what_there_is() {
     for user in 1..=200_u64 {
         let engine = engines[user as usize % 2].clone();
         tasks.spawn(async move {
-            // Somebody else may be first many times over; who waits long enough gets an answer.
+            // Another server may be first repeatedly; a command that waits long enough gets an answer.
             loop {
                 match engine.run(place(user, room_type), None).await {
                     Ok(Answer::Fresh(hold)) if user % 3 == 0 => {
@@ -101,7 +100,7 @@ async fn two_hundred_people_at_two_servers_get_exactly_what_there_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hold_ends_by_time_alone_and_cannot_be_confirmed_after() {
+async fn hold_expires_by_time_and_blocks_confirm() {
     let cluster = Cluster::new();
     let (a, b) = (cluster.server().await, cluster.server().await);
     let room_type = a.room_type(1).await;
@@ -113,7 +112,7 @@ async fn a_hold_ends_by_time_alone_and_cannot_be_confirmed_after() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fewer_rooms_than_are_held_or_reserved_are_refused_wherever_they_are_held() {
+async fn capacity_below_holds_is_rejected() {
     let cluster = Cluster::new();
     let (a, b) = (cluster.server().await, cluster.server().await);
     let room_type = a.room_type(5).await;
@@ -134,7 +133,7 @@ async fn fewer_rooms_than_are_held_or_reserved_are_refused_wherever_they_are_hel
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lowering_and_placing_at_once_never_leave_a_hold_without_a_room() {
+async fn concurrent_decrease_keeps_holds_backed() {
     for round in 0..10 {
         let cluster = Cluster::new();
         let (a, b) = (cluster.server().await, cluster.server().await);
@@ -158,7 +157,7 @@ async fn lowering_and_placing_at_once_never_leave_a_hold_without_a_room() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_hundred_buyers_at_two_servers_get_and_pay_for_exactly_what_there_is() {
+async fn concurrent_buyers_get_exact_stock() {
     let cluster = Cluster::new();
     let servers = [cluster.server().await, cluster.server().await];
     let option = servers[0].goods(37).await;
@@ -166,7 +165,7 @@ async fn two_hundred_buyers_at_two_servers_get_and_pay_for_exactly_what_there_is
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..200 {
         let user = servers[0].buyer(option, 1).await;
-        // Reserves at one and pays at the other.
+        // Reserves on one server and pays on the other.
         let (reserving, paying) = (engines[number % 2].clone(), engines[(number + 1) % 2].clone());
         tasks.spawn(async move {
             loop {

@@ -1,4 +1,4 @@
-//! The runner: its command finds the servers, and they are gone when it is.
+//! The runner: its command reaches the servers, and they stop with it.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use holdfast_testkit::VARIABLES;
 
-use crate::support::{children_of, folder_of, is_there};
+use crate::support::{children_of, folder_of, is_running};
 
-/// A runner whose command waits until its input ends.
+/// Runner whose command waits until its input ends.
 struct Runner {
     child: Child,
     /// Dropping it ends the command, also one whose runner is gone.
@@ -34,13 +34,16 @@ impl Runner {
         assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
     }
 
-    /// How the runner ended; nothing is left of its servers.
+    /// Returns how the runner ended, and checks that nothing is left of its servers.
     fn ended(mut self) -> ExitStatus {
         let status = self.child.wait().unwrap();
         let began = Instant::now();
-        while self.servers.iter().any(|pid| is_there(*pid)) || self.folders.iter().any(|folder| folder.exists()) {
+        while self.servers.iter().any(|pid| is_running(*pid)) || self.folders.iter().any(|folder| folder.exists()) {
             let (servers, folders) = (&self.servers, &self.folders);
-            assert!(began.elapsed() < Duration::from_secs(10), "still there: some of {servers:?} or of {folders:?}");
+            assert!(
+                began.elapsed() < Duration::from_secs(10),
+                "some are still running or present: {servers:?} or of {folders:?}"
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
         drop(self.input);
@@ -55,7 +58,7 @@ fn runner(script: &str) -> Command {
 }
 
 #[test]
-fn the_command_finds_the_servers_and_its_exit_code_is_the_runners() {
+fn command_reaches_servers_and_sets_exit_code() {
     let print: Vec<_> = VARIABLES.iter().map(|name| format!("echo ${name}")).collect();
     let output = runner(&format!("{}; exit 7", print.join("; "))).output().unwrap();
     assert_eq!(output.status.code(), Some(7));
@@ -66,14 +69,14 @@ fn the_command_finds_the_servers_and_its_exit_code_is_the_runners() {
 }
 
 #[test]
-fn the_servers_stop_when_the_command_ends() {
+fn servers_stop_when_command_ends() {
     let mut runner = Runner::start();
     writeln!(runner.input, "go on").unwrap();
     assert!(runner.ended().success());
 }
 
 #[test]
-fn the_servers_stop_when_the_runner_is_told_to() {
+fn servers_stop_on_signal() {
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
         let runner = Runner::start();
         runner.signal(signal);
@@ -82,14 +85,14 @@ fn the_servers_stop_when_the_runner_is_told_to() {
 }
 
 #[test]
-fn kill_9_of_the_runner_leaves_no_server_behind() {
+fn servers_stop_when_runner_is_killed() {
     let runner = Runner::start();
     runner.signal("-KILL");
     assert_eq!(runner.ended().code(), None);
 }
 
 #[test]
-fn what_is_not_understood_or_not_found_is_said() {
+fn invalid_command_is_reported() {
     for args in [&[][..], &["run"][..], &["walk", "true"][..], &["run", "there-is-no-such-command"][..]] {
         let output = Command::new(env!("CARGO_BIN_EXE_holdfast-testkit")).args(args).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}");

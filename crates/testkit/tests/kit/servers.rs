@@ -1,4 +1,4 @@
-//! Servers start, are apart from each other, come back where they were, and are gone when they should be.
+//! Servers start, are isolated, restart in place, and are removed when dropped.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use holdfast_testkit::{NatsOptions, NatsServer, PostgresOptions, PostgresServer,
 use holdfast_testkit::{nats, postgres, redis};
 use tokio_postgres::{Client, NoTls};
 
-use crate::support::{folder_of, is_there};
+use crate::support::{folder_of, is_running};
 
 async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
@@ -17,8 +17,8 @@ async fn connect(url: &str) -> Client {
     client
 }
 
-/// Sends one command in Redis' plain form and reads the first line of its answer.
-fn tell_redis(url: &str, command: &str) -> String {
+/// Sends one inline command and reads the first line of the response.
+fn redis_command(url: &str, command: &str) -> String {
     let mut stream = TcpStream::connect(url.strip_prefix("redis://").unwrap()).unwrap();
     stream.write_all(format!("{command}\r\n").as_bytes()).unwrap();
     let mut lines = BufReader::new(stream).lines();
@@ -27,7 +27,7 @@ fn tell_redis(url: &str, command: &str) -> String {
 }
 
 #[tokio::test]
-async fn every_database_is_empty_and_apart_from_the_others() {
+async fn databases_are_empty_and_isolated() {
     let (one, other) = (postgres().database(), postgres().database());
     assert_ne!(one.url(), other.url());
     connect(one.url()).await.batch_execute("CREATE TABLE room ()").await.unwrap();
@@ -35,7 +35,7 @@ async fn every_database_is_empty_and_apart_from_the_others() {
 }
 
 #[tokio::test]
-async fn a_database_is_dropped_with_its_value_also_while_somebody_is_connected() {
+async fn database_is_dropped_despite_connections() {
     let database = postgres().database();
     let (client, name) = (connect(database.url()).await, database.name().to_owned());
     drop(database);
@@ -46,7 +46,7 @@ async fn a_database_is_dropped_with_its_value_also_while_somebody_is_connected()
 }
 
 #[test]
-fn a_template_is_filled_once_however_many_ask_at_the_same_time() {
+fn template_is_filled_once() {
     static FILLED: AtomicU32 = AtomicU32::new(0);
     let server = PostgresServer::start(&PostgresOptions::default()).unwrap();
     std::thread::scope(|scope| {
@@ -72,17 +72,17 @@ fn a_template_is_filled_once_however_many_ask_at_the_same_time() {
 }
 
 #[test]
-fn a_template_whose_filling_failed_is_filled_by_the_next_who_asks() {
+fn failed_template_is_filled_again() {
     let name = "half_filled";
     let server = PostgresServer::start(&PostgresOptions::default()).unwrap();
     let fails = || server.postgres().database_from(name, async |_| panic!("on purpose"));
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(fails)).is_err());
     server.postgres().database_from(name, async |_| {});
-    server.postgres().database_from(name, async |_| panic!("it is filled"));
+    server.postgres().database_from(name, async |_| panic!("the template is filled"));
 }
 
 #[tokio::test]
-async fn a_postgresql_that_was_stopped_comes_back_on_the_same_port_with_its_data() {
+async fn postgres_restarts_with_port_and_data() {
     let server = PostgresServer::start(&PostgresOptions { durable: true }).unwrap();
     let database = server.postgres().database();
     let client = connect(database.url()).await;
@@ -97,28 +97,28 @@ async fn a_postgresql_that_was_stopped_comes_back_on_the_same_port_with_its_data
 }
 
 #[test]
-fn a_redis_that_was_killed_comes_back_on_the_same_port_with_what_its_file_has() {
+fn redis_restarts_with_port_and_file() {
     for (appendonly, expected) in [(true, "v"), (false, "$-1")] {
         let server = RedisServer::start(&RedisOptions { appendonly }).unwrap();
         let url = server.url().to_owned();
-        assert_eq!(tell_redis(&url, "SET k v"), "+OK");
+        assert_eq!(redis_command(&url, "SET k v"), "+OK");
         server.kill();
         assert!(TcpStream::connect(url.strip_prefix("redis://").unwrap()).is_err());
         server.restart().unwrap();
         assert_eq!(server.url(), url);
-        assert_eq!(tell_redis(&url, "GET k"), expected, "appendonly: {appendonly}");
+        assert_eq!(redis_command(&url, "GET k"), expected, "appendonly: {appendonly}");
     }
 }
 
 #[test]
-fn prefixes_on_the_shared_redis_are_apart() {
+fn redis_prefixes_are_isolated() {
     let (one, other) = (redis().prefix(), redis().prefix());
-    assert_eq!(tell_redis(redis().url(), &format!("SET {one}k v")), "+OK");
-    assert_eq!(tell_redis(redis().url(), &format!("GET {other}k")), "$-1");
+    assert_eq!(redis_command(redis().url(), &format!("SET {one}k v")), "+OK");
+    assert_eq!(redis_command(redis().url(), &format!("GET {other}k")), "$-1");
 }
 
 #[test]
-fn a_nats_that_was_killed_comes_back_on_the_same_port() {
+fn nats_restarts_on_same_port() {
     let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
     let introduction = || {
         let stream = TcpStream::connect(server.url().strip_prefix("nats://").unwrap()).unwrap();
@@ -132,25 +132,25 @@ fn a_nats_that_was_killed_comes_back_on_the_same_port() {
 }
 
 #[test]
-fn a_dropped_server_leaves_neither_process_nor_folder() {
+fn dropped_server_leaves_no_process_or_folder() {
     let postgres = PostgresServer::start(&PostgresOptions::default()).unwrap();
     let redis = RedisServer::start(&RedisOptions { appendonly: true }).unwrap();
     let nats = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
     let pids = [postgres.pid(), redis.pid(), nats.pid()].map(Option::unwrap);
     let folders = pids.map(folder_of);
-    assert!(pids.iter().all(|pid| is_there(*pid)));
+    assert!(pids.iter().all(|pid| is_running(*pid)));
     drop((postgres, redis, nats));
     for (pid, folder) in pids.into_iter().zip(folders) {
-        assert!(!is_there(pid) && !folder.exists(), "{pid} {}", folder.display());
+        assert!(!is_running(pid) && !folder.exists(), "{pid} {}", folder.display());
     }
 }
 
 #[test]
-fn a_server_survives_the_thread_that_started_it() {
+fn server_outlives_its_starting_thread() {
     let start = || RedisServer::start(&RedisOptions::default()).unwrap();
     let server = std::thread::spawn(start).join().unwrap();
     let began = Instant::now();
     while began.elapsed() < Duration::from_millis(200) {
-        assert_eq!(tell_redis(server.url(), "PING"), "+PONG");
+        assert_eq!(redis_command(server.url(), "PING"), "+PONG");
     }
 }

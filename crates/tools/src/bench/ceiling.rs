@@ -1,4 +1,4 @@
-//! The baseline: an axum server that reads and writes the same JSON as ours and does nothing in between.
+//! Baseline: an axum server that parses and writes the same JSON as the product, without any work in between.
 
 use std::net::SocketAddr;
 
@@ -15,7 +15,7 @@ use uuid::Uuid;
 pub(crate) struct Args {
     #[arg(long)]
     listen: SocketAddr,
-    /// Serve with a thread per core that has connections of its own, as we do, instead of as axum does.
+    /// Serve with one thread per core that has connections of its own, as the product does, instead of axum's way.
     #[arg(long)]
     thread_per_core: bool,
 }
@@ -30,7 +30,7 @@ struct NewHold {
     client_hold_key: String,
 }
 
-/// The members of our own answer.
+/// Fields of the product's response.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer {
@@ -103,9 +103,9 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
         .route("/v1/holds", post(hold))
         .route("/v1/room-types/{id}/availability", get(availability))
         .route("/api/order/reserve", post(reserve))
-        .route("/v1/rooms/{id}/availability", post(slots_asked))
+        .route("/v1/rooms/{id}/availability", post(slot_availability))
         .route("/v1/rooms/{id}/slots", get(day_of_slots))
-        .route("/v1/events/{id}/queue", get(place));
+        .route("/v1/events/{id}/queue", get(poll_response));
     let listener = TcpListener::bind(args.listen).await?;
     println!("ready");
     if args.thread_per_core {
@@ -116,31 +116,33 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
 
 async fn serve_per_core(listener: TcpListener, router: &Router) -> anyhow::Result<()> {
     let cores = std::thread::available_parallelism()?.get();
-    let (hands, handed): (Vec<_>, Vec<_>) = (0..cores).map(|_| mpsc::unbounded_channel()).unzip();
-    for sockets in handed {
+    let (senders, receivers): (Vec<_>, Vec<_>) = (0..cores).map(|_| mpsc::unbounded_channel()).unzip();
+    for sockets in receivers {
         let (router, address) = (router.clone(), listener.local_addr()?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        std::thread::spawn(move || runtime.block_on(axum::serve(Handed { sockets, address }, router).into_future()));
+        std::thread::spawn(move || {
+            runtime.block_on(axum::serve(HandedOver { sockets, address }, router).into_future())
+        });
     }
-    for hand in hands.iter().cycle() {
-        hand.send(listener.accept().await?.0.into_std()?)?;
+    for sender in senders.iter().cycle() {
+        sender.send(listener.accept().await?.0.into_std()?)?;
     }
     Ok(())
 }
 
-/// Connections that were accepted elsewhere.
-struct Handed {
+/// Listener for connections accepted by another thread.
+struct HandedOver {
     sockets: mpsc::UnboundedReceiver<std::net::TcpStream>,
     address: SocketAddr,
 }
 
-impl Listener for Handed {
+impl Listener for HandedOver {
     type Io = TcpStream;
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (TcpStream, SocketAddr) {
-        let socket = self.sockets.recv().await.expect("sent for as long as the process lives");
-        (TcpStream::from_std(socket).expect("it was accepted"), self.address)
+        let socket = self.sockets.recv().await.expect("the acceptor lives as long as the process");
+        (TcpStream::from_std(socket).expect("an accepted socket can be registered"), self.address)
     }
 
     fn local_addr(&self) -> std::io::Result<SocketAddr> {
@@ -180,10 +182,10 @@ async fn reserve(Json(body): Json<NamedUser>) -> Json<Data> {
     Json(Data { data: Reservations { reservations: vec![reservation] } })
 }
 
-/// The members of our own answer to a poll.
+/// Fields of the product's response to a poll.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Place {
+struct PollResponse {
     status: &'static str,
     rank: u64,
     ahead_count: u64,
@@ -192,8 +194,8 @@ struct Place {
     remaining_seats: u32,
 }
 
-async fn place() -> Json<Place> {
-    Json(Place {
+async fn poll_response() -> Json<PollResponse> {
+    Json(PollResponse {
         status: "waiting",
         rank: 123_456,
         ahead_count: 123_456,
@@ -222,7 +224,7 @@ async fn availability() -> Json<Availability> {
 }
 
 #[derive(Deserialize)]
-struct AskedSlots {
+struct SlotQuery {
     date: String,
     times: Vec<String>,
 }
@@ -234,19 +236,19 @@ struct SlotAvailability {
     result: &'static str,
     total_price: i64,
     currency: &'static str,
-    slots: Vec<AskedSlot>,
+    slots: Vec<QueriedSlot>,
 }
 
 #[derive(Serialize)]
-struct AskedSlot {
+struct QueriedSlot {
     date: String,
     time: String,
     status: &'static str,
     price: i64,
 }
 
-async fn slots_asked(Json(body): Json<AskedSlots>) -> Json<SlotAvailability> {
-    let slot = |time| AskedSlot { date: body.date.clone(), time, status: "AVAILABLE", price: 20_000 };
+async fn slot_availability(Json(body): Json<SlotQuery>) -> Json<SlotAvailability> {
+    let slot = |time| QueriedSlot { date: body.date.clone(), time, status: "AVAILABLE", price: 20_000 };
     let slots = body.times.into_iter().map(slot).collect();
     Json(SlotAvailability { room_id: 1, result: "AVAILABLE", total_price: 40_000, currency: "KRW", slots })
 }

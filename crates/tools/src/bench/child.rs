@@ -1,4 +1,4 @@
-//! The servers under test, each a process of its own that ends with the benchmark.
+//! Servers under test, each a process of its own that ends with the benchmark.
 //!
 //! The product's binary is built first, in the profile of this one, so that a benchmark never measures an older build.
 
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 
-/// The product's binary, built when it is first needed.
+/// The product's binary, built on first use.
 static HOLDFAST: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| build().map_err(|error| format!("{error:#}")));
 
 pub(crate) struct Server {
     pub address: SocketAddr,
-    /// From start to the first word.
+    /// Time from start to the first line of output.
     pub ready_after: Duration,
     process: Child,
 }
@@ -27,7 +27,7 @@ impl Server {
         Self::holdfast_with(&["--data", data], &[])
     }
 
-    /// On a database, with live holds in Redis if one is given.
+    /// Starts the product on a database, with live holds in Redis if one is given.
     pub(crate) fn holdfast_on(database_url: &str, redis_url: Option<&str>) -> anyhow::Result<Self> {
         let redis = redis_url.map(|url| ["--redis-url", url]).into_iter().flatten();
         let args: Vec<&str> = ["--database-url", database_url].into_iter().chain(redis).collect();
@@ -45,7 +45,7 @@ impl Server {
         Self::start(ceiling()?)
     }
 
-    /// The same, with one thread per core, as the product serves.
+    /// Starts the baseline with one thread per core, as the product serves.
     pub(crate) fn ceiling_per_core() -> anyhow::Result<Self> {
         let mut command = ceiling()?;
         command.arg("--thread-per-core");
@@ -69,7 +69,7 @@ impl Server {
         Ok(Self { address, ready_after: began.elapsed(), process })
     }
 
-    /// Memory in use, in bytes.
+    /// Resident memory, in bytes.
     pub(crate) fn resident_bytes(&self) -> anyhow::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
@@ -85,7 +85,7 @@ impl Drop for Server {
     }
 }
 
-/// The product's binary as a command without arguments, and without the settings of the caller's environment.
+/// Returns the product's binary as a command without arguments, and without the settings of the caller's environment.
 pub(crate) fn holdfast() -> anyhow::Result<Command> {
     let path = HOLDFAST.as_ref().map_err(|error| anyhow::anyhow!("{error}"))?;
     let mut command = Command::new(path);

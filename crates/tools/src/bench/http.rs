@@ -1,6 +1,6 @@
-//! Clients of our own servers.
+//! HTTP clients of the servers under test.
 //!
-//! They speak just enough HTTP/1.1, to take as little of the machine as they can from the servers.
+//! They speak just enough HTTP/1.1, to leave the machine to the servers.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -12,12 +12,12 @@ use tokio::net::TcpStream;
 
 use super::load::{self, Client, Measured};
 
-/// One connection's part: does one round each time it is called.
+/// Behaviour of one connection, one round per call.
 pub(crate) trait Scenario: Send + 'static {
     fn round(&mut self, connection: &mut Connection) -> impl Future<Output = anyhow::Result<()>> + Send;
 }
 
-/// Runs `connections` scenarios at once.
+/// Runs `connections` scenarios concurrently.
 pub(crate) async fn measure<S: Scenario>(
     name: &str,
     address: SocketAddr,
@@ -49,7 +49,7 @@ impl<S: Scenario> Client for HttpClient<S> {
 
 pub(crate) struct Connection {
     socket: TcpStream,
-    /// What was received; the last answer's body is the part `body`.
+    /// Received bytes; `body` is the range of the last response's body.
     received: Vec<u8>,
     body: std::ops::Range<usize>,
     request: Vec<u8>,
@@ -69,13 +69,13 @@ impl Connection {
         })
     }
 
-    /// `user` is named in a header, if anyone is.
+    /// Sends a POST request, with a user header if `user` is given.
     pub(crate) async fn post(&mut self, path: &str, user: Option<u64>, body: &[u8]) -> anyhow::Result<u16> {
         let user = user.map(|user| format!("x-user-id: {user}\r\n")).unwrap_or_default();
         self.post_with(path, &user, body).await
     }
 
-    /// The answer may wait so many seconds for something to be settled.
+    /// Sends a POST request that may wait so many seconds for the result.
     pub(crate) async fn post_waiting(&mut self, path: &str, seconds: u8, body: &[u8]) -> anyhow::Result<u16> {
         self.post_with(path, &format!("prefer: wait={seconds}\r\n"), body).await
     }
@@ -103,7 +103,7 @@ impl Connection {
         self.exchange().await
     }
 
-    /// The body of the last answer.
+    /// Body of the last response.
     pub(crate) fn body(&self) -> &[u8] {
         &self.received[self.body.clone()]
     }
@@ -137,7 +137,7 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
 }
 
 fn status(head: &[u8]) -> anyhow::Result<u16> {
-    let digits = head.get(9..12).context("not an HTTP answer")?;
+    let digits = head.get(9..12).context("not an HTTP response")?;
     Ok(std::str::from_utf8(digits)?.parse()?)
 }
 

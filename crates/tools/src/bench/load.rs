@@ -1,4 +1,4 @@
-//! The measurement: clients that each do a round, and the next when it is done, for a given time.
+//! Closed-loop load generator: each client starts its next round when the last one is done, for a given time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,20 +8,20 @@ use hdrhistogram::Histogram;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinSet;
 
-/// What one measurement gave.
+/// Result of a measurement.
 pub(crate) struct Measured {
     /// Rounds per second, of all clients together.
     pub per_second: f64,
-    /// Of single requests, in microseconds.
+    /// Latency of single requests, in microseconds.
     pub latency: Histogram<u64>,
 }
 
-/// How often things that are compared are measured in turn.
+/// Number of alternations between measurements that are compared.
 const TURNS: u32 = 4;
 
-/// Measures things in turns, so that a machine whose speed changes changes for all of them. Each is told which it is, from 0
-/// on, and for how long; together it is measured for `time`.
-pub(crate) async fn in_turns<const COUNT: usize>(
+/// Alternates between measurements, so that a change of the machine's speed affects all of them. `measure` gets the
+/// index, from 0, and the duration; each is measured for `time` in all.
+pub(crate) async fn alternate<const COUNT: usize>(
     time: Duration,
     mut measure: impl AsyncFnMut(usize, Duration) -> anyhow::Result<Measured>,
 ) -> anyhow::Result<[Measured; COUNT]> {
@@ -38,24 +38,24 @@ pub(crate) async fn in_turns<const COUNT: usize>(
 
 impl Measured {
     pub(crate) fn nothing() -> Self {
-        Self { per_second: 0.0, latency: Histogram::new(3).expect("three digits can be told apart") }
+        Self { per_second: 0.0, latency: Histogram::new(3).expect("three significant digits are valid") }
     }
 }
 
-/// Somebody with a connection.
+/// Client with a connection.
 pub(crate) trait Client: Send + 'static {
-    /// Sends what makes one round, and waits for the answers.
+    /// Sends the requests of one round, and waits for the responses.
     fn round(&mut self) -> impl Future<Output = anyhow::Result<()>> + Send;
 
-    /// Where rounds write down how long their requests took.
+    /// Histogram of request latencies.
     fn latency(&mut self) -> &mut Histogram<u64>;
 }
 
-/// Lets all clients work at once, first unmeasured for a fifth of `time`.
+/// Runs all clients concurrently, after a warm-up of a fifth of `time`.
 pub(crate) async fn measure<C: Client>(name: &str, time: Duration, clients: Vec<C>) -> anyhow::Result<Measured> {
     let (measuring, stop, rounds) =
         (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-    // If the measurement is given up, so are they.
+    // Dropping the set stops the clients if the measurement is cancelled.
     let mut tasks = JoinSet::new();
     for mut client in clients {
         let (measuring, stop, rounds) = (measuring.clone(), stop.clone(), rounds.clone());
@@ -86,7 +86,7 @@ pub(crate) async fn measure<C: Client>(name: &str, time: Duration, clients: Vec<
 
 async fn show_progress(name: &str, time: Duration, rounds: &AtomicU64) {
     let bar = ProgressBar::new(time.as_millis() as u64).with_message(name.to_owned());
-    bar.set_style(ProgressStyle::with_template("  {msg:44} {bar:24} {prefix}").expect("the template is right"));
+    bar.set_style(ProgressStyle::with_template("  {msg:44} {bar:24} {prefix}").expect("the template is valid"));
     let began = Instant::now();
     while began.elapsed() < time {
         tokio::time::sleep(Duration::from_millis(200).min(time.saturating_sub(began.elapsed()))).await;

@@ -24,43 +24,44 @@ use indicatif::ProgressBar;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    what: Benchmark,
 }
 
 #[derive(clap::Subcommand)]
-enum What {
+enum Benchmark {
     /// Stays on the embedded store, beside an empty handler with the same JSON in and out.
     Stays(StaysArgs),
-    /// Orders on every store, beside an empty handler and the transactions of a shop written by hand.
+    /// Orders on every store, beside an empty handler and a reference implementation of a shop's transactions.
     Shop(shop::Args),
-    /// Holds on PostgreSQL and Redis, beside a transaction and a script written by hand on the same servers.
+    /// Holds on PostgreSQL and Redis, beside reference implementations on the same servers: a transaction and a script.
     Stores(stores::Args),
-    /// Rooms by the hour: reading, booking and making slots, beside an empty handler, queries by hand and bare inserts.
+    /// Rooms by the hour: reading, booking and creating slots, beside an empty handler, reference queries and bare
+    /// inserts.
     Calendar(calendar::Args),
-    /// A sale of tickets in full, and polling the waiting room, beside an empty handler and raw Redis.
+    /// A complete sale of tickets, and polling the waiting room, beside an empty handler and raw Redis.
     Tickets(tickets::Args),
     /// Tee times from the request to CONFIRMED, embedded and on PostgreSQL and NATS, beside a bare commit.
     Bookings(bookings::Args),
-    /// The empty handler itself; started by the others.
+    /// The empty handler itself, started by the other benchmarks.
     #[command(hide = true)]
     Ceiling(ceiling::Args),
 }
 
 #[derive(clap::Args, Clone)]
 pub(crate) struct StaysArgs {
-    /// How many connections send requests at once.
+    /// Number of connections that send requests concurrently.
     #[arg(long, default_value_t = 256)]
     connections: usize,
-    /// How long each line of the table is measured.
+    /// Duration of the measurement of each table line.
     #[arg(long, default_value = "6s", value_parser = duration)]
     time: Duration,
-    /// Also with this many live holds in the store: placing, memory and start-up.
+    /// Also measure with this many live holds in the store: placing, memory and start-up.
     #[arg(long, default_value_t = 0)]
     live_holds: usize,
-    /// Only lines of the table with these words in their name, beside the empty handlers: for a profile of one of them.
+    /// Measure only lines with these words in their name, beside the empty handlers; for profiling.
     #[arg(long, value_name = "WORDS")]
     only: Option<String>,
-    /// Write the results here too.
+    /// Also write the results to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -68,13 +69,13 @@ pub(crate) struct StaysArgs {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     match args.what {
-        What::Stays(args) => runtime.block_on(stays::run(&args))?,
-        What::Shop(args) => runtime.block_on(shop::run(&args))?,
-        What::Stores(args) => runtime.block_on(stores::run(&args))?,
-        What::Calendar(args) => runtime.block_on(calendar::run(&args))?,
-        What::Tickets(args) => runtime.block_on(tickets::run(&args))?,
-        What::Bookings(args) => runtime.block_on(bookings::run(&args))?,
-        What::Ceiling(args) => runtime.block_on(ceiling::run(&args))?,
+        Benchmark::Stays(args) => runtime.block_on(stays::run(&args))?,
+        Benchmark::Shop(args) => runtime.block_on(shop::run(&args))?,
+        Benchmark::Stores(args) => runtime.block_on(stores::run(&args))?,
+        Benchmark::Calendar(args) => runtime.block_on(calendar::run(&args))?,
+        Benchmark::Tickets(args) => runtime.block_on(tickets::run(&args))?,
+        Benchmark::Bookings(args) => runtime.block_on(bookings::run(&args))?,
+        Benchmark::Ceiling(args) => runtime.block_on(ceiling::run(&args))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -91,8 +92,8 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Shows that something is going on.
-fn busy(what: &'static str) -> ProgressBar {
+/// Shows a spinner.
+fn start_spinner(what: &'static str) -> ProgressBar {
     let bar = ProgressBar::new_spinner().with_message(what);
     bar.enable_steady_tick(Duration::from_millis(200));
     bar

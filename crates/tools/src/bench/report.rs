@@ -1,4 +1,4 @@
-//! The table a person reads, and the same for machines.
+//! Results as a table, and as JSON.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -11,15 +11,15 @@ pub(crate) struct Report {
 #[derive(Serialize)]
 pub(crate) struct Line {
     pub name: String,
-    /// What is counted: requests, holds, …
+    /// Unit of the rate: requests, holds, …
     pub unit: &'static str,
     pub per_second: f64,
     pub p50_ms: f64,
     pub p99_ms: f64,
-    /// Against which line, and how much of it was reached.
+    /// Name of the baseline, and the ratio to it.
     pub against: Option<String>,
     pub ratio: Option<f64>,
-    /// What the ratio should be.
+    /// Target of the ratio.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<f64>,
 }
@@ -43,7 +43,7 @@ impl Report {
             ratio: against.map(|(_, baseline)| per_second / baseline),
             target: None,
         });
-        self.lines.last_mut().expect("it was just added")
+        self.lines.last_mut().expect("a line was just added")
     }
 
     pub(crate) fn print(&self) {

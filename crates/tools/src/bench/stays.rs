@@ -1,4 +1,4 @@
-//! `holdfast-tools bench stays`.
+//! `holdfast-tools bench stays`: holds and availability of stays on the embedded store, beside an empty handler.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,35 +9,35 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::StaysArgs;
 use super::child::Server;
-use super::holds::{Night, Place, create_room_types, hold_json, hot_night, spread_night};
+use super::holds::{Night, PlaceHold, create_room_types, hold_json, hot_night, spread_night};
 use super::http::{Connection, Scenario, measure};
-use super::load::{Measured, in_turns};
+use super::load::{Measured, alternate};
 use super::report::Report;
 
 const BATCH_HOLDS: usize = 4_096;
 const BATCH_CONNECTIONS: usize = 2;
 
-const CEILING: &str = "empty handler, POST";
-const CEILING_PER_CORE: &str = "empty handler, a thread per core";
-const CEILING_GET: &str = "empty handler, GET";
+const BASELINE: &str = "empty handler, POST";
+const BASELINE_PER_CORE: &str = "empty handler, a thread per core";
+const BASELINE_GET: &str = "empty handler, GET";
 const SPREAD: &str = "hold, spread over 1,000 room types";
 const HOT: &str = "hold, all on one hot night";
 const CONFIRM: &str = "hold, then confirm";
 const BATCHES: &str = "holds in batches of 4,096";
 const AVAILABILITY: &str = "availability of two nights";
-/// The table, from above.
-const LINES: [&str; 8] = [CEILING, CEILING_PER_CORE, SPREAD, HOT, CONFIRM, BATCHES, CEILING_GET, AVAILABILITY];
+/// Lines of the table in order.
+const LINES: [&str; 8] = [BASELINE, BASELINE_PER_CORE, SPREAD, HOT, CONFIRM, BATCHES, BASELINE_GET, AVAILABILITY];
 
 pub(crate) async fn run(args: &StaysArgs) -> anyhow::Result<()> {
     if let Some(words) = &args.only {
         ensure!(
             LINES.iter().any(|line| line.contains(words)),
-            "no line says {words:?}; there are: {}",
+            "no line contains {words:?}; there are: {}",
             LINES.join("; ")
         );
     }
     println!("stays on the embedded store, {} connections, {:?} each\n", args.connections, args.time);
-    let mut bench = Bench { args, people: Arc::default(), report: Report::default() };
+    let mut bench = Bench { args, users: Arc::default(), report: Report::default() };
     bench.run().await?;
     if args.live_holds > 0 {
         bench.with_many_live_holds().await?;
@@ -52,46 +52,46 @@ pub(crate) async fn run(args: &StaysArgs) -> anyhow::Result<()> {
 
 struct Bench<'a> {
     args: &'a StaysArgs,
-    /// Everybody who ever asked for a room: no two requests come from the same user.
-    people: Arc<AtomicU64>,
+    /// Last user number; no two requests come from the same user.
+    users: Arc<AtomicU64>,
     report: Report,
 }
 
 impl Bench<'_> {
-    /// Each line with a store of its own, so that none carries what another left behind; all in turns.
+    /// Measures each line with a store of its own, so that lines do not affect each other; all in alternation.
     async fn run(&mut self) -> anyhow::Result<()> {
         let (ceiling, per_core) = (Server::ceiling()?, Server::ceiling_per_core()?);
         let [spread, hot, confirm, batches] =
             [Store::new().await?, Store::new().await?, Store::new().await?, Store::new().await?];
-        let is_wanted =
+        let is_selected =
             |name: &str| name.starts_with("empty") || self.args.only.as_ref().is_none_or(|words| name.contains(words));
-        let measured = in_turns(self.args.time, async |line, time| match LINES[line] {
-            name if !is_wanted(name) => Ok(Measured::nothing()),
-            CEILING => self.measure(CEILING, &ceiling, time, self.place(spread_night)).await,
-            CEILING_PER_CORE => self.measure(CEILING_PER_CORE, &per_core, time, self.place(spread_night)).await,
+        let measured = alternate(self.args.time, async |line, time| match LINES[line] {
+            name if !is_selected(name) => Ok(Measured::nothing()),
+            BASELINE => self.measure(BASELINE, &ceiling, time, self.place(spread_night)).await,
+            BASELINE_PER_CORE => self.measure(BASELINE_PER_CORE, &per_core, time, self.place(spread_night)).await,
             SPREAD => self.measure(SPREAD, &spread.server, time, self.place(spread_night)).await,
             HOT => self.measure(HOT, &hot.server, time, self.place(hot_night)).await,
             CONFIRM => self.measure(CONFIRM, &confirm.server, time, self.place_and_confirm()).await,
             BATCHES => self.measure_batches(&batches.server, time).await,
-            CEILING_GET => self.measure(CEILING_GET, &ceiling, time, |_| Availability::new()).await,
+            BASELINE_GET => self.measure(BASELINE_GET, &ceiling, time, |_| Availability::new()).await,
             _ => self.measure(AVAILABILITY, &spread.server, time, |_| Availability::new()).await,
         });
         let measured: [Measured; LINES.len()] = measured.await?;
         let [empty, _, spread, _, _, _, empty_get, _] = &measured;
         let (empty, spread, empty_get) = (empty.per_second, spread.per_second, empty_get.per_second);
         for (name, measured) in LINES.into_iter().zip(&measured) {
-            if !is_wanted(name) {
+            if !is_selected(name) {
                 continue;
             }
             let (unit, against) = match name {
-                CEILING | CEILING_GET => ("req", None),
-                CEILING_PER_CORE => ("req", Some((CEILING, empty))),
-                AVAILABILITY => ("req", Some((CEILING_GET, empty_get))),
-                CONFIRM => ("stays", Some((CEILING, empty))),
-                _ => ("holds", Some((CEILING, empty))),
+                BASELINE | BASELINE_GET => ("req", None),
+                BASELINE_PER_CORE => ("req", Some((BASELINE, empty))),
+                AVAILABILITY => ("req", Some((BASELINE_GET, empty_get))),
+                CONFIRM => ("stays", Some((BASELINE, empty))),
+                _ => ("holds", Some((BASELINE, empty))),
             };
             self.line(name, unit, measured, against);
-            if name == HOT && is_wanted(SPREAD) {
+            if name == HOT && is_selected(SPREAD) {
                 self.line("  the same", "holds", measured, Some(("spread", spread)));
             }
         }
@@ -113,29 +113,29 @@ impl Bench<'_> {
     }
 
     async fn measure_batches(&self, server: &Server, time: Duration) -> anyhow::Result<Measured> {
-        let batches = |_| Batches { people: self.people.clone(), body: Vec::new() };
+        let batches = |_| Batches { users: self.users.clone(), body: Vec::new() };
         let measured = measure(BATCHES, server.address, BATCH_CONNECTIONS, time, batches).await?;
         Ok(Measured { per_second: measured.per_second * BATCH_HOLDS as f64, ..measured })
     }
 
-    fn place(&self, night: fn(u64) -> Night) -> impl Fn(usize) -> Place + use<> {
-        let people = self.people.clone();
-        move |_| Place { people: people.clone(), night, confirm: false }
+    fn place(&self, night: fn(u64) -> Night) -> impl Fn(usize) -> PlaceHold + use<> {
+        let users = self.users.clone();
+        move |_| PlaceHold { users: users.clone(), night, confirm: false }
     }
 
-    fn place_and_confirm(&self) -> impl Fn(usize) -> Place + use<> {
-        let people = self.people.clone();
-        move |_| Place { people: people.clone(), night: spread_night, confirm: true }
+    fn place_and_confirm(&self) -> impl Fn(usize) -> PlaceHold + use<> {
+        let users = self.users.clone();
+        move |_| PlaceHold { users: users.clone(), night: spread_night, confirm: true }
     }
 
-    /// What a large store costs: memory, starting again, and the same placing.
+    /// Measures the costs of a large store: memory, restart, and placing holds.
     async fn with_many_live_holds(&mut self) -> anyhow::Result<()> {
         let empty = Store::new().await?;
         let from_empty =
             self.measure("hold, empty store", &empty.server, self.args.time, self.place(spread_night)).await?;
         drop(empty);
         let Store { server, data } = Store::new().await?;
-        fill(server.address, &self.people, self.args.live_holds).await?;
+        fill(server.address, &self.users, self.args.live_holds).await?;
         let resident = server.resident_bytes()?;
         drop(server);
         let server = Server::holdfast(data.path())?;
@@ -154,9 +154,9 @@ impl Bench<'_> {
     }
 }
 
-/// A server with room types and nothing held.
+/// Server with room types and no holds.
 struct Store {
-    // Before the directory: it must be gone first.
+    // Before the directory, so that it is dropped first.
     server: Server,
     data: tempfile::TempDir,
 }
@@ -193,13 +193,13 @@ impl Scenario for Availability {
 }
 
 struct Batches {
-    people: Arc<AtomicU64>,
+    users: Arc<AtomicU64>,
     body: Vec<u8>,
 }
 
 impl Scenario for Batches {
     async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
-        let first = self.people.fetch_add(BATCH_HOLDS as u64, Ordering::Relaxed) + 1;
+        let first = self.users.fetch_add(BATCH_HOLDS as u64, Ordering::Relaxed) + 1;
         post_batch(connection, &mut self.body, first, BATCH_HOLDS).await
     }
 }
@@ -207,21 +207,21 @@ impl Scenario for Batches {
 async fn post_batch(connection: &mut Connection, body: &mut Vec<u8>, first: u64, count: usize) -> anyhow::Result<()> {
     body.clear();
     body.extend_from_slice(b"{\"holds\":[");
-    for person in first..first + count as u64 {
-        if person > first {
+    for user in first..first + count as u64 {
+        if user > first {
             body.push(b',');
         }
-        hold_json(person, spread_night(person), body);
+        hold_json(user, spread_night(user), body);
     }
     body.extend_from_slice(b"]}");
     let status = connection.post("/v1/holds:batch", None, body).await?;
     ensure!(status == 200, "a batch was answered with {status}: {}", String::from_utf8_lossy(connection.body()));
-    let refused = connection.body().windows(8).filter(|window| window == b"\"code\":\"").count();
-    ensure!(refused == 0, "{refused} lines of a batch were refused");
+    let rejected = connection.body().windows(8).filter(|window| window == b"\"code\":\"").count();
+    ensure!(rejected == 0, "{rejected} lines of a batch were rejected");
     Ok(())
 }
 
-async fn fill(address: std::net::SocketAddr, people: &AtomicU64, holds: usize) -> anyhow::Result<()> {
+async fn fill(address: std::net::SocketAddr, users: &AtomicU64, holds: usize) -> anyhow::Result<()> {
     let mut connection = Connection::open(address).await?;
     let bar = ProgressBar::new(holds as u64).with_message("filling the store");
     bar.set_style(ProgressStyle::with_template("  {msg:44} {bar:24} {pos} of {len}")?);
@@ -229,7 +229,7 @@ async fn fill(address: std::net::SocketAddr, people: &AtomicU64, holds: usize) -
     let mut body = Vec::new();
     for done in (0..holds).step_by(BATCH_HOLDS) {
         let count = BATCH_HOLDS.min(holds - done);
-        let first = people.fetch_add(count as u64, Ordering::Relaxed) + 1;
+        let first = users.fetch_add(count as u64, Ordering::Relaxed) + 1;
         post_batch(&mut connection, &mut body, first, count).await?;
         bar.inc(count as u64);
     }

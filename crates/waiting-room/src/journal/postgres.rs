@@ -1,5 +1,5 @@
-//! The journal of one server that keeps its rows in PostgreSQL. An advisory lock keeps a second server out; it hangs on the
-//! connection that writes, so whoever can write is the only one who can.
+//! Journal of a single server in PostgreSQL. An advisory lock excludes a second server. It belongs to the connection
+//! that writes, so only the lock's owner can write.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use super::{Journal, Record, Row, damaged, row};
 use crate::settings::EventId;
 use crate::waiting_room::Error;
 
-const CONNECT_WITHIN: Duration = Duration::from_secs(1);
-/// Longer than this nobody waits for an answer.
-const WRITE_WITHIN: Duration = Duration::from_secs(3);
-const LOAD_WITHIN: Duration = Duration::from_mins(1);
-/// The other machine is gone if it does not acknowledge what was sent.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Callers do not wait longer for an answer.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
+const LOAD_TIMEOUT: Duration = Duration::from_mins(1);
+/// The connection is lost if the peer does not acknowledge data for this long.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
-/// How often a new server tries to get the lock of one that is just ending.
-const LOCK_TRIES: usize = 50;
-const LOCK_AGAIN_AFTER: Duration = Duration::from_millis(20);
+/// Attempts to take the lock of a server that is about to stop.
+const LOCK_ATTEMPTS_MAX: usize = 50;
+const LOCK_RETRY_DELAY: Duration = Duration::from_millis(20);
 
 /// Set on the connection once it is made: a pooler refuses them as start-up options. Rows are found by key, whatever the
 /// planner thinks of an empty table.
@@ -61,7 +61,7 @@ const ENDED: &str = "DELETE FROM queue_place USING unnest($1::bigint[], $2::bigi
 
 pub struct PostgresJournal {
     config: Config,
-    dialler: Dialler,
+    connector: Dialler,
     /// Drives the connection while it is used, on the thread that uses it.
     runtime: Option<Runtime>,
     client: Option<Client>,
@@ -75,7 +75,7 @@ impl std::fmt::Debug for PostgresJournal {
 }
 
 impl PostgresJournal {
-    /// Connects when it is first read, and makes its table if there is none.
+    /// Connects on the first load, and creates the table if it is missing.
     pub fn new(url: &str, trust: &Trust) -> Result<Self, Error> {
         let address = Address::parse(url).map_err(|error| away(&error))?;
         let dialler = Dialler::new(&address, trust);
@@ -90,13 +90,13 @@ impl PostgresJournal {
 
 impl Journal for PostgresJournal {
     fn load(&mut self) -> Result<Vec<Row>, Error> {
-        // With the old connection goes the lock.
+        // Closing the old connection releases its lock.
         self.client = None;
         self.runtime = None;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Error::Unavailable(error.to_string()))?;
-        let loading = async { tokio::time::timeout(LOAD_WITHIN, load(&self.config, &self.dialler)).await };
-        let loaded = runtime.block_on(loading).unwrap_or_else(|_| Err(too_slow()));
+        let loading = async { tokio::time::timeout(LOAD_TIMEOUT, load(&self.config, &self.connector)).await };
+        let loaded = runtime.block_on(loading).unwrap_or_else(|_| Err(timed_out()));
         let (client, rows) = loaded?;
         (self.runtime, self.client) = (Some(runtime), Some(client));
         Ok(rows)
@@ -106,13 +106,13 @@ impl Journal for PostgresJournal {
         let (Some(runtime), Some(client)) = (&self.runtime, &mut self.client) else {
             return Err(Error::Unavailable("not connected to PostgreSQL".into()));
         };
-        let writing = async { tokio::time::timeout(WRITE_WITHIN, write(client, records)).await };
-        runtime.block_on(writing).unwrap_or_else(|_| Err(too_slow()))
+        let writing = async { tokio::time::timeout(WRITE_TIMEOUT, write(client, records)).await };
+        runtime.block_on(writing).unwrap_or_else(|_| Err(timed_out()))
     }
 }
 
-async fn load(config: &Config, dialler: &Dialler) -> Result<(Client, Vec<Row>), Error> {
-    let (client, connection) = dialler.connect(config).await.map_err(|error| away(&error))?;
+async fn load(config: &Config, connector: &Dialler) -> Result<(Client, Vec<Row>), Error> {
+    let (client, connection) = connector.connect(config).await.map_err(|error| unavailable(&error))?;
     tokio::spawn(connection);
     client.batch_execute(SETTINGS).await.map_err(|error| away(&error))?;
     let mut tries = 0;
@@ -121,18 +121,19 @@ async fn load(config: &Config, dialler: &Dialler) -> Result<(Client, Vec<Row>), 
         if tries == LOCK_TRIES {
             return Err(Error::InUse("to run several servers on one database set `server.redis_url`".into()));
         }
-        tokio::time::sleep(LOCK_AGAIN_AFTER).await;
+        tokio::time::sleep(LOCK_RETRY_DELAY).await;
     }
-    client.batch_execute(SCHEMA).await.map_err(|error| away(&error))?;
+    client.batch_execute(SCHEMA).await.map_err(|error| unavailable(&error))?;
     let mut rows = Vec::new();
-    for columns in client.query(READ, &[]).await.map_err(|error| away(&error))? {
+    for columns in client.query(READ, &[]).await.map_err(|error| unavailable(&error))? {
         let entry = (columns.get(4), columns.get(5), columns.get(6));
         rows.push(row(columns.get(0), columns.get(1), columns.get(2), columns.get(3), entry)?);
     }
     Ok((client, rows))
 }
 
-/// By kind: numbers are not used twice, so what happened to one place is always made, filled in and deleted in this order.
+/// Writes grouped by kind of record. Numbers are not reused, so the records of one place always are insert, update,
+/// delete in this order.
 async fn write(client: &mut Client, records: &[(EventId, Record)]) -> Result<(), Error> {
     let mut joined = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut entered = std::collections::BTreeMap::new();
@@ -146,7 +147,7 @@ async fn write(client: &mut Client, records: &[(EventId, Record)]) -> Result<(),
                 joined.2.push(user.get() as i64);
                 joined.3.push(at.as_millis());
             }
-            // The last one counts.
+            // The last renewal wins.
             Record::Entered { number, admission } => drop(entered.insert((event, *number as i64), *admission)),
             Record::Ended { number } => {
                 ended.0.push(event);
@@ -159,7 +160,7 @@ async fn write(client: &mut Client, records: &[(EventId, Record)]) -> Result<(),
     let entered_at: Vec<i64> = entered.values().map(|admission| admission.entered_at.as_millis()).collect();
     let expires_at: Vec<i64> = entered.values().map(|admission| admission.expires_at.as_millis()).collect();
 
-    let transaction = client.transaction().await.map_err(|error| away(&error))?;
+    let transaction = client.transaction().await.map_err(|error| unavailable(&error))?;
     let mut expected = 0;
     let mut changed = 0;
     if !joined.0.is_empty() {
@@ -167,31 +168,31 @@ async fn write(client: &mut Client, records: &[(EventId, Record)]) -> Result<(),
         changed += transaction
             .execute(JOINED, &[&joined.0, &joined.1, &joined.2, &joined.3])
             .await
-            .map_err(|error| away(&error))?;
+            .map_err(|error| unavailable(&error))?;
     }
     if !events.is_empty() {
         expected += events.len();
         changed += transaction
             .execute(ENTERED, &[&events, &numbers, &ids, &entered_at, &expires_at])
             .await
-            .map_err(|error| away(&error))?;
+            .map_err(|error| unavailable(&error))?;
     }
     if !ended.0.is_empty() {
         expected += ended.0.len();
-        changed += transaction.execute(ENDED, &[&ended.0, &ended.1]).await.map_err(|error| away(&error))?;
+        changed += transaction.execute(ENDED, &[&ended.0, &ended.1]).await.map_err(|error| unavailable(&error))?;
     }
     if changed != expected as u64 {
         return Err(damaged(format!("{expected} rows should have changed, {changed} did")));
     }
-    transaction.commit().await.map_err(|error| away(&error))
+    transaction.commit().await.map_err(|error| unavailable(&error))
 }
 
-fn too_slow() -> Error {
-    Error::Unavailable("PostgreSQL takes too long".into())
+fn timed_out() -> Error {
+    Error::Unavailable("PostgreSQL did not answer in time".into())
 }
 
-/// The error and what caused it, in one line.
-fn away(error: &tokio_postgres::Error) -> Error {
+/// Converts an error, with its cause, to one line.
+fn unavailable(error: &tokio_postgres::Error) -> Error {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
     Error::Unavailable(format!("PostgreSQL: {error}{}", cause.unwrap_or_default()))
 }

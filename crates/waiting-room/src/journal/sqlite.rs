@@ -1,5 +1,5 @@
-//! The journal of one machine: the file `queue.db` in the server's directory, beside the store's own. The store's lock keeps
-//! a second server out of the directory, and the file is locked as long as it is open.
+//! Journal of an embedded server: the file `queue.db` in the server's directory, beside the store's own. The store's
+//! lock excludes a second server from the directory, and the file is locked while it is open.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use super::{Journal, Record, Row, damaged, row};
 use crate::settings::EventId;
 use crate::waiting_room::Error;
 
-/// The name of the file inside the directory.
+/// Name of the file inside the directory.
 pub const FILE_NAME: &str = "queue.db";
-/// "HldQ": tells our files from other `SQLite` databases.
+/// "HldQ": marks the file as a waiting room's journal.
 const APPLICATION_ID: i32 = 0x486c_6451;
 const SCHEMA_VERSION: i32 = 1;
-/// How long a new server waits for one that is just ending.
-const LOCK_WITHIN: Duration = Duration::from_secs(1);
+/// Time a new server waits for one that is about to stop.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 const SCHEMA: &str = "
 CREATE TABLE queue_place (
@@ -37,17 +37,18 @@ pub struct SqliteJournal {
     path: PathBuf,
     durable: bool,
     connection: Option<Connection>,
-    /// The disk refused something. What it has then is anybody's guess, and trying again would only say that all is well.
+    /// The disk reported an error. The state of the file is unknown then, and a repeated sync would report success
+    /// wrongly.
     failed: bool,
 }
 
 impl SqliteJournal {
-    /// Opened when it is first read.
+    /// Opens the file on the first load.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self { path: directory.into().join(FILE_NAME), durable: true, connection: None, failed: false }
     }
 
-    /// Does not wait for the disk. Only for tests that throw their files away.
+    /// Does not sync. Only for tests that throw their files away.
     #[must_use]
     pub fn without_sync(mut self) -> Self {
         self.durable = false;
@@ -61,11 +62,11 @@ impl SqliteJournal {
         }
         let connection = Connection::open(&self.path).map_err(|error| self.explain(&error))?;
         let set_up = || -> rusqlite::Result<(i32, i32)> {
-            connection.busy_timeout(LOCK_WITHIN)?;
-            // Nobody else reads this file: no shared memory is needed, and a second server is kept out.
+            connection.busy_timeout(LOCK_TIMEOUT)?;
+            // No other process reads this file: no shared memory is needed, and a second server is excluded.
             connection.pragma_update(None, "locking_mode", "exclusive")?;
             connection.pragma_update(None, "journal_mode", "wal")?;
-            // Synced with every commit; the commit is shared by all who wait.
+            // One sync per commit, which all waiting callers share.
             connection.pragma_update(None, "synchronous", if self.durable { "FULL" } else { "OFF" })?;
             connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
             let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
@@ -85,8 +86,8 @@ impl SqliteJournal {
 
     fn create(&self, connection: &Connection) -> Result<(), Error> {
         let create = || -> rusqlite::Result<bool> {
-            let other = "SELECT name FROM sqlite_schema LIMIT 1";
-            if connection.query_row(other, [], |_| Ok(())).optional()?.is_some() {
+            let any_table = "SELECT name FROM sqlite_schema LIMIT 1";
+            if connection.query_row(any_table, [], |_| Ok(())).optional()?.is_some() {
                 return Ok(false);
             }
             let transaction = connection.unchecked_transaction()?;
@@ -103,11 +104,11 @@ impl SqliteJournal {
     }
 
     fn explain(&self, error: &rusqlite::Error) -> Error {
-        let said = format!("{}: {error}", self.path.display());
+        let message = format!("{}: {error}", self.path.display());
         match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::InUse(said),
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Error::Damaged(said),
-            _ => Error::Unavailable(said),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::InUse(message),
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Error::Damaged(message),
+            _ => Error::Unavailable(message),
         }
     }
 }
@@ -115,7 +116,7 @@ impl SqliteJournal {
 impl Journal for SqliteJournal {
     fn load(&mut self) -> Result<Vec<Row>, Error> {
         if self.failed {
-            return Err(Error::Unavailable("the disk failed; mend it, then start the server again".into()));
+            return Err(Error::Unavailable("the disk failed; repair it, then restart the server".into()));
         }
         self.connection = None;
         let connection = self.open()?;
@@ -129,7 +130,7 @@ impl Journal for SqliteJournal {
         write(connection, records).map_err(|error| {
             self.failed |= error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure);
             match error {
-                rusqlite::Error::StatementChangedRows(_) => damaged("a record is not about one row"),
+                rusqlite::Error::StatementChangedRows(_) => damaged("a record does not match one row"),
                 error => self.explain(&error),
             }
         })

@@ -1,4 +1,4 @@
-//! The connection to Redis that rooms lie in.
+//! Connection to the Redis that holds the rooms.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,8 +9,8 @@ use tokio::runtime::Handle;
 
 use crate::waiting_room::Error;
 
-const CODE: &str = include_str!("room.lua");
-static SCRIPT: LazyLock<redis::Script> = LazyLock::new(|| redis::Script::new(CODE));
+const SOURCE: &str = include_str!("room.lua");
+static SCRIPT: LazyLock<redis::Script> = LazyLock::new(|| redis::Script::new(SOURCE));
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -18,7 +18,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// To be called inside the runtime that is to drive the connection.
+    /// To be called inside the runtime that drives the connection.
     pub(super) fn new(url: &str, trust: &Trust) -> Result<Self, Error> {
         let link = Link::new(url, trust, Handle::current());
         let link = link.map_err(|error| Error::Unavailable(format!("`server.redis_url`: {error}")))?;
@@ -38,37 +38,37 @@ impl Connection {
     }
 
     pub(super) async fn ping(&self) -> Result<(), Error> {
-        let mut open = self.link.open().await.map_err(|error| away(&error))?;
+        let mut open = self.link.open().await.map_err(|error| unavailable(&error))?;
         let ping = redis::cmd("PING");
         let answer = self.link.ask(&mut open, async |connection| ping.query_async::<String>(connection).await).await;
-        answer.map(|_| ()).map_err(|error| away(&error))
+        answer.map(|_| ()).map_err(|error| unavailable(&error))
     }
 
-    /// Runs the script. Tried again on a new connection if the old one turns out to be dead: every call may be made twice.
+    /// Runs the script. Retried once on a new connection if the old one is dead: every call is safe to repeat.
     pub(super) async fn run(&self, call: &Call) -> Result<Vec<Vec<u8>>, Error> {
         let command = call.by_hash();
-        let mut is_last = false;
+        let mut is_retry = false;
         loop {
-            let mut open = self.link.open().await.map_err(|error| away(&error))?;
+            let mut open = self.link.open().await.map_err(|error| unavailable(&error))?;
             let answer = self.link.ask(&mut open, async |connection| command.query_async(connection).await).await;
             match answer {
                 Ok(answer) => return Ok(answer),
-                Err(error) if is_last => return Err(away(&error)),
+                Err(error) if is_retry => return Err(unavailable(&error)),
                 Err(error) if error.code() == Some("NOSCRIPT") => {
                     let mut load = redis::cmd("SCRIPT");
-                    load.arg("LOAD").arg(CODE);
+                    load.arg("LOAD").arg(SOURCE);
                     let loaded = self.link.ask(&mut open, async |connection| load.query_async(connection).await).await;
-                    let _name: String = loaded.map_err(|error| away(&error))?;
+                    let _name: String = loaded.map_err(|error| unavailable(&error))?;
                 }
                 Err(error) if is_dead(&error) => {}
-                Err(error) => return Err(away(&error)),
+                Err(error) => return Err(unavailable(&error)),
             }
-            is_last = true;
+            is_retry = true;
         }
     }
 }
 
-/// The script's keys and arguments.
+/// Keys and arguments of the script.
 #[derive(Debug, Default)]
 pub(super) struct Call {
     keys: Vec<String>,
@@ -96,6 +96,6 @@ impl Call {
     }
 }
 
-pub(super) fn away(error: &RedisError) -> Error {
+pub(super) fn unavailable(error: &RedisError) -> Error {
     Error::Unavailable(format!("Redis: {error}"))
 }

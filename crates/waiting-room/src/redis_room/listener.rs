@@ -1,5 +1,5 @@
-//! Hears what the script tells, whatever server ran it, and passes it on. Best effort: what is said while the connection is
-//! gone is not heard.
+//! Subscriber to the changes that the script publishes, on any server. Best effort: changes are missed while the
+//! connection is down.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use tokio::task::JoinHandle;
 use crate::settings::EventId;
 use crate::waiting_room::Change;
 
-const CHANGES_KEPT: usize = 4_096;
-const CONNECT_AGAIN_AFTER: Duration = Duration::from_millis(500);
+const CHANGES_MAX: usize = 4_096;
+const RECONNECT_DELAY: Duration = Duration::from_millis(500);
 
-/// Listens as long as it lives.
+/// Stays subscribed until dropped.
 #[derive(Debug)]
-pub(super) struct Listener {
+pub(super) struct ChangeSubscriber {
     changes: broadcast::Sender<Change>,
     task: JoinHandle<()>,
 }
@@ -36,7 +36,7 @@ impl Listener {
                 if let Err(error) = listen(&link.client(), &channel, &heard).await {
                     tracing::warn!(%error, "not listening to Redis; trying again");
                 }
-                tokio::time::sleep(CONNECT_AGAIN_AFTER).await;
+                tokio::time::sleep(RECONNECT_DELAY).await;
             }
         });
         Self { changes, task }
@@ -47,31 +47,31 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for ChangeSubscriber {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-async fn listen(client: &Client, channel: &str, heard: &broadcast::Sender<Change>) -> Result<(), RedisError> {
+async fn forward(client: &Client, channel: &str, changes_sender: &broadcast::Sender<Change>) -> Result<(), RedisError> {
     let mut connection = client.get_async_pubsub().await?;
     connection.subscribe(channel).await?;
     let mut messages = connection.into_on_message();
     while let Some(message) = messages.next().await {
         if let Some(change) = message.get_payload::<String>().ok().as_deref().and_then(read) {
-            // Nobody may be listening.
-            heard.send(change).ok();
+            // There may be no subscriber.
+            changes_sender.send(change).ok();
         }
     }
     Ok(())
 }
 
-/// `moved EVENT`, or `admitted EVENT USER MILLIS`.
+/// Parses `moved EVENT` or `admitted EVENT USER MILLIS`.
 fn read(message: &str) -> Option<Change> {
     let mut words = message.split(' ');
-    let what = words.next()?;
+    let kind = words.next()?;
     let event = EventId(words.next()?.parse().ok()?);
-    match what {
+    match kind {
         "moved" => Some(Change::Moved { event }),
         "admitted" => {
             let user = UserId::new(words.next()?.parse().ok()?)?;

@@ -1,4 +1,4 @@
-//! The same random histories on every kind of room, and every answer compared with that of the pure rules.
+//! Random histories run on every implementation; every answer is compared with that of the pure rules.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use holdfast_core::time::Span;
 use holdfast_engine::Clock as _;
 use holdfast_waiting_room::{EventId, EventSettings, Timings, WaitingRoom};
 
-use crate::support::{Kind, Place, Random, clock, space, user};
+use crate::support::{Backend, Kind, Random, clock, space, user};
 
-/// So short that everything ends now and then.
+/// Durations so short that deadlines pass within a history.
 fn timings(ready_ttl_millis: i64) -> Timings {
     Timings {
         entry_ttl: Span::from_millis(300),
@@ -33,14 +33,14 @@ enum Call {
 }
 
 fn plan(random: &mut Random) -> Call {
-    let who = 1 + random.below(25);
+    let user_number = 1 + random.below(25);
     match random.below(100) {
-        0..25 => Call::Join(who),
-        25..55 => Call::Poll(who),
-        55..80 => Call::Enter(who),
-        80..84 => Call::Leave(who),
-        84..88 => Call::GiveBack(who),
-        88..91 => Call::Entry(who),
+        0..25 => Call::Join(user_number),
+        25..55 => Call::Poll(user_number),
+        55..80 => Call::Enter(user_number),
+        80..84 => Call::Leave(user_number),
+        84..88 => Call::GiveBack(user_number),
+        88..91 => Call::Entry(user_number),
         91..96 => Call::Stats,
         96..99 => Call::Configure,
         _ => Call::Tidy,
@@ -49,12 +49,12 @@ fn plan(random: &mut Random) -> Call {
 
 async fn run(room: &dyn WaitingRoom, event: EventId, settings: &EventSettings, call: &Call) -> String {
     match *call {
-        Call::Join(who) => format!("{:?}", room.join(event, settings, user(who)).await),
-        Call::Poll(who) => format!("{:?}", room.poll(event, settings, user(who)).await),
-        Call::Enter(who) => format!("{:?}", room.enter(event, settings, user(who)).await),
-        Call::Leave(who) => format!("{:?}", room.leave(event, settings, user(who)).await),
-        Call::GiveBack(who) => format!("{:?}", room.give_back(event, settings, user(who)).await),
-        Call::Entry(who) => format!("{:?}", room.entry(event, settings, user(who)).await),
+        Call::Join(user_number) => format!("{:?}", room.join(event, settings, user(user_number)).await),
+        Call::Poll(user_number) => format!("{:?}", room.poll(event, settings, user(user_number)).await),
+        Call::Enter(user_number) => format!("{:?}", room.enter(event, settings, user(user_number)).await),
+        Call::Leave(user_number) => format!("{:?}", room.leave(event, settings, user(user_number)).await),
+        Call::GiveBack(user_number) => format!("{:?}", room.give_back(event, settings, user(user_number)).await),
+        Call::Entry(user_number) => format!("{:?}", room.entry(event, settings, user(user_number)).await),
         Call::Stats => format!("{:?}", room.stats(event, settings).await),
         Call::Configure => format!("{:?}", room.configure(event, settings).await),
         Call::Tidy => format!("{:?}", room.tidy().await),
@@ -73,23 +73,23 @@ fn change(random: &mut Random, settings: &mut EventSettings, now: Timestamp) {
 
 async fn compare(kinds: &[Kind], ready_ttl_millis: i64, seeds: std::ops::Range<u64>, calls: usize) {
     let clock = clock();
-    let places: Vec<(Kind, Place)> = kinds.iter().map(|kind| (*kind, Place::new(*kind))).collect();
+    let backends: Vec<(Kind, Backend)> = kinds.iter().map(|kind| (*kind, Backend::new(*kind))).collect();
     let mut rooms: Vec<(Kind, Arc<dyn WaitingRoom>)> = Vec::new();
-    for (kind, place) in &places {
-        rooms.push((*kind, place.open(timings(ready_ttl_millis), clock.clone()).await));
+    for (kind, backend) in &backends {
+        rooms.push((*kind, backend.open(timings(ready_ttl_millis), clock.clone()).await));
     }
     for seed in seeds {
         let (mut random, event) = (Random::new(seed), EventId(seed + 1));
         let (mut settings, mut earlier) = (space(3), Vec::new());
         for step in 0..calls {
-            // Most calls follow each other closely; now and then nobody calls until everything is over.
+            // Most calls follow each other closely; from time to time all deadlines pass between two.
             let pace = [1, 5, 30, 120, 1, 5, 30, 700][random.below(8) as usize];
             clock.advance(Span::from_millis(random.below(pace) as i64));
             if random.below(20) == 0 {
                 earlier.push(settings.clone());
                 change(&mut random, &mut settings, clock.now());
             }
-            // Now and then a server does not know yet.
+            // Some calls carry stale settings, as from a server that has not read the change yet.
             let is_stale = !earlier.is_empty() && random.below(10) == 0;
             let shown =
                 if is_stale { earlier[random.below(earlier.len() as u64) as usize].clone() } else { settings.clone() };
@@ -105,18 +105,18 @@ async fn compare(kinds: &[Kind], ready_ttl_millis: i64, seeds: std::ops::Range<u
 }
 
 #[tokio::test]
-async fn all_kinds_of_rooms_give_the_same_answers() {
+async fn all_implementations_agree() {
     compare(&Kind::ALL, 90, 0..12, 300).await;
 }
 
 #[tokio::test]
-async fn redis_and_the_rules_give_the_same_answers() {
+async fn redis_agrees_with_pure_rules() {
     compare(&[Kind::Pure, Kind::Redis], 90, 1_000..1_050, 400).await;
-    // Several are asked in and fall out one after another while nobody looks.
+    // Several users become ready and lose their turn between two calls.
     compare(&[Kind::Pure, Kind::Redis], 12, 3_000..3_050, 400).await;
 }
 
 #[tokio::test]
-async fn a_file_and_the_rules_give_the_same_answers() {
+async fn sqlite_agrees_with_pure_rules() {
     compare(&[Kind::Pure, Kind::Sqlite], 40, 2_000..2_060, 400).await;
 }

@@ -1,4 +1,4 @@
-//! A journal that fails: nothing is answered that is not written, and it goes on from what is written.
+//! Failing journals: only durable changes are answered, and rooms recover from the journal.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,14 +12,14 @@ use holdfast_waiting_room::{Error, EventId, InProcess, PostgresJournal, Timings,
 use crate::support::{EVENT, clock, options, space, user};
 
 #[derive(Clone, Default)]
-struct Fragile {
+struct FailingJournal {
     rows: Arc<Mutex<Vec<Row>>>,
     is_broken: Arc<AtomicBool>,
     appends: Arc<AtomicUsize>,
     slow: bool,
 }
 
-impl Journal for Fragile {
+impl Journal for FailingJournal {
     fn load(&mut self) -> Result<Vec<Row>, Error> {
         if self.is_broken.load(Ordering::SeqCst) {
             return Err(Error::Unavailable("still broken".into()));
@@ -52,8 +52,8 @@ impl Journal for Fragile {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_not_answered_and_did_not_happen() {
-    let journal = Fragile::default();
+async fn failed_write_is_rolled_back() {
+    let journal = FailingJournal::default();
     let room = InProcess::open(journal.clone(), options(Timings::default(), clock())).await.unwrap();
     room.join(EVENT, &space(1), user(1)).await.unwrap();
     journal.is_broken.store(true, Ordering::SeqCst);
@@ -62,15 +62,15 @@ async fn what_cannot_be_written_is_not_answered_and_did_not_happen() {
     let refused = room.poll(EVENT, &space(1), user(1)).await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "also polls: {refused:?}");
     journal.is_broken.store(false, Ordering::SeqCst);
-    let back = eventually(async || room.poll(EVENT, &space(1), user(2)).await).await;
-    assert!(back.is_err(), "the second never joined: {back:?}");
+    let result = eventually(async || room.poll(EVENT, &space(1), user(2)).await).await;
+    assert!(result.is_err(), "the second never joined: {result:?}");
     assert_eq!(room.poll(EVENT, &space(1), user(1)).await.unwrap().unwrap().rank, 0);
     assert_eq!(room.join(EVENT, &space(1), user(3)).await.unwrap().view.rank, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_calls_share_one_write() {
-    let journal = Fragile { slow: true, ..Fragile::default() };
+    let journal = FailingJournal { slow: true, ..FailingJournal::default() };
     let room = Arc::new(InProcess::open(journal.clone(), options(Timings::default(), clock())).await.unwrap());
     let joins: Vec<_> = (1..=500)
         .map(|number| {
@@ -90,7 +90,7 @@ async fn many_calls_share_one_write() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_crashes_and_comes_back_has_lost_nothing_that_was_answered() {
+async fn answered_calls_survive_database_crash() {
     let server = PostgresServer::start(&PostgresOptions { durable: true }).unwrap();
     let database = server.postgres().database();
     let journal = PostgresJournal::new(database.url(), &Trust::default()).unwrap();
@@ -110,13 +110,13 @@ async fn a_database_that_crashes_and_comes_back_has_lost_nothing_that_was_answer
     }
 }
 
-async fn eventually<T>(ask: impl AsyncFn() -> Result<T, Error>) -> T {
+async fn eventually<T>(call: impl AsyncFn() -> Result<T, Error>) -> T {
     for _ in 0..200 {
-        match ask().await {
+        match call().await {
             Ok(answer) => return answer,
             Err(error) => assert!(matches!(error, Error::Unavailable(_)), "{error}"),
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("it did not come back")
+    panic!("the waiting room did not recover")
 }

@@ -1,4 +1,4 @@
-//! A process that is killed in the middle of its work: whatever it has answered is there afterwards.
+//! A process that is killed while it works: every answered call is durable.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
@@ -13,10 +13,10 @@ const DIRECTORY: &str = "WAITING_ROOM_TEST_DIRECTORY";
 const ANSWERS: usize = 2_000;
 
 #[tokio::test]
-async fn what_was_answered_survives_kill_9() {
+async fn answered_joins_survive_kill() {
     let directory = tempfile::tempdir().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "killed::joins_until_it_is_killed", "--nocapture"])
+        .args(["--exact", "killed::child_joins_until_killed", "--nocapture"])
         .env(DIRECTORY, directory.path())
         .stdout(Stdio::piped())
         .spawn()
@@ -26,23 +26,23 @@ async fn what_was_answered_survives_kill_9() {
         let mut words = line.strip_prefix("joined ")?.split(' ').map(|word| word.parse::<u64>().unwrap());
         Some((words.next()?, words.next()?))
     });
-    let mut told: Vec<(u64, u64)> = answers.by_ref().take(ANSWERS).collect();
-    assert_eq!(told.len(), ANSWERS);
+    let mut answered: Vec<(u64, u64)> = answers.by_ref().take(ANSWERS).collect();
+    assert_eq!(answered.len(), ANSWERS);
     child.kill().unwrap();
-    // What it could still say before it died counts too.
-    told.extend(answers);
+    // Answers printed until the process died count too.
+    answered.extend(answers);
     child.wait().unwrap();
 
     let room = open(directory.path()).await;
-    for (number, rank) in told {
+    for (number, rank) in answered {
         let view = room.poll(EVENT, &space(0), user(number)).await.unwrap().unwrap();
         assert_eq!(view.rank, rank, "{number}");
     }
 }
 
-/// Started, and killed, by the test above; by itself it has nothing to do.
+/// Child process of the test above; without its variable it does nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn joins_until_it_is_killed() {
+async fn child_joins_until_killed() {
     let Ok(directory) = std::env::var(DIRECTORY) else { return };
     let room = Arc::new(open(directory.as_ref()).await);
     let callers = (0..16_u64).map(|caller| {

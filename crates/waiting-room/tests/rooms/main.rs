@@ -1,4 +1,4 @@
-//! The waiting room wherever it is kept: pure, in process on `SQLite` and on PostgreSQL, in Redis.
+//! Tests of every implementation: pure, in process on `SQLite` and on PostgreSQL, in Redis.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 mod conformance;

@@ -1,9 +1,9 @@
-//! The room against a naive one: two plain lists, looked through millisecond by millisecond.
+//! The room against a naive model: two plain lists, advanced millisecond by millisecond.
 
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
 use holdfast_core::time::Span;
-use holdfast_waiting_room::room::Tried;
+use holdfast_waiting_room::room::EnterOutcome;
 use holdfast_waiting_room::view::Standing;
 use holdfast_waiting_room::{EventSettings, Room, Timings};
 
@@ -16,7 +16,7 @@ const TIMINGS: Timings = Timings {
     ready_ttl: Span::from_millis(20),
 };
 
-struct Naive {
+struct NaiveRoom {
     now: Timestamp,
     settings: EventSettings,
     line: Vec<(UserId, Timestamp, Option<Timestamp>)>,
@@ -24,18 +24,18 @@ struct Naive {
     inside: Vec<(UserId, Timestamp, Timestamp)>,
 }
 
-impl Naive {
+impl NaiveRoom {
     fn advance(&mut self, now: Timestamp) {
         while self.now < now {
             self.now = self.now + Span::from_millis(1);
             let at = self.now;
             self.line.retain(|(_, waits, ready)| *waits > at && ready.is_none_or(|ready| ready > at));
             self.inside.retain(|(_, _, expires)| *expires > at);
-            self.settle();
+            self.update_ready();
         }
     }
 
-    fn settle(&mut self) {
+    fn update_ready(&mut self) {
         let (at, free) = (self.now, (self.settings.max_concurrent as usize).saturating_sub(self.inside.len()));
         for (rank, (_, _, ready)) in self.line.iter_mut().enumerate() {
             match (rank < free && self.settings.admits(at), &ready) {
@@ -46,48 +46,48 @@ impl Naive {
         }
     }
 
-    fn hear_of(&mut self, user: UserId) {
+    fn refresh_waiter(&mut self, user: UserId) {
         let waits = self.now + TIMINGS.waiter_ttl;
-        self.line.iter_mut().filter(|(who, ..)| *who == user).for_each(|(_, until, _)| *until = waits);
+        self.line.iter_mut().filter(|(member, ..)| *member == user).for_each(|(_, until, _)| *until = waits);
     }
 
     fn join(&mut self, user: UserId) {
-        self.hear_of(user);
-        if self.look(user) == "gone" {
+        self.refresh_waiter(user);
+        if self.describe(user) == "gone" {
             self.line.push((user, self.now + TIMINGS.waiter_ttl, None));
         }
-        self.settle();
+        self.update_ready();
     }
 
     fn poll(&mut self, user: UserId) {
-        self.hear_of(user);
-        for (who, entered, expires) in &mut self.inside {
-            if *who == user {
+        self.refresh_waiter(user);
+        for (member, entered, expires) in &mut self.inside {
+            if *member == user {
                 *expires = (*expires).max((self.now + TIMINGS.entry_ttl).min(*entered + TIMINGS.entry_max));
             }
         }
     }
 
     fn enter(&mut self, user: UserId) {
-        self.hear_of(user);
-        if let Some(rank) = self.line.iter().position(|(who, _, ready)| *who == user && ready.is_some()) {
+        self.refresh_waiter(user);
+        if let Some(rank) = self.line.iter().position(|(member, _, ready)| *member == user && ready.is_some()) {
             self.line.remove(rank);
             self.inside.push((user, self.now, self.now + TIMINGS.entry_ttl));
         }
-        self.settle();
+        self.update_ready();
     }
 
-    fn leave(&mut self, user: UserId, place_too: bool) {
-        self.line.retain(|(who, ..)| !place_too || *who != user);
-        self.inside.retain(|(who, ..)| *who != user);
-        self.settle();
+    fn leave(&mut self, user: UserId, with_place: bool) {
+        self.line.retain(|(member, ..)| !with_place || *member != user);
+        self.inside.retain(|(member, ..)| *member != user);
+        self.update_ready();
     }
 
-    fn look(&self, user: UserId) -> String {
-        if let Some((_, entered, expires)) = self.inside.iter().find(|(who, ..)| *who == user) {
+    fn describe(&self, user: UserId) -> String {
+        if let Some((_, entered, expires)) = self.inside.iter().find(|(member, ..)| *member == user) {
             return format!("entered {entered:?} {expires:?}");
         }
-        match self.line.iter().enumerate().find(|(_, (who, ..))| *who == user) {
+        match self.line.iter().enumerate().find(|(_, (member, ..))| *member == user) {
             Some((rank, (_, _, None))) => format!("waiting {rank}"),
             Some((rank, (_, _, Some(until)))) => format!("ready {rank} {until:?}"),
             None => "gone".into(),
@@ -95,7 +95,7 @@ impl Naive {
     }
 }
 
-fn look(standing: Option<Standing>) -> String {
+fn describe(standing: Option<Standing>) -> String {
     match standing {
         None => "gone".into(),
         Some(Standing::Waiting { rank }) => format!("waiting {rank}"),
@@ -110,42 +110,42 @@ fn history(seed: u64) {
     let mut now = Timestamp::from_millis(1_000);
     let mut room = Room::new(TIMINGS);
     room.configure(&settings, now);
-    let mut naive = Naive { now, settings, line: Vec::new(), inside: Vec::new() };
+    let mut naive = NaiveRoom { now, settings, line: Vec::new(), inside: Vec::new() };
     for step in 0..200 {
         let pace = [1, 4, 15, 70][random.below(4) as usize];
         now = now + Span::from_millis(random.below(pace) as i64);
         naive.advance(now);
-        let who = user(1 + random.below(12));
-        let told = match random.below(20) {
+        let user = user(1 + random.below(12));
+        let standing = match random.below(20) {
             0..6 => {
-                naive.join(who);
-                look(Some(room.join(who, now).0.standing))
+                naive.join(user);
+                describe(Some(room.join(user, now).0.standing))
             }
             6..11 => {
-                naive.poll(who);
-                look(room.poll(who, now).map(|sight| sight.standing))
+                naive.poll(user);
+                describe(room.poll(user, now).map(|state| state.standing))
             }
             11..16 => {
-                naive.enter(who);
-                match room.enter(who, [0; 16], now) {
-                    Tried::Entered { sight, .. } => look(Some(sight.standing)),
-                    Tried::NotYet(sight) => {
-                        assert!(matches!(sight.standing, Standing::Waiting { .. }));
-                        look(Some(sight.standing))
+                naive.enter(user);
+                match room.enter(user, [0; 16], now) {
+                    EnterOutcome::Entered { state, .. } => describe(Some(state.standing)),
+                    EnterOutcome::NotYet(state) => {
+                        assert!(matches!(state.standing, Standing::Waiting { .. }));
+                        describe(Some(state.standing))
                     }
-                    Tried::NotInQueue => look(None),
+                    EnterOutcome::NotInQueue => describe(None),
                 }
             }
             16 => {
-                naive.leave(who, true);
-                room.leave(who, now);
-                look(None)
+                naive.leave(user, true);
+                room.leave(user, now);
+                describe(None)
             }
             17 => {
-                naive.leave(who, false);
-                naive.poll(who);
-                room.give_back(who, now);
-                look(room.poll(who, now).map(|sight| sight.standing))
+                naive.leave(user, false);
+                naive.poll(user);
+                room.give_back(user, now);
+                describe(room.poll(user, now).map(|state| state.standing))
             }
             18 => {
                 let settings = &mut naive.settings;
@@ -155,18 +155,18 @@ fn history(seed: u64) {
                     _ => settings.sales_open_at = Some(now + Span::from_millis(random.below(60) as i64)),
                 }
                 room.configure(settings, now);
-                naive.settle();
-                naive.look(who)
+                naive.update_ready();
+                naive.describe(user)
             }
-            _ => naive.look(who),
+            _ => naive.describe(user),
         };
-        assert_eq!(naive.look(who), told, "seed {seed}, step {step}");
+        assert_eq!(naive.describe(user), standing, "seed {seed}, step {step}");
         check_counts(&mut room, &naive, now, seed);
     }
 }
 
-/// The counts agree, and inside and ready fill up to exactly what is allowed.
-fn check_counts(room: &mut Room, naive: &Naive, now: Timestamp, seed: u64) {
+/// Compares the counts, and checks that users inside and ready fill up to exactly the limit.
+fn check_counts(room: &mut Room, naive: &NaiveRoom, now: Timestamp, seed: u64) {
     let stats = room.stats(now);
     let ready = naive.line.iter().filter(|(_, _, ready)| ready.is_some()).count();
     let counts = (stats.waiting as usize, stats.ready as usize, stats.entered as usize);
@@ -181,7 +181,7 @@ fn check_counts(room: &mut Room, naive: &Naive, now: Timestamp, seed: u64) {
 }
 
 #[test]
-fn thousands_of_random_histories_go_as_in_the_naive_room() {
+fn room_agrees_with_naive_model() {
     for seed in 1..4_000 {
         history(seed);
     }

@@ -1,4 +1,4 @@
-//! The rules themselves as a waiting room, with nothing around them: what the others are compared with.
+//! The pure rules as a waiting room: the reference for the other implementations.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
-use holdfast_waiting_room::room::Tried;
-use holdfast_waiting_room::view::{Sight, Standing};
+use holdfast_waiting_room::room::EnterOutcome;
+use holdfast_waiting_room::view::{Standing, UserState};
 use holdfast_waiting_room::{
     Change, Entered, Entry, Error, EventId, EventSettings, Joined, Keys, Options, Refusal, Room, Stats, View,
     WaitingRoom,
@@ -35,16 +35,16 @@ impl Pure {
         answer
     }
 
-    fn view(&self, event: EventId, user: UserId, sight: &Sight) -> View {
-        View::new(&self.options.keys, &self.options.timings, event, user, sight)
+    fn view(&self, event: EventId, user: UserId, state: &UserState) -> View {
+        View::new(&self.options.keys, &self.options.timings, event, user, state)
     }
 }
 
 #[async_trait]
 impl WaitingRoom for Pure {
     async fn join(&self, event: EventId, settings: &EventSettings, user: UserId) -> Result<Joined, Error> {
-        let (sight, new) = self.with(event, settings, |room, now| room.join(user, now));
-        Ok(Joined { view: self.view(event, user, &sight), new })
+        let (state, new) = self.with(event, settings, |room, now| room.join(user, now));
+        Ok(Joined { view: self.view(event, user, &state), new })
     }
 
     async fn poll(
@@ -53,8 +53,8 @@ impl WaitingRoom for Pure {
         settings: &EventSettings,
         user: UserId,
     ) -> Result<Result<View, Refusal>, Error> {
-        let sight = self.with(event, settings, |room, now| room.poll(user, now));
-        Ok(sight.map(|sight| self.view(event, user, &sight)).ok_or(Refusal::NotInQueue))
+        let state = self.with(event, settings, |room, now| room.poll(user, now));
+        Ok(state.map(|state| self.view(event, user, &state)).ok_or(Refusal::NotInQueue))
     }
 
     async fn enter(
@@ -65,12 +65,12 @@ impl WaitingRoom for Pure {
     ) -> Result<Result<Entered, Refusal>, Error> {
         let id = (self.options.ids)();
         Ok(match self.with(event, settings, |room, now| room.enter(user, id, now)) {
-            Tried::Entered { sight, first } => {
-                let Standing::Entered(admission) = sight.standing else { panic!("{sight:?}") };
+            EnterOutcome::Entered { state, first } => {
+                let Standing::Entered(admission) = state.standing else { panic!("{state:?}") };
                 Ok(Entered { entry: Entry::sign(&self.options.keys, event, user, admission), first })
             }
-            Tried::NotYet(sight) => Err(Refusal::NotYourTurn(self.view(event, user, &sight))),
-            Tried::NotInQueue => Err(Refusal::NotInQueue),
+            EnterOutcome::NotYet(state) => Err(Refusal::NotYourTurn(self.view(event, user, &state))),
+            EnterOutcome::NotInQueue => Err(Refusal::NotInQueue),
         })
     }
 

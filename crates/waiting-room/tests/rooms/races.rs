@@ -1,39 +1,39 @@
-//! Many at once.
+//! Concurrent calls.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use holdfast_waiting_room::Refusal;
 
-use crate::support::{Door, EVENT, Kind, user};
+use crate::support::{EVENT, Kind, RoomFixture, user};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn three_hundred_try_to_enter_a_hundred_places_and_exactly_a_hundred_do() {
+async fn concurrent_enters_respect_limit() {
     for kind in Kind::ALL {
-        let door = Arc::new(Door::new(kind, 100).await);
-        let joins: Vec<_> = (1..=300).map(|number| tokio::spawn(run(door.clone(), number, false))).collect();
+        let fixture = Arc::new(RoomFixture::new(kind, 100).await);
+        let joins: Vec<_> = (1..=300).map(|number| tokio::spawn(run(fixture.clone(), number, false))).collect();
         let mut ranks = BTreeSet::new();
         for join in joins {
             ranks.insert(join.await.unwrap());
         }
         assert_eq!(ranks.len(), 300, "no ties: {kind:?}");
         assert_eq!((ranks.first(), ranks.last()), (Some(&0), Some(&299)), "{kind:?}");
-        let enters: Vec<_> = (1..=300).map(|number| tokio::spawn(run(door.clone(), number, true))).collect();
+        let enters: Vec<_> = (1..=300).map(|number| tokio::spawn(run(fixture.clone(), number, true))).collect();
         let mut entered = 0;
         for enter in enters {
             entered += enter.await.unwrap();
         }
         assert_eq!(entered, 100, "{kind:?}");
-        assert_eq!(door.counts().await, (200, 0, 100), "{kind:?}");
+        assert_eq!(fixture.counts().await, (200, 0, 100), "{kind:?}");
     }
 }
 
-/// The rank on joining; or whether entering succeeded.
-async fn run(door: Arc<Door>, number: u64, enter: bool) -> u64 {
+/// Returns the rank on joining, or whether entering succeeded.
+async fn run(fixture: Arc<RoomFixture>, number: u64, enter: bool) -> u64 {
     if !enter {
-        return door.join(number).await.view.rank;
+        return fixture.join(number).await.view.rank;
     }
-    match door.room.enter(EVENT, &door.settings, user(number)).await.unwrap() {
+    match fixture.room.enter(EVENT, &fixture.settings, user(number)).await.unwrap() {
         Ok(entered) => u64::from(entered.first),
         Err(Refusal::NotYourTurn(_)) => 0,
         Err(Refusal::NotInQueue) => panic!("{number} has joined"),
@@ -41,12 +41,12 @@ async fn run(door: Arc<Door>, number: u64, enter: bool) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn one_user_joining_and_entering_many_times_at_once_has_one_place_and_one_entry() {
+async fn concurrent_calls_of_user_share_one_entry() {
     for kind in Kind::ALL {
-        let door = Arc::new(Door::new(kind, 5).await);
+        let fixture = Arc::new(RoomFixture::new(kind, 5).await);
         let joins = (0..50).map(|_| {
-            let door = door.clone();
-            tokio::spawn(async move { door.join(1).await.new })
+            let fixture = fixture.clone();
+            tokio::spawn(async move { fixture.join(1).await.new })
         });
         let mut new = 0;
         for join in joins.collect::<Vec<_>>() {
@@ -54,8 +54,8 @@ async fn one_user_joining_and_entering_many_times_at_once_has_one_place_and_one_
         }
         assert_eq!(new, 1, "{kind:?}");
         let enters = (0..50).map(|_| {
-            let door = door.clone();
-            tokio::spawn(async move { door.enter(1).await.unwrap() })
+            let fixture = fixture.clone();
+            tokio::spawn(async move { fixture.enter(1).await.unwrap() })
         });
         let (mut tokens, mut first) = (BTreeSet::new(), 0);
         for enter in enters.collect::<Vec<_>>() {
@@ -64,6 +64,6 @@ async fn one_user_joining_and_entering_many_times_at_once_has_one_place_and_one_
             tokens.insert(entered.entry.token);
         }
         assert_eq!((tokens.len(), first), (1, 1), "{kind:?}");
-        assert_eq!(door.counts().await, (0, 0, 1), "{kind:?}");
+        assert_eq!(fixture.counts().await, (0, 0, 1), "{kind:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! What is special about rooms in Redis.
+//! Tests specific to rooms in Redis.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ async fn connect() -> MultiplexedConnection {
     redis::Client::open(redis().url()).unwrap().get_multiplexed_async_connection().await.unwrap()
 }
 
-async fn ask<T: redis::FromRedisValue>(connection: &mut MultiplexedConnection, command: &str) -> T {
+async fn query<T: redis::FromRedisValue>(connection: &mut MultiplexedConnection, command: &str) -> T {
     let mut words = command.split(' ');
     let mut command = redis::cmd(words.next().unwrap());
     for word in words {
@@ -25,7 +25,7 @@ async fn ask<T: redis::FromRedisValue>(connection: &mut MultiplexedConnection, c
 }
 
 #[tokio::test]
-async fn the_keys_are_the_seeds_own_and_all_of_them_go_away_by_themselves() {
+async fn keys_have_contract_names_and_expire() {
     let prefix = redis().prefix();
     let room = redis_room(&prefix, Timings::default(), None);
     for number in 1..=5 {
@@ -33,24 +33,24 @@ async fn the_keys_are_the_seeds_own_and_all_of_them_go_away_by_themselves() {
     }
     room.enter(EVENT, &space(2), user(2)).await.unwrap().unwrap();
     let mut redis = connect().await;
-    let line: Vec<String> = ask(&mut redis, &format!("ZRANGE {prefix}queue:7 0 -1")).await;
+    let line: Vec<String> = query(&mut redis, &format!("ZRANGE {prefix}queue:7 0 -1")).await;
     assert_eq!(line, ["1", "3", "4", "5"]);
-    let inside: u64 = ask(&mut redis, &format!("ZCARD {prefix}token:count:7")).await;
+    let inside: u64 = query(&mut redis, &format!("ZCARD {prefix}token:count:7")).await;
     assert_eq!(inside, 1);
-    let left: i64 = ask(&mut redis, &format!("PTTL {prefix}token:7:2")).await;
+    let left: i64 = query(&mut redis, &format!("PTTL {prefix}token:7:2")).await;
     assert!((299_000..=300_000).contains(&left), "{left}");
     for key in ["queue:7", "queue:due:7", "queue:heard:7", "queue:ready:7", "queue:room:7", "token:count:7"] {
-        let left: i64 = ask(&mut redis, &format!("TTL {prefix}{key}")).await;
+        let left: i64 = query(&mut redis, &format!("TTL {prefix}{key}")).await;
         assert!(left > 1_800, "{key}: {left}");
     }
     room.poll(EVENT, &space(2), user(2)).await.unwrap().unwrap();
     room.leave(EVENT, &space(2), user(2)).await.unwrap();
-    let left: i64 = ask(&mut redis, &format!("EXISTS {prefix}token:7:2")).await;
+    let left: i64 = query(&mut redis, &format!("EXISTS {prefix}token:7:2")).await;
     assert_eq!(left, 0);
 }
 
 #[tokio::test]
-async fn a_call_is_one_round_trip() {
+async fn call_takes_one_round_trip() {
     let room = redis_room(&redis().prefix(), Timings::default(), None);
     room.join(EVENT, &space(2), user(1)).await.unwrap();
     let before = room.round_trips();
@@ -62,7 +62,7 @@ async fn a_call_is_one_round_trip() {
 }
 
 #[tokio::test]
-async fn time_is_that_of_redis() {
+async fn redis_provides_time() {
     let short = Timings { entry_ttl: Span::from_millis(200), ..Timings::default() };
     let room = redis_room(&redis().prefix(), short, None);
     room.join(EVENT, &space(1), user(1)).await.unwrap();
@@ -74,21 +74,21 @@ async fn time_is_that_of_redis() {
 }
 
 #[tokio::test]
-async fn an_entry_deleted_by_hand_is_over() {
+async fn deleted_entry_key_ends_entry() {
     let prefix = redis().prefix();
     let room = redis_room(&prefix, Timings::default(), None);
     room.join(EVENT, &space(1), user(1)).await.unwrap();
     room.enter(EVENT, &space(1), user(1)).await.unwrap().unwrap();
-    let _: i64 = ask(&mut connect().await, &format!("DEL {prefix}token:7:1")).await;
+    let _: i64 = query(&mut connect().await, &format!("DEL {prefix}token:7:1")).await;
     assert_eq!(room.entry(EVENT, &space(1), user(1)).await.unwrap(), None);
     assert_eq!(room.stats(EVENT, &space(1)).await.unwrap().entered, 0);
 }
 
 #[tokio::test]
-async fn tens_of_thousands_who_stopped_polling_are_cleared_away_in_slices() {
+async fn mass_expiry_is_split_into_bounded_runs() {
     let (prefix, clock) = (redis().prefix(), clock());
     let room = redis_room(&prefix, Timings::default(), Some(clock.clone()));
-    // As if they had joined; one after another would take long.
+    // Writes the rows directly: tens of thousands of joins would take long.
     room.join(EVENT, &space(800), user(1)).await.unwrap();
     let fill = "for i = 2, 35000 do
         redis.call('ZADD', KEYS[1], i, i)
@@ -109,17 +109,17 @@ async fn tens_of_thousands_who_stopped_polling_are_cleared_away_in_slices() {
     clock.advance(Span::from_secs(70));
     let before = room.round_trips();
     let view = room.poll(EVENT, &space(800), user(20_000)).await.unwrap().unwrap();
-    assert_eq!(view.rank, 0, "all others are gone");
+    assert_eq!(view.rank, 0, "all others have expired");
     let round_trips = room.round_trips() - before;
     assert!((2..50).contains(&round_trips), "{round_trips}");
 }
 
 #[tokio::test]
-async fn every_server_hears_who_was_admitted() {
+async fn admissions_are_published_to_all_servers() {
     let prefix = redis().prefix();
     let (here, there) = (redis_room(&prefix, Timings::default(), None), redis_room(&prefix, Timings::default(), None));
     let mut changes = there.subscribe();
-    // It may take a moment until the other one listens.
+    // The other server may not have subscribed yet.
     for number in 1..100 {
         here.join(EVENT, &space(100), user(number)).await.unwrap();
         here.enter(EVENT, &space(100), user(number)).await.unwrap().unwrap();
@@ -130,11 +130,11 @@ async fn every_server_hears_who_was_admitted() {
             }
         }
     }
-    panic!("nothing was heard");
+    panic!("no admission was received");
 }
 
 #[tokio::test]
-async fn while_redis_is_away_calls_fail_and_after_it_is_back_with_its_file_all_is_there() {
+async fn rooms_survive_redis_restart() {
     let server = RedisServer::start(&ServerOptions { appendonly: true }).unwrap();
     let options = RedisOptions {
         url: server.url().to_owned(),

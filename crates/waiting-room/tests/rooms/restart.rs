@@ -1,4 +1,4 @@
-//! What is there after the server was gone.
+//! State after a restart.
 
 use holdfast_core::time::Span;
 use holdfast_dial::Trust;
@@ -7,77 +7,85 @@ use holdfast_waiting_room::{
     Change, Error, EventId, InProcess, PostgresJournal, SqliteJournal, Timings, WaitingRoom as _,
 };
 
-use crate::support::{Door, EVENT, Kind, Place, clock, options, space, user};
+use crate::support::{Backend, EVENT, Kind, RoomFixture, clock, options, space, user};
 
 #[tokio::test]
-async fn order_entries_and_places_survive() {
+async fn order_and_entries_survive_restart() {
     for kind in Kind::DURABLE {
-        let door = Door::new(kind, 2).await;
-        door.join_all([9, 8, 7, 6, 5]).await;
-        let entry = door.enter(8).await.unwrap().entry;
-        door.leave(7).await;
-        let door = door.reopen().await;
-        assert_eq!(door.enter(8).await.unwrap().entry, entry, "the same entry, the same token: {kind:?}");
-        let standings = [door.standing(9).await, door.standing(6).await, door.standing(5).await];
+        let fixture = RoomFixture::new(kind, 2).await;
+        fixture.join_all([9, 8, 7, 6, 5]).await;
+        let entry = fixture.enter(8).await.unwrap().entry;
+        fixture.leave(7).await;
+        let fixture = fixture.reopen().await;
+        assert_eq!(fixture.enter(8).await.unwrap().entry, entry, "the same entry, the same token: {kind:?}");
+        let standings = [fixture.standing(9).await, fixture.standing(6).await, fixture.standing(5).await];
         assert_eq!(standings, ["ready 0", "waiting 1", "waiting 2"], "{kind:?}");
-        assert_eq!(door.standing(7).await, "gone", "{kind:?}");
-        assert_eq!(door.join(7).await.view.rank, 3, "at the end: {kind:?}");
-        let door = door.reopen().await.reopen().await;
-        assert_eq!(door.counts().await, (3, 1, 1), "{kind:?}");
-        assert_eq!(door.standing(7).await, "waiting 3", "{kind:?}");
+        assert_eq!(fixture.standing(7).await, "gone", "{kind:?}");
+        assert_eq!(fixture.join(7).await.view.rank, 3, "at the end: {kind:?}");
+        let fixture = fixture.reopen().await.reopen().await;
+        assert_eq!(fixture.counts().await, (3, 1, 1), "{kind:?}");
+        assert_eq!(fixture.standing(7).await, "waiting 3", "{kind:?}");
     }
 }
 
 #[tokio::test]
-async fn everybody_has_a_fresh_waiter_ttl() {
+async fn waiters_get_whole_ttl_after_restart() {
     for kind in Kind::DURABLE {
-        let door = Door::new(kind, 0).await;
-        door.join_all([1, 2]).await;
-        door.wait(290);
-        // Down for longer than anybody would be waited for.
-        let place = door.reopen_after(1_000).await;
-        place.wait(299);
-        assert_eq!(place.standing(2).await, "waiting 1", "{kind:?}");
-        place.wait(1);
-        assert_eq!((place.standing(1).await, place.standing(2).await), ("gone".into(), "waiting 0".into()), "{kind:?}");
+        let fixture = RoomFixture::new(kind, 0).await;
+        fixture.join_all([1, 2]).await;
+        fixture.wait(290);
+        // Down for longer than `waiter_ttl`.
+        let fixture = fixture.reopen_after(1_000).await;
+        fixture.wait(299);
+        assert_eq!(fixture.standing(2).await, "waiting 1", "{kind:?}");
+        fixture.wait(1);
+        assert_eq!(
+            (fixture.standing(1).await, fixture.standing(2).await),
+            ("gone".into(), "waiting 0".into()),
+            "{kind:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn entries_end_when_they_were_said_to_end_also_renewed_ones() {
+async fn renewed_entry_keeps_end_across_restart() {
     for kind in Kind::DURABLE {
-        let door = Door::new(kind, 2).await;
-        door.join_all([1, 2, 3]).await;
-        door.enter(1).await.unwrap();
-        door.enter(2).await.unwrap();
-        door.wait(100);
-        door.poll(1).await;
-        let door = door.reopen_after(250).await;
-        assert_eq!(door.counts().await, (0, 1, 1), "one was renewed, the other is over: {kind:?}");
-        assert!(door.entry(1).await.is_some() && door.entry(2).await.is_none(), "{kind:?}");
-        door.wait(50);
-        assert!(door.entry(1).await.is_none(), "{kind:?}");
+        let fixture = RoomFixture::new(kind, 2).await;
+        fixture.join_all([1, 2, 3]).await;
+        fixture.enter(1).await.unwrap();
+        fixture.enter(2).await.unwrap();
+        fixture.wait(100);
+        fixture.poll(1).await;
+        let fixture = fixture.reopen_after(250).await;
+        assert_eq!(fixture.counts().await, (0, 1, 1), "one entry was renewed, the other has ended: {kind:?}");
+        assert!(fixture.entry(1).await.is_some() && fixture.entry(2).await.is_none(), "{kind:?}");
+        fixture.wait(50);
+        assert!(fixture.entry(1).await.is_none(), "{kind:?}");
     }
 }
 
 #[tokio::test]
-async fn who_was_out_of_time_stays_out() {
+async fn expired_waiter_stays_expired() {
     for kind in Kind::DURABLE {
-        let door = Door::new(kind, 0).await;
-        door.join_all([1, 2]).await;
-        door.wait(200);
-        door.poll(2).await;
-        door.wait(100);
-        assert_eq!(door.standing(1).await, "gone", "{kind:?}");
-        let door = door.reopen().await;
-        assert_eq!((door.standing(1).await, door.standing(2).await), ("gone".into(), "waiting 0".into()), "{kind:?}");
+        let fixture = RoomFixture::new(kind, 0).await;
+        fixture.join_all([1, 2]).await;
+        fixture.wait(200);
+        fixture.poll(2).await;
+        fixture.wait(100);
+        assert_eq!(fixture.standing(1).await, "gone", "{kind:?}");
+        let fixture = fixture.reopen().await;
+        assert_eq!(
+            (fixture.standing(1).await, fixture.standing(2).await),
+            ("gone".into(), "waiting 0".into()),
+            "{kind:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_what_is_over() {
-    let place = Place::new(Kind::Sqlite);
-    let Place::Directory(directory) = &place else { unreachable!() };
+async fn ended_rows_are_deleted() {
+    let backend = Backend::new(Kind::Sqlite);
+    let Backend::Directory(directory) = &backend else { unreachable!() };
     let clock = clock();
     let open = async || {
         let journal = SqliteJournal::new(directory.path());
@@ -103,23 +111,23 @@ async fn nothing_is_left_of_what_is_over() {
 }
 
 #[tokio::test]
-async fn a_second_server_is_refused() {
+async fn second_server_is_rejected() {
     for kind in Kind::DURABLE {
-        let door = Door::new(kind, 1).await;
+        let fixture = RoomFixture::new(kind, 1).await;
         let options = options(Timings::default(), clock());
-        let second = match &door.place {
-            Place::Directory(directory) => InProcess::open(SqliteJournal::new(directory.path()), options).await,
-            Place::Database(database) => {
+        let second = match &fixture.backend {
+            Backend::Directory(directory) => InProcess::open(SqliteJournal::new(directory.path()), options).await,
+            Backend::Database(database) => {
                 InProcess::open(PostgresJournal::new(database.url(), &Trust::default()).unwrap(), options).await
             }
-            _ => unreachable!("durable"),
+            _ => unreachable!("only durable kinds are opened"),
         };
         assert!(matches!(second, Err(Error::InUse(_))), "{kind:?}: {second:?}");
     }
 }
 
 #[tokio::test]
-async fn a_file_of_something_else_is_refused() {
+async fn foreign_file_is_rejected() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("queue.db"), "not a database, but long enough to be looked at".repeat(50))
         .unwrap();
@@ -127,8 +135,8 @@ async fn a_file_of_something_else_is_refused() {
     assert!(matches!(opened, Err(Error::Damaged(_))), "{opened:?}");
 }
 
-impl Door {
-    /// Down for so many seconds.
+impl RoomFixture {
+    /// Reopens after so many seconds.
     async fn reopen_after(self, seconds: i64) -> Self {
         self.wait(seconds);
         self.reopen().await

@@ -1,4 +1,4 @@
-//! A room of each kind, with a clock that the test sets.
+//! Rooms of each implementation, with a clock that the test sets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,18 +33,18 @@ impl Kind {
     pub(crate) const DURABLE: [Self; 2] = [Self::Sqlite, Self::Postgres];
 }
 
-/// Where a room lies; it can be opened again.
-pub(crate) enum Place {
-    Nowhere,
+/// Storage of a room, which can be opened again.
+pub(crate) enum Backend {
+    Memory,
     Directory(TempDir),
     Database(TestDatabase),
     Prefix(String),
 }
 
-impl Place {
+impl Backend {
     pub(crate) fn new(kind: Kind) -> Self {
         match kind {
-            Kind::Pure => Self::Nowhere,
+            Kind::Pure => Self::Memory,
             Kind::Sqlite => Self::Directory(tempfile::tempdir().unwrap()),
             Kind::Postgres => Self::Database(postgres().database()),
             Kind::Redis => Self::Prefix(redis().prefix()),
@@ -54,7 +54,7 @@ impl Place {
     pub(crate) async fn open(&self, timings: Timings, clock: Arc<ManualClock>) -> Arc<dyn WaitingRoom> {
         let options = Options { timings, keys: Arc::new(keys()), clock: clock.clone(), ids: ids() };
         match self {
-            Self::Nowhere => Arc::new(Pure::new(options)),
+            Self::Memory => Arc::new(Pure::new(options)),
             Self::Directory(directory) => {
                 let journal = SqliteJournal::new(directory.path()).without_sync();
                 Arc::new(InProcess::open(journal, options).await.unwrap())
@@ -90,7 +90,7 @@ pub(crate) fn keys() -> Keys {
     Keys::new(Key::new(&[7; 32]).unwrap(), Vec::new())
 }
 
-/// Counted, so that rooms of all kinds make the same ones.
+/// Counts up, so that all implementations make the same ids.
 fn ids() -> IdSource {
     let next = AtomicU64::new(1);
     Arc::new(move || u128::from(next.fetch_add(1, Ordering::SeqCst)).to_be_bytes())
@@ -108,33 +108,33 @@ pub(crate) fn space(max_concurrent: u32) -> EventSettings {
     EventSettings { revision: 0, max_concurrent, paused: false, sales_open_at: None }
 }
 
-/// One event's room of some kind, and what a test asks of it, in few words.
-pub(crate) struct Door {
+/// One event's room, with short forms of the calls.
+pub(crate) struct RoomFixture {
     pub kind: Kind,
     pub room: Arc<dyn WaitingRoom>,
     pub clock: Arc<ManualClock>,
-    pub place: Place,
+    pub backend: Backend,
     pub settings: EventSettings,
     pub timings: Timings,
 }
 
-impl Door {
+impl RoomFixture {
     pub(crate) async fn new(kind: Kind, max_concurrent: u32) -> Self {
         Self::with(kind, max_concurrent, Timings::default()).await
     }
 
     pub(crate) async fn with(kind: Kind, max_concurrent: u32, timings: Timings) -> Self {
-        let (clock, place) = (clock(), Place::new(kind));
-        let room = place.open(timings, clock.clone()).await;
-        Self { kind, room, clock, place, settings: space(max_concurrent), timings }
+        let (clock, backend) = (clock(), Backend::new(kind));
+        let room = backend.open(timings, clock.clone()).await;
+        Self { kind, room, clock, backend, settings: space(max_concurrent), timings }
     }
 
-    /// As after a restart of the server.
+    /// Reopens the room as after a restart of the server.
     pub(crate) async fn reopen(self) -> Self {
-        let Self { kind, room, clock, place, settings, timings } = self;
+        let Self { kind, room, clock, backend, settings, timings } = self;
         drop(room);
-        let room = place.open(timings, clock.clone()).await;
-        Self { kind, room, clock, place, settings, timings }
+        let room = backend.open(timings, clock.clone()).await;
+        Self { kind, room, clock, backend, settings, timings }
     }
 
     pub(crate) fn wait(&self, seconds: i64) {
@@ -159,7 +159,7 @@ impl Door {
         match self.room.poll(EVENT, &self.settings, user(number)).await.unwrap() {
             Ok(view) => Some(view),
             Err(refusal) => {
-                assert_eq!(refusal, Refusal::NotInQueue, "polling is never too early");
+                assert_eq!(refusal, Refusal::NotInQueue, "a poll is never too early");
                 None
             }
         }
@@ -191,27 +191,27 @@ impl Door {
         self.room.stats(EVENT, &self.settings).await.unwrap()
     }
 
-    /// waiting, ready, entered
+    /// Returns (waiting, ready, entered).
     pub(crate) async fn counts(&self) -> (u64, u64, u64) {
         let stats = self.stats().await;
         (stats.waiting, stats.ready, stats.entered)
     }
 
-    /// "waiting 3", "ready 0", "entered" or "gone"; keeps the place.
+    /// Returns "waiting 3", "ready 0", "entered" or "gone"; extends the backend like any poll.
     pub(crate) async fn standing(&self, number: u64) -> String {
         match self.poll(number).await {
             None => "gone".into(),
             Some(View { status: Status::Waiting, rank, .. }) => format!("waiting {rank}"),
             Some(View { status: Status::Ready { .. }, rank, .. }) => format!("ready {rank}"),
             Some(View { status: Status::Entered(_), rank, .. }) => {
-                assert_eq!(rank, 0, "once entered");
+                assert_eq!(rank, 0, "rank once entered");
                 "entered".into()
             }
         }
     }
 }
 
-/// The same numbers for the same seed, for ever.
+/// Generator whose numbers depend on the seed only.
 pub(crate) struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! Locks, and what they become.
+//! Locks on slots, and reservations, in JSON.
 
 use holdfast_core::Timestamp;
 use holdfast_core::calendar::{BlockStatus, RoomId, RoomLock, RoomReservation, RoomReservationState, SlotStart};
@@ -15,7 +15,7 @@ use super::slot::SlotRefBody;
 #[serde(rename_all = "camelCase")]
 #[schema(as = NewLock)]
 pub struct NewLockBody {
-    /// May be left out if a header or token names the caller.
+    /// Optional if a header or token names the caller.
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
     pub user_id: Option<u64>,
     #[schema(format = Date)]
@@ -26,7 +26,7 @@ pub struct NewLockBody {
     /// For several dates.
     #[schema(max_items = 100)]
     pub slots: Option<Vec<SlotRefBody>>,
-    /// Shortens the life of the lock; more than the setting says counts as that.
+    /// Shortens the life of the lock; a longer life than the setting has no effect.
     #[schema(minimum = 1)]
     pub ttl_seconds: Option<i64>,
 }
@@ -62,7 +62,7 @@ pub enum LockStatus {
     Expired,
 }
 
-/// A slot, at the price at which it was locked.
+/// Slot, at the price at which it was locked.
 #[derive(Serialize, ToSchema)]
 #[schema(as = LockedSlot)]
 pub struct LineView {
@@ -83,7 +83,7 @@ impl LineView {
 impl LockView {
     pub fn new(lock: &RoomLock, now: Timestamp) -> Self {
         let (status, reservation_id) = match lock.status(now) {
-            // Being confirmed is not told apart: it ends within a moment, one way or the other.
+            // A prepared confirmation is shown as locked: it is decided within a moment.
             Status::Held | Status::Confirming => (LockStatus::Locked, None),
             Status::Confirmed { record } => (LockStatus::Confirmed, Some(record)),
             Status::Cancelled => (LockStatus::Released, None),
@@ -104,7 +104,7 @@ impl LockView {
         }
     }
 
-    /// As it was the moment it was placed.
+    /// State of the lock when it was placed.
     pub fn placed(lock: &RoomLock) -> Self {
         Self::new(lock, lock.created_at)
     }
@@ -159,7 +159,7 @@ impl RoomReservationView {
     }
 }
 
-/// What is told of slots that were taken off sale.
+/// Result of blocking or unblocking slots.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BlockedView {

@@ -1,4 +1,4 @@
-//! Rooms, their hours, holidays, and the making of slots.
+//! Rooms, their hours, holidays, and slot generation, in JSON.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,12 @@ use crate::request::parse_date;
 pub struct NewRoomBody {
     #[schema(min_length = 1, max_length = 200)]
     pub name: String,
-    /// IANA name; `Asia/Seoul` if left out.
+    /// IANA name; `Asia/Seoul` by default.
     pub time_zone: Option<String>,
-    /// ISO 3166, whose holidays count; `KR` if left out.
+    /// ISO 3166 country whose holidays apply; `KR` by default.
     #[schema(pattern = "^[A-Z]{2}$")]
     pub country: Option<String>,
-    /// ISO 4217; `KRW` if left out.
+    /// ISO 4217; `KRW` by default.
     #[schema(pattern = "^[A-Z]{3}$")]
     pub currency: Option<String>,
     #[schema(minimum = 5, maximum = 1_440)]
@@ -35,14 +35,14 @@ pub struct NewRoomBody {
     pub base_price: i64,
     #[schema(max_items = 50)]
     pub peak: Option<Vec<PeakBody>>,
-    /// A surcharge on holidays: 50 makes a slot half as dear again.
+    /// Surcharge on holidays in percent: 50 multiplies the price by 1.5.
     #[schema(maximum = 1_000)]
     pub holiday_percent: Option<u32>,
-    /// `true` if left out; inactive rooms get no slots.
+    /// `true` by default; inactive rooms get no slots.
     pub active: Option<bool>,
 }
 
-/// What is left out stays as it is. Slots that are made keep their price and length.
+/// Omitted fields stay as they are. Existing slots keep their price and length.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = RoomChange)]
@@ -67,7 +67,7 @@ pub struct RoomChangeBody {
     pub active: Option<bool>,
 }
 
-/// When slots cost more. `to` not after `from` runs past midnight.
+/// Times with a surcharge. If `to` is not after `from`, the time runs past midnight.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[schema(as = Peak)]
 pub struct PeakBody {
@@ -77,7 +77,7 @@ pub struct PeakBody {
     from: String,
     /// `HH:MM`, up to `24:00`
     to: String,
-    /// A surcharge: 50 makes a slot half as dear again.
+    /// Surcharge in percent: 50 multiplies the price by 1.5.
     #[schema(maximum = 1_000)]
     percent: u32,
 }
@@ -161,7 +161,7 @@ pub struct RoomView {
     peak: Vec<PeakBody>,
     holiday_percent: u32,
     active: bool,
-    /// The last day that has its slots.
+    /// Last day with generated slots.
     #[serde(serialize_with = "super::optional_date")]
     #[schema(value_type = Option<String>, format = Date)]
     generated_until: Option<Date>,
@@ -188,15 +188,15 @@ impl RoomView {
 #[derive(Deserialize, ToSchema)]
 #[schema(as = NewOperatingHours)]
 pub struct HoursBody {
-    /// By weekday, `mon` to `sun`; closed on those left out.
+    /// By weekday, `mon` to `sun`; omitted days are closed.
     weekly: BTreeMap<String, Vec<OpenHoursBody>>,
-    /// Dates with hours of their own; none, if closed.
+    /// Dates with hours of their own; no hours mean closed.
     #[serde(default)]
     #[schema(max_items = 1_000)]
     exceptions: Vec<ExceptionBody>,
 }
 
-/// `to` before `from` is a time of the next day.
+/// If `to` is before `from`, it is a time of the next day.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[schema(as = OpenHours)]
 pub struct OpenHoursBody {
@@ -225,7 +225,7 @@ impl OpenHoursBody {
 }
 
 impl HoursBody {
-    /// Monday first, and the exceptions.
+    /// Returns the weekly hours, Monday first, and the exceptions.
     pub fn read(&self) -> Result<([Vec<OpenHours>; 7], Vec<Exception>), Problem> {
         let mut weekly: [Vec<OpenHours>; 7] = Default::default();
         for (name, hours) in &self.weekly {
@@ -274,7 +274,7 @@ impl HoursView {
 #[derive(Deserialize, ToSchema)]
 #[schema(as = NewHolidays)]
 pub struct HolidaysBody {
-    /// ISO 3166; `KR` if left out.
+    /// ISO 3166; `KR` by default.
     #[schema(pattern = "^[A-Z]{2}$")]
     pub country: Option<String>,
     #[schema(max_items = 1_000)]
@@ -298,10 +298,10 @@ impl HolidaysView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = GenerateSlots)]
 pub struct GenerateBody {
-    /// All rooms, if left out.
+    /// All rooms by default.
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
     pub room_id: Option<u64>,
-    /// As many days ahead as the settings say, if left out.
+    /// As many days ahead as the settings say, by default.
     #[schema(format = Date)]
     pub until: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Slots: asked for, shown, counted.
+//! Slots, availability and statistics in JSON.
 
 use holdfast_core::Fault;
 use holdfast_core::calendar::availability::{AskedSlot, AskedStatus, Availability, AvailabilityResult};
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::problem::Problem;
 use crate::request::parse_date;
 
-/// One slot, by its beginning.
+/// Slot, named by its start.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[schema(as = SlotRef)]
 pub struct SlotRefBody {
@@ -40,7 +40,7 @@ pub struct AskBody {
     /// For several dates.
     #[schema(max_items = 100)]
     pub slots: Option<Vec<SlotRefBody>>,
-    /// Whose own locks do not count; may be left out.
+    /// User whose own locks do not count; optional.
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
     pub user_id: Option<u64>,
 }
@@ -75,7 +75,7 @@ pub struct UnblockBody {
     pub slots: Option<Vec<SlotRefBody>>,
 }
 
-/// The slots that are asked for, in the two ways there are.
+/// Parses the requested slots, given in either of two forms.
 pub fn starts(
     date: Option<&String>,
     times: Option<&Vec<String>>,
@@ -164,7 +164,7 @@ impl SlotView {
 pub struct AvailabilityView {
     room_id: u64,
     result: ResultView,
-    /// Of those slots that the caller can lock now.
+    /// Total of those slots that the caller can lock now.
     total_price: i64,
     currency: String,
     slots: Vec<AskedSlotView>,
@@ -198,13 +198,13 @@ pub struct AskedSlotView {
 #[schema(as = AskedSlotStatus)]
 pub enum AskedStatusView {
     Available,
-    /// By the caller, who may lock it again.
+    /// Locked by the caller, who may lock it again.
     LockedByCaller,
     Locked,
     Reserved,
     Blocked,
     Maintenance,
-    /// It has begun.
+    /// The slot has started.
     Past,
     /// There is no such slot.
     NotFound,
@@ -261,7 +261,7 @@ pub struct RepriceBody {
 #[serde(rename_all = "camelCase")]
 #[schema(as = RepricedSlots)]
 pub struct RepricedView {
-    /// How many have another price now.
+    /// Number of slots with a changed price.
     pub slots_repriced: u64,
 }
 
@@ -279,7 +279,7 @@ pub struct StatsView {
     /// Slots that are still in the calendar.
     total_slots: u32,
     reserved_slots: u32,
-    /// The part of the slots in the calendar that is reserved, 0 to 1.
+    /// Share of the slots in the calendar that are reserved, 0 to 1.
     utilization: f64,
     revenue: i64,
     currency: String,

@@ -1,5 +1,5 @@
-//! What commits and messages cost without anybody's rules: a commit after another, and a saga of nothing but three of them with a
-//! message through NATS before the second and the third. No booking can take less than the latter.
+//! Reference implementation: sequential commits, and a saga of three commits with two NATS messages between them. The
+//! latter is a lower bound for a booking.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,13 +16,13 @@ use tokio_postgres::{Client, Statement};
 use super::super::load::Measured;
 use super::super::stores::Database;
 
-/// How many are measured.
+/// Number of commits, and of sagas, measured.
 const COMMITS: u32 = 300;
-/// As large as the messages of a booking.
+/// About the size of a booking's messages.
 const MESSAGE: &[u8] = &[b' '; 400];
-const WITHIN: Duration = Duration::from_secs(5);
+const SAGA_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Somebody who writes a row, and commits it.
+/// Connection that inserts a row and commits it.
 struct Writer {
     client: Client,
     insert: Statement,
@@ -44,7 +44,7 @@ impl Writer {
 
 pub(super) async fn commits(database: &Database) -> anyhow::Result<Measured> {
     let writer = Writer::connect(database).await?;
-    one_after_another(async || writer.write().await).await
+    sequentially(async || writer.write().await).await
 }
 
 pub(super) async fn sagas(database: &Database, nats_url: &str) -> anyhow::Result<Measured> {
@@ -57,14 +57,14 @@ pub(super) async fn sagas(database: &Database, nats_url: &str) -> anyhow::Result
         url: nats_url.into(),
         trust: Trust::default(),
         prefix: "by-hand".into(),
-        name: "by hand".into(),
-        timeout: WITHIN,
+        name: "reference".into(),
+        timeout: SAGA_TIMEOUT,
         age_max: Duration::from_hours(1),
         bytes_max: 1 << 30,
         streams: vec![stream("course", "slot.reserve"), stream("booking", "slot.reserved")],
     };
     let bus = Connection::open(options).await?;
-    bus.prepare(WITHIN).await?;
+    bus.prepare(SAGA_TIMEOUT).await?;
     let (done, mut ended) = mpsc::channel(1);
     let publisher = bus.clone();
     let reserve = move || {
@@ -79,12 +79,12 @@ pub(super) async fn sagas(database: &Database, nats_url: &str) -> anyhow::Result
     let booking = spawn_consumer(&bus, "booking", Writer::connect(database).await?, confirm);
 
     let writer = Writer::connect(database).await?;
-    let measured = one_after_another(async || {
+    let measured = sequentially(async || {
         writer.write().await?;
-        let ends = async { ended.recv().await.context("nobody is left") };
-        // Whether NATS has it and who acts on it are waited for together.
+        let ends = async { ended.recv().await.context("the consumers have stopped") };
+        // Waits for the publish acknowledgement and the consumers at the same time.
         let both = async { tokio::try_join!(async { Ok(publish(&bus, "slot.reserve").await?) }, ends) };
-        tokio::time::timeout(WITHIN, both).await?.map(|_| ())
+        tokio::time::timeout(SAGA_TIMEOUT, both).await?.map(|_| ())
     })
     .await;
     course.abort();
@@ -92,7 +92,7 @@ pub(super) async fn sagas(database: &Database, nats_url: &str) -> anyhow::Result
     measured
 }
 
-/// Commits for each message, and goes on.
+/// Consumer that commits for each message, then calls `then`.
 fn spawn_consumer<T, F>(bus: &Connection, service: &'static str, writer: Writer, then: T) -> JoinHandle<()>
 where
     T: Fn() -> F + Send + Sync + 'static,
@@ -113,7 +113,7 @@ async fn publish(bus: &Connection, subject: &str) -> Result<(), holdfast_bus::Bu
     bus.publish(&Publication { subject, id: &id, key: 0, headers: HeaderMap::new(), payload: MESSAGE.into() }).await
 }
 
-async fn one_after_another(mut each: impl AsyncFnMut() -> anyhow::Result<()>) -> anyhow::Result<Measured> {
+async fn sequentially(mut each: impl AsyncFnMut() -> anyhow::Result<()>) -> anyhow::Result<Measured> {
     let mut latency = Histogram::new(3)?;
     let began = Instant::now();
     for _ in 0..COMMITS {

@@ -1,6 +1,6 @@
-//! `holdfast-tools bench bookings`: tee times booked per second, and how long it takes from the request to `CONFIRMED`: on the embedded
-//! store, and on PostgreSQL with NATS between the services, beside a bare commit on the same PostgreSQL
-//! in the same run, and beside the commits and messages of a saga without anything else.
+//! `holdfast-tools bench bookings`: tee times booked per second, and latency from the request to `CONFIRMED`, on the
+//! embedded store and on PostgreSQL with NATS between the services. Baselines of the same run: a bare commit on the
+//! same PostgreSQL, and the commits and messages of a saga without any rules.
 
 mod by_hand;
 
@@ -13,34 +13,34 @@ use anyhow::{Context as _, bail, ensure};
 use holdfast_testkit::{NatsOptions, NatsServer};
 use serde_json::{Value, json};
 
-use super::busy;
 use super::child::Server;
 use super::http::{self, Connection, Scenario};
 use super::load::Measured;
 use super::report::Report;
+use super::start_spinner;
 use super::stores::{Databases, Postgres};
 
-/// What such a saga was asked to take.
+/// Target for such a saga.
 const EXPECTED_MS: &str = "50-200 ms";
-/// As many players as a slot takes, and as many slots as are made at once.
+/// Players per slot, and slots per request, at their limits.
 const SLOT_PLAYERS: u64 = 1_000;
 const SLOTS: u64 = 1_000;
 
 #[derive(clap::Args, Clone)]
 pub(crate) struct Args {
-    /// How many people book at once, where the rate is measured.
+    /// Number of concurrent clients where the rate is measured.
     #[arg(long, default_value_t = 64)]
     connections: usize,
-    /// How long each line of the table is measured.
+    /// Duration of the measurement of each table line.
     #[arg(long, default_value = "5s", value_parser = super::duration)]
     time: Duration,
-    /// Write the results here too.
+    /// Also write the results to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
 pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
-    ensure!(args.connections > 0, "nobody books");
+    ensure!(args.connections > 0, "at least one connection is needed");
     let mut report = Report::default();
     let data = tempfile::tempdir()?;
     let server = Server::holdfast(data.path())?;
@@ -60,9 +60,9 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
     let bare = databases.create("bare").await?;
     let commit = by_hand::commits(&bare).await?;
     let commit_ms = median_ms(&commit);
-    report.add("one commit after another, by hand", "/s", commit.per_second, &commit.latency, None);
+    report.add("sequential commits, reference", "/s", commit.per_second, &commit.latency, None);
     let saga = by_hand::sagas(&bare, nats.url()).await?;
-    report.add(SAGA_BY_HAND, "/s", saga.per_second, &saga.latency, None);
+    report.add(SAGA_REFERENCE, "/s", saga.per_second, &saga.latency, None);
     let server = Server::holdfast_with(&["--database-url", &all.url, "--nats-url", nats.url()], &[])?;
     book("PostgreSQL and NATS", &server, args, &mut report).await?;
     drop(server);
@@ -71,7 +71,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
         ("HOLDFAST_BOOKING_DATABASE_URL", &*booking.url),
         ("HOLDFAST_COURSE_DATABASE_URL", &*course.url),
         ("HOLDFAST_NOTIFY_DATABASE_URL", &*notify.url),
-        // The same NATS, with nothing in it.
+        // The same NATS, with a prefix of its own.
         ("HOLDFAST_NATS_PREFIX", "apart"),
     ];
     let start = |roles| {
@@ -84,7 +84,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
     println!();
     report.print();
     println!("\nPOST to CONFIRMED, one at a time, as a multiple of a bare commit ({commit_ms:.2} ms):");
-    println!("{SAGA_BY_HAND:44} {:.1} commits: no saga over NATS takes less", median_ms(&saga) / commit_ms);
+    println!("{SAGA_REFERENCE:44} {:.1} commits: no saga over NATS takes less", median_ms(&saga) / commit_ms);
     for line in report.lines.iter().filter(|line| line.name.ends_with(ALONE)) {
         println!("{:44} {:.1} commits (asked for: {EXPECTED_MS})", line.name, line.p50_ms / commit_ms);
     }
@@ -95,28 +95,28 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 const ALONE: &str = ", one at a time";
-const SAGA_BY_HAND: &str = "three commits and two messages, by hand";
+const SAGA_REFERENCE: &str = "three commits and two messages, reference";
 
 fn median_ms(measured: &Measured) -> f64 {
     measured.latency.value_at_quantile(0.5) as f64 / 1_000.0
 }
 
-/// One after another, for the time it takes; then many at once, for the rate.
+/// Measures latency with one client, then the rate with many.
 async fn book(name: &str, server: &Server, args: &Args, report: &mut Report) -> anyhow::Result<()> {
     let slots: Arc<[u64]> = make_slots(server).await?.into();
-    let people = Arc::new(AtomicU64::new(1));
+    let users = Arc::new(AtomicU64::new(1));
     for (suffix, connections) in [(ALONE, 1), ("", args.connections)] {
         let name = format!("{name}{suffix}");
-        let booker = |_| Booker { slots: slots.clone(), people: people.clone() };
+        let client = |_| BookingClient { slots: slots.clone(), users: users.clone() };
         let Measured { per_second, latency } =
-            http::measure(&name, server.address, connections, args.time, booker).await?;
+            http::measure(&name, server.address, connections, args.time, client).await?;
         report.add(&name, "/s", per_second, &latency, None);
     }
     Ok(())
 }
 
 async fn make_slots(server: &Server) -> anyhow::Result<Vec<u64>> {
-    let spinner = busy("making slots");
+    let spinner = start_spinner("making slots");
     let mut connection = Connection::open(server.address).await?;
     let course = create(&mut connection, "/v1/courses", &json!({"name": "course"})).await?;
     let slot = |number: u64| {
@@ -128,10 +128,10 @@ async fn make_slots(server: &Server) -> anyhow::Result<Vec<u64>> {
     let made = create(&mut connection, &path, &json!({"slots": slots})).await?;
     spinner.finish_and_clear();
     let ids = made.as_array().context("slots are a list")?.iter().map(|slot| slot["id"].as_u64());
-    ids.collect::<Option<Vec<u64>>>().context("a slot without a number")
+    ids.collect::<Option<Vec<u64>>>().context("a slot without an id")
 }
 
-/// Services that have just been started may not have found each other yet.
+/// Services that have just been started may not be subscribed yet.
 async fn create(connection: &mut Connection, path: &str, body: &Value) -> anyhow::Result<Value> {
     let began = Instant::now();
     loop {
@@ -144,15 +144,15 @@ async fn create(connection: &mut Connection, path: &str, body: &Value) -> anyhow
     }
 }
 
-/// Somebody who books, and waits until the booking is settled.
-struct Booker {
+/// Client that books and waits until the booking is decided.
+struct BookingClient {
     slots: Arc<[u64]>,
-    people: Arc<AtomicU64>,
+    users: Arc<AtomicU64>,
 }
 
-impl Scenario for Booker {
+impl Scenario for BookingClient {
     async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
-        let user = self.people.fetch_add(1, Ordering::Relaxed);
+        let user = self.users.fetch_add(1, Ordering::Relaxed);
         let slot = self.slots[user as usize % self.slots.len()];
         let body = json!({"idempotencyKey": "k", "userId": user, "gameTimeSlotId": slot, "playerCount": 1});
         let status = connection.post_waiting("/bookings", 4, body.to_string().as_bytes()).await?;

@@ -1,5 +1,5 @@
-//! Making many slots beside a bare bulk insert of the same rows, what they take on disk, and whether reading and locking cost
-//! more then.
+//! Bulk creation of slots beside a bare bulk insert of the same rows, their disk space, and its effect on reading and
+//! locking.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,18 +13,18 @@ use holdfast_store_postgres::{PostgresOptions, PostgresStore};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 use jiff::civil::Date;
 
-use super::requests::{self, Ask, HOURS, LockAndRelease, Places, today};
+use super::requests::{self, HOURS, LockAndRelease, ReadAvailability, SlotRange, today};
 use super::rooms::{self, DAYS_AHEAD};
 use super::{Args, Report};
 use crate::bench::child::Server;
 use crate::bench::http::measure;
-use crate::bench::load::{Measured, in_turns};
+use crate::bench::load::{Measured, alternate};
 use crate::bench::stores::{Database, Databases};
 
 const SLOTS_PER_ROOM: u64 = 1_200;
-/// People ask for the coming days.
+/// Days that clients ask for.
 const HOT_DAYS: u64 = 7;
-/// What large is compared with.
+/// Number of rooms of the small store that the large one is compared with.
 const FEW_ROOMS: u64 = 10;
 const BARE_TABLE: &str = "CREATE TABLE bare (room_id INTEGER NOT NULL, slot_date TEXT NOT NULL, slot_time INTEGER NOT NULL,
     minutes INTEGER NOT NULL, status TEXT NOT NULL, reservation_id INTEGER, base_price INTEGER NOT NULL,
@@ -44,7 +44,7 @@ pub(super) async fn on_sqlite(args: &Args, report: &mut Report) -> anyhow::Resul
     let (few, many) = (["--data", &few], ["--data", &many]);
     rooms::make(open(few_in.path())?, &few, FEW_ROOMS).await?;
     let took = rooms::make(open(data.path())?, &many, rooms).await?;
-    // With its log, which may not be empty yet.
+    // Includes the write-ahead log, which may not be checkpointed yet.
     let sizes = ["holdfast.db", "holdfast.db-wal"].map(|name| std::fs::metadata(data.path().join(name)));
     let disk = sizes.into_iter().flatten().map(|file| file.len()).sum();
     made(report, "SQLite", rooms, bare, took, disk)?;
@@ -56,7 +56,7 @@ pub(super) async fn on_postgres(args: &Args, databases: &Databases, report: &mut
     let (few, many) = (databases.create("few").await?, databases.create("many").await?);
     let places = [["--database-url", &few.url], ["--database-url", &many.url]];
     rooms::make(open(&few).await?, &places[0], FEW_ROOMS).await?;
-    // Its tables are made when it is opened.
+    // Opening the store creates the tables.
     let store = open(&many).await?;
     let bare = bare_postgres(&many, rooms).await?;
     let took = rooms::make(store, &places[1], rooms).await?;
@@ -82,8 +82,8 @@ fn made(report: &mut Report, name: &str, rooms: u64, bare: Duration, ours: Durat
     Ok(())
 }
 
-/// Reading and locking with few slots and with many, once the days people ask for have been read: the first reading of each
-/// is told apart.
+/// Measures reading and locking with few slots and with many. The first read of each day, before it is cached, has
+/// lines of its own.
 async fn compare(
     args: &Args,
     report: &mut Report,
@@ -91,36 +91,38 @@ async fn compare(
     [few, many]: [&[&str]; 2],
     rooms: u64,
 ) -> anyhow::Result<()> {
-    // No day is made meanwhile.
+    // No further days are generated meanwhile.
     let days_ahead = DAYS_AHEAD.to_string();
     let start = |store: &[&str]| Server::holdfast_with(store, &[("HOLDFAST_CALENDAR_DAYS_AHEAD", &days_ahead)]);
     let servers = [start(few)?, start(many)?];
-    let places = [FEW_ROOMS, rooms].map(|rooms| Places { rooms, days: HOT_DAYS });
+    let places = [FEW_ROOMS, rooms].map(|rooms| SlotRange { rooms, days: HOT_DAYS });
     let [few, many] = [FEW_ROOMS, rooms].map(|rooms| rooms * SLOTS_PER_ROOM);
     let none = Histogram::new(3)?;
-    let what = format!("{name}: first availability of each day");
-    let first_few = requests::ask_each_day(servers[0].address, args.connections, places[0]).await?;
-    let first_many = requests::ask_each_day(servers[1].address, args.connections, places[1]).await?;
-    report.add(&format!("{what}, {few} slots"), "req", first_few, &none, None);
-    report.add(&format!("{what}, {many} slots"), "req", first_many, &none, Some(("few", first_few)));
+    let label = format!("{name}: first availability of each day");
+    let first_few = requests::read_each_day(servers[0].address, args.connections, places[0]).await?;
+    let first_many = requests::read_each_day(servers[1].address, args.connections, places[1]).await?;
+    report.add(&format!("{label}, {few} slots"), "req", first_few, &none, None);
+    report.add(&format!("{label}, {many} slots"), "req", first_many, &none, Some(("few", first_few)));
 
-    let what = format!("{name}: availability");
-    let asks = in_turns(args.time, async |which, time| {
-        measure(&what, servers[which].address, args.connections, time, Ask::anywhere_in(places[which])).await
+    let label = format!("{name}: availability");
+    let reads = alternate(args.time, async |which, time| {
+        measure(&label, servers[which].address, args.connections, time, ReadAvailability::scattered_in(places[which]))
+            .await
     });
-    add_both(report, &what, [few, many], &asks.await?);
-    let what = format!("{name}: lock, then release");
-    let locks = in_turns(args.time, async |which, time| {
-        measure(&what, servers[which].address, args.connections, time, LockAndRelease::anywhere_in(places[which])).await
+    add_both(report, &label, [few, many], &reads.await?);
+    let label = format!("{name}: lock, then release");
+    let locks = alternate(args.time, async |which, time| {
+        measure(&label, servers[which].address, args.connections, time, LockAndRelease::scattered_in(places[which]))
+            .await
     });
-    add_both(report, &what, [few, many], &locks.await?);
+    add_both(report, &label, [few, many], &locks.await?);
     Ok(())
 }
 
-fn add_both(report: &mut Report, what: &str, [few, many]: [u64; 2], [small, large]: &[Measured; 2]) {
-    report.add(&format!("{what}, {few} slots"), "req", small.per_second, &small.latency, None);
+fn add_both(report: &mut Report, label: &str, [few, many]: [u64; 2], [small, large]: &[Measured; 2]) {
+    report.add(&format!("{label}, {few} slots"), "req", small.per_second, &small.latency, None);
     let against = Some(("few", small.per_second));
-    let line = report.add(&format!("{what}, {many} slots"), "req", large.per_second, &large.latency, against);
+    let line = report.add(&format!("{label}, {many} slots"), "req", large.per_second, &large.latency, against);
     line.target = Some(0.8);
 }
 
@@ -129,7 +131,7 @@ fn days() -> Vec<Date> {
     (0..=i64::from(DAYS_AHEAD)).map(|days| from.saturating_add(jiff::Span::new().days(days))).collect()
 }
 
-/// One prepared statement, a hundred thousand rows to a transaction.
+/// One prepared statement, 100,000 rows per transaction.
 fn bare_sqlite(path: &Path, rooms: u64) -> anyhow::Result<Duration> {
     let mut connection = rusqlite::Connection::open(path)?;
     connection.pragma_update(None, "journal_mode", "wal")?;

@@ -1,4 +1,4 @@
-//! What clients ask: spread over rooms, days and hours.
+//! Requests of clients, spread over rooms, days and hours.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,39 +14,39 @@ use tokio::task::JoinSet;
 use crate::bench::http::{Connection, Scenario};
 
 pub(super) const ROOMS: u64 = 200;
-/// From tomorrow on: all of them can still be booked.
+/// From tomorrow on, so that all of them can still be booked.
 const DAYS: u64 = 58;
 pub(super) const HOURS: u64 = 20;
 
-/// What is asked for.
+/// Range of rooms and days that requests spread over.
 #[derive(Clone, Copy)]
-pub(super) struct Places {
+pub(super) struct SlotRange {
     pub rooms: u64,
     /// From tomorrow on.
     pub days: u64,
 }
 
 /// All days of a few rooms.
-pub(super) const ALL_DAYS: Places = Places { rooms: ROOMS, days: DAYS };
+pub(super) const ALL_DAYS: SlotRange = SlotRange { rooms: ROOMS, days: DAYS };
 
-/// A room, a day and an hour.
-pub(super) struct Place {
+/// Room, day and hour of a slot.
+pub(super) struct SlotKey {
     pub room: u64,
     pub day: Date,
     pub hour: u64,
 }
 
-impl Places {
-    /// Each number has its own, until all are taken: the rooms one after another, then the days, then the hours.
-    pub(super) fn at(self, number: u64) -> Place {
+impl SlotRange {
+    /// Returns the slot of a number, distinct until all are taken: rooms vary first, then days, then hours.
+    pub(super) fn at(self, number: u64) -> SlotKey {
         let Self { rooms, days } = self;
         let tomorrow = today().tomorrow().unwrap_or(Date::MAX);
         let day = tomorrow.saturating_add(jiff::Span::new().days(((number / rooms) % days) as i64));
-        Place { room: 1 + number % rooms, day, hour: (number / rooms / days) % HOURS }
+        SlotKey { room: 1 + number % rooms, day, hour: (number / rooms / days) % HOURS }
     }
 
-    /// Scattered, so that nothing lies where the last one lay.
-    fn anywhere(self, turn: u64) -> Place {
+    /// Returns a scattered slot, so that neighbouring requests share no cache lines.
+    fn scattered(self, turn: u64) -> SlotKey {
         self.at(turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20)
     }
 }
@@ -55,26 +55,26 @@ pub(super) fn today() -> Date {
     Zone::parse("Asia/Seoul").expect("the default zone").today(SystemClock.now())
 }
 
-/// Whether two slots can be had.
-pub(super) struct Ask {
-    places: Places,
+/// Client that asks whether two slots are available.
+pub(super) struct ReadAvailability {
+    range: SlotRange,
     turn: u64,
 }
 
-impl Ask {
-    pub(super) fn anywhere_in(places: Places) -> impl Fn(usize) -> Self {
-        move |index| Self { places, turn: index as u64 * 7_919 }
+impl ReadAvailability {
+    pub(super) fn scattered_in(range: SlotRange) -> impl Fn(usize) -> Self {
+        move |index| Self { range, turn: index as u64 * 7_919 }
     }
 }
 
-impl Scenario for Ask {
+impl Scenario for ReadAvailability {
     async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
         self.turn += 1;
-        ask(connection, &self.places.anywhere(self.turn)).await
+        read_availability(connection, &self.range.scattered(self.turn)).await
     }
 }
 
-async fn ask(connection: &mut Connection, Place { room, day, hour }: &Place) -> anyhow::Result<()> {
+async fn read_availability(connection: &mut Connection, SlotKey { room, day, hour }: &SlotKey) -> anyhow::Result<()> {
     let hour = hour % (HOURS - 1);
     let body = format!(r#"{{"date":"{day}","times":["{hour:02}:00","{:02}:00"]}}"#, hour + 1);
     let status = connection.post(&format!("/v1/rooms/{room}/availability"), Some(7), body.as_bytes()).await?;
@@ -82,10 +82,10 @@ async fn ask(connection: &mut Connection, Place { room, day, hour }: &Place) -> 
     Ok(())
 }
 
-/// Asks for every day of every room once, as many at a time as there are connections; tells how many in a second.
-pub(super) async fn ask_each_day(address: SocketAddr, connections: usize, places: Places) -> anyhow::Result<f64> {
+/// Asks for every day of every room once, as many at a time as there are connections. Returns requests per second.
+pub(super) async fn read_each_day(address: SocketAddr, connections: usize, range: SlotRange) -> anyhow::Result<f64> {
     let (next, began) = (Arc::new(AtomicU64::new(0)), Instant::now());
-    let all = places.rooms * places.days;
+    let all = range.rooms * range.days;
     let mut asking = JoinSet::new();
     for _ in 0..connections {
         let (next, mut connection) = (next.clone(), Connection::open(address).await?);
@@ -95,7 +95,7 @@ pub(super) async fn ask_each_day(address: SocketAddr, connections: usize, places
                 if number >= all {
                     return anyhow::Ok(());
                 }
-                ask(&mut connection, &places.at(number)).await?;
+                read_availability(&mut connection, &range.at(number)).await?;
             }
         });
     }
@@ -105,83 +105,83 @@ pub(super) async fn ask_each_day(address: SocketAddr, connections: usize, places
     Ok(all as f64 / began.elapsed().as_secs_f64())
 }
 
-/// All slots of a day.
-pub(super) struct Day {
+/// Client that reads all slots of a day.
+pub(super) struct ReadDay {
     turn: u64,
 }
 
-impl Day {
+impl ReadDay {
     pub(super) fn new(index: usize) -> Self {
         Self { turn: index as u64 * 7_919 }
     }
 }
 
-impl Scenario for Day {
+impl Scenario for ReadDay {
     async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
         self.turn += 1;
-        let Place { room, day, .. } = ALL_DAYS.anywhere(self.turn);
+        let SlotKey { room, day, .. } = ALL_DAYS.scattered(self.turn);
         let status = connection.get(&format!("/v1/rooms/{room}/slots?date={day}")).await?;
         ensure!(status == 200, "a day was answered with {status}");
         Ok(())
     }
 }
 
-/// Everybody books one slot that nobody else wants.
+/// Clients that each book a slot of their own.
 pub(super) struct Book {
-    people: Arc<AtomicU64>,
+    users: Arc<AtomicU64>,
 }
 
 impl Book {
     pub(super) fn scenarios() -> impl Fn(usize) -> Self {
-        let people: Arc<AtomicU64> = Arc::default();
-        move |_| Self { people: people.clone() }
+        let users: Arc<AtomicU64> = Arc::default();
+        move |_| Self { users: users.clone() }
     }
 }
 
 impl Scenario for Book {
     async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
-        let person = self.people.fetch_add(1, Ordering::Relaxed);
-        ensure!(person < ROOMS * DAYS * HOURS, "all slots are taken; measure for a shorter time");
-        let lock = lock(connection, person + 1, &ALL_DAYS.at(person)).await?.context("somebody else has it")?;
-        let status = connection.post(&format!("/v1/locks/{lock}/confirm"), Some(person + 1), b"").await?;
+        let user = self.users.fetch_add(1, Ordering::Relaxed);
+        ensure!(user < ROOMS * DAYS * HOURS, "all slots are taken; measure for a shorter time");
+        let lock = lock(connection, user + 1, &ALL_DAYS.at(user)).await?.context("another client has the slot")?;
+        let status = connection.post(&format!("/v1/locks/{lock}/confirm"), Some(user + 1), b"").await?;
         ensure!(status == 201, "a confirmation was answered with {status}");
         Ok(())
     }
 }
 
-/// Everybody locks a slot anywhere and lets it go; or finds that somebody else has it for the moment.
+/// Clients that lock and release any slot. A slot may be locked by another client.
 pub(super) struct LockAndRelease {
-    places: Places,
-    people: Arc<AtomicU64>,
+    range: SlotRange,
+    users: Arc<AtomicU64>,
 }
 
 impl LockAndRelease {
-    pub(super) fn anywhere_in(places: Places) -> impl Fn(usize) -> Self {
-        let people: Arc<AtomicU64> = Arc::default();
-        move |_| Self { places, people: people.clone() }
+    pub(super) fn scattered_in(range: SlotRange) -> impl Fn(usize) -> Self {
+        let users: Arc<AtomicU64> = Arc::default();
+        move |_| Self { range, users: users.clone() }
     }
 }
 
 impl Scenario for LockAndRelease {
     async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
-        let person = self.people.fetch_add(1, Ordering::Relaxed) + 1;
-        let Some(lock) = lock(connection, person, &self.places.anywhere(person)).await? else { return Ok(()) };
-        let status = connection.delete(&format!("/v1/locks/{lock}"), person).await?;
+        let user = self.users.fetch_add(1, Ordering::Relaxed) + 1;
+        let Some(lock) = lock(connection, user, &self.range.scattered(user)).await? else { return Ok(()) };
+        let status = connection.delete(&format!("/v1/locks/{lock}"), user).await?;
         ensure!(status == 204, "a release was answered with {status}");
         Ok(())
     }
 }
 
-/// The id of the lock; `None` if somebody else has the slot.
-async fn lock(connection: &mut Connection, person: u64, place: &Place) -> anyhow::Result<Option<String>> {
-    let Place { room, day, hour } = place;
+/// Returns the id of the lock; `None` if another client has the slot.
+async fn lock(connection: &mut Connection, user: u64, slot: &SlotKey) -> anyhow::Result<Option<String>> {
+    let SlotKey { room, day, hour } = slot;
     let body = format!(r#"{{"date":"{day}","times":["{hour:02}:00"]}}"#);
-    let status = connection.post(&format!("/v1/rooms/{room}/locks"), Some(person), body.as_bytes()).await?;
+    let status = connection.post(&format!("/v1/rooms/{room}/locks"), Some(user), body.as_bytes()).await?;
     if status == 409 {
         return Ok(None);
     }
     ensure!(status == 201, "a lock was answered with {status}: {}", String::from_utf8_lossy(connection.body()));
-    // The id is the first member of the answer.
+    // The id is the first member of the response.
     let id = connection.body().get(11..47).context("an answer without an id")?;
     Ok(Some(std::str::from_utf8(id)?.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Rooms with twenty slots a day, made in a store without a server.
+//! Rooms with twenty slots a day, created in a store without a server.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use super::requests;
 use crate::bench::child;
 
-/// Days made by `make`; with today, sixty.
+/// Days created by `make`; with today, sixty.
 pub(super) const DAYS_AHEAD: u32 = 59;
 
 pub(super) fn settings(days_ahead: u32) -> EngineSettings {
@@ -24,8 +24,8 @@ pub(super) fn settings(days_ahead: u32) -> EngineSettings {
     EngineSettings { lock_wait: Duration::from_secs(1), queue_max: 100_000, limits }
 }
 
-/// Creates the rooms 1 to `count` and their slots. Returns how long `holdfast calendar generate` took for the slots; `place` says
-/// where the store is, as its arguments.
+/// Creates the rooms 1 to `count` and their slots. Returns the time that `holdfast calendar generate` took for the
+/// slots; `place` has the arguments for its store.
 pub(super) async fn make(store: Arc<dyn Store>, place: &[&str], count: u64) -> anyhow::Result<Duration> {
     let (engine, thread) = Engine::start(store, Arc::new(NoSink), settings(DAYS_AHEAD))?;
     let mut working = JoinSet::new();
@@ -45,7 +45,7 @@ pub(super) async fn make(store: Arc<dyn Store>, place: &[&str], count: u64) -> a
     command.args(["calendar", "generate", "--until", &until]).args(place);
     let began = Instant::now();
     let status = tokio::task::spawn_blocking(move || command.status()).await??;
-    ensure!(status.success(), "the slots could not be made: {status}");
+    ensure!(status.success(), "the slots could not be created: {status}");
     Ok(began.elapsed())
 }
 

@@ -1,5 +1,5 @@
-//! A baseline: slots with their lock in the row, read with one SELECT, locked and confirmed with one UPDATE each, with the
-//! indexes such a table is given.
+//! Reference implementation: slots with their lock in the row, read with one SELECT, locked and confirmed with one
+//! UPDATE each, with the usual indexes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use anyhow::ensure;
 use hdrhistogram::Histogram;
 use tokio_postgres::{Client, Statement};
 
-use super::requests::{ALL_DAYS, HOURS, Place};
+use super::requests::{ALL_DAYS, HOURS, SlotKey};
 use crate::bench::load::{self, Measured};
 use crate::bench::stores::{Database, Databases};
 
@@ -60,21 +60,21 @@ pub(super) async fn create(databases: &Databases, rooms: u64) -> anyhow::Result<
 pub(super) async fn measure_ask(database: &Database, time: Duration) -> anyhow::Result<Measured> {
     let mut clients = Vec::new();
     for index in 0..CONNECTIONS {
-        clients.push(Asking(Hand::connect(database, index as u64 * 7_919).await?));
+        clients.push(Reader(ReferenceClient::connect(database, index as u64 * 7_919).await?));
     }
-    load::measure("by hand: SELECT of two slots", time, clients).await
+    load::measure("reference: SELECT of two slots", time, clients).await
 }
 
 pub(super) async fn measure_book(database: &Database, time: Duration) -> anyhow::Result<Measured> {
-    let people: Arc<AtomicU64> = Arc::default();
+    let users: Arc<AtomicU64> = Arc::default();
     let mut clients = Vec::new();
     for _ in 0..CONNECTIONS {
-        clients.push(Booking { hand: Hand::connect(database, 0).await?, people: people.clone() });
+        clients.push(Booker { hand: ReferenceClient::connect(database, 0).await?, users: users.clone() });
     }
-    load::measure("by hand: lock, then confirm", time, clients).await
+    load::measure("reference: lock, then confirm", time, clients).await
 }
 
-struct Hand {
+struct ReferenceClient {
     client: Client,
     find: Statement,
     lock: Statement,
@@ -83,7 +83,7 @@ struct Hand {
     latency: Histogram<u64>,
 }
 
-impl Hand {
+impl ReferenceClient {
     async fn connect(database: &Database, turn: u64) -> anyhow::Result<Self> {
         let client = database.connect().await?;
         let (find, lock) = (client.prepare(FIND).await?, client.prepare(LOCK).await?);
@@ -96,13 +96,13 @@ impl Hand {
     }
 }
 
-struct Asking(Hand);
+struct Reader(ReferenceClient);
 
-impl load::Client for Asking {
+impl load::Client for Reader {
     async fn round(&mut self) -> anyhow::Result<()> {
         let hand = &mut self.0;
         hand.turn += 1;
-        let Place { room, day, .. } = ALL_DAYS.at(hand.turn);
+        let SlotKey { room, day, .. } = ALL_DAYS.at(hand.turn);
         let hour = hand.turn % (HOURS - 1);
         let times = vec![format!("{hour:02}:00"), format!("{:02}:00", hour + 1)];
         let began = Instant::now();
@@ -116,23 +116,23 @@ impl load::Client for Asking {
     }
 }
 
-struct Booking {
-    hand: Hand,
-    people: Arc<AtomicU64>,
+struct Booker {
+    hand: ReferenceClient,
+    users: Arc<AtomicU64>,
 }
 
-impl load::Client for Booking {
+impl load::Client for Booker {
     async fn round(&mut self) -> anyhow::Result<()> {
-        let person = self.people.fetch_add(1, Ordering::Relaxed);
-        let Place { room, day, hour } = ALL_DAYS.at(person);
-        let (times, lock) = (vec![format!("{hour:02}:00")], format!("lock-{person}"));
+        let user = self.users.fetch_add(1, Ordering::Relaxed);
+        let SlotKey { room, day, hour } = ALL_DAYS.at(user);
+        let (times, lock) = (vec![format!("{hour:02}:00")], format!("lock-{user}"));
         let hand = &mut self.hand;
         let began = Instant::now();
         let locked = hand.client.execute(&hand.lock, &[&(room as i64), &day.to_string(), &times, &lock]).await?;
         ensure!(locked == 1, "a slot was not locked");
         hand.took(began)?;
         let began = Instant::now();
-        let confirmed = hand.client.execute(&hand.confirm, &[&lock, &(person as i64)]).await?;
+        let confirmed = hand.client.execute(&hand.confirm, &[&lock, &(user as i64)]).await?;
         ensure!(confirmed == 1, "a lock was not confirmed");
         hand.took(began)
     }

@@ -1,4 +1,4 @@
-//! What is bought, and by whom.
+//! Goods, customers and their orders.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,9 +10,9 @@ use crate::bench::http::{Connection, Scenario};
 
 pub(crate) const OPTIONS: u32 = 1_000;
 pub(crate) const PRICE: i64 = 21_000;
-/// What everybody has: more than anybody spends.
+/// Balance of every account: more than any customer spends.
 const BALANCE: i64 = 1_000_000_000;
-/// Of every option: more than a run can sell.
+/// Stock of every option: more than a run can sell.
 const PIECES: u32 = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,13 +35,13 @@ impl Work {
     }
 }
 
-/// People 1 to `people` have something in their cart, spread over all options; as many after them want the hot one. Each has
-/// an account with money. Works as it stands on `SQLite` and PostgreSQL.
-pub(crate) fn fill(people: u32) -> Vec<String> {
+/// Statements that give users 1 to `users` a cart, spread over all options; as many after them have the contended one.
+/// Each has an account with money. Valid for `SQLite` and PostgreSQL.
+pub(crate) fn fill(users: u32) -> Vec<String> {
     let numbers = |last: u32| {
         format!("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {last}) INSERT INTO")
     };
-    let (all, last_user) = (people * 2, people * 2 + 1);
+    let (all, last_user) = (users * 2, users * 2 + 1);
     vec![
         format!(
             "INSERT INTO product (id, name, currency, first_option_id, option_count)
@@ -59,12 +59,12 @@ pub(crate) fn fill(people: u32) -> Vec<String> {
         ),
         format!(
             "{} users (id, name, currency, balance, charged)
-            SELECT i, 'somebody', 'KRW', {BALANCE}, {BALANCE} FROM n",
+            SELECT i, 'customer', 'KRW', {BALANCE}, {BALANCE} FROM n",
             numbers(last_user)
         ),
         format!(
             "{} cart_item (user_id, product_option_id, quantity)
-            SELECT i, CASE WHEN i > {people} THEN 1 ELSE 1 + CAST(i % 1000003 AS bigint) * 7919 % {OPTIONS} END, 1 FROM n",
+            SELECT i, CASE WHEN i > {users} THEN 1 ELSE 1 + CAST(i % 1000003 AS bigint) * 7919 % {OPTIONS} END, 1 FROM n",
             numbers(all)
         ),
         format!(
@@ -74,15 +74,15 @@ pub(crate) fn fill(people: u32) -> Vec<String> {
     ]
 }
 
-/// How a database writes what `history` needs; each in terms of `i`, the number, and `ms`, the time.
+/// SQL dialect for `history`; in terms of `i`, the number, and `ms`, the time.
 pub(crate) struct Dialect {
     pub hold_id: &'static str,
     pub moment: fn(&str) -> String,
 }
 
-/// Old reservations, a tenth of them on the hot option: one half paid within the last month, the other out of time within
-/// the last day (older ones are cleared away).
-pub(crate) fn history(dialect: &Dialect, people: u32, reservations: u32) -> Vec<String> {
+/// Statements that create old reservations, a tenth of them on the contended option: one half paid within the last
+/// month, the other expired within the last day (older ones are purged).
+pub(crate) fn history(dialect: &Dialect, users: u32, reservations: u32) -> Vec<String> {
     let Dialect { hold_id, moment } = dialect;
     let now_ms = SystemClock.now().as_millis();
     let half = reservations / 2;
@@ -95,7 +95,7 @@ pub(crate) fn history(dialect: &Dialect, people: u32, reservations: u32) -> Vec<
         )
     };
     let (month, day) = (numbered(1, half, 28 * 86_400_000), numbered(half + 1, half * 2, 22 * 3_600_000));
-    let (user, at, ends) = (people * 2 + 1, moment("ms"), moment("ms + 1800000"));
+    let (user, at, ends) = (users * 2 + 1, moment("ms"), moment("ms + 1800000"));
     vec![
         format!("{month} orders (id, hold_id, user_id, total_amount, discount_amount, paid_amount, currency, created_at)
             SELECT i, {hold_id}, {user}, {PRICE}, 0, {PRICE}, 'KRW', {at} FROM old"),
@@ -114,33 +114,33 @@ pub(crate) fn history(dialect: &Dialect, people: u32, reservations: u32) -> Vec<
     ]
 }
 
-/// Everybody reserves their cart, and pays for it if that is the work.
+/// Clients that reserve their cart, and pay for it if the work includes that.
 #[derive(Clone)]
-pub(crate) struct Crowd {
-    /// The last one who came.
-    people: Arc<AtomicU64>,
+pub(crate) struct Customers {
+    /// Last user number.
+    users: Arc<AtomicU64>,
     pays: bool,
 }
 
-impl Crowd {
-    pub(crate) fn new(work: Work, people: u32) -> Self {
-        let first = if work.is_hot() { people.into() } else { 0 };
-        Self { people: Arc::new(AtomicU64::new(first)), pays: !work.only_reserves() }
+impl Customers {
+    pub(crate) fn new(work: Work, users: u32) -> Self {
+        let first = if work.is_hot() { users.into() } else { 0 };
+        Self { users: Arc::new(AtomicU64::new(first)), pays: !work.only_reserves() }
     }
 }
 
-impl Scenario for Crowd {
+impl Scenario for Customers {
     async fn round(&mut self, connection: &mut Connection) -> anyhow::Result<()> {
-        let person = self.people.fetch_add(1, Ordering::Relaxed) + 1;
-        let body = format!(r#"{{"userId":{person}}}"#);
-        let status = connection.post("/api/order/reserve", Some(person), body.as_bytes()).await?;
+        let user = self.users.fetch_add(1, Ordering::Relaxed) + 1;
+        let body = format!(r#"{{"userId":{user}}}"#);
+        let status = connection.post("/api/order/reserve", Some(user), body.as_bytes()).await?;
         ensure!(
             status == 200,
             "a reservation was answered with {status}: {}",
             String::from_utf8_lossy(connection.body())
         );
         if self.pays {
-            let status = connection.post("/api/order", Some(person), body.as_bytes()).await?;
+            let status = connection.post("/api/order", Some(user), body.as_bytes()).await?;
             ensure!(status == 201, "paying was answered with {status}: {}", String::from_utf8_lossy(connection.body()));
         }
         Ok(())

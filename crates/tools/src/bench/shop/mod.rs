@@ -1,5 +1,5 @@
-//! `holdfast-tools bench shop`: reservations and orders on every store, beside an empty handler and beside the transactions that a
-//! shop on PostgreSQL would write; with nothing stored, and with many old reservations.
+//! `holdfast-tools bench shop`: reservations and orders on every store, beside an empty handler and a reference
+//! implementation on PostgreSQL; with an empty store, and with many old reservations.
 
 mod goods;
 mod ours;
@@ -9,39 +9,39 @@ mod table;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use self::goods::{Crowd, Work};
-use self::ours::{Directory, Place};
-use self::table::{Contender, Phase, Results};
+use self::goods::{Customers, Work};
+use self::ours::{Directory, Storage};
+use self::table::{Candidate, Phase, Results};
 use super::child::Server;
 use super::load::Measured;
 use super::stores::databases::Database;
 use super::stores::servers::Servers;
-use super::{busy, http, stop_signal};
+use super::{http, start_spinner, stop_signal};
 
 #[derive(clap::Args, Clone)]
 pub(crate) struct Args {
-    /// How many connections send requests to ours at once.
+    /// Number of connections that send requests to the product concurrently.
     #[arg(long, default_value_t = 256)]
     connections: usize,
-    /// How long each line of the table is measured [default: 6s].
+    /// Duration of the measurement of each table line [default: 6s].
     #[arg(long, value_parser = super::duration)]
     time: Option<Duration>,
-    /// How many old reservations pile up [default: 1000000].
+    /// Number of old reservations to create [default: 1000000].
     #[arg(long)]
     reservations: Option<u32>,
-    /// For trying it: half a second per line, 50,000 reservations.
+    /// Short run: half a second per line, 50,000 reservations.
     #[arg(long)]
     quick: bool,
-    /// The embedded store only.
+    /// Measure the embedded store only.
     #[arg(long)]
     embedded_only: bool,
-    /// A PostgreSQL to use instead of a private one. Databases are created on it, and dropped again.
+    /// PostgreSQL to use instead of a private one. Databases are created on it, and dropped again.
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
-    /// A Redis to use instead of a private one. The database that the URL names must be empty, and is emptied.
+    /// Redis to use instead of a private one. The database of the URL must be empty, and is emptied.
     #[arg(long, value_name = "URL")]
     redis_url: Option<String>,
-    /// Write the results here too.
+    /// Also write the results to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -55,8 +55,8 @@ impl Args {
         self.reservations.unwrap_or(if self.quick { 50_000 } else { 1_000_000 })
     }
 
-    /// So many that a line never runs out of people: each buys once.
-    fn people(&self) -> u32 {
+    /// Number of users, so large that no line runs out of them: each buys once.
+    fn users(&self) -> u32 {
         20_000 + (self.time().as_secs_f64() * 90_000.0) as u32
     }
 }
@@ -80,13 +80,13 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
 struct Bench<'a> {
     args: &'a Args,
     settings: Vec<String>,
-    /// With nothing stored.
+    /// With an empty store.
     start: Phase,
     /// With many old reservations.
     after: Phase,
 }
 
-/// Databases that are filled once. Each line is measured on a copy, so that none carries what another left behind.
+/// Databases that are filled once. Each line is measured on a copy, so that lines do not affect each other.
 struct Stored {
     seed: Database,
     ours: Database,
@@ -94,20 +94,20 @@ struct Stored {
 
 impl Bench<'_> {
     async fn embedded(&mut self) -> anyhow::Result<()> {
-        let busy = busy("filling the embedded store");
-        let empty = Directory::create(self.args.people())?;
-        let full = empty.with_history(self.args.people(), self.args.reservations())?;
-        busy.finish_and_clear();
-        // The ceiling before and after, so that a machine that slows down or speeds up shows.
+        let spinner = start_spinner("filling the embedded store");
+        let empty = Directory::create(self.args.users())?;
+        let full = empty.with_history(self.args.users(), self.args.reservations())?;
+        spinner.finish_and_clear();
+        // The baseline is measured before and after, to show a change of the machine's speed.
         let ceiling = Server::ceiling()?;
         for round in 0..2 {
             let measured = self.measure_server("empty handler", &ceiling, Work::ReserveSpread).await?;
-            self.start.add(Contender::Ceiling, Work::ReserveSpread, measured);
+            self.start.add(Candidate::Ceiling, Work::ReserveSpread, measured);
             for work in Work::ALL.into_iter().filter(|_| round == 0) {
-                let measured = self.measure(Contender::Embedded, work, &Place::Directory(empty.copy()?)).await?;
-                self.start.add(Contender::Embedded, work, measured);
-                let measured = self.measure(Contender::Embedded, work, &Place::Directory(full.copy()?)).await?;
-                self.after.add(Contender::Embedded, work, measured);
+                let measured = self.measure(Candidate::Embedded, work, &Storage::Directory(empty.copy()?)).await?;
+                self.start.add(Candidate::Embedded, work, measured);
+                let measured = self.measure(Candidate::Embedded, work, &Storage::Directory(full.copy()?)).await?;
+                self.after.add(Candidate::Embedded, work, measured);
             }
         }
         Ok(())
@@ -118,7 +118,7 @@ impl Bench<'_> {
         let servers = Servers::start(self.args.database_url.as_deref(), self.args.redis_url.as_deref()).await?;
         self.settings = servers.settings().await?;
         println!("{}", self.settings.join("\n"));
-        // Whatever ends it, what was made on the servers is removed; private ones end with the value.
+        // The databases are removed in any case; private servers end with the value.
         let outcome = tokio::select! {
             outcome = self.measure_databases(&servers) => outcome,
             () = stop => Err(anyhow::anyhow!("stopped before the end")),
@@ -128,26 +128,26 @@ impl Bench<'_> {
         cleaned
     }
 
-    /// The baseline, ours, and the baseline again; each first with nothing stored and at once with all.
+    /// Measures the baseline, the product, and the baseline again; each first on the empty store, then at once on the
+    /// full one.
     async fn measure_databases(&mut self, servers: &Servers) -> anyhow::Result<()> {
-        let (people, reservations) = (self.args.people(), self.args.reservations());
-        let busy = busy("filling the databases");
+        let (users, reservations) = (self.args.users(), self.args.reservations());
+        let spinner = start_spinner("filling the databases");
         let databases = &servers.databases;
-        let empty =
-            Stored { seed: seed::create(databases, people).await?, ours: ours::create(databases, people).await? };
+        let empty = Stored { seed: seed::create(databases, users).await?, ours: ours::create(databases, users).await? };
         let full = Stored {
             seed: databases.copy(&empty.seed, "seed_piled").await?,
             ours: databases.copy(&empty.ours, "ours_piled").await?,
         };
-        seed::pile_up(&full.seed, reservations).await?;
-        ours::pile_up(&full.ours, people, reservations).await?;
-        busy.finish_and_clear();
-        for contender in [Contender::Seed, Contender::Postgres, Contender::PostgresRedis, Contender::Seed] {
+        seed::add_history(&full.seed, reservations).await?;
+        ours::add_history(&full.ours, users, reservations).await?;
+        spinner.finish_and_clear();
+        for candidate in [Candidate::Seed, Candidate::Postgres, Candidate::PostgresRedis, Candidate::Seed] {
             for work in Work::ALL {
-                let measured = self.measure_on(contender, work, servers, &empty).await?;
-                self.start.add(contender, work, measured);
-                let measured = self.measure_on(contender, work, servers, &full).await?;
-                self.after.add(contender, work, measured);
+                let measured = self.measure_on(candidate, work, servers, &empty).await?;
+                self.start.add(candidate, work, measured);
+                let measured = self.measure_on(candidate, work, servers, &full).await?;
+                self.after.add(candidate, work, measured);
             }
         }
         Ok(())
@@ -155,31 +155,31 @@ impl Bench<'_> {
 
     async fn measure_on(
         &self,
-        contender: Contender,
+        candidate: Candidate,
         work: Work,
         servers: &Servers,
         stored: &Stored,
     ) -> anyhow::Result<Measured> {
         let Servers { databases, redis, .. } = servers;
         redis.empty().await?;
-        let template = if contender == Contender::Seed { &stored.seed } else { &stored.ours };
+        let template = if candidate == Candidate::Seed { &stored.seed } else { &stored.ours };
         let database = databases.copy(template, "line").await?;
-        let measured = if contender == Contender::Seed {
-            seed::measure(&table::name(contender, work), &database, work, self.args.time()).await?
+        let measured = if candidate == Candidate::Seed {
+            seed::measure(&table::name(candidate, work), &database, work, self.args.time()).await?
         } else {
-            let redis = (contender == Contender::PostgresRedis).then(|| redis.url.clone());
-            self.measure(contender, work, &Place::Database(database.url.clone(), redis)).await?
+            let redis = (candidate == Candidate::PostgresRedis).then(|| redis.url.clone());
+            self.measure(candidate, work, &Storage::Database(database.url.clone(), redis)).await?
         };
         databases.remove(database).await?;
         Ok(measured)
     }
 
-    async fn measure(&self, contender: Contender, work: Work, place: &Place) -> anyhow::Result<Measured> {
-        self.measure_server(&table::name(contender, work), &place.serve()?, work).await
+    async fn measure(&self, candidate: Candidate, work: Work, storage: &Storage) -> anyhow::Result<Measured> {
+        self.measure_server(&table::name(candidate, work), &storage.serve()?, work).await
     }
 
     async fn measure_server(&self, name: &str, server: &Server, work: Work) -> anyhow::Result<Measured> {
-        let crowd = Crowd::new(work, self.args.people());
-        http::measure(name, server.address, self.args.connections, self.args.time(), |_| crowd.clone()).await
+        let customers = Customers::new(work, self.args.users());
+        http::measure(name, server.address, self.args.connections, self.args.time(), |_| customers.clone()).await
     }
 }

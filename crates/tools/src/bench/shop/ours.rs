@@ -1,4 +1,4 @@
-//! Our own server, on each kind of store.
+//! The product, on each kind of store.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use super::goods::{self, Dialect};
 use crate::bench::child::Server;
 use crate::bench::stores::databases::{Database, Databases};
 
-/// What a server is started on.
-pub(crate) enum Place {
+/// Storage that a server is started on.
+pub(crate) enum Storage {
     Directory(Directory),
-    /// A database, and a Redis beside it if there is one.
+    /// A database, and optionally Redis.
     Database(String, Option<String>),
 }
 
-impl Place {
+impl Storage {
     pub(crate) fn serve(&self) -> anyhow::Result<Server> {
         match self {
             Self::Directory(directory) => Server::holdfast(directory.0.path()),
@@ -24,7 +24,7 @@ impl Place {
     }
 }
 
-/// An embedded store that no server uses.
+/// Embedded store that no server uses.
 pub(crate) struct Directory(tempfile::TempDir);
 
 const FILE: &str = "holdfast.db";
@@ -37,19 +37,19 @@ const POSTGRES: Dialect = Dialect {
 };
 
 impl Directory {
-    /// Goods, people and their carts.
-    pub(crate) fn create(people: u32) -> anyhow::Result<Self> {
+    /// Creates a store with goods, users and their carts.
+    pub(crate) fn create(users: u32) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir()?;
-        // The server makes its own tables.
+        // The server creates its tables.
         drop(Server::holdfast(directory.path())?);
         let directory = Self(directory);
-        directory.execute(&goods::fill(people))?;
+        directory.execute(&goods::fill(users))?;
         Ok(directory)
     }
 
-    pub(crate) fn with_history(&self, people: u32, reservations: u32) -> anyhow::Result<Self> {
+    pub(crate) fn with_history(&self, users: u32, reservations: u32) -> anyhow::Result<Self> {
         let directory = self.copy()?;
-        directory.execute(&goods::history(&SQLITE, people, reservations))?;
+        directory.execute(&goods::history(&SQLITE, users, reservations))?;
         Ok(directory)
     }
 
@@ -66,7 +66,7 @@ impl Directory {
             transaction.execute_batch(statement).with_context(|| statement.clone())?;
         }
         transaction.commit()?;
-        // Then one file is all there is to copy.
+        // Checkpointed, so that one file is all there is to copy.
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         connection.close().map_err(|(_, error)| error.into())
     }
@@ -76,17 +76,17 @@ impl Directory {
     }
 }
 
-/// A database with goods, people and their carts.
-pub(crate) async fn create(databases: &Databases, people: u32) -> anyhow::Result<Database> {
+/// Creates a database with goods, users and their carts.
+pub(crate) async fn create(databases: &Databases, users: u32) -> anyhow::Result<Database> {
     let database = databases.create("ours").await?;
-    // The server makes its own tables.
+    // The server creates its tables.
     drop(Server::holdfast_on(&database.url, None)?);
-    execute(&database, &goods::fill(people)).await?;
+    execute(&database, &goods::fill(users)).await?;
     Ok(database)
 }
 
-pub(crate) async fn pile_up(database: &Database, people: u32, reservations: u32) -> anyhow::Result<()> {
-    execute(database, &goods::history(&POSTGRES, people, reservations)).await
+pub(crate) async fn add_history(database: &Database, users: u32, reservations: u32) -> anyhow::Result<()> {
+    execute(database, &goods::history(&POSTGRES, users, reservations)).await
 }
 
 async fn execute(database: &Database, statements: &[String]) -> anyhow::Result<()> {

@@ -1,5 +1,6 @@
-//! The baseline: a shop's own transactions on PostgreSQL, one to reserve (see `stores::locking`) and one to pay. Paying finds
-//! the reservation, locks and lowers the stock, confirms the reservation, takes the money and writes the order.
+//! Reference implementation: a shop's transactions on PostgreSQL, one to reserve (see `stores::locking`) and one to
+//! pay. Paying finds the reservation, locks and lowers the stock, confirms the reservation, debits the account and
+//! inserts the order.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -33,7 +34,7 @@ const SCHEMA: &str = "
         PRIMARY KEY (order_id, product_option_id)
     );";
 
-const OWN: &str = "SELECT id, product_option_id, quantity FROM inventory_reservation
+const FIND_RESERVATION: &str = "SELECT id, product_option_id, quantity FROM inventory_reservation
     WHERE user_id = $1 AND status = 'RESERVED' AND expires_at > now() FOR UPDATE";
 const LOCK: &str = "SELECT stock_quantity FROM inventory WHERE product_option_id = $1 FOR UPDATE";
 const TAKE: &str = "UPDATE inventory SET stock_quantity = stock_quantity - $2 WHERE product_option_id = $1";
@@ -43,25 +44,25 @@ const ORDER: &str = "INSERT INTO orders (user_id, total_amount, status, created_
     VALUES ($1, $2, 'PAID', now()) RETURNING id";
 const ITEM: &str = "INSERT INTO order_item VALUES ($1, $2, $3, $4)";
 
-pub(crate) async fn create(databases: &Databases, people: u32) -> anyhow::Result<Database> {
+pub(crate) async fn create(databases: &Databases, users: u32) -> anyhow::Result<Database> {
     let database = locking::create(databases).await?;
     let client = database.connect().await?;
     client.batch_execute(SCHEMA).await?;
     let fill = "INSERT INTO users SELECT i, 1000000000 FROM generate_series(1, $1::bigint) AS i";
-    client.execute(fill, &[&i64::from(people)]).await?;
+    client.execute(fill, &[&i64::from(users)]).await?;
     client.batch_execute("VACUUM ANALYZE users").await?;
     Ok(database)
 }
 
-pub(crate) async fn pile_up(database: &Database, reservations: u32) -> anyhow::Result<()> {
-    locking::pile_up(database, reservations).await
+pub(crate) async fn add_history(database: &Database, reservations: u32) -> anyhow::Result<()> {
+    locking::add_history(database, reservations).await
 }
 
 pub(crate) async fn measure(name: &str, database: &Database, work: Work, time: Duration) -> anyhow::Result<Measured> {
-    let people = Arc::new(AtomicU64::new(0));
+    let users = Arc::new(AtomicU64::new(0));
     let mut buyers = Vec::with_capacity(CONNECTIONS);
     for _ in 0..CONNECTIONS {
-        let customer = Customer::connect(database, &people, work.is_hot()).await?;
+        let customer = Customer::connect(database, &users, work.is_hot()).await?;
         let payment = if work.only_reserves() { None } else { Some(Payment::prepare(&customer).await?) };
         buyers.push(Buyer { customer, payment, latency: Histogram::new(3)? });
     }
@@ -76,13 +77,13 @@ struct Buyer {
 
 impl load::Client for Buyer {
     async fn round(&mut self) -> anyhow::Result<()> {
-        let (person, item) = self.customer.next();
+        let (user, item) = self.customer.next();
         let began = Instant::now();
-        self.customer.reserve(person, item).await?;
+        self.customer.reserve(user, item).await?;
         self.latency.record(began.elapsed().as_micros() as u64)?;
         if let Some(payment) = &self.payment {
             let began = Instant::now();
-            payment.pay(&self.customer, person).await?;
+            payment.pay(&self.customer, user).await?;
             self.latency.record(began.elapsed().as_micros() as u64)?;
         }
         Ok(())
@@ -107,7 +108,7 @@ impl Payment {
     async fn prepare(customer: &Customer) -> anyhow::Result<Self> {
         let client = &customer.client;
         Ok(Self {
-            own: client.prepare(OWN).await?,
+            own: client.prepare(FIND_RESERVATION).await?,
             lock: client.prepare(LOCK).await?,
             take: client.prepare(TAKE).await?,
             confirm: client.prepare(CONFIRM).await?,
@@ -118,10 +119,10 @@ impl Payment {
     }
 
     async fn pay(&self, customer: &Customer, user: i64) -> anyhow::Result<()> {
-        let (client, asked): (_, [&(dyn ToSql + Sync); 1]) = (&customer.client, [&user]);
+        let (client, params): (_, [&(dyn ToSql + Sync); 1]) = (&customer.client, [&user]);
         // Sent together, as drivers of connection pools do.
-        let (begun, own) = tokio::join!(client.batch_execute(BEGIN), client.query_one(&self.own, &asked));
-        begun?;
+        let (started, own) = tokio::join!(client.batch_execute(BEGIN), client.query_one(&self.own, &params));
+        started?;
         let own = own?;
         let (reservation, item, quantity): (i64, i64, i32) = (own.get(0), own.get(1), own.get(2));
         let stock: i32 = client.query_one(&self.lock, &[&item]).await?.get(0);

@@ -1,4 +1,4 @@
-//! What is made of the measurements: rates, ratios, and what the ratios should be.
+//! Evaluation of the measurements: rates, ratios, targets.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::bench::report::Report;
 use crate::bench::stores::locking;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Contender {
+pub(crate) enum Candidate {
     Ceiling,
     Embedded,
     Seed,
@@ -18,13 +18,13 @@ pub(crate) enum Contender {
     PostgresRedis,
 }
 
-pub(crate) fn name(contender: Contender, work: Work) -> String {
-    let contender = match contender {
-        Contender::Ceiling => return "empty handler, POST".to_owned(),
-        Contender::Embedded => "embedded",
-        Contender::Seed => "by hand",
-        Contender::Postgres => "PostgreSQL",
-        Contender::PostgresRedis => "PostgreSQL + Redis",
+pub(crate) fn name(candidate: Candidate, work: Work) -> String {
+    let candidate = match candidate {
+        Candidate::Ceiling => return "empty handler, POST".to_owned(),
+        Candidate::Embedded => "embedded",
+        Candidate::Seed => "reference",
+        Candidate::Postgres => "PostgreSQL",
+        Candidate::PostgresRedis => "PostgreSQL + Redis",
     };
     let work = match work {
         Work::ReserveSpread => "reserve, spread",
@@ -32,52 +32,52 @@ pub(crate) fn name(contender: Contender, work: Work) -> String {
         Work::OrderSpread => "reserve, pay, spread",
         Work::OrderHot => "reserve, pay, hot",
     };
-    format!("{contender}: {work}")
+    format!("{candidate}: {work}")
 }
 
-/// With what ours is compared, and what the ratio should be.
-fn baseline(contender: Contender, work: Work) -> Option<((Contender, Work), f64)> {
-    match contender {
-        Contender::Ceiling | Contender::Seed => None,
-        Contender::Embedded => Some(((Contender::Ceiling, Work::ReserveSpread), 0.2)),
-        Contender::Postgres | Contender::PostgresRedis => Some(((Contender::Seed, work), 10.0)),
+/// Returns the baseline of a candidate, and the target of the ratio.
+fn baseline(candidate: Candidate, work: Work) -> Option<((Candidate, Work), f64)> {
+    match candidate {
+        Candidate::Ceiling | Candidate::Seed => None,
+        Candidate::Embedded => Some(((Candidate::Ceiling, Work::ReserveSpread), 0.2)),
+        Candidate::Postgres | Candidate::PostgresRedis => Some(((Candidate::Seed, work), 10.0)),
     }
 }
 
-/// Ours should be this much of what it was at the start, however much is stored.
-const STAYS_AT: f64 = 0.9;
+/// Target of the rate with many old reservations, relative to the empty store.
+const HISTORY_RATIO_MIN: f64 = 0.9;
 
-/// All measurements on stores that are equally full, the first of each contender and its repetitions.
+/// All measurements on equally full stores: per candidate the first, and its repetitions.
 #[derive(Default)]
-pub(crate) struct Phase(BTreeMap<(Contender, Work), Vec<Measured>>);
+pub(crate) struct Phase(BTreeMap<(Candidate, Work), Vec<Measured>>);
 
 impl Phase {
-    pub(crate) fn add(&mut self, contender: Contender, work: Work, measured: Measured) {
-        self.0.entry((contender, work)).or_default().push(measured);
+    pub(crate) fn add(&mut self, candidate: Candidate, work: Work, measured: Measured) {
+        self.0.entry((candidate, work)).or_default().push(measured);
     }
 
-    /// The mean of all repetitions, if there are any.
-    fn rate(&self, of: (Contender, Work)) -> Option<f64> {
+    /// Returns the mean of all repetitions, if there are any.
+    fn rate(&self, of: (Candidate, Work)) -> Option<f64> {
         let measured = self.0.get(&of)?;
         Some(measured.iter().map(|measured| measured.per_second).sum::<f64>() / measured.len() as f64)
     }
 
-    /// Every measurement, and ours compared: with its start, if there is one, and with its baseline.
+    /// Reports every measurement, and the product's ratios: to the empty store, if given, and to the baseline.
     fn report(&self, start: Option<&Self>) -> Report {
         let mut report = Report::default();
-        for ((contender, work), repetitions) in &self.0 {
-            let unit = if *contender == Contender::Ceiling || work.only_reserves() { "req" } else { "orders" };
+        for ((candidate, work), repetitions) in &self.0 {
+            let unit = if *candidate == Candidate::Ceiling || work.only_reserves() { "req" } else { "orders" };
             for (index, measured) in repetitions.iter().enumerate() {
-                let mut name = name(*contender, *work);
+                let mut name = name(*candidate, *work);
                 if index > 0 {
                     name.push_str(", again");
                 }
                 let (rate, latency) = (measured.per_second, &measured.latency);
-                let at_start = start.and_then(|start| start.rate((*contender, *work)));
+                let at_start = start.and_then(|start| start.rate((*candidate, *work)));
                 let line = report.add(&name, unit, rate, latency, at_start.map(|rate| ("the start", rate)));
-                line.target = (start.is_some() && *contender != Contender::Seed).then_some(STAYS_AT);
+                line.target = (start.is_some() && *candidate != Candidate::Seed).then_some(HISTORY_RATIO_MIN);
             }
-            let Some((baseline, target)) = baseline(*contender, *work) else { continue };
+            let Some((baseline, target)) = baseline(*candidate, *work) else { continue };
             let Some(against) = self.rate(baseline) else { continue };
             for measured in repetitions {
                 let (rate, latency) = (measured.per_second, &measured.latency);
@@ -105,7 +105,7 @@ impl Results {
 
     pub(crate) fn print(&self) {
         println!(
-            "by hand: on PostgreSQL, one transaction to reserve (count, SELECT … FOR UPDATE, SUM, insert), one to pay; {} connections",
+            "reference: on PostgreSQL, one transaction to reserve (count, SELECT … FOR UPDATE, SUM, insert), one to pay; {} connections",
             locking::CONNECTIONS
         );
         println!("spread: over 1,000 options; hot: all on one; an order is two requests\n\nwith nothing stored");

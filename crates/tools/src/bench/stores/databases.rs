@@ -1,15 +1,15 @@
-//! Databases on the PostgreSQL under test: made for the benchmark, copied for each line, dropped at its end.
+//! Databases on the PostgreSQL under test: created for the benchmark, copied for each line, dropped at its end.
 
 use anyhow::{Context as _, ensure};
 use tokio_postgres::{Client, NoTls};
 
-/// All on one server.
+/// Databases of one server.
 pub(crate) struct Databases {
     url: String,
     admin: Client,
 }
 
-/// One that belongs to the benchmark.
+/// Database that belongs to the benchmark.
 pub(crate) struct Database {
     pub url: String,
     name: String,
@@ -22,7 +22,7 @@ impl Database {
 }
 
 impl Databases {
-    /// `url` is of any database on the server; nothing is written to that one.
+    /// `url` is of any database on the server; it is not written to.
     pub(crate) async fn at(url: String) -> anyhow::Result<Self> {
         let admin = connect(&url).await?;
         Ok(Self { url, admin })
@@ -33,7 +33,7 @@ impl Databases {
     }
 
     pub(crate) async fn copy(&self, of: &Database, name: &str) -> anyhow::Result<Database> {
-        // A server that was just killed may still be connected, and then nothing can be copied.
+        // A server that was just killed may still be connected, and then the database cannot be copied.
         let leave = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1";
         self.admin.execute(leave, &[&of.name]).await?;
         self.create_from(&of.name, name).await
@@ -42,7 +42,7 @@ impl Databases {
     async fn create_from(&self, template: &str, name: &str) -> anyhow::Result<Database> {
         let name = format!("{}{name}", prefix());
         let url = with_database(&self.url, &name)?;
-        // Copies files between two checkpoints: every line begins with the same pages in need of writing, none.
+        // A file copy between two checkpoints: every line starts without dirty pages.
         let statement = format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy");
         self.admin.batch_execute(&statement).await.with_context(|| format!("creating database {name}"))?;
         Ok(Database { url, name })
@@ -52,7 +52,7 @@ impl Databases {
         self.drop_database(&database.name).await
     }
 
-    /// All that this run has made, also what nobody remembers.
+    /// Drops all databases of this run, including those of failed lines.
     pub(crate) async fn remove_all(&self) -> anyhow::Result<()> {
         let ours = "SELECT datname FROM pg_database WHERE starts_with(datname, $1)";
         for row in self.admin.query(ours, &[&prefix()]).await? {
@@ -66,14 +66,14 @@ impl Databases {
         dropped.with_context(|| format!("dropping database {name}"))
     }
 
-    /// What matters to how fast it is.
+    /// Returns the settings that affect performance.
     pub(crate) async fn settings(&self) -> anyhow::Result<String> {
         let names = ["fsync", "synchronous_commit", "full_page_writes", "shared_buffers", "max_wal_size"];
-        let mut said = Vec::new();
+        let mut settings = Vec::new();
         for name in names {
-            said.push(format!("{name} {}", self.setting(name).await?));
+            settings.push(format!("{name} {}", self.setting(name).await?));
         }
-        Ok(format!("PostgreSQL {}: {}", self.setting("server_version").await?, said.join(", ")))
+        Ok(format!("PostgreSQL {}: {}", self.setting("server_version").await?, settings.join(", ")))
     }
 
     async fn setting(&self, name: &str) -> anyhow::Result<String> {
@@ -87,12 +87,12 @@ pub(crate) async fn connect(url: &str) -> anyhow::Result<Client> {
     Ok(client)
 }
 
-/// Two runs on the same server do not meet.
+/// Prefix that keeps concurrent runs on one server apart.
 fn prefix() -> String {
     format!("holdfast_bench_{}_", std::process::id())
 }
 
-/// The same server, another database.
+/// Replaces the database in a URL.
 fn with_database(url: &str, name: &str) -> anyhow::Result<String> {
     let (scheme, rest) = url.split_once("://").context("a database is given as postgres://…")?;
     ensure!(matches!(scheme, "postgres" | "postgresql"), "a database is given as postgres://…");
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_database_of_a_url_changes() {
+    fn url_gets_another_database() {
         for (url, expected) in [
             ("postgres://a:b@c:5/d?e=f/g", "postgres://a:b@c:5/x?e=f/g"),
             ("postgresql://c/d", "postgresql://c/x"),

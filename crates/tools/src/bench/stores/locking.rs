@@ -1,7 +1,7 @@
-//! A baseline: the transaction that a shop on PostgreSQL would write for one order. It counts the customer's own
-//! reservations, locks the item, sums what is reserved of it, inserts a row and commits, with an index for each question.
+//! Reference implementation: the usual transaction of a shop on PostgreSQL for one order. It counts the customer's
+//! reservations, locks the item, sums its reservations, inserts a row and commits, with an index for each query.
 //!
-//! It is given what helps it: prepared statements, a begin that travels with the first of them, no cart to read and no
+//! Favourable conditions: prepared statements, a BEGIN that is pipelined with the first of them, no cart to read and no
 //! foreign key to check.
 
 use std::sync::Arc;
@@ -20,8 +20,7 @@ use crate::bench::load::{self, Measured};
 
 pub(crate) const CONNECTIONS: usize = 16;
 
-/// Reservations are not analyzed while there are none: the planner would believe that it stays so, and keep reading the
-/// whole table instead of its indexes.
+/// Not analyzed while the table is empty: the planner would keep scanning it instead of using its indexes.
 const SCHEMA: &str = "
     CREATE TABLE inventory (
         product_option_id bigint PRIMARY KEY,
@@ -53,9 +52,9 @@ const INSERT: &str = "INSERT INTO inventory_reservation
         (product_option_id, user_id, quantity, status, reserved_at, expires_at, updated_at)
     VALUES ($1, $2, 1, 'RESERVED', now(), now() + interval '30 minutes', now()) RETURNING id";
 
-/// Of the last two months, a tenth of them on the hot item: one half paid for, the other out of time. Nothing in this
-/// design ever takes either out of the sum.
-const PILE_UP: &str = "INSERT INTO inventory_reservation
+/// Rows of the last two months, a tenth of them on the contended item: one half paid, the other expired. This design
+/// never removes either from the sum.
+const ADD_HISTORY: &str = "INSERT INTO inventory_reservation
         (product_option_id, user_id, quantity, status, reserved_at, expires_at, updated_at)
     SELECT CASE WHEN i % 10 = 0 THEN 1 ELSE 1 + (i - i / 10) % 1000 END, 1000000000 + i, 1,
         CASE WHEN i % 20 < 10 THEN 'CONFIRMED' ELSE 'RESERVED' END,
@@ -70,22 +69,22 @@ pub(crate) async fn create(databases: &Databases) -> anyhow::Result<Database> {
     Ok(database)
 }
 
-pub(crate) async fn pile_up(database: &Database, reservations: u32) -> anyhow::Result<()> {
+pub(crate) async fn add_history(database: &Database, reservations: u32) -> anyhow::Result<()> {
     let client = database.connect().await?;
-    client.execute(PILE_UP, &[&i64::from(reservations)]).await?;
+    client.execute(ADD_HISTORY, &[&i64::from(reservations)]).await?;
     Ok(client.batch_execute("VACUUM ANALYZE").await?)
 }
 
 pub(crate) async fn measure(
     name: &str,
     database: &Database,
-    people: &Arc<AtomicU64>,
+    users: &Arc<AtomicU64>,
     work: Work,
     time: Duration,
 ) -> anyhow::Result<Measured> {
     let mut customers = Vec::with_capacity(CONNECTIONS);
     for _ in 0..CONNECTIONS {
-        customers.push(Customer::connect(database, people, work == Work::Hot).await?);
+        customers.push(Customer::connect(database, users, work == Work::Hot).await?);
     }
     load::measure(name, time, customers).await
 }
@@ -96,16 +95,16 @@ pub(crate) struct Customer {
     lock_item: Statement,
     sum_reserved: Statement,
     insert: Statement,
-    people: Arc<AtomicU64>,
+    users: Arc<AtomicU64>,
     hot: bool,
     latency: Histogram<u64>,
 }
 
 impl load::Client for Customer {
     async fn round(&mut self) -> anyhow::Result<()> {
-        let (person, item) = self.next();
+        let (user, item) = self.next();
         let began = Instant::now();
-        self.reserve(person, item).await?;
+        self.reserve(user, item).await?;
         self.latency.record(began.elapsed().as_micros() as u64)?;
         Ok(())
     }
@@ -116,7 +115,7 @@ impl load::Client for Customer {
 }
 
 impl Customer {
-    pub(crate) async fn connect(database: &Database, people: &Arc<AtomicU64>, hot: bool) -> anyhow::Result<Self> {
+    pub(crate) async fn connect(database: &Database, users: &Arc<AtomicU64>, hot: bool) -> anyhow::Result<Self> {
         let client = database.connect().await?;
         Ok(Self {
             count_own: client.prepare(COUNT_OWN).await?,
@@ -124,23 +123,23 @@ impl Customer {
             sum_reserved: client.prepare(SUM_RESERVED).await?,
             insert: client.prepare(INSERT).await?,
             client,
-            people: people.clone(),
+            users: users.clone(),
             hot,
             latency: Histogram::new(3)?,
         })
     }
 
-    /// Somebody new, and what they want.
+    /// Returns a new user, and the item it wants.
     pub(crate) fn next(&self) -> (i64, i64) {
-        let person = self.people.fetch_add(1, Ordering::Relaxed) + 1;
-        (person as i64, if self.hot { 1 } else { spread_night(person).0 as i64 })
+        let user = self.users.fetch_add(1, Ordering::Relaxed) + 1;
+        (user as i64, if self.hot { 1 } else { spread_night(user).0 as i64 })
     }
 
     pub(crate) async fn reserve(&self, user: i64, item: i64) -> anyhow::Result<()> {
-        let (client, asked): (_, [&(dyn ToSql + Sync); 1]) = (&self.client, [&user]);
+        let (client, params): (_, [&(dyn ToSql + Sync); 1]) = (&self.client, [&user]);
         // Sent together, as drivers of connection pools do.
-        let (begun, own) = tokio::join!(client.batch_execute(BEGIN), client.query_one(&self.count_own, &asked));
-        begun?;
+        let (started, own) = tokio::join!(client.batch_execute(BEGIN), client.query_one(&self.count_own, &params));
+        started?;
         ensure!(own?.get::<_, i64>(0) == 0, "user {user} has reserved already");
         let stock: i32 = client.query_one(&self.lock_item, &[&item]).await?.get(0);
         let reserved: Option<i64> = client.query_one(&self.sum_reserved, &[&item]).await?.get(0);

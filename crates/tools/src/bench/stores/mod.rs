@@ -1,5 +1,5 @@
-//! `holdfast-tools bench stores`: ours on PostgreSQL, and on PostgreSQL with Redis, beside what one would write by hand on the
-//! same servers; with nothing stored, and with many old reservations.
+//! `holdfast-tools bench stores`: the product on PostgreSQL, and on PostgreSQL with Redis, beside reference
+//! implementations on the same servers; with an empty store, and with many old reservations.
 
 pub(crate) mod databases;
 pub(crate) mod locking;
@@ -20,34 +20,34 @@ use anyhow::bail;
 pub(crate) use self::databases::{Database, Databases};
 pub(crate) use self::postgres::Postgres;
 use self::servers::Servers;
-use self::table::{Contender, Phase, Results, Work};
+use self::table::{Candidate, Phase, Results, Work};
 use super::load::Measured;
-use super::{busy, stop_signal};
+use super::{start_spinner, stop_signal};
 
 #[derive(clap::Args, Clone)]
 pub(crate) struct Args {
-    /// How many connections send requests to ours at once.
+    /// Number of connections that send requests to the product concurrently.
     #[arg(long, default_value_t = 256)]
     connections: usize,
-    /// How long each line of the table is measured [default: 6s].
+    /// Duration of the measurement of each table line [default: 6s].
     #[arg(long, value_parser = super::duration)]
     time: Option<Duration>,
-    /// How many old reservations pile up [default: 1000000].
+    /// Number of old reservations to create [default: 1000000].
     #[arg(long)]
     reservations: Option<u32>,
-    /// For trying it: half a second per line, 50,000 reservations.
+    /// Short run: half a second per line, 50,000 reservations.
     #[arg(long)]
     quick: bool,
-    /// A PostgreSQL to use instead of a private one. Databases are created on it, and dropped again.
+    /// PostgreSQL to use instead of a private one. Databases are created on it, and dropped again.
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
-    /// A Redis to use instead of a private one. The database that the URL names must be empty, and is emptied.
+    /// Redis to use instead of a private one. The database of the URL must be empty, and is emptied.
     #[arg(long, value_name = "URL")]
     redis_url: Option<String>,
-    /// Leave ours out.
+    /// Measure the baselines only.
     #[arg(long)]
     baselines_only: bool,
-    /// Write the results here too.
+    /// Also write the results to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -65,7 +65,7 @@ impl Args {
 pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
     let stop = stop_signal()?;
     let servers = Servers::start(args.database_url.as_deref(), args.redis_url.as_deref()).await?;
-    // Whatever ends it, what was made on the servers is removed; private ones end with the value.
+    // The databases are removed in any case; private servers end with the value.
     let outcome = tokio::select! {
         outcome = measure_all(args, &servers) => outcome,
         () = stop => Err(anyhow::anyhow!("stopped before the end")),
@@ -85,19 +85,19 @@ async fn measure_all(args: &Args, servers: &Servers) -> anyhow::Result<Results> 
     let settings = servers.settings().await?;
     println!("{}", settings.join("\n"));
     println!("{:?} per line, {} connections to ours, all on this machine\n", args.time(), args.connections);
-    let bench = Bench { args, servers, people: Arc::default() };
+    let bench = Bench { args, servers, users: Arc::default() };
 
-    let busy = busy("reservations pile up");
+    let spinner = start_spinner("creating old reservations");
     let locking = locking::create(&servers.databases).await?;
     let ours = if args.baselines_only { None } else { Some(ours::create(&servers.databases).await?) };
     let empty = Stored { locking, ours };
-    let full = bench.pile_up(&empty).await?;
-    busy.finish_and_clear();
+    let full = bench.add_history(&empty).await?;
+    spinner.finish_and_clear();
     let (start, after) = bench.measure_in_turn(&empty, &full).await?;
     Ok(Results::new(settings, args.reservations(), &start, &after))
 }
 
-/// Databases that are filled once. Each line is measured on a copy, so that none carries what another left behind.
+/// Databases that are filled once. Each line is measured on a copy, so that lines do not affect each other.
 struct Stored {
     locking: Database,
     ours: Option<Database>,
@@ -106,57 +106,57 @@ struct Stored {
 struct Bench<'a> {
     args: &'a Args,
     servers: &'a Servers,
-    /// Everybody who ever asked for something: no two requests come from the same user.
-    people: Arc<AtomicU64>,
+    /// Last user number; no two requests come from the same user.
+    users: Arc<AtomicU64>,
 }
 
 impl Bench<'_> {
-    /// Baselines, ours, and the baselines again, so that a machine that slows down or speeds up shows; and each first
-    /// with nothing stored and at once with all, so that it cannot slow down much in between.
+    /// Measures baselines, the product, and the baselines again, to show a change of the machine's speed; each first on
+    /// the empty store, then at once on the full one.
     async fn measure_in_turn(&self, empty: &Stored, full: &Stored) -> anyhow::Result<(Phase, Phase)> {
-        let baselines = [Contender::Locking, Contender::Script];
-        let ours = [Contender::Postgres, Contender::PostgresRedis];
+        let baselines = [Candidate::Locking, Candidate::Script];
+        let ours = [Candidate::Postgres, Candidate::PostgresRedis];
         let ours = if empty.ours.is_some() { ours.as_slice() } else { &[] };
         let (mut start, mut after) = (Phase::default(), Phase::default());
-        for contender in baselines.iter().chain(ours).chain(baselines.iter().rev()) {
-            for work in contender.works() {
-                start.add(*contender, *work, self.measure(*contender, *work, empty).await?);
-                after.add(*contender, *work, self.measure(*contender, *work, full).await?);
+        for candidate in baselines.iter().chain(ours).chain(baselines.iter().rev()) {
+            for work in candidate.works() {
+                start.add(*candidate, *work, self.measure(*candidate, *work, empty).await?);
+                after.add(*candidate, *work, self.measure(*candidate, *work, full).await?);
             }
         }
         Ok((start, after))
     }
 
-    async fn measure(&self, contender: Contender, work: Work, stored: &Stored) -> anyhow::Result<Measured> {
+    async fn measure(&self, candidate: Candidate, work: Work, stored: &Stored) -> anyhow::Result<Measured> {
         let Servers { databases, redis, .. } = self.servers;
-        let (name, time) = (table::name(contender, work), self.args.time());
+        let (name, time) = (table::name(candidate, work), self.args.time());
         redis.empty().await?;
-        let template = match contender {
-            Contender::Script => return script::measure(&name, redis, &self.people, work, time).await,
-            Contender::Locking => Some(&stored.locking),
-            Contender::Postgres | Contender::PostgresRedis => stored.ours.as_ref(),
+        let template = match candidate {
+            Candidate::Script => return script::measure(&name, redis, &self.users, work, time).await,
+            Candidate::Locking => Some(&stored.locking),
+            Candidate::Postgres | Candidate::PostgresRedis => stored.ours.as_ref(),
         };
         let Some(template) = template else { bail!("{name}: there is nothing to measure it on") };
         let database = databases.copy(template, "line").await?;
-        let measured = match contender {
-            Contender::Locking => locking::measure(&name, &database, &self.people, work, time).await?,
+        let measured = match candidate {
+            Candidate::Locking => locking::measure(&name, &database, &self.users, work, time).await?,
             _ => {
-                let redis = (contender == Contender::PostgresRedis).then_some(redis);
-                ours::measure(&name, &database, redis, &self.people, work, (self.args.connections, time)).await?
+                let redis = (candidate == Candidate::PostgresRedis).then_some(redis);
+                ours::measure(&name, &database, redis, &self.users, work, (self.args.connections, time)).await?
             }
         };
         databases.remove(database).await?;
         Ok(measured)
     }
 
-    async fn pile_up(&self, empty: &Stored) -> anyhow::Result<Stored> {
+    async fn add_history(&self, empty: &Stored) -> anyhow::Result<Stored> {
         let (databases, reservations) = (&self.servers.databases, self.args.reservations());
         let locking = databases.copy(&empty.locking, "locking_piled").await?;
-        locking::pile_up(&locking, reservations).await?;
+        locking::add_history(&locking, reservations).await?;
         let mut ours = None;
         if let Some(empty) = &empty.ours {
             let database = databases.copy(empty, "ours_piled").await?;
-            ours::pile_up(&database, reservations).await?;
+            ours::add_history(&database, reservations).await?;
             ours = Some(database);
         }
         Ok(Stored { locking, ours })

@@ -1,4 +1,4 @@
-//! Our own server on the same servers, over HTTP.
+//! The product on the same servers, over HTTP.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -9,24 +9,25 @@ use super::redis::Redis;
 use super::table::Work;
 use crate::bench::child::Server;
 use crate::bench::holds::{
-    DAYS, FIRST_DATE, HOT_DATE, Place, QUANTITY, ROOM_TYPES, create_room_types, hot_night, spread_night,
+    DAYS, FIRST_DATE, HOT_DATE, PlaceHold, QUANTITY, ROOM_TYPES, create_room_types, hot_night, spread_night,
 };
 use crate::bench::http;
 use crate::bench::load::Measured;
 
-/// A database with room types and nothing held.
+/// Creates a database with room types and no holds.
 pub(crate) async fn create(databases: &Databases) -> anyhow::Result<Database> {
     let database = databases.create("ours").await?;
-    // The server makes its own tables.
+    // The server creates its tables.
     let server = Server::holdfast_on(&database.url, None)?;
     create_room_types(server.address).await?;
     Ok(database)
 }
 
-/// Confirmed reservations of the last month on the very nights that are asked for later, a tenth of them on the hot one.
-pub(crate) async fn pile_up(database: &Database, reservations: u32) -> anyhow::Result<()> {
+/// Adds confirmed reservations of the last month on the very nights that are requested later, a tenth of them on the
+/// contended one.
+pub(crate) async fn add_history(database: &Database, reservations: u32) -> anyhow::Result<()> {
     let client = database.connect().await?;
-    // Ids of holds begin with the time, like real ones: that is how the store tells that they are old.
+    // Ids of holds start with their time, as real ones do; the store finds expired holds by it.
     let insert = format!(
         "INSERT INTO stay_reservation
             (id, hold_id, user_id, room_type_id, check_in, check_out, price, currency, confirmed_at)
@@ -60,12 +61,12 @@ pub(crate) async fn measure(
     name: &str,
     database: &Database,
     redis: Option<&Redis>,
-    people: &Arc<AtomicU64>,
+    users: &Arc<AtomicU64>,
     work: Work,
     (connections, time): (usize, Duration),
 ) -> anyhow::Result<Measured> {
     let server = Server::holdfast_on(&database.url, redis.map(|redis| redis.url.as_str()))?;
     let night = if work == Work::Hot { hot_night } else { spread_night };
-    let place = |_| Place { people: people.clone(), night, confirm: work == Work::Confirm };
+    let place = |_| PlaceHold { users: users.clone(), night, confirm: work == Work::Confirm };
     http::measure(name, server.address, connections, time, place).await
 }

@@ -1,7 +1,7 @@
-//! A private PostgreSQL, durable, and large enough that a million rows of the baseline and their indexes stay in memory.
+//! Private durable PostgreSQL with enough memory for a million rows of the baseline and their indexes.
 //!
-//! The test kit makes the cluster and removes it. Its own server has the little memory that tests need, given by
-//! arguments that no setting can outdo; so that one is stopped and another started in its place.
+//! The test kit creates and removes the cluster. Its server gets little memory, by arguments that no setting overrides;
+//! so it is stopped, and another one started in its place.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -19,17 +19,17 @@ const MEMORY: &str = "shared_buffers=256MB";
 const PLACES: &str = "SELECT current_setting('data_directory'), current_setting('port'),
         current_setting('max_connections'), setting
     FROM pg_config WHERE name = 'BINDIR'";
-const STARTS_WITHIN: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct Postgres {
     pub url: String,
     process: Child,
-    /// Keeps the port and the folder. Dropped after the process has ended.
+    /// Owns the port and the folder; dropped after the process has ended.
     _kit: PostgresServer,
 }
 
 impl Postgres {
-    /// To be called on a thread that lasts as long as the benchmark: when it ends, so does the server.
+    /// Called on a thread that lives as long as the benchmark: the server ends with it.
     pub(crate) async fn start() -> anyhow::Result<Self> {
         let kit = PostgresServer::start(&PostgresOptions { durable: true })?;
         let url = kit.postgres().url();
@@ -49,7 +49,7 @@ impl Postgres {
         ] {
             command.args(["-c", setting]);
         }
-        // A group of its own: Ctrl-C is for the benchmark, which stops it when nobody needs it any more.
+        // A process group of its own: Ctrl-C is for the benchmark, which stops the server in order.
         command.uid(owner.uid()).gid(owner.gid()).current_dir("/").process_group(0);
         let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let mut postgres = Self { url, process, _kit: kit };
@@ -65,7 +65,7 @@ impl Postgres {
             }
             match connect(&self.url).await {
                 Ok(_) => return Ok(()),
-                Err(error) if began.elapsed() > STARTS_WITHIN => return Err(error).context("PostgreSQL did not start"),
+                Err(error) if began.elapsed() > START_TIMEOUT => return Err(error).context("PostgreSQL did not start"),
                 Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
             }
         }
@@ -74,7 +74,7 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // It must not be killed: it takes its own processes along.
+        // Not SIGKILL, which would leave child processes behind.
         if let Some(pid) = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw) {
             kill_process(pid, Signal::QUIT).ok();
         }

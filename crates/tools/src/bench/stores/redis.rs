@@ -1,4 +1,4 @@
-//! The Redis under test, as its operator sees it.
+//! Redis under test, from the operator's side.
 
 use anyhow::{Context as _, ensure};
 use redis::aio::MultiplexedConnection;
@@ -10,7 +10,7 @@ pub(crate) struct Redis {
 }
 
 impl Redis {
-    /// Its database must be empty: it is emptied between measurements.
+    /// The database must be empty: it is emptied between measurements.
     pub(crate) async fn at(url: &str) -> anyhow::Result<Self> {
         let redis = Self { url: url.to_owned(), client: Client::open(url).context("the URL of Redis")? };
         let keys: u64 = redis::cmd("DBSIZE").query_async(&mut redis.connect().await?).await?;
@@ -22,39 +22,39 @@ impl Redis {
         self.client.get_connection_info()
     }
 
-    /// What most run in production. The test kit's server syncs on every write.
+    /// Syncs once a second, the usual production setting. The test kit's server syncs on every write.
     pub(crate) async fn sync_every_second(&self) -> anyhow::Result<()> {
         let mut command = redis::cmd("CONFIG");
         command.arg("SET").arg("appendfsync").arg("everysec");
         Ok(command.query_async(&mut self.connect().await?).await?)
     }
 
-    /// Returns when the memory is free, so that freeing it disturbs no measurement.
+    /// Flushes synchronously, so that freeing memory disturbs no measurement.
     pub(crate) async fn empty(&self) -> anyhow::Result<()> {
         Ok(redis::cmd("FLUSHDB").arg("SYNC").query_async(&mut self.connect().await?).await?)
     }
 
-    /// Gives the name under which the script can be called.
+    /// Loads the script and returns its hash.
     pub(crate) async fn load(&self, script: &Script) -> anyhow::Result<String> {
         Ok(script.prepare_invoke().load_async(&mut self.connect().await?).await?)
     }
 
-    /// What matters to how fast it is.
+    /// Returns the settings that affect performance.
     pub(crate) async fn settings(&self) -> anyhow::Result<String> {
         let mut connection = self.connect().await?;
-        let mut said = Vec::new();
+        let mut settings = Vec::new();
         for name in ["appendonly", "appendfsync"] {
             let mut command = redis::cmd("CONFIG");
             let (name, value): (String, String) = command.arg("GET").arg(name).query_async(&mut connection).await?;
-            said.push(format!("{name} {value}"));
+            settings.push(format!("{name} {value}"));
         }
         let info: String = redis::cmd("INFO").arg("server").query_async(&mut connection).await?;
         let version = info.lines().find_map(|line| line.strip_prefix("redis_version:")).unwrap_or("?");
-        Ok(format!("Redis {version}: {}", said.join(", ")))
+        Ok(format!("Redis {version}: {}", settings.join(", ")))
     }
 
     async fn connect(&self) -> anyhow::Result<MultiplexedConnection> {
-        // Emptying a large database takes longer than the library would wait.
+        // Emptying a large database takes longer than the library's default timeout.
         let config = AsyncConnectionConfig::new().set_response_timeout(None);
         let connected = self.client.get_multiplexed_async_connection_with_config(&config).await;
         connected.context("connecting to Redis")

@@ -1,7 +1,7 @@
-//! A baseline: holds in Redis by a Lua script that does one hold in one step, called once per hold. Nothing is durable
-//! beyond what Redis syncs, nothing is in front of it, and confirmed reservations are somebody else's business.
+//! Reference implementation: one Lua script in Redis places one hold per call. Durability is that of Redis, there is no
+//! server in front, and confirmed reservations are left out.
 //!
-//! Its clients speak just enough of the protocol, like those of our own servers.
+//! Its clients speak just enough of the protocol, like the HTTP clients.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -27,35 +27,35 @@ const SCRIPT: &str = include_str!("single_hold.lua");
 pub(crate) async fn measure(
     name: &str,
     redis: &Redis,
-    people: &Arc<AtomicU64>,
+    users: &Arc<AtomicU64>,
     work: Work,
     time: Duration,
 ) -> anyhow::Result<Measured> {
     let script = redis.load(&Script::new(SCRIPT)).await?;
-    let mut guests = Vec::with_capacity(CONNECTIONS);
+    let mut clients = Vec::with_capacity(CONNECTIONS);
     for _ in 0..CONNECTIONS {
-        guests.push(Guest {
+        clients.push(HoldClient {
             connection: Connection::open(redis.connection_info()).await?,
             script: script.clone(),
-            people: people.clone(),
+            users: users.clone(),
             night: if work == Work::Hot { hot_night } else { spread_night },
             latency: Histogram::new(3)?,
         });
     }
-    load::measure(name, time, guests).await
+    load::measure(name, time, clients).await
 }
 
-struct Guest {
+struct HoldClient {
     connection: Connection,
     script: String,
-    people: Arc<AtomicU64>,
+    users: Arc<AtomicU64>,
     night: fn(u64) -> Night,
     latency: Histogram<u64>,
 }
 
-impl Client for Guest {
+impl Client for HoldClient {
     async fn round(&mut self) -> anyhow::Result<()> {
-        let user = self.people.fetch_add(1, Ordering::Relaxed) + 1;
+        let user = self.users.fetch_add(1, Ordering::Relaxed) + 1;
         let (room_type, check_in) = (self.night)(user);
         let check_out = check_in.tomorrow()?;
         let (id, key) = (Uuid::from_u64_pair(0x7000, (1 << 63) | user), client_key(user));
@@ -77,7 +77,7 @@ impl Client for Guest {
             &QUANTITY.to_string(),
         ];
         let began = Instant::now();
-        let answer = self.connection.ask(&words).await?;
+        let answer = self.connection.command(&words).await?;
         ensure!(answer == "+HELD", "the script answered {answer}");
         self.latency.record(began.elapsed().as_micros() as u64)?;
         Ok(())
@@ -88,7 +88,7 @@ impl Client for Guest {
     }
 }
 
-/// For commands that are answered with one line.
+/// Connection for commands with a one-line response.
 struct Connection {
     socket: TcpStream,
     request: String,
@@ -110,12 +110,12 @@ impl Connection {
     }
 
     async fn expect_ok(&mut self, words: &[&str]) -> anyhow::Result<()> {
-        let answer = self.ask(words).await?;
+        let answer = self.command(words).await?;
         ensure!(answer == "+OK", "Redis answered {answer}");
         Ok(())
     }
 
-    async fn ask(&mut self, words: &[&str]) -> anyhow::Result<&str> {
+    async fn command(&mut self, words: &[&str]) -> anyhow::Result<&str> {
         self.request.clear();
         write!(self.request, "*{}\r\n", words.len())?;
         for word in words {

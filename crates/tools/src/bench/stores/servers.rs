@@ -1,4 +1,4 @@
-//! The PostgreSQL and the Redis that everything is measured on: private ones that end with the benchmark, or those given.
+//! PostgreSQL and Redis under test: private ones that end with the benchmark, or given ones.
 
 use holdfast_testkit::{RedisOptions, RedisServer};
 
@@ -15,7 +15,7 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// What is not given is private.
+    /// Starts a private server for each one that is not given.
     pub(crate) async fn start(database_url: Option<&str>, redis_url: Option<&str>) -> anyhow::Result<Self> {
         let private_postgres = match database_url {
             Some(_) => None,
@@ -39,7 +39,7 @@ impl Servers {
         Ok(vec![self.databases.settings().await?, self.redis.settings().await?])
     }
 
-    /// Removes what was made on servers that go on without us.
+    /// Removes the databases from servers that outlive the benchmark.
     pub(crate) async fn clean_up(&self) -> anyhow::Result<()> {
         if self.private_postgres.is_none() {
             self.databases.remove_all().await?;

@@ -1,6 +1,6 @@
--- One hold of one night, in one step.
--- KEYS: the user's hold of these dates, the client key's, the hold itself, how many hold the night
--- ARGV: the new hold's id, its JSON, seconds until it ends, how many may hold the night
+-- Places one hold of one night in one step.
+-- KEYS: the user's hold of these dates, the hold of the client key, the hold itself, the number of holds on the night
+-- ARGV: id of the new hold, its JSON, time to live in seconds, capacity of the night
 local own = redis.call('GET', KEYS[1])
 local same_key = redis.call('GET', KEYS[2])
 if same_key and same_key ~= own then

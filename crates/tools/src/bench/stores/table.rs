@@ -1,4 +1,4 @@
-//! What is measured, and what is made of it: rates, ratios, and what the ratios should be.
+//! Candidates and work of the measurements, and their evaluation: rates, ratios, targets.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::bench::load::Measured;
 use crate::bench::report::Report;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Contender {
+pub(crate) enum Candidate {
     Locking,
     Script,
     Postgres,
@@ -23,8 +23,8 @@ pub(crate) enum Work {
     Confirm,
 }
 
-impl Contender {
-    /// What it is measured at. A baseline ends with the hold.
+impl Candidate {
+    /// Work that the candidate is measured with. Baselines cannot confirm.
     pub(crate) fn works(self) -> &'static [Work] {
         match self {
             Self::Locking | Self::Script => &[Work::Spread, Work::Hot],
@@ -46,55 +46,55 @@ impl Contender {
     }
 }
 
-pub(crate) fn name(contender: Contender, work: Work) -> String {
+pub(crate) fn name(candidate: Candidate, work: Work) -> String {
     let work = match work {
         Work::Spread => "spread",
         Work::Hot => "hot",
         Work::Confirm => "hold, then confirm",
     };
-    format!("{}: {work}", contender.name())
+    format!("{}: {work}", candidate.name())
 }
 
-/// With which baseline ours is compared, and what the ratio should be.
-fn baseline(contender: Contender, work: Work) -> Option<(Contender, f64)> {
-    match (contender, work) {
-        (Contender::Postgres, Work::Spread) => Some((Contender::Locking, 8.0)),
-        (Contender::Postgres, Work::Hot) => Some((Contender::Locking, 40.0)),
-        (Contender::PostgresRedis, Work::Spread | Work::Hot) => Some((Contender::Script, 0.6)),
+/// Returns the baseline of a candidate, and the target of the ratio.
+fn baseline(candidate: Candidate, work: Work) -> Option<(Candidate, f64)> {
+    match (candidate, work) {
+        (Candidate::Postgres, Work::Spread) => Some((Candidate::Locking, 8.0)),
+        (Candidate::Postgres, Work::Hot) => Some((Candidate::Locking, 40.0)),
+        (Candidate::PostgresRedis, Work::Spread | Work::Hot) => Some((Candidate::Script, 0.6)),
         _ => None,
     }
 }
 
-/// Ours should be this much of what it was at the start, however much is stored.
-const STAYS_AT: f64 = 0.9;
+/// Target of the rate with many old reservations, relative to the empty store.
+const HISTORY_RATIO_MIN: f64 = 0.9;
 
-/// All measurements on stores that are equally full, the first of each contender and its repetitions.
+/// All measurements on equally full stores: per candidate the first, and its repetitions.
 #[derive(Default)]
-pub(crate) struct Phase(BTreeMap<(Contender, Work), Vec<Measured>>);
+pub(crate) struct Phase(BTreeMap<(Candidate, Work), Vec<Measured>>);
 
 impl Phase {
-    pub(crate) fn add(&mut self, contender: Contender, work: Work, measured: Measured) {
-        self.0.entry((contender, work)).or_default().push(measured);
+    pub(crate) fn add(&mut self, candidate: Candidate, work: Work, measured: Measured) {
+        self.0.entry((candidate, work)).or_default().push(measured);
     }
 
-    /// The mean of all repetitions.
-    fn rate(&self, contender: Contender, work: Work) -> f64 {
-        let measured = self.0.get(&(contender, work)).map(Vec::as_slice).unwrap_or_default();
+    /// Returns the mean of all repetitions.
+    fn rate(&self, candidate: Candidate, work: Work) -> f64 {
+        let measured = self.0.get(&(candidate, work)).map(Vec::as_slice).unwrap_or_default();
         measured.iter().map(|measured| measured.per_second).sum::<f64>() / measured.len() as f64
     }
 
-    /// Every measurement, and ours compared: with its start, if there is one, and with its baseline.
+    /// Reports every measurement, and the product's ratios: to the empty store, if given, and to the baseline.
     fn report(&self, start: Option<&Self>) -> Report {
         let mut report = Report::default();
-        for ((contender, work), repetitions) in &self.0 {
-            let (name, unit) = (name(*contender, *work), if *work == Work::Confirm { "stays" } else { "holds" });
+        for ((candidate, work), repetitions) in &self.0 {
+            let (name, unit) = (name(*candidate, *work), if *work == Work::Confirm { "stays" } else { "holds" });
             for (index, measured) in repetitions.iter().enumerate() {
                 let name = if index == 0 { name.clone() } else { format!("{name}, again") };
-                let against = start.map(|start| ("the start", start.rate(*contender, *work)));
+                let against = start.map(|start| ("the start", start.rate(*candidate, *work)));
                 let line = report.add(&name, unit, measured.per_second, &measured.latency, against);
-                line.target = (start.is_some() && contender.is_ours()).then_some(STAYS_AT);
+                line.target = (start.is_some() && candidate.is_ours()).then_some(HISTORY_RATIO_MIN);
             }
-            if let Some((baseline, target)) = baseline(*contender, *work) {
+            if let Some((baseline, target)) = baseline(*candidate, *work) {
                 let against = (self::name(baseline, *work), self.rate(baseline, *work));
                 for measured in repetitions {
                     let (rate, latency) = (measured.per_second, &measured.latency);

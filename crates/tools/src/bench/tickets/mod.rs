@@ -1,4 +1,5 @@
-//! `holdfast-tools bench tickets`: a sale in full, and polling a short and a long line beside an empty handler and raw Redis.
+//! `holdfast-tools bench tickets`: a complete sale, and polling a short and a long queue beside an empty handler and
+//! raw Redis.
 
 mod polls;
 mod sale;
@@ -18,33 +19,33 @@ use super::stores::Postgres;
 
 #[derive(clap::Args, Clone)]
 pub(crate) struct Args {
-    /// How many people want to come in.
+    /// Number of users who want to enter.
     #[arg(long, default_value_t = 2_000)]
     people: u64,
-    /// How many seats there are, one for each who comes in first.
+    /// Number of seats, one for each of the first users to enter.
     #[arg(long, default_value_t = 500)]
     seats: u64,
-    /// How many may be inside at once.
+    /// Maximum number of users inside at once.
     #[arg(long, default_value_t = 200)]
     inside: u64,
-    /// How long the long line is that is polled.
+    /// Length of the long queue.
     #[arg(long, default_value_t = 50_000)]
     waiting: u64,
-    /// How many connections send requests at once.
+    /// Number of connections that send requests concurrently.
     #[arg(long, default_value_t = 64)]
     connections: usize,
-    /// How long each line of the polling table is measured.
+    /// Duration of the measurement of each line of the polling table.
     #[arg(long, default_value = "3s", value_parser = super::duration)]
     time: Duration,
-    /// Also in a cluster: PostgreSQL and Redis of its own, beside raw ZRANK by redis-benchmark.
+    /// Also measure a cluster: PostgreSQL and Redis of its own, beside raw ZRANK by redis-benchmark.
     #[arg(long)]
     cluster: bool,
-    /// Write the results here too.
+    /// Also write the results to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-/// What is measured, for machines.
+/// Results as JSON.
 #[derive(Serialize)]
 struct Results {
     sales: Vec<sale::Sold>,
@@ -52,7 +53,10 @@ struct Results {
 }
 
 pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
-    ensure!(args.seats <= args.people && args.inside > 0 && args.connections > 0, "fewer people than seats, or nobody");
+    ensure!(
+        args.seats <= args.people && args.inside > 0 && args.connections > 0,
+        "people must be at least seats; inside and connections at least 1"
+    );
     let mut results = Results { sales: Vec::new(), polls: Report::default() };
     let data = tempfile::tempdir()?;
     let server = Server::holdfast(data.path())?;
@@ -75,7 +79,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An event with so many seats that lets in so many at a time. Says its number.
+/// Creates an event with so many seats and that limit of users inside. Returns its id.
 async fn create_event(server: &Server, seats: u64, inside: u64) -> anyhow::Result<u64> {
     let seats: Vec<Value> = (1..=seats).map(|number| json!({"label": format!("A{number}"), "price": 1})).collect();
     let body = json!({"name": "sale", "maxConcurrent": inside, "seats": seats}).to_string();
@@ -83,5 +87,5 @@ async fn create_event(server: &Server, seats: u64, inside: u64) -> anyhow::Resul
     let status = connection.post("/v1/events", None, body.as_bytes()).await?;
     ensure!(status == 201, "an event was answered with {status}: {}", String::from_utf8_lossy(connection.body()));
     let event: Value = serde_json::from_slice(connection.body())?;
-    event["id"].as_u64().context("an event without a number")
+    event["id"].as_u64().context("an event without an id")
 }

@@ -1,5 +1,5 @@
-//! A sale in full: everybody joins, polls as often as they are told to, enters when it is their turn and buys a seat, until
-//! there are no more.
+//! Complete sale: all users join, poll as often as they are told to, enter when it is their turn and buy a seat, until
+//! all are sold.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,10 +17,10 @@ use super::super::child::Server;
 use super::super::http::Connection;
 use super::{Args, create_event};
 
-/// Longer is no sale, but a fault.
-const SALE_WITHIN: Duration = Duration::from_mins(30);
+/// Timeout; a longer sale is a fault.
+const SALE_TIMEOUT: Duration = Duration::from_mins(30);
 
-/// What a sale was like.
+/// Result of a sale.
 #[derive(Serialize)]
 pub(crate) struct Sold {
     profile: &'static str,
@@ -31,7 +31,7 @@ pub(crate) struct Sold {
     joins_per_second: f64,
     people_per_second: f64,
     seats_per_second: f64,
-    /// By how many places somebody came in before another who stood further ahead and was not asked in yet.
+    /// Maximum number of places by which a user entered before others that were not ready yet.
     fairness_error: u64,
     peak_inside: u64,
     max_concurrent: u64,
@@ -54,18 +54,18 @@ struct Times {
     reserve: Vec<u64>,
 }
 
-/// Somebody who will look again, earliest first.
+/// Time of the next poll of a user, earliest first.
 type Due = Reverse<(Instant, u64)>;
 
 struct Sale {
     event: u64,
     seats: u64,
-    /// Who joined, by place in line.
+    /// User by place in the queue.
     line: Mutex<Vec<u64>>,
     due: Mutex<BinaryHeap<Due>>,
     next_seat: AtomicU64,
     sold: AtomicU64,
-    /// When each entry ends, which says when it was made, and the place its owner had.
+    /// End of each entry, which gives the order of entering, and the place of its user.
     admitted: Mutex<Vec<(String, u64)>>,
     peak_inside: AtomicU64,
     over: AtomicBool,
@@ -109,7 +109,7 @@ pub(crate) async fn run(profile: &'static str, server: &Server, args: &Args) -> 
     })
 }
 
-/// Everybody joins. Nobody has entered yet, so the rank they are told is their place in line.
+/// Lets all users join. No user has entered yet, so their rank is their place in the queue.
 async fn join_all(sale: &Arc<Sale>, server: &Server, args: &Args, times: &mut Times) -> anyhow::Result<()> {
     let (next, people) = (Arc::new(AtomicU64::new(1)), args.people);
     let mut tasks = JoinSet::new();
@@ -118,21 +118,21 @@ async fn join_all(sale: &Arc<Sale>, server: &Server, args: &Args, times: &mut Ti
         let mut connection = Connection::open(server.address).await?;
         tasks.spawn(async move {
             let path = format!("/v1/events/{}/queue", sale.event);
-            let mut took = Vec::new();
+            let mut latencies = Vec::new();
             loop {
-                let person = next.fetch_add(1, Ordering::Relaxed);
-                if person > people {
-                    return anyhow::Ok(took);
+                let user = next.fetch_add(1, Ordering::Relaxed);
+                if user > people {
+                    return anyhow::Ok(latencies);
                 }
                 let began = Instant::now();
-                let status = connection.post(&path, Some(person), b"{}").await?;
-                took.push(began.elapsed().as_micros() as u64);
+                let status = connection.post(&path, Some(user), b"{}").await?;
+                latencies.push(began.elapsed().as_micros() as u64);
                 ensure!(status == 201, "a join was answered with {status}");
                 let place: Value = serde_json::from_slice(connection.body())?;
                 let rank = place["rank"].as_u64().context("a place without a rank")?;
                 let after = place["pollAfterMs"].as_u64().context("no pollAfterMs")?;
-                sale.line.lock().unwrap_or_else(PoisonError::into_inner)[person as usize - 1] = rank;
-                sale.look_again(person, after);
+                sale.line.lock().unwrap_or_else(PoisonError::into_inner)[user as usize - 1] = rank;
+                sale.schedule_poll(user, after);
             }
         });
     }
@@ -150,54 +150,54 @@ async fn sell_all(sale: &Arc<Sale>, server: &Server, args: &Args, times: &mut Ti
     }
     let watching = tokio::spawn(watch(sale.clone(), Connection::open(server.address).await?));
     while let Some(done) = tasks.join_next().await {
-        let took = done??;
-        times.poll.extend(took.poll);
-        times.enter.extend(took.enter);
-        times.reserve.extend(took.reserve);
+        let latencies = done??;
+        times.poll.extend(latencies.poll);
+        times.enter.extend(latencies.enter);
+        times.reserve.extend(latencies.reserve);
     }
     watching.abort();
     Ok(())
 }
 
-/// Acts for whoever is due, until all seats are sold.
+/// Acts for each user that is due, until all seats are sold.
 async fn buy(sale: &Sale, mut connection: Connection) -> anyhow::Result<Times> {
     let base = format!("/v1/events/{}/queue", sale.event);
-    let mut took = Times::default();
+    let mut latencies = Times::default();
     let began = Instant::now();
     while !sale.over.load(Ordering::Relaxed) {
-        ensure!(began.elapsed() < SALE_WITHIN, "the sale does not end");
-        let Some(person) = sale.next_due() else {
+        ensure!(began.elapsed() < SALE_TIMEOUT, "the sale does not end");
+        let Some(user) = sale.next_due() else {
             tokio::time::sleep(Duration::from_millis(2)).await;
             continue;
         };
-        let asked = Instant::now();
-        let status = connection.get(&format!("{base}?userId={person}")).await?;
-        took.poll.push(asked.elapsed().as_micros() as u64);
+        let asked_at = Instant::now();
+        let status = connection.get(&format!("{base}?userId={user}")).await?;
+        latencies.poll.push(asked_at.elapsed().as_micros() as u64);
         if status == 404 {
-            // Too slow, and out of the line.
+            // The user polled too late and lost the place.
             continue;
         }
         ensure!(status == 200, "a poll was answered with {status}");
         let place: Value = serde_json::from_slice(connection.body())?;
         if place["status"] != "ready" {
-            sale.look_again(person, place["pollAfterMs"].as_u64().unwrap_or(1_000));
+            sale.schedule_poll(user, place["pollAfterMs"].as_u64().unwrap_or(1_000));
             continue;
         }
-        let asked = Instant::now();
-        let status = connection.post(&format!("{base}/enter"), Some(person), b"{}").await?;
-        took.enter.push(asked.elapsed().as_micros() as u64);
-        ensure!(status == 200, "one who is ready was answered with {status}");
+        let asked_at = Instant::now();
+        let status = connection.post(&format!("{base}/enter"), Some(user), b"{}").await?;
+        latencies.enter.push(asked_at.elapsed().as_micros() as u64);
+        ensure!(status == 200, "entering when ready was answered with {status}");
         let entry: Value = serde_json::from_slice(connection.body())?;
-        sale.note_admitted(person, entry["expiresAt"].as_str().unwrap_or_default());
+        sale.note_admitted(user, entry["expiresAt"].as_str().unwrap_or_default());
         let seat = sale.next_seat.fetch_add(1, Ordering::Relaxed);
         if seat > sale.seats {
-            return Ok(took);
+            return Ok(latencies);
         }
         let body = format!(r#"{{"seatIds":[{}]}}"#, sale.event * 1_000_000 + seat);
-        let asked = Instant::now();
+        let asked_at = Instant::now();
         let path = format!("/v1/events/{}/seats/reserve", sale.event);
-        let status = connection.post(&path, Some(person), body.as_bytes()).await?;
-        took.reserve.push(asked.elapsed().as_micros() as u64);
+        let status = connection.post(&path, Some(user), body.as_bytes()).await?;
+        latencies.reserve.push(asked_at.elapsed().as_micros() as u64);
         if status != 201 {
             bail!("a reservation was answered with {status}: {}", String::from_utf8_lossy(connection.body()));
         }
@@ -205,10 +205,10 @@ async fn buy(sale: &Sale, mut connection: Connection) -> anyhow::Result<Times> {
             sale.over.store(true, Ordering::Relaxed);
         }
     }
-    Ok(took)
+    Ok(latencies)
 }
 
-/// How many are inside, at most.
+/// Tracks the maximum number of users inside.
 async fn watch(sale: Arc<Sale>, mut connection: Connection) -> anyhow::Result<()> {
     loop {
         connection.get(&format!("/v1/events/{}/queue/stats", sale.event)).await?;
@@ -219,25 +219,25 @@ async fn watch(sale: Arc<Sale>, mut connection: Connection) -> anyhow::Result<()
 }
 
 impl Sale {
-    fn look_again(&self, person: u64, after_ms: u64) {
+    fn schedule_poll(&self, user: u64, after_ms: u64) {
         let at = Instant::now() + Duration::from_millis(after_ms);
-        self.due.lock().unwrap_or_else(PoisonError::into_inner).push(Reverse((at, person)));
+        self.due.lock().unwrap_or_else(PoisonError::into_inner).push(Reverse((at, user)));
     }
 
     fn next_due(&self) -> Option<u64> {
         let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = due.peek().is_some_and(|Reverse((at, _))| *at <= Instant::now());
-        is_due.then(|| due.pop()).flatten().map(|Reverse((_, person))| person)
+        is_due.then(|| due.pop()).flatten().map(|Reverse((_, user))| user)
     }
 
-    fn note_admitted(&self, person: u64, expires_at: &str) {
-        let place = self.line.lock().unwrap_or_else(PoisonError::into_inner)[person as usize - 1];
+    fn note_admitted(&self, user: u64, expires_at: &str) {
+        let place = self.line.lock().unwrap_or_else(PoisonError::into_inner)[user as usize - 1];
         self.admitted.lock().unwrap_or_else(PoisonError::into_inner).push((expires_at.to_owned(), place));
     }
 }
 
-/// Those who are ready at the same time may enter in any order: there are never more than may be inside. Beyond that, who
-/// is admitted as the n-th had at most the n-th place.
+/// Users who are ready at the same time may enter in any order, at most `inside` of them. So the n-th user to enter had
+/// at most place n + `inside` - 1.
 fn fairness_error(mut admitted: Vec<(String, u64)>, inside: u64) -> u64 {
     admitted.sort();
     let errors = (0_u64..).zip(&admitted).map(|(order, (_, place))| place.saturating_sub(order + inside - 1));
@@ -247,13 +247,13 @@ fn fairness_error(mut admitted: Vec<(String, u64)>, inside: u64) -> u64 {
 impl Times {
     fn calls(self) -> anyhow::Result<Vec<Call>> {
         let all = [("join", self.join), ("poll", self.poll), ("enter", self.enter), ("reserve", self.reserve)];
-        let call = |(name, took): (&'static str, Vec<u64>)| {
+        let call = |(name, latencies): (&'static str, Vec<u64>)| {
             let mut histogram = Histogram::<u64>::new(3)?;
-            for micros in &took {
+            for micros in &latencies {
                 histogram.record(*micros)?;
             }
             let ms = |quantile| histogram.value_at_quantile(quantile) as f64 / 1_000.0;
-            Ok(Call { name, count: took.len() as u64, p50_ms: ms(0.5), p99_ms: ms(0.99) })
+            Ok(Call { name, count: latencies.len() as u64, p50_ms: ms(0.5), p99_ms: ms(0.99) })
         };
         all.into_iter().map(call).collect()
     }
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_overtakes_somebody_not_yet_asked_in_is_noticed() {
+    fn overtaking_unready_user_is_detected() {
         let at = |places: &[u64]| places.iter().enumerate().map(|(at, place)| (format!("{at:04}"), *place)).collect();
         assert_eq!(fairness_error(at(&[0, 1, 2, 3]), 2), 0);
         assert_eq!(fairness_error(at(&[1, 0, 3, 2]), 2), 0, "both were ready");
