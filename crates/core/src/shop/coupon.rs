@@ -1,4 +1,4 @@
-//! Discounts. A coupon is given to so many users, first come, first served, and each may use it once.
+//! Coupons. A coupon is issued to a limited number of users, first come, first served; each may use it once.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 pub const COUPON_CODE_CHARS_MAX: usize = 64;
 pub const COUPON_USES_MAX: u32 = 1_000_000_000;
 
-/// What a coupon is called: not blank, not long, one word. Cheap to clone.
+/// Code of a coupon: not blank, at most [`COUPON_CODE_CHARS_MAX`] characters, no whitespace. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CouponCode(Arc<str>);
 
@@ -33,7 +33,7 @@ impl CouponCode {
         Ok(Self(text.into()))
     }
 
-    /// The code that somebody who pays gives. What cannot be one is the empty code, which no coupon has.
+    /// Parses the code of a payment. An invalid code becomes the empty code, which no coupon has.
     pub fn typed(text: &str) -> Self {
         Self::parse("couponCode", text).unwrap_or_else(|_| Self("".into()))
     }
@@ -54,25 +54,25 @@ impl std::fmt::Display for CouponCode {
 pub struct Coupon {
     pub code: CouponCode,
     pub discount: Discount,
-    /// How many users may get it.
+    /// Maximum number of users who get it.
     pub max_uses: u32,
-    /// How many have got it.
+    /// Number of users who have got it.
     pub issued: u32,
     pub valid_until: Option<Timestamp>,
 }
 
 impl Row for Coupon {}
 
-/// How much less is paid.
+/// Discount of a coupon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discount {
-    /// So many hundredths of the total, rounded down.
+    /// Percentage of the total, rounded down.
     Percent(u32),
     Amount(i64),
 }
 
 impl Discount {
-    /// Never more than the total.
+    /// Returns the discount on `total`, at most the total itself.
     pub fn of(self, total: i64) -> i64 {
         match self {
             Self::Percent(percent) => total * i64::from(percent) / 100,
@@ -95,7 +95,7 @@ impl Coupon {
     }
 }
 
-/// A coupon in the hands of a user.
+/// Key of a coupon issued to a user.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserCouponId {
     pub code: CouponCode,
@@ -115,13 +115,13 @@ pub enum CouponState {
     Used { order: OrderId },
 }
 
-/// Makes a coupon.
+/// Creates a coupon.
 #[derive(Clone, Debug)]
 pub struct CreateCoupon {
     pub code: CouponCode,
     pub discount: Discount,
     pub max_uses: u32,
-    /// May have passed: then nobody can get or use it.
+    /// May be in the past; the coupon can then be neither issued nor used.
     pub valid_until: Option<Timestamp>,
 }
 
@@ -143,7 +143,7 @@ impl Command for CreateCoupon {
     }
 }
 
-/// Gives a coupon to a user.
+/// Issues a coupon to a user.
 #[derive(Clone, Debug)]
 pub struct IssueCoupon {
     pub code: CouponCode,
@@ -151,7 +151,7 @@ pub struct IssueCoupon {
 }
 
 impl Command for IssueCoupon {
-    /// The coupon as it is now.
+    /// The coupon after the issue.
     type Outcome = Coupon;
     const NAME: &'static str = "shop.coupon.issue";
     const WRITES: Writes = Writes::Durable;
@@ -179,7 +179,7 @@ impl Command for IssueCoupon {
     }
 }
 
-/// The coupon, if the user has it and may still use it.
+/// Returns the coupon, or rejects if it was not issued to the user, or can no longer be used.
 pub(super) fn usable(rows: &mut Rows, id: &UserCouponId, now: Timestamp) -> Decision<Coupon> {
     let coupon = rows.shop.coupons.get(&id.code)?.filter(|coupon| coupon.is_valid(now)).cloned();
     let is_unused = rows.shop.user_coupons.get(id)?.is_some_and(|coupon| coupon.state == CouponState::Issued);
