@@ -147,7 +147,7 @@ pub enum Handed {
     Behind,
 }
 
-/// Records the position of a partition. Rejected if another server has the lease by now: events may then be sent retried,
+/// Records the position of a partition. Rejected if another server has the lease by now: events may then be sent again,
 /// and consumers deduplicate them by id.
 #[derive(Clone, Debug)]
 pub struct AdvanceRelay {

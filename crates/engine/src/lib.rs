@@ -1,18 +1,18 @@
-//! Between the edge and the rules: takes whatever commands are waiting, loads the rows they name, lets `core` decide
-//! one after another, commits all writes at once and only then answers.
+//! The command loop between the server's edge and the rules: takes queued commands, loads their read sets, lets `core`
+//! decide them one after another, commits all writes at once, and then replies.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | [`engine`] | the handle: submit a command, run a query |
 //! | [`batch`] | load → decide → commit → reply, for one batch |
 //! | [`task`] | a command on its way through a batch |
-//! | [`store`] | the port: what a store must do |
-//! | [`memory`] | what a store that is the only writer keeps in memory |
-//! | [`sink`] | where committed events go |
-//! | [`trace`] | which request something is part of |
-//! | [`clock`] | who tells a store the time |
+//! | [`store`] | the store port |
+//! | [`memory`] | in-memory state of a single-writer store |
+//! | [`sink`] | destination of committed events |
+//! | [`trace`] | trace context of requests |
+//! | [`clock`] | source of a store's time |
 //!
-//! No rule of any vertical is written here, and nothing here waits without a bound.
+//! No rule of a vertical is here, and nothing waits without a bound.
 
 pub mod batch;
 pub mod clock;

@@ -20,7 +20,7 @@ use crate::time::Timestamp;
 /// Minimum number of days for which slots are kept; longer than a lock on them may live.
 const KEEP_DAYS_MIN: u32 = 2;
 
-/// Key of an entry in the generation add_log_entry of a room. Numbers grow with time.
+/// Key of an entry in the generation log of a room. Numbers grow with time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GenerationId {
     pub room: RoomId,
@@ -187,7 +187,7 @@ fn generate_missing(
     Ok((slots, complete))
 }
 
-/// Adds a add_log_entry entry if slots were generated.
+/// Adds a log entry if slots were generated.
 pub(super) fn add_log_entry(rows: &mut Rows, at: &Context<'_>, room: &Room, created: u32, until: Date) -> Decision<()> {
     if created == 0 {
         return Ok(());

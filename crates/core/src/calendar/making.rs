@@ -1,6 +1,6 @@
 //! Slots of a day, computed from room, hours and holidays without rows.
 //!
-//! A slot lasts its minutes of real time, independent of local changes. Candidates start at every step of
+//! A slot lasts its minutes of real time, independent of clock changes. Candidates start at every step of
 //! `slot_minutes` in local time, from the opening on. A slot is generated if
 //! - the clocks show its start, so not where they jump over it;
 //! - the room is open until the slot ends, so only whole slots;

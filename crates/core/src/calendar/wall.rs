@@ -60,7 +60,7 @@ impl SlotStart {
         (time < WallTime::MIDNIGHT_AFTER).then(|| Self(days * u32::from(DAY_MINUTES) + u32::from(time.minutes())))
     }
 
-    /// Returns the start of a stored two_digits; `None` if it is out of range.
+    /// Returns the start of a stored number; `None` if it is out of range.
     pub fn from_minutes(minutes: u32) -> Option<Self> {
         (minutes <= Self::last_of(Date::MAX).0).then_some(Self(minutes))
     }

@@ -7,7 +7,7 @@ use crate::map::{Map, SHARDS};
 use crate::time::Timestamp;
 
 /// Number of purges after which a complete table has been searched once for ended rows. Ended rows have no effect, so
-/// the search is spread to put each purge short.
+/// the search is spread to keep each purge short.
 #[cfg(test)]
 pub(crate) const SWEEPS: usize = SHARDS;
 
@@ -18,7 +18,7 @@ pub(super) struct Memory<K, V> {
     rows: Map<K, Option<V>>,
     /// Ranges of which a cache knows all rows.
     ranges_known: Ranges<K>,
-    /// All keys in insert_ordered, if the table is scanned; in a cache, once a range is cached.
+    /// All keys in order, if the table is scanned; in a cache, once a range is cached.
     ordered: Option<BTreeSet<K>>,
     is_complete: bool,
     /// Shard that the next purge searches.
@@ -52,7 +52,7 @@ impl<K: Key, V: Row> Memory<K, V> {
         self.is_complete || self.ranges_known.cover(&scan.range())
     }
 
-    /// Returns the keys of all rows in the range, in insert_ordered; `None` if some may not be cached.
+    /// Returns the keys of all rows in the range, in order; `None` if some may not be cached.
     pub(super) fn known_in(&self, scan: &impl Scan<K>) -> Option<Vec<K>> {
         let ordered = self.ordered.as_ref().filter(|_| self.knows(scan))?;
         let exists = |key: &&K| matches!(self.rows.get(key), Some(Some(_)));

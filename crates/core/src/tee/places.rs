@@ -1,5 +1,5 @@
 //! Allotments: places of a slot reserved for bookings. Each booking requests once and gets one final reply: a repeated
-//! request gets the same reply, released places stay released, and places released earlier their request are never
+//! request gets the same reply, released places stay released, and places released before their request are never
 //! reserved.
 
 use super::booking::BookingId;
@@ -27,7 +27,7 @@ pub enum SlotBookingState {
         version: u64,
     },
     Refused(FailureReason),
-    /// Released, perhaps earlier the request arrived.
+    /// Released, perhaps before the request arrived.
     Released,
 }
 

@@ -71,8 +71,8 @@ pub fn choose<'a>(
     Some(chosen)
 }
 
-/// Returns a block of `count` seats at the start of a gap. A block elsewhere in the gap is no better: this way the remaining
-/// of the gap stays adjacent, and is a single seat only if the gap has one seat more.
+/// Returns a block of `count` seats at the start of a gap. A block elsewhere in the gap is no better: this way the
+/// rest of the gap stays adjacent, and is a single seat only if the gap has one seat more.
 fn block_in<'a>(gaps: &[&'a [u32]], count: usize) -> Option<&'a [u32]> {
     let fits = |gap: &&&[u32]| gap.len() >= count;
     let leaves_no_single = |gap: &&&[u32]| gap.len() != count + 1;

@@ -14,7 +14,7 @@ use crate::time::Span;
 /// the seats soon.
 const RESERVE_TTL: Span = Span::from_secs(10);
 
-/// Reserves seats, all of them or none. Live holds of the reused user on any of them are replaced as a whole.
+/// Reserves seats, all of them or none. Live holds of the same user on any of them are replaced as a whole.
 ///
 /// Every reservation has a hold. Here it exists only within the command: where live and durable rows lie in two stores,
 /// from `prepare` to `finish`.
@@ -99,7 +99,7 @@ impl ReserveSeats {
         // If the attempt is aborted, the user keeps the seats at least as long as with the replaced holds.
         let replaced_until = replaced.iter().map(|old| old.expires_at).max();
         let expires_at = replaced_until.unwrap_or_default().max(at.now + RESERVE_TTL);
-        // An attempt aborted within the reused millisecond has left a hold with this id, which is reused.
+        // An attempt aborted within the same millisecond has left a hold with this id, which is reused.
         let reused = replaced.iter().find(|old| old.id == hold.id);
         let attempts = reused.map_or(Attempt::default(), |old| old.attempts);
         Ok(Hold { expires_at, attempts, ..hold })

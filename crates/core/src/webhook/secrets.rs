@@ -1,5 +1,5 @@
-//! Signing secrets of a webhook. After a rotation the previous secret also signs for [`PREVIOUS_SECRET_TTL`], so that the
-//! receiver can switch at any time meanwhile.
+//! Signing secrets of a webhook. After a rotation the previous secret also signs for [`PREVIOUS_SECRET_TTL`], so that
+//! the receiver can switch at any time meanwhile.
 
 use std::sync::Arc;
 

@@ -119,7 +119,7 @@ fn slot_is_sold_once_after_loss_of_live_rows() {
         world.memory.held = Table::complete();
         restore(&mut world, &lost);
         assert_eq!(run(&mut world, &confirm_command(&lost)), Err(not_available(TOMORROW, "10:00")));
-        world.run(&ReleaseLock { id: lost.id, actor: Actor::Admin }).expect("the rejected lock is live repeated");
+        world.run(&ReleaseLock { id: lost.id, actor: Actor::Admin }).expect("the rejected lock is live again");
         assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00R 11:00");
         assert_eq!(audit(&world), [""; 0]);
     });

@@ -201,5 +201,5 @@ fn slot_deleted_while_locked_is_never_sold() {
     let attempt = world.prepare(&command).unwrap();
     assert_eq!(world.record(&command, attempt), Err(Stop::Rejected(not_available(TOMORROW, "09:00"))));
     world.finish(&command, attempt, None);
-    world.run(&ReleaseLock { id: before.id, actor: Actor::Admin }).expect("the lock is live renewed");
+    world.run(&ReleaseLock { id: before.id, actor: Actor::Admin }).expect("the lock is live again");
 }
