@@ -158,10 +158,10 @@ fn disagreeing_services_are_found() {
         audit.known_slot(scenario.slot.id, KnownSlot { version: 99, ..replica(scenario) });
     });
     check("slot 999: its replica is newer than the slot", |audit, scenario| {
-        audit.known_slot(unknown_slot(), replica(scenario))
+        audit.known_slot(unknown_slot(), replica(scenario));
     });
     check_at_rest("slot 1: its replica is not current", |audit, scenario| {
-        audit.known_slot(scenario.slot.id, replica(scenario))
+        audit.known_slot(scenario.slot.id, replica(scenario));
     });
     check_at_rest("booking 2: has places in slot 1 without a confirmed booking", |audit, scenario| {
         audit.slot_booking(scenario.cancelled.id, slot_booking(scenario, RESERVED));
