@@ -6,30 +6,30 @@ use crate::time::Span;
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 
-/// Initiator, milliseconds before tee-off, and the expected percent, amount and rule of a confirmed booking of 3 ×
+/// Canceller, milliseconds before tee-off, and the expected percent, amount and rule of a confirmed booking of 3 ×
 /// 3,333.
-const TABLE: &[(Initiator, i64, u8, i64, &str)] = &[
-    (Initiator::Owner, 16 * DAY, 100, 9_999, "AT_LEAST_7_DAYS"),
-    (Initiator::Owner, 7 * DAY, 100, 9_999, "AT_LEAST_7_DAYS"),
-    (Initiator::Owner, 7 * DAY - 1, 80, 7_999, "AT_LEAST_3_DAYS"),
-    (Initiator::Owner, 3 * DAY, 80, 7_999, "AT_LEAST_3_DAYS"),
-    (Initiator::Owner, 3 * DAY - 1, 50, 4_999, "AT_LEAST_1_DAYS"),
-    (Initiator::Owner, DAY, 50, 4_999, "AT_LEAST_1_DAYS"),
-    (Initiator::Owner, DAY - 1, 0, 0, "LAST_DAY"),
-    (Initiator::Owner, 1, 0, 0, "LAST_DAY"),
-    (Initiator::Admin, 1, 100, 9_999, "ADMIN"),
-    (Initiator::Admin, -DAY, 100, 9_999, "ADMIN"),
-    (Initiator::System, -DAY, 100, 9_999, "SYSTEM"),
+const TABLE: &[(Canceller, i64, u8, i64, &str)] = &[
+    (Canceller::Owner, 16 * DAY, 100, 9_999, "AT_LEAST_7_DAYS"),
+    (Canceller::Owner, 7 * DAY, 100, 9_999, "AT_LEAST_7_DAYS"),
+    (Canceller::Owner, 7 * DAY - 1, 80, 7_999, "AT_LEAST_3_DAYS"),
+    (Canceller::Owner, 3 * DAY, 80, 7_999, "AT_LEAST_3_DAYS"),
+    (Canceller::Owner, 3 * DAY - 1, 50, 4_999, "AT_LEAST_1_DAYS"),
+    (Canceller::Owner, DAY, 50, 4_999, "AT_LEAST_1_DAYS"),
+    (Canceller::Owner, DAY - 1, 0, 0, "LAST_DAY"),
+    (Canceller::Owner, 1, 0, 0, "LAST_DAY"),
+    (Canceller::Admin, 1, 100, 9_999, "ADMIN"),
+    (Canceller::Admin, -DAY, 100, 9_999, "ADMIN"),
+    (Canceller::System, -DAY, 100, 9_999, "SYSTEM"),
 ];
 
 #[derive(Clone, Copy, Debug)]
-enum Initiator {
+enum Canceller {
     Owner,
     Admin,
     System,
 }
 
-impl Initiator {
+impl Canceller {
     fn by(self) -> By {
         match self {
             Self::Owner => By::User(user(1)),
