@@ -1,19 +1,19 @@
-//! Who asks, as far as the rules care.
+//! The caller of a command, as far as the rules depend on it.
 
 use crate::id::UserId;
 use crate::rejection::Rejection;
 
-/// The person or role behind a command.
+/// User or role on whose behalf a command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {
-    /// A customer, who may touch only what is theirs.
+    /// A customer, who may access only their own resources.
     User(UserId),
-    /// An operator or another service, who may act for anyone.
+    /// An operator or another service, which may act for any user.
     Admin,
 }
 
 impl Actor {
-    /// Refuses a customer who reaches for what belongs to another.
+    /// Rejects a customer who is not the owner.
     pub fn must_own(self, owner: UserId) -> Result<(), Rejection> {
         match self {
             Self::User(user) if user != owner => Err(Rejection::Forbidden),

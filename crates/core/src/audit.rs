@@ -1,4 +1,4 @@
-//! What must be true of a whole store. Every vertical has its own auditor; a store shows all records to all of them.
+//! Consistency rules of a whole store. Each vertical has an auditor; a store passes all records to all of them.
 
 use crate::calendar::audit::CalendarAudit;
 use crate::shop::audit::ShopAudit;
@@ -10,7 +10,7 @@ use crate::unit::{Kind, Unit, Units};
 use crate::webhook::audit::WebhookAudit;
 use crate::{calendar, shop, stay};
 
-/// Collects the records of a store; [`finish`](Self::finish) says what is wrong.
+/// Collects the records of a store; [`finish`](Self::finish) returns the violations.
 #[derive(Debug)]
 pub struct Audit {
     pub stay: StayAudit,
@@ -33,8 +33,8 @@ impl Audit {
         }
     }
 
-    /// What could be held of all that was shown, for stores that cannot list holds: they look it up and call
-    /// [`held`](Self::held).
+    /// Returns the units that could be held, from the records collected so far. Stores that cannot list holds look up
+    /// their quantities and call [`held`](Self::held).
     pub fn units(&self) -> Vec<Units> {
         let mut units = self.stay.units();
         units.extend(self.shop.units());
@@ -43,8 +43,8 @@ impl Audit {
         units
     }
 
-    /// What is counted as held of a unit, where holds themselves cannot be listed; `pinned`, if some of it is between two
-    /// steps.
+    /// Adds the quantity that is counted as held of a unit, where holds cannot be listed. `pinned` is set if some of it
+    /// is prepared.
     pub fn held(&mut self, unit: Unit, quantity: u32, pinned: bool) {
         match unit.kind {
             Kind::Stay => self.stay.held(stay::night_of(unit), quantity),
@@ -54,13 +54,13 @@ impl Audit {
         }
     }
 
-    /// How many records were looked at.
+    /// Returns the number of records collected.
     pub fn records(&self) -> u64 {
         let held = self.stay.records() + self.shop.records() + self.calendar.records() + self.ticket.records();
         held + self.tee.records() + self.webhook.records()
     }
 
-    /// What is wrong, one sentence each; empty if all is well.
+    /// Returns one sentence per violation; empty if the store is consistent.
     pub fn finish(self) -> Vec<String> {
         let mut findings = self.stay.finish();
         findings.extend(self.shop.finish());

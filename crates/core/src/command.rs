@@ -1,4 +1,4 @@
-//! What a command is, and the two ways in which it can stop.
+//! Commands, and the reasons why a decision stops.
 
 use crate::calendar;
 use crate::id::UserId;
@@ -12,37 +12,38 @@ use crate::ticket;
 use crate::time::{Span, Timestamp};
 use crate::webhook;
 
-/// A change somebody asks for.
+/// A requested change.
 ///
-/// `decide` may run several times: first to name the rows it needs, then on those rows. It must depend on nothing but
-/// its arguments. Whatever it wrote before it stopped is undone by the caller ([`Rows::attempt`]).
+/// `decide` may run several times: first as a dry run that collects its read set, then on loaded rows. It depends on
+/// its arguments only. If it stops, the caller rolls back its writes ([`Rows::attempt`]).
 ///
-/// Where live and durable rows lie in two stores, no commit covers both. A command that writes both is then carried out
-/// in three steps instead, each a commit of its own: [`prepare`](Self::prepare), [`record`](Self::record),
-/// [`finish`](Self::finish). What has been recorded has happened, whatever becomes of the rest.
+/// Where live and durable rows lie in two stores, no commit covers both. A command that writes both then runs as a
+/// two-phase commit with three steps, each a commit of its own: [`prepare`](Self::prepare), [`record`](Self::record),
+/// [`finish`](Self::finish). The commit of `record` decides the outcome, even if `finish` fails.
 pub trait Command: Send + 'static {
     type Outcome: Send + 'static;
 
-    /// For metrics and logs.
+    /// Name in metrics and logs.
     const NAME: &'static str;
 
-    /// Which rows it may write. It may read any.
+    /// Rows that the command may write. It may read any.
     const WRITES: Writes;
 
-    /// All of it at once.
+    /// Decides the command as a whole, in one commit.
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Self::Outcome>;
 
-    /// First of three, live rows only: sees to it that what will be recorded stays possible, whatever time or others do.
+    /// First step, live rows only: ensures that the record stays possible until `finish`, independent of time and other
+    /// commands.
     fn prepare(&self, _rows: &mut Rows, _at: &Context<'_>) -> Decision<Attempt> {
         unreachable!("{} writes one kind of rows", Self::NAME)
     }
 
-    /// Second of three, durable rows only. Live rows are as `prepare` left them.
+    /// Second step, durable rows only. Live rows are as `prepare` left them.
     fn record(&self, _rows: &mut Rows, _at: &Context<'_>, _attempt: Attempt) -> Decision<Self::Outcome> {
         unreachable!("{} writes one kind of rows", Self::NAME)
     }
 
-    /// Last of three, live rows only: takes back what `prepare` did. Without an outcome nothing was recorded.
+    /// Last step, live rows only: reverts `prepare`. `None` as outcome means that nothing was recorded.
     fn finish(
         &self,
         _rows: &mut Rows,
@@ -53,8 +54,8 @@ pub trait Command: Send + 'static {
         unreachable!("{} writes one kind of rows", Self::NAME)
     }
 
-    /// Commands of the same lane touch the same rows and belong into one batch; those of others may be decided at the same
-    /// time, where a store allows it. It is a hint: whatever gets in each other's way is noticed at the commit.
+    /// Batching hint. Commands of the same lane touch the same rows and belong in one batch; those of different lanes
+    /// may be decided concurrently, where a store allows it. Conflicts are detected at commit in any case.
     fn lane(&self) -> u64 {
         0
     }
@@ -70,13 +71,13 @@ pub trait Command: Send + 'static {
         1
     }
 
-    /// How much more it is where live and durable rows lie in two stores.
+    /// Additional weight where live and durable rows lie in two stores.
     fn weight_in_steps(&self) -> usize {
         0
     }
 }
 
-/// Which rows a command may write. Live rows are holds and what follows from them; all others are durable.
+/// Rows that a command may write. Live rows are holds and the counts that follow from them; all others are durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
     Live,
@@ -84,18 +85,18 @@ pub enum Writes {
     Both,
 }
 
-/// Tells one try to carry out a command in three steps from the next one.
+/// Number of an attempt to execute a command in three steps; distinguishes it from later attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Attempt(pub u32);
 
-/// The moment of a decision and the settings that bind it.
+/// Time of a decision, and the settings that apply to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     pub now: Timestamp,
     pub limits: &'a Limits,
 }
 
-/// Settings that rules depend on.
+/// Settings that the rules depend on.
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub holds_per_user_max: u32,
@@ -109,7 +110,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What holds if nobody says otherwise.
+    /// Default settings.
     pub const DEFAULT: Self = Self {
         holds_per_user_max: 50,
         relay: relay::Limits { retries_max: 5 },
@@ -126,21 +127,21 @@ impl Limits {
     };
 }
 
-/// A decision ends in an outcome, or stops.
+/// Result of a decision: an outcome, or the reason why it stopped.
 pub type Decision<T> = Result<T, Stop>;
 
-/// Why a decision went no further.
+/// Reason why a decision stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Rows are wanted that are not in the working set yet: load them, decide again.
+    /// Requested rows are not in the working set yet: load them and decide again.
     Missing,
-    /// Somebody is between two steps on the same rows; how that ends decides this too. Decide again in a moment.
+    /// A prepared attempt of another command decides the outcome: back off and decide again.
     Busy,
-    /// The answer is no.
+    /// The command is rejected.
     Rejected(Rejection),
 }
 
-/// A row was asked for that is not in the working set; the table remembers which.
+/// A requested row is not in the working set. The table has recorded the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing;
 

@@ -1,4 +1,4 @@
-//! What happened, for those who listen. How an event looks on the wire is the server's business.
+//! Events of committed changes. The server defines their wire format.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::stay::{StayHold, StayReservation};
 use crate::tee::{BookingTold, Message};
 use crate::ticket::{QueueAdmission, SeatHold, SeatReservation};
 
-/// A change that was committed.
+/// A committed change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     StayHoldPlaced(StayHold),
@@ -18,7 +18,7 @@ pub enum Event {
     StayReservationConfirmed(StayReservation),
     StayReservationCancelled(StayReservation),
     OrderReserved(OrderHold),
-    /// Given back, or exchanged for another.
+    /// Released by its owner, or replaced by another hold.
     OrderReleased(OrderHold),
     OrderPaid(Order),
     OrderCancelled(Order),
@@ -36,16 +36,16 @@ pub enum Event {
     SeatsReleased(SeatHold),
     SeatsReserved(SeatReservation),
     SeatsCancelled(SeatReservation),
-    /// Somebody was let in by the waiting room.
+    /// Admitted by the waiting room.
     QueueAdmitted(QueueAdmission),
-    /// What the services of tee times tell each other, and others.
+    /// A message between the services of tee times, which webhooks and streams receive too.
     Tee(Message),
-    /// What a booking service elsewhere told. It is not ours to hand on.
+    /// An event of a booking service in another process. This process does not publish it again.
     BookingTold(BookingTold),
 }
 
 impl Event {
-    /// Whose event this is; nobody's, if it is about what belongs to no customer.
+    /// Returns the user whom the event concerns; `None` for events about resources of the operator.
     pub fn owner(&self) -> Option<UserId> {
         match self {
             Self::StayHoldPlaced(hold) | Self::StayHoldCancelled(hold) | Self::StayHoldReplaced(hold) => {
@@ -63,12 +63,12 @@ impl Event {
             Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(reservation.user),
             Self::QueueAdmitted(admission) => Some(admission.user),
             Self::Tee(message) => message.owner(),
-            Self::BookingTold(told) => Some(told.user),
+            Self::BookingTold(event) => Some(event.user),
         }
     }
 
-    /// Whether the event goes through the outbox, in the same commit as its cause, and is never lost. Events of holds
-    /// are told to whoever listens now.
+    /// Whether the event goes through the outbox, in the same commit as its cause. Others are published after the
+    /// commit, best effort.
     pub fn is_durable(&self) -> bool {
         match self {
             Self::StayHoldPlaced(_)
@@ -96,7 +96,7 @@ impl Event {
     }
 }
 
-/// The events of a batch, in order. Those of a refused command are undone with it.
+/// Events of a batch, in order. Those of a rejected command are rolled back with it.
 #[derive(Debug, Default)]
 pub struct EventLog {
     stamp: u64,

@@ -1,10 +1,10 @@
-//! Names of things. Numbers are positive and below 2^53, so that every JSON reader can hold them.
+//! Identifiers. Numbers are positive and below 2^53, so that every JSON parser represents them exactly.
 
 use uuid::Uuid;
 
 use crate::time::Timestamp;
 
-/// The largest number an id may be.
+/// Largest number of an id.
 pub const ID_MAX: u64 = (1 << 53) - 1;
 
 macro_rules! number_id {
@@ -34,12 +34,12 @@ macro_rules! number_id {
 pub(crate) use number_id;
 
 number_id!(
-    /// A person who holds and buys.
+    /// A customer account.
     UserId
 );
 
-/// The name of a hold. It is a UUID of version 7: it begins with the time at which it was made, and
-/// stores rely on that to keep holds in order of age.
+/// Identifier of a hold: a UUID of version 7. It begins with the time of creation, so ids sort by age and stores find
+/// live holds by range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HoldId(pub Uuid);
 
@@ -48,12 +48,12 @@ impl HoldId {
         Self(uuid::Builder::from_unix_timestamp_millis(made_at.as_millis() as u64, &random).into_uuid())
     }
 
-    /// When it was made.
+    /// Returns the time of creation.
     pub fn made_at(self) -> Timestamp {
         Timestamp::from_millis((self.0.as_u128() >> 80) as i64)
     }
 
-    /// No hold made at that moment or later has a smaller id.
+    /// Returns the smallest id of a hold created at `moment` or later.
     pub fn earliest_at(moment: Timestamp) -> Self {
         Self::new(moment, [0; 10])
     }
@@ -88,12 +88,12 @@ pub enum Sequence {
     WebhookDelivery,
 }
 
-/// The most numbers of one sequence that a command may draw for each unit of its weight: one for each line of the largest
-/// cart, which nobody knows when the weight is asked for.
+/// Most numbers that a command may draw from one sequence per unit of its weight: one per line of the largest cart,
+/// whose size is unknown when the weight is computed.
 pub const NUMBERS_PER_WEIGHT_MAX: usize = 100;
 
-/// Numbers a store has set aside for this working set: `next..=last`. Drawing one is a write like any other, so a
-/// refused command uses up none.
+/// Numbers reserved for this working set: `next..=last`. Drawing one is a write like any other, so a rejected command
+/// uses up none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdRange {
     pub next: u64,

@@ -1,26 +1,26 @@
-//! The rules of Holdfast, and nothing else.
+//! The rules of Holdfast, as pure functions.
 //!
-//! A decision is a function of the rows it read, the command and `now`. It never does I/O, never waits, never asks for
-//! the time or a random number, and knows no wire format. What it lacks it names ([`Missing`]); what it refuses it
-//! says ([`Rejection`]); what it changes it writes into the [`Rows`] it was given.
+//! A decision is a function of the rows it read, the command and `now`. It never does I/O, never waits, never reads a
+//! clock or a random number, and knows no wire format. Rows that are not loaded are requested ([`Missing`]), a refusal
+//! is returned as a value ([`Rejection`]), and changes are written to the working set ([`Rows`]).
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | [`mod@unit`] | the smallest claimable thing, and the [`Tally`] that counts holds by the second in which they end |
-//! | [`hold`] | the life of a claim: claim, replace, confirm, release, run out |
-//! | [`limit`] | lowering a capacity in several steps |
-//! | [`table`], [`rows`] | the working set a decision reads and writes, with rollback |
-//! | [`command`] | what a command is, and how it stops |
-//! | [`rejection`] | every business refusal there is |
-//! | [`event`] | what happened, for those who listen |
+//! | [`mod@unit`] | the smallest claimable unit, and the [`Tally`] that counts holds by the second of their end |
+//! | [`hold`] | the life of a hold: place, replace, confirm, release, expire |
+//! | [`limit`] | the capacity fence: lowering a capacity in several commits |
+//! | [`table`], [`rows`] | the working set of a decision, with rollback |
+//! | [`command`] | commands, and the reasons why a decision stops |
+//! | [`rejection`] | every business refusal |
+//! | [`event`] | events of committed changes |
 //! | [`receipt`] | idempotency keys |
-//! | [`relay`] | handing durable events on |
+//! | [`relay`] | publishing durable events from the outbox |
 //! | [`stay`] | hotel nights: room types, holds, reservations |
 //! | [`shop`] | goods from stock: accounts, carts, coupons, reservations, orders |
-//! | [`calendar`] | rooms by the hour: slots made ahead, locks, reservations |
+//! | [`calendar`] | rooms by the hour: generated slots, locks, reservations |
 //! | [`ticket`] | seats of events: seat plans, holds, best available, reservations |
 //! | [`tee`] | tee times: courses and their slots, bookings, notifications, and the messages between them |
-//! | [`webhook`] | who is told of events by HTTP, and what became of telling them |
+//! | [`webhook`] | webhook subscriptions and their deliveries |
 
 pub mod actor;
 pub mod audit;

@@ -1,8 +1,8 @@
-//! A hash map that can be large without ever stopping for long.
+//! A hash map without long pauses when it grows.
 //!
-//! An ordinary hash map moves all its entries when it grows: at a million entries that takes a good part of a second.
-//! A [`Map`] is many small ones. They hold unequal shares, from one to twice the smallest, so that they grow at
-//! different times: one after another, a fraction of a millisecond each.
+//! An ordinary hash map moves all its entries when it grows, which takes a considerable part of a second for a million
+//! entries. A [`Map`] consists of many small ones. Their shares of the hashes differ, from one to two, so that they
+//! grow at different times, a fraction of a millisecond each.
 
 use std::hash::{BuildHasher as _, Hash};
 use std::sync::LazyLock;
@@ -11,15 +11,14 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-/// How many shards a map has.
+/// Number of shards of a map.
 pub(crate) const SHARDS: usize = 256;
-/// How finely the shares of the shards are cut.
+/// Number of slots in which hashes are divided; each belongs to one shard.
 const SLOTS: usize = 4_096;
-/// Which bits of a hash say where an entry belongs: those that a shard has no use for.
+/// Position of the hash bits that select the slot: bits that the table of a shard does not use.
 const SLOT_SHIFT: u32 = 40;
 
-/// Which shard each slot of hashes belongs to. Shard i ends at 2^((i+1)/SHARDS) − 1 of the whole, so the shares grow
-/// evenly from 1 to 2.
+/// Shard of each slot. Shard i ends at 2^((i+1)/SHARDS) − 1 of the whole, so the shares grow evenly from 1 to 2.
 static SHARD_OF_SLOT: LazyLock<[u8; SLOTS]> =
     LazyLock::new(|| std::array::from_fn(|slot| ((1.0 + slot as f64 / SLOTS as f64).log2() * SHARDS as f64) as u8));
 
@@ -68,13 +67,13 @@ impl<K: Hash + Eq, V> Map<K, V> {
         self.shards.iter().flatten().map(|(key, value)| (key, value))
     }
 
-    /// Takes out the entries of one shard whose values are such.
+    /// Removes and yields the entries of one shard whose values match.
     pub(crate) fn extract_from_shard(
         &mut self,
         shard: usize,
-        mut is_such: impl FnMut(&V) -> bool,
+        mut matches: impl FnMut(&V) -> bool,
     ) -> impl Iterator<Item = (K, V)> {
-        self.shards[shard].extract_if(move |(_, value)| is_such(value))
+        self.shards[shard].extract_if(move |(_, value)| matches(value))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -91,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_map_is_a_map_however_large() {
+    fn large_map_inserts_finds_and_removes() {
         let mut map = Map::default();
         for number in 0..10_000 {
             assert_eq!(map.insert(number, number), None);
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn its_shards_hold_shares_from_one_to_two_so_that_they_grow_at_different_times() {
+    fn shard_shares_range_from_one_to_two() {
         let share = |shard: usize| SHARD_OF_SLOT.iter().filter(|slot| usize::from(**slot) == shard).count();
         let shares: Vec<usize> = (0..SHARDS).map(share).collect();
         assert!(shares.iter().all(|share| (10..=23).contains(share)), "{shares:?}");

@@ -1,12 +1,12 @@
-//! Money is an integer in the currency's minor unit.
+//! Amounts of money, as integers in the minor unit of the currency.
 
 use crate::rejection::{Fault, Rejection};
 
-/// The largest price of one unit. Ninety nights of it still fit into 2^53.
+/// Largest price of one unit. The total of ninety nights at this price is below 2^53.
 pub const PRICE_MAX: i64 = 1_000_000_000_000;
 
-/// The largest sum of money: an order's total, a discount, all that a user ever paid in. Below 2^53, and a hundred times it
-/// still fits into 64 bits, so percentages can be taken of it.
+/// Largest amount: an order's total, a discount, the lifetime deposits of a user. It is below 2^53, and a hundred times
+/// it fits into 64 bits, so that percentages can be computed.
 pub const AMOUNT_MAX: i64 = 1_000_000_000_000_000;
 
 /// An ISO 4217 code: three capital letters.
@@ -26,7 +26,7 @@ impl Currency {
     }
 }
 
-/// Zero is a price too: some things are free.
+/// Checks a price; zero is allowed.
 pub fn check_price(field: &'static str, price: i64) -> Result<i64, Rejection> {
     if (0..=PRICE_MAX).contains(&price) {
         Ok(price)
@@ -35,7 +35,7 @@ pub fn check_price(field: &'static str, price: i64) -> Result<i64, Rejection> {
     }
 }
 
-/// Money that changes hands: more than nothing.
+/// Checks an amount to pay or deposit; it is positive.
 pub fn check_amount(field: &'static str, amount: i64, max: i64) -> Result<i64, Rejection> {
     if (1..=max).contains(&amount) {
         Ok(amount)
@@ -44,7 +44,7 @@ pub fn check_amount(field: &'static str, amount: i64, max: i64) -> Result<i64, R
     }
 }
 
-/// What prices are said in; the won unless another is named.
+/// Parses a currency code; the default is the won.
 pub fn parse_currency(field: &'static str, code: Option<&str>) -> Result<Currency, Rejection> {
     match code {
         None => Ok(Currency::KRW),

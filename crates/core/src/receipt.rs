@@ -1,4 +1,4 @@
-//! Idempotency keys: the first success under a key is kept for a day and given again to whoever repeats the request.
+//! Idempotency records: the first successful response under a key is kept for a day and replayed to repeated requests.
 
 use crate::command::{Command, Context, Decision, Writes};
 use crate::rejection::Rejection;
@@ -6,17 +6,17 @@ use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::{Span, Timestamp};
 
-/// How long a receipt is kept.
+/// Lifetime of an idempotency record.
 pub const RECEIPT_TTL: Span = Span::from_hours(24);
 
-/// A key, as one caller uses it.
+/// Idempotency key within the scope of one caller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReceiptId {
     pub caller: String,
     pub key: String,
 }
 
-/// What was answered, and to which request. The answer is the edge's own bytes; the rules do not look inside.
+/// Idempotency record: the response, and the fingerprint of its request. The response is opaque to the rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
     pub fingerprint: [u8; 32],
@@ -26,7 +26,7 @@ pub struct Receipt {
 
 impl Row for Receipt {}
 
-/// The answer given before under this key, if there is one and the request is the same.
+/// Returns the response recorded under this key. Rejects a request with another fingerprint.
 pub fn find(rows: &mut Rows, at: &Context<'_>, id: &ReceiptId, fingerprint: &[u8; 32]) -> Decision<Option<Vec<u8>>> {
     match rows.receipts.get(id)? {
         Some(receipt) if receipt.expires_at > at.now => {
@@ -40,12 +40,13 @@ pub fn find(rows: &mut Rows, at: &Context<'_>, id: &ReceiptId, fingerprint: &[u8
     }
 }
 
-/// Keeps the answer of a command that succeeded, in the same commit as its effect.
+/// Records the response of a successful command, in the same commit as its effect.
 pub fn keep(rows: &mut Rows, at: &Context<'_>, id: ReceiptId, fingerprint: [u8; 32], response: Vec<u8>) {
     rows.receipts.put(id, Receipt { fingerprint, response, expires_at: at.now + RECEIPT_TTL });
 }
 
-/// Changes nothing. For what takes several commands and may be repeated: its answer is kept with the last one.
+/// A command without effect. Ends a sequence of commands that is idempotent as a whole: the response is recorded with
+/// it.
 #[derive(Clone, Copy, Debug)]
 pub struct KeepAnswer;
 

@@ -1,5 +1,5 @@
-//! Every way in which a request can be refused for a business reason. Refusals are answers, not failures: they carry
-//! what the caller needs to go on, and leave nothing behind.
+//! Business rejections of requests. A rejection is a reply, not a failure: it carries the data that the caller needs to
+//! continue, and leaves no changes.
 
 use jiff::civil::Date;
 
@@ -11,7 +11,7 @@ use crate::tee::{BookingStatus, StartTime};
 use crate::time::Timestamp;
 use crate::webhook::DeliveryStatus;
 
-/// A refusal. What each one is called on the wire stands in the server's `problem` module.
+/// A rejection of a command. The server's `problem` module maps each to its error code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
     // Any vertical.
@@ -22,7 +22,7 @@ pub enum Rejection {
     HoldsSuspended { until: Timestamp },
     LeaseLost,
 
-    // One vertical's own.
+    // One vertical.
     Stay(StayRejection),
     Shop(ShopRejection),
     Calendar(CalendarRejection),
@@ -31,7 +31,7 @@ pub enum Rejection {
     Webhook(WebhookRejection),
 }
 
-/// What a hotel says no to.
+/// Rejections of hotel stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StayRejection {
     RoomTypeNotFound,
@@ -46,7 +46,7 @@ pub enum StayRejection {
     StayReservationNotCancellable,
 }
 
-/// What a house with rooms by the hour says no to.
+/// Rejections of rooms by the hour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CalendarRejection {
     RoomNotFound,
@@ -59,7 +59,7 @@ pub enum CalendarRejection {
         time: WallTime,
     },
     LockNotFound,
-    /// Unknown, out of time or processed; in that case with what came of it.
+    /// The lock is unknown, expired or processed; `reservation` is set if it was confirmed.
     SlotNotLocked {
         reservation: Option<u64>,
     },
@@ -67,7 +67,7 @@ pub enum CalendarRejection {
     RoomReservationAlreadyCancelled,
 }
 
-/// What a shop says no to. In use is what is reserved of the stock.
+/// Rejections of shops. `in_use` is the quantity of reserved stock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShopRejection {
     UserNotFound,
@@ -91,7 +91,7 @@ pub enum ShopRejection {
     OrderAlreadyCancelled,
 }
 
-/// What a box office says no to.
+/// Rejections of ticket sales.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TicketRejection {
     EventNotFound,
@@ -109,7 +109,7 @@ pub enum TicketRejection {
     SeatReservationAlreadyCancelled,
 }
 
-/// What a golf club says no to.
+/// Rejections of tee times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TeeRejection {
     CourseNotFound,
@@ -119,7 +119,7 @@ pub enum TeeRejection {
         start: StartTime,
     },
     BookingNotFound,
-    /// It has ended as this, or as nothing yet: then it is too late, players have teed off.
+    /// `None`: the booking is still active, but its players have already started.
     BookingNotCancellable {
         ended_as: Option<BookingStatus>,
     },
@@ -129,7 +129,7 @@ pub enum TeeRejection {
     },
 }
 
-/// What those who send webhooks say no to.
+/// Rejections of webhook management.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebhookRejection {
     WebhookNotFound,
@@ -139,7 +139,7 @@ pub enum WebhookRejection {
     WebhookDeliveryNotFailed { status: DeliveryStatus },
 }
 
-/// What is wrong with a field of the input.
+/// Fault of an input field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     Missing,
@@ -181,13 +181,13 @@ pub enum Fault {
     UnknownWeekday,
     UnknownCountry,
     Duplicate,
-    /// It was free to choose until slots were made.
+    /// The field is fixed once slots are generated.
     CannotChange,
-    /// Only `http` and `https` addresses, without a name and password in them.
+    /// Only `http` and `https` URLs without credentials are accepted.
     NotAWebAddress,
-    /// An address that only this network can reach.
+    /// The URL resolves to an address inside the server's network.
     PrivateAddress,
-    /// Not `whsec_` and base64 of so many bytes.
+    /// Not `whsec_` followed by base64 of `min` to `max` bytes.
     NotASecret {
         min: usize,
         max: usize,

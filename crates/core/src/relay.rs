@@ -1,9 +1,8 @@
-//! Handing durable events on, from the outbox to whoever they are for: how far that has come, who does it, and what went wrong
-//! on the way.
+//! Progress of publishing durable events from the outbox: positions, leases and failed events.
 //!
-//! Events are dealt into partitions by what they are about, so that those about one thing stay in order. A partition is one
-//! server's at a time, on a lease; several servers share the work by having different ones. Of what was handed on nothing is
-//! written down but how far: an event at or below that mark was sent, unless it is in trouble.
+//! Events are partitioned by the key of their subject, so that events of one subject stay in order. Each partition is
+//! leased to one server at a time; several servers share the work by leasing different partitions. Only the position is
+//! recorded: every event up to it was sent, unless it has a row as failed.
 
 use crate::command::{Command, Context, Decision, Writes};
 use crate::rejection::Rejection;
@@ -11,7 +10,7 @@ use crate::rows::Rows;
 use crate::table::{Row, Table};
 use crate::time::{Span, Timestamp};
 
-/// How many servers can share the work.
+/// Number of partitions, and so the maximum number of servers that share the work.
 pub const PARTITIONS: u32 = 8;
 /// Duration of a lease. A server that is gone delays its partitions by at most this long.
 pub const LEASE: Span = Span::from_secs(2);
@@ -20,17 +19,17 @@ const RENEW_BELOW: Span = Span::from_millis(1_200);
 /// How long to wait before an event is tried again, doubled each time, and at most.
 const RETRY_AFTER: Span = Span::from_secs(1);
 const RETRY_AFTER_MAX: Span = Span::from_secs(60);
-/// The most that one step may report.
+/// Maximum number of events that one command may report.
 pub const REPORTED_MAX: usize = 1_000;
 
-/// Settings of this part.
+/// Settings of the relay.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// How often an event is tried again before it is given up.
+    /// Number of retries before an event becomes a dead letter.
     pub retries_max: u32,
 }
 
-/// The rows of relays.
+/// Tables of the relay.
 #[derive(Debug, Default)]
 pub struct Tables {
     pub relays: Table<Partition, Relay>,
@@ -49,19 +48,19 @@ impl Tables {
     }
 }
 
-/// A share of all events.
+/// A partition of the outbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Partition(u32);
 
 impl Partition {
-    /// Not a share of the relay's: all events, as they are read to be offered to webhooks.
+    /// Pseudo-partition of all events, for their fan-out to webhooks.
     pub const WEBHOOKS: Self = Self(1_000);
 
     pub fn new(number: u32) -> Option<Self> {
         (number < PARTITIONS || number == Self::WEBHOOKS.0).then_some(Self(number))
     }
 
-    /// The one that what is about `key` belongs to.
+    /// Returns the partition of the events about `key`.
     pub fn of(key: u64) -> Self {
         Self((key % u64::from(PARTITIONS)) as u32)
     }
@@ -75,10 +74,10 @@ impl Partition {
     }
 }
 
-/// How far a partition has come, and whose it is.
+/// Position of a partition, and its lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Relay {
-    /// Every event of the partition up to this number was sent, or is in trouble.
+    /// Every event of the partition up to this number was sent, or has a row as failed.
     pub sent_up_to: u64,
     /// Number of the server process that has it, which is the fencing token; 0 if none has.
     pub leased_by: u64,
@@ -87,20 +86,20 @@ pub struct Relay {
 
 impl Row for Relay {}
 
-/// An event that could not be sent.
+/// Key of an event that could not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TroubleId {
     pub event: u64,
 }
 
-/// What is known of an event that could not be sent, or has to wait for one before it.
+/// State of an event that could not be sent, or that waits for an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trouble {
     pub partition: Partition,
-    /// How often it was tried again.
+    /// Number of retries so far.
     pub retries: u32,
     pub next_try_at: Timestamp,
-    /// It was given up. Somebody may have it tried again.
+    /// The event is a dead letter. An operator may have it retried.
     pub failed: bool,
 }
 
@@ -113,7 +112,7 @@ pub struct LeaseRelays {
     pub server: u64,
     /// Partitions that the server can publish.
     pub wanted: Vec<Partition>,
-    /// It has the store to itself: whoever had a partition before is no more.
+    /// The server has the store to itself, so earlier leases belong to servers that have ended.
     pub is_alone: bool,
     /// The server cannot reach the bus: it renews nothing, and takes a partition only after no other server took it for the
     /// duration of a lease.
@@ -200,33 +199,33 @@ impl Command for ReleaseRelays {
 /// What became of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handed {
-    /// One that was in trouble was sent.
+    /// Sent, after it had failed before or waited.
     Sent,
-    /// It could not be sent. `jitter` is a number of milliseconds to wait longer, so that not all come back at once.
+    /// Not sent. `jitter` is an additional delay in milliseconds, so that retries do not coincide.
     Failed { jitter: u32 },
-    /// One before it, about the same thing, is in trouble.
+    /// Not tried, because an earlier event of the same subject has failed.
     Behind,
 }
 
-/// Writes down how far a partition has come. Refused if somebody else has it by now: what was sent may then be sent again, and
-/// those who receive it know it by its id.
+/// Records the position of a partition. Rejected if another server has the lease by now: events may then be sent again,
+/// and consumers deduplicate them by id.
 #[derive(Clone, Debug)]
 pub struct AdvanceRelay {
     pub server: u64,
     pub partition: Partition,
     pub sent_up_to: u64,
-    /// What could not be sent, and what was in trouble before. What is not mentioned was sent.
+    /// Failed and waiting events, and events that had failed or waited before. All others up to `sent_up_to` were sent.
     pub handed: Vec<(u64, Handed)>,
 }
 
 impl Command for AdvanceRelay {
-    /// Those that are given up now.
+    /// Events that have become dead letters.
     type Outcome = Vec<u64>;
     const NAME: &'static str = "relay.advance";
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Vec<u64>> {
-        assert!(self.handed.len() <= REPORTED_MAX, "a step is bounded");
+        assert!(self.handed.len() <= REPORTED_MAX, "the number of reported events is bounded");
         rows.relay.relays.want(&self.partition);
         for (event, _) in &self.handed {
             rows.relay.troubles.want(&TroubleId { event: *event });
@@ -235,7 +234,7 @@ impl Command for AdvanceRelay {
         if relay.leased_by != self.server {
             return Err(Rejection::LeaseLost.into());
         }
-        let mut given_up = Vec::new();
+        let mut dead_letters = Vec::new();
         for (event, handed) in &self.handed {
             let id = TroubleId { event: *event };
             let before = rows.relay.troubles.get(&id)?.copied();
@@ -245,7 +244,7 @@ impl Command for AdvanceRelay {
                 Handed::Failed { jitter } => {
                     let retries = before.map_or(0, |trouble| trouble.retries + 1);
                     let failed = retries >= at.limits.relay.retries_max;
-                    given_up.extend(failed.then_some(*event));
+                    dead_letters.extend(failed.then_some(*event));
                     let next_try_at = at.now + backoff(retries, *jitter);
                     rows.relay.troubles.put(id, Trouble { partition: self.partition, retries, next_try_at, failed });
                 }
@@ -258,7 +257,7 @@ impl Command for AdvanceRelay {
         }
         let (sent_up_to, leased_until) = (self.sent_up_to.max(relay.sent_up_to), at.now + LEASE);
         rows.relay.relays.put(self.partition, Relay { sent_up_to, leased_until, ..relay });
-        Ok(given_up)
+        Ok(dead_letters)
     }
 
     fn weight(&self) -> usize {
@@ -266,14 +265,14 @@ impl Command for AdvanceRelay {
     }
 }
 
-/// Has an event that was given up tried again, from the beginning. One that is not in trouble stays as it is.
+/// Retries a dead letter, with all its retries. An event without a row as failed is left unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryEvent {
     pub event: u64,
 }
 
 impl Command for RetryEvent {
-    /// What is known of it now, if it is in trouble.
+    /// State of the event, if it has a row as failed.
     type Outcome = Option<Trouble>;
     const NAME: &'static str = "relay.retry";
     const WRITES: Writes = Writes::Durable;
@@ -287,7 +286,7 @@ impl Command for RetryEvent {
     }
 }
 
-/// Doubles each time, up to a minute.
+/// Returns the delay before a retry: doubled each time, up to `RETRY_AFTER_MAX`, plus jitter.
 fn backoff(retries: u32, jitter: u32) -> Span {
     let doubled = RETRY_AFTER.as_millis().saturating_mul(1 << retries.min(16));
     Span::from_millis(doubled.min(RETRY_AFTER_MAX.as_millis()) + i64::from(jitter))
@@ -384,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_never_goes_back() {
+    fn position_never_decreases() {
         let mut world = World::new();
         lease(&mut world, 1);
         advance(&mut world, 1, 9, &[]).unwrap();
@@ -393,30 +392,30 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_tried_again_later_and_later_and_then_given_up() {
+    fn event_is_retried_with_backoff_then_dead() {
         let mut world = World::new();
         world.limits.relay.retries_max = 3;
         lease(&mut world, 1);
         let mut waits = Vec::new();
         loop {
-            let given_up = advance(&mut world, 1, 7, &[(7, Handed::Failed { jitter: 0 })]).unwrap();
+            let dead_letters = advance(&mut world, 1, 7, &[(7, Handed::Failed { jitter: 0 })]).unwrap();
             let trouble = trouble(&world, 7).unwrap();
-            assert_eq!(given_up.contains(&7), trouble.failed, "it is said once");
+            assert_eq!(dead_letters.contains(&7), trouble.failed, "it is reported once");
             waits.push((trouble.next_try_at.as_millis() - world.now.as_millis()) / 1_000);
             if trouble.failed {
                 break;
             }
         }
-        assert_eq!(waits, [1, 2, 4, 8], "the first try and three more");
-        let again = world.run(&RetryEvent { event: 7 }).unwrap().unwrap();
-        assert_eq!((again.retries, again.failed, again.next_try_at), (0, false, world.now));
+        assert_eq!(waits, [1, 2, 4, 8], "backoff of each of the four attempts");
+        let retried = world.run(&RetryEvent { event: 7 }).unwrap().unwrap();
+        assert_eq!((retried.retries, retried.failed, retried.next_try_at), (0, false, world.now));
         advance(&mut world, 1, 7, &[(7, Handed::Sent)]).unwrap();
         assert_eq!(trouble(&world, 7), None);
         assert_eq!(world.run(&RetryEvent { event: 7 }), Ok(None), "it was sent");
     }
 
     #[test]
-    fn what_waits_for_another_is_not_counted_as_tried() {
+    fn waiting_event_uses_up_no_retry() {
         let mut world = World::new();
         lease(&mut world, 1);
         let handed = [(7, Handed::Failed { jitter: 0 }), (8, Handed::Behind), (8, Handed::Behind)];
@@ -425,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn all_about_one_thing_is_in_one_partition_and_every_partition_is_used() {
+    fn partition_depends_on_key_and_all_are_used() {
         assert_eq!(Partition::of(15), Partition::of(15));
         let used: std::collections::BTreeSet<_> = (0..100).map(Partition::of).collect();
         assert_eq!(used.len(), PARTITIONS as usize);

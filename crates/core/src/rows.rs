@@ -1,5 +1,5 @@
-//! The working set of a batch: all rows its commands read and write. A store fills it and writes it back; a complete
-//! one ([`Rows::memory`]) is a store's own memory.
+//! The working set of a batch: all rows that its commands read and write. A store fills it and writes its changes.
+//! [`Rows::memory`] is the in-memory state of a single-writer store instead.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -19,29 +19,30 @@ use crate::time::Timestamp;
 use crate::unit::{Holder, Limit, Resource, Tally, Unit, Units};
 use crate::webhook;
 
-/// Everything a decision can see. A new vertical adds a field.
+/// All rows that a decision can see. A new vertical adds a field to [`Tables`].
 #[derive(Debug, Default)]
 pub struct Rows {
-    /// Apart, because they are large and working sets are handed around.
+    /// Boxed, because the tables are large and working sets are moved often.
     tables: Box<Tables>,
     pub events: EventLog,
-    /// Live rows were lost: no new holds before this moment, so that whoever lost one has a chance to hear of it first.
+    /// End of the suspension after a loss of live rows: no new holds before, so that owners of lost holds learn of it
+    /// first.
     pub suspended_until: Option<Timestamp>,
     stamp: u64,
 }
 
-/// The tables of all verticals, and what they share.
+/// Tables of all verticals, and those they share.
 #[derive(Debug, Default)]
 pub struct Tables {
     pub ids: Table<Sequence, IdRange>,
     pub receipts: Table<ReceiptId, Receipt>,
-    /// Derived: what is held of each unit.
+    /// Secondary index: quantities held per unit.
     pub held: Table<Unit, Tally, Units>,
-    /// Derived: how many live holds of a kind each user has.
+    /// Secondary index: number of live holds per user and kind.
     pub holders: Table<Holder, Tally>,
-    /// Lower capacities on their way. Only there where live and durable rows lie in two stores.
+    /// Capacity fences. Used only where live and durable rows lie in two stores.
     pub limits: Table<Resource, Limit>,
-    /// How tries to confirm a hold ended. Only there where live and durable rows lie in two stores.
+    /// Outcomes of confirm attempts. Used only where live and durable rows lie in two stores.
     pub decisions: Table<TryId, Decided>,
     pub relay: relay::Tables,
     pub stay: stay::Tables,
@@ -71,11 +72,11 @@ crate::table_set!(Tables {
 impl Row for IdRange {}
 
 impl Rows {
-    /// For a store's memory: derived rows are all here, other rows are a cache.
+    /// Returns the in-memory state of a single-writer store: complete secondary indexes, and a cache of the other rows.
     pub fn memory() -> Self {
         Self::from(Tables {
             ids: Table::cache(),
-            // They can be large and are rarely asked for again.
+            // Not cached: receipts can be large and are rarely read again.
             receipts: Table::default(),
             held: Table::complete(),
             holders: Table::complete(),
@@ -91,7 +92,7 @@ impl Rows {
         })
     }
 
-    /// For tests and tools that keep everything in memory.
+    /// Returns tables that are all complete, for tests and tools without a store.
     pub fn complete() -> Self {
         Self::from(Tables {
             ids: Table::complete(),
@@ -110,7 +111,7 @@ impl Rows {
         })
     }
 
-    /// Runs `decide`; if it stops or panics, nothing it wrote remains. Attempts may be nested.
+    /// Runs `decide`, and rolls back its writes if it stops or panics. Attempts may be nested.
     pub fn attempt<T>(&mut self, decide: impl FnOnce(&mut Self) -> Decision<T>) -> Decision<T> {
         self.stamp += 1;
         let stamp = self.stamp;
@@ -124,13 +125,13 @@ impl Rows {
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// An empty working set that wants the same rows as this one.
+    /// Returns an empty working set with the same requested rows.
     #[must_use]
     pub fn copy_wants(&self) -> Self {
         Self::from(self.tables.copy_wants())
     }
 
-    /// The live rows of this working set, to be looked up by another one.
+    /// Moves the live rows into a working set of their own, to be committed to the live tier.
     #[must_use]
     pub fn take_live(&mut self) -> Self {
         let Tables { held, holders, limits, stay, shop, calendar, ticket, .. } = &mut *self.tables;
@@ -146,23 +147,23 @@ impl Rows {
         })
     }
 
-    /// Forgets everything, to be used again, with room for as many rows of each table.
+    /// Removes all rows and events for reuse; keeps capacity for up to `kept` rows per table.
     pub fn clear(&mut self, kept: usize) {
         self.tables.clear(kept);
         self.events.take();
         self.suspended_until = None;
     }
 
-    /// The next number of a sequence.
+    /// Draws the next number of a sequence.
     pub fn next_id(&mut self, sequence: Sequence) -> Result<u64, Missing> {
         self.next_ids(sequence, 1)
     }
 
-    /// The first of the next `count` numbers of a sequence, which follow one another.
+    /// Draws the next `count` consecutive numbers of a sequence and returns the first.
     pub fn next_ids(&mut self, sequence: Sequence, count: usize) -> Result<u64, Missing> {
         let range = *self.ids.get(&sequence)?.unwrap_or(&IdRange { next: 1, last: crate::id::ID_MAX });
         let next = range.next + count as u64;
-        assert!(next <= range.last + 1, "a store sets aside enough numbers for a batch");
+        assert!(next <= range.last + 1, "a store reserves enough numbers for a batch");
         self.ids.put(sequence, IdRange { next, ..range });
         Ok(range.next)
     }
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_drawn_together_follow_one_another() {
+    fn numbers_drawn_together_are_consecutive() {
         let mut rows = with_numbers(5, 10);
         assert_eq!(rows.next_ids(Sequence::Order, 4), Ok(5));
         assert_eq!(rows.next_id(Sequence::Order), Ok(9));
@@ -211,8 +212,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "sets aside enough numbers")]
-    fn no_more_numbers_are_drawn_than_were_set_aside() {
+    #[should_panic(expected = "reserves enough numbers")]
+    fn drawing_beyond_reserved_numbers_panics() {
         let mut rows = with_numbers(5, 10);
         rows.next_ids(Sequence::Order, 7).ok();
     }

@@ -1,9 +1,9 @@
 //! One kind of row in a working set.
 //!
-//! A [`Table`] knows some rows, knows of others that they do not exist, and writes down which ones it was asked for and
-//! does not know. Writes are journalled, so that a refused command can be undone and a store can be told what changed.
-//! The same type serves a store as its memory: there a *complete* table knows everything, and a row it does not have
-//! does not exist.
+//! A [`Table`] holds known rows, keys that are known not to exist, and the keys that were requested and are not loaded.
+//! Writes are journalled, so that a rejected command can be rolled back and a store gets the changes. The same type
+//! also serves as in-memory state of a store. There a *complete* table knows all rows: a row that is absent does not
+//! exist.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -27,56 +27,56 @@ pub use set::TableSet;
 use crate::command::Missing;
 use crate::time::Timestamp;
 
-/// What a table holds.
+/// A row of a table.
 pub trait Row: Clone + Debug {
-    /// How many times as many of these rows as of others a memory keeps: more of small ones that are asked for all the time.
-    const CACHED_TIMES: usize = 1;
-    /// Whether a memory keeps rows that were just made. Not worth it for those that are made long before anybody asks.
-    const KEPT_WHEN_MADE: bool = true;
+    /// Cache size of these rows as a multiple of the default; larger for small rows that are read often.
+    const CACHE_FACTOR: usize = 1;
+    /// Whether inserted rows are cached. Not worthwhile for rows that are inserted long before they are read.
+    const CACHED_ON_INSERT: bool = true;
 
-    /// From when on the row means nothing any more, for rows that end by time alone.
+    /// Time from which the row has no effect, for rows that end by time alone.
     fn ends_at(&self) -> Option<Timestamp> {
         None
     }
 
-    /// Whether the row says nothing and need not be kept.
+    /// Whether the row carries no information and is stored as absent.
     fn is_void(&self) -> bool {
         false
     }
 
-    /// Counts something in the row, or takes it back. Only tallies count.
-    fn recount(&mut self, count: Count) {
-        unreachable!("{count:?} in a row that counts nothing");
+    /// Adds a quantity to the row, or subtracts a negative one. Implemented by tallies only.
+    fn apply_count(&mut self, count: Count) {
+        unreachable!("{count:?} in a row without counts");
     }
 }
 
-/// A quantity that counts until a moment; taken back if negative.
+/// A quantity that counts until a given time; negative to revert an addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     pub quantity: i64,
-    /// `None`: it is pinned, and does not end by time.
+    /// `None`: a prepared quantity, which does not end by time.
     pub ends_at: Option<Timestamp>,
     pub now: Timestamp,
 }
 
-/// What a table is looked up by.
+/// Key of a table.
 pub trait Key: Clone + Ord + Hash + Debug {}
 impl<T: Clone + Ord + Hash + Debug> Key for T {}
 
 /// A request for all rows in a range of keys.
 pub trait Scan<K>: Clone + PartialEq + Debug + Send + 'static {
-    /// Whether a complete table keeps its keys in order for this.
+    /// Whether a complete table keeps its keys sorted for this scan.
     const ORDERED: bool;
 
     fn range(&self) -> RangeInclusive<K>;
 
-    /// What is read along with one row, because it is likely to be asked for next.
+    /// Returns the range to prefetch with a row, because its rows are likely to be read next.
     fn around(_key: &K) -> Option<Self> {
         None
     }
 }
 
-/// For tables that are only looked up row by row.
+/// Scan type of tables that are looked up by key only.
 #[derive(Clone, PartialEq, Debug)]
 pub enum NoScan {}
 
@@ -91,39 +91,39 @@ impl<K> Scan<K> for NoScan {
 /// Rows of one kind, by key.
 #[derive(Debug)]
 pub struct Table<K, V, S = NoScan> {
-    /// What is known of each key that was ever asked for. It keeps its slot until everything is forgotten.
+    /// State of each key that was ever requested or written. A key keeps its slot until the table is cleared.
     cells: IndexMap<K, Cell<V>, RandomState>,
-    /// The slots of rows to load.
+    /// Slots of the rows to load.
     wanted: Vec<usize>,
     scans_wanted: Vec<S>,
     scans_known: Vec<S>,
-    /// All keys in order, from the moment a range of them is asked for: in a batch, that may be thousands of ranges.
+    /// All keys in order, built by the first scan: a batch may request thousands of ranges.
     ordered: Option<BTreeSet<K>>,
-    /// The slots of rows that a store supplied, and its memory did not know.
+    /// Slots of rows that the store loaded because its in-memory state did not have them.
     supplied: Vec<usize>,
     journal: Vec<Undo<V>>,
     stamp: u64,
-    /// Present if it serves as a memory. Then it has no cells.
+    /// Present in in-memory state, which uses no cells.
     memory: Option<Box<Memory<K, V>>>,
 }
 
-/// A row that was written.
+/// A changed row.
 #[derive(Debug, PartialEq)]
 pub struct Change<'a, K, V> {
-    /// The store did not have it before.
+    /// The store had no row under this key.
     pub is_new: bool,
-    /// The store has another one under this key, which was deleted: nothing of that stays.
+    /// The store has a row under this key that was deleted and replaced by a new one, of which no column is kept.
     pub is_remade: bool,
     pub key: &'a K,
-    /// `None` if it was deleted.
+    /// `None` if the row was deleted.
     pub row: Option<&'a V>,
 }
 
 #[derive(Clone, Debug)]
 enum Cell<V> {
-    /// As if nobody had asked.
+    /// Not requested.
     Unknown,
-    Wanted,
+    Requested,
     Known(Option<V>),
 }
 
@@ -134,18 +134,18 @@ struct Undo<V> {
     before: Before<V>,
 }
 
-/// How to get back to what was.
+/// Undo information of a write.
 #[derive(Debug)]
 enum Before<V> {
     Cell(Cell<V>),
-    /// The row is large and changed a little: change it back.
+    /// Reverts a count; cheaper than a copy of a large row.
     Count(Count),
 }
 
 impl<V> Before<V> {
     /// Whether the store did not have the row.
     fn is_absent(&self) -> bool {
-        matches!(self, Self::Cell(Cell::Unknown | Cell::Wanted | Cell::Known(None)))
+        matches!(self, Self::Cell(Cell::Unknown | Cell::Requested | Cell::Known(None)))
     }
 }
 
@@ -166,19 +166,19 @@ impl<K: Key, V: Row, S: Scan<K>> Default for Table<K, V, S> {
 }
 
 impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
-    /// A memory that knows all rows: what it does not have does not exist.
+    /// Returns in-memory state of all rows: a row that is absent does not exist.
     pub fn complete() -> Self {
         Self { memory: Some(Box::new(Memory::complete::<S>())), ..Self::default() }
     }
 
-    /// A memory of some of a store's rows.
+    /// Returns in-memory state of some rows.
     pub fn cache() -> Self {
         Self { memory: Some(Box::new(Memory::cache())), ..Self::default() }
     }
 
-    /// The row, or that there is none, or that it has to be loaded first.
+    /// Returns the row, `None` if it does not exist, or [`Missing`] if it has to be loaded; then it is requested.
     pub fn get(&mut self, key: &K) -> Result<Option<&V>, Missing> {
-        let slot = self.memory.is_none().then(|| self.slot_wanted(key));
+        let slot = self.memory.is_none().then(|| self.slot_requested(key));
         let known = match slot {
             Some(slot) => self.known(slot),
             None => self.peek(key),
@@ -186,25 +186,25 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         known.ok_or(Missing)
     }
 
-    /// Says that the row will be needed, without needing it yet.
+    /// Requests a row without reading it yet, so that one load fetches all of them.
     pub fn want(&mut self, key: &K) {
-        self.slot_wanted(key);
+        self.slot_requested(key);
     }
 
-    /// The slot of a row that is known, or wanted from now on.
-    fn slot_wanted(&mut self, key: &K) -> usize {
-        assert!(self.memory.is_none(), "a memory wants nothing");
+    /// Returns the slot of a row, and requests the row unless it is known.
+    fn slot_requested(&mut self, key: &K) -> usize {
+        assert!(self.memory.is_none(), "in-memory state requests no rows");
         let slot = match self.cells.get_index_of(key) {
-            Some(slot) if matches!(self.cells[slot], Cell::Wanted | Cell::Known(_)) => return slot,
+            Some(slot) if matches!(self.cells[slot], Cell::Requested | Cell::Known(_)) => return slot,
             Some(slot) => slot,
             None => self.new_slot(key.clone()),
         };
-        // Every row of a known range is here, so one that is not does not exist.
+        // All rows of a loaded range are known, so other keys in it do not exist.
         self.cells[slot] = if self.scans_known.iter().any(|scan| scan.range().contains(key)) {
             Cell::Known(None)
         } else {
             self.wanted.push(slot);
-            Cell::Wanted
+            Cell::Requested
         };
         slot
     }
@@ -217,7 +217,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         slot
     }
 
-    /// The slot of a row, whatever is known of it.
+    /// Returns the slot of a key, whatever its state.
     fn slot(&mut self, key: K) -> usize {
         self.cells.get_index_of(&key).unwrap_or_else(|| self.new_slot(key))
     }
@@ -226,7 +226,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         self.cells.get_index(slot).expect("a slot lasts as long as the working set").0
     }
 
-    /// The keys of all rows in the range, in order.
+    /// Returns the keys of all rows in the range, in order.
     pub fn scan(&mut self, scan: &S) -> Result<Vec<K>, Missing> {
         if self.memory.is_none() && self.ordered.is_none() {
             self.ordered = Some(self.cells.keys().cloned().collect());
@@ -240,7 +240,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         Err(Missing)
     }
 
-    /// The keys of all rows in the range, in order; `None` if some may be unknown.
+    /// Returns the keys of all rows in the range, in order; `None` if some may not be loaded.
     fn known_in(&self, scan: &S) -> Option<Vec<K>> {
         if let Some(memory) = &self.memory {
             return memory.known_in(scan);
@@ -249,11 +249,11 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
             return None;
         }
         let range = scan.range();
-        let is_there = |key: &&K| matches!(self.cells.get(*key), Some(Cell::Known(Some(_))));
+        let exists = |key: &&K| matches!(self.cells.get(*key), Some(Cell::Known(Some(_))));
         if let Some(ordered) = &self.ordered {
-            return Some(ordered.range(range).filter(is_there).cloned().collect());
+            return Some(ordered.range(range).filter(exists).cloned().collect());
         }
-        let mut keys: Vec<K> = self.cells.keys().filter(|key| range.contains(key)).filter(is_there).cloned().collect();
+        let mut keys: Vec<K> = self.cells.keys().filter(|key| range.contains(key)).filter(exists).cloned().collect();
         keys.sort_unstable();
         Some(keys)
     }
@@ -263,20 +263,20 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         self.memory.as_ref().map_or_else(|| self.scans_known.contains(scan), |memory| memory.knows(scan))
     }
 
-    /// Writes a row whose key nobody has used before; it need not have been looked for.
+    /// Writes a row under a new key, such as a number just drawn; it need not have been requested.
     pub fn insert(&mut self, key: K, row: V) {
         let slot = self.slot(key);
-        assert!(!matches!(self.cells[slot], Cell::Known(Some(_))), "{:?} is there already", self.key(slot));
+        assert!(!matches!(self.cells[slot], Cell::Known(Some(_))), "{:?} exists already", self.key(slot));
         self.write(slot, Some(row));
     }
 
-    /// Writes a row that was looked for, whether it was there or not.
+    /// Writes a row whose key was read, whether it existed or not.
     pub fn put(&mut self, key: K, row: V) {
         let slot = self.slot_known(key);
         self.write(slot, Some(row));
     }
 
-    /// Removes a row that was looked for.
+    /// Deletes a row that was read.
     pub fn delete(&mut self, key: K) {
         let slot = self.slot_known(key);
         self.write(slot, None);
@@ -285,7 +285,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     fn slot_known(&mut self, key: K) -> usize {
         let slot = self.slot(key);
         let is_known = matches!(self.cells[slot], Cell::Known(_));
-        assert!(is_known, "{:?} is written before it was looked for", self.key(slot));
+        assert!(is_known, "{:?} is written before it was read", self.key(slot));
         slot
     }
 
@@ -294,26 +294,26 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         self.journal(slot, Before::Cell(before));
     }
 
-    /// Counts in the row of `key`, which must be loaded, without copying it.
+    /// Adds to the row of `key` in place; the row must be loaded.
     pub fn count(&mut self, key: &K, count: Count) -> Result<(), Missing>
     where
         V: Default,
     {
-        let slot = self.slot_wanted(key);
+        let slot = self.slot_requested(key);
         let Cell::Known(row) = &mut self.cells[slot] else { return Err(Missing) };
-        // Whether the store has the row is told by the first entry of a key, so that one is written in full.
+        // The first entry of a key tells whether the store has the row, so an absent row is journalled as a cell.
         let before = if row.is_some() { Before::Count(count) } else { Before::Cell(Cell::Known(None)) };
-        row.get_or_insert_default().recount(count);
+        row.get_or_insert_default().apply_count(count);
         self.journal(slot, before);
         Ok(())
     }
 
     fn journal(&mut self, slot: usize, before: Before<V>) {
-        assert!(self.memory.is_none(), "memory is written by absorbing a committed working set");
+        assert!(self.memory.is_none(), "in-memory state is written by applying a committed working set");
         self.journal.push(Undo { stamp: self.stamp, slot, before });
     }
 
-    /// What a store has to load; it stays wanted.
+    /// Returns the keys to load; they stay requested.
     pub fn wanted(&self) -> impl Iterator<Item = &K> {
         self.wanted.iter().map(|slot| self.key(*slot))
     }
@@ -322,7 +322,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         &self.scans_wanted
     }
 
-    /// The keys a store has to load, each once, in order.
+    /// Removes and returns the keys to load, each once, in order.
     pub fn take_wanted(&mut self) -> Vec<K> {
         let slots = std::mem::take(&mut self.wanted);
         let mut keys: Vec<K> = slots.into_iter().map(|slot| self.key(slot).clone()).collect();
@@ -330,7 +330,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         keys
     }
 
-    /// Keys that were taken to be loaded, and have to be looked for elsewhere.
+    /// Requests keys again that [`take_wanted`](Self::take_wanted) returned, to be loaded from another store.
     pub fn want_elsewhere(&mut self, keys: impl IntoIterator<Item = K>) {
         for key in keys {
             let slot = self.slot(key);
@@ -338,35 +338,35 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         }
     }
 
-    /// The ranges a store has to load.
+    /// Removes and returns the ranges to load.
     pub fn take_scans_wanted(&mut self) -> Vec<S> {
         std::mem::take(&mut self.scans_wanted)
     }
 
-    /// A store's answer. What the working set has written itself is newer and stays.
+    /// Fills in a loaded row. A row that is known or written already is newer and stays.
     pub fn supply(&mut self, key: K, row: Option<V>) {
         let slot = self.slot(key);
-        if self.fill(slot, row) {
+        if self.fill_slot(slot, row) {
             self.supplied.push(slot);
         }
     }
 
-    /// Whether this was not known.
-    fn fill(&mut self, slot: usize, row: Option<V>) -> bool {
+    /// Fills in a row unless it is known; returns whether it was filled in.
+    fn fill_slot(&mut self, slot: usize, row: Option<V>) -> bool {
         let cell = &mut self.cells[slot];
-        let is_news = !matches!(cell, Cell::Known(_));
-        if is_news {
+        let is_new = !matches!(cell, Cell::Known(_));
+        if is_new {
             *cell = Cell::Known(row);
         }
-        is_news
+        is_new
     }
 
-    /// A store's word that it has supplied every row of a range.
+    /// Marks a range as loaded: the store has filled in each of its rows.
     pub fn supply_scan(&mut self, scan: S) {
         self.scans_known.push(scan);
     }
 
-    /// What has to be written: each changed row once, in the order of keys.
+    /// Returns the changed rows, each once, in the order of keys.
     pub fn changes(&self) -> Vec<Change<'_, K, V>> {
         let change = |undo: &Undo<V>| Change {
             is_new: undo.before.is_absent(),
@@ -374,7 +374,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
             key: self.key(undo.slot),
             row: self.known(undo.slot).flatten().filter(|row| !row.is_void()),
         };
-        // The first entry of a key tells what the store has; the sort is stable, so it stays the first.
+        // The first entry of a key tells whether the store has the row; the sort is stable, so it stays the first.
         let mut changes: Vec<_> = self.journal.iter().map(change).collect();
         changes.sort_by(|a, b| a.key.cmp(b.key));
         changes.dedup_by(|later, first| {
@@ -388,20 +388,20 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     fn known(&self, slot: usize) -> Option<Option<&V>> {
         match &self.cells[slot] {
             Cell::Known(row) => Some(row.as_ref()),
-            Cell::Wanted | Cell::Unknown => None,
+            Cell::Requested | Cell::Unknown => None,
         }
     }
 
-    /// All rows there are, in no particular order.
+    /// Returns all known rows, in no particular order.
     pub fn rows(&self) -> impl Iterator<Item = (&K, &V)> {
         let known = self.cells.iter().filter_map(|(key, cell)| match cell {
             Cell::Known(Some(row)) => Some((key, row)),
-            Cell::Known(None) | Cell::Wanted | Cell::Unknown => None,
+            Cell::Known(None) | Cell::Requested | Cell::Unknown => None,
         });
         known.chain(self.memory.iter().flat_map(|memory| memory.rows()))
     }
 
-    /// What is known of a row, without asking for it.
+    /// Returns the state of a row without requesting it.
     fn peek(&self, key: &K) -> Option<Option<&V>> {
         match &self.memory {
             Some(memory) => memory.peek(key),

@@ -1,4 +1,4 @@
-//! A world for tests of rules: all rows in memory, a clock that is set, commands run one after another.
+//! Test harness of the rules: all rows in memory, a clock that the test sets, commands one after another.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ use crate::rows::Rows;
 use crate::table::TableSet as _;
 use crate::time::{Span, Timestamp};
 
-/// A command that still wants rows after so many loads is asking in circles.
+/// Maximum number of load rounds per command; more means that its read set does not converge.
 const LOADS_MAX: usize = 16;
 
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct World {
     pub(crate) now: Timestamp,
     pub(crate) limits: Limits,
     pub(crate) events: Vec<Event>,
-    /// How often the last command or query had to load rows.
+    /// Number of load rounds of the last command or query.
     pub(crate) loads: Cell<usize>,
 }
 
@@ -29,17 +29,17 @@ impl World {
         Self { memory: Rows::complete(), now, limits, events: Vec::new(), loads: Cell::new(0) }
     }
 
-    /// Lets time pass. Nothing is tidied: no rule may depend on that.
+    /// Advances the clock. Ended rows are not purged: no rule may depend on that.
     pub(crate) fn wait(&mut self, span: Span) {
         self.now = self.now + span;
     }
 
-    /// A command decided as a whole. It writes only what it says it writes.
+    /// Decides a command as a whole, and checks that it writes only what it declares.
     pub(crate) fn run<C: Command>(&mut self, command: &C) -> Result<C::Outcome, Rejection> {
         self.step(C::WRITES, |rows, at| command.decide(rows, at)).map_err(rejection)
     }
 
-    /// A command carried out in as many steps as it has, each a commit of its own.
+    /// Executes a command in three steps if it writes both kinds of rows, each step a commit of its own.
     pub(crate) fn run_in_steps<C: Command>(&mut self, command: &C) -> Result<C::Outcome, Rejection> {
         if C::WRITES != Writes::Both {
             return self.run(command);
@@ -60,10 +60,10 @@ impl World {
 
     pub(crate) fn finish<C: Command>(&mut self, command: &C, attempt: Attempt, outcome: Option<&C::Outcome>) {
         self.step(Writes::Live, |rows, at| command.finish(rows, at, attempt, outcome))
-            .expect("finishing is never refused");
+            .expect("finishing is never rejected");
     }
 
-    /// A query.
+    /// Runs a query.
     pub(crate) fn ask<T>(&self, query: impl Fn(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Rejection> {
         let at = Context { now: self.now, limits: &self.limits };
         let mut rows = Rows::default();
@@ -74,10 +74,10 @@ impl World {
                 decision => return decision.map_err(rejection),
             }
         }
-        panic!("a query asks for rows in circles");
+        panic!("the read set of a query does not converge");
     }
 
-    /// Decides on a fresh working set, and keeps what was written.
+    /// Decides on a fresh working set, and applies its writes.
     pub(crate) fn step<T>(
         &mut self,
         writes: Writes,
@@ -85,7 +85,7 @@ impl World {
     ) -> Decision<T> {
         let at = Context { now: self.now, limits: &self.limits };
         let mut rows = Rows::default();
-        // As the engine does: rows are named without knowing the time.
+        // Like the engine, the dry run does not know the time.
         let unknown = Context { now: Timestamp::default(), limits: &self.limits };
         rows.attempt(|rows| decide(rows, &unknown).and(Err::<(), _>(Stop::Missing))).ok();
         rows.answer_from(&self.memory);
@@ -95,23 +95,26 @@ impl World {
                 Err(Stop::Missing) => rows.answer_from(&self.memory),
                 Err(stop) => return Err(stop),
                 Ok(outcome) => {
-                    self.keep(rows, writes);
+                    self.apply(rows, writes);
                     return Ok(outcome);
                 }
             }
         }
-        panic!("a command asks for rows in circles");
+        panic!("the read set of a command does not converge");
     }
 
-    fn keep(&mut self, mut rows: Rows, writes: Writes) {
+    fn apply(&mut self, mut rows: Rows, writes: Writes) {
         let events = rows.events.take();
-        assert!(writes != Writes::Live || !events.iter().any(Event::is_durable), "durable events are told: {events:?}");
+        assert!(
+            writes != Writes::Live || !events.iter().any(Event::is_durable),
+            "a live step emits durable events: {events:?}"
+        );
         self.events.extend(events);
         // Numbers may be drawn for live rows too.
         let mut ids = std::mem::take(&mut rows.ids);
         let mut live = rows.take_live();
-        assert!(writes != Writes::Durable || !live.has_changes(), "live rows are written: {live:?}");
-        assert!(writes != Writes::Live || !rows.has_changes(), "durable rows are written: {rows:?}");
+        assert!(writes != Writes::Durable || !live.has_changes(), "a durable step writes live rows: {live:?}");
+        assert!(writes != Writes::Live || !rows.has_changes(), "a live step writes durable rows: {rows:?}");
         self.memory.ids.absorb(&mut ids);
         self.memory.absorb(&mut live);
         self.memory.absorb(&mut rows);
@@ -121,11 +124,11 @@ impl World {
 fn rejection(stop: Stop) -> Rejection {
     match stop {
         Stop::Rejected(rejection) => rejection,
-        Stop::Busy | Stop::Missing => panic!("{stop:?}: nobody else is there"),
+        Stop::Busy | Stop::Missing => panic!("{stop:?} without concurrent commands"),
     }
 }
 
-/// Numbers that look random, the same for the same seed: xorshift.
+/// Pseudo-random numbers from a seed (xorshift).
 #[derive(Debug)]
 pub(crate) struct Dice(u64);
 
@@ -134,7 +137,7 @@ impl Dice {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// One of `0..sides`.
+    /// Returns a number in `0..sides`.
     pub(crate) fn roll(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -1,21 +1,21 @@
-//! Time as the rules see it: milliseconds since 1970, told by the store.
+//! Time as the rules see it: milliseconds since 1970, supplied by the store.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
-/// A moment, in milliseconds since 1970-01-01T00:00:00Z.
+/// A point in time, in milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(i64);
 
-/// A length of time in milliseconds.
+/// A duration in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span(i64);
 
 impl Timestamp {
-    /// The last moment that can be written as RFC 3339 (year 9999).
+    /// Last point in time that RFC 3339 can represent (year 9999).
     const MAX_MILLIS: i64 = 253_402_207_200_000;
 
-    /// Moments outside the years 1970 to 9999 are moved to the nearer end: nothing here reaches them.
+    /// Clamps to the years 1970 to 9999, which no input exceeds.
     pub fn from_millis(millis: i64) -> Self {
         Self(millis.clamp(0, Self::MAX_MILLIS))
     }
@@ -24,7 +24,7 @@ impl Timestamp {
         self.0
     }
 
-    /// The first whole second at or after this moment: the bucket in which a hold ending now is counted.
+    /// Returns the first whole second at or after this time. Holds that end now are counted in it.
     pub fn second_rounded_up(self) -> i64 {
         self.0.div_euclid(1_000) + i64::from(self.0.rem_euclid(1_000) > 0)
     }
@@ -81,51 +81,52 @@ impl Span {
 pub struct Zone(TimeZone);
 
 impl Zone {
-    /// Knows the zones of the IANA database by name, and no other spelling.
+    /// Parses a name of the IANA database; no other spelling.
     pub fn parse(name: &str) -> Option<Self> {
         let zone = TimeZone::get(name).ok()?;
         zone.iana_name().is_some().then_some(Self(zone))
     }
 
     pub fn name(&self) -> &str {
-        self.0.iana_name().expect("only named zones are made")
+        self.0.iana_name().expect("parsed zones have a name")
     }
 
-    /// The date there at that moment.
+    /// Returns the local date at `now`.
     pub fn today(&self, now: Timestamp) -> Date {
         self.0.to_datetime(now.to_jiff()).date()
     }
 
-    /// When the clocks there show `wall`.
-    pub fn moment_of(&self, wall: DateTime) -> WallMoment {
-        // Nothing here reaches the end of jiff's time.
-        let moment = |offset: Offset| offset.to_timestamp(wall).unwrap_or(jiff::Timestamp::MAX);
-        let ours = |moment: jiff::Timestamp| Timestamp::from_millis(moment.as_millisecond());
-        match self.0.to_ambiguous_timestamp(wall).offset() {
+    /// Returns when local clocks show `local`.
+    pub fn moment_of(&self, local: DateTime) -> LocalInstant {
+        // No input reaches the end of jiff's range.
+        let moment = |offset: Offset| offset.to_timestamp(local).unwrap_or(jiff::Timestamp::MAX);
+        let from_jiff = |moment: jiff::Timestamp| Timestamp::from_millis(moment.as_millisecond());
+        match self.0.to_ambiguous_timestamp(local).offset() {
             AmbiguousOffset::Unambiguous { offset } | AmbiguousOffset::Fold { before: offset, .. } => {
-                WallMoment::Shown(ours(moment(offset)))
+                LocalInstant::Shown(from_jiff(moment(offset)))
             }
             AmbiguousOffset::Gap { before, .. } => {
-                // Had the clocks not jumped, they would show it now: the jump is the last change up to here.
+                // Without the jump the clocks would show `local` at `unjumped`, so the jump is the last transition up
+                // to then.
                 let unjumped = moment(before);
                 let until = unjumped.saturating_add(jiff::SignedDuration::from_secs(1)).unwrap_or(unjumped);
                 let jump = self.0.preceding(until).next().map(|change| change.timestamp());
-                WallMoment::Skipped { at: ours(jump.unwrap_or(unjumped)) }
+                LocalInstant::Skipped { at: from_jiff(jump.unwrap_or(unjumped)) }
             }
         }
     }
 }
 
-/// When the clocks of a place show a certain time.
+/// Instant at which clocks in a time zone show a given local time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WallMoment {
-    /// For the first time at this moment. Where clocks are set back, they show it once more later.
+pub enum LocalInstant {
+    /// Shown for the first time at this instant. Where clocks are set back, they show it once more later.
     Shown(Timestamp),
-    /// Never: they jump over it at this moment.
+    /// Never shown: clocks jump over it at this instant.
     Skipped { at: Timestamp },
 }
 
-impl WallMoment {
+impl LocalInstant {
     pub fn shown(self) -> Option<Timestamp> {
         match self {
             Self::Shown(at) => Some(at),
@@ -133,7 +134,7 @@ impl WallMoment {
         }
     }
 
-    /// The first moment at which the clocks show this time or a later one.
+    /// Returns the first instant at which the clocks show this time or a later one.
     pub fn reached(self) -> Timestamp {
         match self {
             Self::Shown(at) | Self::Skipped { at } => at,
@@ -141,12 +142,12 @@ impl WallMoment {
     }
 }
 
-/// A date as one number that sorts like the date.
+/// Returns a date as one number with the same order.
 pub fn date_ordinal(date: Date) -> u32 {
     (u32::from(date.year().unsigned_abs()) << 9) | ((date.month() as u32) << 5) | date.day() as u32
 }
 
-/// The date of [`date_ordinal`]; `None` for a number no date has.
+/// Inverts [`date_ordinal`]; `None` for a number that no date has.
 pub fn date_of_ordinal(ordinal: u32) -> Option<Date> {
     Date::new(i16::try_from(ordinal >> 9).ok()?, ((ordinal >> 5) & 0xf) as i8, (ordinal & 0x1f) as i8).ok()
 }
@@ -157,14 +158,14 @@ mod tests {
     use jiff::civil::date;
 
     #[test]
-    fn a_moment_belongs_to_the_second_in_which_it_has_fully_passed() {
+    fn seconds_are_rounded_up() {
         assert_eq!(Timestamp::from_millis(5_000).second_rounded_up(), 5);
         assert_eq!(Timestamp::from_millis(5_001).second_rounded_up(), 6);
         assert_eq!(Timestamp::from_millis(5_999).second_rounded_up(), 6);
     }
 
     #[test]
-    fn ordinals_sort_like_their_dates_and_come_back() {
+    fn date_ordinals_sort_and_round_trip() {
         let dates = [date(1999, 12, 31), date(2000, 1, 1), date(2000, 1, 31), date(2000, 2, 1), date(9999, 12, 31)];
         for pair in dates.windows(2) {
             assert!(date_ordinal(pair[0]) < date_ordinal(pair[1]));
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_date_depends_on_the_zone() {
+    fn date_depends_on_the_zone() {
         let today = |zone, moment| Zone::parse(zone).unwrap().today(moment);
         let evening_in_utc = Timestamp::from_millis(1_767_196_800_000); // 2025-12-31T16:00:00Z
         assert_eq!(today("UTC", evening_in_utc), date(2025, 12, 31));

@@ -1,4 +1,4 @@
-//! The smallest thing that can be claimed, and how the holds on it are counted.
+//! The smallest claimable unit, and the tally of the holds on it.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -7,7 +7,7 @@ use crate::id::UserId;
 use crate::table::{Count, Row, Scan};
 use crate::time::Timestamp;
 
-/// What sort of thing a unit or a hold is. One per vertical.
+/// Kind of a unit or hold. One per vertical.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     Stay,
@@ -20,9 +20,9 @@ impl Kind {
     pub const ALL: [Self; 4] = [Self::Stay, Self::Shop, Self::Room, Self::Ticket];
 }
 
-/// A claimable thing: part `part` of resource `resource`. A room type's night is part *date* of that room type, a room's slot is
-/// part *start* of that room, a seat is part *position* of its event.
-/// The order is that of kind, resource, part, so that the parts of one resource lie together.
+/// A claimable unit: part `part` of resource `resource`. For a night of a room type the part is the date, for a slot of
+/// a room its start, for a seat its position in the event. Ordered by kind, resource, part, so that the parts of one
+/// resource are adjacent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Unit {
     pub kind: Kind,
@@ -30,7 +30,7 @@ pub struct Unit {
     pub part: u32,
 }
 
-/// Units of one resource, from part to part.
+/// Range of units of one resource, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Units {
     pub first: Unit,
@@ -38,7 +38,7 @@ pub struct Units {
 }
 
 impl Units {
-    /// All from this one on.
+    /// Returns all units of the resource from `first` on.
     pub fn from(first: Unit) -> Self {
         Self { first, last_part: u32::MAX }
     }
@@ -52,25 +52,25 @@ impl Scan<Unit> for Units {
     }
 }
 
-/// Whose live holds of one kind are counted together.
+/// Key of the number of live holds of one user, per kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Holder {
     pub kind: Kind,
     pub user: UserId,
 }
 
-/// All units of a kind that belong together.
+/// All units of a kind with the same resource id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Resource {
     pub kind: Kind,
     pub id: u64,
 }
 
-/// A lower capacity that is being recorded: until that is done, nobody may claim more than this.
+/// Capacity fence: a lower capacity that binds new holds before it is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     pub capacity: u32,
-    /// Longer than recording can take.
+    /// End of the fence; later than recording can finish.
     pub ends_at: Timestamp,
 }
 
@@ -80,34 +80,34 @@ impl Row for Limit {
     }
 }
 
-/// Quantities counted by the second in which they end.
+/// Quantities held of a unit, counted by the second of their end.
 ///
-/// However many people hold a unit, this is a table of at most one line per second of the longest time to live.
-/// Nothing has to happen for a quantity to stop counting: it counts while `now` is before its second.
+/// It has at most one line per second of the longest TTL, whatever the number of holds. A quantity counts while `now`
+/// is before its second, so nothing has to run for it to stop counting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// What is being confirmed: it counts until that is decided, however long it takes.
+    /// Quantity of prepared holds, which counts until their confirm attempts are finished.
     pinned: u32,
-    /// Ascending by second; no line with quantity zero.
+    /// Second of the end and quantity; ascending by second, no quantity is zero.
     lines: VecDeque<(i64, u32)>,
-    /// The sum of all lines, ended or not, without what is pinned.
+    /// Sum of all lines, ended or not, without `pinned`.
     total: u32,
 }
 
 impl Tally {
-    /// What still counts at `now`.
+    /// Returns the quantity that counts at `now`.
     pub fn live(&self, now: Timestamp) -> u32 {
         let ended: u32 =
             self.lines.iter().take_while(|(second, _)| has_ended(*second, now)).map(|(_, quantity)| quantity).sum();
         self.pinned + self.total - ended
     }
 
-    /// What counts until somebody takes it back.
+    /// Returns the quantity of prepared holds.
     pub fn pinned(&self) -> u32 {
         self.pinned
     }
 
-    /// For stores that wrote a tally down: the tally of these lines, earliest first; `None` if they are none.
+    /// Returns the tally with these stored lines; `None` if they are not ascending or a quantity is zero or overflows.
     pub fn from_lines(pinned: u32, lines: impl IntoIterator<Item = (i64, u32)>) -> Option<Self> {
         let lines: VecDeque<(i64, u32)> = lines.into_iter().collect();
         let ascending = lines.iter().zip(lines.iter().skip(1)).all(|(a, b)| a.0 < b.0);
@@ -115,13 +115,13 @@ impl Tally {
         (ascending && lines.iter().all(|(_, quantity)| *quantity > 0)).then_some(Self { pinned, lines, total })
     }
 
-    /// Counts `quantity` until `ends_at`, to the second, and forgets what has ended by `now`.
+    /// Counts `quantity` until `ends_at`, rounded up to the second, and purges the lines that have ended by `now`.
     pub fn add(&mut self, ends_at: Timestamp, quantity: u32, now: Timestamp) {
-        assert!(quantity > 0, "a claim of nothing is no claim");
-        self.forget_ended(now);
+        assert!(quantity > 0, "a claimed quantity is positive");
+        self.purge_ended(now);
         let second = ends_at.second_rounded_up();
         self.total = self.total.checked_add(quantity).expect("claims are bounded by capacity");
-        // Almost always the last line: most holds of a kind live equally long.
+        // Almost always the last line, because most holds of a kind have the same TTL.
         match self.lines.iter().rposition(|(line, _)| *line <= second) {
             Some(index) if self.lines[index].0 == second => self.lines[index].1 += quantity,
             Some(index) => self.lines.insert(index + 1, (second, quantity)),
@@ -129,32 +129,32 @@ impl Tally {
         }
     }
 
-    /// Takes back what [`add`](Self::add) counted. What has ended meanwhile is gone already.
+    /// Reverts [`add`](Self::add). A line that has ended meanwhile may be purged already.
     pub fn remove(&mut self, ends_at: Timestamp, quantity: u32, now: Timestamp) {
         let second = ends_at.second_rounded_up();
         if let Ok(index) = self.lines.binary_search_by_key(&second, |(line, _)| *line) {
             let line = &mut self.lines[index].1;
-            *line = line.checked_sub(quantity).expect("no more is taken back than was counted");
+            *line = line.checked_sub(quantity).expect("no more is removed than was added");
             self.total -= quantity;
             if *line == 0 {
                 self.lines.remove(index);
             }
         } else {
-            assert!(has_ended(second, now), "a live claim is always counted");
+            assert!(has_ended(second, now), "a live claim has a line");
         }
-        self.forget_ended(now);
+        self.purge_ended(now);
     }
 
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.pinned == 0
     }
 
-    /// Second and quantity of each line, earliest first; for stores that write tallies down.
+    /// Returns second and quantity of each line, earliest first.
     pub fn lines(&self) -> impl Iterator<Item = (i64, u32)> {
         self.lines.iter().copied()
     }
 
-    fn forget_ended(&mut self, now: Timestamp) {
+    fn purge_ended(&mut self, now: Timestamp) {
         while let Some((second, quantity)) = self.lines.front().copied() {
             if !has_ended(second, now) {
                 break;
@@ -177,13 +177,13 @@ impl Row for Tally {
         self.is_empty()
     }
 
-    fn recount(&mut self, count: Count) {
+    fn apply_count(&mut self, count: Count) {
         let quantity = u32::try_from(count.quantity.unsigned_abs()).expect("claims are bounded by capacity");
         match count.ends_at {
             Some(ends_at) if count.quantity > 0 => self.add(ends_at, quantity, count.now),
             Some(ends_at) => self.remove(ends_at, quantity, count.now),
             None if count.quantity > 0 => self.pinned += quantity,
-            // A tally that was lost has nothing to take back; the hold must be settled all the same.
+            // After a loss of live rows the tally is missing, but the attempt must still be finished.
             None => self.pinned = self.pinned.saturating_sub(quantity),
         }
     }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantity_counts_until_its_second_is_over_and_never_a_full_second_longer() {
+    fn quantity_counts_until_end_of_second() {
         let mut tally = Tally::default();
         tally.add(at(10_500), 3, at(0));
         assert_eq!(tally.live(at(10_499)), 3, "never earlier than its end");
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_stays_small_however_many_are_counted() {
+    fn tally_size_is_bounded_by_ttl() {
         let mut tally = Tally::default();
         for step in 0..100_000_i64 {
             let now = at(step * 10);
@@ -221,12 +221,12 @@ mod tests {
         assert_eq!(
             tally.live(at(999_990)),
             60_000 + 99,
-            "ten seconds short of two TTLs: one TTL's worth, to the second"
+            "10 ms before the last addition ends its second: the additions of one TTL, to the second"
         );
     }
 
     #[test]
-    fn ended_quantities_fall_away_while_new_ones_keep_arriving() {
+    fn add_purges_ended_lines() {
         let mut tally = Tally::default();
         for second in 0..50 {
             tally.add(at(second * 1_000 + 5_000), 1, at(second * 1_000));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn taking_back_leaves_no_empty_line() {
+    fn remove_leaves_no_empty_line() {
         let mut tally = Tally::default();
         tally.add(at(5_000), 2, at(0));
         tally.add(at(7_000), 1, at(0));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_kept_in_order_whatever_order_they_come_in() {
+    fn lines_are_sorted_by_second() {
         let mut tally = Tally::default();
         for second in [30, 10, 20, 10, 40, 5] {
             tally.add(at(second * 1_000), 1, at(0));

@@ -1,4 +1,4 @@
-//! One batch: load → decide → commit → reply. Replies wait until the commit is safe; the next batch does not.
+//! One batch: load → decide → commit → reply. Replies wait until the commit is durable; the next batch does not.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,16 +16,17 @@ use crate::store::{Safe, Store, StoreError, Tier};
 use crate::task::{CommandTask, Once, Pending, Refused, Step, Task};
 use crate::trace::Trace;
 
-/// A command that still wants other rows after so many loads is asking in circles.
+/// Maximum number of load rounds per command; more means that its read set does not converge.
 const LOADS_MAX: usize = 16;
-/// Room that a working set keeps from batch to batch, in rows of each table. What a huge batch needed is given back.
+/// Capacity that a working set keeps between batches, in rows per table. The excess of a huge batch is freed.
 const ROWS_KEPT: usize = 16_384;
-/// How often a commit is tried again because another server was first, and how much longer it waits each time.
+/// Maximum number of retries after a commit conflict.
 const CONFLICTS_MAX: u32 = 64;
+/// Backoff added per retry.
 const CONFLICT_WAIT: Duration = Duration::from_micros(100);
-/// After so long it is not tried again: those who wait are told that nothing happened.
+/// Time after which a conflict is not retried; the commands are then answered as having no effect.
 const CONFLICTS_WITHIN: Duration = Duration::from_secs(1);
-/// How often a simulation comes back to commands that others are in the way of.
+/// Maximum number of retries of deferred commands when a batch runs without an engine.
 const DEFERRED_MAX: usize = 16;
 
 /// Commands that are decided together.
@@ -41,7 +42,7 @@ impl Batch {
         pending
     }
 
-    /// Runs the batch here and now, without an engine: for simulations, where every step must be repeatable.
+    /// Runs the batch without an engine, for simulations in which every step is reproducible.
     pub async fn run(self, store: &dyn Store, sink: &dyn EventSink, limits: &Limits) {
         let mut runner = Runner::new(store, sink, limits, Meters::new());
         let meters = runner.meters.clone();
@@ -73,9 +74,9 @@ pub(crate) struct Runner<'a> {
     meters: Meters,
     /// The working set, empty between batches.
     rows: Rows,
-    /// Whether the store has been asked to commit, so that a panic leaves open what it did.
+    /// Whether the store was asked to commit, so that a panic leaves the outcome unknown.
     committing: bool,
-    /// Commands that others were in the way of: to be run again in a moment.
+    /// Commands that must retry after a backoff, because a prepared attempt decides their outcome.
     pub deferred: Vec<Box<dyn Task>>,
     /// Faults of the last decision. Its commit tells whether they are conflicts.
     faults: Vec<Fault>,
@@ -101,7 +102,7 @@ impl Fault {
     }
 }
 
-/// What is measured of every batch.
+/// Metrics of batches.
 #[derive(Clone)]
 pub(crate) struct Meters {
     commands: Histogram,
@@ -127,27 +128,27 @@ impl Meters {
     }
 }
 
-/// A batch that is committed, or that failed: its tasks wait for their answers.
+/// A committed or failed batch, whose tasks wait for their replies.
 pub(crate) struct Decided {
     tasks: Vec<Box<dyn Task>>,
     result: Result<Outcome, StoreError>,
 }
 
-/// What there is to tell of a batch, once it is safe.
+/// Result of a batch, valid once it is durable.
 struct Outcome {
     published: Vec<Published>,
     safe: Safe,
 }
 
 impl Outcome {
-    /// Nothing was written.
+    /// Returns the result of a batch without writes.
     fn nothing() -> Self {
         Self { published: Vec::new(), safe: Box::new(|| Ok(())) }
     }
 }
 
 impl Decided {
-    /// Waits until the commit is safe, then tells everybody.
+    /// Waits until the commit is durable, then publishes events and sends replies.
     pub(crate) fn answer(self, sink: &dyn EventSink, meters: &Meters) {
         if self.tasks.is_empty() {
             return;
@@ -160,7 +161,7 @@ impl Decided {
         meters.safe_seconds.record(began.elapsed());
         match result {
             Ok(published) => {
-                // What a sink does wrong changes nothing about what is committed.
+                // A sink's error must not fail the batch: it is already committed.
                 if guarded(|| sink.publish(published)).is_none() {
                     tracing::error!("the events of a batch could not be told");
                 }
@@ -192,8 +193,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs one batch until it is committed or has failed. Whatever can be answered is given to `answer` at once;
-    /// commands that others are in the way of are `deferred`.
+    /// Runs one batch until it is committed or has failed. Finished tasks are passed to `answer` at once; commands that
+    /// must retry are `deferred`.
     pub(crate) async fn run(&mut self, mut tasks: Vec<Box<dyn Task>>, answer: &mut (dyn FnMut(Decided) + Send)) {
         tasks.retain(|task| task.take_turn());
         if tasks.is_empty() {
@@ -211,8 +212,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Live and durable rows lie in two stores: first what concerns live rows, then durable ones, then what those who
-    /// write both have to tidy up.
+    /// Runs a batch where live and durable rows lie in two stores: first the live steps, then the durable ones, then
+    /// the finish of commands that write both.
     async fn run_in_steps(&mut self, tasks: Vec<Box<dyn Task>>, answer: &mut (dyn FnMut(Decided) + Send)) {
         let (mut first, mut second): (Vec<_>, Vec<_>) =
             tasks.into_iter().partition(|task| task.writes() != Writes::Durable);
@@ -232,17 +233,17 @@ impl<'a> Runner<'a> {
         let recorded = self.commit(Step::Record, &mut second, &prepared).await;
         if !matches!(recorded, Err(StoreError::OutcomeUnknown(_))) {
             if recorded.is_err() {
-                // What was decided was not recorded.
+                // The decided outcomes were not recorded.
                 for task in &mut second {
                     task.forget_outcome();
                 }
             }
-            // If this fails, it is done later by whoever finds it unfinished. It changes nothing about the answer.
+            // An unfinished attempt is recovered later; the replies do not depend on it.
             if let Err(error) = self.commit(Step::Finish, &mut second, &Rows::default()).await {
                 tracing::warn!(%error, "what was recorded could not be finished; it will be");
             }
         }
-        // What stands back is finished first: it begins anew.
+        // Deferred commands are finished first, because they start over.
         self.set_aside_busy(&mut second);
         answer(Decided { tasks: second, result: recorded });
     }
@@ -251,7 +252,7 @@ impl<'a> Runner<'a> {
         self.deferred.extend(tasks.extract_if(.., |task| task.is_busy()));
     }
 
-    /// Decides and commits one step of those tasks it is for, again and again while other servers are first.
+    /// Decides and commits one step of the tasks that take part in it; retries with backoff after conflicts.
     async fn commit(
         &mut self,
         step: Step,
@@ -266,7 +267,7 @@ impl<'a> Runner<'a> {
         let began = Instant::now();
         let mut result = Err(StoreError::Conflict);
         for tries in 1..=CONFLICTS_MAX {
-            // Whatever a store does wrong fails this batch, never the engine.
+            // A failure of the store fails this batch, never the engine.
             self.committing = false;
             result = AssertUnwindSafe(self.decide_and_commit(step, &mut tasks, prepared))
                 .catch_unwind()
@@ -304,7 +305,7 @@ impl<'a> Runner<'a> {
         let mut undecided: Vec<&mut Box<dyn Task>> = tasks.iter_mut().map(|task| &mut **task).collect();
         name_wanted_rows(rows, self.limits, step, &mut undecided);
         if step == Step::Record {
-            // What is prepared leads to further rows; they are named before anything is loaded.
+            // Prepared holds lead to further rows, which are requested before the first load.
             rows.answer_from(prepared);
             name_wanted_rows(rows, self.limits, step, &mut undecided);
         }
@@ -359,7 +360,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Lets each command say which rows it wants. Nothing it decides counts: it has seen neither rows nor the time.
+/// Collects the read set of each command in a dry run, without rows or the time.
 fn name_wanted_rows(rows: &mut Rows, limits: &Limits, step: Step, tasks: &mut [&mut Box<dyn Task>]) {
     let at = Context { now: Timestamp::default(), limits };
     for task in tasks {
@@ -420,7 +421,7 @@ fn panicked(committing: bool) -> StoreError {
     }
 }
 
-/// A broken invariant stops the command that broke it, never its batch. `None` if it panicked.
+/// Runs a decision, and contains a panic to its command instead of the batch. `None` after a panic.
 fn guarded<T>(decide: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(decide)).ok()
 }

@@ -1,4 +1,4 @@
-//! Who tells a store the time. In a cluster that is the database; the embedded store is given a clock.
+//! Source of a store's time: the database in a cluster, a clock for the embedded store.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -21,7 +21,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that a test sets.
+/// A clock that tests set.
 #[derive(Debug)]
 pub struct ManualClock(AtomicI64);
 

@@ -1,4 +1,4 @@
-//! The handle through which the edge talks to the engine.
+//! The handle of the engine.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc as blocking;
@@ -16,19 +16,19 @@ use crate::task::{Answer, CommandTask, Once, Refused, Turn};
 
 /// How long a command whose turn has come may take before its sender is told that the outcome is unknown.
 const COMMIT_WAIT_MAX: Duration = COMMIT_WITHIN.saturating_add(Duration::from_millis(500));
-/// Batches decided at the same time where rows lie in two stores: while one waits for the one, another uses the other.
+/// Number of concurrent batches where rows lie in two stores: one uses each store.
 const SPLIT_LANES: usize = 2;
-/// Batches that may be committed and not yet safe: enough to keep the disk busy, few enough to bound what is in doubt.
+/// Maximum number of committed batches that are not durable yet. It keeps the disk busy, and bounds unknown outcomes.
 const BATCHES_IN_FLIGHT_MAX: usize = 2;
-/// How long commands stand back that others are in the way of.
+/// Backoff of deferred commands.
 const DEFERRED_WAIT: Duration = Duration::from_millis(2);
-/// How long a query may take.
+/// Maximum time of a query.
 const QUERY_WITHIN: Duration = Duration::from_millis(4_500);
-/// Working sets kept for the next queries.
+/// Maximum number of idle working sets kept for queries.
 const IDLE_ROWS_MAX: usize = 64;
-/// Room that they keep, in rows of each table.
+/// Capacity that they keep, in rows per table.
 const IDLE_ROWS_SIZE: usize = 256;
-/// A query that still wants other rows after so many reads is asking in circles.
+/// Maximum number of load rounds per query; more means that its read set does not converge.
 const READS_MAX: usize = 16;
 /// Maximum number of times that a query is answered anew after a fault: its rows are read in several rounds, and a commit
 /// in between makes them inconsistent.
@@ -38,14 +38,15 @@ const QUERY_RETRY_WAIT: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Debug)]
 pub struct EngineSettings {
-    /// How long a command may wait for its turn.
+    /// Maximum time that a command waits for its batch.
     pub lock_wait: Duration,
-    /// How much work may wait, in ordinary commands.
+    /// Maximum weight in the queue, in ordinary commands.
     pub queue_max: usize,
     pub limits: Limits,
 }
 
-/// Cheap to clone. The engine stops when the last handle is gone and everything submitted is answered.
+/// Handle of the engine. Cheap to clone. The engine stops when the last handle is dropped and every submitted command
+/// is answered.
 #[derive(Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
@@ -55,7 +56,7 @@ struct Shared {
     store: Arc<dyn Store>,
     settings: EngineSettings,
     answered: Arc<AtomicU64>,
-    /// Working sets of queries that have ended: making one anew costs more than most queries do.
+    /// Working sets of finished queries, because allocating one costs more than most queries.
     idle_rows: Mutex<Vec<Rows>>,
     /// Last, because the thread ends when it is dropped: a caller that has joined it may open the store anew.
     queue: OpenQueue,
@@ -86,10 +87,9 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Starts the batch loop on a thread of its own, where a store may block without stopping anybody else, and beside
-    /// it one that answers batches as they become safe.
-    /// The thread ends when the last handle is dropped; join it to know that all is written and
-    /// answered, and that nobody here has the store any more.
+    /// Starts the batch loop on its own thread, where a store may block, and a second thread that answers batches once
+    /// they are durable. The first thread ends when the last handle is dropped. After joining it, all commits are
+    /// durable, all commands are answered, and the engine no longer uses the store.
     pub fn start(
         store: Arc<dyn Store>,
         sink: Arc<dyn EventSink>,
@@ -104,7 +104,7 @@ impl Engine {
             let (sink, meters, answered) = (sink.clone(), meters.clone(), answered.clone());
             let answer = move || {
                 for decided in to_answer {
-                    // Before anybody is told.
+                    // Incremented before the replies are sent.
                     answered.fetch_add(1, Ordering::Release);
                     decided.answer(&*sink, &meters);
                 }
@@ -175,7 +175,7 @@ impl Engine {
         }
     }
 
-    /// Answers a question from committed state. `ask` may run several times, until it has all rows it wants.
+    /// Runs a query on committed state. `ask` may run several times, until all its rows are loaded.
     pub async fn query<T>(&self, ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Refused> {
         let idle_rows = || self.shared.idle_rows.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rows = idle_rows().pop().unwrap_or_default();
@@ -234,7 +234,7 @@ impl Engine {
         Ok(Err(None))
     }
 
-    /// Whether commands can be carried out at all.
+    /// Whether the engine accepts commands.
     pub fn is_alive(&self) -> bool {
         !self.shared.queue.0.is_closed()
     }
@@ -249,12 +249,13 @@ impl Engine {
         self.shared.queue.0.part_weight()
     }
 
-    /// Grows before anybody is told what a batch has changed: while it stays the same, this server has changed nothing.
+    /// Returns the number of answered batches. It is incremented before the effects of a batch are visible to callers,
+    /// so an equal number means that this server has changed nothing.
     pub fn batches(&self) -> u64 {
         self.shared.answered.load(Ordering::Acquire)
     }
 
-    /// For lists and jobs.
+    /// Returns the store, for lists and jobs.
     pub fn store(&self) -> &dyn Store {
         &*self.shared.store
     }

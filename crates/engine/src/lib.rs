@@ -1,7 +1,7 @@
-//! Between the edge and the rules: takes whatever commands are waiting, loads the rows they name, lets `core` decide
-//! one after another, commits all writes at once and only then answers.
+//! The command loop between the server's edge and the rules: takes queued commands, loads their read sets, lets `core`
+//! decide them one after another, commits all writes at once, and then replies.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | [`engine`] | the handle: submit a command, run a query |
 //! | [`batch`] | load → decide → commit → reply, for one batch |
@@ -14,7 +14,7 @@
 //! | [`clock`] | who tells a store the time |
 //! | [`panics`] | the panic hook, and panics that are deferred |
 //!
-//! No rule of any vertical is written here, and nothing here waits without a bound.
+//! No rule of a vertical is here, and nothing waits without a bound.
 
 pub mod batch;
 pub mod clock;

@@ -1,5 +1,5 @@
-//! What a store that is the only writer of its database may keep in memory: all derived rows, and a cache of the others.
-//! It is exact, because nothing is written past it.
+//! In-memory state of a single-writer store: all secondary indexes, and a cache of the primary rows. It is exact,
+//! because every write goes through it.
 
 use holdfast_core::hold::{HOLD_TTL_MAX, Remembered};
 use holdfast_core::id::HoldId;
@@ -7,38 +7,36 @@ use holdfast_core::table::TableSet;
 use holdfast_core::time::Span;
 use holdfast_core::{Rows, Timestamp};
 
-/// Rows of one table that are kept although the database has them too.
+/// Maximum number of cached rows per table.
 const CACHED_ROWS_MAX: usize = 100_000;
 
-/// How often rows that have ended are looked for, in one of the parts of memory after another: all of it in half a minute, as
-/// long as there are commits.
+/// Interval between purges of ended rows, each of one of 256 parts: all parts in 32 seconds, while there are commits.
 const TIDY_EVERY: Span = Span::from_millis(125);
 
-/// By how much the clock that made hold ids may have been off.
+/// Maximum error of the clock that generated hold ids.
 const CLOCK_SLACK: Span = Span::from_hours(1);
 
 #[derive(Debug)]
 pub struct Memory {
     pub rows: Rows,
-    /// How many commits it has taken over; compared with the count in the database.
+    /// Number of applied commits; compared with the count in the database.
     pub commits: u64,
     tidied_at: Timestamp,
 }
 
 impl Memory {
-    /// Knows of no hold yet: a store tells it of all live ones when it starts, see [`remember`](Self::remember).
+    /// Creates the state without holds. A store adds all live holds at start by [`remember`](Self::remember).
     pub fn new(commits: u64, now: Timestamp) -> Self {
         Self { rows: Rows::memory(), commits, tidied_at: now }
     }
 
-    /// No hold that has to be remembered at `now` has a smaller id, if holds of its kind leave something behind for so long
+    /// Returns the smallest id of holds that are still indexed at `now`, for kinds that stay indexed for `after_end`
     /// after their end.
     pub fn remembered_from(now: Timestamp, after_end: Span) -> HoldId {
         HoldId::earliest_at(now - HOLD_TTL_MAX - after_end - CLOCK_SLACK)
     }
 
-    /// Rebuilds what is derived from these holds. A few thousand at once are best: the working set stays small
-    /// beside the memory it fills.
+    /// Rebuilds the secondary indexes of these holds. Batches of a few thousand keep the working set small.
     pub fn remember<H: Remembered>(&mut self, holds: &[H], now: Timestamp) {
         let mut rows = Rows::default();
         for hold in holds {
@@ -51,18 +49,17 @@ impl Memory {
         self.rows.absorb(&mut rows);
     }
 
-    /// What is worth reading along with the rows a query wants.
+    /// Returns the ranges to prefetch with the requested rows.
     pub fn around(&self, wants: &Rows) -> Rows {
         wants.around(&self.rows, CACHED_ROWS_MAX).into()
     }
 
-    /// Remembers what a query had to read from the database: the next one finds it here. Whatever was written since must be
-    /// in memory.
+    /// Caches the rows that a query read from the database. Rows committed since the read must already be applied.
     pub fn learn(&mut self, read: &Rows) {
         self.rows.learn(read, CACHED_ROWS_MAX);
     }
 
-    /// Takes over a committed batch. False if it has left out rows that were made, or forgotten cached ones.
+    /// Applies a committed batch. Returns false if inserted rows were not cached, or cached rows were evicted.
     pub fn absorb(&mut self, committed: &mut Rows, now: Timestamp) -> bool {
         let is_all = self.rows.absorb(committed);
         self.commits += 1;

@@ -1,4 +1,4 @@
-//! Where committed events go. The engine knows neither how an event is written nor who listens.
+//! Destination of committed events. The engine knows neither their encoding nor their consumers.
 
 use holdfast_core::id::UserId;
 use holdfast_core::{Event, Timestamp};
@@ -6,23 +6,23 @@ use holdfast_core::{Event, Timestamp};
 use crate::store::OutboxRecord;
 use crate::trace::Trace;
 
-/// A durable event, ready for the outbox.
+/// A durable event, encoded for the outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutboxEntry {
     pub event_type: &'static str,
-    /// Whose event this is, if anybody's.
+    /// User whom the event concerns, if any.
     pub owner: Option<u64>,
     pub at: Timestamp,
-    /// The event's data as it will be told.
+    /// JSON data of the event.
     pub data: String,
-    /// The request that caused it; the engine knows.
+    /// Request that caused the event; set by the engine.
     pub trace: Option<Trace>,
-    /// Somebody else's event, told here too: it is not handed on from here.
+    /// An event of another store, which this store does not publish to the bus.
     pub imported: bool,
 }
 
 impl OutboxEntry {
-    /// As it stands in the outbox under this number.
+    /// Returns the outbox record with this number.
     pub(crate) fn recorded(self, id: u64) -> OutboxRecord {
         let Self { event_type, owner, at, data, trace, imported } = self;
         OutboxRecord { id, event_type: event_type.into(), owner, at, data, trace, imported }
@@ -33,20 +33,20 @@ impl OutboxEntry {
 #[derive(Clone, Debug)]
 pub struct Published {
     pub event: Event,
-    /// What the outbox has of it, for events that are durable.
+    /// Outbox record of a durable event.
     pub recorded: Option<OutboxRecord>,
     pub at: Timestamp,
 }
 
 pub trait EventSink: Send + Sync + 'static {
-    /// Writes a durable event down for the outbox.
+    /// Encodes a durable event for the outbox.
     fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry;
 
-    /// Tells listeners what was committed, in order. Must not block.
+    /// Publishes committed events, in order. Must not block.
     fn publish(&self, events: Vec<Published>);
 }
 
-/// For those who do not listen: tools and tests.
+/// A sink without consumers, for tools and tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSink;
 

@@ -1,12 +1,11 @@
-//! The port: what a store must do.
+//! The store port.
 //!
-//! A store is small. It loads rows by key and tells its own time, it commits rows, and it answers a few lists. It
-//! decides nothing.
+//! A store loads rows by key and supplies the time, commits rows, and reads a few lists. It makes no decisions.
 //!
 //! # Adding a store
-//! Implement [`Store`] and [`Session`], and run the simulator and the HTTP tests against it. `load` asks each table of
-//! [`Rows`] what is wanted and supplies it; `commit` asks each table what changed and writes it. Which tables there are, and how
-//! their rows look as columns, is said by `holdfast_records`.
+//! Implement [`Store`] and [`Session`], and run the simulator and the HTTP tests against it. `load` fills in the
+//! requested rows of each table of [`Rows`]; `commit` writes the changes of each table. `holdfast_records` declares the
+//! tables and their columns.
 
 use std::time::Duration;
 
@@ -21,12 +20,12 @@ use holdfast_records::{List, Listed, Record};
 use crate::sink::OutboxEntry;
 use crate::trace::Trace;
 
-/// How long is kept what is needed no more.
+/// Retention of rows that are no longer needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
-    /// Events that were handed on. Those that were not are kept for good.
+    /// Published events. Unpublished ones are kept forever.
     pub outbox: Span,
-    /// Notes that a message has come.
+    /// Inbox records of received messages.
     pub inbox: Span,
 }
 
@@ -36,24 +35,24 @@ impl Default for Keep {
     }
 }
 
-/// Rows deleted at once by tidying: short enough to go unnoticed between two batches.
+/// Maximum number of rows deleted at once, so that a purge does not delay batches.
 pub const TIDY_ROWS_MAX: usize = 1_000;
-/// How long a commit may take before its outcome is unknown.
+/// Time after which the outcome of a commit is unknown.
 pub const COMMIT_WITHIN: Duration = Duration::from_secs(3);
-/// How long a list may take.
+/// Maximum time of a list query.
 pub const LIST_WITHIN: Duration = Duration::from_secs(4);
 
-/// A store did not do what it was asked.
+/// Error of a store operation.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("the store is away: {0}")]
     Unavailable(String),
     #[error("the store is damaged: {0}")]
     Damaged(String),
-    /// Somebody else was first, nothing was written: decide again.
+    /// Another server committed first; nothing was written, decide again.
     #[error("another server changed the same rows")]
     Conflict,
-    /// What should have been written broke a rule of the store's own; nothing was.
+    /// The write violated a constraint of the store; nothing was written.
     #[error("the store refused what was to be written: {0}")]
     Broken(String),
     #[error("the commit may or may not have happened: {0}")]
@@ -62,26 +61,26 @@ pub enum StoreError {
 
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
-    /// Whether live and durable rows lie in two stores, so that no commit can cover both. Then a batch is carried out in
-    /// several commits, each of one tier.
+    /// Whether live and durable rows lie in two stores, so that no commit covers both. A batch then runs in several
+    /// commits, each of one tier.
     fn is_split(&self) -> bool {
         false
     }
 
-    /// Begins a commit of rows of this tier. Only the engine does so: one at a time, or a few if the store is split.
+    /// Begins a commit of rows of this tier. Called by the engine only: one at a time, or a few if the store is split.
     async fn begin(&self, tier: Tier) -> Result<Box<dyn Session>, StoreError>;
 
-    /// Supplies wanted rows from committed state, whatever the engine is doing, and tells the time. What a caller was
-    /// told is committed is seen here.
+    /// Fills in requested rows from committed state, concurrently to the engine, and returns the time. A caller sees
+    /// its own acknowledged writes.
     async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError>;
 
-    /// A part of a list, in ascending order of key. See [`list`].
+    /// Returns a page of a list, in ascending order of key. See [`list`].
     async fn list(&self, list: List) -> Result<Vec<Listed>, StoreError>;
 
-    /// Durable events after a number, in order.
+    /// Returns durable events after a number, in order.
     async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError>;
 
-    /// The number of the last durable event; 0 if there is none.
+    /// Returns the number of the last durable event; 0 if there is none.
     async fn outbox_last(&self) -> Result<u64, StoreError>;
 
     /// The random id that the store was given when its tables were created: 32 hexadecimal digits.
@@ -90,8 +89,7 @@ pub trait Store: Send + Sync + 'static {
     /// Deletes a bounded amount of what nobody can ask for any more. Says whether there may be more to delete.
     async fn tidy(&self, keep: Keep) -> Result<bool, StoreError>;
 
-    /// Holds somebody began to confirm so long ago that they must have died, each with how it ends: that is decided here,
-    /// for good. A bounded number at once.
+    /// Decides abandoned confirm attempts for good, and returns their outcomes; a bounded number at once.
     async fn resolve(&self) -> Result<Vec<Resolved>, StoreError> {
         Ok(Vec::new())
     }
@@ -99,38 +97,38 @@ pub trait Store: Send + Sync + 'static {
     /// Whether the store can serve.
     async fn check(&self) -> Result<(), StoreError>;
 
-    /// Shows every record to the auditor.
+    /// Passes every record to the auditor.
     async fn audit(&self, audit: &mut Audit) -> Result<(), StoreError>;
 }
 
-/// What a commit covers.
+/// Rows that a commit covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// Everything: the store is one.
+    /// All rows: there is one store.
     Whole,
-    /// Holds and what follows from them.
+    /// Holds, and the counts that follow from them.
     Live,
-    /// All the rest.
+    /// All other rows.
     Durable,
 }
 
-/// How a try to confirm ends that nobody finished.
+/// Outcome of an abandoned confirm attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resolved {
     pub kind: Kind,
     pub of: TryId,
-    /// The record it became; `None` if it came to nothing.
+    /// Number of the record; `None` if the attempt was aborted.
     pub record: Option<u64>,
 }
 
-/// One batch in the making. Dropping it without commit leaves nothing behind.
+/// One batch in progress. Dropping it without commit has no effect.
 ///
-/// Rows are loaded in several rounds, and a round names its rows in no particular order between tables. A store that is
-/// shared with other servers therefore does not lock while loading: it remembers the versions it read, locks what
-/// changed at commit in the order of table and key, compares, and answers [`StoreError::Conflict`] if anything moved.
+/// Rows are loaded in several rounds, whose keys have no order across tables. A store shared with other servers
+/// therefore does not lock while loading. It keeps the versions it read, locks the changed rows at commit in the order
+/// of table and key, validates, and returns [`StoreError::Conflict`] if a version has changed.
 #[async_trait]
 pub trait Session: Send {
-    /// Supplies wanted rows and tells the time, which never runs backwards.
+    /// Fills in requested rows and returns the time, which never runs backwards.
     async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError>;
 
     /// Validates rows that were read and that [`commit`](Self::commit) does not compare, because they are of the other
@@ -144,21 +142,21 @@ pub trait Session: Send {
     /// before [`Committed::safe`] has said yes.
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError>;
 
-    /// For a batch that writes nothing: what it was decided on may not be safe yet.
+    /// Durability of the rows that a batch without writes has read.
     fn safe(&self) -> Safe {
         Box::new(|| Ok(()))
     }
 }
 
-/// A commit that has been made.
+/// A commit that is not necessarily durable yet.
 pub struct Committed {
-    /// The numbers of the outbox entries.
+    /// Numbers of the outbox entries.
     pub outbox_ids: Vec<u64>,
     pub safe: Safe,
 }
 
-/// Waits, blocking its thread, until a commit and all before it can no longer be lost. One wait may serve many commits,
-/// and the next batch is decided meanwhile.
+/// Blocks until a commit and all earlier ones are durable. One wait may cover many commits, and the next batch is
+/// decided meanwhile.
 pub type Safe = Box<dyn FnOnce() -> Result<(), StoreError> + Send>;
 
 impl std::fmt::Debug for Committed {
@@ -167,14 +165,14 @@ impl std::fmt::Debug for Committed {
     }
 }
 
-/// The records of a list.
+/// Returns the records of a list.
 pub async fn list<R: Record>(store: &dyn Store, list: List) -> Result<Vec<R>, StoreError> {
     let damaged = || StoreError::Damaged(format!("{}: a row that cannot be read", R::LAYOUT.table));
     let listed = store.list(list).await?;
     listed.into_iter().map(|row| Ok(row.read::<R>().ok_or_else(damaged)?.1)).collect()
 }
 
-/// A durable event as it was committed.
+/// A committed durable event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutboxRecord {
     pub id: u64,
@@ -182,8 +180,8 @@ pub struct OutboxRecord {
     pub owner: Option<u64>,
     pub at: Timestamp,
     pub data: String,
-    /// The request that caused it.
+    /// Request that caused the event.
     pub trace: Option<Trace>,
-    /// Somebody else's event, told here too: it is not handed on from here.
+    /// An event of another store, which this store does not publish to the bus.
     pub imported: bool,
 }

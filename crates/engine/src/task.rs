@@ -1,4 +1,4 @@
-//! A command on its way through a batch: which step it is at, what was decided, who waits for the answer.
+//! A command on its way through a batch: its step, its result, and the receiver of its reply.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -12,17 +12,17 @@ use tokio::sync::oneshot;
 use crate::store::{StoreError, Tier};
 use crate::trace::{self, Trace};
 
-/// What a command gets back when it succeeded.
+/// Reply to a successful command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer<T> {
     Fresh(T),
-    /// Carried out under an idempotency key: the answer as it was written down.
+    /// The command ran under an idempotency key: the response as recorded.
     Kept(Vec<u8>),
-    /// The answer first given under the same idempotency key.
+    /// The response first recorded under the same idempotency key.
     Replayed(Vec<u8>),
 }
 
-/// Why a command did not succeed. Unless said otherwise, nothing changed.
+/// Reason why a command failed. Without other indication, nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     #[error("refused: {0:?}")]
@@ -53,12 +53,12 @@ impl From<StoreError> for Refused {
 /// Returns the bytes that are sent and kept, or `None` if nothing succeeded and nothing is kept.
 pub type Render<T> = Box<dyn Fn(&T) -> Option<Vec<u8>> + Send>;
 
-/// Makes a command safe to repeat under a key.
+/// Idempotency of a command under a key.
 pub struct Once<T> {
     pub id: ReceiptId,
-    /// Tells whether a repeated request is the same request.
+    /// Fingerprint by which a repeated request is recognized.
     pub fingerprint: [u8; 32],
-    /// Writes the answer down, to be given again.
+    /// Renders the response to be replayed.
     pub render: Render<T>,
 }
 
@@ -68,16 +68,16 @@ impl<T> std::fmt::Debug for Once<T> {
     }
 }
 
-/// Where the answer to a command arrives.
+/// Receiver of the reply to a command.
 pub type Pending<T> = oneshot::Receiver<Result<Answer<T>, Refused>>;
 
-/// Which part of a command is decided. See [`Command`].
+/// Part of a command that is decided. See [`Command`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Whole,
-    /// Also all of a command that writes live rows only.
+    /// Also a whole command that writes live rows only.
     Prepare,
-    /// Also all of a command that writes durable rows only.
+    /// Also a whole command that writes durable rows only.
     Record,
     Finish,
 }
@@ -97,34 +97,34 @@ pub(crate) trait Task: Send {
     fn name(&self) -> &'static str;
     fn weight(&self) -> usize;
     fn writes(&self) -> Writes;
-    /// The request it is part of.
+    /// Request that it is part of.
     fn trace(&self) -> Option<Trace>;
-    /// False if whoever sent the command has given up waiting.
+    /// Returns false if the caller has stopped waiting.
     fn take_turn(&self) -> bool;
-    /// How long the command has waited.
+    /// Time since the command was queued.
     fn waited(&self) -> Duration;
-    /// Whether there is something to decide in this step.
+    /// Whether the task has something to decide in this step.
     fn takes_part(&self, step: Step) -> bool;
-    /// Forgets what was decided in an earlier try of this step.
+    /// Discards the result of an earlier try of this step.
     fn begin(&mut self, step: Step);
     /// Decides, and keeps the outcome until the batch is committed.
     fn decide(&mut self, rows: &mut Rows, at: &Context<'_>, step: Step) -> Decision<()>;
-    /// Keeps a refusal until the batch is committed: it may rest on what others in the batch did.
+    /// Keeps a failure until the batch is committed, because it may rest on other effects of the batch.
     fn settle(&mut self, refused: Refused);
-    /// Somebody is in the way: to be tried again.
+    /// Marks the task for a retry after a backoff.
     fn defer(&mut self);
-    /// Whether it has to be tried again. Asking takes that back.
+    /// Whether the task must be retried; resets the mark.
     fn is_busy(&mut self) -> bool;
-    /// Whether it is prepared and not yet recorded.
+    /// Whether it is prepared and not recorded yet.
     fn is_under_way(&self) -> bool;
-    /// Nothing came of it after all.
+    /// Discards an outcome that was not recorded.
     fn forget_outcome(&mut self);
-    /// Sends what was decided.
+    /// Sends the result.
     fn answer(self: Box<Self>);
     fn refuse(self: Box<Self>, refused: Refused);
 }
 
-/// Who gets to a waiting command first: the engine, or the patience of its sender.
+/// Ownership of a queued command: taken by the engine, or withdrawn by its caller, whichever is first.
 #[derive(Debug, Default)]
 pub(crate) struct Turn(AtomicU8);
 
@@ -149,13 +149,13 @@ pub(crate) struct CommandTask<C: Command> {
     turn: Arc<Turn>,
     waiting_since: Instant,
     trace: Option<Trace>,
-    /// What it was prepared under, if it takes several steps.
+    /// Attempt that was prepared, if the command runs in several steps.
     attempt: Option<Attempt>,
     progress: Progress<C::Outcome>,
     reply: oneshot::Sender<Result<Answer<C::Outcome>, Refused>>,
 }
 
-/// How far a command has come.
+/// Progress of a command.
 enum Progress<T> {
     Undecided,
     Busy,
@@ -186,7 +186,8 @@ impl<C: Command> CommandTask<C> {
         step == Step::Whole || C::WRITES != Writes::Both
     }
 
-    /// The answer first given under the same key. Names the command's own rows too while that has to be looked up.
+    /// Looks up the response recorded under the same key. While that is not loaded, requests the command's own rows
+    /// too.
     fn replay(&mut self, rows: &mut Rows, at: &Context<'_>, step: Step) -> Decision<bool> {
         let Some(once) = &self.once else { return Ok(false) };
         match receipt::find(rows, at, &once.id, &once.fingerprint) {
@@ -319,7 +320,7 @@ impl<C: Command> Task for CommandTask<C> {
             Progress::Refused(refused) => Err(refused),
             Progress::Undecided | Progress::Busy => Err(Refused::Internal),
         };
-        // Nobody may be listening any more; what was committed stays committed.
+        // The caller may have stopped waiting; the commit stands regardless.
         self.reply.send(answer).ok();
     }
 

@@ -1,7 +1,7 @@
-//! Which request something is part of, as W3C trace context has it: `00-<trace>-<span>-<flags>`. A request brings it or is given
-//! one; what its commands cause carries it on, through outbox and bus, to whoever acts on it.
+//! W3C trace context, `00-<trace>-<span>-<flags>`, of a request. It comes with the request or is created, and is passed
+//! on with its effects through outbox and bus.
 //!
-//! It belongs to the task that is running and decides nothing.
+//! It belongs to the running task, and has no influence on decisions.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ tokio::task_local! {
     static CURRENT: Option<Trace>;
 }
 
-/// One step of a trace.
+/// One span of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trace {
     id: u128,
@@ -18,12 +18,12 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A new one, of random numbers; none of them is zero.
+    /// Creates a trace from random numbers; zeros are replaced.
     pub fn new(id: u128, span: u64) -> Self {
         Self { id: id.max(1), span: span.max(1), flags: 1 }
     }
 
-    /// As `traceparent` writes it. Later versions may have more behind.
+    /// Parses a `traceparent`. Later versions may have further fields.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let hex = |part: Option<&str>, len: usize| {
@@ -37,13 +37,13 @@ impl Trace {
         (ends_well && id > 0 && span > 0).then_some(Self { id, span: span as u64, flags: flags as u8 & 1 })
     }
 
-    /// What comes of this step.
+    /// Returns the context of a child span.
     #[must_use]
     pub fn child(self, span: u64) -> Self {
         Self { span: span.max(1), ..self }
     }
 
-    /// What all steps of a trace have in common.
+    /// Returns the id that all spans of a trace share.
     pub fn id(self) -> TraceId {
         TraceId(self.id)
     }
@@ -55,7 +55,7 @@ impl fmt::Display for Trace {
     }
 }
 
-/// The name of a whole trace.
+/// Id of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceId(u128);
 
@@ -65,12 +65,12 @@ impl fmt::Display for TraceId {
     }
 }
 
-/// What the running task is part of.
+/// Returns the context of the running task.
 pub fn current() -> Option<Trace> {
     CURRENT.try_with(|trace| *trace).ok().flatten()
 }
 
-/// Does something as a part of a trace, if there is one.
+/// Runs a future within a trace, if there is one.
 pub fn within<T>(trace: Option<Trace>, work: impl Future<Output = T>) -> impl Future<Output = T> {
     CURRENT.scope(trace, work)
 }

@@ -1,4 +1,4 @@
-//! The engine on a real store: what it does with commands that misbehave.
+//! The engine on a real store, with commands that fail in various ways.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use std::sync::Arc;
@@ -39,7 +39,7 @@ async fn names(store: &SqliteStore) -> Vec<String> {
     store::list::<RoomType>(store, list).await.unwrap().iter().map(|room_type| room_type.name.to_string()).collect()
 }
 
-/// Writes something, then breaks a rule.
+/// Writes a row, then panics.
 struct Breaks;
 
 impl Command for Breaks {
@@ -53,7 +53,7 @@ impl Command for Breaks {
     }
 }
 
-/// Writes something, then is refused.
+/// Writes a row, then is rejected.
 struct Refuses;
 
 impl Command for Refuses {
@@ -67,7 +67,7 @@ impl Command for Refuses {
     }
 }
 
-/// Wants another row each time it is asked.
+/// Requests another row each time it is decided.
 struct AsksInCircles;
 
 impl Command for AsksInCircles {
@@ -84,7 +84,7 @@ impl Command for AsksInCircles {
 }
 
 #[tokio::test]
-async fn one_that_misbehaves_spoils_nothing_for_the_others_in_its_batch() {
+async fn failing_command_does_not_affect_its_batch() {
     let (_directory, store) = store();
     let mut batch = Batch::default();
     let mut first = batch.add(create("first"), None);
@@ -103,7 +103,7 @@ async fn one_that_misbehaves_spoils_nothing_for_the_others_in_its_batch() {
 }
 
 #[tokio::test]
-async fn everything_submitted_is_answered_before_the_engine_ends() {
+async fn all_commands_are_answered_before_stop() {
     let (_directory, store) = store();
     let settings = EngineSettings { lock_wait: Duration::from_secs(1), queue_max: 1_000, limits: limits() };
     let (engine, thread) = Engine::start(Arc::new(store.clone()), Arc::new(NoSink), settings).unwrap();
@@ -122,7 +122,7 @@ async fn everything_submitted_is_answered_before_the_engine_ends() {
 }
 
 #[test]
-fn who_has_joined_the_engine_is_the_only_one_with_the_store() {
+fn joined_engine_has_released_the_store() {
     let (_directory, store) = store();
     let store: Arc<dyn Store> = Arc::new(store);
     for _ in 0..500 {

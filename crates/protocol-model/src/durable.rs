@@ -1,5 +1,6 @@
-//! The durable tier: capacity, reservations and decisions. A method is one transaction, and happens at one moment: that
-//! of its commit. That an insert waits for another of the same key and then finds it is the same as coming later.
+//! The durable tier: capacity, reservations and outcomes of confirm attempts. A method is one transaction, and takes
+//! effect at its commit. An insert that waits for another of the same key and then finds it is equivalent to a later
+//! one.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +13,15 @@ pub enum Decision {
     Aborted,
 }
 
-/// How a transaction that was waited for has ended.
+/// Result of a transaction whose reply arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Committed,
-    /// There is a decision, by somebody else or by an earlier copy of this transaction.
+    /// The attempt is decided, by recovery or by an earlier copy of this transaction.
     AlreadyDecided,
-    /// A guarded count matched no row.
+    /// A guarded update of a count matched no row.
     Guarded,
-    /// It was sent too long ago to be committed.
+    /// Sent too long ago to be committed.
     TooOld,
 }
 
@@ -28,16 +29,16 @@ pub enum Outcome {
 pub struct Durable {
     pub total: u8,
     pub reserved: u8,
-    /// Per hold: how many reservations were ever made of it.
-    pub made: [u8; HOLDS],
-    /// Per hold: how many of them were cancelled.
+    /// Number of reservations ever created, per hold.
+    pub created: [u8; HOLDS],
+    /// Number of cancelled reservations, per hold.
     pub cancelled: [u8; HOLDS],
     pub decisions: BTreeMap<(HoldId, u8), Decision>,
 }
 
 impl Durable {
     pub fn new(total: u8) -> Self {
-        Self { total, reserved: 0, made: [0; HOLDS], cancelled: [0; HOLDS], decisions: BTreeMap::new() }
+        Self { total, reserved: 0, created: [0; HOLDS], cancelled: [0; HOLDS], decisions: BTreeMap::new() }
     }
 
     pub fn decision(&self, hold: HoldId, attempt: u8) -> Option<Decision> {
@@ -45,15 +46,15 @@ impl Durable {
     }
 
     pub fn reservations(&self) -> u8 {
-        self.made.iter().sum::<u8>() - self.cancelled.iter().sum::<u8>()
+        self.created.iter().sum::<u8>() - self.cancelled.iter().sum::<u8>()
     }
 
-    /// The decision, the guarded count and the reservation of one confirm.
+    /// Records the outcome, the guarded count and the reservation of one confirm attempt.
     pub fn confirm(&mut self, hold: HoldId, attempt: u8, rules: Safeguards) -> Outcome {
         if rules.keep(Safeguard::DecisionUnique) && self.decision(hold, attempt).is_some() {
             return Outcome::AlreadyDecided;
         }
-        if rules.keep(Safeguard::ReservationUnique) && self.made[hold] > 0 {
+        if rules.keep(Safeguard::ReservationUnique) && self.created[hold] > 0 {
             return Outcome::AlreadyDecided;
         }
         if self.reserved < self.total || !rules.keep(Safeguard::CountIsGuarded) {
@@ -62,13 +63,13 @@ impl Durable {
             return Outcome::Guarded;
         }
         self.decisions.entry((hold, attempt)).or_insert(Decision::Confirmed);
-        self.made[hold] += 1;
+        self.created[hold] += 1;
         Outcome::Committed
     }
 
-    /// What the resolver does: from here on the attempt is decided, one way or the other.
+    /// Aborts an attempt unless it is decided, and returns its outcome. From then on the attempt is decided.
     pub fn abort_unless_decided(&mut self, hold: HoldId, attempt: u8, rules: Safeguards) -> Decision {
-        if rules.keep(Safeguard::AbortIsWritten) {
+        if rules.keep(Safeguard::AbortIsRecorded) {
             *self.decisions.entry((hold, attempt)).or_insert(Decision::Aborted)
         } else {
             self.decision(hold, attempt).unwrap_or(Decision::Aborted)
@@ -76,15 +77,15 @@ impl Durable {
     }
 
     pub fn cancel_reservation(&mut self, hold: HoldId) -> bool {
-        let there = self.made[hold] > self.cancelled[hold];
-        if there {
+        let exists = self.created[hold] > self.cancelled[hold];
+        if exists {
             self.cancelled[hold] += 1;
             self.reserved -= 1;
         }
-        there
+        exists
     }
 
-    /// The CHECK on the row is the last line: it refuses what is reserved already.
+    /// A CHECK constraint bounds the total by what is reserved.
     pub fn lower(&mut self, total: u8) -> Outcome {
         if self.reserved > total {
             return Outcome::Guarded;

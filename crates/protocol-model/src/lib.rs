@@ -1,27 +1,28 @@
 //! A model of the protocol between the two tiers: rows in Redis (*live*), counts and decisions in `PostgreSQL`
-//! (*durable*), and stateless servers between them that may pause, crash, lose an answer or have a wrong clock at any step.
+//! (*durable*), and stateless servers between them. Servers may pause, crash, lose a reply or have a wrong clock at any
+//! step.
 //!
-//! It is checked exhaustively: from a [`Scenario`] every order of steps, faults and ticks of the clock is tried, and in
-//! every state what must be true is looked at ([`PROPERTIES`]). Each rule of the protocol is a [`Safeguard`] that can be
-//! switched off; `tests/safeguards.rs` shows what then breaks, with the trace
-//! (`cargo test -p holdfast-protocol-model -- --nocapture`).
+//! It is checked exhaustively: from a [`Scenario`] every order of steps, faults and clock ticks is explored, and the
+//! invariants ([`PROPERTIES`]) are checked in every state. Each rule of the protocol is a [`Safeguard`] that can be
+//! switched off; `tests/safeguards.rs` shows which property then fails, with the trace (`cargo test -p
+//! holdfast-protocol-model -- --nocapture`).
 //!
-//! The model is about the order of steps, not about their contents. It has one unit and holds of quantity one: a hold of
-//! many units is one compare-and-set and one transaction as well. It does not know how a store keeps versions from being
-//! used again, nor that transactions wait for each other: a transaction happens when it commits. Not in it: a durable tier
-//! that loses commits, a live tier that falls back to an older state, raising the capacity.
+//! The model covers the order of steps, not their contents. It has one unit and holds of quantity one: a hold of many
+//! units is also one compare-and-set and one transaction. It does not cover how a store keeps versions from being
+//! reused, nor transactions that wait for each other: a transaction takes effect at its commit. Not covered: a durable
+//! tier that loses commits, a live tier that falls back to an older state, raising the capacity.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | [`live`] | rows with versions, the one compare-and-set |
-//! | [`durable`] | capacity, reservations, decisions |
-//! | `turn` | one server doing one step: place, confirm, cancel, lower, resolve |
-//! | [`world`] | all of it together: both tiers, the servers, what is in flight, what clients were told |
-//! | [`protocol`] | which actions are possible, and what they do |
-//! | [`properties`] | what must always be true, and what must be reachable |
-//! | [`scenario`] | who wants what, and which faults may happen |
-//! | [`safeguard`] | the rules that can be switched off |
-//! | [`stamps`] | a model of its own: what servers keep of a room, and when it counts |
+//! | [`live`] | rows with versions, and the compare-and-set |
+//! | [`durable`] | capacity, reservations, outcomes of attempts |
+//! | `turn` | one step of one server: place, confirm, cancel, lower, recover |
+//! | [`world`] | the whole state: both tiers, servers, transactions in flight, observations |
+//! | [`protocol`] | possible actions and their effects |
+//! | [`properties`] | invariants, and milestones that must be reachable |
+//! | [`scenario`] | requests of clients, and possible faults |
+//! | [`safeguard`] | rules that can be switched off |
+//! | [`stamps`] | a separate model: validity of the near-term slot cache |
 
 pub mod durable;
 pub mod live;
@@ -33,7 +34,7 @@ pub mod stamps;
 mod turn;
 pub mod world;
 
-pub use properties::{Mark, PROPERTIES};
+pub use properties::{Milestone, PROPERTIES};
 pub use protocol::{Action, Protocol};
 pub use safeguard::{Safeguard, Safeguards};
 pub use scenario::{Op, SCENARIOS, Scenario};

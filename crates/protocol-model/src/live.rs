@@ -1,41 +1,42 @@
-//! The live tier: versioned rows and one generic compare-and-set. It knows no rule of business; what it may never do is
-//! write some rows of a change and not others, or give a row a version that the row has had before.
+//! The live tier: versioned rows and one generic compare-and-set. It contains no business rule. It must write all rows
+//! of a change or none, and never reuse a version of a row.
 
 use crate::safeguard::{Safeguard, Safeguards};
 
 /// Seconds of the live tier's clock, the only clock.
 pub type Time = u8;
 
-/// Which hold. Ids are never used twice.
+/// Index of a hold. Never reused.
 pub type HoldId = usize;
 
-/// No scenario has more holds than this.
+/// Maximum number of holds in a scenario.
 pub const HOLDS: usize = 3;
 
-/// A row keeps its version when its value is gone, as a tombstone would.
+/// A row keeps its version when its value is deleted, like a tombstone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Row<T> {
     pub version: u8,
     pub value: T,
 }
 
-/// What is held of the unit: one line per hold (the second in which it ends), and what does not end by time.
+/// Held quantity of the unit: one line per hold with the second of its end, and prepared holds, which do not end by
+/// time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tally {
     lines: Vec<Time>,
-    pub pinned: u8,
+    pub prepared: u8,
 }
 
 impl Tally {
-    /// What counts at `now`.
+    /// Returns the quantity that counts at `now`.
     pub fn held(&self, now: Time) -> u8 {
-        self.lines.iter().filter(|&&end| now < end).count() as u8 + self.pinned
+        self.lines.iter().filter(|&&end| now < end).count() as u8 + self.prepared
     }
 
-    /// Whoever writes a tally leaves out what has ended.
+    /// Returns the tally without ended lines, as it is written.
     #[must_use]
     pub fn at(&self, now: Time) -> Self {
-        Self { lines: self.lines.iter().copied().filter(|&end| now < end).collect(), pinned: self.pinned }
+        Self { lines: self.lines.iter().copied().filter(|&end| now < end).collect(), prepared: self.prepared }
     }
 
     #[must_use]
@@ -45,7 +46,7 @@ impl Tally {
         self
     }
 
-    /// Without one line of this end. If it has ended meanwhile, there is nothing to take away.
+    /// Removes one line with this end. A line that has ended may be purged already.
     #[must_use]
     pub fn without_line(mut self, end: Time) -> Self {
         if let Some(at) = self.lines.iter().position(|&line| line == end) {
@@ -67,7 +68,7 @@ pub enum HoldState {
 pub struct Hold {
     pub state: HoldState,
     pub expires_at: Time,
-    /// How often it was pinned. Decisions are made per attempt, so that an aborted confirm may be tried again.
+    /// Number of prepares. Outcomes are recorded per attempt, so that an aborted confirm can be retried.
     pub attempt: u8,
 }
 
@@ -77,23 +78,23 @@ impl Hold {
     }
 }
 
-/// A lowered capacity that is being introduced.
+/// A capacity fence.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Limit {
+pub struct Fence {
     pub capacity: u8,
-    /// The server that lowers.
+    /// Server that lowers the capacity.
     pub by: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Live {
-    pub incarnation: u8,
+    pub epoch: u8,
     pub tally: Row<Tally>,
-    pub limit: Row<Option<Limit>>,
+    pub fence: Row<Option<Fence>>,
     pub holds: [Row<Option<Hold>>; HOLDS],
 }
 
-/// A row that was read, and what to write to it, if anything.
+/// Version of a row that was read, and its new value if it is written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Change<T> {
     pub read: u8,
@@ -123,29 +124,29 @@ impl<T> Row<T> {
     }
 }
 
-/// One compare-and-set: the rows that were read (`None`: was not read) and what is to become of them.
+/// One compare-and-set: the rows that were read (`None`: not read) and their new values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Write {
-    pub incarnation: u8,
+    pub epoch: u8,
     pub tally: Option<Change<Tally>>,
-    pub limit: Option<Change<Option<Limit>>>,
+    pub fence: Option<Change<Option<Fence>>>,
     pub hold: Option<(HoldId, Change<Option<Hold>>)>,
-    /// Refused from this second on, by the clock of the live tier.
-    pub not_from: Option<Time>,
+    /// Rejected from this second on, by the clock of the live tier.
+    pub rejected_from: Option<Time>,
 }
 
 impl Live {
-    /// All rows or nothing; tells whether it was all.
+    /// Writes all rows or none; returns whether it did.
     pub fn compare_and_set(&mut self, write: Write, now: Time, rules: Safeguards) -> bool {
-        let same_incarnation = write.incarnation == self.incarnation || !rules.keep(Safeguard::IncarnationCompared);
-        let allowed = same_incarnation
-            && write.not_from.is_none_or(|end| now < end)
+        let same_epoch = write.epoch == self.epoch || !rules.keep(Safeguard::EpochCompared);
+        let allowed = same_epoch
+            && write.rejected_from.is_none_or(|end| now < end)
             && self.tally.allows(write.tally.as_ref(), rules)
-            && self.limit.allows(write.limit.as_ref(), rules)
+            && self.fence.allows(write.fence.as_ref(), rules)
             && write.hold.as_ref().is_none_or(|(id, change)| self.holds[*id].allows(Some(change), rules));
         if allowed {
             self.tally.apply(write.tally);
-            self.limit.apply(write.limit);
+            self.fence.apply(write.fence);
             if let Some((id, change)) = write.hold {
                 self.holds[id].apply(Some(change));
             }
@@ -153,19 +154,20 @@ impl Live {
         allowed
     }
 
-    /// What a store does that keeps no tombstones. Hold rows need none: their ids are not used again.
-    pub fn forget_gone(&mut self, now: Time) {
+    /// Resets versions of absent rows, like a store without tombstones. Hold rows need none, because their ids are not
+    /// reused.
+    pub fn drop_tombstones(&mut self, now: Time) {
         if self.tally.value.held(now) == 0 {
             self.tally = Row::default();
         }
-        if self.limit.value.is_none() {
-            self.limit = Row::default();
+        if self.fence.value.is_none() {
+            self.fence = Row::default();
         }
     }
 
-    /// A failover to a server that knows nothing, not even which versions were used.
-    pub fn lose_everything(&mut self) {
-        *self = Self { incarnation: self.incarnation + 1, ..Self::default() };
+    /// Fails over to an empty server, which does not know used versions either.
+    pub fn lose_state(&mut self) {
+        *self = Self { epoch: self.epoch + 1, ..Self::default() };
     }
 
     pub fn confirming(&self) -> impl Iterator<Item = (HoldId, &Hold)> {

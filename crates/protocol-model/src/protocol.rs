@@ -1,4 +1,4 @@
-//! The protocol as the checker sees it: in a state, which actions are possible, and what they lead to.
+//! The protocol as a state machine for the checker: possible actions of a state, and their effects.
 
 use stateright::{Model, Property};
 
@@ -6,108 +6,110 @@ use crate::live::HoldId;
 use crate::properties;
 use crate::safeguard::{Safeguard, Safeguards};
 use crate::scenario::Scenario;
-use crate::turn::Turn;
+use crate::turn::ServerStep;
 use crate::world::{Server, Step, Transaction, World};
 
-/// A scenario, and the rules that are kept in it.
+/// A scenario, and the safeguards in effect.
 #[derive(Clone, Debug)]
 pub struct Protocol {
     pub scenario: Scenario,
     pub rules: Safeguards,
 }
 
-/// What may happen next. A server that pauses is one whose step is not chosen.
+/// A possible action. A server pauses by its step not being chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     Tick,
     ClockSetBack,
-    /// A server does its next step.
+    /// Executes the next step of a server.
     Step(usize),
-    /// A server sends its transaction and never hears of it.
-    LoseAnswer(usize),
-    /// A server sends its transaction, never hears of it, and is about to send it again.
+    /// Sends a server's transaction and loses the reply.
+    LoseReply(usize),
+    /// Sends a server's transaction, loses the reply, and sends it again next.
     Retry(usize),
-    /// A server's transaction is rolled back for no reason of ours.
+    /// Rolls back a server's transaction for an external reason.
     RollBack(usize),
-    /// A server forgets everything and does not come back.
+    /// Crashes a server for good, with its memory.
     Crash(usize),
-    /// The resolving server notices a hold that is being confirmed, rightly or too early.
-    Notice(HoldId),
-    /// A transaction in flight commits, or is rolled back.
-    Land(usize),
+    /// The recovery server finds a prepared hold, whether abandoned or not.
+    FindPrepared(HoldId),
+    /// A transaction in flight commits or rolls back.
+    ReachDatabase(usize),
     /// A transaction in flight is lost.
-    Vanish(usize),
-    /// Much time has passed since the limit row was written.
-    LimitEnds,
-    /// The live tier loses everything.
+    DropInFlight(usize),
+    /// The capacity fence ends, long after it was set.
+    FenceEnds,
+    /// The live tier loses its state.
     Failover,
 }
 
 impl Protocol {
-    fn resolver(&self) -> usize {
+    fn recovery_server(&self) -> usize {
         self.scenario.scripts.len()
     }
 
-    fn is_busy(&self, who: usize, server: &Server) -> bool {
-        let more_to_do = self.scenario.scripts.get(who).is_some_and(|script| server.at < script.len());
-        !server.dead && (more_to_do || server.step != Step::Ready)
+    fn has_work(&self, index: usize, server: &Server) -> bool {
+        let more_to_do = self.scenario.scripts.get(index).is_some_and(|script| server.at < script.len());
+        !server.crashed && (more_to_do || server.step != Step::Ready)
     }
 
     fn server_actions(&self, world: &World, actions: &mut Vec<Action>) {
-        for (who, server) in world.servers.iter().enumerate().filter(|(who, server)| self.is_busy(*who, server)) {
-            actions.push(Action::Step(who));
+        for (index, server) in world.servers.iter().enumerate().filter(|(index, server)| self.has_work(*index, server))
+        {
+            actions.push(Action::Step(index));
             let sends = matches!(server.step, Step::Record { .. } | Step::LowerRecord { .. });
             if sends && world.faults.unknowns > 0 {
-                actions.push(Action::LoseAnswer(who));
+                actions.push(Action::LoseReply(index));
             }
             let confirms = matches!(server.step, Step::Record { .. });
             if confirms && world.faults.retries > 0 {
-                actions.push(Action::Retry(who));
+                actions.push(Action::Retry(index));
             }
             if confirms && world.faults.rollbacks > 0 {
-                actions.push(Action::RollBack(who));
+                actions.push(Action::RollBack(index));
             }
             if world.faults.crashes > 0 {
-                actions.push(Action::Crash(who));
+                actions.push(Action::Crash(index));
             }
         }
-        if world.servers[self.resolver()].step == Step::Ready && self.rules.keep(Safeguard::SomebodyResolves) {
-            actions.extend(world.live.confirming().map(|(hold, _)| Action::Notice(hold)));
+        if world.servers[self.recovery_server()].step == Step::Ready && self.rules.keep(Safeguard::AttemptsAreRecovered)
+        {
+            actions.extend(world.live.confirming().map(|(hold, _)| Action::FindPrepared(hold)));
         }
     }
 
-    fn perform(&self, world: &mut World, action: &Action) {
+    fn apply(&self, world: &mut World, action: &Action) {
         match *action {
             Action::Tick => world.clock += 1,
             Action::ClockSetBack => {
                 world.faults.clock_set_back -= 1;
                 world.clock -= 1;
             }
-            Action::Step(who) => Turn::new(self, world, who).take(),
-            Action::LoseAnswer(who) => {
+            Action::Step(index) => ServerStep::new(self, world, index).execute(),
+            Action::LoseReply(index) => {
                 world.faults.unknowns -= 1;
-                Turn::new(self, world, who).lose_answer();
+                ServerStep::new(self, world, index).lose_reply();
             }
-            Action::Retry(who) => {
+            Action::Retry(index) => {
                 world.faults.retries -= 1;
-                Turn::new(self, world, who).lose_answer_and_retry();
+                ServerStep::new(self, world, index).lose_reply_and_retry();
             }
-            Action::RollBack(who) => {
+            Action::RollBack(index) => {
                 world.faults.rollbacks -= 1;
-                Turn::new(self, world, who).roll_back();
+                ServerStep::new(self, world, index).roll_back();
             }
-            Action::Crash(who) => {
+            Action::Crash(index) => {
                 world.faults.crashes -= 1;
-                let server = &mut world.servers[who];
+                let server = &mut world.servers[index];
                 server.step = Step::Ready;
-                // There is always another one that resolves.
-                server.dead = who != self.resolver();
+                // Another server always takes over recovery.
+                server.crashed = index != self.recovery_server();
             }
-            Action::Notice(hold) => {
+            Action::FindPrepared(hold) => {
                 let attempt = world.live.holds[hold].value.as_ref().map_or(0, |hold| hold.attempt);
-                world.servers[self.resolver()].step = Step::Resolve { hold, attempt };
+                world.servers[self.recovery_server()].step = Step::Recover { hold, attempt };
             }
-            Action::Land(at) => match world.in_flight.remove(at) {
+            Action::ReachDatabase(at) => match world.in_flight.remove(at) {
                 Transaction::Confirm { hold, attempt } => {
                     world.confirm(hold, attempt, self.rules);
                 }
@@ -115,23 +117,23 @@ impl Protocol {
                     world.lower(total, by, self.rules);
                 }
             },
-            Action::Vanish(at) => {
+            Action::DropInFlight(at) => {
                 world.in_flight.remove(at);
             }
-            Action::LimitEnds => {
-                if let Some(limit) = world.live.limit.value.take() {
-                    world.servers[limit.by].too_late = true;
-                    world.live.limit.version += 1;
+            Action::FenceEnds => {
+                if let Some(fence) = world.live.fence.value.take() {
+                    world.servers[fence.by].fence_expired = true;
+                    world.live.fence.version += 1;
                 }
             }
             Action::Failover => {
                 world.faults.failovers -= 1;
-                world.told.in_doubt |= world.between_tiers();
-                world.live.lose_everything();
+                world.observed.lost_in_operation |= world.between_tiers();
+                world.live.lose_state();
             }
         }
         if !self.rules.keep(Safeguard::VersionsNeverReused) {
-            world.live.forget_gone(world.clock);
+            world.live.drop_tombstones(world.clock);
         }
     }
 }
@@ -147,8 +149,8 @@ impl Model for Protocol {
     fn actions(&self, world: &World, actions: &mut Vec<Action>) {
         self.server_actions(world, actions);
         for at in 0..world.in_flight.len() {
-            actions.push(Action::Land(at));
-            actions.push(Action::Vanish(at));
+            actions.push(Action::ReachDatabase(at));
+            actions.push(Action::DropInFlight(at));
         }
         if world.clock < self.scenario.clock_max {
             actions.push(Action::Tick);
@@ -157,8 +159,8 @@ impl Model for Protocol {
         if may_go_back && world.clock > 0 {
             actions.push(Action::ClockSetBack);
         }
-        if world.live.limit.value.is_some() {
-            actions.push(Action::LimitEnds);
+        if world.live.fence.value.is_some() {
+            actions.push(Action::FenceEnds);
         }
         if world.faults.failovers > 0 {
             actions.push(Action::Failover);
@@ -167,13 +169,13 @@ impl Model for Protocol {
 
     fn next_state(&self, world: &World, action: Action) -> Option<World> {
         let mut next = world.clone();
-        self.perform(&mut next, &action);
+        self.apply(&mut next, &action);
         Some(next)
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
         let always = properties::PROPERTIES.iter().map(|&(name, holds)| Property::always(name, holds));
-        let sometimes = self.scenario.reaches.iter().map(|mark| Property::sometimes(mark.name(), mark.condition()));
+        let sometimes = self.scenario.milestones.iter().map(|mark| Property::sometimes(mark.name(), mark.condition()));
         always.chain(sometimes).collect()
     }
 

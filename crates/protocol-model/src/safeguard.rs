@@ -1,61 +1,61 @@
-//! The rules of the protocol, each of which can be switched off to see what it is for.
+//! Rules of the protocol. Each can be switched off to show that it is necessary.
 
-/// One rule. The comment says what happens instead when it is off.
+/// A rule. Its comment describes the behaviour without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Safeguard {
-    /// Off: placing reads the durable counts first, then the live rows.
+    /// Off: placing reads the durable counts before the live rows.
     LiveReadBeforeDurable,
-    /// Off: a row that is gone (deleted, or all of it ended) starts again at version zero.
+    /// Off: a row that is absent (deleted, or all of it ended) restarts at version zero.
     VersionsNeverReused,
-    /// Off: each server asks its own clock.
+    /// Off: each server uses its own clock.
     OneClock,
-    /// Off: the clock of the live tier may be set back; else time stands still until it has caught up.
+    /// Off: the clock of the live tier may be set back, instead of standing still until it has caught up.
     ClockNeverBack,
-    /// Off: the line of a hold that is being confirmed still ends by time.
-    PinWhileConfirming,
-    /// Off: a hold may be pinned after its end, if it was read before.
-    PinBeforeEnd,
-    /// Off: a hold that is being confirmed can be cancelled.
-    NoCancelWhileConfirming,
-    /// Off: a confirm tells the live tier first and the durable tier second.
+    /// Off: the line of a prepared hold still ends by time.
+    PreparedDoesNotExpire,
+    /// Off: a hold may be prepared after its end, if it was read before.
+    PrepareBeforeEnd,
+    /// Off: a prepared hold can be cancelled.
+    NoCancelWhilePrepared,
+    /// Off: a confirm finishes in the live tier before it is recorded in the durable tier.
     RecordBeforeFinish,
-    /// Off: the resolver looks for a decision, and takes finding none for an abort.
-    AbortIsWritten,
-    /// Off: nobody looks for confirms that were left behind.
-    SomebodyResolves,
-    /// Off: whoever finishes or resolves does not ask whether the hold is in a later attempt by now.
+    /// Off: recovery only reads the outcome, and takes a missing one as aborted.
+    AbortIsRecorded,
+    /// Off: abandoned attempts are never recovered.
+    AttemptsAreRecovered,
+    /// Off: finishing does not check whether the hold is in a later attempt.
     AttemptCompared,
-    /// Off: the count of what is reserved is raised without looking at the total.
+    /// Off: the reserved count is incremented without a check of the total.
     CountIsGuarded,
-    /// Off: the transaction commits although the guarded count matched no row.
+    /// Off: the transaction commits although the guarded update matched no row.
     GuardRowsChecked,
     /// Off: a confirm is recorded although its attempt was aborted.
     DecisionUnique,
-    /// Off: a server that sent its transaction twice believes the second answer, although the first may still commit.
-    DoubtIsResolved,
+    /// Off: a server that sent its transaction twice trusts the second reply, although the first copy may still commit.
+    UnknownOutcomeIsRecovered,
     /// Off: a hold may have several reservations.
     ReservationUnique,
-    /// Off: lowering looks at what is reserved only.
+    /// Off: lowering checks the reserved quantity only.
     LoweringCountsHeld,
-    /// Off: lowering changes the durable total without announcing it in the live tier.
-    LimitRow,
-    /// Off: the transaction of a lowering still commits when its limit row has ended.
-    OldLoweringRefused,
-    /// Off: the compare-and-set compares only the rows that it writes.
+    /// Off: lowering changes the durable total without a capacity fence.
+    CapacityFence,
+    /// Off: the transaction of a lowering still commits after its fence has ended.
+    OldLoweringRejected,
+    /// Off: the compare-and-set checks only the rows that it writes.
     ReadRowsCompared,
-    /// Off: the compare-and-set does not notice that the live tier lost everything in between.
-    IncarnationCompared,
+    /// Off: the compare-and-set does not detect that the live tier lost its state meanwhile.
+    EpochCompared,
 }
 
-/// A set of rules that are kept.
+/// The set of rules in effect.
 #[derive(Clone, Copy, Debug)]
 pub struct Safeguards {
     off: u32,
 }
 
 impl Safeguards {
-    /// The protocol as it is meant.
+    /// The complete protocol.
     pub const ALL: Self = Self { off: 0 };
 
     #[must_use]

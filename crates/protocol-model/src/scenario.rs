@@ -1,10 +1,10 @@
-//! Who wants what, and which faults may happen: small enough that every order can be tried.
+//! Requests of clients and possible faults, small enough to explore every order.
 
 use crate::live::{HoldId, Time};
-use crate::properties::Mark;
+use crate::properties::Milestone;
 use crate::world::Faults;
 
-/// What a client asks its server for.
+/// Request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     Place(HoldId),
@@ -18,18 +18,18 @@ pub enum Op {
 pub struct Scenario {
     pub name: &'static str,
     pub total: u8,
-    /// Holds that are there at the beginning: when they end.
+    /// Ends of the initial holds.
     pub placed: &'static [Time],
-    /// One client each, each with a server of its own.
+    /// One client per script, each with its own server.
     pub scripts: &'static [&'static [Op]],
-    /// The clock stops here; holds that end later are as good as eternal.
+    /// Time at which the clock stops; later ends are never reached.
     pub clock_max: Time,
     pub ttl: Time,
-    /// How far the servers' own clocks are ahead. Decides nothing, unless the safeguard is off.
+    /// Offsets of the servers' own clocks; without effect unless the safeguard is off.
     pub seconds_ahead: &'static [Time],
     pub faults: Faults,
-    /// What must be reachable; else the scenario does not show what it says.
-    pub reaches: &'static [Mark],
+    /// Milestones that must be reachable; otherwise the scenario does not show what its name says.
+    pub milestones: &'static [Milestone],
 }
 
 const CRASH_AND_UNKNOWN: Faults =
@@ -47,24 +47,32 @@ const BASE: Scenario = Scenario {
     ttl: 2,
     seconds_ahead: &[0, 2],
     faults: CRASH_AND_UNKNOWN,
-    reaches: &[],
+    milestones: &[],
 };
 
-use Mark as M;
+use Milestone as M;
 use Op::{Cancel, CancelReservation, Confirm, Lower, Place};
 
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "two buyers, one unit",
         scripts: &[&[Place(0), Confirm(0)], &[Place(1), Confirm(1)]],
-        reaches: &[M::Confirmed, M::Aborted, M::FoundConfirmed, M::PlaceRefused, M::CommitUnknown, M::Ended, M::AtRest],
+        milestones: &[
+            M::Confirmed,
+            M::Aborted,
+            M::FoundConfirmed,
+            M::PlaceRejected,
+            M::CommitUnknown,
+            M::Ended,
+            M::AtRest,
+        ],
         ..BASE
     },
     Scenario {
         name: "two buyers, two units",
         total: 2,
         scripts: &[&[Place(0), Confirm(0)], &[Place(1), Confirm(1)]],
-        reaches: &[M::Confirmed, M::Aborted, M::FoundConfirmed, M::CommitUnknown, M::Ended, M::AtRest],
+        milestones: &[M::Confirmed, M::Aborted, M::FoundConfirmed, M::CommitUnknown, M::Ended, M::AtRest],
         ..BASE
     },
     Scenario {
@@ -73,20 +81,20 @@ pub const SCENARIOS: &[Scenario] = &[
         clock_max: 2,
         ttl: 1,
         faults: UNKNOWN,
-        reaches: &[M::Confirmed, M::Aborted, M::PlaceRefused, M::Ended, M::AtRest],
+        milestones: &[M::Confirmed, M::Aborted, M::PlaceRejected, M::Ended, M::AtRest],
         ..BASE
     },
     Scenario {
         name: "confirm, cancel and the end of a hold",
         placed: &[2],
         scripts: &[&[Confirm(0)], &[Cancel(0), Place(1), Confirm(1)]],
-        reaches: &[
+        milestones: &[
             M::Confirmed,
             M::Aborted,
             M::FoundConfirmed,
-            M::CancelRefused,
-            M::ConfirmRefused,
-            M::PlaceRefused,
+            M::CancelRejected,
+            M::ConfirmRejected,
+            M::PlaceRejected,
             M::CommitUnknown,
             M::Ended,
             M::AtRest,
@@ -97,12 +105,12 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "one hold confirmed by two, and again",
         placed: &[2],
         scripts: &[&[Confirm(0), Confirm(0)], &[Confirm(0), Place(1)]],
-        reaches: &[
+        milestones: &[
             M::Confirmed,
             M::Aborted,
             M::SecondAttempt,
             M::FoundConfirmed,
-            M::PlaceRefused,
+            M::PlaceRejected,
             M::CommitUnknown,
             M::AtRest,
         ],
@@ -113,7 +121,7 @@ pub const SCENARIOS: &[Scenario] = &[
         total: 2,
         placed: &[2],
         scripts: &[&[Confirm(0), Confirm(0)], &[Confirm(0)]],
-        reaches: &[M::Confirmed, M::Aborted, M::SecondAttempt, M::FoundConfirmed, M::CommitUnknown, M::AtRest],
+        milestones: &[M::Confirmed, M::Aborted, M::SecondAttempt, M::FoundConfirmed, M::CommitUnknown, M::AtRest],
         ..BASE
     },
     Scenario {
@@ -121,12 +129,12 @@ pub const SCENARIOS: &[Scenario] = &[
         placed: &[2],
         scripts: &[&[Confirm(0), Confirm(0)], &[Place(1), Confirm(1)]],
         faults: SENT_TWICE,
-        reaches: &[
+        milestones: &[
             M::Confirmed,
             M::Aborted,
             M::SecondAttempt,
             M::FoundConfirmed,
-            M::PlaceRefused,
+            M::PlaceRejected,
             M::CommitUnknown,
             M::AtRest,
         ],
@@ -136,7 +144,14 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "a cancelled reservation is sold again",
         placed: &[2],
         scripts: &[&[Confirm(0), CancelReservation(0)], &[Place(1), Confirm(1)]],
-        reaches: &[M::Confirmed, M::ReservationCancelled, M::SoldAgain, M::PlaceRefused, M::CommitUnknown, M::AtRest],
+        milestones: &[
+            M::Confirmed,
+            M::ReservationCancelled,
+            M::SoldAgain,
+            M::PlaceRejected,
+            M::CommitUnknown,
+            M::AtRest,
+        ],
         ..BASE
     },
     Scenario {
@@ -144,11 +159,11 @@ pub const SCENARIOS: &[Scenario] = &[
         total: 2,
         placed: &[1],
         scripts: &[&[Lower(1)], &[Place(1), Confirm(1)]],
-        reaches: &[
+        milestones: &[
             M::Lowered,
-            M::LowerRefused,
-            M::LowerTooLate,
-            M::PlaceRefused,
+            M::LowerRejected,
+            M::FenceExpired,
+            M::PlaceRejected,
             M::Confirmed,
             M::CommitUnknown,
             M::Ended,
@@ -161,7 +176,7 @@ pub const SCENARIOS: &[Scenario] = &[
         total: 2,
         placed: &[1, 2],
         scripts: &[&[Lower(1)], &[Confirm(0), Confirm(1)]],
-        reaches: &[M::Lowered, M::LowerRefused, M::Confirmed, M::Aborted, M::CommitUnknown, M::Ended, M::AtRest],
+        milestones: &[M::Lowered, M::LowerRejected, M::Confirmed, M::Aborted, M::CommitUnknown, M::Ended, M::AtRest],
         ..BASE
     },
     Scenario {
@@ -170,7 +185,15 @@ pub const SCENARIOS: &[Scenario] = &[
         placed: &[1, 2],
         scripts: &[&[Lower(1)], &[Confirm(0)], &[Place(2), Confirm(2)]],
         faults: UNKNOWN,
-        reaches: &[M::Lowered, M::LowerRefused, M::LowerTooLate, M::PlaceRefused, M::Confirmed, M::Aborted, M::AtRest],
+        milestones: &[
+            M::Lowered,
+            M::LowerRejected,
+            M::FenceExpired,
+            M::PlaceRejected,
+            M::Confirmed,
+            M::Aborted,
+            M::AtRest,
+        ],
         ..BASE
     },
     Scenario {
@@ -178,14 +201,22 @@ pub const SCENARIOS: &[Scenario] = &[
         total: 3,
         scripts: &[&[Lower(1)], &[Lower(2)], &[Place(0), Place(1), Place(2)]],
         clock_max: 0,
-        reaches: &[M::Lowered, M::LowerRefused, M::LowerTooLate, M::PlaceRefused, M::CommitUnknown, M::AtRest],
+        milestones: &[M::Lowered, M::LowerRejected, M::FenceExpired, M::PlaceRejected, M::CommitUnknown, M::AtRest],
         ..BASE
     },
     Scenario {
         name: "failover between the tiers",
         scripts: &[&[Place(0), Confirm(0)], &[Place(1), Confirm(1)]],
         faults: FAILOVER,
-        reaches: &[M::Confirmed, M::Aborted, M::InDoubt, M::Guarded, M::ConfirmRefused, M::PlaceRefused, M::AtRest],
+        milestones: &[
+            M::Confirmed,
+            M::Aborted,
+            M::LostInOperation,
+            M::Guarded,
+            M::ConfirmRejected,
+            M::PlaceRejected,
+            M::AtRest,
+        ],
         ..BASE
     },
     Scenario {
@@ -195,21 +226,21 @@ pub const SCENARIOS: &[Scenario] = &[
         scripts: &[&[Lower(1)], &[Confirm(0), Place(1), Confirm(1)]],
         clock_max: 2,
         faults: FAILOVER,
-        reaches: &[M::Lowered, M::LowerRefused, M::InDoubt, M::Guarded, M::Confirmed, M::AtRest],
+        milestones: &[M::Lowered, M::LowerRejected, M::LostInOperation, M::Guarded, M::Confirmed, M::AtRest],
         ..BASE
     },
     Scenario {
         name: "failover among holds",
         scripts: &[&[Place(0), Place(2)], &[Place(1), Confirm(1)]],
         faults: FAILOVER,
-        reaches: &[M::Confirmed, M::PlaceRefused, M::Ended, M::AtRest],
+        milestones: &[M::Confirmed, M::PlaceRejected, M::Ended, M::AtRest],
         ..BASE
     },
 ];
 
 impl Scenario {
-    pub fn named(name: &str) -> Self {
+    pub fn by_name(name: &str) -> Self {
         let found = SCENARIOS.iter().find(|scenario| scenario.name == name);
-        *found.unwrap_or_else(|| panic!("no scenario is called {name:?}"))
+        *found.unwrap_or_else(|| panic!("no scenario has the name {name:?}"))
     }
 }

@@ -1,110 +1,110 @@
-//! A second, small model: what servers keep of a room's slots, and how they know that it is still so (`store-redis`, `stamps.rs`).
+//! A second, small model: the near-term slot cache of servers, and its validation (`store-redis`, `stamps.rs`).
 //!
-//! There is one room. What is recorded of it is a number, the count of commits that changed it. Writers announce a change in the
-//! live tier, commit it, and withdraw; they may die or lose the answer at any step. Readers keep what they have read under a
-//! stamp. The live tier may fall back to what it was, but for names: one that is lost together with the server whose name it is
-//! leaves others with what they kept until the stamp is over.
+//! There is one room, whose recorded state is the number of commits that changed it. A writer registers an invalidation
+//! intent in the live tier, commits, and withdraws the intent; it may crash or lose the reply at any step. Readers
+//! cache what they read under a cache version. The live tier may fall back to an earlier state, but not lose an intent:
+//! an intent lost together with its server would leave other servers with stale caches until the version expires.
 
 use std::collections::BTreeSet;
 
 use stateright::{Model, Property};
 
-/// One rule. The comment says what happens instead when it is off.
+/// A rule. Its comment describes the behaviour without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum StampRule {
-    /// Off: a change is committed first; the stamp goes when it is withdrawn.
-    AnnouncedBeforeCommit,
-    /// Off: a stamp is given although somebody's name stands there.
-    NoStampBesideNames,
-    /// Off: all stamps look the same.
-    StampsNeverReused,
-    /// Off: a name may be over while its commit can still come.
-    NamesOutlastCommits,
-    /// Off: the name goes although nobody knows whether the commit may still come.
-    UnknownKeepsItsName,
-    /// Off: what is kept counts also after the connection to the live tier was lost.
+pub enum CacheRule {
+    /// Off: a change is committed first; the version is removed on withdrawal.
+    IntentBeforeCommit,
+    /// Off: a version is issued although an intent is registered.
+    NoVersionWithIntents,
+    /// Off: all versions are equal.
+    VersionsNeverReused,
+    /// Off: an intent may expire before its commit is impossible.
+    IntentsOutlastCommits,
+    /// Off: the intent is removed although the commit may still take effect.
+    UnknownOutcomeKeepsIntent,
+    /// Off: cached rows stay valid after a lost connection to the live tier.
     ConnectionCompared,
-    /// Off: a request for a stamp that got lost may arrive a second time, later.
-    StampIsAskedOnce,
+    /// Off: a lost request for a version may arrive a second time, later.
+    VersionIsRequestedOnce,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Stamps {
-    pub off: Option<StampRule>,
+pub struct CacheProtocol {
+    pub off: Option<CacheRule>,
 }
 
 const WRITERS: usize = 2;
 const READERS: usize = 2;
-/// What bounds the model: stamps given, and queries that each reader makes.
-const STAMPS_MAX: u8 = 3;
+/// Bounds of the model: issued versions, and queries per reader.
+const VERSIONS_MAX: u8 = 3;
 const QUERIES_MAX: u8 = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Room {
     live: Live,
-    /// What the live tier may fall back to, once.
+    /// Snapshot to which the live tier may fall back, once.
     before: Option<Live>,
-    has_fallen_back: bool,
-    stamps_given: u8,
-    /// A request for this stamp that may arrive again.
-    on_its_way: Option<u8>,
+    has_rolled_back: bool,
+    versions_issued: u8,
+    /// A request for this version that may arrive again.
+    delayed_request: Option<u8>,
     commits: u8,
-    /// The last commit that somebody was told of.
-    told: u8,
+    /// Last commit that a client knows.
+    acknowledged: u8,
     writers: [Writer; WRITERS],
     readers: [Reader; READERS],
     was_stale: bool,
-    was_answered_from_memory: bool,
+    was_answered_from_cache: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Live {
-    stamp: Option<u8>,
-    names: BTreeSet<usize>,
+    version: Option<u8>,
+    intents: BTreeSet<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Writer {
-    Waits,
+    Idle,
     Announced,
-    /// The commit is sent, and nobody waits for its answer any more.
-    InDoubt,
-    /// As this commit; nobody was told yet.
+    /// The commit was sent, and its reply is lost.
+    OutcomeUnknown,
+    /// Committed under this number, and not acknowledged yet.
     Committed(u8),
-    /// The same, by one who has died since, or was in doubt. Repeating the request tells.
-    Unheard(u8),
-    Gone,
+    /// Committed by a server that crashed or lost the reply. A repeated request acknowledges it.
+    Unacknowledged(u8),
+    Done,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Reader {
     queries: u8,
-    /// Has asked for a stamp and got this one; has read nothing yet.
+    /// Version received for a read in progress.
     reading: Option<u8>,
-    /// Stamp, what was read, and whether the connection is still the same.
-    kept: Option<(u8, u8, bool)>,
+    /// Version, cached commit, and whether the connection is still the same.
+    cached: Option<(u8, u8, bool)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     Announce(usize),
     Commit(usize),
-    LoseAnswer(usize),
-    CommitInDoubt(usize),
+    LoseReply(usize),
+    CommitAfterLostReply(usize),
     Withdraw(usize),
-    Die(usize),
-    Tell(usize),
-    NameIsOver(usize),
-    Ask(usize),
+    Crash(usize),
+    Acknowledge(usize),
+    IntentExpires(usize),
+    Query(usize),
     Read(usize),
-    StampArrivesAgain,
-    Remember,
-    FallBack,
+    DelayedRequestArrives,
+    TakeSnapshot,
+    RollBack,
 }
 
-impl Stamps {
-    fn keeps(self, rule: StampRule) -> bool {
+impl CacheProtocol {
+    fn keeps(self, rule: CacheRule) -> bool {
         self.off != Some(rule)
     }
 
@@ -113,45 +113,45 @@ impl Stamps {
         room.commits
     }
 
-    fn ask(self, room: &mut Room, reader: usize) {
-        let is_named = !room.live.names.is_empty();
-        let kept = room.readers[reader].kept.filter(|(stamp, _, is_connected)| {
-            room.live.stamp == Some(*stamp) && (*is_connected || !self.keeps(StampRule::ConnectionCompared))
+    fn query(self, room: &mut Room, reader: usize) {
+        let has_intents = !room.live.intents.is_empty();
+        let cached = room.readers[reader].cached.filter(|(version, _, is_connected)| {
+            room.live.version == Some(*version) && (*is_connected || !self.keeps(CacheRule::ConnectionCompared))
         });
         room.readers[reader].queries += 1;
-        if let Some((_, kept, _)) = kept {
-            room.was_answered_from_memory = true;
-            room.was_stale |= kept < room.told;
-        } else if !is_named || !self.keeps(StampRule::NoStampBesideNames) {
-            if room.live.stamp.is_none() {
-                room.stamps_given += 1;
-                let stamp = if self.keeps(StampRule::StampsNeverReused) { room.stamps_given } else { 0 };
-                room.live.stamp = Some(stamp);
-                room.on_its_way = Some(stamp);
+        if let Some((_, cached, _)) = cached {
+            room.was_answered_from_cache = true;
+            room.was_stale |= cached < room.acknowledged;
+        } else if !has_intents || !self.keeps(CacheRule::NoVersionWithIntents) {
+            if room.live.version.is_none() {
+                room.versions_issued += 1;
+                let version = if self.keeps(CacheRule::VersionsNeverReused) { room.versions_issued } else { 0 };
+                room.live.version = Some(version);
+                room.delayed_request = Some(version);
             }
-            room.readers[reader].reading = room.live.stamp;
+            room.readers[reader].reading = room.live.version;
         }
-        // Else it is read from the durable tier, and not kept: that is never stale.
+        // Otherwise it reads the durable tier without caching, which is never stale.
     }
 
-    fn writer_steps(self, room: &Room, who: usize, steps: &mut Vec<Step>) {
-        match room.writers[who] {
-            Writer::Waits if self.keeps(StampRule::AnnouncedBeforeCommit) => steps.push(Step::Announce(who)),
-            Writer::Waits => steps.push(Step::Commit(who)),
-            Writer::Announced => steps.extend([Step::Commit(who), Step::LoseAnswer(who), Step::Die(who)]),
-            Writer::InDoubt => steps.push(Step::CommitInDoubt(who)),
-            Writer::Committed(_) => steps.extend([Step::Withdraw(who), Step::Die(who)]),
-            Writer::Unheard(_) => steps.push(Step::Tell(who)),
-            Writer::Gone => {}
+    fn writer_steps(self, room: &Room, index: usize, steps: &mut Vec<Step>) {
+        match room.writers[index] {
+            Writer::Idle if self.keeps(CacheRule::IntentBeforeCommit) => steps.push(Step::Announce(index)),
+            Writer::Idle => steps.push(Step::Commit(index)),
+            Writer::Announced => steps.extend([Step::Commit(index), Step::LoseReply(index), Step::Crash(index)]),
+            Writer::OutcomeUnknown => steps.push(Step::CommitAfterLostReply(index)),
+            Writer::Committed(_) => steps.extend([Step::Withdraw(index), Step::Crash(index)]),
+            Writer::Unacknowledged(_) => steps.push(Step::Acknowledge(index)),
+            Writer::Done => {}
         }
-        let can_commit = matches!(room.writers[who], Writer::Announced | Writer::InDoubt);
-        if room.live.names.contains(&who) && (!can_commit || !self.keeps(StampRule::NamesOutlastCommits)) {
-            steps.push(Step::NameIsOver(who));
+        let can_commit = matches!(room.writers[index], Writer::Announced | Writer::OutcomeUnknown);
+        if room.live.intents.contains(&index) && (!can_commit || !self.keeps(CacheRule::IntentsOutlastCommits)) {
+            steps.push(Step::IntentExpires(index));
         }
     }
 }
 
-impl Model for Stamps {
+impl Model for CacheProtocol {
     type State = Room;
     type Action = Step;
 
@@ -159,36 +159,36 @@ impl Model for Stamps {
         vec![Room {
             live: Live::default(),
             before: None,
-            has_fallen_back: false,
-            stamps_given: 0,
-            on_its_way: None,
+            has_rolled_back: false,
+            versions_issued: 0,
+            delayed_request: None,
             commits: 0,
-            told: 0,
-            writers: [Writer::Waits; WRITERS],
+            acknowledged: 0,
+            writers: [Writer::Idle; WRITERS],
             readers: [Reader::default(); READERS],
             was_stale: false,
-            was_answered_from_memory: false,
+            was_answered_from_cache: false,
         }]
     }
 
     fn actions(&self, room: &Room, steps: &mut Vec<Step>) {
-        for who in 0..WRITERS {
-            self.writer_steps(room, who, steps);
+        for index in 0..WRITERS {
+            self.writer_steps(room, index, steps);
         }
-        for (who, reader) in room.readers.iter().enumerate() {
+        for (index, reader) in room.readers.iter().enumerate() {
             if reader.reading.is_some() {
-                steps.push(Step::Read(who));
-            } else if reader.queries < QUERIES_MAX && room.stamps_given < STAMPS_MAX {
-                steps.push(Step::Ask(who));
+                steps.push(Step::Read(index));
+            } else if reader.queries < QUERIES_MAX && room.versions_issued < VERSIONS_MAX {
+                steps.push(Step::Query(index));
             }
         }
-        if !self.keeps(StampRule::StampIsAskedOnce) && room.on_its_way.is_some() {
-            steps.push(Step::StampArrivesAgain);
+        if !self.keeps(CacheRule::VersionIsRequestedOnce) && room.delayed_request.is_some() {
+            steps.push(Step::DelayedRequestArrives);
         }
         match &room.before {
-            _ if room.has_fallen_back => {}
-            None => steps.push(Step::Remember),
-            Some(before) if room.live.names.is_subset(&before.names) => steps.push(Step::FallBack),
+            _ if room.has_rolled_back => {}
+            None => steps.push(Step::TakeSnapshot),
+            Some(before) if room.live.intents.is_subset(&before.intents) => steps.push(Step::RollBack),
             Some(_) => {}
         }
     }
@@ -196,60 +196,60 @@ impl Model for Stamps {
     fn next_state(&self, before: &Room, step: Step) -> Option<Room> {
         let mut room = before.clone();
         match step {
-            Step::Announce(who) => {
-                room.live.names.insert(who);
-                room.live.stamp = None;
-                room.writers[who] = Writer::Announced;
+            Step::Announce(index) => {
+                room.live.intents.insert(index);
+                room.live.version = None;
+                room.writers[index] = Writer::Announced;
             }
-            Step::Commit(who) => room.writers[who] = Writer::Committed(Self::commit(&mut room)),
-            Step::LoseAnswer(who) => {
-                if !self.keeps(StampRule::UnknownKeepsItsName) {
-                    room.live.names.remove(&who);
+            Step::Commit(index) => room.writers[index] = Writer::Committed(Self::commit(&mut room)),
+            Step::LoseReply(index) => {
+                if !self.keeps(CacheRule::UnknownOutcomeKeepsIntent) {
+                    room.live.intents.remove(&index);
                 }
-                room.writers[who] = Writer::InDoubt;
+                room.writers[index] = Writer::OutcomeUnknown;
             }
-            Step::CommitInDoubt(who) => room.writers[who] = Writer::Unheard(Self::commit(&mut room)),
-            Step::Withdraw(who) => {
-                let Writer::Committed(commit) = room.writers[who] else { return None };
-                room.live.names.remove(&who);
-                room.live.stamp = None;
-                room.told = room.told.max(commit);
-                room.writers[who] = Writer::Gone;
+            Step::CommitAfterLostReply(index) => room.writers[index] = Writer::Unacknowledged(Self::commit(&mut room)),
+            Step::Withdraw(index) => {
+                let Writer::Committed(commit) = room.writers[index] else { return None };
+                room.live.intents.remove(&index);
+                room.live.version = None;
+                room.acknowledged = room.acknowledged.max(commit);
+                room.writers[index] = Writer::Done;
             }
-            Step::Die(who) => {
-                room.writers[who] = match room.writers[who] {
-                    Writer::Committed(commit) => Writer::Unheard(commit),
-                    _ => Writer::Gone,
+            Step::Crash(index) => {
+                room.writers[index] = match room.writers[index] {
+                    Writer::Committed(commit) => Writer::Unacknowledged(commit),
+                    _ => Writer::Done,
                 }
             }
-            Step::Tell(who) => {
-                let Writer::Unheard(commit) = room.writers[who] else { return None };
-                room.told = room.told.max(commit);
-                room.writers[who] = Writer::Gone;
+            Step::Acknowledge(index) => {
+                let Writer::Unacknowledged(commit) = room.writers[index] else { return None };
+                room.acknowledged = room.acknowledged.max(commit);
+                room.writers[index] = Writer::Done;
             }
-            Step::NameIsOver(who) => {
-                room.live.names.remove(&who);
+            Step::IntentExpires(index) => {
+                room.live.intents.remove(&index);
             }
-            Step::Ask(who) => self.ask(&mut room, who),
-            Step::Read(who) => {
+            Step::Query(index) => self.query(&mut room, index),
+            Step::Read(index) => {
                 let commits = room.commits;
-                let reader = &mut room.readers[who];
-                reader.kept = reader.reading.take().map(|stamp| (stamp, commits, true));
+                let reader = &mut room.readers[index];
+                reader.cached = reader.reading.take().map(|version| (version, commits, true));
             }
-            Step::StampArrivesAgain => {
-                let stamp = room.on_its_way.take();
-                if room.live.names.is_empty() && room.live.stamp.is_none() {
-                    room.live.stamp = stamp;
+            Step::DelayedRequestArrives => {
+                let version = room.delayed_request.take();
+                if room.live.intents.is_empty() && room.live.version.is_none() {
+                    room.live.version = version;
                 }
             }
-            Step::Remember => room.before = Some(room.live.clone()),
-            Step::FallBack => {
+            Step::TakeSnapshot => room.before = Some(room.live.clone()),
+            Step::RollBack => {
                 room.live = room.before.take()?;
-                room.has_fallen_back = true;
+                room.has_rolled_back = true;
                 for reader in &mut room.readers {
-                    // What is being read now is kept as of before.
+                    // A read in progress is cached as of before.
                     reader.reading = None;
-                    reader.kept = reader.kept.map(|(stamp, kept, _)| (stamp, kept, false));
+                    reader.cached = reader.cached.map(|(version, cached, _)| (version, cached, false));
                 }
             }
         }
@@ -258,11 +258,11 @@ impl Model for Stamps {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always("nobody is told anything older than what somebody was told of", |_, room: &Room| {
+            Property::always("no query returns rows older than an acknowledged commit", |_, room: &Room| {
                 !room.was_stale
             }),
-            Property::sometimes("a query is answered from memory after a change", |_, room: &Room| {
-                room.was_answered_from_memory && room.told > 0
+            Property::sometimes("a query is answered from the cache after a change", |_, room: &Room| {
+                room.was_answered_from_cache && room.acknowledged > 0
             }),
         ]
     }

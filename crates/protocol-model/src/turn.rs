@@ -1,5 +1,5 @@
-//! One server doing one step. A step reads one tier, or changes one tier, at one moment; between two steps of a server
-//! anything may happen, and a server knows only what its [`Step`] carries.
+//! One step of one server. A step reads or changes one tier atomically. Between two steps of a server any action may
+//! happen, and a server keeps only the data of its [`Step`].
 
 mod confirm;
 mod lower;
@@ -12,54 +12,54 @@ use crate::safeguard::{Safeguard, Safeguards};
 use crate::scenario::Op;
 use crate::world::{Server, Step, Then, World};
 
-pub(crate) struct Turn<'a> {
+pub(crate) struct ServerStep<'a> {
     protocol: &'a Protocol,
     world: &'a mut World,
-    who: usize,
+    index: usize,
 }
 
-impl<'a> Turn<'a> {
-    pub(crate) fn new(protocol: &'a Protocol, world: &'a mut World, who: usize) -> Self {
-        Self { protocol, world, who }
+impl<'a> ServerStep<'a> {
+    pub(crate) fn new(protocol: &'a Protocol, world: &'a mut World, index: usize) -> Self {
+        Self { protocol, world, index }
     }
 
-    /// The next step, whatever it is. What must be done again later puts itself back.
-    pub(crate) fn take(&mut self) {
-        match std::mem::take(&mut self.me().step) {
+    /// Executes the next step. A step that must be repeated sets itself again.
+    pub(crate) fn execute(&mut self) {
+        match std::mem::take(&mut self.server().step) {
             Step::Ready => self.begin(),
-            Step::PlaceKnowsLive { held, limit, write } => self.place_reads_durable(held, limit, write),
-            Step::PlaceKnowsDurable { total, reserved } => self.place_reads_live_second(total, reserved),
-            Step::LowerKnowsLive { held, write } => self.lower_reads_durable(held, write),
+            Step::PlaceReadLive { held, fence, write } => self.place_reads_durable(held, fence, write),
+            Step::PlaceReadDurable { total, reserved } => self.place_reads_live_second(total, reserved),
+            Step::LowerReadLive { held, write } => self.lower_reads_durable(held, write),
             Step::Apply { write, then } => self.apply(write, then),
             Step::Record { attempt, sent_before } => self.record(attempt, sent_before),
-            Step::Resolve { hold, attempt } => self.resolve(hold, attempt),
-            Step::Settle(settling) => self.settle(settling),
+            Step::Recover { hold, attempt } => self.recover(hold, attempt),
+            Step::Finish(finishing) => self.finish_attempt(finishing),
             Step::LowerRecord { finish } => self.lower_records(finish),
             Step::LowerFinish { finish } => self.lower_finishes(finish),
         }
     }
 
-    /// The transaction is sent and its answer lost: the server leaves it to time and the resolver.
-    pub(crate) fn lose_answer(&mut self) {
-        match std::mem::take(&mut self.me().step) {
+    /// Sends the transaction and loses the reply: the outcome is left to recovery.
+    pub(crate) fn lose_reply(&mut self) {
+        match std::mem::take(&mut self.server().step) {
             Step::Record { attempt, .. } => self.send_confirm(attempt),
             Step::LowerRecord { .. } => self.send_lower(),
-            other => unreachable!("only transactions have answers to lose, not {other:?}"),
+            other => unreachable!("only transactions have replies to lose, not {other:?}"),
         }
         self.next_op();
     }
 
-    /// The same, but the server sends it once more: the first may have been lost, or committed, or be on its way.
-    pub(crate) fn lose_answer_and_retry(&mut self) {
-        if let Step::Record { attempt, .. } = self.me().step {
+    /// Sends the transaction, and again next: the first copy may be lost, committed or in flight.
+    pub(crate) fn lose_reply_and_retry(&mut self) {
+        if let Step::Record { attempt, .. } = self.server().step {
             self.send_confirm(attempt);
-            self.me().step = Step::Record { attempt, sent_before: true };
+            self.server().step = Step::Record { attempt, sent_before: true };
         }
     }
 
-    /// The transaction is rolled back for no reason of ours, and the server knows.
+    /// Rolls back the transaction for an external reason that the server learns.
     pub(crate) fn roll_back(&mut self) {
-        if let Step::Record { attempt, sent_before } = self.me().step {
+        if let Step::Record { attempt, sent_before } = self.server().step {
             self.recorded(attempt, sent_before, Decision::Aborted);
         }
     }
@@ -71,64 +71,65 @@ impl<'a> Turn<'a> {
             Op::Cancel(hold) => self.cancel(hold),
             Op::CancelReservation(hold) => {
                 let done = self.world.durable.cancel_reservation(hold);
-                self.answer(done);
+                self.reply(done);
             }
             Op::Lower(total) => self.lower(total),
         }
     }
 
-    /// The one way in which rows of the live tier are written.
+    /// Applies a compare-and-set; the only way in which rows of the live tier are written.
     fn apply(&mut self, write: Write, then: Then) {
         let now = self.world.clock;
         if !self.world.live.compare_and_set(write, now, self.rules()) {
-            // What was read is old. Whoever settles has a decision to tell and reads again; all others begin again.
-            if let Then::Settled(settling) = then {
-                self.me().step = Step::Settle(settling);
+            // The read rows are outdated. Finishing reads again, because its outcome is decided; other steps start
+            // over.
+            if let Then::Finished(finishing) = then {
+                self.server().step = Step::Finish(finishing);
             }
             return;
         }
         match then {
             Then::Placed => self.next_op(),
-            Then::Pinned { attempt, expires_at } => self.pinned(attempt, expires_at),
+            Then::Prepared { attempt, expires_at } => self.prepared(attempt, expires_at),
             Then::Cancelled => self.hold_cancelled(),
-            Then::Settled(settling) => self.settled(&settling),
-            Then::LimitWritten { finish } => self.me().step = Step::LowerRecord { finish },
+            Then::Finished(finishing) => self.attempt_finished(&finishing),
+            Then::FenceWritten { finish } => self.server().step = Step::LowerRecord { finish },
         }
     }
 
-    fn answer(&mut self, done: bool) {
+    fn reply(&mut self, done: bool) {
         if !done {
-            self.note_refusal();
+            self.note_rejection();
         }
         self.next_op();
     }
 
-    fn note_refusal(&mut self) {
-        let server = self.me();
-        server.refused |= 1 << server.at;
+    fn note_rejection(&mut self) {
+        let server = self.server();
+        server.rejected |= 1 << server.at;
     }
 
     fn next_op(&mut self) {
-        if self.who < self.protocol.scenario.scripts.len() {
-            self.me().at += 1;
+        if self.index < self.protocol.scenario.scripts.len() {
+            self.server().at += 1;
         }
     }
 
-    /// What this server takes for the time.
+    /// Returns the time that this server uses.
     fn now(&self) -> Time {
         if self.rules().keep(Safeguard::OneClock) {
             self.world.clock
         } else {
-            self.world.clock + self.protocol.scenario.seconds_ahead.get(self.who).copied().unwrap_or_default()
+            self.world.clock + self.protocol.scenario.seconds_ahead.get(self.index).copied().unwrap_or_default()
         }
     }
 
     fn op(&self) -> Op {
-        self.protocol.scenario.scripts[self.who][self.world.servers[self.who].at]
+        self.protocol.scenario.scripts[self.index][self.world.servers[self.index].at]
     }
 
-    fn me(&mut self) -> &mut Server {
-        &mut self.world.servers[self.who]
+    fn server(&mut self) -> &mut Server {
+        &mut self.world.servers[self.index]
     }
 
     fn rules(&self) -> Safeguards {

@@ -1,5 +1,4 @@
-//! Everything that makes up one state: both tiers, the servers with what they remember, transactions on their way, and
-//! what clients were told.
+//! The whole state: both tiers, the servers and their memory, transactions in flight, and observations.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -13,63 +12,63 @@ pub struct World {
     pub clock: Time,
     pub live: Live,
     pub durable: Durable,
-    /// One per script of the scenario, and last the one that resolves what others left behind.
+    /// One per script of the scenario, and the recovery server last.
     pub servers: Vec<Server>,
-    /// Sent, and nobody waits for the answer any more.
+    /// Sent, without a receiver of the reply.
     pub in_flight: Vec<Transaction>,
     pub faults: Faults,
-    pub told: Told,
+    pub observed: Observed,
 }
 
-/// A server as far as it works for one client: its place in the script and what it knows in the middle of an operation.
+/// A server as seen by one client: its position in the script, and its memory within an operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Server {
     pub at: usize,
     pub step: Step,
-    pub dead: bool,
-    /// Which operations of its script it refused, as bits.
-    pub refused: u8,
-    /// The limit row of its lowering has ended, so long ago that its transaction is too old to commit.
-    pub too_late: bool,
+    pub crashed: bool,
+    /// Rejected operations of its script, as bits.
+    pub rejected: u8,
+    /// The fence of its lowering has ended, so long ago that its transaction is too old to commit.
+    pub fence_expired: bool,
 }
 
-/// What a server does next. What it read is in here, and may be old by then.
+/// Next step of a server, with the rows that it read, which may be outdated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Step {
     #[default]
     Ready,
-    /// Placing: live rows are read; `write` is what to do if there is room.
-    PlaceKnowsLive { held: u8, limit: Option<u8>, write: Write },
+    /// Placing: live rows are read; `write` is for the case that units are available.
+    PlaceReadLive { held: u8, fence: Option<u8>, write: Write },
     /// Placing in the wrong order.
-    PlaceKnowsDurable { total: u8, reserved: u8 },
+    PlaceReadDurable { total: u8, reserved: u8 },
     /// Lowering: live rows are read.
-    LowerKnowsLive { held: u8, write: Write },
-    /// About to compare and set.
+    LowerReadLive { held: u8, write: Write },
+    /// Before a compare-and-set.
     Apply { write: Write, then: Then },
-    /// About to send the transaction of a confirm.
+    /// Before the transaction of a confirm.
     Record { attempt: u8, sent_before: bool },
-    /// About to ask the durable tier to abort this attempt, unless it is decided.
-    Resolve { hold: HoldId, attempt: u8 },
-    /// About to read the live rows, to tell them a decision.
-    Settle(Settling),
-    /// About to send the transaction of a lowering.
+    /// Before aborting this attempt in the durable tier, unless it is decided.
+    Recover { hold: HoldId, attempt: u8 },
+    /// Before reading the live rows, to apply an outcome.
+    Finish(Finishing),
+    /// Before the transaction of a lowering.
     LowerRecord { finish: Write },
-    /// About to take away the limit row that it wrote.
+    /// Before removing its own fence.
     LowerFinish { finish: Write },
 }
 
-/// What follows a compare-and-set that went through. One that did not begins again where it read.
+/// Continuation of a successful compare-and-set. A failed one starts over from its read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Then {
     Placed,
-    Pinned { attempt: u8, expires_at: Time },
+    Prepared { attempt: u8, expires_at: Time },
     Cancelled,
-    Settled(Settling),
-    LimitWritten { finish: Write },
+    Finished(Finishing),
+    FenceWritten { finish: Write },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Settling {
+pub struct Finishing {
     pub hold: HoldId,
     pub attempt: u8,
     pub decision: Decision,
@@ -78,12 +77,12 @@ pub struct Settling {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Ends its own confirm.
+    /// Finishes its own attempt.
     Finisher,
-    /// Ends its own confirm before it is recorded: the wrong order.
-    Hasty,
-    /// Ends somebody's confirm.
-    Resolver,
+    /// Finishes its own attempt before recording it: the wrong order.
+    EarlyFinisher,
+    /// Finishes any attempt.
+    Recovery,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -92,32 +91,32 @@ pub enum Transaction {
     Lower { total: u8, by: usize },
 }
 
-/// How many faults may still happen.
+/// Remaining numbers of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Faults {
     pub crashes: u8,
     pub unknowns: u8,
-    /// How often a server may send a transaction again.
+    /// Number of transactions that servers may send again.
     pub retries: u8,
-    /// Transactions that are rolled back for no reason of ours, say a deadlock, and the server is told.
+    /// Transactions that are rolled back for external reasons, such as a deadlock, with a reply.
     pub rollbacks: u8,
     pub failovers: u8,
-    /// Cannot happen unless the safeguard is off.
+    /// Impossible unless the safeguard is off.
     pub clock_set_back: u8,
 }
 
-/// What cannot be seen in the tiers but was promised, or must never have happened.
+/// Facts that are not visible in the tiers: acknowledged results, and violations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Told {
+pub struct Observed {
     pub confirmed: [bool; HOLDS],
     pub cancelled: [bool; HOLDS],
-    /// The durable tier had no room for what was promised.
+    /// The durable tier had no room for a prepared hold.
     pub guarded: bool,
-    /// A hold was pinned after its time.
-    pub revived: bool,
-    /// The live tier was lost while something was between the tiers. From then on live holds are first come, first
-    /// served; confirmed stock must still be exact.
-    pub in_doubt: bool,
+    /// A hold was prepared after its end.
+    pub reactivated: bool,
+    /// The live tier was lost during an operation across both tiers. From then on live holds are first come, first
+    /// served; durable counts must still be exact.
+    pub lost_in_operation: bool,
 }
 
 impl World {
@@ -136,12 +135,12 @@ impl World {
             servers: vec![Server::default(); scenario.scripts.len() + 1],
             in_flight: Vec::new(),
             faults: scenario.faults,
-            told: Told::default(),
+            observed: Observed::default(),
         }
     }
 
-    /// Holds that may still become reservations, or go back to being held. One that is recorded already and not yet
-    /// finished is counted as reserved, and so not here.
+    /// Returns the number of holds that may still become reservations or be held again. A recorded, unfinished hold
+    /// already counts as reserved.
     pub fn claims(&self) -> u8 {
         let claims = |(id, hold): &(HoldId, &Hold)| match hold.state {
             HoldState::Held => hold.is_live(self.clock),
@@ -151,36 +150,42 @@ impl World {
         self.live.known_holds().filter(claims).count() as u8
     }
 
-    /// Something has begun in one tier and not ended in the other.
+    /// Whether an operation has begun in one tier and not ended in the other.
     pub fn between_tiers(&self) -> bool {
-        self.live.confirming().next().is_some() || self.live.limit.value.is_some() || !self.in_flight.is_empty()
+        self.live.confirming().next().is_some() || self.live.fence.value.is_some() || !self.in_flight.is_empty()
     }
 
-    /// The transaction of a confirm, at the moment of its commit.
+    /// Executes the transaction of a confirm, at its commit.
     pub fn confirm(&mut self, hold: HoldId, attempt: u8, rules: Safeguards) -> Outcome {
         let outcome = self.durable.confirm(hold, attempt, rules);
-        self.told.guarded |= outcome == Outcome::Guarded;
+        self.observed.guarded |= outcome == Outcome::Guarded;
         outcome
     }
 
-    /// The transaction of a lowering, at the moment of its commit.
+    /// Executes the transaction of a lowering, at its commit.
     pub fn lower(&mut self, total: u8, by: usize, rules: Safeguards) -> Outcome {
-        if self.servers[by].too_late && rules.keep(Safeguard::OldLoweringRefused) {
+        if self.servers[by].fence_expired && rules.keep(Safeguard::OldLoweringRejected) {
             return Outcome::TooOld;
         }
         let outcome = self.durable.lower(total);
-        self.told.guarded |= outcome == Outcome::Guarded;
+        self.observed.guarded |= outcome == Outcome::Guarded;
         outcome
     }
 }
 
-/// A state in one line, for traces.
+/// Formats the state as one line, for traces.
 impl Display for World {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let tally = &self.live.tally.value;
-        write!(f, "second {}: held {}, pinned {}", self.clock, tally.held(self.clock) - tally.pinned, tally.pinned)?;
-        if let Some(limit) = &self.live.limit.value {
-            write!(f, ", limit {}", limit.capacity)?;
+        write!(
+            f,
+            "second {}: held {}, prepared {}",
+            self.clock,
+            tally.held(self.clock) - tally.prepared,
+            tally.prepared
+        )?;
+        if let Some(fence) = &self.live.fence.value {
+            write!(f, ", fence {}", fence.capacity)?;
         }
         for (id, hold) in self.live.known_holds() {
             let ended = hold.state == HoldState::Held && !hold.is_live(self.clock);

@@ -1,4 +1,4 @@
-//! Rooms by the hour.
+//! Schema of rooms by the hour.
 
 use std::sync::Arc;
 
@@ -157,7 +157,7 @@ impl Record for Holiday {
     fn show(_key: &HolidayId, _row: &Self, _audit: &mut Audit) {}
 }
 
-/// Date and time are two columns: the date says in which part of the table a slot lies.
+/// Date and time are two columns, because the table is partitioned by date.
 impl Record for Slot {
     type Key = SlotId;
 
@@ -255,7 +255,7 @@ impl Record for Generation {
     fn show(_key: &GenerationId, _row: &Self, _audit: &mut Audit) {}
 }
 
-/// Lines of locks and of reservations are the same.
+/// Columns of a slot, the same for locks and reservations.
 const LINE: &[Column] = &[date("slot_date"), int("slot_time"), int("minutes"), big("price")];
 
 impl Record for RoomLock {
@@ -271,7 +271,7 @@ impl Record for RoomLock {
             big("room_id"),
             big("total_price"),
             text("currency"),
-            // Only between two stores is one not a customer's.
+            // `BLOCK` occurs only where live and durable rows lie in two stores.
             text("purpose"),
         ],
         changing: hold::STATE,
@@ -297,7 +297,7 @@ impl Record for RoomLock {
     }
 
     fn take(cells: &mut Taken<'_>, lines: Vec<Taken<'_>>) -> Option<(HoldId, Self)> {
-        let life = hold::take_owner(cells)?;
+        let header = hold::take_owner(cells)?;
         let (room, total, currency) = (cells.take()?, cells.take()?, cells.take()?);
         let purpose = match &*cells.take::<String>()? {
             "RESERVE" => Purpose::Reserve,
@@ -308,7 +308,7 @@ impl Record for RoomLock {
             Some(LockedSlot { start: take_start(&mut line)?, minutes: line.take()?, price: line.take()? })
         });
         let claim = RoomClaim { room, slots: slots.collect::<Option<_>>()?, total, currency, purpose };
-        life.claims(claim, cells)
+        header.with_claim(claim, cells)
     }
 
     fn show(_key: &HoldId, row: &Self, audit: &mut Audit) {
@@ -328,7 +328,7 @@ impl Record for RoomReservation {
             big("user_id"),
             big("total_price"),
             text("currency"),
-            // Of its slots, for those who look for what was sold on some days.
+            // Range of its slots' dates, for the search of sold slots.
             date("first_date"),
             date("last_date"),
             moment("confirmed_at"),
@@ -393,31 +393,31 @@ fn take_start(cells: &mut Taken<'_>) -> Option<SlotStart> {
     SlotStart::new(date, WallTime::from_minutes(minutes)?)
 }
 
-/// `09:00-12:00,13:00-24:00`
+/// Formats as `09:00-12:00,13:00-24:00`.
 fn write_hours(hours: &[OpenHours]) -> String {
-    let each: Vec<String> = hours.iter().map(|hours| format!("{}-{}", hours.from, hours.to)).collect();
-    each.join(",")
+    let parts: Vec<String> = hours.iter().map(|hours| format!("{}-{}", hours.from, hours.to)).collect();
+    parts.join(",")
 }
 
 fn read_hours(text: &str) -> Option<Arc<[OpenHours]>> {
-    let each = |text: &str| read_times(text).map(|(from, to)| OpenHours { from, to });
-    entries(text, ',').map(each).collect()
+    let parts = |text: &str| read_times(text).map(|(from, to)| OpenHours { from, to });
+    entries(text, ',').map(parts).collect()
 }
 
-/// `31 09:00-12:00 50`: weekdays as bits, Monday the lowest; times; percent.
+/// Formats as `31 09:00-12:00 50`: weekdays as bits, Monday the lowest; times; percent.
 fn write_peaks(peaks: &[Peak]) -> String {
-    let each = |peak: &Peak| format!("{} {}-{} {}", peak.days.bits(), peak.from, peak.to, peak.percent);
-    peaks.iter().map(each).collect::<Vec<_>>().join(",")
+    let parts = |peak: &Peak| format!("{} {}-{} {}", peak.days.bits(), peak.from, peak.to, peak.percent);
+    peaks.iter().map(parts).collect::<Vec<_>>().join(",")
 }
 
 fn read_peaks(text: &str) -> Option<Arc<[Peak]>> {
-    let each = |text: &str| {
+    let parts = |text: &str| {
         let mut words = text.split(' ');
         let days = Weekdays::from_bits(words.next()?.parse().ok()?)?;
         let (from, to) = read_times(words.next()?)?;
         Some(Peak { days, from, to, percent: words.next()?.parse().ok()? })
     };
-    entries(text, ',').map(each).collect()
+    entries(text, ',').map(parts).collect()
 }
 
 fn read_times(text: &str) -> Option<(WallTime, WallTime)> {
@@ -425,12 +425,12 @@ fn read_times(text: &str) -> Option<(WallTime, WallTime)> {
     Some((WallTime::parse_end(from)?, WallTime::parse_end(to)?))
 }
 
-/// What stands between separators; nothing in an empty text.
+/// Splits at the separator; an empty text has no entries.
 fn entries(text: &str, separator: char) -> impl Iterator<Item = &str> {
     text.split(separator).filter(|entry| !entry.is_empty())
 }
 
-/// Which reservations are asked for.
+/// Filter of listed reservations; `None` matches all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoomReservationFilter {
     pub user: Option<UserId>,
@@ -438,7 +438,8 @@ pub struct RoomReservationFilter {
 }
 
 impl RoomReservationFilter {
-    /// In order of number. Users and rooms have indexes of their own; of both, the user's is the shorter one.
+    /// Lists in order of number. Users and rooms have an index each; for both, the user's is used because it is more
+    /// selective.
     pub fn list(&self, after: Option<RoomReservationId>, limit: usize) -> List {
         let list = List::of::<RoomReservation>(after.as_ref(), limit);
         match (self.user, self.room) {
@@ -450,17 +451,17 @@ impl RoomReservationFilter {
     }
 }
 
-/// What is sold of a room, of reservations that reach from `first` or later to `last` or earlier with one of their ends.
+/// Lists the active reservations of a room whose range of dates overlaps `first..=last`.
 pub fn sold(room: RoomId, first: Date, last: Date, after: Option<RoomReservationId>, limit: usize) -> List {
-    let (before, behind) = (first.yesterday().unwrap_or(first), last.tomorrow().unwrap_or(last));
+    let (before_first, after_last) = (first.yesterday().unwrap_or(first), last.tomorrow().unwrap_or(last));
     List::of::<RoomReservation>(after.as_ref(), limit)
         .by("room_id", room.get())
         .filter(Filter::IsNull("cancelled_at"))
-        .filter(Filter::Above("last_date", before.into()))
-        .filter(Filter::Below("first_date", behind.into()))
+        .filter(Filter::Above("last_date", before_first.into()))
+        .filter(Filter::Below("first_date", after_last.into()))
 }
 
-/// The log of a room, oldest first.
+/// Lists the generation log of a room, oldest entry first.
 pub fn generations(room: RoomId, after: Option<u64>, limit: usize) -> List {
     let after = GenerationId { room, number: after.unwrap_or(0) };
     List::of::<Generation>(Some(&after), limit).until::<Generation>(&GenerationId { room, number: ID_MAX })

@@ -1,4 +1,4 @@
-//! One value of a column, and core's own types as such.
+//! Column values, and the conversion of core's types.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use holdfast_core::time::Zone;
 use jiff::civil::Date;
 use uuid::Uuid;
 
-/// One value of a column.
+/// Value of a column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Value<'a> {
     Null,
@@ -23,7 +23,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// The same, borrowed from nobody.
+    /// Converts into a value without borrowed data.
     #[must_use]
     pub fn into_owned(self) -> Value<'static> {
         match self {
@@ -38,25 +38,25 @@ impl Value<'_> {
     }
 }
 
-/// The cells of a row, in the order of its columns.
+/// Values of a row, in the order of its columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cells<'a>(pub Vec<Value<'a>>);
 
 impl<'a> Cells<'a> {
-    /// Adds the next one.
+    /// Appends the value of a field.
     pub fn add(&mut self, cell: &'a (impl ToCell + ?Sized)) -> &mut Self {
         self.0.push(cell.to_cell());
         self
     }
 
-    /// Adds one that is made for the purpose.
+    /// Appends a computed value.
     pub fn add_value(&mut self, value: impl Into<Value<'a>>) -> &mut Self {
         self.0.push(value.into());
         self
     }
 }
 
-/// Cells that were read, given away one after another.
+/// Values that were read, consumed one after another.
 #[derive(Debug)]
 pub struct Taken<'a>(std::vec::IntoIter<Value<'a>>);
 
@@ -65,23 +65,23 @@ impl<'a> Taken<'a> {
         Self(cells.into_iter())
     }
 
-    /// All that are left, borrowed from nobody.
+    /// Returns the remaining values without borrowed data.
     pub fn into_owned(self) -> Vec<Value<'static>> {
         self.0.map(Value::into_owned).collect()
     }
 
-    /// The next one. `None` if it is not what it should be: a value no rule could have written.
+    /// Returns the next value; `None` if it has another type, or is not valid for `T`.
     pub fn take<T: FromCell>(&mut self) -> Option<T> {
         T::from_cell(self.0.next()?)
     }
 }
 
-/// What can be written into a column.
+/// Conversion into a column value.
 pub trait ToCell {
     fn to_cell(&self) -> Value<'_>;
 }
 
-/// What can be read from a column; `None` if no rule could have written it.
+/// Conversion from a column value; `None` if the value is not valid.
 pub trait FromCell: Sized {
     fn from_cell(cell: Value<'_>) -> Option<Self>;
 }
@@ -143,8 +143,8 @@ impl FromCell for String {
     }
 }
 
-/// A value that is copied in and out.
-macro_rules! plain {
+/// Implements the conversions of a type with a variant of its own.
+macro_rules! copy_value {
     ($($type:ty => $variant:ident),+ $(,)?) => { $(
         impl From<$type> for Value<'_> {
             fn from(value: $type) -> Self {
@@ -168,10 +168,10 @@ macro_rules! plain {
         }
     )+ };
 }
-plain!(bool => Bool, i64 => Int, Date => Date, Timestamp => Moment, Uuid => Uuid);
+copy_value!(bool => Bool, i64 => Int, Date => Date, Timestamp => Moment, Uuid => Uuid);
 
-/// A whole number of another size.
-macro_rules! number {
+/// Implements the conversions of an integer type.
+macro_rules! integer {
     ($($type:ty),+) => { $(
         impl From<$type> for Value<'_> {
             fn from(value: $type) -> Self {
@@ -192,9 +192,9 @@ macro_rules! number {
         }
     )+ };
 }
-number!(u8, u16, u32, u64);
+integer!(u8, u16, u32, u64);
 
-/// A numbered name.
+/// Implements the conversions of a numeric id.
 macro_rules! number_id {
     ($($id:ty),+ $(,)?) => { $(
         impl $crate::cell::ToCell for $id {
@@ -213,7 +213,7 @@ macro_rules! number_id {
 pub(crate) use number_id;
 number_id!(UserId);
 
-/// Something that is written as text.
+/// Implements the conversions of a type that is stored as text.
 macro_rules! text {
     ($type:ty, $write:expr, $parse:expr) => {
         impl $crate::cell::ToCell for $type {

@@ -1,4 +1,4 @@
-//! What all holds have in common: the columns of their life.
+//! Columns that all kinds of holds share.
 
 use holdfast_core::Timestamp;
 use holdfast_core::command::Attempt;
@@ -9,9 +9,9 @@ use crate::cell::{Cells, Taken};
 use crate::layout::{Column, big, moment, text, uuid};
 
 pub(crate) const KEY: &[Column] = &[uuid("id")];
-/// Columns that change in the life of a hold.
+/// Columns that change during the life of a hold.
 pub(crate) const STATE: &[Column] = &[text("state"), big("record_id"), uuid("replaced_by")];
-/// Columns that do not.
+/// Columns that never change.
 pub(crate) const OWNER: [Column; 3] = [big("user_id"), moment("created_at"), moment("expires_at")];
 
 pub(crate) fn put_owner<'a, C>(hold: &'a Hold<C>, cells: &mut Cells<'a>) {
@@ -21,7 +21,7 @@ pub(crate) fn put_owner<'a, C>(hold: &'a Hold<C>, cells: &mut Cells<'a>) {
 pub(crate) fn put_state<C>(hold: &Hold<C>, cells: &mut Cells<'_>) {
     let (state, record, by) = match hold.state {
         HoldState::Held => ("HELD", None, None),
-        // Never written by a store that confirms in one commit.
+        // Not written by a store that confirms in one commit.
         HoldState::Confirming => ("CONFIRMING", None, None),
         HoldState::Confirmed { record } => ("CONFIRMED", Some(record), None),
         HoldState::Cancelled => ("CANCELLED", None, None),
@@ -31,21 +31,21 @@ pub(crate) fn put_state<C>(hold: &Hold<C>, cells: &mut Cells<'_>) {
     cells.add_value(by.map_or(crate::Value::Null, |by| crate::Value::Uuid(by.0)));
 }
 
-/// A hold without its claim.
-pub(crate) struct Life {
+/// Owner and times of a hold, without its claim and state.
+pub(crate) struct HoldHeader {
     id: HoldId,
     owner: UserId,
     created_at: Timestamp,
     expires_at: Timestamp,
 }
 
-pub(crate) fn take_owner(cells: &mut Taken<'_>) -> Option<Life> {
-    Some(Life { id: cells.take()?, owner: cells.take()?, created_at: cells.take()?, expires_at: cells.take()? })
+pub(crate) fn take_owner(cells: &mut Taken<'_>) -> Option<HoldHeader> {
+    Some(HoldHeader { id: cells.take()?, owner: cells.take()?, created_at: cells.take()?, expires_at: cells.take()? })
 }
 
-impl Life {
-    /// With the claim, and the cells of its state.
-    pub(crate) fn claims<C>(self, claim: C, cells: &mut Taken<'_>) -> Option<(HoldId, Hold<C>)> {
+impl HoldHeader {
+    /// Adds the claim, and reads the columns of the state.
+    pub(crate) fn with_claim<C>(self, claim: C, cells: &mut Taken<'_>) -> Option<(HoldId, Hold<C>)> {
         let (state, record, by): (String, Option<u64>, Option<HoldId>) = (cells.take()?, cells.take()?, cells.take()?);
         let state = match &*state {
             "HELD" => HoldState::Held,

@@ -1,10 +1,10 @@
-//! Tables and columns.
+//! Schema: tables and columns.
 
-/// How a database keeps a column.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     Bool,
-    /// Up to 2^31.
+    /// 32-bit integer.
     Int,
     Big,
     Text,
@@ -19,35 +19,35 @@ pub struct Column {
     pub kind: Type,
 }
 
-/// Where the rows of a record lie. The order of columns is: key, fixed, changing.
+/// Schema of a table. Columns are ordered: key, fixed, changing.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Layout {
     pub table: &'static str,
-    /// What a row is found by, in the order in which keys sort.
+    /// Primary key, in the sort order of core's keys.
     pub key: &'static [Column],
-    /// Written once.
+    /// Columns that are never updated.
     pub fixed: &'static [Column],
-    /// Written again when the row changes.
+    /// Columns that are updated when the row changes.
     pub changing: &'static [Column],
-    /// The lines of a row, if it has any.
+    /// Child table, if rows have lines.
     pub parts: Option<Parts>,
 }
 
-/// Lines that belong to a row: written with it, never changed, gone with it. They are found by the row's key, which is
-/// one column, and kept in order by `line_no`.
+/// Child rows: written with their parent row, never changed, deleted with it. They refer to its key, which is one
+/// column, and are ordered by `line_no`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Parts {
     pub table: &'static str,
-    /// The column that names the row they belong to.
+    /// Column with the key of the parent row.
     pub owner: &'static str,
     pub columns: &'static [Column],
 }
 
-/// The column that keeps lines in order.
+/// Column with the order of child rows.
 pub const LINE_NO: &str = "line_no";
 
 impl Layout {
-    /// Key, fixed, changing.
+    /// Returns all columns: key, fixed, changing.
     pub fn columns(&self) -> impl Iterator<Item = Column> {
         self.key.iter().chain(self.fixed).chain(self.changing).copied()
     }

@@ -1,21 +1,21 @@
-//! How the rows of core look as rows of SQL tables: said once, for every store that keeps them.
+//! Schema of core's rows in SQL tables, declared once for all stores.
 //!
-//! A [`Record`] says which table its rows lie in, which columns there are, and how a row becomes cells and comes back. From
-//! that a store makes its statements. What is different in each database stays there: types, locks, round trips.
+//! A [`Record`] declares the table and columns of a row, and converts the row to and from column values. Stores derive
+//! their statements from it. Types, locks and round trips are specific to each database, and belong to its store.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | [`cell`] | one value of a column, and core's own types as such |
+//! | [`cell`] | column values, and the conversion of core's types |
 //! | [`layout`] | tables and columns |
-//! | [`record`] | [`Record`]: a row of core as cells |
-//! | [`walk`] | all tables there are, in one order |
-//! | [`list`] | parts of long lists |
-//! | [`sequence`] | what sources of numbers are called |
-//! | `hold` | what all holds have in common |
-//! | [`stay`], [`shop`], [`calendar`], [`ticket`], [`tee`] | one for each vertical |
-//! | [`relay`], [`webhook`] | handing events on, and telling others of them |
+//! | [`record`] | [`Record`]: a row as column values |
+//! | [`walk`] | all tables, in a fixed order |
+//! | [`list`] | pages of long lists |
+//! | [`sequence`] | names of number sequences |
+//! | `hold` | columns that all holds share |
+//! | [`stay`], [`shop`], [`calendar`], [`ticket`], [`tee`] | one per vertical |
+//! | [`relay`], [`webhook`] | positions of the outbox relay; webhooks and deliveries |
 //!
-//! Nothing is decided here, and nothing is read or written.
+//! This crate makes no decisions and does no I/O.
 
 pub mod calendar;
 pub mod cell;

@@ -1,19 +1,19 @@
-//! Parts of long lists, in ascending order of key.
+//! Pages of long lists, in ascending order of key.
 
 use crate::cell::{Cells, Taken, Value};
 use crate::layout::Layout;
 use crate::record::Record;
 
-/// What follows `after` of a table, at most `limit` of it.
+/// At most `limit` rows after the key `after`.
 #[derive(Clone, Debug)]
 pub struct List {
     pub layout: &'static Layout,
-    /// A condition that has an index of its own, ending in the key.
+    /// Column with an index that ends in the key, and the value to match.
     pub by: Option<(&'static str, Value<'static>)>,
     pub filters: Vec<Filter>,
-    /// The key after which to begin.
+    /// Key after which the page begins.
     pub after: Option<Vec<Value<'static>>>,
-    /// The last key to give, for lists within a range.
+    /// Last key of a list within a range.
     pub until: Option<Vec<Value<'static>>>,
     pub limit: usize,
 }
@@ -25,11 +25,11 @@ pub enum Filter {
     Below(&'static str, Value<'static>),
     IsNull(&'static str),
     IsNotNull(&'static str),
-    /// One of its lines has this value in a column that has an index of its own.
+    /// A child row has this value in an indexed column.
     HasLine(&'static str, Value<'static>),
 }
 
-/// A row of a list as it was read.
+/// A row of a list, as read.
 #[derive(Debug)]
 pub struct Listed {
     pub cells: Vec<Value<'static>>,
@@ -42,7 +42,7 @@ impl List {
         Self { layout: R::LAYOUT, by: None, filters: Vec::new(), after, until: None, limit }
     }
 
-    /// Only those with this value in a column that has an index of its own.
+    /// Restricts the list to rows with this value in a column whose index ends in the key.
     #[must_use]
     pub fn by(self, column: &'static str, value: impl Into<Value<'static>>) -> Self {
         Self { by: Some((column, value.into())), ..self }
@@ -54,7 +54,7 @@ impl List {
         self
     }
 
-    /// Only up to this key.
+    /// Restricts the list to keys up to this one.
     #[must_use]
     pub fn until<R: Record>(self, key: &R::Key) -> Self {
         Self { until: Some(owned_key::<R>(key)), ..self }
@@ -68,7 +68,7 @@ fn owned_key<R: Record>(key: &R::Key) -> Vec<Value<'static>> {
 }
 
 impl Listed {
-    /// `None` if no rule could have written it.
+    /// Converts into a record; `None` if a value is not valid.
     pub fn read<R: Record>(self) -> Option<(R::Key, R)> {
         R::take(&mut Taken::new(self.cells), self.lines.into_iter().map(Taken::new).collect())
     }

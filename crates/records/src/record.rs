@@ -1,4 +1,4 @@
-//! A row of core as cells.
+//! Conversion of a row to and from column values.
 
 use holdfast_core::audit::Audit;
 use holdfast_core::table::{Key, Row};
@@ -6,27 +6,27 @@ use holdfast_core::table::{Key, Row};
 use crate::cell::{Cells, Taken};
 use crate::layout::Layout;
 
-/// A row that SQL tables can keep.
+/// A row that SQL tables can store.
 pub trait Record: Row + Send + Sync + 'static {
     type Key: Key + Send + Sync + 'static;
 
     const LAYOUT: &'static Layout;
 
-    /// Whether a row, once written, is never written again: whoever has read it may keep it.
+    /// Whether rows are never updated, so that they may be cached without invalidation.
     const NEVER_CHANGES: bool = false;
 
-    /// The cells of the key's columns.
+    /// Appends the values of the key columns.
     fn put_key<'a>(key: &'a Self::Key, cells: &mut Cells<'a>);
 
-    /// The cells of all columns but the key's.
+    /// Appends the values of all other columns.
     fn put<'a>(&'a self, key: &'a Self::Key, cells: &mut Cells<'a>);
 
-    /// The cells of each line, if it has any.
+    /// Appends the values of each child row.
     fn put_parts<'a>(&'a self, _lines: &mut Vec<Cells<'a>>) {}
 
-    /// What was put, key first. `None` if no rule could have written it.
+    /// Reads the values in the order of columns, key first. `None` if a value is not valid.
     fn take(cells: &mut Taken<'_>, lines: Vec<Taken<'_>>) -> Option<(Self::Key, Self)>;
 
-    /// Lets the auditor look at it.
+    /// Passes the row to the auditor.
     fn show(key: &Self::Key, row: &Self, audit: &mut Audit);
 }

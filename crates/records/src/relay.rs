@@ -1,4 +1,4 @@
-//! Handing durable events on.
+//! Schema of the outbox relay.
 
 use holdfast_core::audit::Audit;
 use holdfast_core::relay::{Partition, Relay, Trouble, TroubleId};
@@ -80,7 +80,7 @@ impl Record for Trouble {
     fn show(_key: &TroubleId, _row: &Self, _audit: &mut Audit) {}
 }
 
-/// Events in trouble, in order of number: all, or only those that were given up, or were not.
+/// Lists failed and waiting events in order of number: all, dead letters only, or others only.
 pub fn troubles(failed: Option<bool>, after: Option<TroubleId>, limit: usize) -> List {
     let mut list = List::of::<Trouble>(after.as_ref(), limit);
     list.filters.extend(failed.map(|failed| Filter::Is("failed", Value::Bool(failed))));

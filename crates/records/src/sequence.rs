@@ -1,4 +1,4 @@
-//! What sources of numbers are called.
+//! Names of number sequences.
 
 use holdfast_core::id::Sequence;
 

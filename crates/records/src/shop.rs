@@ -1,4 +1,4 @@
-//! Goods from stock.
+//! Schema of the shop.
 
 use std::sync::Arc;
 
@@ -247,7 +247,7 @@ impl Record for UserCoupon {
     }
 }
 
-/// Lines of reservations and of orders are the same.
+/// Columns of a line, the same for reservations and orders.
 const LINE: &[Column] = &[
     big("id"),
     big("product_option_id"),
@@ -306,9 +306,9 @@ impl Record for OrderHold {
     }
 
     fn take(cells: &mut Taken<'_>, lines: Vec<Taken<'_>>) -> Option<(HoldId, Self)> {
-        let life = hold::take_owner(cells)?;
+        let header = hold::take_owner(cells)?;
         let claim = OrderClaim { currency: cells.take()?, total: cells.take()?, lines: take_lines(lines)? };
-        life.claims(claim, cells)
+        header.with_claim(claim, cells)
     }
 
     fn show(_key: &HoldId, row: &Self, audit: &mut Audit) {
@@ -379,17 +379,17 @@ impl Record for Order {
     }
 }
 
-/// The order that a reservation became.
+/// Finds the order of a reservation line.
 pub fn order_of(reservation: InventoryReservationId) -> List {
     List::of::<Order>(None, 1).filter(Filter::HasLine("id", reservation.get().into()))
 }
 
-/// Reservations in the order in which they were made. Only of stores that keep them beside the records.
+/// Lists holds in order of creation, for stores that keep holds in SQL tables.
 pub fn order_holds(after: Option<&HoldId>, limit: usize) -> List {
     List::of::<OrderHold>(after, limit)
 }
 
-/// Orders in order of number: all, or those of a user, who have an index of their own.
+/// Lists orders in order of number: all, or those of a user, by the index of users.
 pub fn orders(user: Option<UserId>, after: Option<OrderId>, limit: usize) -> List {
     let list = List::of::<Order>(after.as_ref(), limit);
     match user {

@@ -1,4 +1,4 @@
-//! Hotel nights.
+//! Schema of hotel stays.
 
 use holdfast_core::audit::Audit;
 use holdfast_core::id::{HoldId, UserId};
@@ -124,7 +124,7 @@ impl Record for StayHold {
     }
 
     fn take(cells: &mut Taken<'_>, _lines: Vec<Taken<'_>>) -> Option<(HoldId, Self)> {
-        let life = hold::take_owner(cells)?;
+        let header = hold::take_owner(cells)?;
         let claim = StayClaim {
             room_type: cells.take()?,
             dates: take_dates(cells)?,
@@ -132,7 +132,7 @@ impl Record for StayHold {
             price: cells.take()?,
             currency: cells.take()?,
         };
-        life.claims(claim, cells)
+        header.with_claim(claim, cells)
     }
 
     fn show(_key: &HoldId, row: &Self, audit: &mut Audit) {
@@ -198,7 +198,7 @@ impl Record for StayReservation {
     }
 }
 
-/// Which reservations are asked for; `None` means all.
+/// Filter of listed reservations; `None` matches all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StayReservationFilter {
     pub user: Option<UserId>,
@@ -207,7 +207,7 @@ pub struct StayReservationFilter {
 }
 
 impl StayReservationFilter {
-    /// In order of number. A user's and a room type's have an index of their own.
+    /// Lists in order of number. Users and room types have an index each.
     pub fn list(self, after: Option<StayReservationId>, limit: usize) -> List {
         let mut list = List::of::<StayReservation>(after.as_ref(), limit);
         match (self.user, self.room_type) {

@@ -1,4 +1,4 @@
-//! Seats of events.
+//! Schema of tickets.
 
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ impl Record for SeatPlan {
         let mut sections: Vec<Arc<str>> = Vec::new();
         let seat = |mut cells: Taken<'_>| {
             let (label, section, price) = (cells.take()?, cells.take::<Option<Arc<str>>>()?, cells.take()?);
-            Some(PlannedSeat { label, section: section.map(|name| shared(&mut sections, name)), price })
+            Some(PlannedSeat { label, section: section.map(|name| intern_section(&mut sections, name)), price })
         };
         let seats: Vec<PlannedSeat> = lines.into_iter().map(seat).collect::<Option<_>>()?;
         (seats.len() == seat_count as usize).then(|| (id, Self::new(seats)))
@@ -119,10 +119,10 @@ impl Record for SeatPlan {
     }
 }
 
-/// Thousands of seats share the name of their section, mostly with the one before.
-fn shared(sections: &mut Vec<Arc<str>>, name: Arc<str>) -> Arc<str> {
-    if let Some(same) = sections.iter().rev().take(4).find(|known| **known == name) {
-        return same.clone();
+/// Interns the name of a section, which thousands of seats share, mostly with their neighbours.
+fn intern_section(sections: &mut Vec<Arc<str>>, name: Arc<str>) -> Arc<str> {
+    if let Some(existing) = sections.iter().rev().take(4).find(|known| **known == name) {
+        return existing.clone();
     }
     sections.push(name.clone());
     name
@@ -163,7 +163,7 @@ impl Record for SoldSeat {
         table: "sold_seat",
         key: &[big("seat_id")],
         fixed: &[],
-        // Cancelled and reserved again in one batch.
+        // Updated if a seat is cancelled and reserved again in one batch.
         changing: &[big("reservation_id")],
         parts: None,
     };
@@ -214,7 +214,7 @@ impl Record for Buyer {
     }
 }
 
-/// Seats of holds and of reservations are the same.
+/// Columns of a seat, the same for holds and reservations.
 const SEAT: &[Column] = &[big("seat_id"), text("label"), text("section"), big("price")];
 
 fn put_seats<'a>(seats: &'a [ReservedSeat], out: &mut Vec<Cells<'a>>) {
@@ -258,9 +258,9 @@ impl Record for SeatHold {
     }
 
     fn take(cells: &mut Taken<'_>, lines: Vec<Taken<'_>>) -> Option<(HoldId, Self)> {
-        let life = hold::take_owner(cells)?;
+        let header = hold::take_owner(cells)?;
         let (event, total, currency) = (cells.take()?, cells.take()?, cells.take()?);
-        life.claims(SeatClaim { event, seats: take_seats(lines)?, total, currency }, cells)
+        header.with_claim(SeatClaim { event, seats: take_seats(lines)?, total, currency }, cells)
     }
 
     fn show(_key: &HoldId, row: &Self, audit: &mut Audit) {
@@ -327,7 +327,7 @@ impl Record for SeatReservation {
     }
 }
 
-/// Reservations in order of number: all, or those of a user or an event, who have indexes of their own.
+/// Lists reservations in order of number: all, or those of a user or an event, which have an index each.
 pub fn reservations(
     user: Option<UserId>,
     event: Option<EventId>,

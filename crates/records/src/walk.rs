@@ -1,5 +1,4 @@
-//! All tables there are, in one order: what is referred to comes before what refers to it, and servers that share a
-//! database lock in this order.
+//! All tables in a fixed order: referenced tables first. Servers that share a database lock in this order.
 
 use holdfast_core::hold::{Claim, Hold, Remembered};
 use holdfast_core::id::HoldId;
@@ -11,24 +10,24 @@ use holdfast_core::{calendar, relay, shop, stay, tee, ticket, webhook};
 use crate::layout::Layout;
 use crate::record::Record;
 
-/// Looks at tables of records.
+/// Visits tables of records.
 pub trait Visitor<'a> {
     fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &'a Table<R::Key, R, S>);
 }
 
-/// Changes tables of records.
+/// Visits tables of records mutably.
 pub trait VisitorMut {
     fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &mut Table<R::Key, R, S>);
 }
 
-/// Looks at tables of holds.
+/// Visits tables of holds.
 pub trait HoldVisitor<'a> {
     fn visit<C: Claim>(&mut self, table: &'a Table<HoldId, Hold<C>>)
     where
         Hold<C>: Record<Key = HoldId> + Remembered;
 }
 
-/// Changes tables of holds.
+/// Visits tables of holds mutably.
 pub trait HoldVisitorMut {
     fn visit<C: Claim>(&mut self, table: &mut Table<HoldId, Hold<C>>)
     where
@@ -37,7 +36,7 @@ pub trait HoldVisitorMut {
 
 macro_rules! walk {
     (durable: $($set:ident.$table:ident),+; holds: $($hold_set:ident.$holds:ident),+ $(;)?) => {
-        /// What is not live.
+        /// Visits all durable tables.
         pub fn durable<'a>(tables: &'a Tables, visitor: &mut impl Visitor<'a>) {
             $(visitor.visit(&tables.$set.$table);)+
         }
@@ -46,7 +45,7 @@ macro_rules! walk {
             $(visitor.visit(&mut tables.$set.$table);)+
         }
 
-        /// Holds of all kinds.
+        /// Visits the holds of all kinds.
         pub fn holds<'a>(tables: &'a Tables, visitor: &mut impl HoldVisitor<'a>) {
             $(visitor.visit(&tables.$hold_set.$holds);)+
         }
@@ -55,7 +54,7 @@ macro_rules! walk {
             $(visitor.visit(&mut tables.$hold_set.$holds);)+
         }
 
-        /// Holds of all kinds, as records.
+        /// Visits the holds of all kinds, as records.
         pub fn hold_records<'a>(tables: &'a Tables, visitor: &mut impl Visitor<'a>) {
             $(visitor.visit(&tables.$hold_set.$holds);)+
         }
@@ -70,7 +69,7 @@ walk!(
     durable: relay.relays, relay.troubles,
         stay.room_types, stay.nights, stay.reservations,
         shop.users, shop.products, shop.options, shop.inventory, shop.cart, shop.orders, shop.coupons, shop.user_coupons,
-        // Rooms and reservations before slots: they say whether a reserved slot may change.
+        // Rooms and reservations before slots: a trigger reads them to check changes of reserved slots.
         calendar.rooms, calendar.hours, calendar.holidays, calendar.reservations, calendar.slots, calendar.generations,
         ticket.events, ticket.plans, ticket.sales, ticket.reservations, ticket.seats, ticket.buyers,
         tee.courses, tee.slots, tee.slot_times, tee.slot_bookings, tee.known_slots, tee.bookings, tee.booking_keys,
@@ -79,10 +78,11 @@ walk!(
     holds: stay.holds, shop.holds, calendar.locks, ticket.holds;
 );
 
-/// A new table does not compile until it stands here: decide what it is, and add it to `walk!` above.
-#[expect(dead_code, reason = "it is there to be compiled")]
-fn nothing_is_forgotten(tables: Tables) {
-    // Numbers and receipts are no records; the others are derived from holds, or are there only between two stores.
+/// Fails to compile until a new table is listed here: decide about it, and add it to `walk!` above.
+#[expect(dead_code, reason = "it exists to be compiled")]
+fn check_tables_are_listed(tables: Tables) {
+    // Numbers and receipts are no records. The others are secondary indexes, or used only where live and durable rows
+    // lie in two stores.
     let Tables {
         ids: _,
         receipts: _,
@@ -151,7 +151,7 @@ fn nothing_is_forgotten(tables: Tables) {
     } = ticket;
 }
 
-/// What the holds of a kind become. It has a column `hold_id`.
+/// Returns the table of the records that holds of a kind become. It has a column `hold_id`.
 pub fn record_of(kind: Kind) -> &'static Layout {
     match kind {
         Kind::Stay => stay::StayReservation::LAYOUT,
@@ -161,17 +161,17 @@ pub fn record_of(kind: Kind) -> &'static Layout {
     }
 }
 
-/// The layouts of what is not live.
+/// Returns the schemas of all durable tables.
 pub fn durable_layouts() -> Vec<&'static Layout> {
     layouts(durable)
 }
 
-/// The layouts of holds.
+/// Returns the schemas of the hold tables.
 pub fn hold_layouts() -> Vec<&'static Layout> {
     layouts(hold_records)
 }
 
-/// Tables without rows, for those who want to know which there are.
+/// Returns tables without rows, for visitors that need only the schemas.
 pub fn empty() -> &'static Tables {
     static EMPTY: std::sync::LazyLock<Tables> = std::sync::LazyLock::new(Tables::default);
     &EMPTY

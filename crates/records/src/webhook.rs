@@ -1,4 +1,4 @@
-//! Webhooks and their deliveries.
+//! Schema of webhooks and their deliveries.
 
 use std::sync::Arc;
 
@@ -181,19 +181,19 @@ impl Record for Due {
     }
 }
 
-/// The deliveries of a webhook, in order of number.
+/// Lists the deliveries of a webhook, in order of number.
 pub fn deliveries(webhook: WebhookId, status: Option<DeliveryStatus>, after: Option<DeliveryId>, limit: usize) -> List {
     let mut list = List::of::<Delivery>(after.as_ref(), limit).by("webhook_id", webhook.get());
     list.filters.extend(status.map(|status| Filter::Is("status", status.as_str().into())));
     list
 }
 
-/// Deliveries that have ended, the oldest first.
+/// Lists deliveries that are not pending, in order of number.
 pub fn ended_deliveries(limit: usize) -> List {
     List::of::<Delivery>(None, limit).filter(Filter::IsNotNull("ended_at"))
 }
 
-/// What is to be tried after one, in order of webhook and time.
+/// Lists entries of the due index after `after`, in order of webhook and time.
 pub fn due(after: Option<&DueId>, limit: usize) -> List {
     List::of::<Due>(after, limit)
 }

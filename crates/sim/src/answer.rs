@@ -1,13 +1,13 @@
-//! Putting a command of any vertical into a batch, and asking for the answer once that has run.
+//! Submits a command of any vertical to a batch, and takes its reply after the batch has run.
 
 use holdfast_core::{Command, Rejection};
 use holdfast_engine::{Answer, Batch, Pending, Refused};
 
-/// Asks for the answer.
-pub type Waiting<R> = Box<dyn FnOnce() -> Result<R, Refused>>;
+/// Takes the reply after the batch has run.
+pub type PendingReply<R> = Box<dyn FnOnce() -> Result<R, Refused>>;
 
-/// `reply` says what the caller is told of an outcome.
-pub(crate) fn join<C, R>(batch: &mut Batch, command: &C, reply: fn(C::Outcome) -> R) -> Waiting<R>
+/// Adds a command to a batch. `reply` converts its outcome into the reply of a vertical.
+pub(crate) fn submit<C, R>(batch: &mut Batch, command: &C, reply: fn(C::Outcome) -> R) -> PendingReply<R>
 where
     C: Command + Clone,
     C::Outcome: Clone,
@@ -17,8 +17,8 @@ where
     Box::new(move || match pending.try_recv() {
         Ok(Ok(Answer::Fresh(outcome))) => Ok(reply(outcome)),
         Ok(Err(Refused::Rejected(rejection))) => Ok(rejection.into()),
-        Ok(Err(refused)) => Err(refused),
-        // Nothing was sent under a key.
+        Ok(Err(error)) => Err(error),
+        // No command was submitted under an idempotency key.
         Ok(Ok(Answer::Kept(_) | Answer::Replayed(_))) | Err(_) => Err(Refused::Internal),
     })
 }

@@ -1,5 +1,5 @@
-//! What must be true whatever happened: nothing is oversold, nothing leaks, nothing acknowledged is lost, a live hold can
-//! be confirmed. The auditor knows no rule of stays; it compares records with each other and with what it heard before.
+//! Invariants of any history: nothing is oversold, nothing leaks, no acknowledged result is lost, every live hold can
+//! be confirmed. The auditor knows no rule of stays; it compares records with each other and with earlier replies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,58 +16,58 @@ use crate::call::{Call, Outcome, Reply, Request};
 use crate::disk::{CANCELLED, CONFIRMED};
 use crate::look::{Source, View, ask};
 use crate::model::today;
-use crate::{Finding, must};
+use crate::{Finding, ensure};
 
-/// The contract: ended holds stay readable this long.
+/// Contract: retention of ended holds.
 const ENDED_HOLD_KEPT: Span = Span::from_hours(24);
-/// The contract: answers are kept under their key this long.
+/// Contract: retention of responses under their idempotency key.
 const ANSWER_KEPT: Span = Span::from_hours(24);
-/// Durable events are kept this long.
+/// Retention of durable events.
 const OUTBOX_KEPT: Span = Span::from_hours(7 * 24);
 
 #[derive(Debug, Default)]
 pub struct Auditor {
-    /// Every hold that anybody was told of, as it was last seen, and when it was first seen ended.
+    /// Every known hold as last read, and the time when it was first seen ended.
     holds: BTreeMap<HoldId, (StayHold, Option<Timestamp>)>,
     reservations: BTreeMap<StayReservationId, StayReservation>,
-    /// Per key: which request, what was answered, when.
-    answers: BTreeMap<ReceiptId, (u64, Vec<u8>, Timestamp)>,
-    /// Keyed requests that got no answer, and since when: what is replayed first counts as theirs.
+    /// Per key: number of the request, its response, and when it was recorded.
+    responses: BTreeMap<ReceiptId, (u64, Vec<u8>, Timestamp)>,
+    /// Keyed requests without a reply, and since when. The first replayed response counts as their response.
     unanswered: BTreeMap<(ReceiptId, u64), Timestamp>,
 }
 
 impl Auditor {
-    /// Writes down what a caller was told, if it can be true beside what callers were told before.
-    pub fn hear(&mut self, call: &Call, reply: &Reply, now: Timestamp) -> Result<(), Finding> {
+    /// Records a reply, and checks it against earlier replies.
+    pub fn record_reply(&mut self, call: &Call, reply: &Reply, now: Timestamp) -> Result<(), Finding> {
         match reply {
             Reply::Rejected(_) => Ok(()),
-            Reply::Replayed(response) => self.hear_again(call, response),
+            Reply::Replayed(response) => self.record_replay(call, response),
             Reply::Done(outcome) => {
-                self.hear_key(call, outcome, now)?;
-                self.hear_outcome(call, outcome)
+                self.record_key(call, outcome, now)?;
+                self.record_outcome(call, outcome)
             }
         }
     }
 
-    /// The caller got no answer, and cannot know whether anything happened.
-    pub fn hear_nothing(&mut self, call: &Call, now: Timestamp) {
+    /// Records that a call got no reply, so that its outcome is unknown.
+    pub fn record_no_reply(&mut self, call: &Call, now: Timestamp) {
         let Some(key) = &call.key else { return };
-        let is_answered = self.answers.get(&key.id).is_some_and(|(_, _, at)| *at + ANSWER_KEPT > now);
+        let is_answered = self.responses.get(&key.id).is_some_and(|(_, _, at)| *at + ANSWER_KEPT > now);
         if !is_answered {
             self.unanswered.entry((key.id.clone(), key.request)).or_insert(now);
         }
     }
 
-    /// Compares what is found now with what was seen and said before.
-    pub fn inspect(&mut self, seen: &View, now: Timestamp) -> Result<(), Finding> {
-        self.inspect_holds(seen, now)?;
-        self.inspect_reservations(seen)?;
-        inspect_nights(seen, now)
+    /// Compares the current state with earlier states and replies.
+    pub fn inspect(&mut self, stored: &View, now: Timestamp) -> Result<(), Finding> {
+        self.inspect_holds(stored, now)?;
+        self.inspect_reservations(stored)?;
+        inspect_nights(stored, now)
     }
 
-    /// A live hold can always be confirmed: not only each, but all of them together.
-    pub fn inspect_promises(&self, source: &impl Source, seen: &View, at: &Context<'_>) -> Result<(), Finding> {
-        let live: Vec<&StayHold> = seen.holds.values().filter(|hold| hold.is_live(at.now)).collect();
+    /// Checks that all live holds together can be confirmed.
+    pub fn inspect_confirmability(&self, source: &impl Source, stored: &View, at: &Context<'_>) -> Result<(), Finding> {
+        let live: Vec<&StayHold> = stored.holds.values().filter(|hold| hold.is_live(at.now)).collect();
         let confirmed = ask(source, at, |rows, at| {
             let mut missing = false;
             for hold in &live {
@@ -81,13 +81,13 @@ impl Auditor {
             }
             if missing { Err(Stop::Missing) } else { Ok(None) }
         })?;
-        must(confirmed == Ok(None), || format!("a live hold cannot be confirmed: {confirmed:?}"))
+        ensure(confirmed == Ok(None), || format!("a live hold cannot be confirmed: {confirmed:?}"))
     }
 
-    /// Each reservation made or given back is told exactly once.
-    pub fn inspect_outbox(&self, outbox: &[OutboxRecord], seen: &View, now: Timestamp) -> Result<(), Finding> {
+    /// Checks that each confirmation and cancellation is in the outbox exactly once.
+    pub fn inspect_outbox(&self, outbox: &[OutboxRecord], stored: &View, now: Timestamp) -> Result<(), Finding> {
         let mut expected = BTreeSet::new();
-        for reservation in seen.reservations.values() {
+        for reservation in stored.reservations.values() {
             expected.insert((CONFIRMED, reservation.id.get(), reservation.confirmed_at));
             if let ReservationState::Cancelled { at } = reservation.state {
                 expected.insert((CANCELLED, reservation.id.get(), at));
@@ -95,49 +95,51 @@ impl Auditor {
         }
         for record in outbox {
             let number = record.data.parse().unwrap_or(0);
-            let told = expected.take(&(record.event_type.as_str(), number, record.at));
-            must(told.is_some(), || format!("told twice, or told what is not so: {record:?}"))?;
+            let expected_event = expected.take(&(record.event_type.as_str(), number, record.at));
+            ensure(expected_event.is_some(), || format!("published twice, or without a cause: {record:?}"))?;
         }
         expected.retain(|(_, _, at)| *at + OUTBOX_KEPT > now);
-        must(expected.is_empty(), || format!("happened, but is not in the outbox: {expected:?}"))
+        ensure(expected.is_empty(), || format!("missing in the outbox: {expected:?}"))
     }
 
-    /// When every hold has run out, nothing is held.
-    pub fn inspect_end(&self, seen: &View) -> Result<(), Finding> {
-        let leaked = seen.availability.iter().flat_map(|all| &all.nights).find(|night| night.held > 0);
-        must(leaked.is_none(), || format!("still held when every hold is over: {leaked:?}"))
+    /// Checks that nothing is held after every hold has expired.
+    pub fn inspect_end(&self, stored: &View) -> Result<(), Finding> {
+        let leaked = stored.availability.iter().flat_map(|all| &all.nights).find(|night| night.held > 0);
+        ensure(leaked.is_none(), || format!("held after every hold has expired: {leaked:?}"))
     }
 
-    fn hear_key(&mut self, call: &Call, outcome: &Outcome, now: Timestamp) -> Result<(), Finding> {
+    fn record_key(&mut self, call: &Call, outcome: &Outcome, now: Timestamp) -> Result<(), Finding> {
         let Some(key) = &call.key else { return Ok(()) };
         self.unanswered.remove(&(key.id.clone(), key.request));
-        let before = self.answers.insert(key.id.clone(), (key.request, outcome.render(), now));
+        let before = self.responses.insert(key.id.clone(), (key.request, outcome.render(), now));
         let is_first = before.is_none_or(|(_, _, at)| at + ANSWER_KEPT <= now);
-        must(is_first, || format!("{call}: carried out again under a key that was answered before"))
+        ensure(is_first, || format!("{call}: executed again under a key with a response"))
     }
 
-    fn hear_again(&mut self, call: &Call, response: &[u8]) -> Result<(), Finding> {
+    fn record_replay(&mut self, call: &Call, response: &[u8]) -> Result<(), Finding> {
         let key = call.key.as_ref().ok_or_else(|| Finding(format!("{call}: replayed without a key")))?;
         if let Some(since) = self.unanswered.remove(&(key.id.clone(), key.request)) {
-            self.answers.insert(key.id.clone(), (key.request, response.to_vec(), since));
+            self.responses.insert(key.id.clone(), (key.request, response.to_vec(), since));
         }
-        let first = self.answers.get(&key.id);
-        must(first.is_some_and(|(request, first, _)| *request == key.request && first == response), || {
-            format!("{call}: replayed what was not the first answer: {}", String::from_utf8_lossy(response))
+        let first = self.responses.get(&key.id);
+        ensure(first.is_some_and(|(request, first, _)| *request == key.request && first == response), || {
+            format!("{call}: replayed another response than the first one: {}", String::from_utf8_lossy(response))
         })
     }
 
-    fn hear_outcome(&mut self, call: &Call, outcome: &Outcome) -> Result<(), Finding> {
+    fn record_outcome(&mut self, call: &Call, outcome: &Outcome) -> Result<(), Finding> {
         for hold in outcome.holds() {
             let before = self.holds.insert(hold.id, (hold.clone(), None));
-            must(before.is_none(), || format!("{call}: there was a hold of that name before"))?;
+            ensure(before.is_none(), || format!("{call}: the id of the hold is not unique"))?;
         }
         match (&call.request, outcome) {
-            (Request::Cancel(cancel), Outcome::Released) => self.hear_ended(cancel.id, HoldState::Cancelled),
+            (Request::Cancel(cancel), Outcome::Released) => self.record_ended_hold(cancel.id, HoldState::Cancelled),
             (Request::Confirm(confirm), Outcome::Reservation(reservation)) => {
-                self.hear_ended(confirm.id, HoldState::Confirmed { record: reservation.id.get() });
+                self.record_ended_hold(confirm.id, HoldState::Confirmed { record: reservation.id.get() });
                 let before = self.reservations.insert(reservation.id, reservation.clone());
-                must(before.is_none(), || format!("{call}: there was a reservation {} before", reservation.id))?;
+                ensure(before.is_none(), || {
+                    format!("{call}: the number {} of the reservation is not unique", reservation.id)
+                })?;
             }
             (Request::CancelReservation(_), Outcome::Reservation(reservation)) => {
                 self.reservations.insert(reservation.id, reservation.clone());
@@ -147,81 +149,81 @@ impl Auditor {
         Ok(())
     }
 
-    fn hear_ended(&mut self, id: HoldId, state: HoldState) {
+    fn record_ended_hold(&mut self, id: HoldId, state: HoldState) {
         if let Some((hold, _)) = self.holds.get_mut(&id) {
             hold.state = state;
         }
     }
 
-    fn inspect_holds(&mut self, seen: &View, now: Timestamp) -> Result<(), Finding> {
-        for hold in seen.holds.values() {
-            // One whose maker got no answer is known from now on.
+    fn inspect_holds(&mut self, stored: &View, now: Timestamp) -> Result<(), Finding> {
+        for hold in stored.holds.values() {
+            // A hold whose caller got no reply is known from now on.
             self.holds.entry(hold.id).or_insert_with(|| (hold.clone(), None));
         }
         for (id, (before, ended_at)) in &mut self.holds {
-            let Some(hold) = seen.holds.get(id) else {
+            let Some(hold) = stored.holds.get(id) else {
                 let ended_at = ended_at.unwrap_or(before.expires_at);
-                must(ended_at + ENDED_HOLD_KEPT <= now, || format!("gone too early: {before:?}"))?;
+                ensure(ended_at + ENDED_HOLD_KEPT <= now, || format!("purged too early: {before:?}"))?;
                 continue;
             };
             let is_same = StayHold { state: hold.state, ..before.clone() } == *hold;
-            let may_become = before.state == hold.state || before.state == HoldState::Held;
-            must(is_same && may_become, || format!("was {before:?}, is {hold:?}"))?;
+            let is_transition = before.state == hold.state || before.state == HoldState::Held;
+            ensure(is_same && is_transition, || format!("was {before:?}, is {hold:?}"))?;
             if hold.state != HoldState::Held {
                 ended_at.get_or_insert(now);
             }
             before.state = hold.state;
         }
-        self.holds.retain(|id, _| seen.holds.contains_key(id));
+        self.holds.retain(|id, _| stored.holds.contains_key(id));
         Ok(())
     }
 
-    fn inspect_reservations(&mut self, seen: &View) -> Result<(), Finding> {
+    fn inspect_reservations(&mut self, stored: &View) -> Result<(), Finding> {
         for (id, before) in &self.reservations {
-            let reservation = seen.reservations.get(id);
-            let is_still_there = reservation.is_some_and(|reservation| {
-                let may_become = before.state == reservation.state || before.state == ReservationState::Confirmed;
-                StayReservation { state: reservation.state, ..before.clone() } == *reservation && may_become
+            let reservation = stored.reservations.get(id);
+            let is_kept = reservation.is_some_and(|reservation| {
+                let is_transition = before.state == reservation.state || before.state == ReservationState::Confirmed;
+                StayReservation { state: reservation.state, ..before.clone() } == *reservation && is_transition
             });
-            must(is_still_there, || format!("was {before:?}, is {reservation:?}"))?;
+            ensure(is_kept, || format!("was {before:?}, is {reservation:?}"))?;
         }
         let mut holds = BTreeSet::new();
-        for reservation in seen.reservations.values() {
-            must(holds.insert(reservation.hold), || format!("confirmed twice: {reservation:?}"))?;
-            let hold = seen.holds.get(&reservation.hold);
+        for reservation in stored.reservations.values() {
+            ensure(holds.insert(reservation.hold), || format!("confirmed twice: {reservation:?}"))?;
+            let hold = stored.holds.get(&reservation.hold);
             let state = HoldState::Confirmed { record: reservation.id.get() };
-            must(hold.is_none_or(|hold| hold.state == state), || format!("{reservation:?} is of {hold:?}"))?;
+            ensure(hold.is_none_or(|hold| hold.state == state), || format!("{reservation:?} does not match {hold:?}"))?;
         }
-        self.reservations = seen.reservations.clone();
+        self.reservations = stored.reservations.clone();
         Ok(())
     }
 }
 
-/// `available = capacity − confirmed − held`, on every night, by counting the records. What is counted as held may be
-/// late by the rest of a second, so it is compared from both sides.
-fn inspect_nights(seen: &View, now: Timestamp) -> Result<(), Finding> {
+/// Checks `available = capacity − confirmed − held` on every night by counting records. A held quantity may count until
+/// the end of its second, so it is compared with both bounds.
+fn inspect_nights(stored: &View, now: Timestamp) -> Result<(), Finding> {
     for (room_type, night) in
-        seen.availability.iter().flat_map(|all| all.nights.iter().map(|night| (all.room_type, night)))
+        stored.availability.iter().flat_map(|all| all.nights.iter().map(|night| (all.room_type, night)))
     {
         let is_on = |of, dates: StayDates| of == room_type && (dates.check_in..dates.check_out).contains(&night.date);
-        let reserved = seen.reservations.values().filter(|reservation| {
+        let reserved = stored.reservations.values().filter(|reservation| {
             reservation.state == ReservationState::Confirmed && is_on(reservation.room_type, reservation.dates)
         });
         let held = |now: Timestamp| {
-            seen.holds.values().filter(|hold| hold.is_live(now) && is_on(hold.room_type, hold.dates)).count()
+            stored.holds.values().filter(|hold| hold.is_live(now) && is_on(hold.room_type, hold.dates)).count()
         };
-        let (reserved, live, live_lately) = (reserved.count(), held(now), held(now - Span::from_millis(999)));
+        let (reserved, live, live_within_second) = (reserved.count(), held(now), held(now - Span::from_millis(999)));
         let counted = night.held as usize;
-        must(night.reserved as usize == reserved, || format!("{room_type} {night:?}: {reserved} are reserved"))?;
-        must((live..=live_lately).contains(&counted), || format!("{room_type} {night:?}: {live} are held"))?;
-        let is_over = night.date < today(&seen.room_types[&room_type], now);
+        ensure(night.reserved as usize == reserved, || format!("{room_type} {night:?}: {reserved} are reserved"))?;
+        ensure((live..=live_within_second).contains(&counted), || format!("{room_type} {night:?}: {live} are held"))?;
+        let is_past = night.date < today(&stored.room_types[&room_type], now);
         let capacity = night.total_quantity as usize;
-        // A room type may shrink below what it once sold for a night that is over and that nobody holds any more.
-        must((is_over && live == 0) || reserved + live <= capacity, || {
+        // The total of a room type may be lowered below the sales of a past night without live holds.
+        ensure((is_past && live == 0) || reserved + live <= capacity, || {
             format!("{room_type} {night:?}: oversold: {reserved} reserved + {live} held of {capacity}")
         })?;
         let free = if night.closed { 0 } else { capacity.saturating_sub(reserved + counted) };
-        must(night.available as usize == free, || format!("{room_type} {night:?}: {free} are free"))?;
+        ensure(night.available as usize == free, || format!("{room_type} {night:?}: {free} are free"))?;
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! A command as callers send it, and what they hear back. All commands of stays in one type, so that a history is a
-//! list of plain values that the engine, the pure core and the model can each be given.
+//! Commands and replies of stays. All commands are one type, so that a history is a list of plain values for the
+//! engine, the pure core and the model.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use holdfast_core::stay::{RoomType, StayDates, StayHold, StayReservation};
 use holdfast_core::{Command, Context, Decision, Rejection, Rows, Timestamp};
 use holdfast_engine::{Answer, Batch, Once, Pending, Refused};
 
-/// A request, perhaps under an idempotency key.
+/// A request, optionally under an idempotency key.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub request: Request,
@@ -35,15 +35,15 @@ pub enum Request {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     pub id: ReceiptId,
-    /// Stands for what the request says: a repeated request has the same number, any other one another.
+    /// Identity of the request body: repeated requests have the same number, others different ones.
     pub request: u64,
 }
 
-/// What a caller is told.
+/// Reply to a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     Done(Outcome),
-    /// What was answered first under the same key.
+    /// First response under the same key.
     Replayed(Vec<u8>),
     Rejected(Rejection),
 }
@@ -58,40 +58,40 @@ pub enum Outcome {
     Reservation(StayReservation),
 }
 
-/// What was heard of a call when its batch was over.
+/// Result of a call after its batch.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Heard {
+pub enum CallResult {
     Reply(Reply),
-    /// The store failed before there was an answer.
-    Nothing(String),
-    /// Something that no caller should ever see.
-    Broken(Refused),
+    /// The store failed before a reply.
+    NoReply(String),
+    /// A result that no caller may get.
+    Unexpected(Refused),
 }
 
-/// Asks for the answer once the batch has run.
-pub type Waiting = Box<dyn FnOnce() -> Heard>;
+/// Takes the result after the batch has run.
+pub type PendingResult = Box<dyn FnOnce() -> CallResult>;
 
 impl Call {
-    pub fn plain(request: Request) -> Self {
+    pub fn without_key(request: Request) -> Self {
         Self { request, key: None }
     }
 
-    /// Puts the command into a batch of the engine.
-    pub fn join(&self, batch: &mut Batch) -> Waiting {
+    /// Adds the command to a batch of the engine.
+    pub fn submit(&self, batch: &mut Batch) -> PendingResult {
         let key = self.key.as_ref();
         match &self.request {
-            Request::CreateRoomType(command) => join(batch, command, key, Outcome::RoomType),
-            Request::ChangeRoomType(command) => join(batch, command, key, Outcome::RoomType),
-            Request::SetNightsClosed(command) => join(batch, command, key, Outcome::Nights),
-            Request::Place(command) => join(batch, command, key, Outcome::Hold),
-            Request::PlaceMany(command) => join(batch, command, key, Outcome::Holds),
-            Request::Confirm(command) => join(batch, command, key, Outcome::Reservation),
-            Request::Cancel(command) => join(batch, command, key, |()| Outcome::Released),
-            Request::CancelReservation(command) => join(batch, command, key, Outcome::Reservation),
+            Request::CreateRoomType(command) => submit(batch, command, key, Outcome::RoomType),
+            Request::ChangeRoomType(command) => submit(batch, command, key, Outcome::RoomType),
+            Request::SetNightsClosed(command) => submit(batch, command, key, Outcome::Nights),
+            Request::Place(command) => submit(batch, command, key, Outcome::Hold),
+            Request::PlaceMany(command) => submit(batch, command, key, Outcome::Holds),
+            Request::Confirm(command) => submit(batch, command, key, Outcome::Reservation),
+            Request::Cancel(command) => submit(batch, command, key, |()| Outcome::Released),
+            Request::CancelReservation(command) => submit(batch, command, key, Outcome::Reservation),
         }
     }
 
-    /// Lets core decide, without an engine. What the engine does about idempotency keys is done here as well.
+    /// Decides the call without an engine, including the engine's handling of idempotency keys.
     pub fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Reply> {
         if let Some(key) = &self.key
             && let Some(response) = receipt::find(rows, at, &key.id, &key.fingerprint())?
@@ -117,7 +117,7 @@ impl Call {
         Ok(Reply::Done(outcome))
     }
 
-    /// The holds this call would make.
+    /// Returns the holds that this call places.
     pub fn places(&self) -> &[PlaceHold] {
         match &self.request {
             Request::Place(place) => std::slice::from_ref(place),
@@ -136,12 +136,12 @@ impl Key {
 }
 
 impl Outcome {
-    /// The answer as it is written down under an idempotency key.
+    /// Response as recorded under an idempotency key.
     pub fn render(&self) -> Vec<u8> {
         format!("{self:?}").into_bytes()
     }
 
-    /// The holds that were made.
+    /// Returns the holds that were placed.
     pub fn holds(&self) -> Vec<&StayHold> {
         match self {
             Self::Hold(hold) => vec![hold],
@@ -151,17 +151,17 @@ impl Outcome {
     }
 }
 
-fn join<C>(batch: &mut Batch, command: &C, key: Option<&Key>, wrap: fn(C::Outcome) -> Outcome) -> Waiting
+fn submit<C>(batch: &mut Batch, command: &C, key: Option<&Key>, to_outcome: fn(C::Outcome) -> Outcome) -> PendingResult
 where
     C: Command + Clone,
     C::Outcome: Clone,
 {
-    // A kept answer comes back as bytes; what they were made from is remembered here.
+    // A recorded response is returned as bytes; the outcome behind it is kept here.
     let rendered = Arc::new(Mutex::new(None));
     let once = key.map(|key| {
         let rendered = rendered.clone();
         let render = move |outcome: &C::Outcome| {
-            let outcome = wrap(outcome.clone());
+            let outcome = to_outcome(outcome.clone());
             let response = outcome.render();
             *rendered.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
             Some(response)
@@ -170,29 +170,29 @@ where
     });
     let mut pending: Pending<C::Outcome> = batch.add(command.clone(), once);
     Box::new(move || match pending.try_recv() {
-        Ok(Ok(Answer::Fresh(outcome))) => Heard::Reply(Reply::Done(wrap(outcome))),
+        Ok(Ok(Answer::Fresh(outcome))) => CallResult::Reply(Reply::Done(to_outcome(outcome))),
         Ok(Ok(Answer::Kept(response))) => {
             let outcome = rendered.lock().unwrap_or_else(PoisonError::into_inner).take();
             let outcome = outcome.filter(|outcome| outcome.render() == response);
-            Heard::Reply(outcome.map_or(Reply::Replayed(response), Reply::Done))
+            CallResult::Reply(outcome.map_or(Reply::Replayed(response), Reply::Done))
         }
-        Ok(Ok(Answer::Replayed(response))) => Heard::Reply(Reply::Replayed(response)),
-        Ok(Err(Refused::Rejected(rejection))) => Heard::Reply(Reply::Rejected(rejection)),
-        Ok(Err(refused @ (Refused::StoreUnavailable(_) | Refused::OutcomeUnknown))) => {
-            Heard::Nothing(refused.to_string())
+        Ok(Ok(Answer::Replayed(response))) => CallResult::Reply(Reply::Replayed(response)),
+        Ok(Err(Refused::Rejected(rejection))) => CallResult::Reply(Reply::Rejected(rejection)),
+        Ok(Err(error @ (Refused::StoreUnavailable(_) | Refused::OutcomeUnknown))) => {
+            CallResult::NoReply(error.to_string())
         }
-        Ok(Err(refused)) => Heard::Broken(refused),
-        Err(_) => Heard::Broken(Refused::Internal),
+        Ok(Err(error)) => CallResult::Unexpected(error),
+        Err(_) => CallResult::Unexpected(Refused::Internal),
     })
 }
 
-/// The id of the hold that is made if this is carried out at that moment.
+/// Returns the id of the hold that is placed if the command is decided at `now`.
 pub fn hold_id(place: &PlaceHold, now: Timestamp) -> HoldId {
     HoldId::new(now, place.random)
 }
 
-/// The last digits of a hold's id: enough to tell the holds of one history apart.
-fn short(id: HoldId) -> String {
+/// Returns the last digits of a hold's id, which distinguish the holds of a history.
+fn short_id(id: HoldId) -> String {
     let text = id.to_string();
     format!("…{}", &text[text.len() - 4..])
 }
@@ -215,8 +215,8 @@ impl fmt::Display for Call {
                     write_place(f, place)
                 })
             }
-            Request::Confirm(ConfirmHold { id, actor }) => write!(f, "confirm {} by {actor:?}", short(*id)),
-            Request::Cancel(CancelHold { id, actor }) => write!(f, "cancel {} by {actor:?}", short(*id)),
+            Request::Confirm(ConfirmHold { id, actor }) => write!(f, "confirm {} by {actor:?}", short_id(*id)),
+            Request::Cancel(CancelHold { id, actor }) => write!(f, "cancel {} by {actor:?}", short_id(*id)),
             Request::CancelReservation(CancelReservation { id, actor }) => {
                 write!(f, "cancel reservation {id} by {actor:?}")
             }
@@ -228,12 +228,12 @@ impl fmt::Display for Call {
     }
 }
 
-impl fmt::Display for Heard {
+impl fmt::Display for CallResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reply(reply) => reply.fmt(f),
-            Self::Nothing(error) => write!(f, "no answer: {error}"),
-            Self::Broken(refused) => refused.fmt(f),
+            Self::NoReply(error) => write!(f, "no reply: {error}"),
+            Self::Unexpected(error) => error.fmt(f),
         }
     }
 }
@@ -262,6 +262,6 @@ impl fmt::Display for Reply {
 
 fn write_place(f: &mut fmt::Formatter<'_>, place: &PlaceHold) -> fmt::Result {
     let PlaceHold { random, user, room_type, check_in, check_out, client_key } = place;
-    let (id, key) = (short(HoldId::new(Timestamp::default(), *random)), client_key.to_string());
+    let (id, key) = (short_id(HoldId::new(Timestamp::default(), *random)), client_key.to_string());
     write!(f, "place {id} of {user}: {room_type} {check_in}..{check_out} key …{}", &key[key.len() - 2..])
 }

@@ -1,5 +1,5 @@
-//! The store under test: a real one of any profile that lives as long as the history, with a clock that only the history
-//! moves. The process of an embedded one can seem to be killed at any step of a batch.
+//! The store under test: a real one of any profile for one history, with a clock that only the history advances. The
+//! process of an embedded store can appear to be killed at any step of a batch.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,32 +22,32 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::Finding;
-use crate::call::{Call, Heard, Waiting};
+use crate::call::{Call, CallResult, PendingResult};
 use crate::look::Source;
 
-/// More durable events than any history makes.
+/// Upper bound of the durable events of a history.
 const OUTBOX_MAX: usize = 1_000_000;
 
-/// When the process shall seem to be killed.
+/// Point at which the process appears to be killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crash {
     pub step: Step,
-    /// So many times the step is survived: a batch may load more than once.
-    pub spared: u32,
+    /// Number of times the step is survived first, because a batch may load more than once.
+    pub survived_first: u32,
 }
 
 impl Crash {
-    /// Every step is as likely as any other.
+    /// Chooses a random step; all are equally likely.
     pub fn plan(rng: &mut StdRng) -> Self {
         let steps = [Step::Begun, Step::Loaded, Step::Written, Step::Committed, Step::Absorbed];
-        let step = *steps.choose(rng).expect("there are some");
-        // Only loading happens more than once.
-        let spared = if step == Step::Loaded { rng.random_range(0..3) } else { 0 };
-        Self { step, spared }
+        let step = *steps.choose(rng).expect("the list is not empty");
+        // Only loading may happen more than once.
+        let survived_first = if step == Step::Loaded { rng.random_range(0..3) } else { 0 };
+        Self { step, survived_first }
     }
 
-    /// Whether a batch that was killed at this step has happened: what is on disk has, whether anybody was told or not.
-    pub fn is_on_disk(step: Step) -> bool {
+    /// Whether a batch killed at this step took effect: it did if it was committed, with or without a reply.
+    pub fn is_durable(step: Step) -> bool {
         matches!(step, Step::Committed | Step::Absorbed)
     }
 }
@@ -56,18 +56,18 @@ pub struct Disk {
     runtime: Runtime,
     limits: Limits,
     clock: Arc<ManualClock>,
-    ground: Ground,
-    /// `None` only while it is opened anew.
+    backend: Backend,
+    /// `None` only during a restart.
     store: Option<Arc<dyn Store>>,
 }
 
-/// What the store lies on.
-enum Ground {
+/// Backend of the store.
+enum Backend {
     /// A file, whose process can be killed at any step.
-    File { directory: TempDir, fuse: Arc<Fuse> },
-    /// Servers of their own.
+    File { directory: TempDir, crash_point: Arc<CrashPoint> },
+    /// Private servers.
     Servers(Place),
-    /// Servers of their own, shared with others: numbers are set aside in blocks, and this process keeps its block.
+    /// Private servers used as by several processes: numbers are reserved in blocks, and this process keeps its block.
     Shared { store: ClusterStore, _place: Place },
 }
 
@@ -77,18 +77,19 @@ impl Disk {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().build().map_err(failed)?;
         let clock = Arc::new(ManualClock::at(now));
-        let ground = match (profile, Place::new(profile)) {
+        let backend = match (profile, Place::new(profile)) {
             (Profile::Embedded, Place::Embedded(directory)) => {
-                let fuse = Fuse { directory: directory.path().to_owned(), state: Mutex::new(FuseState::Off) };
-                Ground::File { directory, fuse: Arc::new(fuse) }
+                let crash_point =
+                    CrashPoint { directory: directory.path().to_owned(), state: Mutex::new(CrashPointState::Off) };
+                Backend::File { directory, crash_point: Arc::new(crash_point) }
             }
             (Profile::Cluster, place) => {
                 let store = runtime.block_on(place.open_cluster(clock.clone(), ABANDONED_AFTER));
-                Ground::Shared { store, _place: place }
+                Backend::Shared { store, _place: place }
             }
-            (_, place) => Ground::Servers(place),
+            (_, place) => Backend::Servers(place),
         };
-        let mut disk = Self { runtime, limits, clock, ground, store: None };
+        let mut disk = Self { runtime, limits, clock, backend, store: None };
         disk.open()?;
         Ok(disk)
     }
@@ -97,83 +98,84 @@ impl Disk {
         self.clock.now()
     }
 
-    pub fn pass(&self, span: Span) {
+    pub fn advance(&self, span: Span) {
         self.clock.advance(span);
     }
 
-    /// Whether its process can be killed. Where it cannot, it is never planned.
+    /// Whether the process can be killed. Otherwise no crash is planned.
     pub fn can_crash(&self) -> bool {
-        matches!(self.ground, Ground::File { .. })
+        matches!(self.backend, Backend::File { .. })
     }
 
-    /// Whether a process that starts counts live holds anew. Otherwise the counts live outside of it.
+    /// Whether a starting process counts live holds anew. Otherwise the counts are stored outside of it.
     pub fn recounts_at_start(&self) -> bool {
-        !matches!(self.ground, Ground::Shared { .. })
+        !matches!(self.backend, Backend::Shared { .. })
     }
 
-    /// Runs the calls as one batch. If the process was killed on the way, says at which step; it has to be started
-    /// again then.
-    pub fn run(&self, calls: &[Call], crash: Option<Crash>) -> (Vec<Heard>, Option<Step>) {
-        let join = |batch: &mut Batch| calls.iter().map(|call| call.join(batch)).collect::<Vec<Waiting>>();
-        let (waiting, crashed) = self.run_batch_until(crash, join);
+    /// Runs the calls as one batch. Returns the step at which the process was killed, if it was; it must then be
+    /// restarted.
+    pub fn run(&self, calls: &[Call], crash: Option<Crash>) -> (Vec<CallResult>, Option<Step>) {
+        let submit = |batch: &mut Batch| calls.iter().map(|call| call.submit(batch)).collect::<Vec<PendingResult>>();
+        let (waiting, crashed) = self.run_batch_until(crash, submit);
         (waiting.into_iter().map(|answer| answer()).collect(), crashed)
     }
 
     /// Runs a command that must succeed.
-    pub fn done<C: Command>(&self, command: C) -> Result<C::Outcome, Finding> {
+    pub fn run_expecting_success<C: Command>(&self, command: C) -> Result<C::Outcome, Finding> {
         let mut pending = self.run_batch(|batch| batch.add(command, None));
         match pending.try_recv() {
             Ok(Ok(Answer::Fresh(outcome))) => Ok(outcome),
-            Ok(Err(refused)) => Err(Finding(format!("{}: {refused}", C::NAME))),
-            Ok(Ok(_)) | Err(_) => Err(Finding(format!("{}: no answer", C::NAME))),
+            Ok(Err(error)) => Err(Finding(format!("{}: {error}", C::NAME))),
+            Ok(Ok(_)) | Err(_) => Err(Finding(format!("{}: no reply", C::NAME))),
         }
     }
 
-    /// Runs whatever is put into a batch. Nothing is killed on the way.
+    /// Runs a batch without a crash.
     pub fn run_batch<T>(&self, fill: impl FnOnce(&mut Batch) -> T) -> T {
         self.run_batch_until(None, fill).0
     }
 
-    /// Runs whatever is put into a batch. If the process was killed on the way, says at which step.
+    /// Runs a batch. Returns the step at which the process was killed, if it was.
     pub fn run_batch_until<T>(&self, crash: Option<Crash>, fill: impl FnOnce(&mut Batch) -> T) -> (T, Option<Step>) {
-        if let Ground::File { fuse, .. } = &self.ground {
-            fuse.set(crash);
+        if let Backend::File { crash_point, .. } = &self.backend {
+            crash_point.set(crash);
         }
         let mut batch = Batch::default();
         let waiting = fill(&mut batch);
-        self.runtime.block_on(batch.run(self.store(), &Notes, &self.limits));
-        let burnt = if let Ground::File { fuse, .. } = &self.ground { fuse.burnt() } else { None };
-        (waiting, burnt)
+        self.runtime.block_on(batch.run(self.store(), &NumberedEvents, &self.limits));
+        let triggered =
+            if let Backend::File { crash_point, .. } = &self.backend { crash_point.triggered() } else { None };
+        (waiting, triggered)
     }
 
-    /// Stops the process and starts it again. If it was killed, it finds the files as they lay at that moment.
+    /// Stops and starts the process. After a crash it finds the files as they were at that point.
     pub fn restart(&mut self) -> Result<(), Finding> {
         self.store = None;
-        if let Ground::File { fuse, .. } = &self.ground {
-            if fuse.burnt().is_some() {
-                let failed = |error| Finding(format!("cannot put the files back: {error}"));
-                fuse.put_files_back().map_err(failed)?;
+        if let Backend::File { crash_point, .. } = &self.backend {
+            if crash_point.triggered().is_some() {
+                let failed = |error| Finding(format!("cannot restore the files: {error}"));
+                crash_point.restore_files().map_err(failed)?;
             }
-            fuse.set(None);
+            crash_point.set(None);
         }
         self.open()
     }
 
-    pub fn tidy(&self) -> Result<(), Finding> {
+    pub fn purge(&self) -> Result<(), Finding> {
         while self.runtime.block_on(self.store().tidy(Keep::default())).map_err(|error| store_failed(&error))? {}
         Ok(())
     }
 
-    /// What the store's own audit has to say.
+    /// Returns the findings of the store's audit.
     pub fn audit(&self) -> Result<Vec<String>, Finding> {
         let mut audit = Audit::new(self.now());
         self.runtime.block_on(self.store().audit(&mut audit)).map_err(|error| store_failed(&error))?;
         Ok(audit.finish())
     }
 
-    /// Looks at the file itself, if there is one.
+    /// Checks the database file, if there is one.
     pub fn check_file(&mut self) -> Result<(), Finding> {
-        let Ground::File { directory, .. } = &self.ground else { return Ok(()) };
+        let Backend::File { directory, .. } = &self.backend else { return Ok(()) };
         self.store = None;
         let opened = SqliteStore::open(OpenOptions::new(directory.path()), self.clock.clone());
         opened.and_then(|store| store.check_file()).map_err(|error| Finding(error.to_string()))
@@ -184,23 +186,23 @@ impl Disk {
     }
 
     fn store(&self) -> &dyn Store {
-        &**self.store.as_ref().expect("the store is only away while it is opened anew")
+        &**self.store.as_ref().expect("the store is open except during a restart")
     }
 
     fn open(&mut self) -> Result<(), Finding> {
-        self.store = Some(match &self.ground {
-            Ground::File { directory, fuse } => {
-                let fuse = fuse.clone();
+        self.store = Some(match &self.backend {
+            Backend::File { directory, crash_point } => {
+                let crash_point = crash_point.clone();
                 let options = OpenOptions {
                     durable: false,
-                    crash_at: Some(Arc::new(move |step| fuse.burns_at(step))),
+                    crash_at: Some(Arc::new(move |step| crash_point.is_triggered_at(step))),
                     ..OpenOptions::new(directory.path())
                 };
                 let store = SqliteStore::open(options, self.clock.clone());
                 Arc::new(store.map_err(|error| Finding(format!("the store does not open: {error}")))?)
             }
-            Ground::Servers(place) => self.runtime.block_on(place.open(self.clock.clone())),
-            Ground::Shared { store, .. } => Arc::new(store.clone()),
+            Backend::Servers(place) => self.runtime.block_on(place.open(self.clock.clone())),
+            Backend::Shared { store, .. } => Arc::new(store.clone()),
         });
         Ok(())
     }
@@ -208,83 +210,85 @@ impl Disk {
 
 impl Source for Disk {
     fn read(&self, rows: &mut Rows) -> Result<(), Finding> {
-        let told = self.runtime.block_on(self.store().read(rows)).map_err(|error| store_failed(&error))?;
-        // A store that many share sets no numbers aside for questions.
+        let store_now = self.runtime.block_on(self.store().read(rows)).map_err(|error| store_failed(&error))?;
+        // A store shared by several servers reserves no numbers for queries.
         for sequence in rows.ids.take_wanted() {
             rows.ids.supply(sequence, Some(IdRange { next: 1, last: ID_MAX }));
         }
-        crate::must(told == self.now(), || format!("the store says it is {told:?}, the clock {:?}", self.now()))
+        crate::ensure(store_now == self.now(), || {
+            format!("the store's time is {store_now:?}, the clock's {:?}", self.now())
+        })
     }
 }
 
-/// Kills the process where it was told to: takes the files as they lie there, and lets the store stop.
+/// Kills the process at a planned step: copies the files at that point, then lets the store stop.
 #[derive(Debug)]
-struct Fuse {
+struct CrashPoint {
     directory: PathBuf,
-    state: Mutex<FuseState>,
+    state: Mutex<CrashPointState>,
 }
 
 #[derive(Debug)]
-enum FuseState {
+enum CrashPointState {
     Off,
     Set(Crash),
-    Burnt { step: Step, files: Vec<(PathBuf, Vec<u8>)> },
+    Triggered { step: Step, files: Vec<(PathBuf, Vec<u8>)> },
 }
 
-impl Fuse {
+impl CrashPoint {
     fn set(&self, crash: Option<Crash>) {
-        *self.state() = crash.map_or(FuseState::Off, FuseState::Set);
+        *self.state() = crash.map_or(CrashPointState::Off, CrashPointState::Set);
     }
 
-    fn burnt(&self) -> Option<Step> {
+    fn triggered(&self) -> Option<Step> {
         match *self.state() {
-            FuseState::Burnt { step, .. } => Some(step),
-            FuseState::Off | FuseState::Set(_) => None,
+            CrashPointState::Triggered { step, .. } => Some(step),
+            CrashPointState::Off | CrashPointState::Set(_) => None,
         }
     }
 
-    fn burns_at(&self, step: Step) -> bool {
+    fn is_triggered_at(&self, step: Step) -> bool {
         let mut state = self.state();
-        let FuseState::Set(crash) = &mut *state else { return false };
+        let CrashPointState::Set(crash) = &mut *state else { return false };
         if crash.step != step {
             return false;
         }
-        if crash.spared > 0 {
-            crash.spared -= 1;
+        if crash.survived_first > 0 {
+            crash.survived_first -= 1;
             return false;
         }
         let files = database_files(&self.directory).into_iter().filter_map(|path| {
             let bytes = std::fs::read(&path).ok()?;
             Some((path, bytes))
         });
-        *state = FuseState::Burnt { step, files: files.collect() };
+        *state = CrashPointState::Triggered { step, files: files.collect() };
         true
     }
 
-    /// A store that is dropped closes its files in good order; one that is killed does not.
-    fn put_files_back(&self) -> std::io::Result<()> {
-        let FuseState::Burnt { files, .. } = &*self.state() else { return Ok(()) };
+    /// A dropped store closes its files cleanly, a killed one does not.
+    fn restore_files(&self) -> std::io::Result<()> {
+        let CrashPointState::Triggered { files, .. } = &*self.state() else { return Ok(()) };
         for path in database_files(&self.directory).iter().filter(|path| path.exists()) {
             std::fs::remove_file(path)?;
         }
         files.iter().try_for_each(|(path, bytes)| std::fs::write(path, bytes))
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, FuseState> {
+    fn state(&self) -> std::sync::MutexGuard<'_, CrashPointState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The database and its log. The third file, shared memory, is made anew by whoever opens it first.
+/// Database and write-ahead log. The third file, shared memory, is rebuilt when the database is opened.
 fn database_files(directory: &Path) -> [PathBuf; 2] {
     [directory.join(FILE_NAME), directory.join(format!("{FILE_NAME}-wal"))]
 }
 
-/// Writes events down in a form that can be compared with records.
+/// Encodes events in a form that can be compared with records.
 #[derive(Debug)]
-struct Notes;
+struct NumberedEvents;
 
-impl EventSink for Notes {
+impl EventSink for NumberedEvents {
     fn encode(&self, event: &Event, at: Timestamp) -> OutboxEntry {
         let (event_type, number) = match event {
             Event::StayReservationConfirmed(reservation) => (CONFIRMED, reservation.id.get()),
@@ -294,7 +298,7 @@ impl EventSink for Notes {
             Event::RoomSlotsReserved(reservation) => (ROOM_RESERVED, reservation.id.get()),
             Event::RoomSlotsCancelled(reservation) => (ROOM_CANCELLED, reservation.id.get()),
             Event::RoomSlotsBlocked { room, .. } => (SLOTS_BLOCKED, room.get()),
-            other => panic!("{other:?} is no durable event"),
+            other => panic!("{other:?} is not a durable event"),
         };
         let owner = event.owner().map(UserId::get);
         OutboxEntry { event_type, owner, at, data: number.to_string(), trace: None, imported: false }
@@ -303,20 +307,20 @@ impl EventSink for Notes {
     fn publish(&self, _events: Vec<Published>) {}
 }
 
-/// What the outbox calls a reservation made.
+/// Event type of a stay reservation.
 pub const CONFIRMED: &str = "confirmed";
-/// What the outbox calls a reservation given back.
+/// Event type of a cancelled stay reservation.
 pub const CANCELLED: &str = "cancelled";
-/// What the outbox calls an order made.
+/// Event type of a paid order.
 pub const ORDER_PAID: &str = "order paid";
-/// What the outbox calls an order given back.
+/// Event type of a cancelled order.
 pub const ORDER_CANCELLED: &str = "order cancelled";
 
-/// What the outbox calls slots reserved.
+/// Event type of a reservation of slots.
 pub const ROOM_RESERVED: &str = "room reserved";
-/// What the outbox calls slots given back.
+/// Event type of a cancelled reservation of slots.
 pub const ROOM_CANCELLED: &str = "room cancelled";
-/// What the outbox calls slots taken off sale.
+/// Event type of blocked slots.
 pub const SLOTS_BLOCKED: &str = "slots blocked";
 
 fn store_failed(error: &StoreError) -> Finding {

@@ -1,35 +1,36 @@
-//! In which order a batch can have been carried out.
+//! Search for the serial order of a batch.
 //!
-//! The engine promises that a batch is as good as its calls done one after another, but not in which order: a call that
-//! has to wait for rows lets others pass. So the model is asked to find an order that gives every answer that was heard
-//! and ends in the state that was found. If there is none, somebody was told something that is not so.
+//! The engine guarantees that a batch is equivalent to its calls in some serial order: a call that waits for rows lets
+//! others pass. The model searches an order that gives every reply and ends in the stored state. If there is none, a
+//! reply was wrong.
 
 use holdfast_core::Timestamp;
 
 use crate::call::{Call, Reply};
 use crate::model::Model;
 
-/// An order that explains everything, and what the model says happened.
+/// An order that explains the batch, and its effects in the model.
 #[derive(Clone, Debug)]
 pub struct Explanation {
     /// Indexes of the calls.
     pub order: Vec<usize>,
-    /// What each call must have been told, in the order of the calls.
+    /// Expected reply of each call, in the order of the calls.
     pub replies: Vec<Reply>,
     pub model: Model,
 }
 
-/// `heard` is `None` where no answer came. `is_found` says whether the state in which the model ends is the one found.
+/// Searches an order. `received` is `None` where no reply came. `is_found` compares the state of a model with the
+/// stored one.
 pub fn explain(
     model: &Model,
     calls: &[Call],
-    heard: &[Option<Reply>],
+    received: &[Option<Reply>],
     now: Timestamp,
     is_found: &mut dyn FnMut(&Model) -> bool,
 ) -> Option<Explanation> {
-    assert_eq!(calls.len(), heard.len());
+    assert_eq!(calls.len(), received.len());
     let mut path = Vec::with_capacity(calls.len());
-    let model = search(model, calls, heard, now, is_found, &mut path)?;
+    let model = search(model, calls, received, now, is_found, &mut path)?;
     let mut replies: Vec<(usize, Reply)> = path.clone();
     replies.sort_by_key(|(index, _)| *index);
     Some(Explanation {
@@ -39,11 +40,11 @@ pub fn explain(
     })
 }
 
-/// Tries what has not been done yet in the order in which it was sent: usually the first try is right.
+/// Tries the remaining calls in the order in which they were sent, which is usually the right one.
 fn search(
     model: &Model,
     calls: &[Call],
-    heard: &[Option<Reply>],
+    received: &[Option<Reply>],
     now: Timestamp,
     is_found: &mut dyn FnMut(&Model) -> bool,
     path: &mut Vec<(usize, Reply)>,
@@ -52,16 +53,16 @@ fn search(
         return is_found(model).then(|| model.clone());
     }
     for index in 0..calls.len() {
-        if path.iter().any(|(done, _)| *done == index) {
+        if path.iter().any(|(executed, _)| *executed == index) {
             continue;
         }
         let mut next = model.clone();
         let reply = next.apply(&calls[index], now);
-        if heard[index].as_ref().is_some_and(|heard| *heard != reply) {
+        if received[index].as_ref().is_some_and(|received| *received != reply) {
             continue;
         }
         path.push((index, reply));
-        if let Some(end) = search(&next, calls, heard, now, is_found, path) {
+        if let Some(end) = search(&next, calls, received, now, is_found, path) {
             return Some(end);
         }
         path.pop();

@@ -1,24 +1,24 @@
-//! Random histories of stays, of the shop and of rooms by the hour, and what must be true of them.
+//! Random histories of stays, of the shop and of rooms by the hour, and their invariants.
 //!
-//! A history is planned from a seed, run on a real store that crashes now and then, and watched by two who never look
-//! at the code under test: a naive model that predicts every answer, and an auditor that holds what must be true
-//! whatever was answered. The same seed gives the same history, so every failure can be replayed.
+//! A history is planned from a seed, and runs on a real store that crashes at times. Two checkers are independent of
+//! the code under test: a naive model that predicts every reply, and an auditor of invariants. The same seed gives the
+//! same history, so every failure can be replayed.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | [`call`], [`answer`] | a command as callers send it, and what they hear back |
-//! | [`workload`], [`plan`] | plans what happens next |
-//! | [`model`] | the rules once more, naive and independent |
-//! | [`explain`] | in which order a batch can have been carried out |
-//! | [`look`] | everything that can be read, from a store, the pure core or the model, to be compared |
-//! | [`auditor`] | what must be true whatever happened |
+//! | [`call`], [`answer`] | commands and replies |
+//! | [`workload`], [`plan`] | planning of the steps |
+//! | [`model`] | naive, independent implementation of the rules |
+//! | [`explain`] | search for the serial order of a batch |
+//! | [`look`] | the readable state of a store, the pure core or the model, to be compared |
+//! | [`auditor`] | invariants of any history |
 //! | [`pure`] | core without engine and store |
-//! | [`disk`] | a store on disk that can crash at any step |
-//! | [`runner`] | runs one history |
-//! | [`report`] | what it came to |
+//! | [`disk`] | the store under test, which can crash at any step |
+//! | [`runner`] | execution of one history |
+//! | [`report`] | result of a history |
 //! | [`shop`], [`calendar`] | the same for the shop and for rooms, on the same stores |
 //!
-//! Nothing here reads the machine's clock or makes a random number that does not come from the seed.
+//! Nothing here reads the machine's clock, or uses random numbers that do not come from the seed.
 
 pub mod answer;
 pub mod auditor;
@@ -37,7 +37,7 @@ pub mod workload;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Something that must not be: one sentence.
+/// A violation, as one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding(pub String);
 
@@ -47,16 +47,16 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// A broken assertion inside core is a finding like any other.
-pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T, Finding>) -> Result<T, Finding> {
+/// Runs a history; a failed assertion in core is a finding too.
+pub(crate) fn catch_panics<T>(run: impl FnOnce() -> Result<T, Finding>) -> Result<T, Finding> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-        Err(Finding(format!("a rule was broken inside: {text}")))
+        Err(Finding(format!("an assertion failed: {text}")))
     })
 }
 
-/// Fails with a finding unless `held`. The sentence is only made when it is needed.
-pub(crate) fn must(held: bool, finding: impl FnOnce() -> String) -> Result<(), Finding> {
-    if held { Ok(()) } else { Err(Finding(finding())) }
+/// Returns a finding unless `holds`. The sentence is built only if needed.
+pub(crate) fn ensure(holds: bool, finding: impl FnOnce() -> String) -> Result<(), Finding> {
+    if holds { Ok(()) } else { Err(Finding(finding())) }
 }

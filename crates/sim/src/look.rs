@@ -1,5 +1,5 @@
-//! Everything that can be read, in one value: so that a store, the pure core and the model can be compared by `==`.
-//! Reading goes through core's own queries; nothing is changed by it.
+//! The readable state as one value, so that a store, the pure core and the model can be compared by `==`. It is read by
+//! core's own queries, which change nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,21 +16,21 @@ use jiff::civil::Date;
 use crate::Finding;
 use crate::call::{Call, Request, hold_id};
 
-/// A question that still wants rows after so many reads is asking in circles.
+/// Maximum number of load rounds per query; more means that its read set does not converge.
 const READS_MAX: usize = 32;
 
-/// At most so many nights are looked at.
+/// Maximum number of nights that are read.
 const NIGHTS_MAX: i32 = 30;
-/// A range of at most so many nights is looked at as a whole.
+/// Maximum length of a range of nights that is read as a whole.
 const SHORT_NIGHTS_MAX: i32 = 7;
 
-/// Where committed rows can be read.
+/// A source of committed rows.
 pub trait Source {
-    /// Supplies all wanted rows.
+    /// Fills in all requested rows.
     fn read(&self, rows: &mut Rows) -> Result<(), Finding>;
 }
 
-/// What there is to look at: all that any call has named so far, whether it was carried out or not.
+/// Keys to read: all that any call has contained so far, whether it was executed or not.
 #[derive(Clone, Debug)]
 pub struct Scope {
     pub room_types: u64,
@@ -41,7 +41,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Nothing but the days around the first one.
+    /// Returns a scope with only the days around the first one.
     pub fn around(first_day: Date) -> Self {
         let (check_in, check_out) = (first_day.saturating_sub(2.days()), first_day.saturating_add(2.days()));
         Self {
@@ -53,7 +53,7 @@ impl Scope {
         }
     }
 
-    /// A call that is sent at that moment.
+    /// Adds the keys of a call that is sent at `now`.
     pub fn add(&mut self, call: &Call, now: Timestamp) {
         match &call.request {
             Request::CreateRoomType(_) => self.room_types += 1,
@@ -70,8 +70,8 @@ impl Scope {
         }
     }
 
-    /// Short ranges say where things happen; long ones, and those far ahead, reach over nights that nothing else touches.
-    /// Of long histories only the latest nights are looked at.
+    /// Short ranges determine the nights to read; long or distant ones also cover nights that no other call touches. In
+    /// long histories only the latest nights are read.
     fn add_dates(&mut self, from: Date, to: Date) {
         let StayDates { check_in, check_out } = self.dates;
         let is_short = from < to && to <= from.saturating_add(SHORT_NIGHTS_MAX.days());
@@ -82,36 +82,36 @@ impl Scope {
         }
     }
 
-    /// The numbers that room types can have by now, and one more.
+    /// Returns the possible numbers of room types, and one more.
     pub fn room_type_ids(&self) -> impl Iterator<Item = RoomTypeId> {
         (1..=self.room_types + 1).filter_map(RoomTypeId::new)
     }
 
-    /// The numbers that reservations can have by now, and one more.
+    /// Returns the possible numbers of reservations, and one more.
     pub fn reservation_ids(&self) -> impl Iterator<Item = StayReservationId> {
         (1..=self.reservations + 1).filter_map(StayReservationId::new)
     }
 }
 
-/// All that was found.
+/// State as read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
     pub room_types: BTreeMap<RoomTypeId, RoomType>,
     pub availability: Vec<Availability>,
     pub holds: BTreeMap<HoldId, StayHold>,
     pub reservations: BTreeMap<StayReservationId, StayReservation>,
-    /// Those that still count: what has run out may be cleared away or not.
+    /// Records that have not expired; expired ones may be purged or not.
     pub receipts: BTreeMap<ReceiptId, Receipt>,
 }
 
 impl View {
     pub fn of(source: &impl Source, at: &Context<'_>, scope: &Scope) -> Result<Self, Finding> {
         ask(source, at, |rows, at| Self::read(rows, at, scope))?
-            .map_err(|rejection| Finding(format!("reading was refused: {rejection:?}")))
+            .map_err(|rejection| Finding(format!("reading was rejected: {rejection:?}")))
     }
 
     fn read(rows: &mut Rows, at: &Context<'_>, scope: &Scope) -> Decision<Self> {
-        // All wishes first, so that one read serves them.
+        // All rows are requested first, so that one read loads them.
         scope.reservation_ids().for_each(|id| rows.stay.reservations.want(&id));
         scope.holds.iter().for_each(|id| rows.stay.holds.want(id));
         scope.receipts.iter().for_each(|id| rows.receipts.want(id));
@@ -129,7 +129,7 @@ impl View {
             view.reservations.extend(rows.stay.reservations.get(&id)?.cloned().map(|row| (id, row)));
         }
         for id in &scope.holds {
-            // In how many steps a hold was confirmed is the store's own business.
+            // The number of attempts depends on the store.
             let found = rows.stay.holds.get(id)?.cloned().map(|hold| Hold { attempts: Attempt::default(), ..hold });
             view.holds.extend(found.map(|hold| (*id, hold)));
         }
@@ -140,12 +140,12 @@ impl View {
         Ok(view)
     }
 
-    /// What differs, for whoever has to find out why.
+    /// Returns the differences, one line each.
     pub fn differences(&self, other: &Self) -> String {
         let mut lines = Vec::new();
-        let mut compare = |what: &str, mine: Vec<String>, others: Vec<String>| {
-            lines.extend(mine.iter().filter(|line| !others.contains(line)).map(|line| format!("  - {what} {line}")));
-            lines.extend(others.iter().filter(|line| !mine.contains(line)).map(|line| format!("  + {what} {line}")));
+        let mut compare = |kind: &str, own: Vec<String>, others: Vec<String>| {
+            lines.extend(own.iter().filter(|line| !others.contains(line)).map(|line| format!("  - {kind} {line}")));
+            lines.extend(others.iter().filter(|line| !own.contains(line)).map(|line| format!("  + {kind} {line}")));
         };
         compare("room type", debug(self.room_types.values()), debug(other.room_types.values()));
         compare("night", self.nights(), other.nights());
@@ -162,22 +162,22 @@ impl View {
     }
 }
 
-/// Answers a question from committed rows, as the engine answers queries. What it writes is thrown away.
+/// Runs a query on committed rows, like the engine. Its writes are discarded.
 pub fn ask<T>(
     source: &impl Source,
     at: &Context<'_>,
-    mut question: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>,
+    mut query: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>,
 ) -> Result<Result<T, Rejection>, Finding> {
     let mut rows = Rows::default();
     for _ in 0..READS_MAX {
-        match rows.attempt(|rows| question(rows, at)) {
+        match rows.attempt(|rows| query(rows, at)) {
             Ok(answer) => return Ok(Ok(answer)),
             Err(Stop::Rejected(rejection)) => return Ok(Err(rejection)),
             Err(Stop::Missing) => source.read(&mut rows)?,
-            Err(Stop::Busy) => return Err(Finding("a hold is left between two steps".into())),
+            Err(Stop::Busy) => return Err(Finding("a prepared hold is left unfinished".into())),
         }
     }
-    Err(Finding("a question asks for rows in circles".into()))
+    Err(Finding("the read set of a query does not converge".into()))
 }
 
 fn debug<T: std::fmt::Debug>(values: impl Iterator<Item = T>) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! `holdfast-sim`: runs histories and says what went wrong, and how to see it again.
+//! `holdfast-sim`: runs histories, and reports failures with the command that replays them.
 
 use std::process::ExitCode;
 
@@ -11,13 +11,13 @@ use holdfast_testkit::Profile;
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Args {
-    /// Which store: embedded, postgres or cluster.
+    /// Profile of the store: embedded, postgres or cluster.
     #[arg(long, default_value = "embedded", value_parser = profile)]
     profile: Profile,
-    /// The seed of the first history; each further one has the next.
+    /// Seed of the first history; each further one has the next.
     #[arg(long)]
     seed: u64,
-    /// How many steps a history has: batches, passing time, restarts.
+    /// Number of steps per history: batches, clock advances, restarts.
     #[arg(long, default_value_t = 40)]
     steps: u32,
     /// Histories of the shop instead of stays.
@@ -26,7 +26,7 @@ struct Args {
     /// Histories of a room by the hour instead of stays.
     #[arg(long, conflicts_with = "shop")]
     calendar: bool,
-    /// How many histories to run. A single one is told step by step.
+    /// Number of histories to run. The trace of a single one is printed.
     #[arg(long, default_value_t = 1)]
     histories: u64,
 }
@@ -34,7 +34,7 @@ struct Args {
 fn main() -> ExitCode {
     let Args { profile, seed, steps, shop, calendar, histories } = Args::parse();
     println!("{histories} histories of {steps} steps, from seed {seed} on");
-    let mut all = Summary::default();
+    let mut total = Summary::default();
     for seed in (seed..).take(usize::try_from(histories).unwrap_or(usize::MAX)) {
         let mut watch = |line: &str| {
             if histories == 1 {
@@ -51,19 +51,19 @@ fn main() -> ExitCode {
             History { profile, seed, steps }.run(&mut watch).map_err(|failure| failure.to_string())
         };
         match ended {
-            Ok(summary) => all.add(&summary),
+            Ok(summary) => total.add(&summary),
             Err(failure) => {
                 println!("{failure}");
                 return ExitCode::FAILURE;
             }
         }
     }
-    print!("{all}");
-    println!("all was as it must be");
+    print!("{total}");
+    println!("all histories passed");
     ExitCode::SUCCESS
 }
 
 fn profile(name: &str) -> Result<Profile, String> {
-    let is_named = |profile: &Profile| format!("{profile:?}").eq_ignore_ascii_case(name);
-    Profile::ALL.into_iter().find(is_named).ok_or_else(|| "must be embedded, postgres or cluster".into())
+    let has_name = |profile: &Profile| format!("{profile:?}").eq_ignore_ascii_case(name);
+    Profile::ALL.into_iter().find(has_name).ok_or_else(|| "must be embedded, postgres or cluster".into())
 }

@@ -1,6 +1,6 @@
-//! The rules of stays once more, written from the contract and as naively as possible: lists that are searched from end
-//! to end, every count made anew from every record, nothing derived, nothing cached. It shares core's record types,
-//! because answers are compared with `==`, and none of its logic.
+//! Naive implementation of the rules of stays, from the contract: linear searches, every count computed from all
+//! records, no index, no cache. It shares core's record types, because replies are compared with `==`, and none of its
+//! logic.
 
 use holdfast_core::hold::HoldState;
 use holdfast_core::id::HoldId;
@@ -26,19 +26,19 @@ pub struct Model {
     closed: Vec<(RoomTypeId, Date)>,
     holds: Vec<Held>,
     reservations: Vec<StayReservation>,
-    answers: Vec<Kept>,
+    responses: Vec<RecordedResponse>,
 }
 
-/// A hold, and the moment from which its units are free again if nothing is done with it.
+/// A hold, and the time from which its units are free again if it expires.
 #[derive(Clone, Debug)]
 pub struct Held {
     pub hold: StayHold,
     pub counts_until: Timestamp,
 }
 
-/// The first success under an idempotency key.
+/// First successful response under an idempotency key.
 #[derive(Clone, Debug)]
-struct Kept {
+struct RecordedResponse {
     key: Key,
     response: Vec<u8>,
     until: Timestamp,
@@ -52,27 +52,28 @@ impl Model {
             closed: Vec::new(),
             holds: Vec::new(),
             reservations: Vec::new(),
-            answers: Vec::new(),
+            responses: Vec::new(),
         }
     }
 
-    /// Does what is asked, and says what the caller must be told.
+    /// Executes a call, and returns the expected reply.
     pub fn apply(&mut self, call: &Call, now: Timestamp) -> Reply {
         if let Some(key) = &call.key
-            && let Some(kept) = self.answers.iter().find(|kept| kept.key.id == key.id && now < kept.until)
+            && let Some(recorded) =
+                self.responses.iter().find(|recorded| recorded.key.id == key.id && now < recorded.until)
         {
-            return if kept.key.request == key.request {
-                Reply::Replayed(kept.response.clone())
+            return if recorded.key.request == key.request {
+                Reply::Replayed(recorded.response.clone())
             } else {
                 Reply::Rejected(Rejection::IdempotencyKeyReused)
             };
         }
-        match self.carry_out(&call.request, now) {
+        match self.execute(&call.request, now) {
             Ok(outcome) => {
                 if let Some(key) = call.key.clone() {
                     let until = Timestamp::from_millis(now.as_millis() + DAY_MILLIS);
-                    self.answers.retain(|kept| kept.key.id != key.id);
-                    self.answers.push(Kept { key, response: outcome.render(), until });
+                    self.responses.retain(|recorded| recorded.key.id != key.id);
+                    self.responses.push(RecordedResponse { key, response: outcome.render(), until });
                 }
                 Reply::Done(outcome)
             }
@@ -80,8 +81,8 @@ impl Model {
         }
     }
 
-    /// The store was opened anew. It counts from the records of holds that are still live, so the rest of the second in
-    /// which one has ended is not waited for.
+    /// Restarts the store. It counts only live holds then, so units of an ended hold are free before the end of its
+    /// second.
     pub fn restart(&mut self, now: Timestamp) {
         for held in &mut self.holds {
             if held.hold.expires_at <= now {
@@ -90,8 +91,8 @@ impl Model {
         }
     }
 
-    /// The record of an ended hold was cleared away.
-    pub fn forget(&mut self, hold: HoldId) {
+    /// Removes the record of an ended hold that was purged.
+    pub fn remove_hold(&mut self, hold: HoldId) {
         self.holds.retain(|held| held.hold.id != hold);
     }
 
@@ -107,13 +108,13 @@ impl Model {
         &self.reservations
     }
 
-    /// What must be found by whoever looks.
+    /// Returns the expected readable state.
     pub fn view(&self, scope: &Scope, now: Timestamp) -> View {
         let availability = self.room_types.iter().map(|room_type| self.availability(room_type, scope.dates, now));
-        let receipts = self.answers.iter().filter(|kept| now < kept.until).map(|kept| {
-            let fingerprint = kept.key.fingerprint();
-            let receipt = Receipt { fingerprint, response: kept.response.clone(), expires_at: kept.until };
-            (kept.key.id.clone(), receipt)
+        let receipts = self.responses.iter().filter(|recorded| now < recorded.until).map(|recorded| {
+            let fingerprint = recorded.key.fingerprint();
+            let receipt = Receipt { fingerprint, response: recorded.response.clone(), expires_at: recorded.until };
+            (recorded.key.id.clone(), receipt)
         });
         View {
             room_types: self.room_types.iter().map(|room_type| (room_type.id, room_type.clone())).collect(),
@@ -124,7 +125,7 @@ impl Model {
         }
     }
 
-    fn carry_out(&mut self, request: &Request, now: Timestamp) -> Result<Outcome, Rejection> {
+    fn execute(&mut self, request: &Request, now: Timestamp) -> Result<Outcome, Rejection> {
         match request {
             Request::CreateRoomType(command) => Ok(Outcome::RoomType(self.create(&command.0))),
             Request::ChangeRoomType(command) => self.change(command.id, &command.draft, now).map(Outcome::RoomType),
@@ -154,25 +155,25 @@ impl Model {
         Availability { room_type: room_type.id, dates, available, nights }
     }
 
-    /// Reservations of a night, by counting them.
+    /// Counts the reservations of a night.
     fn reserved(&self, room_type: RoomTypeId, date: Date) -> u32 {
-        let sold = self.reservations.iter().filter(|reservation| {
+        let active = self.reservations.iter().filter(|reservation| {
             reservation.state == ReservationState::Confirmed
                 && reservation.room_type == room_type
                 && rules::covers(reservation.dates, date)
         });
-        sold.count() as u32
+        active.count() as u32
     }
 
-    /// Holds on a night that count, by counting them; `except` is one that is about to be replaced.
+    /// Counts the effective holds on a night; `except` is one that is about to be replaced.
     fn held(&self, room_type: RoomTypeId, date: Date, now: Timestamp, except: Option<HoldId>) -> u32 {
-        let counting = self.holds.iter().filter(|held| {
+        let effective = self.holds.iter().filter(|held| {
             held.counts(now)
                 && held.hold.room_type == room_type
                 && rules::covers(held.hold.dates, date)
                 && Some(held.hold.id) != except
         });
-        counting.count() as u32
+        effective.count() as u32
     }
 
     fn is_closed(&self, room_type: RoomTypeId, date: Date) -> bool {
@@ -182,13 +183,13 @@ impl Model {
 
 impl Held {
     /// `counts_until` is the end of the second in which the hold ends. The contract allows units to be free up to one
-    /// second after the end of their hold, so that a unit's holds can be counted by second instead of listed; the model
-    /// must know about this second, or it would promise rooms that the store may still withhold. The hold itself ends
-    /// on the millisecond: it cannot be confirmed any more, replaces nobody, and its client key is free.
+    /// second after the end of their hold, so that holds can be counted by second. The model needs this second;
+    /// otherwise it would expect rooms that the store may still withhold. The hold itself ends on the millisecond: it
+    /// cannot be confirmed, replaces no hold, and its client key is free.
     fn new(hold: StayHold) -> Self {
         let millis = hold.expires_at.as_millis();
-        let second_over = (millis + 999) / 1_000 * 1_000;
-        Self { counts_until: Timestamp::from_millis(second_over), hold }
+        let second_end = (millis + 999) / 1_000 * 1_000;
+        Self { counts_until: Timestamp::from_millis(second_end), hold }
     }
 
     /// Whether it can be confirmed, cancelled or replaced.
@@ -196,7 +197,7 @@ impl Held {
         self.hold.state == HoldState::Held && now < self.hold.expires_at
     }
 
-    /// Whether its units, and its place among its owner's holds, are taken.
+    /// Whether its units, and its share of the owner's limit, are in use.
     pub fn counts(&self, now: Timestamp) -> bool {
         self.hold.state == HoldState::Held && now < self.counts_until
     }

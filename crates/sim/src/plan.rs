@@ -1,14 +1,14 @@
-//! What a workload of any vertical plans.
+//! Steps that a workload of any vertical plans.
 
 use holdfast_core::time::Span;
 
 use crate::disk::Crash;
 
-/// What happens next.
+/// Next step of a history.
 #[derive(Clone, Debug)]
 pub enum Plan<C> {
     Batch { calls: Vec<C>, crash: Option<Crash> },
-    Pass(Span),
-    Tidy,
+    AdvanceClock(Span),
+    Purge,
     Restart,
 }

@@ -1,5 +1,5 @@
-//! Core without engine and store: each call decided alone, on rows that are all in memory. What a batch on a store did
-//! must be the same as its calls done here, one after another.
+//! Core without engine and store: each call is decided alone, on complete tables in memory. A batch on a store must be
+//! equivalent to its calls executed here in some order.
 
 use holdfast_core::hold::Remembered as _;
 use holdfast_core::id::HoldId;
@@ -11,13 +11,13 @@ use crate::Finding;
 use crate::call::{Call, Reply};
 use crate::look::Source;
 
-/// A command that still wants rows after so many loads is asking in circles.
+/// Maximum number of load rounds per command; more means that its read set does not converge.
 const LOADS_MAX: usize = 16;
 
 #[derive(Debug)]
 pub struct Pure {
     memory: Rows,
-    /// One working set for all calls, cleared before each, as the engine does with its batches.
+    /// Working set of all calls, cleared before each, like that of the engine's batches.
     rows: Rows,
     limits: Limits,
 }
@@ -40,14 +40,14 @@ impl Pure {
                 }
                 Err(Stop::Rejected(rejection)) => return Reply::Rejected(rejection),
                 Err(Stop::Missing) => rows.answer_from(memory),
-                Err(Stop::Busy) => panic!("{call}: nobody else is there"),
+                Err(Stop::Busy) => panic!("{call} must retry without concurrent commands"),
             }
         }
-        panic!("{call} asks for rows in circles");
+        panic!("the read set of {call} does not converge");
     }
 
-    /// What a store does when it tidies: the record of an ended hold goes.
-    pub fn forget(&mut self, hold: HoldId) {
+    /// Deletes the record of an ended hold, like a store that purges it.
+    pub fn remove_hold(&mut self, hold: HoldId) {
         let mut rows = Rows::default();
         rows.stay.holds.want(&hold);
         rows.answer_from(&self.memory);
@@ -55,7 +55,7 @@ impl Pure {
         self.memory.absorb(&mut rows);
     }
 
-    /// What a store does when it starts: everything derived is made anew from live holds.
+    /// Rebuilds the secondary indexes from live holds, like a store at start.
     pub fn restart(&mut self, now: Timestamp) {
         let mut rows = Rows::default();
         let old = &self.memory;
@@ -71,7 +71,7 @@ impl Pure {
             let mut rows = Rows::default();
             StayHold::want_derived(&mut rows, hold);
             rows.answer_from(&memory);
-            StayHold::remember(&mut rows, hold, now).expect("all derived rows are in memory");
+            StayHold::remember(&mut rows, hold, now).expect("all index entries are in memory");
             memory.absorb(&mut rows);
         }
         self.memory = memory;

@@ -1,5 +1,4 @@
-//! What a history comes to: counts of what happened, or the first thing that was not as it must be, with everything
-//! needed to see it again.
+//! Result of a history: counters, or the first violation with everything needed to replay it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,50 +6,50 @@ use std::fmt;
 use holdfast_core::Rejection;
 
 use crate::Finding;
-use crate::call::{Heard, Reply};
+use crate::call::{CallResult, Reply};
 use crate::runner::History;
 
-/// How often what happened, by name.
+/// Counters by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary(pub BTreeMap<String, u64>);
 
-/// A history in which something was not as it must be.
+/// A history with a violation.
 #[derive(Clone, Debug)]
 pub struct Failure {
     pub history: History,
     pub finding: Finding,
-    /// What happened before, one line each.
+    /// Trace of the steps before, one line each.
     pub trace: Vec<String>,
 }
 
-/// So many lines of what happened before are shown with a failure; a replay shows all.
-const TRACE_SHOWN: usize = 12;
+/// Number of trace lines shown with a failure; a replay shows all.
+const TRACE_LINES_MAX: usize = 12;
 
 impl Summary {
     pub fn add(&mut self, other: &Self) {
-        for (what, times) in &other.0 {
-            *self.0.entry(what.clone()).or_default() += times;
+        for (name, times) in &other.0 {
+            *self.0.entry(name.clone()).or_default() += times;
         }
     }
 
-    pub(crate) fn count(&mut self, what: &str) {
-        *self.0.entry(what.to_owned()).or_default() += 1;
+    pub(crate) fn count(&mut self, name: &str) {
+        *self.0.entry(name.to_owned()).or_default() += 1;
     }
 
-    pub(crate) fn count_heard(&mut self, heard: &Heard) {
-        match heard {
-            Heard::Reply(Reply::Done(_)) => self.count("done"),
-            Heard::Reply(Reply::Replayed(_)) => self.count("replayed"),
-            Heard::Reply(Reply::Rejected(rejection)) => {
+    pub(crate) fn count_result(&mut self, result: &CallResult) {
+        match result {
+            CallResult::Reply(Reply::Done(_)) => self.count("done"),
+            CallResult::Reply(Reply::Replayed(_)) => self.count("replayed"),
+            CallResult::Reply(Reply::Rejected(rejection)) => {
                 self.count(&rejection_name(rejection));
             }
-            Heard::Nothing(_) => self.count("no answer"),
-            Heard::Broken(_) => self.count("broken"),
+            CallResult::NoReply(_) => self.count("no reply"),
+            CallResult::Unexpected(_) => self.count("unexpected"),
         }
     }
 }
 
-/// What a refusal is counted as, whichever vertical's it is.
+/// Name under which a rejection of any vertical is counted.
 pub(crate) fn rejection_name(rejection: &Rejection) -> String {
     let text = match rejection {
         Rejection::Stay(rejection) => format!("{rejection:?}"),
@@ -67,7 +66,7 @@ pub(crate) fn first_word(text: &str) -> String {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|(what, times)| writeln!(f, "{times:>9}  {what}"))
+        self.0.iter().try_for_each(|(name, times)| writeln!(f, "{times:>9}  {name}"))
     }
 }
 
@@ -76,9 +75,9 @@ impl fmt::Display for Failure {
         let History { profile, seed, steps } = self.history;
         writeln!(f, "{profile:?}, seed {seed}: {}", self.finding)?;
         writeln!(f, "before that:")?;
-        let first = self.trace.len().saturating_sub(TRACE_SHOWN);
+        let first = self.trace.len().saturating_sub(TRACE_LINES_MAX);
         self.trace[first..].iter().try_for_each(|line| writeln!(f, "{line}"))?;
         let profile = format!("{profile:?}").to_lowercase();
-        write!(f, "replay it with: cargo run -p holdfast-sim -- --profile {profile} --seed {seed} --steps {steps}")
+        write!(f, "replay: cargo run -p holdfast-sim -- --profile {profile} --seed {seed} --steps {steps}")
     }
 }

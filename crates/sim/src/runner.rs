@@ -1,5 +1,5 @@
-//! Runs one history: carries out what the workload plans on a store, a pure core and the model, and stops at the first
-//! thing that is not as it must be. Everything follows from the seed and the number of steps.
+//! Runs one history on a store, the pure core and the model, and stops at the first violation. The history is
+//! determined by the seed and the number of steps.
 
 use holdfast_core::time::Span;
 use holdfast_core::{Context, Limits, Timestamp};
@@ -7,7 +7,7 @@ use holdfast_testkit::Profile;
 use jiff::tz::TimeZone;
 
 use crate::auditor::Auditor;
-use crate::call::{Call, Heard, Reply};
+use crate::call::{Call, CallResult, Reply};
 use crate::disk::{Crash, Disk};
 use crate::explain::{Explanation, explain};
 use crate::look::{Scope, View};
@@ -16,9 +16,9 @@ use crate::plan::Plan;
 use crate::pure::Pure;
 use crate::report::{Failure, Summary};
 use crate::workload::Workload;
-use crate::{Finding, guarded, must};
+use crate::{Finding, catch_panics, ensure};
 
-/// Which history to run. The same one is always the same.
+/// Identity of a history; the same one is reproducible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct History {
     pub profile: Profile,
@@ -27,33 +27,33 @@ pub struct History {
 }
 
 impl History {
-    /// Each line of the trace is also given to `watch` as it is made.
+    /// Runs the history. Each line of the trace is also passed to `watch` at once.
     pub fn run(self, watch: &mut dyn FnMut(&str)) -> Result<Summary, Box<Failure>> {
         let mut trace = Vec::new();
-        let mut tell = |line: String| {
+        let mut log = |line: String| {
             watch(&line);
             trace.push(line);
         };
-        let ended = guarded(|| self.run_steps(&mut tell));
-        ended.map_err(|finding| Box::new(Failure { history: self, finding, trace }))
+        let result = catch_panics(|| self.run_steps(&mut log));
+        result.map_err(|finding| Box::new(Failure { history: self, finding, trace }))
     }
 
-    fn run_steps(self, tell: &mut dyn FnMut(String)) -> Result<Summary, Finding> {
+    fn run_steps(self, log: &mut dyn FnMut(String)) -> Result<Summary, Finding> {
         let mut workload = Workload::new(self.seed);
         let mut run = Run::new(self.profile, &workload)?;
-        tell(format!("{:?} at {:?}", workload.limits(), workload.starts_at()));
+        log(format!("{:?} at {:?}", workload.limits(), workload.starts_at()));
         let opening = Plan::Batch { calls: workload.opening(), crash: None };
-        run.carry_out(opening, &mut workload, tell)?;
+        run.execute(opening, &mut workload, log)?;
         for _ in 0..self.steps {
             let plan = workload.next(&run.model, run.disk.now());
-            run.carry_out(plan, &mut workload, tell)?;
+            run.execute(plan, &mut workload, log)?;
         }
-        run.finish(tell)?;
+        run.finish(log)?;
         Ok(run.summary)
     }
 }
 
-/// A history on its way.
+/// A history in progress.
 struct Run {
     limits: Limits,
     disk: Disk,
@@ -78,30 +78,30 @@ impl Run {
         })
     }
 
-    fn carry_out(
+    fn execute(
         &mut self,
         plan: Plan<Call>,
         workload: &mut Workload,
-        tell: &mut dyn FnMut(String),
+        log: &mut dyn FnMut(String),
     ) -> Result<(), Finding> {
         match plan {
             Plan::Batch { calls, crash } => {
                 let crash = crash.filter(|_| self.disk.can_crash());
-                self.run_batch(&calls, crash, workload, tell)
+                self.run_batch(&calls, crash, workload, log)
             }
-            Plan::Pass(span) => {
-                tell(format!("{} ms pass", span.as_millis()));
-                self.summary.count("time passes");
-                self.disk.pass(span);
-                self.inspect(&self.look()?)
+            Plan::AdvanceClock(span) => {
+                log(format!("clock advanced by {} ms", span.as_millis()));
+                self.summary.count("clock advanced");
+                self.disk.advance(span);
+                self.inspect(&self.read_view()?)
             }
-            Plan::Tidy => {
-                tell("tidy".into());
-                self.summary.count("tidied");
-                self.tidy()
+            Plan::Purge => {
+                log("purge".into());
+                self.summary.count("purged");
+                self.purge()
             }
             Plan::Restart => {
-                tell("restart".into());
+                log("restart".into());
                 self.summary.count("restarted");
                 self.restart()
             }
@@ -113,61 +113,61 @@ impl Run {
         calls: &[Call],
         crash: Option<Crash>,
         workload: &mut Workload,
-        tell: &mut dyn FnMut(String),
+        log: &mut dyn FnMut(String),
     ) -> Result<(), Finding> {
         let now = self.disk.now();
         for call in calls {
             self.scope.add(call, now);
         }
-        let (heard, crashed) = self.disk.run(calls, crash);
-        for (call, heard) in calls.iter().zip(&heard) {
-            tell(format!("  {call} → {heard}"));
-            self.summary.count_heard(heard);
+        let (results, crashed) = self.disk.run(calls, crash);
+        for (call, results) in calls.iter().zip(&results) {
+            log(format!("  {call} → {results}"));
+            self.summary.count_result(results);
         }
-        let replies = replies(calls, heard, crashed.is_some())?;
+        let replies = replies(calls, results, crashed.is_some())?;
         if let Some(step) = crashed {
-            tell(format!("  crashed when {step:?}"));
+            log(format!("  crashed when {step:?}"));
             self.summary.count(&format!("crashed when {step:?}"));
             self.disk.restart()?;
         }
-        let seen = self.look()?;
-        self.forget_what_is_gone(&seen);
-        // What is on disk has happened, whether anybody was told or not; what is not has not.
-        let happened = crashed.is_none_or(Crash::is_on_disk);
-        let order = if happened {
-            let explanation = self.explain(calls, &replies, crashed.is_some(), &seen)?;
-            self.follow(calls, explanation, now)?
+        let stored = self.read_view()?;
+        self.remove_purged_holds(&stored);
+        // A committed batch has taken effect, with or without replies; any other has not.
+        let is_effective = crashed.is_none_or(Crash::is_durable);
+        let order = if is_effective {
+            let explanation = self.explain(calls, &replies, crashed.is_some(), &stored)?;
+            self.apply_explanation(calls, explanation, now)?
         } else {
-            let is_told = |(_, reply): &(&Call, &Option<Reply>)| matches!(reply, Some(Reply::Done(_)));
-            if let Some((call, _)) = calls.iter().zip(&replies).find(is_told) {
-                return Err(Finding(format!("{call}: answered, but not on disk after a crash")));
+            let is_success = |(_, reply): &(&Call, &Option<Reply>)| matches!(reply, Some(Reply::Done(_)));
+            if let Some((call, _)) = calls.iter().zip(&replies).find(is_success) {
+                return Err(Finding(format!("{call}: acknowledged, but lost in a crash")));
             }
             (0..calls.len()).collect()
         };
         for index in order {
             let call = &calls[index];
             if let Some(reply) = &replies[index] {
-                self.auditor.hear(call, reply, now)?;
+                self.auditor.record_reply(call, reply, now)?;
             } else {
-                self.auditor.hear_nothing(call, now);
-                workload.hear_nothing(call);
+                self.auditor.record_no_reply(call, now);
+                workload.record_no_reply(call);
             }
         }
         if crashed.is_some() {
             self.model.restart(now);
             self.pure.restart(now);
         }
-        self.inspect(&seen)?;
-        self.auditor.inspect_outbox(&self.disk.outbox()?, &seen, now)
+        self.inspect(&stored)?;
+        self.auditor.inspect_outbox(&self.disk.outbox()?, &stored, now)
     }
 
-    /// All of a batch or nothing of it: the model has to end exactly where the store did.
+    /// Searches an order of the batch in which the model ends in the stored state.
     fn explain(
         &self,
         calls: &[Call],
         replies: &[Option<Reply>],
         crashed: bool,
-        seen: &View,
+        stored: &View,
     ) -> Result<Explanation, Finding> {
         let now = self.disk.now();
         let mut differences = None;
@@ -177,51 +177,54 @@ impl Run {
                 model.restart(now);
             }
             let expected = model.view(&self.scope, now);
-            let is_found = expected == *seen;
+            let is_found = expected == *stored;
             if !is_found {
-                differences.get_or_insert_with(|| expected.differences(seen));
+                differences.get_or_insert_with(|| expected.differences(stored));
             }
             is_found
         });
         found.ok_or_else(|| {
             if let Some(differences) = differences {
-                return Finding(format!("the answers are right, the state is not:\n{differences}"));
+                return Finding(format!("the replies match, the stored state differs:\n{differences}"));
             }
             let mut model = self.model.clone();
             let expected: Vec<_> = calls.iter().map(|call| format!("  {}", model.apply(call, now))).collect();
-            Finding(format!("no order of these calls explains the answers; expected:\n{}", expected.join("\n")))
+            Finding(format!("no order of these calls explains the replies; expected:\n{}", expected.join("\n")))
         })
     }
 
-    /// The pure core does the same calls one after another, must say the same, and must end with the same. Says in which
-    /// order that was.
-    fn follow(&mut self, calls: &[Call], explanation: Explanation, now: Timestamp) -> Result<Vec<usize>, Finding> {
+    /// Executes the same calls in the pure core, which must give the same replies. Returns their order.
+    fn apply_explanation(
+        &mut self,
+        calls: &[Call],
+        explanation: Explanation,
+        now: Timestamp,
+    ) -> Result<Vec<usize>, Finding> {
         let Explanation { order, replies, model } = explanation;
         for index in &order {
             let (call, expected) = (&calls[*index], &replies[*index]);
             let reply = self.pure.run(call, now);
-            must(reply == *expected, || format!("{call}: alone in memory {reply}, in the batch {expected}"))?;
+            ensure(reply == *expected, || format!("{call}: {reply} in the pure core, {expected} in the batch"))?;
         }
         self.model = model;
         Ok(order)
     }
 
-    fn tidy(&mut self) -> Result<(), Finding> {
-        self.disk.tidy()?;
-        let seen = self.look()?;
-        self.forget_what_is_gone(&seen);
-        self.inspect(&seen)
+    fn purge(&mut self) -> Result<(), Finding> {
+        self.disk.purge()?;
+        let stored = self.read_view()?;
+        self.remove_purged_holds(&stored);
+        self.inspect(&stored)
     }
 
-    /// Ended holds may be cleared away, at once or when their store is started the next time. Whether they may be gone
-    /// already is for the auditor to say.
-    fn forget_what_is_gone(&mut self, seen: &View) {
+    /// Ended holds may be purged at any time. The auditor checks that they are not purged too early.
+    fn remove_purged_holds(&mut self, stored: &View) {
         let known = self.model.holds().iter().map(|held| held.hold.id);
-        let gone: Vec<_> = known.filter(|id| !seen.holds.contains_key(id)).collect();
-        for id in gone {
-            self.summary.count("hold cleared away");
-            self.model.forget(id);
-            self.pure.forget(id);
+        let purged: Vec<_> = known.filter(|id| !stored.holds.contains_key(id)).collect();
+        for id in purged {
+            self.summary.count("hold purged");
+            self.model.remove_hold(id);
+            self.pure.remove_hold(id);
         }
     }
 
@@ -232,49 +235,49 @@ impl Run {
             self.model.restart(now);
             self.pure.restart(now);
         }
-        let seen = self.look()?;
-        self.forget_what_is_gone(&seen);
-        self.inspect(&seen)
+        let stored = self.read_view()?;
+        self.remove_purged_holds(&stored);
+        self.inspect(&stored)
     }
 
-    /// Lets all holds run out and looks once more, also at what a fresh process finds.
-    fn finish(&mut self, tell: &mut dyn FnMut(String)) -> Result<(), Finding> {
-        tell("all holds run out".into());
-        self.disk.pass(Span::from_millis(self.limits.stay.hold_ttl.as_millis() + 1_000));
-        let seen = self.look()?;
-        self.inspect(&seen)?;
-        self.auditor.inspect_end(&seen)?;
-        tell("restart".into());
+    /// Lets all holds expire, and checks the state before and after a restart.
+    fn finish(&mut self, log: &mut dyn FnMut(String)) -> Result<(), Finding> {
+        log("all holds expire".into());
+        self.disk.advance(Span::from_millis(self.limits.stay.hold_ttl.as_millis() + 1_000));
+        let stored = self.read_view()?;
+        self.inspect(&stored)?;
+        self.auditor.inspect_end(&stored)?;
+        log("restart".into());
         self.restart()?;
         self.disk.check_file()
     }
 
-    /// After every step: the model, the pure core and the store agree, and the auditor has nothing to say.
-    fn inspect(&mut self, seen: &View) -> Result<(), Finding> {
+    /// Runs after every step: the model, the pure core and the store are equal, and no invariant is violated.
+    fn inspect(&mut self, stored: &View) -> Result<(), Finding> {
         let at = Context { now: self.disk.now(), limits: &self.limits };
         let expected = self.model.view(&self.scope, at.now);
-        must(expected == *seen, || format!("the store is not as it must be:\n{}", expected.differences(seen)))?;
+        ensure(expected == *stored, || format!("the store differs from the model:\n{}", expected.differences(stored)))?;
         let pure = View::of(&self.pure, &at, &self.scope)?;
-        must(expected == pure, || format!("the pure core is not as it must be:\n{}", expected.differences(&pure)))?;
-        self.auditor.inspect(seen, at.now)?;
-        self.auditor.inspect_promises(&self.disk, seen, &at)?;
+        ensure(expected == pure, || format!("the pure core differs from the model:\n{}", expected.differences(&pure)))?;
+        self.auditor.inspect(stored, at.now)?;
+        self.auditor.inspect_confirmability(&self.disk, stored, &at)?;
         let findings = self.disk.audit()?;
-        must(findings.is_empty(), || format!("the audit says: {}", findings.join("; ")))
+        ensure(findings.is_empty(), || format!("audit findings: {}", findings.join("; ")))
     }
 
-    fn look(&self) -> Result<View, Finding> {
+    fn read_view(&self) -> Result<View, Finding> {
         let at = Context { now: self.disk.now(), limits: &self.limits };
         View::of(&self.disk, &at, &self.scope)
     }
 }
 
-/// What each caller was told. Only a crash may leave one without an answer.
-fn replies(calls: &[Call], heard: Vec<Heard>, crashed: bool) -> Result<Vec<Option<Reply>>, Finding> {
-    let told = calls.iter().zip(heard).map(|(call, heard)| match heard {
-        Heard::Reply(reply) => Ok(Some(reply)),
-        Heard::Nothing(_) if crashed => Ok(None),
-        Heard::Nothing(error) => Err(Finding(format!("{call}: the store failed: {error}"))),
-        Heard::Broken(refused) => Err(Finding(format!("{call}: {refused}"))),
+/// Returns the reply of each call. Only after a crash may one be missing.
+fn replies(calls: &[Call], results: Vec<CallResult>, crashed: bool) -> Result<Vec<Option<Reply>>, Finding> {
+    let replies = calls.iter().zip(results).map(|(call, results)| match results {
+        CallResult::Reply(reply) => Ok(Some(reply)),
+        CallResult::NoReply(_) if crashed => Ok(None),
+        CallResult::NoReply(error) => Err(Finding(format!("{call}: the store failed: {error}"))),
+        CallResult::Unexpected(error) => Err(Finding(format!("{call}: {error}"))),
     });
-    told.collect()
+    replies.collect()
 }

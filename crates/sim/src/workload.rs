@@ -1,6 +1,5 @@
-//! Plans what happens next: few rooms, few users, few nights, so that everything gets in everything's way. It looks at
-//! the model to find holds worth confirming and moments worth waiting for, and never at the store. The same seed plans
-//! the same history.
+//! Plans the steps of a history: few rooms, few users and few nights, so that calls conflict. It reads the model, never
+//! the store, to find useful holds and times. The same seed plans the same history.
 
 use holdfast_core::stay::RoomType;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft};
@@ -28,14 +27,14 @@ pub struct Workload {
     users: u64,
     /// Calls under a key, to be repeated.
     keyed: Vec<Call>,
-    /// Keyed calls that got no answer: their senders will ask again.
+    /// Keyed calls without a reply, to be retried.
     unanswered: Vec<Call>,
     requests_made: u64,
 }
 
 const CALLS_PER_BATCH_MAX: usize = 6;
 const ZONES: [&str; 3] = ["Asia/Seoul", "UTC", "America/New_York"];
-/// Ordinary days, a leap day, the end of a year, and the nights in which New York changes its clocks.
+/// Ordinary days, a leap day, the end of a year, and the nights with clock changes in New York.
 const FIRST_DAYS: [Date; 5] =
     [date(2026, 6, 1), date(2028, 2, 28), date(2026, 12, 30), date(2026, 3, 7), date(2026, 10, 31)];
 const QUANTITIES: [u32; 6] = [0, 1, 1, 2, 2, 3];
@@ -44,7 +43,7 @@ const TTLS: [Span; 4] = [Span::from_millis(1_500), Span::from_secs(60), Span::fr
 impl Workload {
     pub fn new(seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
-        let hold_ttl = *TTLS.choose(&mut rng).expect("there are some");
+        let hold_ttl = *TTLS.choose(&mut rng).expect("the list is not empty");
         let limits =
             Limits { holds_per_user_max: rng.random_range(1..=6), stay: stay::Limits { hold_ttl }, ..Limits::DEFAULT };
         let room_types = (0..rng.random_range(1..=3)).map(|number| RoomTypeDraft {
@@ -69,23 +68,23 @@ impl Workload {
         self.starts_at
     }
 
-    /// What is on sale, before anything else happens.
+    /// Returns the calls that create the initial room types.
     pub fn opening(&self) -> Vec<Call> {
-        let create = |draft: &RoomTypeDraft| Call::plain(Request::CreateRoomType(CreateRoomType(draft.clone())));
+        let create = |draft: &RoomTypeDraft| Call::without_key(Request::CreateRoomType(CreateRoomType(draft.clone())));
         self.room_types.iter().map(create).collect()
     }
 
     pub fn next(&mut self, model: &Model, now: Timestamp) -> Plan<Call> {
         match self.rng.random_range(0..100) {
             0..64 => self.plan_batch(model, now),
-            64..92 => Plan::Pass(self.plan_span(model, now)),
-            92..95 => Plan::Tidy,
+            64..92 => Plan::AdvanceClock(self.plan_span(model, now)),
+            92..95 => Plan::Purge,
             _ => Plan::Restart,
         }
     }
 
-    /// Those who got no answer to a call under a key will repeat it.
-    pub fn hear_nothing(&mut self, call: &Call) {
+    /// Records that a call got no reply; one under a key will be retried.
+    pub fn record_no_reply(&mut self, call: &Call) {
         if call.key.is_some() {
             self.unanswered.push(call.clone());
         }
@@ -101,7 +100,7 @@ impl Workload {
         Plan::Batch { calls, crash }
     }
 
-    /// Mostly to moments at which something changes, and one millisecond before and after them.
+    /// Mostly until something changes, and one millisecond before and after.
     fn plan_span(&mut self, model: &Model, now: Timestamp) -> Span {
         let ttl = self.limits.stay.hold_ttl.as_millis();
         let span = match self.rng.random_range(0..100) {
@@ -112,8 +111,8 @@ impl Workload {
                     let (end, free) = (held.hold.expires_at.as_millis(), held.counts_until.as_millis());
                     [end - 1, end, end + 1, free - 1, free]
                 });
-                let ahead: Vec<i64> = ends.map(|end| end - now.as_millis()).filter(|span| *span > 0).collect();
-                ahead.choose(&mut self.rng).copied().unwrap_or(1_000)
+                let future: Vec<i64> = ends.map(|end| end - now.as_millis()).filter(|span| *span > 0).collect();
+                future.choose(&mut self.rng).copied().unwrap_or(1_000)
             }
             65..78 => self.rng.random_range(1..=ttl),
             78..84 => ttl + self.rng.random_range(1..5_000),
@@ -128,16 +127,16 @@ impl Workload {
     }
 }
 
-/// Half of all histories begin so late in the day that holds live past midnight.
+/// Starts half of all histories within a TTL before midnight, so that holds span it.
 fn start(rng: &mut StdRng, hold_ttl: Span) -> Timestamp {
     let zone = TimeZone::get(ZONES[rng.random_range(0..ZONES.len())]).expect("these zones exist");
-    let day = *FIRST_DAYS.choose(rng).expect("there are some");
+    let day = *FIRST_DAYS.choose(rng).expect("the list is not empty");
     let midnight = day.to_zoned(zone).expect("these days exist").timestamp().as_millisecond();
     let before = if rng.random_bool(0.5) { hold_ttl.as_millis() } else { Span::from_hours(24).as_millis() };
     Timestamp::from_millis(midnight - rng.random_range(0..before))
 }
 
-/// When the next day begins where the room type is.
+/// Returns the start of the next local day of the room type.
 fn midnight(room_type: &RoomType, now: Timestamp) -> i64 {
     let zone = TimeZone::get(room_type.zone.name()).expect("room types have real zones");
     let tomorrow = today(room_type, now).tomorrow().expect("histories end before the year 9999");

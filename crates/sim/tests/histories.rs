@@ -1,64 +1,64 @@
-//! Some thousands of random histories on a real store: short ones for breadth, long ones for depth. A failure names its
+//! Thousands of random histories on a real store: short ones for breadth, long ones for depth. A failure reports its
 //! seed and the command that replays it.
 
 use holdfast_sim::report::Summary;
 use holdfast_sim::runner::History;
 use holdfast_testkit::Profile;
 
-/// Runs histories of consecutive seeds; fails with all there is to know about the first bad one.
-fn check(profile: Profile, seeds: std::ops::Range<u64>, steps: u32) -> Summary {
-    let mut all = Summary::default();
+/// Runs histories of consecutive seeds, and fails at the first violation.
+fn run_histories(profile: Profile, seeds: std::ops::Range<u64>, steps: u32) -> Summary {
+    let mut total = Summary::default();
     for seed in seeds {
         match (History { profile, seed, steps }).run(&mut |_| {}) {
-            Ok(summary) => all.add(&summary),
+            Ok(summary) => total.add(&summary),
             Err(failure) => panic!("{failure}"),
         }
     }
-    all
+    total
 }
 
 #[test]
-fn a_thousand_short_histories_are_as_they_must_be() {
-    check(Profile::Embedded, 0..1_000, 10);
+fn short_histories_hold() {
+    run_histories(Profile::Embedded, 0..1_000, 10);
 }
 
 #[test]
-fn another_thousand_short_histories_are_as_they_must_be() {
-    check(Profile::Embedded, 1_000..2_000, 10);
+fn more_short_histories_hold() {
+    run_histories(Profile::Embedded, 1_000..2_000, 10);
 }
 
 #[test]
-fn eighty_long_histories_are_as_they_must_be() {
-    check(Profile::Embedded, 10_000..10_080, 50);
+fn long_histories_hold() {
+    run_histories(Profile::Embedded, 10_000..10_080, 50);
 }
 
 #[test]
-fn another_eighty_long_histories_are_as_they_must_be() {
-    check(Profile::Embedded, 10_080..10_160, 50);
+fn more_long_histories_hold() {
+    run_histories(Profile::Embedded, 10_080..10_160, 50);
 }
 
 #[test]
-fn histories_on_postgresql_are_as_they_must_be() {
-    check(Profile::Postgres, 40_000..40_016, 30);
+fn histories_hold_on_postgres() {
+    run_histories(Profile::Postgres, 40_000..40_016, 30);
 }
 
 #[test]
-fn histories_on_postgresql_and_redis_are_as_they_must_be() {
-    check(Profile::Cluster, 50_000..50_010, 30);
+fn histories_hold_on_cluster() {
+    run_histories(Profile::Cluster, 50_000..50_010, 30);
 }
 
-/// A simulator that plans only what is allowed would find nothing and look well.
+/// Guards against a workload that plans only valid calls, and would find no violations.
 #[test]
-fn histories_reach_every_refusal_every_crash_and_everything_else_there_is() {
-    let reached = check(Profile::Embedded, 20_000..20_060, 40);
-    for what in [
+fn histories_reach_every_reply_and_crash() {
+    let reached = run_histories(Profile::Embedded, 20_000..20_060, 40);
+    for name in [
         "done",
         "replayed",
-        "no answer",
-        "time passes",
-        "tidied",
+        "no reply",
+        "clock advanced",
+        "purged",
         "restarted",
-        "hold cleared away",
+        "hold purged",
         "crashed when Begun",
         "crashed when Loaded",
         "crashed when Written",
@@ -79,12 +79,12 @@ fn histories_reach_every_refusal_every_crash_and_everything_else_there_is() {
         "rejected: StayHoldNotFound",
         "rejected: TooManyHolds",
     ] {
-        assert!(reached.0.contains_key(what), "never: {what}; only:\n{reached}");
+        assert!(reached.0.contains_key(name), "never: {name}; only:\n{reached}");
     }
 }
 
 #[test]
-fn the_same_seed_is_the_same_history() {
+fn same_seed_gives_same_history() {
     let trace = |seed| {
         let mut lines = Vec::new();
         let ended =

@@ -1,52 +1,52 @@
-//! Random histories of the shop on every store. A failure names its seed.
+//! Random histories of the shop on every store. A failure reports its seed.
 
 use holdfast_sim::report::Summary;
 use holdfast_sim::shop::runner::History;
 use holdfast_testkit::Profile;
 
-/// Runs histories of consecutive seeds; fails with all there is to know about the first bad one.
-fn check(profile: Profile, seeds: std::ops::Range<u64>, steps: u32) -> Summary {
-    let mut all = Summary::default();
+/// Runs histories of consecutive seeds, and fails at the first violation.
+fn run_histories(profile: Profile, seeds: std::ops::Range<u64>, steps: u32) -> Summary {
+    let mut total = Summary::default();
     for seed in seeds {
         let mut trace = Vec::new();
         match (History { profile, seed, steps }).run(&mut |line| trace.push(line)) {
-            Ok(summary) => all.add(&summary),
+            Ok(summary) => total.add(&summary),
             Err(finding) => panic!(
-                "{profile:?}, seed {seed}: {finding}\nbefore that:\n{}\nreplay it with: cargo run -p holdfast-sim -- --shop \
+                "{profile:?}, seed {seed}: {finding}\nbefore that:\n{}\nreplay: cargo run -p holdfast-sim -- --shop \
                     --profile {} --seed {seed} --steps {steps}",
                 trace.join("\n"),
                 format!("{profile:?}").to_lowercase()
             ),
         }
     }
-    all
+    total
 }
 
 #[test]
-fn four_hundred_histories_of_a_shop_are_as_they_must_be() {
-    check(Profile::Embedded, 0..400, 30);
+fn shop_histories_hold_on_embedded() {
+    run_histories(Profile::Embedded, 0..400, 30);
 }
 
 #[test]
-fn histories_of_a_shop_on_postgresql_are_as_they_must_be() {
-    check(Profile::Postgres, 40_000..40_008, 40);
+fn shop_histories_hold_on_postgres() {
+    run_histories(Profile::Postgres, 40_000..40_008, 40);
 }
 
 #[test]
-fn histories_of_a_shop_on_postgresql_and_redis_are_as_they_must_be() {
-    check(Profile::Cluster, 50_000..50_008, 40);
+fn shop_histories_hold_on_cluster() {
+    run_histories(Profile::Cluster, 50_000..50_008, 40);
 }
 
-/// A simulator that plans only what is allowed would find nothing and look well.
+/// Guards against a workload that plans only valid calls, and would find no violations.
 #[test]
-fn histories_of_a_shop_reach_every_answer_and_every_crash_there_is() {
-    let reached = check(Profile::Embedded, 20_000..20_100, 60);
+fn shop_histories_reach_every_reply_and_crash() {
+    let reached = run_histories(Profile::Embedded, 20_000..20_100, 60);
     println!("{reached}");
-    for what in [
-        "time passes",
-        "tidied",
+    for name in [
+        "clock advanced",
+        "purged",
         "restarted",
-        "no answer",
+        "no reply",
         "crashed when Begun",
         "crashed when Loaded",
         "crashed when Written",
@@ -76,6 +76,6 @@ fn histories_of_a_shop_reach_every_answer_and_every_crash_there_is() {
         "rejected: OrderNotFound",
         "rejected: OrderAlreadyCancelled",
     ] {
-        assert!(reached.0.contains_key(what), "never: {what}; only:\n{reached}");
+        assert!(reached.0.contains_key(name), "never: {name}; only:\n{reached}");
     }
 }

@@ -1,5 +1,5 @@
-//! What is cleared away after its time, on every profile, and what is not.
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
+//! Purging of old events and inbox records, on every profile.
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ async fn run<C: Command>(store: &dyn Store, command: C) -> C::Outcome {
     }
 }
 
-fn told() -> BookingTold {
+fn external_event() -> BookingTold {
     BookingTold {
         action: BookingAction::Created,
         booking: BookingId::new(9).unwrap(),
@@ -45,7 +45,7 @@ async fn outbox(store: &dyn Store) -> Vec<u64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_that_were_handed_on_and_notes_of_messages_go_and_what_was_not_handed_on_stays() {
+async fn purge_removes_published_events_only() {
     for profile in Profile::ALL {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_800_000_000_000)));
         let place = Place::new(profile);
@@ -60,7 +60,7 @@ async fn events_that_were_handed_on_and_notes_of_messages_go_and_what_was_not_ha
         let message = Receive::new(Message::SlotReserve(places));
         assert_eq!(run(&*store, message.clone()).await, Handled::Done);
         assert_eq!(run(&*store, message.clone()).await, Handled::Repeated);
-        let import = ImportBookingEvent { key: MessageKey::parse("a").unwrap(), told: told() };
+        let import = ImportBookingEvent { key: MessageKey::parse("a").unwrap(), told: external_event() };
         assert_eq!(run(&*store, import.clone()).await, Handled::Done);
         // The first was handed on, the second is in trouble, the others nobody has looked at.
         let wanted = Partition::all().collect();
@@ -71,20 +71,28 @@ async fn events_that_were_handed_on_and_notes_of_messages_go_and_what_was_not_ha
             run(&*store, AdvanceRelay { server: 1, partition, sent_up_to: 2, handed }).await;
         }
         assert!(!store.tidy(Keep::default()).await.unwrap());
-        assert_eq!(outbox(&*store).await, [1, 2, 3, 4, 5], "nothing is old yet, on {profile:?}");
+        assert_eq!(outbox(&*store).await, [1, 2, 3, 4, 5], "all events are recent, on {profile:?}");
         clock.advance(Span::from_hours(8 * 24));
         store.tidy(Keep { outbox: Span::from_hours(9 * 24), ..Keep::default() }).await.unwrap();
-        assert_eq!(run(&*store, import.clone()).await, Handled::Repeated, "that is noted for as long, on {profile:?}");
+        assert_eq!(
+            run(&*store, import.clone()).await,
+            Handled::Repeated,
+            "imports are kept as long as events, on {profile:?}"
+        );
         let imported: Vec<bool> =
             store.outbox_after(3, 9).await.unwrap().iter().map(|record| record.imported).collect();
-        assert_eq!(imported, [false, true], "and marked, on {profile:?}");
+        assert_eq!(imported, [false, true], "imported events are marked, on {profile:?}");
         assert_eq!(outbox(&*store).await, [1, 2, 3, 4, 5], "kept for longer, on {profile:?}");
         store.tidy(Keep::default()).await.unwrap();
         assert_eq!(outbox(&*store).await, [2, 3, 4, 5], "on {profile:?}");
         drop(store);
         let store = place.open(clock.clone()).await;
-        let again = run(&*store, message).await;
-        assert_eq!(again, Handled::Done, "the note is gone, and the same is decided again, on {profile:?}");
-        assert_eq!(run(&*store, import).await, Handled::Done, "gone with what it is about, on {profile:?}");
+        let repeated = run(&*store, message).await;
+        assert_eq!(repeated, Handled::Done, "the inbox record is purged, on {profile:?}");
+        assert_eq!(
+            run(&*store, import).await,
+            Handled::Done,
+            "the import record is purged with its event, on {profile:?}"
+        );
     }
 }

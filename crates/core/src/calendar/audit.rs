@@ -1,5 +1,5 @@
-//! What must be true of a whole store, checked record by record: slots do not overlap, every reserved slot has its
-//! reservation and every reservation its slots, a slot has one live lock at most, and then it is free.
+//! Consistency rules of rooms: slots do not overlap; reserved slots and reservations match; a slot has at most one live
+//! lock, and only while it is free.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,7 +12,7 @@ use crate::id::HoldId;
 use crate::time::Timestamp;
 use crate::unit::Units;
 
-/// Collects records in any order; [`finish`](Self::finish) says what is wrong.
+/// Collects records in any order; [`finish`](Self::finish) returns the violations.
 #[derive(Debug)]
 pub struct CalendarAudit {
     now: Timestamp,
@@ -20,7 +20,7 @@ pub struct CalendarAudit {
     slots: BTreeMap<SlotId, Slot>,
     reserved: HashMap<SlotId, RoomReservationId>,
     reservations: HashMap<RoomReservationId, HoldId>,
-    /// How many live locks are on a slot, and whether one of them may be a reservation already.
+    /// Number of live locks per slot, and whether one of them is prepared.
     held: BTreeMap<SlotId, (u32, bool)>,
     locks_confirmed: HashMap<HoldId, u64>,
     findings: Vec<String>,
@@ -69,19 +69,20 @@ impl CalendarAudit {
             self.findings.push(format!("lock {}: ends before it begins", lock.id));
         }
         if lock.slots.iter().map(|slot| slot.price).sum::<i64>() != lock.total {
-            self.findings.push(format!("lock {}: its slots do not add up to its total", lock.id));
+            self.findings.push(format!("lock {}: its total differs from the sum of its slots", lock.id));
         }
     }
 
-    /// What is counted as held of a slot, where locks themselves cannot be listed; `pinned`, if some of it is between two
-    /// steps. A lock in its last second may be counted beside the next one, so how many it is says nothing.
+    /// Adds the quantity that is counted as held of a slot, where locks cannot be listed. `pinned` is set if some of it
+    /// is prepared. A lock in its last second may be counted beside the next one, so a quantity above one counts as
+    /// one.
     pub fn held(&mut self, id: SlotId, quantity: u32, pinned: bool) {
         self.records += 1;
         self.hold(id, quantity.min(1), pinned);
     }
 
-    /// What can be held of all slots that were shown. A lock lives for a day at most, so slots that began before are out of
-    /// the question.
+    /// Returns the units that could be held, from the slots collected so far. A lock lives at most a day, so earlier
+    /// slots are skipped.
     pub(crate) fn units(&self) -> Vec<Units> {
         let earliest = self.now - HOLD_TTL_MAX - HOLD_TTL_MAX;
         let can_be_held =
@@ -93,27 +94,27 @@ impl CalendarAudit {
     pub fn reservation(&mut self, reservation: &RoomReservation) {
         self.records += 1;
         if self.reservations.insert(reservation.id, reservation.lock).is_some() {
-            self.findings.push(format!("reservation {}: there are two of that number", reservation.id));
+            self.findings.push(format!("reservation {}: number is not unique", reservation.id));
         }
         if reservation.slots.iter().map(|slot| slot.price).sum::<i64>() != reservation.total {
-            self.findings.push(format!("reservation {}: its slots do not add up to its total", reservation.id));
+            self.findings.push(format!("reservation {}: its total differs from the sum of its slots", reservation.id));
         }
         if reservation.state == RoomReservationState::Confirmed {
             for id in reservation.ids() {
                 if let Some(other) = self.reserved.insert(id, reservation.id) {
-                    let place = place(id);
-                    self.findings.push(format!("{place}: sold twice, to reservations {other} and {}", reservation.id));
+                    let slot = slot_label(id);
+                    self.findings.push(format!("{slot}: sold twice, to reservations {other} and {}", reservation.id));
                 }
             }
         }
     }
 
-    /// How many records were looked at.
+    /// Returns the number of records collected.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// What is wrong, one sentence each; empty if all is well.
+    /// Returns one sentence per violation; empty if the store is consistent.
     pub fn finish(mut self) -> Vec<String> {
         self.check_slots();
         self.check_reserved();
@@ -133,7 +134,7 @@ impl CalendarAudit {
         let mut last: Option<(SlotId, Timestamp)> = None;
         for (id, slot) in &self.slots {
             let Some(room) = self.rooms.get(&id.room) else {
-                self.findings.push(format!("{}: there is no such room", place(*id)));
+                self.findings.push(format!("{}: the room does not exist", slot_label(*id)));
                 continue;
             };
             let (begins_at, ends_at) = slot.moments(id.start, room);
@@ -141,7 +142,7 @@ impl CalendarAudit {
                 && other.room == id.room
                 && end > begins_at
             {
-                self.findings.push(format!("{}: overlaps the slot of {}", place(*id), other.start));
+                self.findings.push(format!("{}: overlaps the slot of {}", slot_label(*id), other.start));
             }
             last = Some((*id, ends_at));
         }
@@ -151,36 +152,36 @@ impl CalendarAudit {
         for (id, slot) in &self.slots {
             let SlotState::Reserved { reservation } = slot.state else { continue };
             if self.reserved.get(id) != Some(&reservation) {
-                self.findings.push(format!("{}: reserved, but not by reservation {reservation}", place(*id)));
+                self.findings.push(format!("{}: reserved, but not by reservation {reservation}", slot_label(*id)));
             }
         }
         for (id, reservation) in &self.reserved {
             match self.slots.get(id).map(|slot| slot.state) {
                 Some(SlotState::Reserved { reservation: other }) if other == *reservation => {}
-                // Old slots are cleared.
+                // Old slots are purged.
                 None if self.rooms.get(&id.room).is_some_and(|room| id.start.date() < room.zone.today(self.now)) => {}
-                _ => self.findings.push(format!("{}: of reservation {reservation}, but not reserved", place(*id))),
+                _ => self.findings.push(format!("{}: in reservation {reservation}, but not reserved", slot_label(*id))),
             }
         }
     }
 
     fn check_held(&mut self) {
-        for (id, (quantity, in_doubt)) in &self.held {
+        for (id, (quantity, is_prepared)) in &self.held {
             if *quantity > 1 {
-                self.findings.push(format!("{}: locked {quantity} times", place(*id)));
+                self.findings.push(format!("{}: locked {quantity} times", slot_label(*id)));
             }
-            // Between two steps a slot may be locked and reserved already.
+            // A slot with a prepared lock may be reserved already.
             let is_free = self.slots.get(id).is_some_and(|slot| slot.state == SlotState::Free);
-            if *quantity > 0 && !is_free && !in_doubt {
-                self.findings.push(format!("{}: locked, but not free", place(*id)));
+            if *quantity > 0 && !is_free && !is_prepared {
+                self.findings.push(format!("{}: locked, but not free", slot_label(*id)));
             }
         }
     }
 
     fn check_locks(&mut self) {
-        let mut locks_seen = HashMap::new();
+        let mut reservations_by_lock = HashMap::new();
         for (number, lock) in &self.reservations {
-            if let Some(other) = locks_seen.insert(lock, number) {
+            if let Some(other) = reservations_by_lock.insert(lock, number) {
                 self.findings.push(format!("lock {lock}: confirmed twice, as reservations {other} and {number}"));
             }
         }
@@ -193,6 +194,6 @@ impl CalendarAudit {
     }
 }
 
-fn place(id: SlotId) -> String {
+fn slot_label(id: SlotId) -> String {
     format!("room {}, slot {}", id.room, id.start)
 }

@@ -1,4 +1,4 @@
-//! Whether slots can be had, for the one who asks.
+//! Availability of slots for a caller.
 
 use super::LOCK_SLOTS_MAX;
 use super::room::{self, RoomId};
@@ -9,27 +9,27 @@ use crate::id::UserId;
 use crate::money::Currency;
 use crate::rows::Rows;
 
-/// What can be had of some slots.
+/// Availability of the requested slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Availability {
     pub room: RoomId,
     pub result: AvailabilityResult,
-    /// Of those slots that the caller could lock now.
+    /// Sum of the slots that the caller could lock now.
     pub total_price: i64,
     pub currency: Currency,
-    /// In order.
+    /// In order of their start.
     pub slots: Vec<AskedSlot>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AvailabilityResult {
-    /// All are free, or under the caller's own lock.
+    /// All slots are free, or locked by the caller.
     Available,
-    /// Some are locked by others.
+    /// Some slots are locked by other users.
     PartiallyAvailable,
-    /// Some cannot be had, whatever becomes of locks.
+    /// Some slots cannot become available by the end of a lock.
     Unavailable,
-    /// All are locked by others.
+    /// All slots are locked by other users.
     TemporarilyUnavailable,
 }
 
@@ -37,11 +37,11 @@ pub enum AvailabilityResult {
 pub struct AskedSlot {
     pub start: SlotStart,
     pub status: AskedStatus,
-    /// None, if there is no such slot.
+    /// `None` if the slot does not exist.
     pub price: Option<i64>,
 }
 
-/// What a slot is to the one who asks.
+/// Status of a slot for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskedStatus {
     Available,
@@ -50,9 +50,9 @@ pub enum AskedStatus {
     Reserved,
     Blocked,
     Maintenance,
-    /// It has begun.
+    /// The slot has begun.
     Past,
-    /// There is none.
+    /// The slot does not exist.
     Missing,
 }
 
@@ -67,32 +67,32 @@ pub fn availability(
     let ids: Vec<SlotId> = starts.into_iter().map(|start| SlotId { room, start }).collect();
     rows.calendar.rooms.want(&room);
     for id in &ids {
-        slot::want(rows, *id);
+        slot::request_rows(rows, *id);
     }
-    let found = room::find(rows, room)?;
+    let room_row = room::find(rows, room)?;
     if user.is_some() {
-        want_locks(rows, at, &ids)?;
+        request_locks(rows, at, &ids)?;
     }
     let mut slots = Vec::with_capacity(ids.len());
     for id in ids {
         let locked_by = slot::locked_by(rows, id, at.now)?;
-        let slot = rows.calendar.slots.get(&id)?.copied().filter(|slot| slot.is_there(locked_by));
+        let slot = rows.calendar.slots.get(&id)?.copied().filter(|slot| slot.exists(locked_by));
         let status = match slot.map(|slot| slot.state) {
             None => AskedStatus::Missing,
             Some(SlotState::Reserved { .. }) => AskedStatus::Reserved,
             Some(SlotState::Blocked) => AskedStatus::Blocked,
             Some(SlotState::Maintenance) => AskedStatus::Maintenance,
-            Some(SlotState::Free) if id.start.begins_at(&found.zone) <= at.now => AskedStatus::Past,
+            Some(SlotState::Free) if id.start.begins_at(&room_row.zone) <= at.now => AskedStatus::Past,
             Some(SlotState::Free) => free_status(rows, locked_by, user)?,
         };
         slots.push(AskedSlot { start: id.start, status, price: slot.map(|slot| slot.final_price) });
     }
-    let can_be_had = |slot: &&AskedSlot| matches!(slot.status, AskedStatus::Available | AskedStatus::LockedByCaller);
-    let total_price = slots.iter().filter(can_be_had).filter_map(|slot| slot.price).sum();
-    Ok(Availability { room, result: result(&slots), total_price, currency: found.currency, slots })
+    let is_lockable = |slot: &&AskedSlot| matches!(slot.status, AskedStatus::Available | AskedStatus::LockedByCaller);
+    let total_price = slots.iter().filter(is_lockable).filter_map(|slot| slot.price).sum();
+    Ok(Availability { room, result: result(&slots), total_price, currency: room_row.currency, slots })
 }
 
-/// Any that can never be had decides; then those locked by others, all or some.
+/// Combines the statuses: any slot that cannot become available decides, then slots locked by other users.
 fn result(slots: &[AskedSlot]) -> AvailabilityResult {
     let (mut free, mut locked) = (0, 0);
     for slot in slots {
@@ -113,8 +113,8 @@ fn result(slots: &[AskedSlot]) -> AvailabilityResult {
     }
 }
 
-/// Names all locks on the slots at once, to see whose they are.
-fn want_locks(rows: &mut Rows, at: &Context<'_>, ids: &[SlotId]) -> Decision<()> {
+/// Requests all locks on the slots at once, to read their owners.
+fn request_locks(rows: &mut Rows, at: &Context<'_>, ids: &[SlotId]) -> Decision<()> {
     for id in ids {
         if let LockedBy::Lock(lock) = slot::locked_by(rows, *id, at.now)? {
             rows.calendar.locks.want(&lock);
@@ -125,11 +125,11 @@ fn want_locks(rows: &mut Rows, at: &Context<'_>, ids: &[SlotId]) -> Decision<()>
 
 fn free_status(rows: &mut Rows, locked_by: LockedBy, user: Option<UserId>) -> Decision<AskedStatus> {
     Ok(match (locked_by, user) {
-        (LockedBy::Nobody, _) => AskedStatus::Available,
+        (LockedBy::None, _) => AskedStatus::Available,
         (LockedBy::Lock(lock), Some(user)) => match rows.calendar.locks.get(&lock)? {
             Some(lock) if lock.owner == user => AskedStatus::LockedByCaller,
             Some(_) | None => AskedStatus::Locked,
         },
-        (LockedBy::Lock(_) | LockedBy::InDoubt, _) => AskedStatus::Locked,
+        (LockedBy::Lock(_) | LockedBy::Prepared, _) => AskedStatus::Locked,
     })
 }

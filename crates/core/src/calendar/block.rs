@@ -1,11 +1,11 @@
-//! Taking slots off sale, and putting them back.
+//! Blocking slots for sale, and unblocking them.
 
 use std::sync::Arc;
 
 use super::BLOCK_SLOTS_MAX;
-use super::confirm::settle;
-use super::lock::{LockedSlot, Purpose, RoomClaim, RoomLock, place};
-use super::reservation::free;
+use super::confirm::finish_attempt;
+use super::lock::{LockedSlot, Purpose, RoomClaim, RoomLock, insert_lock};
+use super::reservation::free_slot;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotView, check_starts, not_available};
 use super::wall::SlotStart;
@@ -17,21 +17,21 @@ use crate::rejection::{CalendarRejection, Rejection};
 use crate::rows::Rows;
 use crate::unit::{Holder, Kind};
 
-/// Why a slot is not for sale.
+/// Reason why a slot is not for sale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockStatus {
     Blocked,
     Maintenance,
 }
 
-/// Takes slots off sale, all or none; a locked or reserved one is refused. One that is off sale already takes the new
+/// Blocks slots, all or none; rejected if one is locked or reserved. A slot that is blocked already takes the new
 /// status.
 ///
-/// Where live and durable rows lie in two stores, this has the shape of a confirmation: the slots are locked and pinned by
-/// the house, recorded as blocked, and released. So nobody locks a slot in the moment in which it is blocked.
+/// Where live and durable rows lie in two stores, this runs as a confirm attempt: the slots are locked by the system
+/// user and prepared, recorded as blocked, then released. So no other lock is placed while they are being blocked.
 #[derive(Clone, Debug)]
 pub struct BlockSlots {
-    /// Makes the id of the house's own lock, together with the time of the decision.
+    /// Random part of the id of the system user's lock; the rest is the time of the decision.
     pub random: [u8; 10],
     pub room: RoomId,
     pub slots: Vec<SlotStart>,
@@ -49,7 +49,7 @@ impl Command for BlockSlots {
     }
 
     fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
-        rows.holders.want(&Holder { kind: Kind::Room, user: house() });
+        rows.holders.want(&Holder { kind: Kind::Room, user: system_user() });
         let (room, slots) = changeable(rows, at, self.room, &self.slots)?;
         let line = |(id, slot): &(SlotId, Slot)| LockedSlot { start: id.start, minutes: slot.minutes, price: 0 };
         let claim = RoomClaim {
@@ -60,10 +60,10 @@ impl Command for BlockSlots {
             purpose: Purpose::Block,
         };
         let id = HoldId::new(at.now, self.random);
-        let lock = place(rows, id, house(), at.now + at.limits.calendar.lock_ttl, claim, at.now)?;
-        let pinned = hold::pin(rows, &lock, at.now)?;
-        let attempt = pinned.attempts;
-        rows.calendar.locks.put(lock.id, pinned);
+        let lock = insert_lock(rows, id, system_user(), at.now + at.limits.calendar.lock_ttl, claim, at.now)?;
+        let prepared = hold::prepare(rows, &lock, at.now)?;
+        let attempt = prepared.attempts;
+        rows.calendar.locks.put(lock.id, prepared);
         Ok(attempt)
     }
 
@@ -73,7 +73,7 @@ impl Command for BlockSlots {
             rows.calendar.slots.want(id);
         }
         rows.calendar.rooms.want(&self.room);
-        // What was prepared has been lost: prepare again.
+        // The prepared lock was lost: prepare again.
         let Some(lock) = self.own_lock(rows, ids[0], attempt)? else { return Err(Stop::Busy) };
         let of = TryId { hold: lock.id, attempt };
         if rows.decisions.get(&of)?.is_some() {
@@ -82,14 +82,14 @@ impl Command for BlockSlots {
         let room = room::find(rows, self.room)?;
         let mut slots = Vec::with_capacity(ids.len());
         for id in ids {
-            let slot = there(rows, id)?;
+            let slot = find_slot(rows, id)?;
             if matches!(slot.state, SlotState::Reserved { .. }) {
                 return Err(not_available(id.start).into());
             }
             slots.push((id, slot));
         }
-        // There is no record of it but the slots; a decision needs a number all the same.
-        hold::decide(rows, of, self.room.get());
+        // Blocking creates no record, but the outcome of an attempt needs a number.
+        hold::record_outcome(rows, of, self.room.get());
         Ok(self.block(rows, &room, slots))
     }
 
@@ -103,7 +103,7 @@ impl Command for BlockSlots {
         let ids = ids(self.room, &self.slots)?;
         let Some(lock) = self.own_lock(rows, ids[0], attempt)? else { return Ok(()) };
         RoomLock::want_derived(rows, &lock);
-        settle(rows, TryId { hold: lock.id, attempt }, outcome.map(|_| self.room.get()), at.now)
+        finish_attempt(rows, TryId { hold: lock.id, attempt }, outcome.map(|_| self.room.get()), at.now)
     }
 
     fn lane(&self) -> u64 {
@@ -126,7 +126,7 @@ impl BlockSlots {
                 rows.calendar.slots.put(id, blocked);
                 changed.push(id.start);
             }
-            views.push(blocked.view(id, room, LockedBy::Nobody));
+            views.push(blocked.view(id, room, LockedBy::None));
         }
         if !changed.is_empty() {
             let slots: Arc<[SlotStart]> = changed.into();
@@ -135,10 +135,11 @@ impl BlockSlots {
         views
     }
 
-    /// The lock that `prepare` made, found over one of its slots: its id has the time in it, which nobody else remembers.
+    /// Returns the lock that `prepare` placed. It is looked up by one of its slots, because its id contains the time of
+    /// `prepare`, which is not passed on.
     fn own_lock(&self, rows: &mut Rows, id: SlotId, attempt: Attempt) -> Decision<Option<RoomLock>> {
-        let Some(pointer) = rows.calendar.by_slot.get(&id)?.copied() else { return Ok(None) };
-        let lock = rows.calendar.locks.get(&pointer.hold)?.cloned();
+        let Some(entry) = rows.calendar.by_slot.get(&id)?.copied() else { return Ok(None) };
+        let lock = rows.calendar.locks.get(&entry.hold)?.cloned();
         Ok(lock.filter(|lock| {
             let is_own = lock.id == HoldId::new(lock.created_at, self.random);
             is_own && lock.state == HoldState::Confirming && lock.attempts == attempt
@@ -146,7 +147,7 @@ impl BlockSlots {
     }
 }
 
-/// Puts slots back on sale, all or none; a locked or reserved one is refused. Those outside the present hours disappear.
+/// Unblocks slots, all or none; rejected if one is locked or reserved. Slots outside the present hours are deleted.
 #[derive(Clone, Debug)]
 pub struct UnblockSlots {
     pub room: RoomId,
@@ -154,7 +155,7 @@ pub struct UnblockSlots {
 }
 
 impl Command for UnblockSlots {
-    /// Those that are still there.
+    /// The slots that still exist.
     type Outcome = Vec<SlotView>;
     const NAME: &'static str = "calendar.slots.unblock";
     const WRITES: Writes = Writes::Durable;
@@ -164,11 +165,11 @@ impl Command for UnblockSlots {
         let mut views = Vec::with_capacity(slots.len());
         for (id, slot) in slots {
             if slot.state != SlotState::Free {
-                free(rows, id, slot);
+                free_slot(rows, id, slot);
             }
             let freed = Slot { state: SlotState::Free, ..slot };
-            if freed.is_there(LockedBy::Nobody) {
-                views.push(freed.view(id, &room, LockedBy::Nobody));
+            if freed.exists(LockedBy::None) {
+                views.push(freed.view(id, &room, LockedBy::None));
             }
         }
         Ok(views)
@@ -183,16 +184,16 @@ impl Command for UnblockSlots {
     }
 }
 
-/// Whose locks those of the house itself are. They never outlast the command that makes them.
-fn house() -> UserId {
-    UserId::new(ID_MAX).expect("the largest id is one")
+/// Owner of locks that block slots. They never outlast their command.
+fn system_user() -> UserId {
+    UserId::new(ID_MAX).expect("the largest id is valid")
 }
 
 fn ids(room: RoomId, starts: &[SlotStart]) -> Result<Vec<SlotId>, Rejection> {
     Ok(check_starts(starts, BLOCK_SLOTS_MAX)?.into_iter().map(|start| SlotId { room, start }).collect())
 }
 
-/// The slots, if all are there and nobody has or is about to have any of them.
+/// Returns the slots if all of them exist, and none is reserved or locked.
 fn changeable(
     rows: &mut Rows,
     at: &Context<'_>,
@@ -202,24 +203,24 @@ fn changeable(
     let ids = ids(room, starts)?;
     rows.calendar.rooms.want(&room);
     for id in &ids {
-        slot::want(rows, *id);
+        slot::request_rows(rows, *id);
     }
     let room = room::find(rows, room)?;
     let mut slots = Vec::with_capacity(ids.len());
     for id in ids {
         let slot = rows.calendar.slots.get(&id)?.copied();
         let locked_by = slot::locked_by(rows, id, at.now)?;
-        let Some(slot) = slot.filter(|slot| slot.is_there(locked_by)) else { return Err(not_found(id).into()) };
+        let Some(slot) = slot.filter(|slot| slot.exists(locked_by)) else { return Err(not_found(id).into()) };
         match (slot.state, locked_by) {
             (SlotState::Reserved { .. }, _) | (_, LockedBy::Lock(_)) => return Err(not_available(id.start).into()),
-            (_, LockedBy::InDoubt) => return Err(Stop::Busy),
-            (_, LockedBy::Nobody) => slots.push((id, slot)),
+            (_, LockedBy::Prepared) => return Err(Stop::Busy),
+            (_, LockedBy::None) => slots.push((id, slot)),
         }
     }
     Ok((room, slots))
 }
 
-fn there(rows: &mut Rows, id: SlotId) -> Decision<Slot> {
+fn find_slot(rows: &mut Rows, id: SlotId) -> Decision<Slot> {
     Ok(rows.calendar.slots.get(&id)?.copied().ok_or(not_found(id))?)
 }
 

@@ -1,6 +1,6 @@
-//! Turning a lock into a reservation.
+//! Confirming a lock as a reservation.
 
-use super::lock::{Purpose, RoomLock, end, find_to_end, open_lock};
+use super::lock::{Purpose, RoomLock, end, find_for_change, find_open};
 use super::reservation::{ReservedSlot, RoomReservation, RoomReservationId, RoomReservationState};
 use super::slot::{Slot, SlotId, SlotState, not_available};
 use crate::actor::Actor;
@@ -12,7 +12,7 @@ use crate::rejection::CalendarRejection;
 use crate::rows::Rows;
 use crate::time::Timestamp;
 
-/// Turns a live lock into a reservation.
+/// Confirms a live lock as a reservation.
 #[derive(Clone, Debug)]
 pub struct ConfirmLock {
     pub id: HoldId,
@@ -26,32 +26,32 @@ impl Command for ConfirmLock {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<RoomReservation> {
         rows.ids.want(&Sequence::RoomReservation);
-        let lock = open_lock(rows, self.id, self.actor, at.now)?;
-        want_slots(rows, &lock);
+        let lock = find_open(rows, self.id, self.actor, at.now)?;
+        request_slots(rows, &lock);
         let reservation = reserve(rows, &lock, at.now)?;
         end(rows, &lock, HoldState::Confirmed { record: reservation.id.get() }, at.now)?;
         Ok(reservation)
     }
 
     fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
-        let lock = open_lock(rows, self.id, self.actor, at.now)?;
-        let pinned = hold::pin(rows, &lock, at.now)?;
-        let attempt = pinned.attempts;
-        rows.calendar.locks.put(lock.id, pinned);
+        let lock = find_open(rows, self.id, self.actor, at.now)?;
+        let prepared = hold::prepare(rows, &lock, at.now)?;
+        let attempt = prepared.attempts;
+        rows.calendar.locks.put(lock.id, prepared);
         Ok(attempt)
     }
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<RoomReservation> {
         rows.ids.want(&Sequence::RoomReservation);
-        let lock = find_to_end(rows, self.id, self.actor)?;
-        assert_eq!((lock.state, lock.attempts), (HoldState::Confirming, attempt), "it was prepared");
-        want_slots(rows, &lock);
+        let lock = find_for_change(rows, self.id, self.actor)?;
+        assert_eq!((lock.state, lock.attempts), (HoldState::Confirming, attempt), "the lock is prepared");
+        request_slots(rows, &lock);
         let of = TryId { hold: lock.id, attempt };
-        if let reservation @ Some(_) = hold::decided(rows, of)? {
+        if let reservation @ Some(_) = hold::recorded_outcome(rows, of)? {
             return Err(CalendarRejection::SlotNotLocked { reservation }.into());
         }
         let reservation = reserve(rows, &lock, at.now)?;
-        hold::decide(rows, of, reservation.id.get());
+        hold::record_outcome(rows, of, reservation.id.get());
         Ok(reservation)
     }
 
@@ -63,12 +63,12 @@ impl Command for ConfirmLock {
         outcome: Option<&RoomReservation>,
     ) -> Decision<()> {
         let record = outcome.map(|reservation| reservation.id.get());
-        settle(rows, TryId { hold: self.id, attempt }, record, at.now)
+        finish_attempt(rows, TryId { hold: self.id, attempt }, record, at.now)
     }
 }
 
-/// Ends a try to confirm, or to block, that whoever began it did not finish. How it ends has been decided: as the record of
-/// this number, or not at all.
+/// Finishes an attempt to confirm or to block whose server failed. The durable outcome is already decided: the record
+/// of this number, or aborted.
 #[derive(Clone, Debug)]
 pub struct SettleLock {
     pub of: TryId,
@@ -77,19 +77,19 @@ pub struct SettleLock {
 
 impl Command for SettleLock {
     type Outcome = ();
-    const NAME: &'static str = "calendar.lock.settle";
+    const NAME: &'static str = "calendar.lock.finish_attempt";
     const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
-        settle(rows, self.of, self.record, at.now)
+        finish_attempt(rows, self.of, self.record, at.now)
     }
 }
 
-/// Records the slots of a lock as reserved, at the lock's prices, and makes the record of it.
+/// Records the slots of a lock as reserved, at the lock's prices, and inserts the reservation.
 fn reserve(rows: &mut Rows, lock: &RoomLock, now: Timestamp) -> Decision<RoomReservation> {
     let number = rows.next_id(Sequence::RoomReservation)?;
     let reservation = RoomReservation {
-        id: RoomReservationId::new(number).expect("sequences give ids"),
+        id: RoomReservationId::new(number).expect("sequence numbers are valid ids"),
         lock: lock.id,
         room: lock.room,
         user: lock.owner,
@@ -101,8 +101,8 @@ fn reserve(rows: &mut Rows, lock: &RoomLock, now: Timestamp) -> Decision<RoomRes
     };
     for line in lock.slots.iter() {
         let id = SlotId { room: lock.room, start: line.start };
-        // A live lock can always be confirmed. Only if live rows were lost has the slot been given to somebody else; and only
-        // where live and durable rows lie in two stores may it have been deleted in the moment in which it was locked.
+        // A live lock can always be confirmed. Only after a loss of live rows may another customer have the slot, and
+        // only with two stores may it have been deleted while it was being locked.
         let slot = rows.calendar.slots.get(&id)?.copied();
         let Some(slot) = slot.filter(|slot| slot.state == SlotState::Free && slot.minutes == line.minutes) else {
             return Err(not_available(line.start).into());
@@ -115,22 +115,22 @@ fn reserve(rows: &mut Rows, lock: &RoomLock, now: Timestamp) -> Decision<RoomRes
     Ok(reservation)
 }
 
-/// Ends a try. Nothing happens if it has ended already, or was lost.
-pub(super) fn settle(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
-    let Some(lock) = hold::unsettled(rows.calendar.locks.get(&of.hold)?, of) else { return Ok(()) };
+/// Finishes a confirm attempt. No effect if it is finished already, or if the lock was lost.
+pub(super) fn finish_attempt(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
+    let Some(lock) = hold::find_prepared(rows.calendar.locks.get(&of.hold)?, of) else { return Ok(()) };
     RoomLock::want_derived(rows, &lock);
     match (record, lock.purpose) {
         (Some(record), _) => end(rows, &lock, HoldState::Confirmed { record }, now),
-        // Nobody waits for the slots of a try to block.
+        // An aborted attempt to block leaves no lock.
         (None, Purpose::Block) => end(rows, &lock, HoldState::Cancelled, now),
         (None, Purpose::Reserve) => {
-            let lock = hold::unpin(rows, &lock, now)?;
+            let lock = hold::revert_prepare(rows, &lock, now)?;
             rows.calendar.locks.put(lock.id, lock);
             Ok(())
         }
     }
 }
 
-fn want_slots(rows: &mut Rows, lock: &RoomLock) {
+fn request_slots(rows: &mut Rows, lock: &RoomLock) {
     lock.ids().for_each(|id| rows.calendar.slots.want(&id));
 }

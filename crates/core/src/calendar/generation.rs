@@ -1,10 +1,10 @@
-//! Making slots ahead of time, and clearing those nobody asks for any more.
+//! Generating slots ahead of time, and purging old ones.
 
 use jiff::civil::Date;
 
 use super::holiday::{self, HolidaysOf};
 use super::hours::{self, OperatingHours};
-use super::making::{Taken, make_day};
+use super::making::{Occupied, generate_day};
 use super::rebuild::rebuild_some;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, Slot, SlotId, SlotsOf};
@@ -17,20 +17,20 @@ use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
 
-/// Slots are kept so many days at least: longer than a lock on them may live.
+/// Minimum number of days for which slots are kept; longer than a lock on them may live.
 const KEEP_DAYS_MIN: u32 = 2;
 
-/// An entry in the log of a room. Numbers grow with time.
+/// Key of an entry in the generation log of a room. Numbers grow with time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GenerationId {
     pub room: RoomId,
     pub number: u64,
 }
 
-/// That slots were made.
+/// Log entry of generated slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generation {
-    /// The day it was there.
+    /// Local date of the generation.
     pub generation_date: Date,
     pub slots_created: u32,
     pub generated_until: Date,
@@ -39,11 +39,11 @@ pub struct Generation {
 
 impl Row for Generation {}
 
-/// Makes the slots of a room that are not there yet: those of today, and of the days after the last one that was made, up
-/// to `until` or as many days ahead as the settings say. Days that were made already are left as they are. Today's slots
-/// are made also if they have begun: they cannot be locked, but a day is shown whole. A room without hours has none to make.
+/// Generates the missing slots of a room: those of today, and of the days after the last generated one, up to `until`
+/// or as many days ahead as the settings say. Generated days are left unchanged. Today's slots include those that have
+/// begun; they cannot be locked, but complete the day in lists. A room without hours has no slots to generate.
 ///
-/// At most [`SLOTS_PER_COMMAND_MAX`] at a time; to be repeated until it is `done`. Finishes first what new hours began.
+/// Generates at most [`SLOTS_PER_COMMAND_MAX`] slots; to be repeated until `done`. A pending rebuild is finished first.
 #[derive(Clone, Debug)]
 pub struct GenerateSlots {
     pub room: RoomId,
@@ -53,9 +53,9 @@ pub struct GenerateSlots {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generated {
     pub created: u32,
-    /// The last day that has its slots; none, if no day has.
+    /// Last day that has its slots; `None` if no day has.
     pub generated_until: Option<Date>,
-    /// Whether nothing remains to be made.
+    /// Whether no slots remain to be generated.
     pub done: bool,
 }
 
@@ -79,7 +79,7 @@ impl Command for GenerateSlots {
         if !rebuilt.done {
             return Ok(Generated { created: rebuilt.created, generated_until: room.generated_until, done: false });
         }
-        let (slots, last) = make_missing(rows, &room, &hours, today, until)?;
+        let (slots, last) = generate_missing(rows, &room, &hours, today, until)?;
         let created = slots.len() as u32;
         for (start, slot) in slots {
             rows.calendar.slots.insert(SlotId { room: self.room, start }, slot);
@@ -90,11 +90,12 @@ impl Command for GenerateSlots {
             kept_from: Some(room.kept_from.unwrap_or(today)),
             ..room.clone()
         };
-        // Written with its slots also if it stays as it is: two servers never make slots of one room at the same time.
+        // The room is written with new slots even if it is unchanged, so that two servers generating its slots
+        // conflict.
         if changed != room || created > 0 {
             rows.calendar.rooms.put(self.room, changed);
         }
-        log(rows, at, &room, created, generated_until)?;
+        add_log_entry(rows, at, &room, created, generated_until)?;
         Ok(Generated {
             created: created + rebuilt.created,
             generated_until: Some(generated_until),
@@ -112,7 +113,7 @@ impl Command for GenerateSlots {
 }
 
 impl GenerateSlots {
-    /// Whether it can be done at all, without doing it.
+    /// Validates the command without executing it.
     pub fn check(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
         let room = room::find(rows, self.room)?;
         self.until(room.zone.today(at.now), at)?;
@@ -128,13 +129,13 @@ impl GenerateSlots {
     }
 }
 
-/// Whether slots can be made up to this day anywhere on Earth.
+/// Checks that slots can be generated up to this day in any time zone.
 pub fn check_anywhere(until: Date, at: &Context<'_>) -> Result<(), Rejection> {
     let today = at.now.to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
     check_until(until, today.yesterday().unwrap_or(today), day_after(today))
 }
 
-/// Today is a day between these two, depending on where one is.
+/// Checks `until` where today is between these two days, depending on the time zone.
 fn check_until(until: Date, earliest: Date, latest: Date) -> Result<(), Rejection> {
     if until < earliest {
         return Err(Rejection::invalid("until", Fault::InThePast));
@@ -145,8 +146,8 @@ fn check_until(until: Date, earliest: Date, latest: Date) -> Result<(), Rejectio
     Ok(())
 }
 
-/// Makes slots of days that have none, as many as one command may, and tells the last day that is now complete.
-fn make_missing(
+/// Generates slots of missing days, at most those of one command, and returns the last complete day.
+fn generate_missing(
     rows: &mut Rows,
     room: &Room,
     hours: &OperatingHours,
@@ -154,29 +155,29 @@ fn make_missing(
     until: Date,
 ) -> Decision<(Vec<(SlotStart, Slot)>, Date)> {
     let first = room.generated_until.map_or(today, |last| day_after(last).max(today));
-    let fresh = (first <= until).then(|| DayRange { first, last: until }.beginning(DAYS_PER_COMMAND_MAX));
-    // Today is always looked at: its hours may have been given after it was made.
-    let ranges = [Some(DayRange { first: today, last: today }), fresh];
-    let mut there = Ok(Vec::new());
+    let missing_days = (first <= until).then(|| DayRange { first, last: until }.beginning(DAYS_PER_COMMAND_MAX));
+    // Today is always included: the room may have got hours after the day was generated.
+    let ranges = [Some(DayRange { first: today, last: today }), missing_days];
+    let mut existing = Ok(Vec::new());
     for days in ranges.into_iter().flatten() {
         let found = slot::scan(rows, SlotsOf { room: room.id, days: days.widened() });
-        there = there.and_then(|mut there: Vec<(SlotId, Slot)>| {
-            there.extend(found?);
-            Ok::<_, Missing>(there)
+        existing = existing.and_then(|mut slots: Vec<(SlotId, Slot)>| {
+            slots.extend(found?);
+            Ok::<_, Missing>(slots)
         });
     }
-    let last = fresh.map_or(today, |days| days.last);
+    let last = missing_days.map_or(today, |days| days.last);
     let holidays = holiday::within(rows, &HolidaysOf { country: room.country, days: DayRange { first: today, last } });
-    let (there, holidays) = (there?, holidays?);
-    let mut taken = Taken::default();
-    for (id, slot) in there {
+    let (existing, holidays) = (existing?, holidays?);
+    let mut occupied = Occupied::default();
+    for (id, slot) in existing {
         let (begins_at, ends_at) = slot.moments(id.start, room);
-        taken.keep(begins_at, ends_at);
+        occupied.occupy(begins_at, ends_at);
     }
-    let mut slots = make_day(room, hours, &holidays, today, &mut taken);
+    let mut slots = generate_day(room, hours, &holidays, today, &mut occupied);
     let mut complete = today;
-    for date in fresh.into_iter().flat_map(DayRange::days).filter(|date| *date > today) {
-        let day = make_day(room, hours, &holidays, date, &mut taken);
+    for date in missing_days.into_iter().flat_map(DayRange::days).filter(|date| *date > today) {
+        let day = generate_day(room, hours, &holidays, date, &mut occupied);
         if slots.len() + day.len() > SLOTS_PER_COMMAND_MAX {
             break;
         }
@@ -186,8 +187,8 @@ fn make_missing(
     Ok((slots, complete))
 }
 
-/// Writes down that slots were made, if any were.
-pub(super) fn log(rows: &mut Rows, at: &Context<'_>, room: &Room, created: u32, until: Date) -> Decision<()> {
+/// Adds a log entry if slots were generated.
+pub(super) fn add_log_entry(rows: &mut Rows, at: &Context<'_>, room: &Room, created: u32, until: Date) -> Decision<()> {
     if created == 0 {
         return Ok(());
     }
@@ -202,8 +203,8 @@ pub(super) fn log(rows: &mut Rows, at: &Context<'_>, room: &Room, created: u32, 
     Ok(())
 }
 
-/// Deletes the slots of a room that are older than they are kept, some days at a time; to be repeated until it is `done`.
-/// Reservations stay.
+/// Purges the slots of a room that are past their retention, some days at a time; to be repeated until `done`.
+/// Reservations are kept.
 #[derive(Clone, Debug)]
 pub struct ClearOldSlots {
     pub room: RoomId,
@@ -222,14 +223,14 @@ impl Command for ClearOldSlots {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Cleared> {
         let room = room::find(rows, self.room)?;
-        let keep = at.limits.calendar.keep_days.max(KEEP_DAYS_MIN);
-        let kept_from = room.zone.today(at.now).saturating_sub(jiff::Span::new().days(keep));
+        let days_kept = at.limits.calendar.keep_days.max(KEEP_DAYS_MIN);
+        let kept_from = room.zone.today(at.now).saturating_sub(jiff::Span::new().days(days_kept));
         let Some(first) = room.kept_from.filter(|first| *first < kept_from) else {
             return Ok(Cleared { deleted: 0, done: true });
         };
         let old = DayRange { first, last: day_before(kept_from) }.beginning(DAYS_PER_COMMAND_MAX);
         let slots = slot::scan(rows, SlotsOf { room: self.room, days: old })?;
-        // Whole days only: the day in which the measure is full is left to the next one.
+        // Purges whole days only: the day that exceeds the bound is left to the next command.
         let (next, deleted) = match slots.get(SLOTS_PER_COMMAND_MAX) {
             Some((id, _)) => {
                 (id.start.date(), slots.partition_point(|(other, _)| other.start.date() < id.start.date()))

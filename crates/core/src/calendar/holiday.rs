@@ -1,4 +1,4 @@
-//! Which days are holidays, country by country.
+//! Holidays by country.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use crate::rejection::{Fault, Rejection};
 use crate::rows::Rows;
 use crate::table::{Row, Scan};
 
-/// The most holidays a country may have: decades of them.
+/// Maximum number of holidays per country, enough for decades.
 pub const HOLIDAYS_MAX: usize = 1_000;
 
 /// An ISO 3166 code: two capital letters.
@@ -38,13 +38,13 @@ pub struct HolidayId {
     pub date: Date,
 }
 
-/// That a day is a holiday: there is no more to say.
+/// Marks a day as a holiday; without further data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holiday;
 
 impl Row for Holiday {}
 
-/// The holidays of a country within some days.
+/// Scan of the holidays of a country in a range of days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HolidaysOf {
     pub country: Country,
@@ -52,7 +52,7 @@ pub struct HolidaysOf {
 }
 
 impl HolidaysOf {
-    /// All there are: years have four digits.
+    /// Returns the range of all holidays; years have at most four digits.
     pub fn all(country: Country) -> Self {
         Self { country, days: DayRange { first: jiff::civil::date(0, 1, 1), last: Date::MAX } }
     }
@@ -67,7 +67,7 @@ impl Scan<HolidayId> for HolidaysOf {
     }
 }
 
-/// Says which days are holidays in a country; others no longer are. Slots that are made keep their price.
+/// Replaces the holidays of a country. Prices of generated slots stay unchanged.
 #[derive(Clone, Debug)]
 pub struct SetHolidays {
     pub country: Country,
@@ -100,7 +100,7 @@ impl Command for SetHolidays {
     }
 }
 
-/// The holidays in a range, in order.
+/// Returns the holidays in a range, in order.
 pub fn within(rows: &mut Rows, range: &HolidaysOf) -> Result<BTreeSet<Date>, Missing> {
     Ok(rows.calendar.holidays.scan(range)?.into_iter().map(|id| id.date).collect())
 }

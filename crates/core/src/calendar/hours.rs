@@ -1,61 +1,61 @@
-//! When a room is open.
+//! Opening hours of rooms.
 
 use std::sync::Arc;
 
 use jiff::civil::{Date, DateTime, Weekday};
 
 use super::room::{self, RoomId};
-use super::wall::{WallTime, day_after, day_before, wall};
+use super::wall::{WallTime, day_after, day_before, local_datetime};
 use crate::command::Decision;
 use crate::rejection::{Fault, Rejection};
 use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::{Timestamp, Zone};
 
-/// The most times a room may open on one day.
+/// Maximum number of openings per day.
 pub const OPENINGS_PER_DAY_MAX: usize = 48;
 pub const EXCEPTIONS_MAX: usize = 1_000;
 
-/// From when until when a room is open. `to` before `from` is a time of the next day.
+/// Opening hours of one opening. `to` before `from` is a time of the next day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenHours {
     pub from: WallTime,
     pub to: WallTime,
 }
 
-/// A date with hours of its own; none, if the room stays closed. What began the evening before is not touched by it.
+/// A date with its own hours; empty if the room is closed. Hours that began the evening before still apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exception {
     pub date: Date,
     pub hours: Arc<[OpenHours]>,
 }
 
-/// The hours of a room, and how far its slots have caught up with them.
+/// Hours of a room, and the progress of rebuilding its slots for them.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct OperatingHours {
     /// Monday first.
     pub weekly: [Arc<[OpenHours]>; 7],
-    /// In the order of dates.
+    /// Ordered by date.
     pub exceptions: Arc<[Exception]>,
-    /// Days whose slots are not yet those of these hours.
+    /// Days whose slots do not match these hours yet.
     pub rebuild: Option<Rebuild>,
 }
 
 impl Row for OperatingHours {}
 
-/// What remains to be rebuilt: the days `next` to `until`.
+/// Pending rebuild of the days `next` to `until`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rebuild {
     pub next: Date,
     pub until: Date,
-    /// From this day on it has to be done once more: locks were in the way, or the room was not active.
+    /// First day of a second pass, because locks prevented slots or the room was inactive.
     pub again_from: Option<Date>,
-    /// It is being done once more: what was made the first time stays as it is, and only what is missing is made.
+    /// Whether this is the second pass. It keeps the slots of the first pass and adds only missing ones.
     pub is_again: bool,
 }
 
 impl OperatingHours {
-    /// Checks what a caller says.
+    /// Validates hours given by a client.
     pub fn new(weekly: [Vec<OpenHours>; 7], mut exceptions: Vec<Exception>) -> Result<Self, Rejection> {
         weekly.iter().try_for_each(|hours| check("weekly", hours))?;
         exceptions.iter().try_for_each(|exception| check("exceptions", &exception.hours))?;
@@ -73,7 +73,7 @@ impl OperatingHours {
         &self.weekly[day.to_monday_zero_offset() as usize]
     }
 
-    /// The hours that begin on a date.
+    /// Returns the hours that begin on a date.
     pub fn on(&self, date: Date) -> &[OpenHours] {
         match self.exceptions.binary_search_by_key(&date, |exception| exception.date) {
             Ok(index) => &self.exceptions[index].hours,
@@ -81,8 +81,7 @@ impl OperatingHours {
         }
     }
 
-    /// Whether the room is open all the time from one moment to the other, less than a day later. `date` is that on which
-    /// this begins.
+    /// Whether the room is open for the whole interval, which is shorter than a day and begins on `date`.
     pub fn cover(&self, zone: &Zone, date: Date, begins_at: Timestamp, ends_at: Timestamp) -> bool {
         let mut open: Vec<(Timestamp, Timestamp)> = [day_before(date), date, day_after(date)]
             .into_iter()
@@ -90,7 +89,7 @@ impl OperatingHours {
             .map(|opening| opening.moments(zone))
             .collect();
         open.sort_unstable();
-        // One opening may follow the other without a break.
+        // Two adjacent openings count as one.
         let mut open_until = begins_at;
         for (opens_at, closes_at) in open {
             if opens_at <= open_until {
@@ -101,7 +100,7 @@ impl OperatingHours {
     }
 }
 
-/// Hours of a certain date, as the clock shows them.
+/// Opening on a specific date, in local time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Opening {
     pub(super) from: DateTime,
@@ -111,7 +110,7 @@ pub(super) struct Opening {
 impl OpenHours {
     pub(super) fn on(self, date: Date) -> Opening {
         let last = if self.runs_past_midnight() { day_after(date) } else { date };
-        Opening { from: wall(date, self.from), to: wall(last, self.to) }
+        Opening { from: local_datetime(date, self.from), to: local_datetime(last, self.to) }
     }
 
     pub(super) fn runs_past_midnight(self) -> bool {
@@ -120,20 +119,20 @@ impl OpenHours {
 }
 
 impl Opening {
-    /// From when until when that really is. A time that the clocks jump over is reached when they jump.
+    /// Returns the instants of opening and closing. A local time that the clocks skip is reached when they jump.
     pub(super) fn moments(self, zone: &Zone) -> (Timestamp, Timestamp) {
         (zone.moment_of(self.from).reached(), zone.moment_of(self.to).reached())
     }
 }
 
-/// The hours of a room that is there.
+/// Returns the hours of an existing room.
 pub fn of_room(rows: &mut Rows, room: RoomId) -> Decision<OperatingHours> {
     rows.calendar.hours.want(&room);
     room::find(rows, room)?;
     find(rows, room)
 }
 
-/// Those of these rooms that were given hours.
+/// Returns the rooms that have hours.
 pub fn given(rows: &mut Rows, rooms: &[RoomId]) -> Decision<Vec<RoomId>> {
     for room in rooms {
         rows.calendar.hours.want(room);
@@ -147,7 +146,7 @@ pub fn given(rows: &mut Rows, rooms: &[RoomId]) -> Decision<Vec<RoomId>> {
     Ok(given)
 }
 
-/// The hours of a room; one that was given none is closed.
+/// Returns the hours of a room; a room without hours is closed.
 pub(super) fn find(rows: &mut Rows, room: RoomId) -> Decision<OperatingHours> {
     Ok(rows.calendar.hours.get(&room)?.cloned().unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Locking slots: placing, replacing and releasing.
+//! Locks on slots: placing, replacing and releasing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use crate::unit::{Holder, Kind, Unit};
 /// A hold on one or more slots of a room.
 pub type RoomLock = Hold<RoomClaim>;
 
-/// What a lock claims, and on which terms.
+/// Claim of a lock, and its terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomClaim {
     pub room: RoomId,
-    /// In order.
+    /// In order of their start.
     pub slots: Arc<[LockedSlot]>,
     pub total: i64,
     pub currency: Currency,
@@ -40,13 +40,13 @@ pub struct LockedSlot {
     pub price: i64,
 }
 
-/// What a lock is for.
+/// Purpose of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// A customer's, to be confirmed.
+    /// Placed by a customer, to be confirmed.
     Reserve,
-    /// The house's own, between the steps of blocking slots where live and durable rows lie in two stores. It becomes no
-    /// reservation.
+    /// Placed by the system user while slots are being blocked, where live and durable rows lie in two stores. It
+    /// becomes no reservation.
     Block,
 }
 
@@ -64,7 +64,7 @@ impl RoomClaim {
     }
 }
 
-/// A pointer to a lock, good until it ends.
+/// Index entry of a lock, valid until its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveLock {
     pub hold: HoldId,
@@ -77,32 +77,32 @@ impl Row for LiveLock {
     }
 }
 
-/// Locks slots, all or none. One's own live locks that overlap are replaced whole, in the same step: their other slots
-/// become free.
+/// Locks slots, all or none. Live locks of the same user that overlap are replaced as a whole, in the same commit:
+/// their other slots become free.
 #[derive(Clone, Debug)]
 pub struct LockSlots {
-    /// Makes the lock's id, together with the time of the decision.
+    /// Random part of the lock's id; the rest is the time of the decision.
     pub random: [u8; 10],
     pub room: RoomId,
     pub user: UserId,
     pub slots: Vec<SlotStart>,
-    /// How long the lock lives, a second at least. More than the setting says counts as that.
+    /// TTL of the lock, at least a second; values above the setting are reduced to it.
     pub ttl: Option<Span>,
 }
 
 impl Command for LockSlots {
     type Outcome = RoomLock;
-    const NAME: &'static str = "calendar.lock.place";
+    const NAME: &'static str = "calendar.lock.insert_lock";
     const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<RoomLock> {
         let ids = self.check()?;
         let expires_at = at.now + self.ttl(at)?;
-        self.want(rows, &ids);
+        self.request_rows(rows, &ids);
         let room = room::find(rows, self.room)?;
         let id = HoldId::new(at.now, self.random);
         let replaced = self.replace_own(rows, &ids, id, at.now)?;
-        hold::check_holder(rows, at, Kind::Room, self.user)?;
+        hold::check_hold_limit(rows, at, Kind::Room, self.user)?;
         let mut slots = Vec::with_capacity(ids.len());
         for id in ids {
             slots.push(lockable(rows, &room, id, replaced.contains(&id), at.now)?);
@@ -114,7 +114,7 @@ impl Command for LockSlots {
             currency: room.currency,
             purpose: Purpose::Reserve,
         };
-        let lock = place(rows, id, self.user, expires_at, claim, at.now)?;
+        let lock = insert_lock(rows, id, self.user, expires_at, claim, at.now)?;
         rows.emit(Event::RoomSlotsLocked(lock.clone()));
         Ok(lock)
     }
@@ -139,42 +139,42 @@ impl LockSlots {
     }
 
     fn ttl(&self, at: &Context<'_>) -> Result<Span, Rejection> {
-        let longest = at.limits.calendar.lock_ttl;
+        let ttl_max = at.limits.calendar.lock_ttl;
         match self.ttl {
             Some(ttl) if ttl < Span::from_secs(1) => {
-                let fault = Fault::OutOfRange { min: 1, max: longest.as_millis() / 1_000 };
+                let fault = Fault::OutOfRange { min: 1, max: ttl_max.as_millis() / 1_000 };
                 Err(Rejection::invalid("ttlSeconds", fault))
             }
-            Some(ttl) => Ok(ttl.min(longest)),
-            None => Ok(longest),
+            Some(ttl) => Ok(ttl.min(ttl_max)),
+            None => Ok(ttl_max),
         }
     }
 
-    fn want(&self, rows: &mut Rows, ids: &[SlotId]) {
+    fn request_rows(&self, rows: &mut Rows, ids: &[SlotId]) {
         rows.calendar.rooms.want(&self.room);
         rows.holders.want(&Holder { kind: Kind::Room, user: self.user });
         for id in ids {
-            slot::want(rows, *id);
+            slot::request_rows(rows, *id);
         }
     }
 
-    /// Ends the user's own live locks on any of these slots, and tells all slots they were on.
+    /// Ends the user's live locks on any of these slots, and returns all slots of those locks.
     fn replace_own(&self, rows: &mut Rows, ids: &[SlotId], by: HoldId, now: Timestamp) -> Decision<BTreeSet<SlotId>> {
-        let mut on_them = BTreeSet::new();
+        let mut lock_ids = BTreeSet::new();
         for id in ids {
-            if let Some(pointer) = rows.calendar.by_slot.get(id)?
-                && pointer.expires_at > now
+            if let Some(entry) = rows.calendar.by_slot.get(id)?
+                && entry.expires_at > now
             {
-                on_them.insert(pointer.hold);
+                lock_ids.insert(entry.hold);
             }
         }
-        // Named all at once: asking lock by lock would need a load for each.
-        for lock in &on_them {
+        // All locks are requested at once; lock by lock, each would need a load round.
+        for lock in &lock_ids {
             rows.calendar.locks.want(lock);
         }
         let mut own = Vec::new();
-        for id in &on_them {
-            // One that is being confirmed is no longer live; its slots are in doubt, and that is noticed there.
+        for id in &lock_ids {
+            // A prepared lock is not live. Its slots are found as prepared in `lockable`, which backs off.
             if let Some(lock) = rows.calendar.locks.get(id)?
                 && lock.owner == self.user
                 && lock.is_live(now)
@@ -196,17 +196,17 @@ impl LockSlots {
     }
 }
 
-/// The line of a slot that may be locked now. One that is there only because of one's own lock is still there.
+/// Returns the line of a slot that can be locked. `was_own` is set if this command has replaced a lock on it, because
+/// that lock may be the only reason why the slot still exists.
 fn lockable(rows: &mut Rows, room: &Room, id: SlotId, was_own: bool, now: Timestamp) -> Decision<LockedSlot> {
     let slot = rows.calendar.slots.get(&id)?.copied();
     let locked_by = slot::locked_by(rows, id, now)?;
-    let is_for_sale = |slot: &Slot| {
-        slot.state == SlotState::Free && (slot.is_there(locked_by) || was_own) && !has_begun(room, id, now)
-    };
+    let is_for_sale =
+        |slot: &Slot| slot.state == SlotState::Free && (slot.exists(locked_by) || was_own) && !has_begun(room, id, now);
     match (slot.filter(is_for_sale), locked_by) {
         (None, _) | (_, LockedBy::Lock(_)) => Err(not_available(id.start).into()),
-        (_, LockedBy::InDoubt) => Err(Stop::Busy),
-        (Some(slot), LockedBy::Nobody) => {
+        (_, LockedBy::Prepared) => Err(Stop::Busy),
+        (Some(slot), LockedBy::None) => {
             Ok(LockedSlot { start: id.start, minutes: slot.minutes, price: slot.final_price })
         }
     }
@@ -216,8 +216,8 @@ fn has_begun(room: &Room, id: SlotId, now: Timestamp) -> bool {
     id.start.begins_at(&room.zone) <= now
 }
 
-/// Makes a lock. That its slots are free has been checked.
-pub(super) fn place(
+/// Inserts a lock. The caller has checked that its slots are free.
+pub(super) fn insert_lock(
     rows: &mut Rows,
     id: HoldId,
     owner: UserId,
@@ -232,7 +232,7 @@ pub(super) fn place(
     Ok(lock)
 }
 
-/// Gives a live lock back.
+/// Releases a live lock.
 #[derive(Clone, Debug)]
 pub struct ReleaseLock {
     pub id: HoldId,
@@ -245,24 +245,24 @@ impl Command for ReleaseLock {
     const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
-        let lock = open_lock(rows, self.id, self.actor, at.now)?;
+        let lock = find_open(rows, self.id, self.actor, at.now)?;
         end(rows, &lock, HoldState::Cancelled, at.now)?;
         rows.emit(Event::RoomSlotsReleased(Hold { state: HoldState::Cancelled, ..lock }));
         Ok(())
     }
 }
 
-/// The lock, for one who may see it.
+/// Returns the lock to its owner or an operator.
 pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<RoomLock> {
     let lock = rows.calendar.locks.get(&id)?.cloned().ok_or(CalendarRejection::LockNotFound)?;
     actor.must_own(lock.owner)?;
     Ok(lock)
 }
 
-/// The counts of a live lock, and the pointers to it.
+/// Counts of a live lock, and its entries by slot.
 impl Remembered for RoomLock {
     fn want_derived(rows: &mut Rows, lock: &Self) {
-        hold::want_counts(rows, lock.owner, &lock.claim);
+        hold::request_counts(rows, lock.owner, &lock.claim);
         lock.ids().for_each(|id| rows.calendar.by_slot.want(&id));
     }
 
@@ -275,11 +275,11 @@ impl Remembered for RoomLock {
     }
 }
 
-/// Ends a live lock before its time, and with it everything derived from it.
+/// Ends a live lock before its time, and deletes its index entries.
 pub(super) fn end(rows: &mut Rows, lock: &RoomLock, state: HoldState, now: Timestamp) -> Decision<()> {
     hold::uncount(rows, lock, now)?;
     for id in lock.ids() {
-        if rows.calendar.by_slot.get(&id)?.is_some_and(|pointer| pointer.hold == lock.id) {
+        if rows.calendar.by_slot.get(&id)?.is_some_and(|entry| entry.hold == lock.id) {
             rows.calendar.by_slot.delete(id);
         }
     }
@@ -287,8 +287,8 @@ pub(super) fn end(rows: &mut Rows, lock: &RoomLock, state: HoldState, now: Times
     Ok(())
 }
 
-/// The lock, for one who wants to do something with it: then one that is unknown is simply not locked.
-pub(super) fn find_to_end(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<RoomLock> {
+/// Returns the lock for a change, to its owner or an operator. An unknown lock is rejected as not locked.
+pub(super) fn find_for_change(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<RoomLock> {
     match find(rows, id, actor) {
         Err(Stop::Rejected(Rejection::Calendar(CalendarRejection::LockNotFound))) => {
             Err(CalendarRejection::SlotNotLocked { reservation: None }.into())
@@ -297,9 +297,9 @@ pub(super) fn find_to_end(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision
     }
 }
 
-/// The lock, if it can still be confirmed or released by `actor`; what is derived from it is loaded with it.
-pub(super) fn open_lock(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decision<RoomLock> {
-    let lock = find_to_end(rows, id, actor)?;
+/// Returns the lock if `actor` can still confirm or release it, and requests its index entries.
+pub(super) fn find_open(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decision<RoomLock> {
+    let lock = find_for_change(rows, id, actor)?;
     let reservation = match (lock.status(now), lock.purpose) {
         (Status::Held, _) => {
             RoomLock::want_derived(rows, &lock);

@@ -1,19 +1,20 @@
-//! Rooms by the hour. A unit is one slot of a room, made ahead of time with its price; a lock claims one or more slots.
+//! Rooms by the hour. A unit is one slot of a room, generated ahead of time with its price; a lock claims one or more
+//! slots.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | [`wall`] | dates and times as the clock on a room's wall shows them |
-//! | [`room`] | what is rented: creating and changing rooms |
-//! | [`hours`], [`holiday`] | when a room is open, and which days are holidays |
-//! | [`pricing`], [`making`] | what a slot costs, and which slots a day has: pure, without rows |
-//! | [`generation`] | making slots ahead and clearing old ones |
-//! | [`rebuild`] | what new opening hours do to coming slots |
-//! | [`slot`] | one slot, and the list of them |
+//! | [`wall`] | local dates and times of a room |
+//! | [`room`] | rooms: creating and changing |
+//! | [`hours`], [`holiday`] | opening hours, and holidays by country |
+//! | [`pricing`], [`making`] | prices, and slots of a day: pure, without rows |
+//! | [`generation`] | generating slots ahead of time, and purging old ones |
+//! | [`rebuild`] | replacing slots after a change of the opening hours |
+//! | [`slot`] | one slot, and lists of slots |
 //! | [`lock`], [`confirm`] | locking, releasing, confirming |
-//! | [`block`], [`reprice`] | taking slots off sale, and pricing them anew |
-//! | [`reservation`] | what a confirmed lock becomes, and its cancellation |
-//! | [`availability`], [`stats`] | what is free, and what was sold |
-//! | [`audit`] | what must be true of a whole store |
+//! | [`block`], [`reprice`] | blocking slots for sale, and repricing them |
+//! | [`reservation`] | reservations, and their cancellation |
+//! | [`availability`], [`stats`] | availability of slots, and statistics of sales |
+//! | [`audit`] | consistency rules of a whole store |
 
 pub mod audit;
 pub mod availability;
@@ -49,45 +50,46 @@ pub use room::{Peak, Room, RoomId};
 pub use slot::{Slot, SlotId, SlotState, SlotStatus, SlotView, SlotsOf};
 pub use wall::{DayRange, SlotStart, WallTime, Weekdays};
 
-/// The most slots one lock may claim, and one availability query may ask for.
+/// Maximum number of slots of a lock or an availability query.
 pub const LOCK_SLOTS_MAX: usize = 100;
-/// The most slots one command may block or unblock: any day of any room.
+/// Maximum number of slots that one command blocks or unblocks; enough for any day of any room.
 pub const BLOCK_SLOTS_MAX: usize = 300;
-/// The most days one slot list may span.
+/// Maximum number of days of a slot list.
 pub const LIST_DAYS_MAX: u32 = 92;
-/// The most days statistics and new prices may span.
+/// Maximum number of days of statistics and repricing.
 pub const RANGE_DAYS_MAX: u32 = 366;
-/// How far ahead slots may be made.
+/// Maximum number of days for which slots are generated ahead.
 pub const DAYS_AHEAD_MAX: u32 = 366;
-/// The most slots one command makes, or deletes. What remains is left to the next one, so that nobody waits long.
+/// Maximum number of slots that one command generates or deletes. The rest is left to further commands, to keep each
+/// one short.
 pub const SLOTS_PER_COMMAND_MAX: usize = 2_000;
 
-/// How many days one command looks at when it goes through slots.
+/// Maximum number of days whose slots one command scans.
 const DAYS_PER_COMMAND_MAX: u32 = 62;
-/// What going through so many slots weighs, in ordinary commands.
+/// Weight of a command that scans that many slots.
 const BULK_WEIGHT: usize = 1_024;
 
-/// Settings of this vertical.
+/// Settings of rooms by the hour.
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub lock_ttl: Span,
-    /// Slots are made from today up to so many days ahead.
+    /// Number of days after today for which slots are generated.
     pub days_ahead: u32,
-    /// Slots older than this are cleared.
+    /// Number of days after which past slots are purged.
     pub keep_days: u32,
 }
 
-/// The rows of the calendar.
+/// Tables of rooms by the hour.
 #[derive(Debug, Default)]
 pub struct Tables {
     pub rooms: Table<RoomId, Room>,
     pub hours: Table<RoomId, OperatingHours>,
     pub holidays: Table<HolidayId, Holiday, HolidaysOf>,
     pub slots: Table<SlotId, Slot, SlotsOf>,
-    /// A log: rules only add to it.
+    /// Append-only log.
     pub generations: Table<GenerationId, Generation>,
     pub locks: Table<HoldId, RoomLock>,
-    /// Derived: the live lock of a slot.
+    /// Secondary index: the live lock of a slot.
     pub by_slot: Table<SlotId, LiveLock>,
     pub reservations: Table<RoomReservationId, RoomReservation>,
 }

@@ -1,11 +1,11 @@
-//! What a slot costs. Decided when it is made, and frozen into it.
+//! Price of a slot, fixed when it is generated.
 
 use jiff::civil::Date;
 
 use super::room::{Peak, Room};
 use super::wall::{SlotStart, day_before};
 
-/// The price of a slot, and why it is so.
+/// Price of a slot, and its surcharges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
     pub base_price: i64,
@@ -14,8 +14,8 @@ pub struct Price {
     pub is_holiday: bool,
 }
 
-/// Surcharges of peak time and holiday add up, and the sum is rounded half up. Of several peak windows the dearest
-/// counts. A slot costs what its beginning says.
+/// Returns the price of a slot by its start. Surcharges of peak time and holiday add up, and the sum is rounded half
+/// up. Of several peak windows the highest surcharge applies.
 pub fn price(room: &Room, start: SlotStart, is_holiday: bool) -> Price {
     let peak = room.peak.iter().filter(|peak| covers(peak, start)).map(|peak| peak.percent).max();
     let holiday = if is_holiday { room.holiday_percent } else { 0 };
@@ -28,7 +28,7 @@ pub fn price(room: &Room, start: SlotStart, is_holiday: bool) -> Price {
     }
 }
 
-/// Whether a slot that begins then begins in the window.
+/// Whether a slot with this start begins in the window.
 fn covers(peak: &Peak, start: SlotStart) -> bool {
     let (date, time) = (start.date(), start.time());
     let is_on = |date: Date| peak.days.contains(date.weekday());

@@ -1,18 +1,18 @@
-//! New hours for a room, and what they do to its coming slots: free ones are replaced, those in use stay, and no new one
-//! overlaps one that stays.
+//! Changing the hours of a room, and rebuilding its future slots: free ones are replaced, used ones stay, and no new
+//! slot overlaps one that stays.
 //!
-//! That is done some days at a time, so that nobody waits long; the hours remember how far it has come. Locks are live rows
-//! and are only looked at. Where live and durable rows lie in two stores, a slot may be locked in the moment in which it is
-//! deleted here; confirming that lock finds no free slot of its length, and is refused.
+//! Slots are rebuilt some days at a time to keep each command short; the hours record the progress. Locks are live rows
+//! and are only read. Where live and durable rows lie in two stores, a slot may be locked while it is deleted here.
+//! Confirming that lock finds no free slot of its length, and is rejected.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 
-use super::generation::log;
+use super::generation::add_log_entry;
 use super::holiday::{self, HolidaysOf};
 use super::hours::{self, Exception, OpenHours, OperatingHours, Rebuild};
-use super::making::{Taken, make_day};
+use super::making::{Occupied, generate_day};
 use super::reservation::RoomReservationId;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotsOf};
@@ -22,8 +22,8 @@ use crate::command::{Command, Context, Decision, Writes};
 use crate::id::Sequence;
 use crate::rows::Rows;
 
-/// Gives a room its hours, and begins to rebuild its slots from tomorrow on. One that never had any gets them from
-/// [`GenerateSlots`](super::generation::GenerateSlots) only.
+/// Sets the hours of a room, and begins to rebuild its slots from tomorrow on. A room without generated slots gets them
+/// only from [`GenerateSlots`](super::generation::GenerateSlots).
 #[derive(Clone, Debug)]
 pub struct SetOperatingHours {
     pub room: RoomId,
@@ -35,7 +35,7 @@ pub struct SetOperatingHours {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HoursSet {
     pub hours: OperatingHours,
-    /// What has been rebuilt so far. Unless that is `done`, [`RebuildSlots`] goes on.
+    /// Progress of the rebuild. Unless `done`, [`RebuildSlots`] continues.
     pub rebuilt: Rebuilt,
 }
 
@@ -58,7 +58,7 @@ impl Command for SetOperatingHours {
         let until = last.max(days_after(today, at.limits.calendar.days_ahead.clamp(1, DAYS_AHEAD_MAX)));
         let pending = Rebuild { next: day_after(today), until, again_from: None, is_again: false };
         let hours = OperatingHours { rebuild: Some(pending), ..hours };
-        // These days are not made a second time, only rebuilt.
+        // These days count as generated, because the rebuild creates their slots.
         let room = Room { generated_until: Some(until), kept_from: Some(room.kept_from.unwrap_or(today)), ..room };
         rows.calendar.rooms.put(self.room, room.clone());
         rows.calendar.hours.put(self.room, hours.clone());
@@ -75,7 +75,7 @@ impl Command for SetOperatingHours {
     }
 }
 
-/// Goes on with what [`SetOperatingHours`] began; to be repeated until it is `done`.
+/// Continues the rebuild that [`SetOperatingHours`] began; to be repeated until `done`.
 #[derive(Clone, Debug)]
 pub struct RebuildSlots {
     pub room: RoomId,
@@ -85,7 +85,8 @@ pub struct RebuildSlots {
 pub struct Rebuilt {
     pub created: u32,
     pub deleted: u32,
-    /// Those with a slot that is now outside the hours, on the days rebuilt by this command. They stay as they are.
+    /// Reservations with a slot that is now outside the hours, on the days rebuilt by this command. They stay
+    /// unchanged.
     pub affected: Vec<RoomReservationId>,
     pub done: bool,
 }
@@ -112,7 +113,7 @@ impl Command for RebuildSlots {
     }
 }
 
-/// Rebuilds the next days, as many as one command may.
+/// Rebuilds the next days, at most those of one command.
 pub(super) fn rebuild_some(
     rows: &mut Rows,
     at: &Context<'_>,
@@ -123,23 +124,23 @@ pub(super) fn rebuild_some(
     let Some(pending) = hours.rebuild else { return Ok(nothing) };
     let first = pending.next.max(day_after(room.zone.today(at.now)));
     if first > pending.until {
-        // These days have come before anything was done about them.
+        // All remaining days have passed.
         rows.calendar.hours.put(room.id, OperatingHours { rebuild: None, ..hours.clone() });
         return Ok(nothing);
     }
-    let ahead = DayRange { first, last: pending.until }.beginning(DAYS_PER_COMMAND_MAX);
-    let there = slot::scan(rows, SlotsOf { room: room.id, days: ahead.widened() });
-    let holidays = holiday::within(rows, &HolidaysOf { country: room.country, days: ahead });
-    let mut part = Part::new(room, hours, there?, holidays?, ahead, pending);
-    part.sort_out(rows, at)?;
-    let written = part.write(rows);
-    // Written with its slots although it stays as it is: two servers never make slots of one room at the same time.
+    let pending_days = DayRange { first, last: pending.until }.beginning(DAYS_PER_COMMAND_MAX);
+    let existing = slot::scan(rows, SlotsOf { room: room.id, days: pending_days.widened() });
+    let holidays = holiday::within(rows, &HolidaysOf { country: room.country, days: pending_days });
+    let mut portion = Portion::new(room, hours, existing?, holidays?, pending_days, pending);
+    portion.partition(rows, at)?;
+    let written = portion.write(rows);
+    // The room is written even though it is unchanged, so that two servers generating its slots conflict.
     rows.calendar.rooms.put(room.id, room.clone());
-    log(rows, at, room, written.created, part.days.last)?;
+    add_log_entry(rows, at, room, written.created, portion.days.last)?;
 
-    let done = part.days.last >= pending.until;
-    let again_from = pending.again_from.or(if room.active { part.locked_on } else { Some(first) });
-    let next = if done { again_from } else { Some(day_after(part.days.last)) };
+    let done = portion.days.last >= pending.until;
+    let again_from = pending.again_from.or(if room.active { portion.locked_on } else { Some(first) });
+    let next = if done { again_from } else { Some(day_after(portion.days.last)) };
     let again_from = again_from.filter(|_| !done);
     let is_again = done || pending.is_again;
     let rebuild = next.map(|next| Rebuild { next, until: pending.until, again_from, is_again });
@@ -147,73 +148,73 @@ pub(super) fn rebuild_some(
     Ok(Rebuilt { done, ..written })
 }
 
-/// The days one command rebuilds.
-struct Part<'a> {
+/// Days that one command rebuilds.
+struct Portion<'a> {
     room: &'a Room,
     hours: &'a OperatingHours,
     holidays: BTreeSet<Date>,
     days: DayRange,
-    /// Free slots may go up to here: a new one of the last day may reach into the next day, where those that are to be
-    /// replaced later must not be in its way, nor overlap it.
-    clear_until: Date,
-    /// These days have been rebuilt before.
+    /// Last day on which free slots may be deleted. A new slot of the last rebuilt day may reach into the next day,
+    /// where free slots that a later command replaces must not prevent or overlap it.
+    deletable_until: Date,
+    /// Whether this is the second pass.
     is_again: bool,
-    there: Vec<(SlotId, Slot)>,
-    /// Where slots would begin if nothing were in the way, and how long they would be.
+    existing: Vec<(SlotId, Slot)>,
+    /// Start and minutes of the slots as if no other slot existed.
     grid: BTreeSet<(SlotStart, u16)>,
-    /// Free, nobody's, and not to stay as they are.
+    /// Free and unlocked slots that may be replaced.
     free: BTreeMap<SlotId, Slot>,
-    taken: Taken,
-    /// The first day on which a locked slot may be in the way.
+    occupied: Occupied,
+    /// First day on which a locked slot may prevent a new one.
     locked_on: Option<Date>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> Portion<'a> {
     fn new(
         room: &'a Room,
         hours: &'a OperatingHours,
-        there: Vec<(SlotId, Slot)>,
+        existing: Vec<(SlotId, Slot)>,
         holidays: BTreeSet<Date>,
-        ahead: DayRange,
+        pending_days: DayRange,
         pending: Rebuild,
     ) -> Self {
         let mut old = BTreeMap::new();
-        for (id, _) in &there {
+        for (id, _) in &existing {
             *old.entry(id.start.date()).or_insert(0) += 1;
         }
-        let mut days = DayRange { last: ahead.first, ..ahead };
-        let (mut work, mut grid) = (0, BTreeSet::new());
-        for date in ahead.days() {
-            let new = make_day(room, hours, &holidays, date, &mut Taken::default());
-            work += new.len().max(old.get(&date).copied().unwrap_or(0));
-            if work > SLOTS_PER_COMMAND_MAX {
+        let mut days = DayRange { last: pending_days.first, ..pending_days };
+        let (mut slots_count, mut grid) = (0, BTreeSet::new());
+        for date in pending_days.days() {
+            let new = generate_day(room, hours, &holidays, date, &mut Occupied::default());
+            slots_count += new.len().max(old.get(&date).copied().unwrap_or(0));
+            if slots_count > SLOTS_PER_COMMAND_MAX {
                 break;
             }
             grid.extend(new.into_iter().map(|(start, slot)| (start, slot.minutes)));
             days.last = date;
         }
-        let clear_until = day_after(days.last).min(pending.until);
-        let (is_again, free, taken) = (pending.is_again, BTreeMap::new(), Taken::default());
-        Self { room, hours, holidays, days, clear_until, is_again, there, grid, free, taken, locked_on: None }
+        let deletable_until = day_after(days.last).min(pending.until);
+        let (is_again, free, occupied) = (pending.is_again, BTreeMap::new(), Occupied::default());
+        Self { room, hours, holidays, days, deletable_until, is_again, existing, grid, free, occupied, locked_on: None }
     }
 
-    /// What stays, and what goes.
-    fn sort_out(&mut self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
-        let may_go = |id: &SlotId, slot: &Slot| {
-            slot.state == SlotState::Free && (self.days.first..=self.clear_until).contains(&id.start.date())
+    /// Divides the existing slots into free ones and those that stay.
+    fn partition(&mut self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+        let is_deletable = |id: &SlotId, slot: &Slot| {
+            slot.state == SlotState::Free && (self.days.first..=self.deletable_until).contains(&id.start.date())
         };
-        for (id, _) in self.there.iter().filter(|(id, slot)| may_go(id, slot)) {
-            slot::want(rows, *id);
+        for (id, _) in self.existing.iter().filter(|(id, slot)| is_deletable(id, slot)) {
+            slot::request_rows(rows, *id);
         }
-        for (id, slot) in &self.there {
-            let is_free = may_go(id, slot);
+        for (id, slot) in &self.existing {
+            let is_free = is_deletable(id, slot);
             let stays = self.is_again && !slot.outside_hours;
-            if is_free && !stays && slot::locked_by(rows, *id, at.now)? == LockedBy::Nobody {
+            if is_free && !stays && slot::locked_by(rows, *id, at.now)? == LockedBy::None {
                 self.free.insert(*id, *slot);
                 continue;
             }
             let (begins_at, ends_at) = slot.moments(id.start, self.room);
-            self.taken.keep(begins_at, ends_at);
+            self.occupied.occupy(begins_at, ends_at);
             if is_free && self.days.contains(id.start.date()) && self.is_outside(id, slot) {
                 // A new slot of the day before may reach into this one.
                 let date = id.start.date();
@@ -223,8 +224,8 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// Whether a slot that is in use does not belong to the hours, and is no more once nobody uses it. One that is only locked
-    /// has to be where a new one would be.
+    /// Whether a used slot does not belong to the hours, so that it is deleted once it is free. A slot that is only
+    /// locked must also be where a new slot would be.
     fn is_outside(&self, id: &SlotId, slot: &Slot) -> bool {
         let (begins_at, ends_at) = slot.moments(id.start, self.room);
         let is_misplaced = slot.state == SlotState::Free
@@ -235,7 +236,7 @@ impl<'a> Part<'a> {
     fn write(&mut self, rows: &mut Rows) -> Rebuilt {
         let mut rebuilt = Rebuilt::default();
         let mut affected = BTreeSet::new();
-        for (id, slot) in &self.there {
+        for (id, slot) in &self.existing {
             if self.free.contains_key(id) || !self.days.contains(id.start.date()) {
                 continue;
             }
@@ -252,17 +253,17 @@ impl<'a> Part<'a> {
         let mut new = BTreeMap::new();
         if self.room.active {
             for date in self.days.days() {
-                let slots = make_day(self.room, self.hours, &self.holidays, date, &mut self.taken);
+                let slots = generate_day(self.room, self.hours, &self.holidays, date, &mut self.occupied);
                 new.extend(slots.into_iter().map(|(start, slot)| (SlotId { room: self.room.id, start }, slot)));
             }
         }
         for (id, old) in &self.free {
             let (begins_at, ends_at) = old.moments(id.start, self.room);
             if new.get(id) == Some(old) {
-                // One that would be made again just so is there already.
+                // The same slot would be generated again.
                 new.remove(id);
-            } else if id.start.date() > self.days.last && self.taken.take(begins_at, ends_at) {
-                // Its turn comes later.
+            } else if id.start.date() > self.days.last && self.occupied.try_occupy(begins_at, ends_at) {
+                // A later command rebuilds its day.
             } else {
                 rows.calendar.slots.delete(*id);
                 rebuilt.deleted += 1;

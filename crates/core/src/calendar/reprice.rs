@@ -1,4 +1,4 @@
-//! Pricing slots anew, as if they were made today.
+//! Repricing slots, as if they were generated today.
 
 use jiff::civil::Date;
 
@@ -11,10 +11,10 @@ use super::{BULK_WEIGHT, DAYS_PER_COMMAND_MAX, RANGE_DAYS_MAX, SLOTS_PER_COMMAND
 use crate::command::{Command, Context, Decision, Writes};
 use crate::rows::Rows;
 
-/// Gives free slots that have not begun the price they would have if they were made now. A locked one keeps its price,
-/// and so does whatever is not for sale.
+/// Gives free slots that have not begun the price that they would have if generated now. Slots that are locked or not
+/// for sale keep their prices.
 ///
-/// Some days at a time; to be repeated from `next` on while there is one.
+/// Processes some days at a time; to be repeated from `next` while it is set.
 #[derive(Clone, Debug)]
 pub struct RepriceSlots {
     pub room: RoomId,
@@ -24,9 +24,9 @@ pub struct RepriceSlots {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repriced {
-    /// How many have another price now.
+    /// Number of slots with a new price.
     pub changed: u32,
-    /// Where to go on.
+    /// First day that remains.
     pub next: Option<Date>,
 }
 
@@ -43,19 +43,19 @@ impl Command for RepriceSlots {
         let room = room::find(rows, self.room)?;
         let holidays = holiday::within(rows, &HolidaysOf { country: room.country, days });
         let (mut slots, holidays) = (slots?, holidays?);
-        // Whole days only: the day in which the measure is full is left to the next one.
+        // Processes whole days only: the day that exceeds the bound is left to the next command.
         if let Some((id, _)) = slots.get(SLOTS_PER_COMMAND_MAX) {
-            let full = id.start.date();
-            slots.retain(|(id, _)| id.start.date() < full);
-            days.last = full.yesterday().unwrap_or(full);
+            let excess_day = id.start.date();
+            slots.retain(|(id, _)| id.start.date() < excess_day);
+            days.last = excess_day.yesterday().unwrap_or(excess_day);
         }
         slots.retain(|(id, slot)| slot.state == SlotState::Free && id.start.begins_at(&room.zone) > at.now);
         for (id, _) in &slots {
-            slot::want(rows, *id);
+            slot::request_rows(rows, *id);
         }
         let mut changed = 0;
         for (id, slot) in slots {
-            if slot::locked_by(rows, id, at.now)? != LockedBy::Nobody {
+            if slot::locked_by(rows, id, at.now)? != LockedBy::None {
                 continue;
             }
             let price = price(&room, id.start, holidays.contains(&id.start.date()));

@@ -1,4 +1,4 @@
-//! What a confirmed lock becomes.
+//! Reservations: confirmed locks.
 
 use std::sync::Arc;
 
@@ -19,18 +19,18 @@ use crate::table::Row;
 use crate::time::Timestamp;
 
 number_id!(
-    /// The number of a reservation of slots.
+    /// Number of a reservation of slots.
     RoomReservationId
 );
 
-/// Slots that are sold.
+/// Confirmed slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomReservation {
     pub id: RoomReservationId,
     pub lock: HoldId,
     pub room: RoomId,
     pub user: UserId,
-    /// In order.
+    /// In order of their start.
     pub slots: Arc<[ReservedSlot]>,
     pub total: i64,
     pub currency: Currency,
@@ -40,7 +40,7 @@ pub struct RoomReservation {
 
 impl Row for RoomReservation {}
 
-/// One slot of a reservation. It outlives the slot, which is cleared when it is old.
+/// One slot of a reservation. It outlives the slot itself, which is purged when old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedSlot {
     pub start: SlotStart,
@@ -76,7 +76,7 @@ impl RoomReservation {
     }
 }
 
-/// Cancels a reservation and frees its slots. Those outside the present hours disappear.
+/// Cancels a reservation and frees its slots. Slots outside the present hours are deleted.
 #[derive(Clone, Debug)]
 pub struct CancelRoomReservation {
     pub id: RoomReservationId,
@@ -95,10 +95,10 @@ impl Command for CancelRoomReservation {
         }
         reservation.ids().for_each(|id| rows.calendar.slots.want(&id));
         for id in reservation.ids() {
-            // Old slots have been cleared.
+            // Old slots are purged.
             let Some(slot) = rows.calendar.slots.get(&id)?.copied() else { continue };
             assert_eq!(slot.state, SlotState::Reserved { reservation: self.id }, "a reserved slot stays reserved");
-            free(rows, id, slot);
+            free_slot(rows, id, slot);
         }
         let cancelled = RoomReservation { state: RoomReservationState::Cancelled { at: at.now }, ..reservation };
         rows.calendar.reservations.put(cancelled.id, cancelled.clone());
@@ -107,8 +107,8 @@ impl Command for CancelRoomReservation {
     }
 }
 
-/// Nobody uses a slot any more: it is free, or no more.
-pub(super) fn free(rows: &mut Rows, id: SlotId, slot: Slot) {
+/// Frees a slot that is no longer used, or deletes it if it is outside the hours.
+pub(super) fn free_slot(rows: &mut Rows, id: SlotId, slot: Slot) {
     if slot.outside_hours {
         rows.calendar.slots.delete(id);
     } else {
@@ -116,7 +116,7 @@ pub(super) fn free(rows: &mut Rows, id: SlotId, slot: Slot) {
     }
 }
 
-/// The reservation, for one who may see it.
+/// Returns the reservation to its owner or an operator.
 pub fn find(rows: &mut Rows, id: RoomReservationId, actor: Actor) -> Decision<RoomReservation> {
     let reservation =
         rows.calendar.reservations.get(&id)?.cloned().ok_or(CalendarRejection::RoomReservationNotFound)?;

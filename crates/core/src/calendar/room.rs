@@ -1,4 +1,4 @@
-//! What is rented by the hour: rooms, how long their slots are and what they cost.
+//! Rooms, the length of their slots, and their prices.
 
 use std::sync::Arc;
 
@@ -18,19 +18,19 @@ use crate::unit::{Kind, Unit};
 
 pub const SLOT_MINUTES_MIN: u16 = 5;
 pub const SLOT_MINUTES_MAX: u16 = DAY_MINUTES;
-/// The largest surcharge, in percent.
+/// Maximum surcharge, in percent.
 pub const PERCENT_MAX: u32 = 1_000;
 pub const PEAKS_MAX: usize = 50;
-/// The largest price of a slot before surcharges. With both of them, all slots of the shortest kind in the longest
-/// range of statistics still add up to less than 2^53.
+/// Maximum price of a slot before surcharges. With both surcharges, all slots of minimum length in the longest range of
+/// statistics add up to less than 2^53.
 pub const BASE_PRICE_MAX: i64 = 1_000_000_000;
 
 number_id!(
-    /// The name of a room.
+    /// Number of a room.
     RoomId
 );
 
-/// A room. Cheap to clone: what is long in it is shared.
+/// A room. Cheap to clone, because its texts and lists are shared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Room {
     pub id: RoomId,
@@ -41,30 +41,30 @@ pub struct Room {
     pub slot_minutes: u16,
     pub base_price: i64,
     pub peak: Arc<[Peak]>,
-    /// The surcharge on holidays of the country.
+    /// Surcharge on holidays of the country, in percent.
     pub holiday_percent: u32,
-    /// A room that is not gets no more slots.
+    /// Inactive rooms get no new slots.
     pub active: bool,
-    /// The last day for which slots were made; none, if they never were.
+    /// Last day for which slots were generated; `None` if never.
     pub generated_until: Option<Date>,
-    /// Slots of earlier days were cleared, or never made.
+    /// Slots of earlier days were purged, or never generated.
     pub kept_from: Option<Date>,
 }
 
 impl Row for Room {}
 
-/// When slots cost more: those that begin at `from` or later, and before `to`. A window whose `to` is not after its `from`
-/// runs past midnight and belongs to the weekday on which it begins.
+/// A window with a surcharge, for slots that start at `from` or later and before `to`. A window whose `to` is not after
+/// its `from` runs past midnight and belongs to the weekday on which it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peak {
     pub days: Weekdays,
     pub from: WallTime,
     pub to: WallTime,
-    /// A surcharge: 50 makes it half as much again.
+    /// Surcharge in percent: 50 multiplies the price by 1.5.
     pub percent: u32,
 }
 
-/// What may be said of a room; what is left out stays as it is, or takes its default.
+/// Fields of a new or changed room. An absent field keeps its value, or takes its default.
 #[derive(Clone, Debug, Default)]
 pub struct RoomDraft {
     pub name: Option<String>,
@@ -78,7 +78,7 @@ pub struct RoomDraft {
     pub active: Option<bool>,
 }
 
-/// Opens a room. It has no slots before it has hours.
+/// Creates a room. It has no slots until it has hours.
 #[derive(Clone, Debug)]
 pub struct CreateRoom(pub RoomDraft);
 
@@ -93,8 +93,8 @@ impl Command for CreateRoom {
         draft.name.as_ref().ok_or_else(|| missing("name"))?;
         draft.slot_minutes.ok_or_else(|| missing("slotMinutes"))?;
         draft.base_price.ok_or_else(|| missing("basePrice"))?;
-        let blank = Room {
-            id: RoomId::new(rows.next_id(Sequence::Room)?).expect("sequences give ids"),
+        let template = Room {
+            id: RoomId::new(rows.next_id(Sequence::Room)?).expect("sequence numbers are valid ids"),
             name: "".into(),
             zone: Zone::parse("Asia/Seoul").expect("the default zone exists"),
             country: Country::KR,
@@ -107,14 +107,14 @@ impl Command for CreateRoom {
             generated_until: None,
             kept_from: None,
         };
-        let room = draft.apply_to(&blank)?;
+        let room = draft.apply_to(&template)?;
         rows.calendar.rooms.insert(room.id, room.clone());
         Ok(room)
     }
 }
 
-/// Changes a room. What is said of slots counts for those that are made from then on; zone and currency, which say what
-/// the slots there are mean, cannot change once there are any.
+/// Changes a room. New lengths and prices apply to slots generated later. Zone and currency determine existing slots,
+/// so they are fixed once slots were generated.
 #[derive(Clone, Debug)]
 pub struct ChangeRoom {
     pub id: RoomId,
@@ -147,12 +147,12 @@ impl Command for ChangeRoom {
     }
 }
 
-/// The room, or the refusal that there is none.
+/// Returns the room, or rejects an unknown one.
 pub fn find(rows: &mut Rows, id: RoomId) -> Decision<Room> {
     Ok(rows.calendar.rooms.get(&id)?.cloned().ok_or(CalendarRejection::RoomNotFound)?)
 }
 
-/// The unit of the slot that begins `part` minutes after 1970 on the wall.
+/// Returns the unit of the slot that starts `part` minutes after 1970-01-01T00:00 local time.
 pub(super) fn unit(room: RoomId, part: u32) -> Unit {
     Unit { kind: Kind::Room, resource: room.get(), part }
 }

@@ -1,4 +1,4 @@
-//! One slot of a room, and the list of them.
+//! One slot of a room, and lists of slots.
 
 use std::ops::RangeInclusive;
 
@@ -20,7 +20,7 @@ use crate::table::{Row, Scan};
 use crate::time::Timestamp;
 use crate::unit::Unit;
 
-/// One slot of a room.
+/// Key of a slot of a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlotId {
     pub room: RoomId,
@@ -32,7 +32,7 @@ impl SlotId {
         room::unit(self.room, self.start.minutes())
     }
 
-    /// The slot of a unit of rooms.
+    /// Returns the slot of a room unit.
     pub fn of(unit: Unit) -> Self {
         Self {
             room: RoomId::new(unit.resource).expect("units are made from rooms"),
@@ -41,24 +41,24 @@ impl SlotId {
     }
 }
 
-/// What is recorded of a slot. That it is locked is not: locks are live.
+/// Durable state of a slot. Locks are live rows, and not part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     pub minutes: u16,
     pub state: SlotState,
-    /// Frozen when the slot was made.
+    /// Fixed when the slot was generated.
     pub base_price: i64,
     pub final_price: i64,
     pub is_peak: bool,
     pub is_holiday: bool,
-    /// It was kept, because it was in use, when the hours became others. Once nobody uses it, it is no more.
+    /// The slot was in use when the hours changed, and is kept until it becomes free.
     pub outside_hours: bool,
 }
 
 impl Row for Slot {
-    /// A week of ten thousand rooms.
-    const CACHED_TIMES: usize = 20;
-    const KEPT_WHEN_MADE: bool = false;
+    /// Enough for a week of ten thousand rooms.
+    const CACHE_FACTOR: usize = 20;
+    const CACHED_ON_INSERT: bool = false;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub enum SlotState {
     Maintenance,
 }
 
-/// The slots of a room that begin on some days.
+/// Scan of the slots of a room that start in a range of days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotsOf {
     pub room: RoomId,
@@ -84,14 +84,14 @@ impl Scan<SlotId> for SlotsOf {
         id(SlotStart::first_of(self.days.first))..=id(SlotStart::last_of(self.days.last))
     }
 
-    /// The whole day: who asks for an hour of it is not the last.
+    /// Prefetches the whole day, because further queries of the same day are likely.
     fn around(key: &SlotId) -> Option<Self> {
         let day = key.start.date();
         Some(Self { room: key.room, days: DayRange { first: day, last: day } })
     }
 }
 
-/// A slot as people see it.
+/// A slot as clients see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotView {
     pub date: Date,
@@ -106,7 +106,7 @@ pub struct SlotView {
     pub reservation: Option<RoomReservationId>,
 }
 
-/// What a slot is at a given moment.
+/// Status of a slot at a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotStatus {
     Available,
@@ -116,9 +116,9 @@ pub enum SlotStatus {
     Maintenance,
 }
 
-/// The slots there are on some days, in order; what they are is told by [`views`]. Asked in two queries, because slots and
-/// locks have to be looked up together, and which slots there are is not known before: a lock that becomes a reservation in
-/// between would else be seen as neither.
+/// Returns the keys of the slots of some days, in order, for [`views`]. Listing takes two queries, because slots and
+/// locks must be read together and the keys are not known before. Otherwise a lock that is confirmed between two reads
+/// would appear neither as lock nor as reservation.
 pub fn ids(rows: &mut Rows, room: RoomId, from: Date, to: Date) -> Decision<Vec<SlotId>> {
     let days = DayRange::new(from, to, LIST_DAYS_MAX)?;
     rows.calendar.rooms.want(&room);
@@ -127,74 +127,75 @@ pub fn ids(rows: &mut Rows, room: RoomId, from: Date, to: Date) -> Decision<Vec<
     Ok(ids?)
 }
 
-/// These slots as they are now; without those that are no more.
+/// Returns the present state of these slots, without those that no longer exist.
 pub fn views(rows: &mut Rows, at: &Context<'_>, room: RoomId, ids: &[SlotId]) -> Decision<Vec<SlotView>> {
     rows.calendar.rooms.want(&room);
     for id in ids {
-        want(rows, *id);
+        request_rows(rows, *id);
     }
     let room = room::find(rows, room)?;
     let mut views = Vec::with_capacity(ids.len());
     for id in ids {
         let locked_by = locked_by(rows, *id, at.now)?;
         let slot = rows.calendar.slots.get(id)?.copied();
-        if let Some(slot) = slot.filter(|slot| slot.is_there(locked_by)) {
+        if let Some(slot) = slot.filter(|slot| slot.exists(locked_by)) {
             views.push(slot.view(*id, &room, locked_by));
         }
     }
     Ok(views)
 }
 
-/// All slots in a range, in order.
+/// Returns all slots in a range, in order.
 pub(super) fn scan(rows: &mut Rows, range: SlotsOf) -> Result<Vec<(SlotId, Slot)>, Missing> {
     let slots = &mut rows.calendar.slots;
     let ids = slots.scan(&range)?;
-    ids.into_iter().map(|id| Ok((id, *slots.get(&id)?.expect("a slot that was found is there")))).collect()
+    ids.into_iter().map(|id| Ok((id, *slots.get(&id)?.expect("a scanned slot exists")))).collect()
 }
 
-/// Says that a slot will be needed, with what is held of it: both are looked up together, so that a lock that becomes a
-/// reservation meanwhile is seen as one or the other.
-pub(super) fn want(rows: &mut Rows, id: SlotId) {
+/// Requests a slot together with its held quantity, so that a lock that is being confirmed is seen either as lock or as
+/// reservation.
+pub(super) fn request_rows(rows: &mut Rows, id: SlotId) {
     rows.calendar.slots.want(&id);
     rows.calendar.by_slot.want(&id);
     rows.held.want(&id.unit());
 }
 
-/// Who keeps a slot for a while.
+/// Lock on a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LockedBy {
-    Nobody,
+    None,
     Lock(HoldId),
-    /// Somebody is between two steps; how that ends decides.
-    InDoubt,
+    /// Prepared by a confirm attempt, whose outcome decides.
+    Prepared,
 }
 
-/// Whose live lock is on a slot.
+/// Returns the live lock on a slot.
 pub(super) fn locked_by(rows: &mut Rows, id: SlotId, now: Timestamp) -> Decision<LockedBy> {
-    if hold::is_in_doubt(rows, id.unit())? {
-        return Ok(LockedBy::InDoubt);
+    if hold::has_prepared(rows, id.unit())? {
+        return Ok(LockedBy::Prepared);
     }
     if hold::available(rows, id.unit(), 1, 0, now)? > 0 {
-        return Ok(LockedBy::Nobody);
+        return Ok(LockedBy::None);
     }
-    // What is held is counted to the full second. A slot has one lock at most, so the pointer to it knows better: a lock
-    // past its time counts as free at once.
+    // Held quantities count to the full second. A slot has at most one lock, so its index entry is exact: an ended lock
+    // frees the slot at once.
     Ok(match rows.calendar.by_slot.get(&id)? {
-        Some(pointer) if pointer.expires_at > now => LockedBy::Lock(pointer.hold),
-        Some(_) | None => LockedBy::Nobody,
+        Some(lock) if lock.expires_at > now => LockedBy::Lock(lock.hold),
+        Some(_) | None => LockedBy::None,
     })
 }
 
 impl Slot {
-    /// Whether it still exists: one outside the hours ends with its last use, though its row may be left.
-    pub(super) fn is_there(&self, locked_by: LockedBy) -> bool {
-        !(self.outside_hours && self.state == SlotState::Free && locked_by == LockedBy::Nobody)
+    /// Whether the slot still exists. A slot outside the hours ceases to exist with its last use, even if its row
+    /// remains.
+    pub(super) fn exists(&self, locked_by: LockedBy) -> bool {
+        !(self.outside_hours && self.state == SlotState::Free && locked_by == LockedBy::None)
     }
 
     pub(super) fn status(&self, locked_by: LockedBy) -> SlotStatus {
         match (self.state, locked_by) {
-            (SlotState::Free, LockedBy::Nobody) => SlotStatus::Available,
-            (SlotState::Free, LockedBy::Lock(_) | LockedBy::InDoubt) => SlotStatus::Locked,
+            (SlotState::Free, LockedBy::None) => SlotStatus::Available,
+            (SlotState::Free, LockedBy::Lock(_) | LockedBy::Prepared) => SlotStatus::Locked,
             (SlotState::Reserved { .. }, _) => SlotStatus::Reserved,
             (SlotState::Blocked, _) => SlotStatus::Blocked,
             (SlotState::Maintenance, _) => SlotStatus::Maintenance,
@@ -219,7 +220,7 @@ impl Slot {
         }
     }
 
-    /// From when until when it really is.
+    /// Returns the instants of start and end.
     pub(super) fn moments(&self, start: SlotStart, room: &Room) -> (Timestamp, Timestamp) {
         let begins_at = start.begins_at(&room.zone);
         (begins_at, ends_at(begins_at, self.minutes))
@@ -239,7 +240,7 @@ pub(super) fn not_available(start: SlotStart) -> CalendarRejection {
     CalendarRejection::SlotNotAvailable { date: start.date(), time: start.time() }
 }
 
-/// The starts a caller names, in order: some, not too many, each once.
+/// Validates the starts given by a client, and returns them in order: at least one, at most `max`, each once.
 pub(super) fn check_starts(starts: &[SlotStart], max: usize) -> Result<Vec<SlotStart>, Rejection> {
     if starts.is_empty() {
         return Err(Rejection::invalid("times", Fault::Missing));

@@ -1,7 +1,7 @@
-//! What was sold of a room.
+//! Statistics of sales of a room.
 //!
-//! Old slots are cleared, reservations stay. So what was sold, and for how much, is told by reservations; how many slots
-//! there are, by the slots that are still there; and utilization compares the two where both are known.
+//! Old slots are purged, reservations are kept. So sold slots and revenue are computed from reservations, the number of
+//! slots from those that still exist, and utilization from reserved slots that still exist.
 
 use std::collections::BTreeSet;
 
@@ -22,24 +22,24 @@ pub struct Stats {
     pub days: DayRange,
     pub total: Sold,
     pub currency: Currency,
-    /// Every day asked for, in order.
+    /// Every day of the range, in order.
     pub by_day: Vec<(Date, Sold)>,
-    /// All hours of a day, from 0 on, by the beginning of a slot.
+    /// Hours 0 to 23 of the day, by the start of a slot.
     pub by_hour: [Sold; 24],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Sold {
-    /// Slots that are still in the calendar.
+    /// Slots that still exist.
     pub total_slots: u32,
     pub reserved_slots: u32,
-    /// Of the reserved ones, those that are still in the calendar.
+    /// Reserved slots that still exist.
     pub reserved_slots_kept: u32,
     pub revenue: i64,
 }
 
 impl Sold {
-    /// The part of the slots in the calendar that is reserved, 0 to 1; 0 if there are none.
+    /// Returns the reserved fraction of the existing slots, 0 to 1; 0 if there are none.
     pub fn utilization(&self) -> f64 {
         if self.total_slots == 0 { 0.0 } else { f64::from(self.reserved_slots_kept) / f64::from(self.total_slots) }
     }
@@ -51,7 +51,8 @@ impl Sold {
     }
 }
 
-/// `reservations` are those of the room with a slot on these days; others among them do no harm, nor do cancelled ones.
+/// Computes statistics of a room. `reservations` contains those with a slot on these days; cancelled and other
+/// reservations are ignored.
 pub fn stats(
     rows: &mut Rows,
     at: &Context<'_>,
@@ -65,7 +66,7 @@ pub fn stats(
     let slots = slot::scan(rows, SlotsOf { room, days });
     let currency = room::find(rows, room)?.currency;
     let slots = slots?;
-    slots.iter().filter(|(_, slot)| slot.outside_hours).for_each(|(id, _)| slot::want(rows, *id));
+    slots.iter().filter(|(_, slot)| slot.outside_hours).for_each(|(id, _)| slot::request_rows(rows, *id));
     let mut stats = Stats {
         room,
         days,
@@ -76,8 +77,8 @@ pub fn stats(
     };
     let mut kept = BTreeSet::new();
     for (id, slot) in slots {
-        let locked_by = if slot.outside_hours { slot::locked_by(rows, id, at.now)? } else { LockedBy::Nobody };
-        if slot.is_there(locked_by) {
+        let locked_by = if slot.outside_hours { slot::locked_by(rows, id, at.now)? } else { LockedBy::None };
+        if slot.exists(locked_by) {
             kept.insert(id.start);
             stats.count(id.start, |sold| sold.total_slots += 1);
         }
@@ -95,7 +96,7 @@ pub fn stats(
 
 impl Stats {
     fn count(&mut self, start: SlotStart, count: impl Fn(&mut Sold)) {
-        let day = self.by_day.binary_search_by_key(&start.date(), |(date, _)| *date).expect("a day that was asked for");
+        let day = self.by_day.binary_search_by_key(&start.date(), |(date, _)| *date).expect("the day is in the range");
         count(&mut self.total);
         count(&mut self.by_day[day].1);
         count(&mut self.by_hour[usize::from(start.time().minutes() / 60)]);

@@ -1,4 +1,4 @@
-//! Dates and times as the clock on a room's wall shows them.
+//! Local dates and times of a room.
 
 use jiff::civil::{Date, DateTime, Weekday, date};
 
@@ -9,12 +9,12 @@ pub const DAY_MINUTES: u16 = 1_440;
 
 const FIRST_DAY: Date = date(1970, 1, 1);
 
-/// A time of day to the minute, 00:00 to 24:00. Only an end can be 24:00.
+/// A time of day in minutes, 00:00 to 24:00. Only the end of an interval may be 24:00.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WallTime(u16);
 
 impl WallTime {
-    /// The end of a day.
+    /// End of a day, 24:00.
     pub const MIDNIGHT_AFTER: Self = Self(DAY_MINUTES);
 
     pub fn from_minutes(minutes: u16) -> Option<Self> {
@@ -25,19 +25,19 @@ impl WallTime {
         self.0
     }
 
-    /// `HH:MM`, 00:00 to 23:59: when something begins.
+    /// Parses `HH:MM`, 00:00 to 23:59, as a start.
     pub fn parse_start(text: &str) -> Option<Self> {
         Self::parse_end(text).filter(|time| *time < Self::MIDNIGHT_AFTER)
     }
 
-    /// `HH:MM`, 00:00 to 24:00: when something ends.
+    /// Parses `HH:MM`, 00:00 to 24:00, as an end.
     pub fn parse_end(text: &str) -> Option<Self> {
         let [h1, h2, b':', m1, m2] = *text.as_bytes() else { return None };
         if ![h1, h2, m1, m2].iter().all(u8::is_ascii_digit) {
             return None;
         }
-        let number = |tens: u8, ones: u8| u16::from(tens - b'0') * 10 + u16::from(ones - b'0');
-        let (hours, minutes) = (number(h1, h2), number(m1, m2));
+        let two_digits = |tens: u8, ones: u8| u16::from(tens - b'0') * 10 + u16::from(ones - b'0');
+        let (hours, minutes) = (two_digits(h1, h2), two_digits(m1, m2));
         if minutes > 59 { None } else { Self::from_minutes(hours * 60 + minutes) }
     }
 }
@@ -48,19 +48,19 @@ impl std::fmt::Display for WallTime {
     }
 }
 
-/// When a slot begins: minutes since 1970-01-01T00:00 on the wall. Each wall time is there once per date, so it names the
-/// slot within its room. It sorts like date and time.
+/// Start of a slot in minutes since 1970-01-01T00:00 local time. Each local time occurs once per date, so it identifies
+/// a slot within its room. Ordered by date and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlotStart(u32);
 
 impl SlotStart {
-    /// `None` before 1970, and for 24:00, which is the next day's 00:00.
+    /// Returns `None` before 1970, and for 24:00, which is the next day's 00:00.
     pub fn new(date: Date, time: WallTime) -> Option<Self> {
         let days = u32::try_from((date - FIRST_DAY).get_days()).ok()?;
         (time < WallTime::MIDNIGHT_AFTER).then(|| Self(days * u32::from(DAY_MINUTES) + u32::from(time.minutes())))
     }
 
-    /// For stores that wrote it down; `None` for a number that is no date's.
+    /// Returns the start of a stored number; `None` if it is out of range.
     pub fn from_minutes(minutes: u32) -> Option<Self> {
         (minutes <= Self::last_of(Date::MAX).0).then_some(Self(minutes))
     }
@@ -78,19 +78,19 @@ impl SlotStart {
         WallTime((self.0 % u32::from(DAY_MINUTES)) as u16)
     }
 
-    /// The first start there can be on a date, or in 1970 if that is earlier.
+    /// Returns the first possible start on a date, or the first in 1970 if that is later.
     pub fn first_of(date: Date) -> Self {
         Self::new(date, WallTime(0)).unwrap_or(Self(0))
     }
 
-    /// The last start there can be on a date.
+    /// Returns the last possible start on a date.
     pub fn last_of(date: Date) -> Self {
         Self(Self::first_of(date).0 + u32::from(DAY_MINUTES) - 1)
     }
 
-    /// When a slot begins that was made for this start.
+    /// Returns the instant at which a slot generated for this start begins.
     pub fn begins_at(self, zone: &Zone) -> Timestamp {
-        zone.moment_of(wall(self.date(), self.time())).reached()
+        zone.moment_of(local_datetime(self.date(), self.time())).reached()
     }
 }
 
@@ -100,8 +100,8 @@ impl std::fmt::Display for SlotStart {
     }
 }
 
-/// What the clock shows at a time of a date; 24:00 is the next day's 00:00.
-pub(super) fn wall(date: Date, time: WallTime) -> DateTime {
+/// Returns the local date and time; 24:00 is the next day's 00:00.
+pub(super) fn local_datetime(date: Date, time: WallTime) -> DateTime {
     let (date, minutes) = if time == WallTime::MIDNIGHT_AFTER { (day_after(date), 0) } else { (date, time.0) };
     date.at((minutes / 60) as i8, (minutes % 60) as i8, 0, 0)
 }
@@ -123,7 +123,7 @@ pub(super) fn days_after(date: Date, days: u32) -> Date {
 pub struct Weekdays(u8);
 
 impl Weekdays {
-    /// Monday is the lowest of seven bits; `None` if more are set.
+    /// Monday is the lowest of seven bits; `None` if other bits are set.
     pub fn from_bits(bits: u8) -> Option<Self> {
         (bits < 1 << 7).then_some(Self(bits))
     }
@@ -147,7 +147,7 @@ impl FromIterator<Weekday> for Weekdays {
     }
 }
 
-/// How a weekday is written.
+/// Names of weekdays on the wire, Monday first.
 const WEEKDAY_NAMES: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 pub fn parse_weekday(text: &str) -> Option<Weekday> {
@@ -159,7 +159,7 @@ pub fn weekday_name(day: Weekday) -> &'static str {
     WEEKDAY_NAMES[day.to_monday_zero_offset() as usize]
 }
 
-/// The days `first` to `last`, both included: at least one.
+/// The days `first` to `last`, both included; at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayRange {
     pub first: Date,
@@ -167,7 +167,7 @@ pub struct DayRange {
 }
 
 impl DayRange {
-    /// What a caller asks for, as `from` and `to`.
+    /// Validates a range given by a client as `from` and `to`.
     pub fn new(from: Date, to: Date, days_max: u32) -> Result<Self, Rejection> {
         if from > to {
             return Err(Rejection::invalid("to", Fault::EmptyRange));
@@ -186,12 +186,12 @@ impl DayRange {
         (self.first..=self.last).contains(&date)
     }
 
-    /// With the day before and the day after.
+    /// Adds the day before and the day after.
     pub(super) fn widened(self) -> Self {
         Self { first: day_before(self.first), last: day_after(self.last) }
     }
 
-    /// The first days of it, as many as one command looks at.
+    /// Returns the first days of the range, at most `days_max`.
     pub(super) fn beginning(self, days_max: u32) -> Self {
         Self { last: self.last.min(days_after(self.first, days_max - 1)), ..self }
     }
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_hours_and_minutes_and_24_00_only_ends() {
+    fn times_parse_and_24_00_is_an_end_only() {
         for (text, start, end) in [
             ("00:00", Some(0), Some(0)),
             ("09:30", Some(570), Some(570)),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_is_a_date_and_a_time_and_sorts_like_them() {
+    fn slot_start_round_trips_and_sorts() {
         let time = |text| WallTime::parse_end(text).unwrap();
         let starts: Vec<SlotStart> = [
             (date(1970, 1, 1), "00:00"),
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn weekdays_have_names_and_others_are_unknown() {
+    fn weekday_names_parse() {
         let days: Weekdays = ["mon", "sun"].into_iter().filter_map(parse_weekday).collect();
         assert_eq!(days.bits(), 0b100_0001);
         assert!(days.contains(Weekday::Monday) && days.contains(Weekday::Sunday) && !days.contains(Weekday::Friday));
@@ -255,12 +255,12 @@ mod tests {
     }
 
     #[test]
-    fn a_range_of_days_is_not_empty_and_not_too_long() {
+    fn day_range_is_bounded() {
         let range = |from, to| DayRange::new(from, to, 92);
         assert_eq!(range(date(2026, 1, 1), date(2026, 1, 1)).unwrap().days().count(), 1);
         assert_eq!(range(date(2026, 1, 1), date(2026, 4, 2)).unwrap().days().count(), 92);
-        let refused = |fault| Err(Rejection::invalid("to", fault));
-        assert_eq!(range(date(2026, 1, 1), date(2026, 4, 3)), refused(Fault::TooManyDays { max: 92 }));
-        assert_eq!(range(date(2026, 1, 2), date(2026, 1, 1)), refused(Fault::EmptyRange));
+        let rejected = |fault| Err(Rejection::invalid("to", fault));
+        assert_eq!(range(date(2026, 1, 1), date(2026, 4, 3)), rejected(Fault::TooManyDays { max: 92 }));
+        assert_eq!(range(date(2026, 1, 2), date(2026, 1, 1)), rejected(Fault::EmptyRange));
     }
 }

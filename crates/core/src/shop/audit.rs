@@ -1,5 +1,5 @@
-//! What must be true of a whole store, checked record by record: no money and no piece comes from nowhere or is lost, every
-//! sold piece has its order, every used coupon its order, every confirmed hold its order.
+//! Consistency rules of the shop: money and pieces are conserved; every sold piece, used coupon and confirmed hold has
+//! its order.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,16 +16,16 @@ use crate::id::{HoldId, UserId};
 use crate::time::Timestamp;
 use crate::unit::Units;
 
-/// Collects records in any order; [`finish`](Self::finish) says what is wrong.
+/// Collects records in any order; [`finish`](Self::finish) returns the violations.
 #[derive(Debug)]
 pub struct ShopAudit {
     now: Timestamp,
     accounts: BTreeMap<UserId, Account>,
     goods: BTreeMap<ProductOptionId, Goods>,
-    coupons: BTreeMap<CouponCode, Issues>,
+    coupons: BTreeMap<CouponCode, Issued>,
     coupons_used: BTreeMap<UserCouponId, OrderId>,
     holds_confirmed: HashMap<HoldId, u64>,
-    orders: BTreeMap<OrderId, OrderSeen>,
+    orders: BTreeMap<OrderId, OrderSummary>,
     findings: Vec<String>,
     records: u64,
 }
@@ -47,15 +47,15 @@ struct Goods {
 }
 
 #[derive(Debug, Default)]
-struct Issues {
+struct Issued {
     row: Option<(u32, u32)>,
     found: u32,
 }
 
 #[derive(Debug)]
-struct OrderSeen {
+struct OrderSummary {
     hold: HoldId,
-    /// The coupon it uses, while it is paid.
+    /// Coupon that the order uses while it is paid.
     coupon: Option<UserCouponId>,
 }
 
@@ -116,7 +116,7 @@ impl ShopAudit {
                     self.goods.entry(line.option).or_default().held += u64::from(line.quantity);
                 }
                 if let Some(other) = self.accounts.entry(hold.owner).or_default().live_hold.replace(hold.id) {
-                    self.findings.push(format!("hold {}: live at the same time as {other}, of the same user", hold.id));
+                    self.findings.push(format!("hold {}: live at the same time as {other} of the same user", hold.id));
                 }
             }
             Status::Confirmed { record } => {
@@ -128,11 +128,11 @@ impl ShopAudit {
             self.findings.push(format!("hold {}: ends before it begins", hold.id));
         }
         if hold.lines.iter().map(super::OrderLine::amount).sum::<i64>() != hold.total {
-            self.findings.push(format!("hold {}: its total is not that of its lines", hold.id));
+            self.findings.push(format!("hold {}: its total differs from the sum of its lines", hold.id));
         }
     }
 
-    /// What is counted as held of an option, where holds themselves cannot be listed.
+    /// Adds the quantity that is counted as held of an option, where holds cannot be listed.
     pub fn held(&mut self, id: ProductOptionId, quantity: u32) {
         self.records += 1;
         self.goods.entry(id).or_default().held += u64::from(quantity);
@@ -149,8 +149,8 @@ impl ShopAudit {
             }
         }
         let coupon = order.coupon.clone().filter(|_| is_paid).map(|code| UserCouponId { code, user: order.user });
-        if self.orders.insert(order.id, OrderSeen { hold: order.hold, coupon }).is_some() {
-            self.findings.push(format!("order {}: there are two of that number", order.id));
+        if self.orders.insert(order.id, OrderSummary { hold: order.hold, coupon }).is_some() {
+            self.findings.push(format!("order {}: number is not unique", order.id));
         }
         let total: i64 = order.items.iter().map(super::OrderLine::amount).sum();
         if total != order.total || order.total - order.discount != order.paid || order.paid < 0 {
@@ -162,12 +162,12 @@ impl ShopAudit {
         self.goods.keys().map(|id| Units { first: stock_unit(*id), last_part: 0 }).collect()
     }
 
-    /// How many records were looked at.
+    /// Returns the number of records collected.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// What is wrong, one sentence each; empty if all is well.
+    /// Returns one sentence per violation; empty if the store is consistent.
     pub fn finish(mut self) -> Vec<String> {
         self.check_accounts();
         self.check_goods();
@@ -185,7 +185,8 @@ impl ShopAudit {
             };
             let paid = account.paid;
             if balance < 0 || balance + paid != charged {
-                self.findings.push(format!("user {id}: balance {balance} + paid {paid} is not {charged}, as charged"));
+                self.findings
+                    .push(format!("user {id}: balance {balance} + paid {paid} is not the {charged} deposited"));
             }
             if account.cart_lines > CART_LINES_MAX {
                 self.findings.push(format!("user {id}: {} lines in the cart", account.cart_lines));
@@ -196,16 +197,16 @@ impl ShopAudit {
     fn check_goods(&mut self) {
         for (id, goods) in &self.goods {
             let (Some(row), true) = (goods.row, goods.has_option) else {
-                self.findings.push(format!("product option {id}: there is no such option, or no inventory of it"));
+                self.findings.push(format!("product option {id}: the option or its inventory does not exist"));
                 continue;
             };
-            let (written, found, held) = (u64::from(row.sold), goods.sold, goods.held);
-            if written != found {
-                self.findings.push(format!("product option {id}: {written} counted as sold, {found} in orders"));
+            let (recorded, found, held) = (u64::from(row.sold), goods.sold, goods.held);
+            if recorded != found {
+                self.findings.push(format!("product option {id}: {recorded} counted as sold, but {found} in orders"));
             }
-            if written + held > u64::from(row.received) {
+            if recorded + held > u64::from(row.received) {
                 let received = row.received;
-                let finding = format!("product option {id}: oversold: {written} sold + {held} held of {received}");
+                let finding = format!("product option {id}: oversold: {recorded} sold + {held} held of {received}");
                 self.findings.push(finding);
             }
         }
@@ -215,9 +216,9 @@ impl ShopAudit {
         for (code, issues) in &self.coupons {
             let found = issues.found;
             match issues.row {
-                None => self.findings.push(format!("coupon {code}: issued, but there is none")),
+                None => self.findings.push(format!("coupon {code}: issued, but does not exist")),
                 Some((issued, _)) if issued != found => {
-                    self.findings.push(format!("coupon {code}: {issued} counted as issued, {found} found"));
+                    self.findings.push(format!("coupon {code}: {issued} counted as issued, but {found} found"));
                 }
                 Some((issued, max)) if issued > max => {
                     self.findings.push(format!("coupon {code}: {issued} issued of {max}"));
@@ -233,16 +234,16 @@ impl ShopAudit {
         }
         for (number, order) in &self.orders {
             if order.coupon.as_ref().is_some_and(|id| self.coupons_used.get(id) != Some(number)) {
-                self.findings.push(format!("order {number}: its coupon is not used by it"));
+                self.findings.push(format!("order {number}: its coupon is not marked as used by it"));
             }
         }
     }
 
     fn check_holds(&mut self) {
-        let mut holds_seen = HashMap::new();
+        let mut orders_by_hold = HashMap::new();
         for (number, order) in &self.orders {
             let hold = order.hold;
-            if let Some(other) = holds_seen.insert(hold, number) {
+            if let Some(other) = orders_by_hold.insert(hold, number) {
                 self.findings.push(format!("hold {hold}: paid twice, as orders {other} and {number}"));
             }
         }

@@ -1,4 +1,4 @@
-//! What a user means to buy. A cart claims nothing: lines may be out of stock, or no longer sold.
+//! Carts: what a user intends to buy. A cart claims nothing; its lines may be out of stock or no longer sold.
 
 use std::ops::RangeInclusive;
 
@@ -10,7 +10,7 @@ use crate::rejection::{Fault, Rejection};
 use crate::rows::Rows;
 use crate::table::{Row, Scan};
 
-/// One line of a user's cart.
+/// Key of one line of a user's cart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CartItemId {
     pub user: UserId,
@@ -24,7 +24,7 @@ pub struct CartItem {
 
 impl Row for CartItem {}
 
-/// All lines of a user's cart.
+/// Scan of all lines of a user's cart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CartOf(pub UserId);
 
@@ -32,12 +32,12 @@ impl Scan<CartItemId> for CartOf {
     const ORDERED: bool = true;
 
     fn range(&self) -> RangeInclusive<CartItemId> {
-        let [first, last] = [1, ID_MAX].map(|number| ProductOptionId::new(number).expect("the ends are ids"));
+        let [first, last] = [1, ID_MAX].map(|number| ProductOptionId::new(number).expect("both bounds are valid ids"));
         CartItemId { user: self.0, option: first }..=CartItemId { user: self.0, option: last }
     }
 }
 
-/// A user's cart, with what is in it; ascending by option.
+/// A user's cart and its lines, ascending by option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cart {
     pub user: UserId,
@@ -50,7 +50,7 @@ pub struct CartLine {
     pub quantity: u32,
 }
 
-/// Says how many of an option shall be in the cart; none removes the line.
+/// Sets the quantity of an option in the cart; zero removes the line.
 #[derive(Clone, Debug)]
 pub struct PutCartItem {
     pub user: UserId,
@@ -71,7 +71,7 @@ impl Command for PutCartItem {
         let id = CartItemId { user: self.user, option: self.option };
         rows.shop.options.want(&self.option);
         rows.shop.cart.want(&id);
-        want(rows, self.user);
+        request_rows(rows, self.user);
         let account = user::find(rows, self.user)?;
         let option = product::find_option(rows, self.option)?;
         if self.quantity == 0 {
@@ -90,8 +90,8 @@ impl Command for PutCartItem {
             rows.shop.cart.get(&id)?;
             rows.shop.cart.put(id, CartItem { quantity: self.quantity });
         }
-        // Whoever changes a cart or pays owns the user's row. So the limit of lines holds on several servers too, and a cart
-        // is not changed under a payment.
+        // Changing a cart and paying both write the user's row, so they conflict. The bound of the lines thus holds
+        // across servers, and a cart does not change during a payment.
         rows.shop.users.put(account.id, account);
         contents(rows, self.user)
     }
@@ -105,15 +105,15 @@ impl Command for PutCartItem {
     }
 }
 
-/// The cart of a user.
+/// Returns the cart of a user.
 pub fn view(rows: &mut Rows, user: UserId) -> Decision<Cart> {
-    want(rows, user);
+    request_rows(rows, user);
     user::find(rows, user)?;
     contents(rows, user)
 }
 
-/// Says which rows tell what is in a cart, as far as that can be known before they are seen.
-pub(super) fn want(rows: &mut Rows, user: UserId) {
+/// Requests the rows of a cart, as far as they are known before it is loaded.
+pub(super) fn request_rows(rows: &mut Rows, user: UserId) {
     rows.shop.users.want(&user);
     if let Ok(lines) = rows.shop.cart.scan(&CartOf(user)) {
         for line in lines {
@@ -123,16 +123,16 @@ pub(super) fn want(rows: &mut Rows, user: UserId) {
     }
 }
 
-/// The lines of a cart, ascending by option.
+/// Returns the lines of a cart, ascending by option.
 pub(super) fn lines(rows: &mut Rows, user: UserId) -> Decision<Vec<CartItemId>> {
     Ok(rows.shop.cart.scan(&CartOf(user))?)
 }
 
-/// What is in the cart of a user who exists.
+/// Returns the cart of an existing user.
 pub(super) fn contents(rows: &mut Rows, user: UserId) -> Decision<Cart> {
     let mut items = Vec::new();
     for line in lines(rows, user)? {
-        let quantity = rows.shop.cart.get(&line)?.expect("a line that was found is there").quantity;
+        let quantity = rows.shop.cart.get(&line)?.expect("a scanned line exists").quantity;
         items.push(CartLine { option: product::find_option(rows, line.option)?, quantity });
     }
     Ok(Cart { user, items })

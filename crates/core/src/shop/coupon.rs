@@ -1,4 +1,4 @@
-//! Discounts. A coupon is given to so many users, first come, first served, and each may use it once.
+//! Coupons. A coupon is issued to a limited number of users, first come, first served; each may use it once.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 pub const COUPON_CODE_CHARS_MAX: usize = 64;
 pub const COUPON_USES_MAX: u32 = 1_000_000_000;
 
-/// What a coupon is called: not blank, not long, one word. Cheap to clone.
+/// Code of a coupon: not blank, at most [`COUPON_CODE_CHARS_MAX`] characters, no whitespace. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CouponCode(Arc<str>);
 
@@ -33,7 +33,7 @@ impl CouponCode {
         Ok(Self(text.into()))
     }
 
-    /// The code that somebody who pays gives. What cannot be one is the empty code, which no coupon has.
+    /// Parses the code of a payment. An invalid code becomes the empty code, which no coupon has.
     pub fn typed(text: &str) -> Self {
         Self::parse("couponCode", text).unwrap_or_else(|_| Self("".into()))
     }
@@ -58,23 +58,23 @@ pub struct Coupon {
     pub currency: Option<Currency>,
     /// How many users may get it.
     pub max_uses: u32,
-    /// How many have got it.
+    /// Number of users who have got it.
     pub issued: u32,
     pub valid_until: Option<Timestamp>,
 }
 
 impl Row for Coupon {}
 
-/// How much less is paid.
+/// Discount of a coupon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discount {
-    /// So many hundredths of the total, rounded down.
+    /// Percentage of the total, rounded down.
     Percent(u32),
     Amount(i64),
 }
 
 impl Discount {
-    /// Never more than the total.
+    /// Returns the discount on `total`, at most the total itself.
     pub fn of(self, total: i64) -> i64 {
         match self {
             Self::Percent(percent) => total * i64::from(percent) / 100,
@@ -101,7 +101,7 @@ impl Coupon {
     }
 }
 
-/// A coupon in the hands of a user.
+/// Key of a coupon issued to a user.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserCouponId {
     pub code: CouponCode,
@@ -121,7 +121,7 @@ pub enum CouponState {
     Used { order: OrderId },
 }
 
-/// Makes a coupon.
+/// Creates a coupon.
 #[derive(Clone, Debug)]
 pub struct CreateCoupon {
     pub code: CouponCode,
@@ -129,7 +129,7 @@ pub struct CreateCoupon {
     /// An ISO 4217 code. Without one an `Amount` is in `KRW`, and a `Percent` discounts any currency.
     pub currency: Option<String>,
     pub max_uses: u32,
-    /// May have passed: then nobody can get or use it.
+    /// May be in the past; the coupon can then be neither issued nor used.
     pub valid_until: Option<Timestamp>,
 }
 
@@ -155,7 +155,7 @@ impl Command for CreateCoupon {
     }
 }
 
-/// Gives a coupon to a user.
+/// Issues a coupon to a user.
 #[derive(Clone, Debug)]
 pub struct IssueCoupon {
     pub code: CouponCode,
@@ -163,7 +163,7 @@ pub struct IssueCoupon {
 }
 
 impl Command for IssueCoupon {
-    /// The coupon as it is now.
+    /// The coupon after the issue.
     type Outcome = Coupon;
     const NAME: &'static str = "shop.coupon.issue";
     const WRITES: Writes = Writes::Durable;

@@ -1,17 +1,17 @@
 //! Goods from stock. A unit is a product option; a hold claims the quantities of a whole cart, at the prices of that
-//! moment. Paying turns it into an order: stock, money, coupon and cart change together or not at all.
+//! moment. Payment confirms it as an order: stock, money, coupon and cart change in one commit.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | [`user`] | accounts and their balance |
-//! | [`product`] | what is sold: products and their options |
-//! | [`stock`] | how much of an option there is: looking at it, changing it |
-//! | [`cart`] | what a user means to buy |
-//! | [`coupon`] | discounts, first come, first served |
-//! | [`reservation`] | holding a cart: reserving, exchanging, giving back |
-//! | [`payment`] | turning a reservation into an order |
-//! | [`order`] | what was bought, and its cancellation |
-//! | [`audit`] | what must be true of a whole store |
+//! | [`product`] | products and their options |
+//! | [`stock`] | stock of an option: view and change |
+//! | [`cart`] | carts |
+//! | [`coupon`] | coupons, first come, first served |
+//! | [`reservation`] | holds on carts: reserving, replacing, releasing |
+//! | [`payment`] | confirming a reservation as an order |
+//! | [`order`] | orders, and their cancellation |
+//! | [`audit`] | consistency rules of a whole store |
 
 pub mod audit;
 pub mod cart;
@@ -39,24 +39,24 @@ pub use reservation::{InventoryReservationId, LastHold, OrderClaim, OrderHold, O
 pub use stock::{Inventory, StockView};
 pub use user::UserAccount;
 
-/// The most options one product may have.
+/// Maximum number of options of a product.
 pub const PRODUCT_OPTIONS_MAX: usize = 100;
-/// The most lines a cart may have, and with it a reservation and an order.
+/// Maximum number of lines of a cart, and so of a reservation and an order.
 pub const CART_LINES_MAX: usize = 100;
-/// The most pieces of one option in a cart.
+/// Maximum quantity of one option in a cart.
 pub const LINE_QUANTITY_MAX: u32 = 1_000_000;
-/// The most pieces of one option that may be said to be there.
+/// Maximum stock of one option.
 pub const STOCK_MAX: u32 = 1_000_000_000;
-/// The most pieces of one option that may ever come in; any database's integer holds it.
+/// Maximum quantity of one option that is ever received; fits into a 32-bit integer of any database.
 pub const RECEIVED_MAX: u32 = 2_000_000_000;
 
-/// Settings of this vertical.
+/// Settings of the shop.
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub hold_ttl: Span,
 }
 
-/// The rows of the shop.
+/// Tables of the shop.
 #[derive(Debug, Default)]
 pub struct Tables {
     pub users: Table<UserId, UserAccount>,
@@ -67,7 +67,7 @@ pub struct Tables {
     pub coupons: Table<CouponCode, Coupon>,
     pub user_coupons: Table<UserCouponId, UserCoupon>,
     pub holds: Table<HoldId, OrderHold>,
-    /// Derived: the latest hold of a user, unless it was paid or given back.
+    /// Secondary index: the latest hold of a user, unless it was paid or released.
     pub by_user: Table<UserId, LastHold>,
     pub orders: Table<OrderId, Order>,
 }
@@ -110,17 +110,17 @@ impl Tables {
     }
 }
 
-/// What the stock of an option belongs to.
+/// Returns the resource of an option's stock.
 pub fn resource(option: ProductOptionId) -> Resource {
     Resource { kind: Kind::Shop, id: option.get() }
 }
 
-/// The unit of an option's stock: it has no parts.
+/// Returns the unit of an option's stock, which has a single part.
 pub fn stock_unit(option: ProductOptionId) -> Unit {
     Unit { kind: Kind::Shop, resource: option.get(), part: 0 }
 }
 
-/// The option of a unit of the shop.
+/// Returns the option of a shop unit.
 pub fn option_of(unit: Unit) -> ProductOptionId {
     ProductOptionId::new(unit.resource).expect("units are made from options")
 }

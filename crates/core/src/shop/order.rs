@@ -1,4 +1,4 @@
-//! What was bought, and its cancellation.
+//! Orders, and their cancellation.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use crate::table::Row;
 use crate::time::Timestamp;
 
 number_id!(
-    /// The number of an order.
+    /// Number of an order.
     OrderId
 );
 
-/// Goods that are paid for. Cheap to clone.
+/// A paid order. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
     pub id: OrderId,
     pub user: UserId,
     pub hold: HoldId,
-    /// As they were reserved.
+    /// Lines of the reservation.
     pub items: Arc<[OrderLine]>,
     pub total: i64,
     pub discount: i64,
@@ -47,7 +47,7 @@ pub enum OrderState {
     Cancelled { at: Timestamp },
 }
 
-/// Cancels an order: goods go back to stock, money and coupon to their owner.
+/// Cancels an order: returns goods to stock, and money and coupon to the user.
 #[derive(Clone, Debug)]
 pub struct CancelOrder {
     pub id: OrderId,
@@ -68,15 +68,15 @@ impl Command for CancelOrder {
         for item in order.items.iter() {
             rows.shop.inventory.want(&item.option);
         }
-        give_back_coupon(rows, &order)?;
+        return_coupon(rows, &order)?;
         for item in order.items.iter() {
             let old = stock::inventory(rows, item.option)?;
-            let sold = old.sold.checked_sub(item.quantity).expect("what is paid for is counted");
+            let sold = old.sold.checked_sub(item.quantity).expect("paid items are counted as sold");
             rows.shop.inventory.put(item.option, Inventory { sold, ..old });
         }
         let account = user::find(rows, order.user)?;
         let balance = account.balance + order.paid;
-        assert!(balance <= account.charged, "no more comes back than was paid in");
+        assert!(balance <= account.charged, "a refund does not exceed the deposits");
         rows.shop.users.put(account.id, UserAccount { balance, ..account });
         let cancelled = Order { state: OrderState::Cancelled { at: at.now }, ..order };
         rows.shop.orders.put(cancelled.id, cancelled.clone());
@@ -85,8 +85,8 @@ impl Command for CancelOrder {
     }
 }
 
-/// It can be used again, unless its time is over.
-fn give_back_coupon(rows: &mut Rows, order: &Order) -> Decision<()> {
+/// Marks the order's coupon as unused; it can be used again while it is valid.
+fn return_coupon(rows: &mut Rows, order: &Order) -> Decision<()> {
     let Some(code) = order.coupon.clone() else { return Ok(()) };
     let id = UserCouponId { code, user: order.user };
     let state = rows.shop.user_coupons.get(&id)?.map(|coupon| coupon.state);
@@ -95,7 +95,7 @@ fn give_back_coupon(rows: &mut Rows, order: &Order) -> Decision<()> {
     Ok(())
 }
 
-/// The order, for one who may see it.
+/// Returns the order to its owner or an operator.
 pub fn find(rows: &mut Rows, id: OrderId, actor: Actor) -> Decision<Order> {
     let order = rows.shop.orders.get(&id)?.cloned().ok_or(ShopRejection::OrderNotFound)?;
     actor.must_own(order.user)?;

@@ -1,4 +1,4 @@
-//! Turning a reservation into an order. Payment acts on the reservation, at its prices, not on the cart.
+//! Payment: confirms a reservation as an order. It acts on the reservation, at its prices, not on the cart.
 
 use super::cart::{CartItem, CartItemId};
 use super::coupon::{self, CouponCode, CouponState, UserCoupon, UserCouponId};
@@ -16,7 +16,7 @@ use crate::rejection::{Fault, Rejection, ShopRejection};
 use crate::rows::Rows;
 use crate::time::Timestamp;
 
-/// An order just paid, and what is left on the account.
+/// A new order, and the remaining balance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaidOrder {
     pub order: Order,
@@ -28,9 +28,9 @@ pub struct PaidOrder {
 pub struct PayOrder {
     pub user: UserId,
     pub coupon: Option<CouponCode>,
-    /// What the user expects to pay; anything else is refused.
+    /// Amount that the user expects; any other is rejected.
     pub expected_amount: Option<i64>,
-    /// Which lines the user expects to pay for: exactly those reserved, in any order.
+    /// Reservation lines that the user expects, in any order; any other set is rejected.
     pub reservation_ids: Option<Vec<InventoryReservationId>>,
 }
 
@@ -41,8 +41,8 @@ impl Command for PayOrder {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<PaidOrder> {
         self.check_input()?;
-        self.want(rows, at.now);
-        let hold = self.open_hold(rows, at.now)?;
+        self.request_rows(rows, at.now);
+        let hold = self.find_open(rows, at.now)?;
         let paid = self.pay(rows, &hold, at.now)?;
         reservation::end(rows, &hold, HoldState::Confirmed { record: paid.order.id.get() }, at.now)?;
         Ok(paid)
@@ -50,39 +50,39 @@ impl Command for PayOrder {
 
     fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
         self.check_input()?;
-        reservation::want_last_hold(rows, self.user);
-        let hold = self.open_hold(rows, at.now)?;
-        let pinned = hold::pin(rows, &numbered(hold), at.now)?;
-        let attempt = pinned.attempts;
-        rows.shop.holds.put(pinned.id, pinned);
+        reservation::request_last_hold(rows, self.user);
+        let hold = self.find_open(rows, at.now)?;
+        let prepared = hold::prepare(rows, &with_first_attempt(hold), at.now)?;
+        let attempt = prepared.attempts;
+        rows.shop.holds.put(prepared.id, prepared);
         Ok(attempt)
     }
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<PaidOrder> {
-        self.want(rows, at.now);
-        let hold = reservation::last_hold(rows, self.user, at.now)?.expect("it was prepared");
-        assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "it was prepared");
+        self.request_rows(rows, at.now);
+        let hold = reservation::last_hold(rows, self.user, at.now)?.expect("the hold is prepared");
+        assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "the hold is prepared");
         let of = TryId { hold: hold.id, attempt };
-        if let Some(number) = hold::decided(rows, of)? {
-            // It was recorded, and nobody heard of it.
+        if let Some(number) = hold::recorded_outcome(rows, of)? {
+            // The attempt was recorded by a commit whose outcome was reported as unknown.
             return recorded(rows, number);
         }
         let paid = self.pay(rows, &hold, at.now)?;
-        hold::decide(rows, of, paid.order.id.get());
+        hold::record_outcome(rows, of, paid.order.id.get());
         Ok(paid)
     }
 
     fn finish(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt, outcome: Option<&PaidOrder>) -> Decision<()> {
         let hold = match outcome {
             Some(paid) => paid.order.hold,
-            // Should it be another hold by now, its tries have other numbers.
+            // If another hold is the latest by now, its attempts have other numbers, so finishing has no effect.
             None => match rows.shop.by_user.get(&self.user)? {
-                Some(pointer) => pointer.hold,
+                Some(last) => last.hold,
                 None => return Ok(()),
             },
         };
         let record = outcome.map(|paid| paid.order.id.get());
-        settle(rows, TryId { hold, attempt }, record, at.now)
+        finish_attempt(rows, TryId { hold, attempt }, record, at.now)
     }
 
     fn weight(&self) -> usize {
@@ -94,8 +94,8 @@ impl Command for PayOrder {
     }
 }
 
-/// Ends a try to pay that whoever began it did not finish. How it ends has been decided: as the order of this number, or not
-/// at all.
+/// Finishes a payment whose server failed. The durable outcome is already decided: the order of this number, or
+/// aborted.
 #[derive(Clone, Debug)]
 pub struct SettleOrder {
     pub of: TryId,
@@ -104,11 +104,11 @@ pub struct SettleOrder {
 
 impl Command for SettleOrder {
     type Outcome = ();
-    const NAME: &'static str = "shop.order.settle";
+    const NAME: &'static str = "shop.order.finish_attempt";
     const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
-        settle(rows, self.of, self.record, at.now)
+        finish_attempt(rows, self.of, self.record, at.now)
     }
 }
 
@@ -123,15 +123,15 @@ impl PayOrder {
         Ok(())
     }
 
-    /// Which rows a payment needs, as far as that can be known before the hold is seen.
-    fn want(&self, rows: &mut Rows, now: Timestamp) {
+    /// Requests the rows of a payment, as far as they are known before the hold is loaded.
+    fn request_rows(&self, rows: &mut Rows, now: Timestamp) {
         rows.ids.want(&Sequence::Order);
         rows.shop.users.want(&self.user);
         if let Some(id) = self.user_coupon() {
             rows.shop.coupons.want(&id.code);
             rows.shop.user_coupons.want(&id);
         }
-        reservation::want_last_hold(rows, self.user);
+        reservation::request_last_hold(rows, self.user);
         if let Ok(Some(hold)) = reservation::last_hold(rows, self.user, now) {
             for line in hold.lines.iter() {
                 rows.shop.inventory.want(&line.option);
@@ -145,29 +145,29 @@ impl PayOrder {
         self.coupon.clone().map(|code| UserCouponId { code, user: self.user })
     }
 
-    /// The user's hold, if it can still be paid and is the one that is meant.
-    fn open_hold(&self, rows: &mut Rows, now: Timestamp) -> Decision<OrderHold> {
+    /// Returns the user's hold if it can still be paid and has the expected lines.
+    fn find_open(&self, rows: &mut Rows, now: Timestamp) -> Decision<OrderHold> {
         let hold = reservation::last_hold(rows, self.user, now)?;
         match hold.as_ref().map(|hold| hold.status(now)) {
             Some(Status::Confirming) => Err(Stop::Busy),
-            Some(Status::Expired) => reservation::refuse(rows, self.user, ShopRejection::OrderReservationExpired),
+            Some(Status::Expired) => reservation::reject(rows, self.user, ShopRejection::OrderReservationExpired),
             Some(Status::Held | Status::Confirmed { .. } | Status::Cancelled | Status::Replaced) | None => {
-                match hold.filter(|hold| hold.is_live(now) && self.is_meant(hold)) {
+                match hold.filter(|hold| hold.is_live(now) && self.has_expected_lines(hold)) {
                     Some(hold) => Ok(hold),
-                    None => reservation::refuse(rows, self.user, ShopRejection::OrderReservationNotFound),
+                    None => reservation::reject(rows, self.user, ShopRejection::OrderReservationNotFound),
                 }
             }
         }
     }
 
-    fn is_meant(&self, hold: &OrderHold) -> bool {
+    fn has_expected_lines(&self, hold: &OrderHold) -> bool {
         let Some(mut expected) = self.reservation_ids.clone() else { return true };
         expected.sort_unstable();
-        // The numbers of a hold's lines ascend.
+        // The line numbers of a hold are ascending.
         expected.into_iter().eq(hold.lines.iter().map(|line| line.reservation))
     }
 
-    /// Takes money, coupon and stock, and makes an order of a hold.
+    /// Debits the account, uses the coupon, takes the stock, and inserts the order of a hold.
     fn pay(&self, rows: &mut Rows, hold: &OrderHold, now: Timestamp) -> Decision<PaidOrder> {
         let account = user::find(rows, self.user)?;
         let discount = match self.user_coupon() {
@@ -185,7 +185,7 @@ impl PayOrder {
         take_stock(rows, hold)?;
         take_from_cart(rows, hold)?;
         let order = Order {
-            id: OrderId::new(rows.next_id(Sequence::Order)?).expect("sequences give ids"),
+            id: OrderId::new(rows.next_id(Sequence::Order)?).expect("sequence numbers are valid ids"),
             user: self.user,
             hold: hold.id,
             items: hold.lines.clone(),
@@ -211,7 +211,7 @@ impl PayOrder {
 fn take_stock(rows: &mut Rows, hold: &OrderHold) -> Decision<()> {
     for line in hold.lines.iter() {
         let old = stock::inventory(rows, line.option)?;
-        // A live hold can always be paid for. Only if live rows were lost have the goods been sold to somebody else.
+        // A live hold can always be paid. Only after a loss of live rows may its goods have been sold to another user.
         if old.stock() < line.quantity {
             let (option, available) = (line.option, old.stock());
             return Err(ShopRejection::InsufficientAvailableStock { option, available }.into());
@@ -221,7 +221,7 @@ fn take_stock(rows: &mut Rows, hold: &OrderHold) -> Decision<()> {
     Ok(())
 }
 
-/// What was bought leaves the cart; what was added since stays.
+/// Removes the bought quantities from the cart; quantities added since stay.
 fn take_from_cart(rows: &mut Rows, hold: &OrderHold) -> Decision<()> {
     for line in hold.lines.iter() {
         let id = CartItemId { user: hold.owner, option: line.option };
@@ -236,38 +236,38 @@ fn take_from_cart(rows: &mut Rows, hold: &OrderHold) -> Decision<()> {
     Ok(())
 }
 
-/// The outcome of a payment that was recorded before.
+/// Returns the outcome of a payment that was recorded before.
 fn recorded(rows: &mut Rows, number: u64) -> Decision<PaidOrder> {
-    let id = OrderId::new(number).expect("records are orders");
-    let order = rows.shop.orders.get(&id)?.cloned().expect("what was decided is there");
+    let id = OrderId::new(number).expect("a record number is an order id");
+    let order = rows.shop.orders.get(&id)?.cloned().expect("a recorded order exists");
     let balance_after = user::find(rows, order.user)?.balance;
     Ok(PaidOrder { order, balance_after })
 }
 
-/// Ends a try to pay. Nothing happens if it has ended already, or was lost.
-fn settle(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
-    let Some(hold) = hold::unsettled(rows.shop.holds.get(&of.hold)?, of) else { return Ok(()) };
+/// Finishes a payment attempt. No effect if it is finished already, or if the hold was lost.
+fn finish_attempt(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
+    let Some(hold) = hold::find_prepared(rows.shop.holds.get(&of.hold)?, of) else { return Ok(()) };
     OrderHold::want_derived(rows, &hold);
     match record {
         Some(record) => reservation::end(rows, &hold, HoldState::Confirmed { record }, now),
         None => {
-            let hold = hold::unpin(rows, &hold, now)?;
+            let hold = hold::revert_prepare(rows, &hold, now)?;
             rows.shop.holds.put(hold.id, hold);
             Ok(())
         }
     }
 }
 
-/// A payment names the user, not the hold. So that a late end of a try cannot be taken for that of a later hold's, each hold
-/// numbers its tries from a place of its own.
-fn numbered(hold: OrderHold) -> OrderHold {
+/// Starts the attempt numbers of a hold at a number derived from its id. A payment names the user instead of the hold,
+/// so a late `finish` must not match an attempt on a later hold.
+fn with_first_attempt(hold: OrderHold) -> OrderHold {
     if hold.attempts == Attempt::default() {
         return OrderHold { attempts: first_attempt(hold.id), ..hold };
     }
     hold
 }
 
-/// Thirty random bits of the id: any database's integer holds them, and however many tries follow.
+/// Returns 30 random bits of the id. They leave room for further attempts in a 32-bit integer of any database.
 fn first_attempt(hold: HoldId) -> Attempt {
     Attempt((hold.0.as_u128() as u32) >> 2)
 }

@@ -1,4 +1,4 @@
-//! What a shop sells: products, each in one or more options. An option is what is put into a cart.
+//! Products, each with one or more options. An option is the item that a cart contains.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use crate::table::Row;
 use crate::text::check_name;
 
 number_id!(
-    /// The number of a product.
+    /// Number of a product.
     ProductId
 );
 
 number_id!(
-    /// The number of an option of a product.
+    /// Number of a product option.
     ProductOptionId
 );
 
-/// A product. Its options are made with it and numbered one after another.
+/// A product. Its options are created with it, under consecutive numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Product {
     pub id: ProductId,
@@ -35,15 +35,15 @@ pub struct Product {
 impl Row for Product {}
 
 impl Product {
-    /// The numbers of its options, ascending.
+    /// Returns the numbers of its options, ascending.
     pub fn options(&self) -> impl Iterator<Item = ProductOptionId> {
         let first = self.first_option.get();
         let numbers = first..first + u64::from(self.option_count);
-        numbers.map(|number| ProductOptionId::new(number).expect("sequences give ids"))
+        numbers.map(|number| ProductOptionId::new(number).expect("sequence numbers are valid ids"))
     }
 }
 
-/// One way in which a product is sold. What is said of the product is said here again, so that a cart needs no other row.
+/// One variant of a product. Fields of the product are copied into it, so that a cart needs no other row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProductOption {
     pub id: ProductOptionId,
@@ -52,13 +52,13 @@ pub struct ProductOption {
     pub option_code: Arc<str>,
     pub price: i64,
     pub currency: Currency,
-    /// What is not active may lie in a cart but cannot be reserved.
+    /// Inactive options may be in carts, but cannot be reserved.
     pub is_active: bool,
 }
 
 impl Row for ProductOption {}
 
-/// An option of a product to be.
+/// Fields of a new option.
 #[derive(Clone, Debug)]
 pub struct OptionDraft {
     pub option_code: String,
@@ -67,7 +67,7 @@ pub struct OptionDraft {
     pub is_active: bool,
 }
 
-/// Puts a product on sale, with all its options.
+/// Creates a product with all its options.
 #[derive(Clone, Debug)]
 pub struct CreateProduct {
     pub name: String,
@@ -86,14 +86,14 @@ impl Command for CreateProduct {
         let name: Arc<str> = check_name("name", &self.name)?.into();
         let currency = parse_currency("currency", self.currency.as_deref())?;
         self.check_options()?;
-        let id = ProductId::new(rows.next_id(Sequence::Product)?).expect("sequences give ids");
+        let id = ProductId::new(rows.next_id(Sequence::Product)?).expect("sequence numbers are valid ids");
         let first = rows.next_ids(Sequence::ProductOption, self.options.len())?;
-        let first_option = ProductOptionId::new(first).expect("sequences give ids");
+        let first_option = ProductOptionId::new(first).expect("sequence numbers are valid ids");
         let product = Product { id, name, currency, first_option, option_count: self.options.len() as u32 };
         rows.shop.products.insert(id, product.clone());
         let mut options = Vec::with_capacity(self.options.len());
         for (id, draft) in product.options().zip(&self.options) {
-            let option = draft.make(id, &product);
+            let option = draft.to_option(id, &product);
             let inventory = Inventory { received: draft.stock_quantity, sold: 0 };
             rows.shop.options.insert(id, option.clone());
             rows.shop.inventory.insert(id, inventory);
@@ -127,7 +127,7 @@ impl CreateProduct {
 }
 
 impl OptionDraft {
-    fn make(&self, id: ProductOptionId, product: &Product) -> ProductOption {
+    fn to_option(&self, id: ProductOptionId, product: &Product) -> ProductOption {
         ProductOption {
             id,
             product: product.id,
@@ -140,24 +140,24 @@ impl OptionDraft {
     }
 }
 
-/// A product and all its options, ascending, with what there is of them.
+/// A product and all its options, ascending, with their stock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProductView {
     pub product: Product,
     pub options: Vec<StockView>,
 }
 
-/// The product as it stands now.
+/// Returns the current state of a product.
 pub fn view(rows: &mut Rows, at: &Context<'_>, id: ProductId) -> Decision<ProductView> {
     let product = rows.shop.products.get(&id)?.cloned().ok_or(ShopRejection::ProductNotFound)?;
     for option in product.options() {
-        stock::want(rows, option);
+        stock::request_rows(rows, option);
     }
     let options = product.options().map(|option| stock::view(rows, at, option)).collect::<Decision<_>>()?;
     Ok(ProductView { product, options })
 }
 
-/// The option, or the refusal that there is none.
+/// Returns the option, or rejects an unknown one.
 pub fn find_option(rows: &mut Rows, id: ProductOptionId) -> Decision<ProductOption> {
     Ok(rows.shop.options.get(&id)?.cloned().ok_or(ShopRejection::ProductOptionNotFound)?)
 }

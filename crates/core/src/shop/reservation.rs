@@ -1,4 +1,4 @@
-//! Holding a cart: reserving, exchanging and giving back. A user has at most one live reservation.
+//! Holds on carts: reserving, replacing and releasing. A user has at most one live reservation.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use crate::time::{Span, Timestamp};
 use crate::unit::{Holder, Kind, Unit};
 
 number_id!(
-    /// The number of one line of a reservation.
+    /// Number of one line of a reservation.
     InventoryReservationId
 );
 
-/// A hold on all that was in a cart.
+/// A hold on all lines of a cart.
 pub type OrderHold = Hold<OrderClaim>;
 
-/// What an order's hold claims, and on which terms. Cheap to clone.
+/// Claim of an order's hold, and its terms. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderClaim {
     /// Ascending by option, each option once.
@@ -33,7 +33,7 @@ pub struct OrderClaim {
     pub total: i64,
 }
 
-/// So many of an option, at the price of the moment they were reserved.
+/// Quantity of one option, at its price when reserved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderLine {
     pub reservation: InventoryReservationId,
@@ -58,8 +58,8 @@ impl Claim for OrderClaim {
     }
 }
 
-/// A pointer to the latest hold of a user who neither paid nor gave it back. It outlives the hold, so that the user can be
-/// told that it ended.
+/// Index entry of a user's latest hold that was neither paid nor released. It outlives the hold, so that a payment can
+/// be rejected as expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastHold {
     pub hold: HoldId,
@@ -72,21 +72,21 @@ impl Row for LastHold {
     }
 }
 
-/// A reservation, and how much more of each line could be reserved.
+/// A reservation, and the remaining availability of each line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReservedOrder {
     pub hold: OrderHold,
-    /// One for each line of the hold.
+    /// One value per line of the hold.
     pub available: Vec<u32>,
 }
 
-/// Holds all that is in the user's cart, or nothing.
+/// Holds all lines of the user's cart, or none.
 #[derive(Clone, Debug)]
 pub struct ReserveOrder {
-    /// Makes the hold's id, together with the time of the decision.
+    /// Random part of the hold's id; the rest is the time of the decision.
     pub random: [u8; 10],
     pub user: UserId,
-    /// Whether a live reservation is exchanged for this one, in the same step.
+    /// Whether a live reservation is replaced in the same commit.
     pub replace: bool,
 }
 
@@ -96,21 +96,21 @@ impl Command for ReserveOrder {
     const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<ReservedOrder> {
-        self.want(rows);
+        self.request_rows(rows);
         let account = user::find(rows, self.user)?;
         let cart = self.cart(rows)?;
         let id = HoldId::new(at.now, self.random);
-        if let Some(old) = live_hold(rows, self.user, at.now)? {
+        if let Some(old) = find_live(rows, self.user, at.now)? {
             if !self.replace {
                 return Err(ShopRejection::DuplicateReservation.into());
             }
-            // What it holds is free for the new one. If that is refused, this is undone with it.
+            // Frees the quantities for the new hold. It is rolled back if that is rejected.
             release(rows, &old, HoldState::Replaced { by: id }, at.now)?;
         }
-        hold::check_holder(rows, at, Kind::Shop, self.user)?;
+        hold::check_hold_limit(rows, at, Kind::Shop, self.user)?;
         let available = check_stock(rows, at, &cart)?;
         let total = total_of(&cart)?;
-        let claim = OrderClaim { lines: freeze(rows, cart)?, currency: account.currency, total };
+        let claim = OrderClaim { lines: to_order_lines(rows, cart)?, currency: account.currency, total };
         let hold = OrderHold {
             id,
             owner: self.user,
@@ -136,20 +136,20 @@ impl Command for ReserveOrder {
 }
 
 impl ReserveOrder {
-    /// What is in the cart leads to further rows; they are named as soon as that is known.
-    fn want(&self, rows: &mut Rows) {
+    /// The lines of the cart lead to further rows, which are requested once the lines are known.
+    fn request_rows(&self, rows: &mut Rows) {
         rows.ids.want(&Sequence::InventoryReservation);
         rows.holders.want(&Holder { kind: Kind::Shop, user: self.user });
-        want_last_hold(rows, self.user);
-        cart::want(rows, self.user);
+        request_last_hold(rows, self.user);
+        cart::request_rows(rows, self.user);
         if let Ok(lines) = cart::lines(rows, self.user) {
             for line in lines {
-                stock::want(rows, line.option);
+                stock::request_rows(rows, line.option);
             }
         }
     }
 
-    /// What is in the cart, if there is anything, and all of it is for sale.
+    /// Returns the cart, if it is not empty and all its options are active.
     fn cart(&self, rows: &mut Rows) -> Decision<Cart> {
         let cart = cart::contents(rows, self.user)?;
         if cart.items.is_empty() {
@@ -162,11 +162,11 @@ impl ReserveOrder {
     }
 }
 
-/// Freezes what is in a cart, at the prices of now.
-fn freeze(rows: &mut Rows, cart: Cart) -> Decision<Arc<[OrderLine]>> {
+/// Copies the lines of a cart, with their current prices.
+fn to_order_lines(rows: &mut Rows, cart: Cart) -> Decision<Arc<[OrderLine]>> {
     let first = rows.next_ids(Sequence::InventoryReservation, cart.items.len())?;
     let line = |(number, line): (u64, CartLine)| OrderLine {
-        reservation: InventoryReservationId::new(number).expect("sequences give ids"),
+        reservation: InventoryReservationId::new(number).expect("sequence numbers are valid ids"),
         option: line.option.id,
         product_name: line.option.product_name,
         option_code: line.option.option_code,
@@ -176,7 +176,7 @@ fn freeze(rows: &mut Rows, cart: Cart) -> Decision<Arc<[OrderLine]>> {
     Ok((first..).zip(cart.items).map(line).collect())
 }
 
-/// What will be left of each line, or the first line of which there is not enough.
+/// Returns the remaining availability of each line, or rejects the first line that exceeds it.
 fn check_stock(rows: &mut Rows, at: &Context<'_>, cart: &Cart) -> Decision<Vec<u32>> {
     let mut left = Vec::with_capacity(cart.items.len());
     for line in &cart.items {
@@ -184,14 +184,14 @@ fn check_stock(rows: &mut Rows, at: &Context<'_>, cart: &Cart) -> Decision<Vec<u
         let available = stock::available(rows, at, option)?;
         match available.checked_sub(line.quantity) {
             Some(rest) => left.push(rest),
-            None if hold::is_in_doubt(rows, stock_unit(option))? => return Err(Stop::Busy),
+            None if hold::has_prepared(rows, stock_unit(option))? => return Err(Stop::Busy),
             None => return Err(ShopRejection::InsufficientAvailableStock { option, available }.into()),
         }
     }
     Ok(left)
 }
 
-/// A line is bounded by price and quantity, a cart by its lines; what they come to together is bounded here.
+/// Returns the total of a cart, at most [`AMOUNT_MAX`]. The bounds of price, quantity and lines allow larger ones.
 fn total_of(cart: &Cart) -> Result<i64, Rejection> {
     let total = cart.items.iter().try_fold(0_i64, |sum, line| {
         let amount = line.option.price.checked_mul(line.quantity.into())?;
@@ -200,7 +200,7 @@ fn total_of(cart: &Cart) -> Result<i64, Rejection> {
     total.ok_or_else(|| Rejection::invalid("totalAmount", Fault::OutOfRange { min: 0, max: AMOUNT_MAX }))
 }
 
-/// Gives the user's live reservation back.
+/// Releases the user's live reservation.
 #[derive(Clone, Debug)]
 pub struct ReleaseOrder {
     pub user: UserId,
@@ -212,9 +212,9 @@ impl Command for ReleaseOrder {
     const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
-        want_last_hold(rows, self.user);
-        let Some(hold) = live_hold(rows, self.user, at.now)? else {
-            return refuse(rows, self.user, ShopRejection::OrderReservationNotFound);
+        request_last_hold(rows, self.user);
+        let Some(hold) = find_live(rows, self.user, at.now)? else {
+            return reject(rows, self.user, ShopRejection::OrderReservationNotFound);
         };
         release(rows, &hold, HoldState::Cancelled, at.now)
     }
@@ -224,43 +224,44 @@ impl Command for ReleaseOrder {
     }
 }
 
-/// The user's live reservation. One that is just being paid is shown until that is done.
+/// Returns the user's live reservation, including one that is being paid.
 pub fn view(rows: &mut Rows, at: &Context<'_>, user: UserId) -> Decision<ReservedOrder> {
-    want_last_hold(rows, user);
+    request_last_hold(rows, user);
     let is_open = |hold: &OrderHold| matches!(hold.status(at.now), Status::Held | Status::Confirming);
     let Some(hold) = last_hold(rows, user, at.now)?.filter(is_open) else {
-        return refuse(rows, user, ShopRejection::OrderReservationNotFound);
+        return reject(rows, user, ShopRejection::OrderReservationNotFound);
     };
     for line in hold.lines.iter() {
-        stock::want(rows, line.option);
+        stock::request_rows(rows, line.option);
     }
     let available = hold.lines.iter().map(|line| stock::available(rows, at, line.option)).collect::<Decision<_>>()?;
     Ok(ReservedOrder { hold, available })
 }
 
-/// The counts of a live one, and the pointer to the latest, which outlives it.
+/// Counts of a live hold, and the entry of the latest hold, which outlives it.
 impl Remembered for OrderHold {
     const AFTER_END: Span = ENDED_HOLD_KEPT;
 
     fn want_derived(rows: &mut Rows, hold: &Self) {
-        hold::want_counts(rows, hold.owner, &hold.claim);
+        hold::request_counts(rows, hold.owner, &hold.claim);
         rows.shop.by_user.want(&hold.owner);
     }
 
     fn remember(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()> {
-        let pointer = LastHold { hold: hold.id, kept_until: hold.expires_at + ENDED_HOLD_KEPT };
+        let entry = LastHold { hold: hold.id, kept_until: hold.expires_at + ENDED_HOLD_KEPT };
         match hold.status(now) {
             Status::Held | Status::Confirming => {
                 hold::count(rows, hold, now)?;
-                rows.shop.by_user.put(hold.owner, pointer);
+                rows.shop.by_user.put(hold.owner, entry);
             }
-            Status::Expired if now < pointer.kept_until => {
-                rows.shop.by_user.put(hold.owner, pointer);
+            Status::Expired if now < entry.kept_until => {
+                rows.shop.by_user.put(hold.owner, entry);
             }
             Status::Confirmed { .. } | Status::Cancelled => {
-                // What came before it is no longer told of. Ids of the same moment say nothing about which came first.
-                let began = HoldId::earliest_at(hold.created_at);
-                if rows.shop.by_user.get(&hold.owner)?.is_some_and(|pointer| pointer.hold < began) {
+                // Earlier holds are no longer reported as expired. Ids of the same millisecond do not tell which came
+                // first.
+                let first_of_moment = HoldId::earliest_at(hold.created_at);
+                if rows.shop.by_user.get(&hold.owner)?.is_some_and(|entry| entry.hold < first_of_moment) {
                     rows.shop.by_user.delete(hold.owner);
                 }
             }
@@ -270,44 +271,44 @@ impl Remembered for OrderHold {
     }
 }
 
-/// Ends an open hold before its time, and with it everything derived from it.
+/// Ends an open hold before its time, and deletes its index entries.
 pub(super) fn end(rows: &mut Rows, hold: &OrderHold, state: HoldState, now: Timestamp) -> Decision<()> {
     OrderHold::want_derived(rows, hold);
     hold::uncount(rows, hold, now)?;
-    if rows.shop.by_user.get(&hold.owner)?.is_some_and(|pointer| pointer.hold == hold.id) {
+    if rows.shop.by_user.get(&hold.owner)?.is_some_and(|entry| entry.hold == hold.id) {
         rows.shop.by_user.delete(hold.owner);
     }
     rows.shop.holds.put(hold.id, OrderHold { state, ..hold.clone() });
     Ok(())
 }
 
-/// The hold that the pointer of a user points at, whatever has become of it.
+/// Returns the user's latest hold, whatever its state.
 pub(super) fn last_hold(rows: &mut Rows, user: UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
     match rows.shop.by_user.get(&user)?.copied() {
-        Some(pointer) if now < pointer.kept_until => Ok(rows.shop.holds.get(&pointer.hold)?.cloned()),
+        Some(entry) if now < entry.kept_until => Ok(rows.shop.holds.get(&entry.hold)?.cloned()),
         Some(_) | None => Ok(None),
     }
 }
 
-/// Names the hold of a user as soon as it is known which one it is.
-pub(super) fn want_last_hold(rows: &mut Rows, user: UserId) {
-    if let Ok(Some(pointer)) = rows.shop.by_user.get(&user).map(Option::<&LastHold>::copied) {
-        rows.shop.holds.want(&pointer.hold);
-        if let Ok(Some(hold)) = rows.shop.holds.get(&pointer.hold).map(Option::<&OrderHold>::cloned) {
+/// Requests the latest hold of a user as soon as its id is known.
+pub(super) fn request_last_hold(rows: &mut Rows, user: UserId) {
+    if let Ok(Some(entry)) = rows.shop.by_user.get(&user).map(Option::<&LastHold>::copied) {
+        rows.shop.holds.want(&entry.hold);
+        if let Ok(Some(hold)) = rows.shop.holds.get(&entry.hold).map(Option::<&OrderHold>::cloned) {
             OrderHold::want_derived(rows, &hold);
         }
     }
 }
 
-/// Says what is wrong with the reservation of a user, unless it is that there is no such user. Only who has an account can
-/// have a reservation, so the account is looked at only then.
-pub(super) fn refuse<T>(rows: &mut Rows, user: UserId, rejection: ShopRejection) -> Decision<T> {
+/// Rejects, with `UserNotFound` if the user does not exist. Only existing users have reservations, so the account is
+/// read only on this path.
+pub(super) fn reject<T>(rows: &mut Rows, user: UserId, rejection: ShopRejection) -> Decision<T> {
     user::find(rows, user)?;
     Err(rejection.into())
 }
 
-/// The user's live hold. While one is being paid, nobody knows yet whether there is one.
-fn live_hold(rows: &mut Rows, user: UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
+/// Returns the user's live hold; backs off while it is being paid.
+fn find_live(rows: &mut Rows, user: UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
     match last_hold(rows, user, now)? {
         Some(hold) if hold.state == HoldState::Confirming => Err(Stop::Busy),
         Some(hold) => Ok(Some(hold).filter(|hold| hold.is_live(now))),

@@ -1,5 +1,5 @@
-//! How much of an option there is. What came in and what was sold are counted, never what is left: a stock-taking and a sale
-//! at the same moment cannot overwrite each other.
+//! Stock of product options. Received and sold quantities are counted, never the remainder, so that a stocktaking and a
+//! concurrent sale cannot overwrite each other.
 
 use super::product::{self, ProductOption, ProductOptionId};
 use super::{RECEIVED_MAX, STOCK_MAX, resource, stock_unit};
@@ -11,25 +11,25 @@ use crate::rejection::{Fault, Rejection, ShopRejection};
 use crate::rows::Rows;
 use crate::table::Row;
 
-/// The durable count of an option.
+/// Durable counts of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inventory {
-    /// All that ever came in: the unit's capacity.
+    /// Total quantity ever received: the unit's capacity.
     pub received: u32,
-    /// What is paid for and not cancelled.
+    /// Quantity paid for and not cancelled.
     pub sold: u32,
 }
 
 impl Row for Inventory {}
 
 impl Inventory {
-    /// What is physically there.
+    /// Returns the quantity physically in stock.
     pub fn stock(self) -> u32 {
         self.received.saturating_sub(self.sold)
     }
 }
 
-/// An option and what there is of it.
+/// An option and its stock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StockView {
     pub option: ProductOption,
@@ -38,7 +38,7 @@ pub struct StockView {
     pub available: u32,
 }
 
-/// Changes the price of an option, whether it is sold, and how much of it there is.
+/// Changes the price, activity and stock of an option.
 #[derive(Clone, Debug)]
 pub struct ChangeOption {
     pub id: ProductOptionId,
@@ -47,7 +47,7 @@ pub struct ChangeOption {
     pub stock: Option<StockChange>,
 }
 
-/// What is said of the stock: how much is there, or how much came or went.
+/// Change of the stock: its new value, or a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StockChange {
     Set(u32),
@@ -67,23 +67,24 @@ impl Command for ChangeOption {
         change.write(rows, at)
     }
 
-    /// Nobody may hold more from now on, also those who still see the old stock.
+    /// Sets a capacity fence, which also binds holds that are decided on the old stock.
     fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
         let change = self.change(rows)?;
         if !change.is_lower() {
-            return Ok(limit::NO_LIMIT);
+            return Ok(limit::NO_FENCE);
         }
-        limit::check_free(rows, resource(self.id), at.now)?;
+        limit::check_unfenced(rows, resource(self.id), at.now)?;
         let capacity = change.check_covers_held(rows, at)?;
-        Ok(limit::bind(rows, resource(self.id), capacity, at.now))
+        Ok(limit::set(rows, resource(self.id), capacity, at.now))
     }
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<StockView> {
         let change = self.change(rows)?;
         if change.is_lower() {
-            // Only under a limit of its own, and no lower than that: what is held was counted against it. If orders were
-            // cancelled since this was prepared, the same stock is a lower capacity, and more may be held: prepare again.
-            let capacity = limit::bound(rows, resource(self.id), attempt, at.now)?;
+            // Requires this attempt's own fence and a capacity no lower than it, because held quantities were checked
+            // against it. Orders cancelled since then make the same stock a lower capacity, and more may be held:
+            // prepare again.
+            let capacity = limit::fenced_capacity(rows, resource(self.id), attempt, at.now)?;
             if change.received < i64::from(capacity) {
                 return Err(Stop::Busy);
             }
@@ -98,22 +99,22 @@ impl Command for ChangeOption {
         attempt: Attempt,
         _outcome: Option<&StockView>,
     ) -> Decision<()> {
-        limit::unbind(rows, resource(self.id), attempt)
+        limit::remove(rows, resource(self.id), attempt)
     }
 }
 
-/// What is, and what shall be.
+/// Present and changed values.
 struct Change {
     option: ProductOption,
     old: Inventory,
-    /// May be impossible: less than nothing.
+    /// May be negative, if the change is not possible.
     received: i64,
 }
 
 impl ChangeOption {
     fn change(&self, rows: &mut Rows) -> Decision<Change> {
         self.check_input()?;
-        want(rows, self.id);
+        request_rows(rows, self.id);
         let old = product::find_option(rows, self.id)?;
         let option = ProductOption {
             price: self.price.unwrap_or(old.price),
@@ -144,16 +145,16 @@ impl ChangeOption {
         match self.stock {
             None => Ok(old.received.into()),
             Some(StockChange::Set(stock)) => {
-                let room = RECEIVED_MAX.saturating_sub(old.sold);
-                if stock > room {
-                    return Err(Rejection::invalid("stockQuantity", out_of_range(room)));
+                let free_max = RECEIVED_MAX.saturating_sub(old.sold);
+                if stock > free_max {
+                    return Err(Rejection::invalid("stockQuantity", out_of_range(free_max)));
                 }
                 Ok(i64::from(old.sold) + i64::from(stock))
             }
             Some(StockChange::Delta(delta)) => {
-                let room = STOCK_MAX.saturating_sub(old.stock()).min(RECEIVED_MAX.saturating_sub(old.received));
-                if delta > room.into() {
-                    let fault = Fault::OutOfRange { min: -i64::from(STOCK_MAX), max: room.into() };
+                let free_max = STOCK_MAX.saturating_sub(old.stock()).min(RECEIVED_MAX.saturating_sub(old.received));
+                if delta > free_max.into() {
+                    let fault = Fault::OutOfRange { min: -i64::from(STOCK_MAX), max: free_max.into() };
                     return Err(Rejection::invalid("stockDelta", fault));
                 }
                 Ok(i64::from(old.received) + delta)
@@ -167,7 +168,7 @@ impl Change {
         self.received < self.old.received.into()
     }
 
-    /// What is left must be enough for what is sold and held. Says the new capacity.
+    /// Checks that the changed capacity covers sold and held quantities, and returns it.
     fn check_covers_held(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<u32> {
         let unit = stock_unit(self.option.id);
         let held = hold::held(rows, unit, at.now)?;
@@ -175,7 +176,7 @@ impl Change {
         if self.received >= in_use {
             return Ok(self.received as u32);
         }
-        if hold::is_in_doubt(rows, unit)? {
+        if hold::has_prepared(rows, unit)? {
             return Err(Stop::Busy);
         }
         Err(ShopRejection::StockInUse { in_use: held }.into())
@@ -183,7 +184,7 @@ impl Change {
 
     fn write(self, rows: &mut Rows, at: &Context<'_>) -> Decision<StockView> {
         let id = self.option.id;
-        // Under a limit this is always so. Only if live rows were lost may more have been sold since.
+        // The fence ensures this. Only after a loss of live rows may more have been sold since.
         if self.received < self.old.sold.into() {
             return Err(ShopRejection::StockInUse { in_use: hold::held(rows, stock_unit(id), at.now)? }.into());
         }
@@ -193,31 +194,31 @@ impl Change {
     }
 }
 
-/// The option and its stock as they stand now.
+/// Returns the current state of an option and its stock.
 pub fn view(rows: &mut Rows, at: &Context<'_>, id: ProductOptionId) -> Decision<StockView> {
-    want(rows, id);
+    request_rows(rows, id);
     let option = product::find_option(rows, id)?;
     let inventory = inventory(rows, id)?;
     let held = hold::held(rows, stock_unit(id), at.now)?;
     Ok(StockView { option, inventory, held, available: available(rows, at, id)? })
 }
 
-/// Says which rows tell what is there of an option.
-pub(super) fn want(rows: &mut Rows, id: ProductOptionId) {
+/// Requests the rows of an option and its stock.
+pub(super) fn request_rows(rows: &mut Rows, id: ProductOptionId) {
     rows.shop.options.want(&id);
     rows.shop.inventory.want(&id);
     rows.held.want(&stock_unit(id));
     rows.limits.want(&resource(id));
 }
 
-/// What can still be reserved.
+/// Returns the quantity that can still be reserved.
 pub(super) fn available(rows: &mut Rows, at: &Context<'_>, id: ProductOptionId) -> Decision<u32> {
     let inventory = inventory(rows, id)?;
-    let capacity = hold::limited(rows, resource(id), inventory.received, at.now)?;
+    let capacity = hold::effective_capacity(rows, resource(id), inventory.received, at.now)?;
     hold::available(rows, stock_unit(id), capacity, inventory.sold, at.now)
 }
 
-/// The counts of an option that exists.
+/// Returns the counts of an existing option.
 pub(super) fn inventory(rows: &mut Rows, id: ProductOptionId) -> Decision<Inventory> {
     Ok(*rows.shop.inventory.get(&id)?.expect("every option has its inventory"))
 }

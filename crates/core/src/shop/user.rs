@@ -1,4 +1,4 @@
-//! Accounts: who buys, and with which money. Only the shop asks whether a user has an account.
+//! Accounts of users and their balances. Only the shop requires users to have an account.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use crate::rows::Rows;
 use crate::table::Row;
 use crate::text::check_name;
 
-/// A user's account. `balance` is what was paid in and not spent: it never exceeds `charged`, so money that comes back
-/// always finds room.
+/// A user's account. `balance` is the unspent part of the deposits: it never exceeds `charged`, so a refund never
+/// overflows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserAccount {
     pub id: UserId,
     pub name: Arc<str>,
     pub balance: i64,
-    /// All that was ever paid in.
+    /// Sum of all deposits.
     pub charged: i64,
     pub currency: Currency,
 }
 
 impl Row for UserAccount {}
 
-/// Opens an account, with nothing on it.
+/// Creates an account with a balance of zero.
 #[derive(Clone, Debug)]
 pub struct CreateUser {
     pub name: String,
@@ -39,14 +39,14 @@ impl Command for CreateUser {
     fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<UserAccount> {
         let name = check_name("name", &self.name)?.into();
         let currency = parse_currency("currency", self.currency.as_deref())?;
-        let id = UserId::new(rows.next_id(Sequence::User)?).expect("sequences give ids");
+        let id = UserId::new(rows.next_id(Sequence::User)?).expect("sequence numbers are valid ids");
         let account = UserAccount { id, name, balance: 0, charged: 0, currency };
         rows.shop.users.insert(id, account.clone());
         Ok(account)
     }
 }
 
-/// Pays money in.
+/// Adds a deposit to the balance.
 #[derive(Clone, Debug)]
 pub struct AddBalance {
     pub user: UserId,
@@ -68,7 +68,7 @@ impl Command for AddBalance {
     }
 }
 
-/// The account, or the refusal that there is none.
+/// Returns the account, or rejects an unknown user.
 pub fn find(rows: &mut Rows, id: UserId) -> Decision<UserAccount> {
     Ok(rows.shop.users.get(&id)?.cloned().ok_or(ShopRejection::UserNotFound)?)
 }

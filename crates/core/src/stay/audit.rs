@@ -1,5 +1,5 @@
-//! What must be true of a whole store, checked record by record: for every night, held + confirmed + free = capacity,
-//! every confirmed count has its reservations, every confirmed hold its reservation.
+//! Consistency rules of stays. For every night confirmed + held <= capacity; every confirmed count equals the number of
+//! its reservations; every confirmed hold has its reservation.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use crate::id::HoldId;
 use crate::time::Timestamp;
 use crate::unit::{Unit, Units};
 
-/// Collects records in any order; [`finish`](Self::finish) says what is wrong.
+/// Collects records in any order; [`finish`](Self::finish) returns the violations.
 #[derive(Debug)]
 pub struct StayAudit {
     now: Timestamp,
@@ -69,13 +69,13 @@ impl StayAudit {
                 for date in hold.dates.nights() {
                     self.nights.entry(NightId { room_type: hold.room_type, date }).or_default().held += 1;
                 }
-                let others = [
+                let duplicates = [
                     self.live_by_dates.insert(dates_key_of(hold), hold.id),
                     self.live_by_client_key.insert(client_key_of(hold), hold.id),
                 ];
-                for other in others.into_iter().flatten() {
+                for other in duplicates.into_iter().flatten() {
                     self.findings
-                        .push(format!("hold {}: live at the same time as {other}, under the same key", hold.id));
+                        .push(format!("hold {}: live at the same time as {other} under the same key", hold.id));
                 }
             }
             Status::Confirmed { record } => {
@@ -92,7 +92,7 @@ impl StayAudit {
         self.totals.keys().map(|id| Units::from(Unit { part: 0, ..night_unit(*id, Date::MIN) })).collect()
     }
 
-    /// What is counted as held on a night, where holds themselves cannot be listed.
+    /// Adds the quantity that is counted as held on a night, where holds cannot be listed.
     pub fn held(&mut self, id: NightId, quantity: u32) {
         self.records += 1;
         self.nights.entry(id).or_default().held += quantity;
@@ -101,7 +101,7 @@ impl StayAudit {
     pub fn reservation(&mut self, reservation: &StayReservation) {
         self.records += 1;
         if self.reservations.insert(reservation.id, reservation.hold).is_some() {
-            self.findings.push(format!("reservation {}: there are two of that number", reservation.id));
+            self.findings.push(format!("reservation {}: number is not unique", reservation.id));
         }
         if reservation.state == ReservationState::Confirmed {
             for date in reservation.dates.nights() {
@@ -110,12 +110,12 @@ impl StayAudit {
         }
     }
 
-    /// How many records were looked at.
+    /// Returns the number of records collected.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// What is wrong, one sentence each; empty if all is well.
+    /// Returns one sentence per violation; empty if the store is consistent.
     pub fn finish(mut self) -> Vec<String> {
         self.check_nights();
         self.check_holds();
@@ -124,23 +124,25 @@ impl StayAudit {
 
     fn check_nights(&mut self) {
         for (id, counted) in &self.nights {
-            let place = format!("room type {}, night {}", id.room_type, id.date);
+            let night_label = format!("room type {}, night {}", id.room_type, id.date);
             let Some(total) = self.totals.get(&id.room_type).copied() else {
-                self.findings.push(format!("{place}: there is no such room type"));
+                self.findings.push(format!("{night_label}: the room type does not exist"));
                 continue;
             };
-            let written = counted.row.map_or(0, |night| night.reserved);
-            if written != counted.reserved {
+            let recorded = counted.row.map_or(0, |night| night.reserved);
+            if recorded != counted.reserved {
                 let found = counted.reserved;
-                self.findings.push(format!("{place}: {written} counted as reserved, {found} reservations found"));
+                self.findings
+                    .push(format!("{night_label}: {recorded} counted as reserved, but {found} reservations found"));
             }
-            // A room type may shrink below what it had in the past; the row remembers the total of its own time.
+            // The total of a room type may since have been lowered below the reservations of a past night, so its row's
+            // own total counts.
             let is_past = self.todays.get(&id.room_type).is_some_and(|today| id.date < *today);
             let capacity = counted.row.filter(|_| is_past).map_or(total, |night| night.total_quantity.max(total));
-            let used = written + counted.held;
+            let used = recorded + counted.held;
             if used > capacity {
                 let held = counted.held;
-                self.findings.push(format!("{place}: oversold: {written} reserved + {held} held of {capacity}"));
+                self.findings.push(format!("{night_label}: oversold: {recorded} reserved + {held} held of {capacity}"));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What is free, night by night.
+//! Availability of a room type, night by night.
 
 use jiff::civil::Date;
 
@@ -8,12 +8,12 @@ use crate::command::{Context, Decision};
 use crate::hold;
 use crate::rows::Rows;
 
-/// What can be booked of a room type on some dates.
+/// Availability of a room type on a range of dates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Availability {
     pub room_type: RoomTypeId,
     pub dates: StayDates,
-    /// Of the night with the least: so many whole stays can still be held.
+    /// Minimum over all nights: the number of whole stays that can still be held.
     pub available: u32,
     pub nights: Vec<NightAvailability>,
 }
@@ -48,8 +48,9 @@ pub fn availability(
         let unit = night_unit(room_type, date);
         let free = hold::available(rows, unit, total_quantity, night.reserved, at.now)?;
         let mut held = hold::held(rows, unit, at.now)?;
-        if hold::is_in_doubt(rows, unit)? {
-            // What is reserved by now and not yet let go as held is shown once.
+        if hold::has_prepared(rows, unit)? {
+            // A prepared hold may be recorded already, so a unit may count as reserved and as held. It is reported
+            // once.
             held = held.min(total_quantity.saturating_sub(night.reserved));
         }
         nights.push(NightAvailability {

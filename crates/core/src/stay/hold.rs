@@ -1,4 +1,4 @@
-//! Holding a room: placing, replacing, confirming and cancelling.
+//! Holds on rooms: placing, replacing, confirming and cancelling.
 
 use jiff::civil::Date;
 use uuid::Uuid;
@@ -22,13 +22,13 @@ use crate::unit::{Holder, Kind, Unit};
 /// A hold on one room of a type, for each night of a stay.
 pub type StayHold = Hold<StayClaim>;
 
-/// What a stay's hold claims, and on which terms.
+/// Claim of a stay's hold, and its terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StayClaim {
     pub room_type: RoomTypeId,
     pub dates: StayDates,
     pub client_key: ClientHoldKey,
-    /// For the whole stay, frozen when the hold was placed.
+    /// Price of the whole stay, fixed when the hold is placed.
     pub price: i64,
     pub currency: Currency,
 }
@@ -41,17 +41,17 @@ impl Claim for StayClaim {
     }
 }
 
-/// The key a client gives to a hold. A UUID and a ULID are never the same key.
+/// Client-supplied key of a hold. A UUID never equals a ULID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientHoldKey {
     Uuid(Uuid),
     Ulid([u8; 26]),
 }
 
-/// Places a hold; one's own live hold on the same dates is replaced in the same step.
+/// Places a hold. A live hold of the same user on the same dates is replaced in the same commit.
 #[derive(Clone, Debug)]
 pub struct PlaceHold {
-    /// Makes the hold's id, together with the time of the decision.
+    /// Random part of the hold's id; the rest is the time of the decision.
     pub random: [u8; 10],
     pub user: UserId,
     pub room_type: RoomTypeId,
@@ -67,23 +67,23 @@ impl Command for PlaceHold {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<StayHold> {
         let dates = StayDates::new(self.check_in, self.check_out, HOLD_NIGHTS_MAX, ["checkIn", "checkOut"])?;
-        self.want(rows, dates);
+        self.request_rows(rows, dates);
         let room_type = room_type::find(rows, self.room_type)?;
-        check_begin(dates, room_type.zone.today(at.now))?;
+        check_check_in(dates, room_type.zone.today(at.now))?;
         self.check_client_key(rows, dates, at.now)?;
         let id = HoldId::new(at.now, self.random);
-        if let Some(old) = live_hold_on(rows, self.dates_key(dates), at.now)? {
+        if let Some(old) = find_live_by_dates(rows, self.dates_key(dates), at.now)? {
             let state = HoldState::Replaced { by: id };
             end(rows, &old, state, at.now)?;
             rows.emit(Event::StayHoldReplaced(Hold { state, ..old }));
         }
-        hold::check_holder(rows, at, Kind::Stay, self.user)?;
-        let capacity = hold::limited(rows, resource(self.room_type), room_type.total_quantity, at.now)?;
+        hold::check_hold_limit(rows, at, Kind::Stay, self.user)?;
+        let capacity = hold::effective_capacity(rows, resource(self.room_type), room_type.total_quantity, at.now)?;
         for date in dates.nights() {
             let night = room_type::night(rows, NightId { room_type: self.room_type, date })?;
             let unit = night_unit(self.room_type, date);
             let free = hold::available(rows, unit, capacity, night.reserved, at.now)?;
-            if free == 0 && !night.closed && hold::is_in_doubt(rows, unit)? {
+            if free == 0 && !night.closed && hold::has_prepared(rows, unit)? {
                 return Err(Stop::Busy);
             }
             if free == 0 || night.closed {
@@ -117,7 +117,7 @@ impl Command for PlaceHold {
     }
 
     fn weight(&self) -> usize {
-        // A long stay touches more rows than a short one; how many it would be is checked when it is decided.
+        // A long stay touches more rows than a short one. Its length is validated only in the decision.
         let days = self.check_in.until(self.check_out).map_or(0, |span| span.get_days());
         1 + days.clamp(0, HOLD_NIGHTS_MAX as i32) as usize / 8
     }
@@ -128,7 +128,7 @@ impl Command for PlaceHold {
 }
 
 impl PlaceHold {
-    fn want(&self, rows: &mut Rows, dates: StayDates) {
+    fn request_rows(&self, rows: &mut Rows, dates: StayDates) {
         rows.stay.room_types.want(&self.room_type);
         rows.stay.by_dates.want(&self.dates_key(dates));
         rows.stay.by_client_key.want(&self.client_key(dates));
@@ -141,8 +141,8 @@ impl PlaceHold {
     }
 
     fn check_client_key(&self, rows: &mut Rows, dates: StayDates, now: Timestamp) -> Decision<()> {
-        let Some(pointer) = rows.stay.by_client_key.get(&self.client_key(dates))?.copied() else { return Ok(()) };
-        match live_hold(rows, pointer, now)? {
+        let Some(entry) = rows.stay.by_client_key.get(&self.client_key(dates))?.copied() else { return Ok(()) };
+        match find_live(rows, entry, now)? {
             Some(hold) if hold.owner != self.user => Err(StayRejection::StayHoldKeyConflict.into()),
             Some(_) | None => Ok(()),
         }
@@ -157,8 +157,8 @@ impl PlaceHold {
     }
 }
 
-/// A stay begins today or later, where the hotel is.
-fn check_begin(dates: StayDates, today: Date) -> Result<(), Rejection> {
+/// Rejects a check-in before today or too far ahead, in the hotel's time zone.
+fn check_check_in(dates: StayDates, today: Date) -> Result<(), Rejection> {
     if dates.check_in < today {
         return Err(Rejection::invalid("checkIn", Fault::InThePast));
     }
@@ -169,7 +169,7 @@ fn check_begin(dates: StayDates, today: Date) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Places many holds at once. Each line stands for itself: one that is refused spoils no other.
+/// Places many holds in one commit. The lines are independent: a rejected line does not affect the others.
 #[derive(Clone, Debug)]
 pub struct PlaceHolds(pub Vec<PlaceHold>);
 
@@ -185,7 +185,7 @@ impl Command for PlaceHolds {
             match rows.attempt(|rows| line.decide(rows, at)) {
                 Ok(hold) => results.push(Ok(hold)),
                 Err(Stop::Rejected(rejection)) => results.push(Err(rejection)),
-                // Go on to the end, so that all lines' rows are loaded in one go.
+                // Continue, so that the rows of all lines are requested for one load.
                 Err(Stop::Missing) => missing = true,
                 Err(Stop::Busy) => busy = true,
             }
@@ -202,7 +202,7 @@ impl Command for PlaceHolds {
     }
 }
 
-/// Turns a live hold into a reservation.
+/// Confirms a live hold as a reservation.
 #[derive(Clone, Debug)]
 pub struct ConfirmHold {
     pub id: HoldId,
@@ -216,32 +216,32 @@ impl Command for ConfirmHold {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<StayReservation> {
         rows.ids.want(&Sequence::StayReservation);
-        let hold = open_hold(rows, self.id, self.actor, at.now)?;
-        want_nights(rows, &hold);
+        let hold = find_open(rows, self.id, self.actor, at.now)?;
+        request_nights(rows, &hold);
         let reservation = reserve(rows, &hold, at.now)?;
         end(rows, &hold, HoldState::Confirmed { record: reservation.id.get() }, at.now)?;
         Ok(reservation)
     }
 
     fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
-        let hold = open_hold(rows, self.id, self.actor, at.now)?;
-        let pinned = hold::pin(rows, &hold, at.now)?;
-        let attempt = pinned.attempts;
-        rows.stay.holds.put(hold.id, pinned);
+        let hold = find_open(rows, self.id, self.actor, at.now)?;
+        let prepared = hold::prepare(rows, &hold, at.now)?;
+        let attempt = prepared.attempts;
+        rows.stay.holds.put(hold.id, prepared);
         Ok(attempt)
     }
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<StayReservation> {
         rows.ids.want(&Sequence::StayReservation);
         let hold = find(rows, self.id, self.actor)?;
-        assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "it was prepared");
-        want_nights(rows, &hold);
+        assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "the hold is prepared");
+        request_nights(rows, &hold);
         let of = TryId { hold: hold.id, attempt };
-        if let reservation @ Some(_) = hold::decided(rows, of)? {
+        if let reservation @ Some(_) = hold::recorded_outcome(rows, of)? {
             return Err(StayRejection::StayHoldAlreadyProcessed { reservation }.into());
         }
         let reservation = reserve(rows, &hold, at.now)?;
-        hold::decide(rows, of, reservation.id.get());
+        hold::record_outcome(rows, of, reservation.id.get());
         Ok(reservation)
     }
 
@@ -253,12 +253,12 @@ impl Command for ConfirmHold {
         outcome: Option<&StayReservation>,
     ) -> Decision<()> {
         let record = outcome.map(|reservation| reservation.id.get());
-        settle(rows, TryId { hold: self.id, attempt }, record, at.now)
+        finish_attempt(rows, TryId { hold: self.id, attempt }, record, at.now)
     }
 }
 
-/// Ends a try to confirm that whoever began it did not finish. How it ends has been decided: as the record of this
-/// number, or not at all.
+/// Finishes a confirm attempt whose server failed. The durable outcome is already decided: the record of this number,
+/// or aborted.
 #[derive(Clone, Debug)]
 pub struct SettleHold {
     pub of: TryId,
@@ -267,15 +267,15 @@ pub struct SettleHold {
 
 impl Command for SettleHold {
     type Outcome = ();
-    const NAME: &'static str = "stay.hold.settle";
+    const NAME: &'static str = "stay.hold.finish_attempt";
     const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
-        settle(rows, self.of, self.record, at.now)
+        finish_attempt(rows, self.of, self.record, at.now)
     }
 }
 
-/// Counts the nights of a hold as reserved, and makes the record of it.
+/// Counts the nights of a hold as reserved, and inserts the reservation.
 fn reserve(rows: &mut Rows, hold: &StayHold, now: Timestamp) -> Decision<StayReservation> {
     let number = rows.next_id(Sequence::StayReservation)?;
     let room_type = room_type::find(rows, hold.room_type)?;
@@ -283,14 +283,14 @@ fn reserve(rows: &mut Rows, hold: &StayHold, now: Timestamp) -> Decision<StayRes
         let id = NightId { room_type: hold.room_type, date };
         let night = room_type::night(rows, id)?;
         let reserved = night.reserved + 1;
-        // A live hold can always be confirmed. Only if live rows were lost has the room been given to somebody else.
+        // A live hold can always be confirmed. Only after a loss of live rows may another customer have the room.
         if reserved > room_type.total_quantity {
             return Err(StayRejection::RoomNotAvailable { date }.into());
         }
         rows.stay.nights.put(id, Night { total_quantity: room_type.total_quantity, reserved, ..night });
     }
     let reservation = StayReservation {
-        id: StayReservationId::new(number).expect("sequences give ids"),
+        id: StayReservationId::new(number).expect("sequence numbers are valid ids"),
         hold: hold.id,
         user: hold.owner,
         room_type: hold.room_type,
@@ -305,21 +305,21 @@ fn reserve(rows: &mut Rows, hold: &StayHold, now: Timestamp) -> Decision<StayRes
     Ok(reservation)
 }
 
-/// Ends a try to confirm. Nothing happens if it has ended already, or was lost.
-fn settle(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
-    let Some(hold) = hold::unsettled(rows.stay.holds.get(&of.hold)?, of) else { return Ok(()) };
+/// Finishes a confirm attempt. No effect if it is finished already, or if the hold was lost.
+fn finish_attempt(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
+    let Some(hold) = hold::find_prepared(rows.stay.holds.get(&of.hold)?, of) else { return Ok(()) };
     StayHold::want_derived(rows, &hold);
     match record {
         Some(record) => end(rows, &hold, HoldState::Confirmed { record }, now),
         None => {
-            let hold = hold::unpin(rows, &hold, now)?;
+            let hold = hold::revert_prepare(rows, &hold, now)?;
             rows.stay.holds.put(hold.id, hold);
             Ok(())
         }
     }
 }
 
-/// Gives a live hold back.
+/// Cancels a live hold.
 #[derive(Clone, Debug)]
 pub struct CancelHold {
     pub id: HoldId,
@@ -332,53 +332,53 @@ impl Command for CancelHold {
     const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
-        let hold = open_hold(rows, self.id, self.actor, at.now)?;
+        let hold = find_open(rows, self.id, self.actor, at.now)?;
         end(rows, &hold, HoldState::Cancelled, at.now)?;
         rows.emit(Event::StayHoldCancelled(Hold { state: HoldState::Cancelled, ..hold }));
         Ok(())
     }
 }
 
-/// The hold, for one who may see it.
+/// Returns the hold to its owner or an operator.
 pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<StayHold> {
     let hold = rows.stay.holds.get(&id)?.cloned().ok_or(StayRejection::StayHoldNotFound)?;
     actor.must_own(hold.owner)?;
     Ok(hold)
 }
 
-/// Its counts, and the two pointers to it.
+/// Counts of units and users, and lookups by dates and client key.
 impl Remembered for StayHold {
     fn want_derived(rows: &mut Rows, hold: &Self) {
-        hold::want_counts(rows, hold.owner, &hold.claim);
+        hold::request_counts(rows, hold.owner, &hold.claim);
         rows.stay.by_dates.want(&dates_key_of(hold));
         rows.stay.by_client_key.want(&client_key_of(hold));
     }
 
     fn remember(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()> {
         hold::count(rows, hold, now)?;
-        let pointer = LiveHold { hold: hold.id, expires_at: hold.expires_at };
-        rows.stay.by_dates.put(dates_key_of(hold), pointer);
-        rows.stay.by_client_key.put(client_key_of(hold), pointer);
+        let entry = LiveHold { hold: hold.id, expires_at: hold.expires_at };
+        rows.stay.by_dates.put(dates_key_of(hold), entry);
+        rows.stay.by_client_key.put(client_key_of(hold), entry);
         Ok(())
     }
 }
 
-/// Ends a live hold before its time, and with it everything derived from it.
+/// Ends a live hold before its time, and deletes its index entries.
 fn end(rows: &mut Rows, hold: &StayHold, state: HoldState, now: Timestamp) -> Decision<()> {
     hold::uncount(rows, hold, now)?;
     let (dates_key, client_key) = (dates_key_of(hold), client_key_of(hold));
-    if rows.stay.by_dates.get(&dates_key)?.is_some_and(|pointer| pointer.hold == hold.id) {
+    if rows.stay.by_dates.get(&dates_key)?.is_some_and(|entry| entry.hold == hold.id) {
         rows.stay.by_dates.delete(dates_key);
     }
-    if rows.stay.by_client_key.get(&client_key)?.is_some_and(|pointer| pointer.hold == hold.id) {
+    if rows.stay.by_client_key.get(&client_key)?.is_some_and(|entry| entry.hold == hold.id) {
         rows.stay.by_client_key.delete(client_key);
     }
     rows.stay.holds.put(hold.id, StayHold { state, ..hold.clone() });
     Ok(())
 }
 
-/// The hold, if it can still be confirmed or cancelled by `actor`; its counts are loaded with it.
-fn open_hold(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decision<StayHold> {
+/// Returns the hold if `actor` can still confirm or cancel it, and requests its index entries.
+fn find_open(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decision<StayHold> {
     let hold = find(rows, id, actor)?;
     match hold.status(now) {
         Status::Held => {}
@@ -393,26 +393,26 @@ fn open_hold(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decis
     Ok(hold)
 }
 
-fn want_nights(rows: &mut Rows, hold: &StayHold) {
+fn request_nights(rows: &mut Rows, hold: &StayHold) {
     rows.stay.room_types.want(&hold.room_type);
     for date in hold.dates.nights() {
         rows.stay.nights.want(&NightId { room_type: hold.room_type, date });
     }
 }
 
-fn live_hold_on(rows: &mut Rows, key: DatesKey, now: Timestamp) -> Decision<Option<StayHold>> {
+fn find_live_by_dates(rows: &mut Rows, key: DatesKey, now: Timestamp) -> Decision<Option<StayHold>> {
     match rows.stay.by_dates.get(&key)?.copied() {
-        Some(pointer) => live_hold(rows, pointer, now),
+        Some(entry) => find_live(rows, entry, now),
         None => Ok(None),
     }
 }
 
-/// What a pointer points at, unless that has ended or is gone: a pointer left over never stands in anybody's way.
-fn live_hold(rows: &mut Rows, pointer: LiveHold, now: Timestamp) -> Decision<Option<StayHold>> {
-    if pointer.expires_at <= now {
+/// Returns the live hold of an index entry. An entry whose hold has ended or is gone has no effect.
+fn find_live(rows: &mut Rows, entry: LiveHold, now: Timestamp) -> Decision<Option<StayHold>> {
+    if entry.expires_at <= now {
         return Ok(None);
     }
-    match rows.stay.holds.get(&pointer.hold)? {
+    match rows.stay.holds.get(&entry.hold)? {
         Some(hold) if hold.state == HoldState::Confirming => Err(Stop::Busy),
         Some(hold) if hold.is_live(now) => Ok(Some(hold.clone())),
         Some(_) | None => Ok(None),
@@ -428,14 +428,14 @@ pub(crate) fn client_key_of(hold: &StayHold) -> ClientKey {
 }
 
 impl ClientHoldKey {
-    /// A UUID, with or without hyphens, or a ULID.
+    /// Parses a UUID, with or without hyphens, or a ULID.
     pub fn parse(text: &str) -> Option<Self> {
         match text.len() {
             32 | 36 => Uuid::try_parse(text).ok().map(Self::Uuid),
             26 => {
                 let mut ulid: [u8; 26] = text.as_bytes().try_into().ok()?;
                 ulid.make_ascii_uppercase();
-                // Crockford's alphabet; the first digit holds only three bits.
+                // Crockford's base 32; the first digit has only three bits.
                 let is_digit =
                     |byte: &u8| byte.is_ascii_digit() || (byte.is_ascii_uppercase() && !b"ILOU".contains(byte));
                 (ulid[0] <= b'7' && ulid.iter().all(is_digit)).then_some(Self::Ulid(ulid))
@@ -449,7 +449,7 @@ impl std::fmt::Display for ClientHoldKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Uuid(uuid) => uuid.hyphenated().fmt(f),
-            Self::Ulid(ulid) => std::str::from_utf8(ulid).expect("letters and digits").fmt(f),
+            Self::Ulid(ulid) => std::str::from_utf8(ulid).expect("a ULID is ASCII").fmt(f),
         }
     }
 }

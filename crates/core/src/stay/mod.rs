@@ -1,12 +1,12 @@
 //! Hotel nights. A unit is one night of a room type; a hold claims one room for each night of a stay.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | [`room_type`] | what is sold: creating, changing, closing and opening nights |
+//! | [`room_type`] | room types and nights: creating, changing, closing and opening |
 //! | [`hold`] | placing, replacing, confirming and cancelling a hold |
-//! | [`reservation`] | what a confirmed hold becomes, and its cancellation |
-//! | [`availability`] | what is free, night by night |
-//! | [`audit`] | what must be true of a whole store |
+//! | [`reservation`] | reservations, and their cancellation |
+//! | [`availability`] | availability, night by night |
+//! | [`audit`] | consistency rules of a whole store |
 
 pub mod audit;
 pub mod availability;
@@ -26,29 +26,29 @@ pub use hold::{ClientHoldKey, StayClaim, StayHold};
 pub use reservation::{ReservationState, StayReservation, StayReservationId};
 pub use room_type::{Night, NightId, NightsFrom, RoomType, RoomTypeId};
 
-/// The most nights one hold may claim.
+/// Maximum number of nights of a hold.
 pub const HOLD_NIGHTS_MAX: u32 = 90;
-/// The most nights one availability query or one closing may span.
+/// Maximum number of nights of an availability query or of closing nights.
 pub const RANGE_NIGHTS_MAX: u32 = 366;
-/// How far ahead a stay may begin: far enough for anyone, near enough that all coming nights can be counted.
+/// Maximum number of days from today to check-in. It bounds the number of future nights with counts.
 pub const DAYS_AHEAD_MAX: u32 = 36_525;
 
-/// Settings of this vertical.
+/// Settings of stays.
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub hold_ttl: Span,
 }
 
-/// The rows of stays.
+/// Tables of stays.
 #[derive(Debug, Default)]
 pub struct Tables {
     pub room_types: Table<RoomTypeId, RoomType>,
-    /// Nights on which something was confirmed or closed; the others have no row.
+    /// Nights that have a reservation or were closed; other nights have no row.
     pub nights: Table<NightId, Night, NightsFrom>,
     pub holds: Table<HoldId, StayHold>,
-    /// Derived: the live hold of a user on these dates of a room type.
+    /// Secondary index: the live hold of a user on these dates of a room type.
     pub by_dates: Table<DatesKey, LiveHold>,
-    /// Derived: the live hold under a client's key on these dates of a room type.
+    /// Secondary index: the live hold under a client's key on these dates of a room type.
     pub by_client_key: Table<ClientKey, LiveHold>,
     pub reservations: Table<StayReservationId, StayReservation>,
 }
@@ -88,7 +88,7 @@ impl Tables {
     }
 }
 
-/// The nights `[check_in, check_out)`: at least one.
+/// The nights `[check_in, check_out)`, at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StayDates {
     pub check_in: Date,
@@ -96,7 +96,7 @@ pub struct StayDates {
 }
 
 impl StayDates {
-    /// `fields` name the two dates in a refusal.
+    /// Checks the range. `fields` are the input fields to name in a rejection.
     pub fn new(check_in: Date, check_out: Date, nights_max: u32, fields: [&'static str; 2]) -> Result<Self, Rejection> {
         if check_in >= check_out {
             return Err(Rejection::invalid(fields[1], Fault::EmptyRange));
@@ -114,7 +114,7 @@ impl StayDates {
     }
 }
 
-/// A user's claim on a room type and dates: at most one is live.
+/// Index key of a user's hold on a room type and dates; at most one such hold is live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DatesKey {
     pub user: UserId,
@@ -122,7 +122,7 @@ pub struct DatesKey {
     pub dates: StayDates,
 }
 
-/// A client's key on a room type and dates: it belongs to at most one live hold.
+/// Index key of a client's key on a room type and dates; at most one such hold is live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientKey {
     pub key: ClientHoldKey,
@@ -130,7 +130,7 @@ pub struct ClientKey {
     pub dates: StayDates,
 }
 
-/// A pointer to a hold, good until it ends.
+/// Index entry of a hold, valid until its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveHold {
     pub hold: HoldId,
@@ -143,17 +143,17 @@ impl Row for LiveHold {
     }
 }
 
-/// What the nights of a room type belong to.
+/// Returns the resource of a room type's nights.
 pub fn resource(room_type: RoomTypeId) -> Resource {
     Resource { kind: Kind::Stay, id: room_type.get() }
 }
 
-/// The unit of one night.
+/// Returns the unit of one night.
 pub fn night_unit(room_type: RoomTypeId, date: Date) -> Unit {
     Unit { kind: Kind::Stay, resource: room_type.get(), part: date_ordinal(date) }
 }
 
-/// The night of a unit of stays.
+/// Returns the night of a stay unit.
 pub fn night_of(unit: Unit) -> NightId {
     let room_type = RoomTypeId::new(unit.resource).expect("units are made from room types");
     let date = date_of_ordinal(unit.part).expect("units are made from dates");

@@ -1,4 +1,4 @@
-//! What a confirmed hold becomes.
+//! Reservations: confirmed holds.
 
 use super::StayDates;
 use super::room_type::{self, Night, NightId, RoomTypeId};
@@ -13,11 +13,11 @@ use crate::table::Row;
 use crate::time::Timestamp;
 
 number_id!(
-    /// The number of a reservation.
+    /// Number of a reservation.
     StayReservationId
 );
 
-/// Nights that are sold.
+/// A confirmed stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StayReservation {
     pub id: StayReservationId,
@@ -77,7 +77,7 @@ impl Command for CancelReservation {
     }
 }
 
-/// The reservation, for one who may see it.
+/// Returns the reservation to its owner or an operator.
 pub fn find(rows: &mut Rows, id: StayReservationId, actor: Actor) -> Decision<StayReservation> {
     let reservation = rows.stay.reservations.get(&id)?.cloned().ok_or(StayRejection::StayReservationNotFound)?;
     actor.must_own(reservation.user)?;

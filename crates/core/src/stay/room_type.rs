@@ -1,4 +1,4 @@
-//! What a hotel sells: room types, their number of rooms, and which nights are for sale.
+//! Room types, their number of rooms, and the nights for sale.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ pub const DESCRIPTION_CHARS_MAX: usize = 10_000;
 pub const TOTAL_QUANTITY_MAX: u32 = 1_000_000;
 
 number_id!(
-    /// The name of a room type.
+    /// Number of a room type.
     RoomTypeId
 );
 
-/// A kind of room. Cheap to clone: what is long in it is shared.
+/// A kind of room. Cheap to clone, because its texts are shared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoomType {
     pub id: RoomTypeId,
@@ -40,27 +40,27 @@ pub struct RoomType {
 
 impl Row for RoomType {}
 
-/// One night of a room type.
+/// Key of one night of a room type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NightId {
     pub room_type: RoomTypeId,
     pub date: Date,
 }
 
-/// The durable count of a night.
+/// Durable counts of a night.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Night {
-    /// The room type's quantity when this row was last written: what the database checks `reserved` against.
+    /// Total of the room type when the row was last written; a constraint of the database bounds `reserved` by it.
     pub total_quantity: u32,
     pub reserved: u32,
     pub closed: bool,
 }
 
 impl Row for Night {
-    const CACHED_TIMES: usize = 4;
+    const CACHE_FACTOR: usize = 4;
 }
 
-/// All nights of a room type from a date on.
+/// Scan of all nights of a room type from a date on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NightsFrom(pub NightId);
 
@@ -72,11 +72,11 @@ impl Scan<NightId> for NightsFrom {
     }
 }
 
-/// What may be said of a room type; what is left out stays as it is, or takes its default.
+/// Fields of a new or changed room type. An absent field keeps its value, or takes its default.
 #[derive(Clone, Debug, Default)]
 pub struct RoomTypeDraft {
     pub name: Option<String>,
-    /// `Some(None)` removes it.
+    /// `Some(None)` removes the description.
     pub description: Option<Option<String>>,
     pub total_quantity: Option<u32>,
     pub base_price: Option<i64>,
@@ -84,7 +84,7 @@ pub struct RoomTypeDraft {
     pub time_zone: Option<String>,
 }
 
-/// Puts a room type on sale.
+/// Creates a room type.
 #[derive(Clone, Debug)]
 pub struct CreateRoomType(pub RoomTypeDraft);
 
@@ -97,8 +97,8 @@ impl Command for CreateRoomType {
         let missing = |field| Rejection::invalid(field, Fault::Missing);
         let draft = &self.0;
         draft.name.as_ref().ok_or_else(|| missing("name"))?;
-        let blank = RoomType {
-            id: RoomTypeId::new(rows.next_id(Sequence::RoomType)?).expect("sequences give ids"),
+        let template = RoomType {
+            id: RoomTypeId::new(rows.next_id(Sequence::RoomType)?).expect("sequence numbers are valid ids"),
             name: "".into(),
             description: None,
             total_quantity: draft.total_quantity.ok_or_else(|| missing("totalQuantity"))?,
@@ -106,13 +106,13 @@ impl Command for CreateRoomType {
             currency: Currency::KRW,
             zone: Zone::parse("Asia/Seoul").expect("the default zone exists"),
         };
-        let room_type = draft.apply_to(&blank)?;
+        let room_type = draft.apply_to(&template)?;
         rows.stay.room_types.insert(room_type.id, room_type.clone());
         Ok(room_type)
     }
 }
 
-/// Changes a room type. Fewer rooms than are confirmed or held on some coming night are refused.
+/// Changes a room type. A total below the rooms that are confirmed or held on a future night is rejected.
 #[derive(Clone, Debug)]
 pub struct ChangeRoomType {
     pub id: RoomTypeId,
@@ -126,31 +126,31 @@ impl Command for ChangeRoomType {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<RoomType> {
         let (old, new) = self.change(rows)?;
-        if may_shrink(&old, &new) {
-            check_quantity_covers(rows, at, &old, &new, Count::ReservedAndHeld)?;
+        if can_reduce_availability(&old, &new) {
+            check_quantity_covers(rows, at, &old, &new, InUse::ReservedAndHeld)?;
         }
         rows.stay.room_types.put(new.id, new.clone());
         Ok(new)
     }
 
-    /// Nobody may hold more from now on, also those who still see the old quantity.
+    /// Sets a capacity fence, which also binds holds that are decided on the old total.
     fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
         let (old, new) = self.change(rows)?;
-        if may_shrink(&old, &new) {
-            limit::check_free(rows, resource(self.id), at.now)?;
-            check_quantity_covers(rows, at, &old, &new, Count::ReservedAndHeld)?;
-            return Ok(limit::bind(rows, resource(self.id), new.total_quantity, at.now));
+        if can_reduce_availability(&old, &new) {
+            limit::check_unfenced(rows, resource(self.id), at.now)?;
+            check_quantity_covers(rows, at, &old, &new, InUse::ReservedAndHeld)?;
+            return Ok(limit::set(rows, resource(self.id), new.total_quantity, at.now));
         }
-        Ok(limit::NO_LIMIT)
+        Ok(limit::NO_FENCE)
     }
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<RoomType> {
         let (old, new) = self.change(rows)?;
-        if may_shrink(&old, &new) {
-            // Only under a limit of its own: somebody may have changed the room type since this was prepared.
-            limit::bound(rows, resource(self.id), attempt, at.now)?;
-            // What is held was counted when this was prepared; since then it can only have become reserved, or less.
-            check_quantity_covers(rows, at, &old, &new, Count::Reserved)?;
+        if can_reduce_availability(&old, &new) {
+            // Requires this attempt's own fence: the room type may have changed since it was prepared.
+            limit::fenced_capacity(rows, resource(self.id), attempt, at.now)?;
+            // Held rooms were checked by `prepare`. Since then they can only have been confirmed or released.
+            check_quantity_covers(rows, at, &old, &new, InUse::Reserved)?;
         }
         rows.stay.room_types.put(new.id, new.clone());
         Ok(new)
@@ -163,17 +163,17 @@ impl Command for ChangeRoomType {
         attempt: Attempt,
         _outcome: Option<&RoomType>,
     ) -> Decision<()> {
-        limit::unbind(rows, resource(self.id), attempt)
+        limit::remove(rows, resource(self.id), attempt)
     }
 
     fn weight_in_steps(&self) -> usize {
-        // To have fewer rooms, all nights that can be held are looked at, one by one.
+        // Lowering the total checks every night that can be held.
         if self.draft.total_quantity.is_some() || self.draft.time_zone.is_some() { 2_048 } else { 0 }
     }
 }
 
 impl ChangeRoomType {
-    /// What is, and what shall be.
+    /// Returns the present and the changed room type.
     fn change(&self, rows: &mut Rows) -> Decision<(RoomType, RoomType)> {
         let old = find(rows, self.id)?;
         let new = self.draft.apply_to(&old)?;
@@ -181,13 +181,13 @@ impl ChangeRoomType {
     }
 }
 
-/// Whether some night could end up with less than is in use. In another zone yesterday may be today again, and what
-/// was sold then comes back into view.
-fn may_shrink(old: &RoomType, new: &RoomType) -> bool {
+/// Whether a night could end up with less than is in use. A change of the zone can move today back to yesterday, whose
+/// sales then count again.
+fn can_reduce_availability(old: &RoomType, new: &RoomType) -> bool {
     new.total_quantity < old.total_quantity || new.zone != old.zone
 }
 
-/// Stops selling nights, or sells them again. What is confirmed or held on them stays.
+/// Closes nights for sale, or opens them again. Confirmed and held stays are unaffected.
 #[derive(Clone, Debug)]
 pub struct SetNightsClosed {
     pub room_type: RoomTypeId,
@@ -223,19 +223,19 @@ impl Command for SetNightsClosed {
     }
 }
 
-/// The room type, or the refusal that there is none.
+/// Returns the room type, or rejects an unknown one.
 pub fn find(rows: &mut Rows, id: RoomTypeId) -> Decision<RoomType> {
     Ok(rows.stay.room_types.get(&id)?.cloned().ok_or(StayRejection::RoomTypeNotFound)?)
 }
 
-/// The night's counts; a night nobody touched yet is open and empty.
+/// Returns the counts of a night; a night without a row is open and empty.
 pub fn night(rows: &mut Rows, id: NightId) -> Decision<Night> {
     Ok(rows.stay.nights.get(&id)?.copied().unwrap_or(Night { total_quantity: 0, reserved: 0, closed: false }))
 }
 
-/// What counts as in use.
+/// Claims that count as in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Count {
+enum InUse {
     Reserved,
     ReservedAndHeld,
 }
@@ -245,34 +245,34 @@ fn check_quantity_covers(
     at: &Context<'_>,
     old: &RoomType,
     new: &RoomType,
-    count: Count,
+    count: InUse,
 ) -> Decision<()> {
     let (id, today) = (new.id, old.zone.today(at.now).min(new.zone.today(at.now)));
     let nights = rows.stay.nights.scan(&NightsFrom(NightId { room_type: id, date: today }));
-    // What is held on a night just past can still be confirmed, so units count from the first one on.
+    // A hold on a night just past can still be confirmed, so held units are checked from the first one on.
     let units = match count {
-        Count::Reserved => Ok(Vec::new()),
-        Count::ReservedAndHeld => rows.held.scan(&Units::from(Unit { part: 0, ..night_unit(id, today) })),
+        InUse::Reserved => Ok(Vec::new()),
+        InUse::ReservedAndHeld => rows.held.scan(&Units::from(Unit { part: 0, ..night_unit(id, today) })),
     };
     let units = units?;
     let mut dates: Vec<Date> = nights?.into_iter().map(|id| id.date).collect();
     dates.extend(units.iter().map(|unit| night_of(*unit).date));
     dates.sort_unstable();
     dates.dedup();
-    // Named all at once: asking night by night would need a load for each.
+    // All rows are requested at once; night by night, each would need a load round.
     for date in &dates {
         rows.stay.nights.want(&NightId { room_type: id, date: *date });
-        if count == Count::ReservedAndHeld {
+        if count == InUse::ReservedAndHeld {
             rows.held.want(&night_unit(id, *date));
         }
     }
     for date in dates {
         let unit = night_unit(id, date);
         let reserved = night(rows, NightId { room_type: id, date })?.reserved;
-        let held = if count == Count::ReservedAndHeld { hold::held(rows, unit, at.now)? } else { 0 };
-        let (in_use, is_coming) = (reserved + held, date >= today);
-        if in_use > new.total_quantity && (is_coming || held > 0) {
-            if held > 0 && hold::is_in_doubt(rows, unit)? {
+        let held = if count == InUse::ReservedAndHeld { hold::held(rows, unit, at.now)? } else { 0 };
+        let (in_use, is_future) = (reserved + held, date >= today);
+        if in_use > new.total_quantity && (is_future || held > 0) {
+            if held > 0 && hold::has_prepared(rows, unit)? {
                 return Err(Stop::Busy);
             }
             return Err(StayRejection::RoomsInUse { date, in_use }.into());

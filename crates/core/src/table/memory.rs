@@ -1,4 +1,4 @@
-//! A table as a store's memory: what it keeps of rows that have been committed.
+//! In-memory state of a table: committed rows that a store keeps.
 
 use std::collections::BTreeSet;
 
@@ -6,23 +6,23 @@ use super::{Key, Row, Scan, ranges::Ranges};
 use crate::map::{Map, SHARDS};
 use crate::time::Timestamp;
 
-/// How often a complete memory is tidied until all of it has been looked through for rows that have ended. They mean nothing, so
-/// there is no hurry, and nobody waits while millions of them are looked at.
+/// Number of purges after which a complete table has been searched once for ended rows. Ended rows have no effect, so
+/// the search is spread to keep each purge short.
 #[cfg(test)]
 pub(crate) const SWEEPS: usize = SHARDS;
 
-/// All rows of a *complete* memory, where what it does not have does not exist; of a cache, some.
+/// All rows of a *complete* table, where an absent row does not exist; some rows of a cache.
 #[derive(Debug)]
 pub(super) struct Memory<K, V> {
-    /// `None`: there is no such row.
+    /// `None`: the row does not exist.
     rows: Map<K, Option<V>>,
-    /// Where a cache knows all rows there are.
+    /// Ranges of which a cache knows all rows.
     ranges_known: Ranges<K>,
-    /// All keys in order, if ranges of them are asked for: of a cache from the moment it learns one.
+    /// All keys in order, if the table is scanned; in a cache, once a range is cached.
     ordered: Option<BTreeSet<K>>,
     is_complete: bool,
-    /// The part that is looked through next.
-    sweep_next: usize,
+    /// Shard that the next purge searches.
+    next_shard: usize,
 }
 
 impl<K: Key, V: Row> Memory<K, V> {
@@ -32,14 +32,14 @@ impl<K: Key, V: Row> Memory<K, V> {
 
     pub(super) fn cache() -> Self {
         let (rows, ranges_known) = (Map::default(), Ranges::default());
-        Self { rows, ranges_known, ordered: None, is_complete: false, sweep_next: 0 }
+        Self { rows, ranges_known, ordered: None, is_complete: false, next_shard: 0 }
     }
 
     pub(super) fn rows(&self) -> impl Iterator<Item = (&K, &V)> {
         self.rows.iter().filter_map(|(key, row)| Some((key, row.as_ref()?)))
     }
 
-    /// What is known of a row.
+    /// Returns the state of a row; `None` if it is not cached.
     pub(super) fn peek(&self, key: &K) -> Option<Option<&V>> {
         match self.rows.get(key) {
             Some(row) => Some(row.as_ref()),
@@ -52,20 +52,20 @@ impl<K: Key, V: Row> Memory<K, V> {
         self.is_complete || self.ranges_known.cover(&scan.range())
     }
 
-    /// The keys of all rows in the range, in order; `None` if some may be unknown.
+    /// Returns the keys of all rows in the range, in order; `None` if some may not be cached.
     pub(super) fn known_in(&self, scan: &impl Scan<K>) -> Option<Vec<K>> {
         let ordered = self.ordered.as_ref().filter(|_| self.knows(scan))?;
-        let is_there = |key: &&K| matches!(self.rows.get(key), Some(Some(_)));
-        Some(ordered.range(scan.range()).filter(is_there).cloned().collect())
+        let exists = |key: &&K| matches!(self.rows.get(key), Some(Some(_)));
+        Some(ordered.range(scan.range()).filter(exists).cloned().collect())
     }
 
-    /// Whether it keeps as much as it may keep although the store has it too.
+    /// Whether the cache has exceeded its bound.
     pub(super) fn is_full(&self, cached_max: usize) -> bool {
-        self.rows.len() + self.ranges_known.len() > cached_max * V::CACHED_TIMES
+        self.rows.len() + self.ranges_known.len() > cached_max * V::CACHE_FACTOR
     }
 
-    /// Writes what was committed, where nothing is ever undone.
-    pub(super) fn keep(&mut self, key: K, row: Option<V>) {
+    /// Writes a committed row.
+    pub(super) fn put(&mut self, key: K, row: Option<V>) {
         if self.is_complete && row.as_ref().is_none_or(Row::is_void) {
             self.rows.remove(&key);
             if let Some(ordered) = &mut self.ordered {
@@ -73,21 +73,22 @@ impl<K: Key, V: Row> Memory<K, V> {
             }
             return;
         }
-        let in_order = self.ordered.as_ref().map(|_| key.clone());
+        let ordered_key = self.ordered.as_ref().map(|_| key.clone());
         let is_new = self.rows.insert(key, row).is_none();
-        if let (true, Some(ordered), Some(key)) = (is_new, &mut self.ordered, in_order) {
+        if let (true, Some(ordered), Some(key)) = (is_new, &mut self.ordered, ordered_key) {
             ordered.insert(key);
         }
     }
 
-    fn order(&mut self, key: &K) {
+    fn insert_ordered(&mut self, key: &K) {
         if let Some(ordered) = &mut self.ordered {
             ordered.insert(key.clone());
         }
     }
 
-    /// As a cache: remembers what a query had to read, unless there is too much already. What is known here is newer.
-    pub(super) fn learn<'a, S: Scan<K> + 'a>(
+    /// Caches rows and ranges that a query read from the store, unless the cache is full. Cached rows are newer and
+    /// stay.
+    pub(super) fn cache_rows<'a, S: Scan<K> + 'a>(
         &mut self,
         rows: impl Iterator<Item = (&'a K, &'a Option<V>)>,
         scans: impl IntoIterator<Item = &'a S>,
@@ -101,7 +102,7 @@ impl<K: Key, V: Row> Memory<K, V> {
         }
         for (key, row) in rows {
             if !self.rows.contains_key(key) {
-                self.order(key);
+                self.insert_ordered(key);
                 self.rows.insert(key.clone(), row.clone());
             }
         }
@@ -112,8 +113,8 @@ impl<K: Key, V: Row> Memory<K, V> {
         }
     }
 
-    /// Forgets rows of one part that have ended, or a cache that is full; says whether it was the latter.
-    pub(super) fn tidy(&mut self, now: Timestamp, cached_max: usize) -> bool {
+    /// Purges the ended rows of one shard of a complete table, or evicts a full cache; returns whether it was evicted.
+    pub(super) fn purge(&mut self, now: Timestamp, cached_max: usize) -> bool {
         if !self.is_complete {
             let is_full = self.is_full(cached_max);
             if is_full {
@@ -122,12 +123,12 @@ impl<K: Key, V: Row> Memory<K, V> {
             return is_full;
         }
         let has_ended = |row: &Option<V>| row.as_ref().and_then(Row::ends_at).is_some_and(|end| end <= now);
-        for (key, _) in self.rows.extract_from_shard(self.sweep_next, has_ended) {
+        for (key, _) in self.rows.extract_from_shard(self.next_shard, has_ended) {
             if let Some(ordered) = &mut self.ordered {
                 ordered.remove(&key);
             }
         }
-        self.sweep_next = (self.sweep_next + 1) % SHARDS;
+        self.next_shard = (self.next_shard + 1) % SHARDS;
         false
     }
 }

@@ -1,4 +1,4 @@
-//! What can be done to tables together, done to one of them.
+//! [`TableSet`] of a single table.
 
 use super::{Before, Cell, Count, Key, Row, Scan, Table, TableSet};
 use crate::time::Timestamp;
@@ -14,9 +14,9 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
             match (undo.before, cell) {
                 (Before::Cell(before), cell) => *cell = before,
                 (Before::Count(count), Cell::Known(Some(row))) => {
-                    row.recount(Count { quantity: -count.quantity, ..count });
+                    row.apply_count(Count { quantity: -count.quantity, ..count });
                 }
-                (Before::Count(_), _) => unreachable!("a row that was counted in is there"),
+                (Before::Count(_), _) => unreachable!("a counted row exists"),
             }
         }
     }
@@ -37,7 +37,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
     fn answer_from(&mut self, memory: &Self) {
         let cells = &mut self.cells;
         self.wanted.retain(|slot| match cells.get_index_mut(*slot) {
-            Some((key, cell @ Cell::Wanted)) => match memory.peek(key) {
+            Some((key, cell @ Cell::Requested)) => match memory.peek(key) {
                 Some(row) => {
                     *cell = Cell::Known(row.cloned());
                     false
@@ -54,7 +54,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
             for key in keys {
                 let row = memory.peek(&key).flatten().cloned();
                 let slot = self.slot(key);
-                self.fill(slot, row);
+                self.fill_slot(slot, row);
             }
             self.supply_scan(scan);
         }
@@ -70,28 +70,28 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
     }
 
     fn around(&self, memory: &Self, cached_max: usize) -> Self {
-        let mut ahead = Self::default();
+        let mut prefetch = Self::default();
         if memory.memory.as_ref().is_some_and(|memory| !memory.is_full(cached_max)) {
-            ahead.scans_wanted = self.wanted.iter().filter_map(|slot| S::around(self.key(*slot))).collect();
-            ahead.scans_wanted.dedup();
+            prefetch.scans_wanted = self.wanted.iter().filter_map(|slot| S::around(self.key(*slot))).collect();
+            prefetch.scans_wanted.dedup();
         }
-        ahead
+        prefetch
     }
 
     fn absorb(&mut self, committed: &mut Self) -> bool {
         let Some(memory) = &mut self.memory else { return true };
         let Self { cells, supplied, journal, .. } = committed;
         let supplied = supplied.drain(..).map(|slot| (slot, false));
-        let written = journal.drain(..).map(|undo| (undo.slot, !V::KEPT_WHEN_MADE && undo.before.is_absent()));
+        let written = journal.drain(..).map(|undo| (undo.slot, !V::CACHED_ON_INSERT && undo.before.is_absent()));
         let mut is_all = true;
-        for (slot, is_made_ahead) in supplied.chain(written) {
+        for (slot, is_not_cached) in supplied.chain(written) {
             let (key, cell) = cells.get_index_mut(slot).expect("a slot lasts as long as the working set");
-            // A key may come twice; the first visit took its final value.
+            // A key may occur twice; its first occurrence already took the final value.
             let Cell::Known(row) = std::mem::replace(cell, Cell::Unknown) else { continue };
-            if is_made_ahead && memory.peek(key).is_none() {
+            if is_not_cached && memory.peek(key).is_none() {
                 is_all = false;
             } else {
-                memory.keep(key.clone(), row);
+                memory.put(key.clone(), row);
             }
         }
         is_all
@@ -103,7 +103,7 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
             Some((key, Cell::Known(row))) => Some((key, row)),
             _ => None,
         });
-        memory.learn(supplied, &read.scans_known, cached_max);
+        memory.cache_rows(supplied, &read.scans_known, cached_max);
     }
 
     fn clear(&mut self, kept: usize) {
@@ -124,6 +124,6 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
     }
 
     fn tidy(&mut self, now: Timestamp, cached_max: usize) -> bool {
-        self.memory.as_mut().is_some_and(|memory| memory.tidy(now, cached_max))
+        self.memory.as_mut().is_some_and(|memory| memory.purge(now, cached_max))
     }
 }

@@ -1,9 +1,9 @@
-//! Ranges of keys of which a memory knows every row. Ranges that meet are one.
+//! Ranges of keys of which a cache knows all rows. Overlapping ranges are merged.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// First and last key of each range. No two overlap.
+/// First and last key of each range; no two overlap.
 #[derive(Debug)]
 pub(super) struct Ranges<K>(BTreeMap<K, K>);
 
@@ -18,7 +18,7 @@ impl<K: Clone + Ord> Ranges<K> {
         self.0.len()
     }
 
-    /// Whether every key of `range` is in here.
+    /// Whether one known range contains all of `range`.
     pub(super) fn cover(&self, range: &RangeInclusive<K>) -> bool {
         self.0.range(..=range.start()).next_back().is_some_and(|(_, last)| last >= range.end())
     }
@@ -29,11 +29,11 @@ impl<K: Clone + Ord> Ranges<K> {
 
     pub(super) fn add(&mut self, range: RangeInclusive<K>) {
         let (mut first, mut last) = range.into_inner();
-        let met = |ranges: &BTreeMap<K, K>, first: &K, last: &K| {
+        let overlapping = |ranges: &BTreeMap<K, K>, first: &K, last: &K| {
             let (start, end) = ranges.range(..=last).next_back()?;
             (end >= first).then(|| (start.clone(), end.clone()))
         };
-        while let Some((start, end)) = met(&self.0, &first, &last) {
+        while let Some((start, end)) = overlapping(&self.0, &first, &last) {
             self.0.remove(&start);
             (first, last) = (first.min(start), last.max(end));
         }

@@ -1,43 +1,42 @@
-//! Tables together: what can be done to one can be done to all of them at once.
+//! Operations on all tables of a working set or in-memory state at once.
 
 use crate::time::Timestamp;
 
-/// What tables, and structs made of tables, can all do. Implement it for such a struct with
-/// [`table_set!`](crate::table_set).
+/// Operations on a table, or on a struct of tables. Implement it for a struct with [`table_set!`](crate::table_set).
 pub trait TableSet {
-    /// Journal what follows under `stamp`. Stamps only grow.
+    /// Journals subsequent writes under `stamp`. Stamps only grow.
     fn begin(&mut self, stamp: u64);
-    /// Undo everything written under `stamp` or a later one.
+    /// Rolls back all writes journalled under `stamp` or a later one.
     fn roll_back(&mut self, stamp: u64);
-    /// Whether nothing is wanted.
+    /// Whether all requested rows are known.
     fn is_settled(&self) -> bool;
-    /// Whether anything was written.
+    /// Whether any row was written.
     fn has_changes(&self) -> bool;
-    /// Whether `memory` knows everything that is wanted here.
+    /// Whether `memory` knows all rows requested here.
     fn is_answered_by(&self, memory: &Self) -> bool;
-    /// Fill in what `memory` knows of what is wanted here. Another working set is a memory too.
+    /// Fills in the requested rows that `memory` knows. `memory` may be another working set.
     fn answer_from(&mut self, memory: &Self);
-    /// An empty working set that wants the same.
+    /// Returns an empty working set with the same requests.
     #[must_use]
     fn copy_wants(&self) -> Self;
-    /// An empty working set that wants what lies around the rows wanted here, for `memory` to learn; nothing where that is
-    /// full.
+    /// Returns an empty working set that requests the ranges to prefetch with the rows requested here, to be cached in
+    /// `memory`; none for a table whose cache is full.
     #[must_use]
     fn around(&self, memory: &Self, cached_max: usize) -> Self;
-    /// As a store's memory: take over what a committed working set learned and changed. False if something that was made
-    /// has been left out, as if it had been forgotten at once.
+    /// In-memory state: applies the loaded and changed rows of a committed working set. Returns false if an inserted
+    /// row was not cached, as if it had been evicted at once.
     fn absorb(&mut self, committed: &mut Self) -> bool;
-    /// As a store's memory: remember rows and ranges that a query had to read from the store, unless there is too much
-    /// already. Whatever was written since they were read must be known here.
+    /// In-memory state: caches rows and ranges that a query read from the store, unless the cache is full. Rows
+    /// committed since the read must already be applied here.
     fn learn(&mut self, read: &Self, cached_max: usize);
-    /// Forget everything, and keep room for as many rows of each table, for the next time.
+    /// Removes all rows for reuse; keeps capacity for up to `kept` rows per table.
     fn clear(&mut self, kept: usize);
-    /// As a store's memory: forget some of the rows that have ended, and cached rows beyond `cached_max` per table, or a
-    /// multiple of it. Says whether cached rows were forgotten.
+    /// In-memory state: purges some of the ended rows, and evicts caches above `cached_max` rows per table, times
+    /// `Row::CACHE_FACTOR`. Returns whether a cache was evicted.
     fn tidy(&mut self, now: Timestamp, cached_max: usize) -> bool;
 }
 
-/// Implements [`TableSet`] for a struct by doing the same to each of its fields. A field left out does not compile.
+/// Implements [`TableSet`] for a struct by delegating to each field. An omitted field does not compile.
 #[macro_export]
 macro_rules! table_set {
     ($set:ty { $($field:ident),+ $(,)? }) => {
@@ -76,7 +75,7 @@ macro_rules! table_set {
             }
             fn absorb(&mut self, committed: &mut Self) -> bool {
                 let Self { $($field),+ } = self;
-                // Each of them, whatever the others say.
+                // No short circuit: every table applies its rows.
                 true $(& $crate::table::TableSet::absorb($field, &mut committed.$field))+
             }
             fn learn(&mut self, read: &Self, cached_max: usize) {

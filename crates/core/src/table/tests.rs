@@ -1,4 +1,4 @@
-//! What a table does, as a working set and as a store's memory.
+//! Tables as working set and as in-memory state.
 
 use super::ranges::Ranges;
 use super::*;
@@ -29,11 +29,11 @@ impl Scan<u32> for Upto {
 
 type Texts = Table<u32, Text, Upto>;
 
-fn keep(table: &mut Texts, key: u32, row: Option<Text>) {
-    table.memory.as_mut().unwrap().keep(key, row);
+fn commit(table: &mut Texts, key: u32, row: Option<Text>) {
+    table.memory.as_mut().unwrap().put(key, row);
 }
 
-/// Tidies until everything has been looked at.
+/// Purges until every shard has been searched.
 fn sweep(memory: &mut Texts, now: Timestamp) {
     for _ in 0..SWEEPS {
         memory.tidy(now, 0);
@@ -45,7 +45,7 @@ fn lasting(text: &'static str) -> Text {
 }
 
 #[test]
-fn an_unknown_row_is_asked_for_once_and_then_known() {
+fn unknown_row_is_requested_once() {
     let mut table = Texts::default();
     assert!(table.get(&1).is_err());
     assert!(table.get(&1).is_err());
@@ -55,7 +55,7 @@ fn an_unknown_row_is_asked_for_once_and_then_known() {
 }
 
 #[test]
-fn undoing_restores_what_was_there_and_keeps_earlier_writes() {
+fn roll_back_restores_rows_before_stamp() {
     let mut table = Texts::default();
     table.supply(1, Some(lasting("old")));
     table.want(&4);
@@ -67,14 +67,14 @@ fn undoing_restores_what_was_there_and_keeps_earlier_writes() {
     table.insert(3, lasting("gone"));
     table.insert(4, lasting("gone"));
     table.roll_back(2);
-    assert!(table.get(&4).is_err(), "a row that was asked for is asked for again");
+    assert!(table.get(&4).is_err(), "a requested row stays requested");
     assert_eq!(table.get(&1).unwrap(), Some(&lasting("old")));
     assert_eq!(table.changes(), [Change { is_new: true, is_remade: false, key: &2, row: Some(&lasting("kept")) }]);
     assert!(table.get(&3).is_err(), "a row that was only written is unknown again");
 }
 
 #[test]
-fn a_change_tells_whether_the_store_had_the_row_before() {
+fn change_tells_whether_row_is_new() {
     let mut table = Texts::default();
     table.supply(1, Some(lasting("old")));
     table.supply(2, None);
@@ -87,7 +87,7 @@ fn a_change_tells_whether_the_store_had_the_row_before() {
 }
 
 #[test]
-fn a_row_that_is_made_anew_in_the_place_of_a_deleted_one_is_told_from_one_that_changed() {
+fn replaced_row_differs_from_changed_row() {
     let mut table = Texts::default();
     for key in 1..=4 {
         table.supply(key, Some(lasting("old")));
@@ -102,10 +102,11 @@ fn a_row_that_is_made_anew_in_the_place_of_a_deleted_one_is_told_from_one_that_c
     table.insert(5, lasting("new"));
     table.delete(5);
     table.insert(5, lasting("newer"));
-    let told = |change: &Change<'_, u32, Text>| (*change.key, change.is_new, change.is_remade, change.row.is_some());
-    let told: Vec<_> = table.changes().iter().map(told).collect();
+    let reported =
+        |change: &Change<'_, u32, Text>| (*change.key, change.is_new, change.is_remade, change.row.is_some());
+    let reported: Vec<_> = table.changes().iter().map(reported).collect();
     assert_eq!(
-        told,
+        reported,
         [
             (1, false, false, true),
             (2, false, false, false),
@@ -117,11 +118,11 @@ fn a_row_that_is_made_anew_in_the_place_of_a_deleted_one_is_told_from_one_that_c
 }
 
 #[test]
-fn a_scan_sees_what_the_working_set_wrote() {
+fn scan_sees_own_writes() {
     let mut memory = Texts::complete();
-    keep(&mut memory, 1, Some(lasting("one")));
-    keep(&mut memory, 2, Some(lasting("two")));
-    keep(&mut memory, 9, Some(lasting("nine")));
+    commit(&mut memory, 1, Some(lasting("one")));
+    commit(&mut memory, 2, Some(lasting("two")));
+    commit(&mut memory, 9, Some(lasting("nine")));
     let mut table = Texts::default();
     table.insert(3, lasting("three"));
     table.supply(1, Some(lasting("one")));
@@ -132,9 +133,9 @@ fn a_scan_sees_what_the_working_set_wrote() {
 }
 
 #[test]
-fn what_a_known_range_does_not_have_does_not_exist_and_is_not_asked_for() {
+fn absent_row_in_known_range_does_not_exist() {
     let mut memory = Texts::complete();
-    keep(&mut memory, 1, Some(lasting("one")));
+    commit(&mut memory, 1, Some(lasting("one")));
     let mut table = Texts::default();
     assert!(table.scan(&Upto(5)).is_err());
     table.answer_from(&memory);
@@ -142,15 +143,15 @@ fn what_a_known_range_does_not_have_does_not_exist_and_is_not_asked_for() {
     assert!(table.is_settled());
     table.put(2, lasting("two"));
     assert_eq!(table.changes(), [Change { is_new: true, is_remade: false, key: &2, row: Some(&lasting("two")) }]);
-    assert!(table.get(&6).is_err(), "beyond the range nothing is known");
+    assert!(table.get(&6).is_err(), "beyond the range no row is known");
 }
 
 #[test]
-fn a_complete_table_forgets_a_row_when_it_has_ended_and_not_before() {
+fn complete_table_purges_ended_rows_only() {
     let mut memory = Texts::complete();
-    keep(&mut memory, 1, Some(Text("short", Some(10))));
-    keep(&mut memory, 2, Some(Text("prolonged", Some(10))));
-    keep(&mut memory, 2, Some(Text("prolonged", Some(20))));
+    commit(&mut memory, 1, Some(Text("short", Some(10))));
+    commit(&mut memory, 2, Some(Text("prolonged", Some(10))));
+    commit(&mut memory, 2, Some(Text("prolonged", Some(20))));
     sweep(&mut memory, Timestamp::from_millis(9_999));
     assert_eq!(memory.rows().count(), 2);
     sweep(&mut memory, Timestamp::from_millis(10_000));
@@ -160,21 +161,21 @@ fn a_complete_table_forgets_a_row_when_it_has_ended_and_not_before() {
 }
 
 #[test]
-fn a_row_that_has_no_end_for_the_moment_is_kept_until_it_has_one_again() {
+fn prepared_row_is_kept_until_it_ends_again() {
     let mut memory = Texts::complete();
-    keep(&mut memory, 1, Some(Text("ends", Some(10))));
-    keep(&mut memory, 1, Some(lasting("pinned")));
+    commit(&mut memory, 1, Some(Text("ends", Some(10))));
+    commit(&mut memory, 1, Some(lasting("prepared")));
     sweep(&mut memory, Timestamp::from_millis(20_000));
-    assert_eq!(memory.get(&1).unwrap(), Some(&lasting("pinned")));
-    keep(&mut memory, 1, Some(Text("ends", Some(30))));
+    assert_eq!(memory.get(&1).unwrap(), Some(&lasting("prepared")));
+    commit(&mut memory, 1, Some(Text("ends", Some(30))));
     sweep(&mut memory, Timestamp::from_millis(30_000));
     assert_eq!(memory.get(&1).unwrap(), None);
 }
 
 #[test]
-fn a_scan_sees_rows_however_they_came_and_none_that_is_not_there() {
+fn scan_sees_all_rows_and_no_deleted_ones() {
     let mut table = Texts::default();
-    table.supply(5, Some(lasting("before it was asked for")));
+    table.supply(5, Some(lasting("before the scan")));
     assert!(table.scan(&Upto(9)).is_err());
     table.supply(3, Some(lasting("supplied")));
     table.supply(4, None);
@@ -193,21 +194,21 @@ fn a_scan_sees_rows_however_they_came_and_none_that_is_not_there() {
 }
 
 #[test]
-fn a_row_that_was_emptied_and_written_again_is_found_by_scans() {
+fn scan_finds_row_that_was_written_again() {
     let mut memory = Texts::complete();
-    keep(&mut memory, 1, Some(Text("first", Some(10))));
-    keep(&mut memory, 1, None);
+    commit(&mut memory, 1, Some(Text("first", Some(10))));
+    commit(&mut memory, 1, None);
     assert_eq!(memory.scan(&Upto(9)).unwrap(), [0; 0]);
-    keep(&mut memory, 1, Some(Text("second", Some(12))));
+    commit(&mut memory, 1, Some(Text("second", Some(12))));
     assert_eq!(memory.scan(&Upto(9)).unwrap(), [1]);
     sweep(&mut memory, Timestamp::from_millis(10_000));
     assert_eq!(memory.get(&1).unwrap(), Some(&Text("second", Some(12))), "its end has moved");
 }
 
 #[test]
-fn an_answer_never_overwrites_what_was_written_meanwhile() {
+fn load_never_overwrites_own_write() {
     let mut memory = Texts::complete();
-    keep(&mut memory, 1, Some(lasting("old")));
+    commit(&mut memory, 1, Some(lasting("old")));
     let mut table = Texts::default();
     assert!(table.scan(&Upto(5)).is_err());
     table.want(&1);
@@ -217,20 +218,20 @@ fn an_answer_never_overwrites_what_was_written_meanwhile() {
 }
 
 #[test]
-#[should_panic(expected = "is written before it was looked for")]
-fn a_row_that_may_be_there_is_not_written_before_it_is_known() {
+#[should_panic(expected = "is written before it was read")]
+fn blind_write_panics() {
     let mut table = Texts::default();
     table.want(&1);
     table.put(1, lasting("blind"));
 }
 
 #[test]
-fn a_complete_memory_forgets_what_has_ended_a_part_at_a_time_and_keeps_the_rest() {
+fn purge_removes_ended_rows_in_steps() {
     let mut memory = Texts::complete();
     for key in 0..1_000 {
-        keep(&mut memory, key, Some(Text("ends", Some(10 + i64::from(key % 2)))));
+        commit(&mut memory, key, Some(Text("ends", Some(10 + i64::from(key % 2)))));
     }
-    keep(&mut memory, 1_000, Some(lasting("stays")));
+    commit(&mut memory, 1_000, Some(lasting("stays")));
     let mut count = || {
         memory.tidy(Timestamp::from_millis(10_000), usize::MAX);
         memory.rows().count()
@@ -242,15 +243,15 @@ fn a_complete_memory_forgets_what_has_ended_a_part_at_a_time_and_keeps_the_rest(
 }
 
 #[test]
-fn a_row_that_is_deleted_leaves_nothing_behind_in_a_complete_memory() {
+fn deleted_row_leaves_complete_table() {
     let mut memory = Texts::complete();
-    keep(&mut memory, 1, Some(Text("gone", Some(10))));
-    keep(&mut memory, 1, None);
+    commit(&mut memory, 1, Some(Text("gone", Some(10))));
+    commit(&mut memory, 1, None);
     assert_eq!((memory.rows().count(), scanned(&memory, 9)), (0, Some(vec![])));
 }
 
 #[test]
-fn memory_takes_over_the_final_value_of_a_row_written_twice() {
+fn final_value_of_row_written_twice_is_applied() {
     let mut memory = Texts::complete();
     let mut table = Texts::default();
     table.insert(1, lasting("first"));
@@ -259,7 +260,7 @@ fn memory_takes_over_the_final_value_of_a_row_written_twice() {
     assert_eq!(memory.get(&1).unwrap(), Some(&lasting("second")));
 }
 
-/// A working set that has read these rows and the range up to `upto` from a store.
+/// Returns a working set that has read these rows and the range up to `upto` from a store.
 fn read(rows: &[(u32, &'static str)], upto: u32) -> Texts {
     let mut read = Texts::default();
     assert!(read.scan(&Upto(upto)).is_err());
@@ -272,20 +273,20 @@ fn read(rows: &[(u32, &'static str)], upto: u32) -> Texts {
 }
 
 fn scanned(memory: &Texts, upto: u32) -> Option<Vec<u32>> {
-    let mut asks = Texts::default();
-    assert!(asks.scan(&Upto(upto)).is_err());
-    let is_answered = asks.is_answered_by(memory);
-    asks.answer_from(memory);
-    assert_eq!(asks.is_settled(), is_answered);
-    is_answered.then(|| asks.scan(&Upto(upto)).unwrap())
+    let mut request = Texts::default();
+    assert!(request.scan(&Upto(upto)).is_err());
+    let is_answered = request.is_answered_by(memory);
+    request.answer_from(memory);
+    assert_eq!(request.is_settled(), is_answered);
+    is_answered.then(|| request.scan(&Upto(upto)).unwrap())
 }
 
 #[test]
-fn a_memory_knows_what_it_learned_from_a_query_and_what_was_committed_since() {
+fn cache_has_rows_read_and_committed_since() {
     let mut memory = Texts::cache();
     memory.learn(&read(&[(2, "two"), (5, "five")], 9), 100);
     assert_eq!(scanned(&memory, 9), Some(vec![2, 5]));
-    assert_eq!(scanned(&memory, 4), Some(vec![2]), "a part of what is known is known");
+    assert_eq!(scanned(&memory, 4), Some(vec![2]), "a part of a known range is known");
     assert_eq!(scanned(&memory, 10), None);
 
     let mut committed = Texts::default();
@@ -297,7 +298,7 @@ fn a_memory_knows_what_it_learned_from_a_query_and_what_was_committed_since() {
 }
 
 #[test]
-fn a_memory_does_not_learn_what_it_knows_better() {
+fn read_never_overwrites_newer_cached_row() {
     let mut memory = Texts::cache();
     let mut committed = Texts::default();
     committed.insert(2, lasting("new"));
@@ -307,7 +308,7 @@ fn a_memory_does_not_learn_what_it_knows_better() {
 }
 
 #[test]
-fn a_memory_that_is_full_learns_nothing_and_forgets_all_at_once() {
+fn full_cache_adds_nothing_and_is_evicted() {
     let mut memory = Texts::cache();
     memory.learn(&read(&[(1, "one"), (2, "two")], 9), 2);
     memory.learn(&read(&[(12, "twelve")], 19), 2);
@@ -318,7 +319,7 @@ fn a_memory_that_is_full_learns_nothing_and_forgets_all_at_once() {
 }
 
 #[test]
-fn ranges_that_meet_are_one() {
+fn overlapping_ranges_are_merged() {
     let mut ranges = Ranges::default();
     for (first, last) in [(10, 19), (30, 39), (50, 59)] {
         ranges.add(first..=last);
@@ -332,44 +333,44 @@ fn ranges_that_meet_are_one() {
 }
 
 #[test]
-fn what_lies_around_a_wanted_row_is_read_along_unless_memory_is_full() {
+fn prefetch_adds_ranges_unless_cache_is_full() {
     let mut memory = Texts::cache();
-    let mut asks = Texts::default();
-    asks.want(&2);
-    asks.want(&3);
-    assert_eq!(asks.around(&memory, 100).take_scans_wanted(), [Upto(9)]);
+    let mut request = Texts::default();
+    request.want(&2);
+    request.want(&3);
+    assert_eq!(request.around(&memory, 100).take_scans_wanted(), [Upto(9)]);
     memory.learn(&read(&[(1, "one"), (2, "two")], 9), 100);
-    assert!(asks.is_answered_by(&memory), "in a range that is known, a row that is not there does not exist");
-    asks.answer_from(&memory);
-    assert_eq!(asks.get(&2).unwrap(), Some(&lasting("two")));
-    assert_eq!(asks.get(&3).unwrap(), None);
-    assert!(asks.around(&memory, 100).is_settled(), "nothing is wanted any more");
-    asks.want(&12);
-    assert_eq!(asks.around(&memory, 100).take_scans_wanted(), [Upto(19)]);
-    assert!(asks.around(&memory, 2).is_settled(), "it would learn nothing");
+    assert!(request.is_answered_by(&memory), "an absent row in a known range does not exist");
+    request.answer_from(&memory);
+    assert_eq!(request.get(&2).unwrap(), Some(&lasting("two")));
+    assert_eq!(request.get(&3).unwrap(), None);
+    assert!(request.around(&memory, 100).is_settled(), "no row is requested any more");
+    request.want(&12);
+    assert_eq!(request.around(&memory, 100).take_scans_wanted(), [Upto(19)]);
+    assert!(request.around(&memory, 2).is_settled(), "the cache is full");
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct MadeAhead(u32);
+struct NotCachedOnInsert(u32);
 
-impl Row for MadeAhead {
-    const KEPT_WHEN_MADE: bool = false;
+impl Row for NotCachedOnInsert {
+    const CACHED_ON_INSERT: bool = false;
 }
 
 #[test]
-fn what_was_made_ahead_is_left_out_of_a_memory_that_knew_nothing_of_it() {
-    let mut memory = Table::<u32, MadeAhead, Upto>::cache();
+fn uncached_insert_is_applied_to_known_rows_only() {
+    let mut memory = Table::<u32, NotCachedOnInsert, Upto>::cache();
     let mut read = Table::default();
     read.supply_scan(Upto(9));
     memory.learn(&read, 100);
     let mut committed = Table::default();
-    committed.insert(5, MadeAhead(5));
-    assert!(memory.absorb(&mut committed), "it knew that there was no such row, and has to know better");
-    committed.insert(15, MadeAhead(15));
-    committed.put(15, MadeAhead(16));
-    committed.supply(25, Some(MadeAhead(25)));
-    committed.put(25, MadeAhead(26));
+    committed.insert(5, NotCachedOnInsert(5));
+    assert!(memory.absorb(&mut committed), "the cache knew that the row did not exist");
+    committed.insert(15, NotCachedOnInsert(15));
+    committed.put(15, NotCachedOnInsert(16));
+    committed.supply(25, Some(NotCachedOnInsert(25)));
+    committed.put(25, NotCachedOnInsert(26));
     assert!(!memory.absorb(&mut committed));
-    assert_eq!((memory.peek(&5), memory.peek(&15)), (Some(Some(&MadeAhead(5))), None));
-    assert_eq!(memory.peek(&25), Some(Some(&MadeAhead(26))), "somebody has asked for it");
+    assert_eq!((memory.peek(&5), memory.peek(&15)), (Some(Some(&NotCachedOnInsert(5))), None));
+    assert_eq!(memory.peek(&25), Some(Some(&NotCachedOnInsert(26))), "the row was read");
 }

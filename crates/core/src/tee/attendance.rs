@@ -1,4 +1,4 @@
-//! Whether those who booked came.
+//! Attendance: completed bookings and no-shows.
 
 use super::booking::{self, Booking, BookingAction, BookingId, BookingState, BookingStatus, By, Step};
 use super::refund;
@@ -6,7 +6,7 @@ use crate::command::{Command, Context, Decision, Writes};
 use crate::rejection::TeeRejection;
 use crate::rows::Rows;
 
-/// They came.
+/// Completes a booking whose players came.
 #[derive(Clone, Debug)]
 pub struct CompleteBooking {
     pub id: BookingId,
@@ -28,7 +28,7 @@ impl Command for CompleteBooking {
     }
 }
 
-/// They did not come; nothing comes back.
+/// Marks a booking as no-show; nothing is refunded.
 #[derive(Clone, Debug)]
 pub struct NoShowBooking {
     pub id: BookingId,

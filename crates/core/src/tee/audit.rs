@@ -1,5 +1,5 @@
-//! What must be true of a whole store. A service's own rows agree at any time. Rows of two services agree only as far as their
-//! messages have arrived: some of that always holds, the rest at rest, when every message has been handled.
+//! Consistency rules of tee times. Rows of one service agree at any time. Rows of two services agree as far as their
+//! messages have arrived: some rules hold always, the others at rest, when every message has been handled.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ use super::notify::{Notice, NoticeId, Notification, NotificationId};
 use super::places::{SlotBooking, SlotBookingState};
 use super::slot::{SlotTime, SlotTimeId, TeeSlot, TeeSlotId};
 
-/// Collects records in any order; [`finish`](Self::finish) says what is wrong. A store that keeps the rows of one service
-/// alone is asked about that service alone.
+/// Collects records in any order; [`finish`](Self::finish) returns the violations. If a store keeps the rows of one
+/// service only, the rules of the others are skipped.
 #[derive(Debug, Default)]
 pub struct TeeAudit {
     is_at_rest: bool,
@@ -20,7 +20,7 @@ pub struct TeeAudit {
     slots: BTreeMap<TeeSlotId, TeeSlot>,
     slot_times: BTreeMap<SlotTimeId, TeeSlotId>,
     slot_bookings: BTreeMap<BookingId, SlotBooking>,
-    bookings: BTreeMap<BookingId, Seen>,
+    bookings: BTreeMap<BookingId, BookingSummary>,
     keys: BTreeMap<BookingId, KeyUse>,
     known_slots: BTreeMap<TeeSlotId, KnownSlot>,
     open: BTreeSet<OpenBookingId>,
@@ -31,9 +31,9 @@ pub struct TeeAudit {
     records: u64,
 }
 
-/// What is remembered of a booking.
+/// Fields of a booking that the checks need.
 #[derive(Debug)]
-struct Seen {
+struct BookingSummary {
     slot: TeeSlotId,
     players: u32,
     status: BookingStatus,
@@ -45,7 +45,7 @@ impl TeeAudit {
         Self::default()
     }
 
-    /// Every message there is has been handled: what is true only then is looked at too.
+    /// Declares that every message has been handled, so that `finish` also checks the rules at rest.
     pub fn at_rest(&mut self) {
         self.is_at_rest = true;
     }
@@ -73,8 +73,8 @@ impl TeeAudit {
     pub fn booking(&mut self, booking: &Booking) {
         self.records += 1;
         let Booking { id, slot, players, revision, .. } = *booking;
-        if self.bookings.insert(id, Seen { slot, players, status: booking.status(), revision }).is_some() {
-            self.findings.push(format!("booking {id}: there are two of that number"));
+        if self.bookings.insert(id, BookingSummary { slot, players, status: booking.status(), revision }).is_some() {
+            self.findings.push(format!("booking {id}: number is not unique"));
         }
         if booking.unit_price * i64::from(players) != booking.total {
             self.findings.push(format!("booking {id}: its amounts do not add up"));
@@ -94,7 +94,7 @@ impl TeeAudit {
     pub fn key_use(&mut self, row: KeyUse) {
         self.records += 1;
         if self.keys.insert(row.booking, row).is_some() {
-            self.findings.push(format!("booking {}: made under two keys", row.booking));
+            self.findings.push(format!("booking {}: created under two keys", row.booking));
         }
     }
 
@@ -124,17 +124,17 @@ impl TeeAudit {
         self.notices.insert(id, row.notification);
     }
 
-    /// How many records were looked at.
+    /// Returns the number of records collected.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// What is wrong, one sentence each; empty if all is well.
+    /// Returns one sentence per violation; empty if the store is consistent.
     pub fn finish(mut self) -> Vec<String> {
         self.check_slots();
         self.check_bookings();
         self.check_notifications();
-        // Whether a service has its rows here is seen from those it cannot be without.
+        // Rows that a service always has show whether its rows are in this store.
         if !self.courses.is_empty() && !self.known_slots.is_empty() {
             self.check_always();
             if self.is_at_rest {
@@ -145,7 +145,7 @@ impl TeeAudit {
         self.findings
     }
 
-    /// The course service's own rows: booked = Σ players of what is reserved, and never more than there is.
+    /// Checks the rows of the course service: booked = Σ players of reserved allotments, and at most the maximum.
     fn check_slots(&mut self) {
         let mut reserved: BTreeMap<TeeSlotId, u64> = BTreeMap::new();
         for (booking, row) in &self.slot_bookings {
@@ -154,20 +154,20 @@ impl TeeAudit {
             }
             *reserved.entry(row.slot).or_default() += u64::from(row.players);
             if !self.slots.contains_key(&row.slot) {
-                self.findings.push(format!("booking {booking}: has places in slot {}, which is not there", row.slot));
+                self.findings.push(format!("booking {booking}: has places in slot {}, which does not exist", row.slot));
             }
         }
         for (id, slot) in &self.slots {
             let (booked, max) = (slot.booked, slot.max_players);
             let found = reserved.get(id).copied().unwrap_or_default();
             if u64::from(booked) != found {
-                self.findings.push(format!("slot {id}: {booked} counted as booked, {found} reserved"));
+                self.findings.push(format!("slot {id}: {booked} counted as booked, but {found} reserved"));
             }
             if booked > max {
                 self.findings.push(format!("slot {id}: oversold: {booked} booked of {max}"));
             }
             if !self.courses.contains(&slot.course) {
-                self.findings.push(format!("slot {id}: there is no course {}", slot.course));
+                self.findings.push(format!("slot {id}: course {} does not exist", slot.course));
             }
             let time = SlotTimeId { course: slot.course, date: slot.date, start: slot.start };
             if self.slot_times.get(&time) != Some(id) {
@@ -176,81 +176,86 @@ impl TeeAudit {
         }
         for (time, slot) in &self.slot_times {
             if !self.slots.contains_key(slot) {
-                self.findings.push(format!("slot {slot}: at {} {}, but not there", time.date, time.start));
+                self.findings.push(format!("slot {slot}: at {} {}, but does not exist", time.date, time.start));
             }
         }
     }
 
-    /// The booking service's own rows.
+    /// Checks the rows of the booking service.
     fn check_bookings(&mut self) {
-        for (id, seen) in &self.bookings {
-            let is_listed = self.open.contains(&OpenBookingId { slot: seen.slot, booking: *id });
-            if is_listed != seen.status.is_open() {
-                let status = seen.status;
-                self.findings.push(format!("booking {id}: {status}, but listed as open or not as if it were not"));
+        for (id, summary) in &self.bookings {
+            let is_listed = self.open.contains(&OpenBookingId { slot: summary.slot, booking: *id });
+            if is_listed != summary.status.is_open() {
+                let status = summary.status;
+                self.findings
+                    .push(format!("booking {id}: {status} does not match its entry in the list of open bookings"));
             }
-            // One whose key has been used again since has none any more.
-            let is_own = |key: &KeyUse| (key.slot, key.players) == (seen.slot, seen.players);
-            if !self.keys.get(id).is_none_or(is_own) {
-                self.findings.push(format!("booking {id}: was made under no key of its own"));
+            // A booking whose key was used again after its TTL has no key any more.
+            let matches = |key: &KeyUse| (key.slot, key.players) == (summary.slot, summary.players);
+            if !self.keys.get(id).is_none_or(matches) {
+                self.findings.push(format!("booking {id}: its key belongs to another request"));
             }
-            if !(1..=seen.revision).contains(&self.histories.get(id).copied().unwrap_or_default()) {
-                self.findings.push(format!("booking {id}: its history is not its own"));
+            if !(1..=summary.revision).contains(&self.histories.get(id).copied().unwrap_or_default()) {
+                self.findings.push(format!("booking {id}: its history does not match its revision"));
             }
         }
-        let named = self.keys.keys().chain(self.open.iter().map(|open| &open.booking)).chain(self.histories.keys());
-        let lost: BTreeSet<&BookingId> = named.filter(|id| !self.bookings.contains_key(id)).collect();
-        self.findings.extend(lost.iter().map(|id| format!("booking {id}: there is none")));
+        let referenced =
+            self.keys.keys().chain(self.open.iter().map(|open| &open.booking)).chain(self.histories.keys());
+        let unknown: BTreeSet<&BookingId> = referenced.filter(|id| !self.bookings.contains_key(id)).collect();
+        self.findings.extend(unknown.iter().map(|id| format!("booking {id}: does not exist")));
     }
 
     fn check_notifications(&mut self) {
         for (id, notice) in &self.notifications {
             if self.notices.get(notice) != Some(id) {
                 let NoticeId { booking, kind } = notice;
-                self.findings.push(format!("notification {id}: {kind} of booking {booking} was told more than once"));
+                self.findings
+                    .push(format!("notification {id}: {kind} of booking {booking} was notified more than once"));
             }
         }
         for (notice, id) in &self.notices {
             if !self.notifications.contains_key(id) {
-                self.findings.push(format!("notification {id}: of booking {} is not there", notice.booking));
+                self.findings.push(format!("notification {id}: of booking {} does not exist", notice.booking));
             }
         }
     }
 
-    /// Whoever is confirmed has places; the copy of a slot is not newer than the slot.
+    /// Checks that confirmed bookings have an allotment, and that slot replicas are not newer than their slots.
     fn check_always(&mut self) {
-        for (id, seen) in self.bookings.iter().filter(|(_, seen)| seen.status.has_places()) {
+        for (id, summary) in self.bookings.iter().filter(|(_, summary)| summary.status.has_places()) {
             let has_places = self.slot_bookings.get(id).is_some_and(|row| {
                 let is_reserved = matches!(row.state, SlotBookingState::Reserved { .. });
-                is_reserved && (row.slot, row.players) == (seen.slot, seen.players)
+                is_reserved && (row.slot, row.players) == (summary.slot, summary.players)
             });
             if !has_places {
-                self.findings.push(format!("booking {id}: {}, but has no places", seen.status));
+                self.findings.push(format!("booking {id}: {}, but has no places", summary.status));
             }
         }
-        for (id, known) in &self.known_slots {
-            if self.slots.get(id).is_none_or(|slot| slot.version < known.version) {
-                self.findings.push(format!("slot {id}: is known better than it is"));
+        for (id, replica) in &self.known_slots {
+            if self.slots.get(id).is_none_or(|slot| slot.version < replica.version) {
+                self.findings.push(format!("slot {id}: its replica is newer than the slot"));
             }
         }
     }
 
-    /// booked = Σ players of those who are confirmed, came, or did not come; nobody waits; every slot is known as it is.
+    /// Checks that booked = Σ players of confirmed, completed and no-show bookings, that no booking is pending, and
+    /// that slot replicas are current.
     fn check_at_rest(&mut self) {
-        for (id, seen) in &self.bookings {
-            if seen.status == BookingStatus::Pending {
+        for (id, summary) in &self.bookings {
+            if summary.status == BookingStatus::Pending {
                 self.findings.push(format!("booking {id}: still pending"));
             }
         }
         for (id, row) in &self.slot_bookings {
             let has_places = matches!(row.state, SlotBookingState::Reserved { .. });
-            if has_places && !self.bookings.get(id).is_some_and(|seen| seen.status.has_places()) {
-                self.findings.push(format!("booking {id}: has places in slot {} and should not", row.slot));
+            if has_places && !self.bookings.get(id).is_some_and(|summary| summary.status.has_places()) {
+                self.findings
+                    .push(format!("booking {id}: has places in slot {} without a confirmed booking", row.slot));
             }
         }
         for (id, slot) in &self.slots {
-            if self.known_slots.get(id).is_none_or(|known| known.closed != slot.closed) {
-                self.findings.push(format!("slot {id}: is not known as it is"));
+            if self.known_slots.get(id).is_none_or(|replica| replica.closed != slot.closed) {
+                self.findings.push(format!("slot {id}: its replica is not current"));
             }
         }
     }

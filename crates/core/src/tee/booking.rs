@@ -1,10 +1,10 @@
-//! Bookings: their states, how they go from one to the next, and their history.
+//! Bookings: their states, transitions, and history.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::message::{FailureReason, Message, Places, Subject};
-use super::named::named;
+use super::named::string_enum;
 use super::number::BookingNumber;
 use super::refund::{Refund, RefundPolicy};
 use super::slot::TeeSlotId;
@@ -19,11 +19,11 @@ use crate::table::{Row, Scan};
 use crate::time::Timestamp;
 
 number_id!(
-    /// The number of a booking among all; people are told its [`BookingNumber`].
+    /// Internal number of a booking; customers see its [`BookingNumber`].
     BookingId
 );
 
-/// Places for players, asked for or given. Price and policy are those of the moment it was made.
+/// A request for places of a slot, pending or decided. Price and refund policy are those at its creation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Booking {
     pub id: BookingId,
@@ -37,21 +37,21 @@ pub struct Booking {
     pub tee_off: Timestamp,
     pub policy: RefundPolicy,
     pub created_at: Timestamp,
-    /// If it is still pending then, it fails.
+    /// Time at which the booking fails if it is still pending.
     pub deadline: Timestamp,
     pub state: BookingState,
-    /// When the course service said that it has the places back.
+    /// Time at which the course service confirmed the release of the places.
     pub released_at: Option<Timestamp>,
-    /// Grows with every change.
+    /// Incremented by every change.
     pub revision: u32,
 }
 
 impl Row for Booking {}
 
-/// What has become of a booking.
+/// State of a booking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BookingState {
-    /// It waits for the course service's answer.
+    /// Waiting for the reply of the course service.
     Pending,
     Confirmed {
         at: Timestamp,
@@ -74,8 +74,8 @@ pub enum BookingState {
     },
 }
 
-named! {
-    /// What its state is called.
+string_enum! {
+    /// Name of a booking's state.
     pub enum BookingStatus {
         Pending = "PENDING",
         Confirmed = "CONFIRMED",
@@ -87,19 +87,19 @@ named! {
 }
 
 impl BookingStatus {
-    /// Whether it is pending or confirmed. All others are for good.
+    /// Whether it is pending or confirmed. All other states are final.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::Confirmed)
     }
 
-    /// Whether its places are counted.
+    /// Whether its places are counted as booked.
     pub fn has_places(self) -> bool {
         matches!(self, Self::Confirmed | Self::Completed | Self::NoShow)
     }
 }
 
-named! {
-    /// What can be done with a booking.
+string_enum! {
+    /// Kind of a booking's transition.
     pub enum BookingAction {
         Created = "CREATED",
         Confirmed = "CONFIRMED",
@@ -123,14 +123,14 @@ impl BookingAction {
     }
 }
 
-/// Who did something with a booking.
+/// Initiator of a booking's transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// The customer, or a service that acts for this customer.
+    /// The customer, or a service on behalf of the customer.
     User(UserId),
-    /// An operator, in their own name.
+    /// An operator.
     Admin,
-    /// Nobody: an answer, a closed slot, time.
+    /// A reply, a closed slot, or a timeout.
     System,
 }
 
@@ -169,7 +169,7 @@ impl Booking {
     }
 }
 
-/// One step in the life of a booking. Numbers grow, not always by one.
+/// Key of a history entry. Numbers grow, not always by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HistoryId {
     pub booking: BookingId,
@@ -186,10 +186,10 @@ pub struct HistoryEntry {
 
 impl Row for HistoryEntry {}
 
-/// More than any booking has; any database's integer holds it.
+/// Largest number of a history entry; fits into a 32-bit integer of any database.
 const HISTORY_NUMBER_MAX: u32 = i32::MAX as u32;
 
-/// The whole history of a booking.
+/// Scan of the history of a booking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryOf(pub BookingId);
 
@@ -201,14 +201,14 @@ impl Scan<HistoryId> for HistoryOf {
     }
 }
 
-/// A booking of a slot that is pending or confirmed.
+/// Key of a pending or confirmed booking of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OpenBookingId {
     pub slot: TeeSlotId,
     pub booking: BookingId,
 }
 
-/// Which version of the slot it rests on: the one it was made from, then the one with its places.
+/// Slot version on which the booking is based: that of its creation, then that of its reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenBooking {
     pub slot_version: u64,
@@ -216,7 +216,7 @@ pub struct OpenBooking {
 
 impl Row for OpenBooking {}
 
-/// All open bookings of a slot.
+/// Scan of the open bookings of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenBookingsOf(pub TeeSlotId);
 
@@ -224,28 +224,28 @@ impl Scan<OpenBookingId> for OpenBookingsOf {
     const ORDERED: bool = true;
 
     fn range(&self) -> RangeInclusive<OpenBookingId> {
-        let [first, last] = [1, ID_MAX].map(|number| BookingId::new(number).expect("the ends are ids"));
+        let [first, last] = [1, ID_MAX].map(|number| BookingId::new(number).expect("both bounds are valid ids"));
         OpenBookingId { slot: self.0, booking: first }..=OpenBookingId { slot: self.0, booking: last }
     }
 }
 
-/// A booking and all that was done with it, earliest first.
+/// A booking and its history, earliest entry first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BookingView {
     pub booking: Booking,
     pub history: Vec<HistoryEntry>,
 }
 
-/// The booking with its history, for one who may see it.
+/// Returns the booking and its history to its owner or an operator.
 pub fn view(rows: &mut Rows, id: BookingId, actor: Actor) -> Decision<BookingView> {
     let history = history_of(rows, id, HISTORY_NUMBER_MAX);
     let booking = find_for(rows, id, actor)?;
     Ok(BookingView { booking, history: history? })
 }
 
-/// Bookings of a list, each with its history as it was when the list was read.
+/// Returns bookings of a list, each with its history as of the time when the list was read.
 pub fn with_history(rows: &mut Rows, bookings: &[Booking]) -> Decision<Vec<BookingView>> {
-    // All are named before the first one is missed.
+    // All histories are requested before the first missing one stops the decision.
     let histories: Vec<_> = bookings.iter().map(|booking| history_of(rows, booking.id, booking.revision)).collect();
     let pairs = bookings.iter().zip(histories);
     pairs.map(|(booking, history)| Ok(BookingView { booking: booking.clone(), history: history? })).collect()
@@ -254,12 +254,12 @@ pub fn with_history(rows: &mut Rows, bookings: &[Booking]) -> Decision<Vec<Booki
 fn history_of(rows: &mut Rows, id: BookingId, last: u32) -> Decision<Vec<HistoryEntry>> {
     let mut history = Vec::new();
     for entry in rows.tee.history.scan(&HistoryOf(id))?.into_iter().filter(|entry| entry.number <= last) {
-        history.push(rows.tee.history.get(&entry)?.cloned().expect("an entry that was found is there"));
+        history.push(rows.tee.history.get(&entry)?.cloned().expect("a scanned entry exists"));
     }
     Ok(history)
 }
 
-/// The booking, for one who may see it.
+/// Returns the booking to its owner or an operator.
 pub fn find_for(rows: &mut Rows, id: BookingId, actor: Actor) -> Decision<Booking> {
     let booking = find(rows, id)?;
     actor.must_own(booking.user)?;
@@ -270,7 +270,7 @@ pub(super) fn find(rows: &mut Rows, id: BookingId) -> Decision<Booking> {
     Ok(rows.tee.bookings.get(&id)?.cloned().ok_or(TeeRejection::BookingNotFound)?)
 }
 
-/// Something that is done with a booking, by whom and why.
+/// A transition of a booking, its initiator and reason.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) action: BookingAction,
@@ -284,7 +284,7 @@ impl Step {
     }
 }
 
-/// Takes a booking to its next state, writes its history and tells everybody.
+/// Moves a booking to its next state, writes its history and emits the event.
 pub(super) fn advance(
     rows: &mut Rows,
     at: &Context<'_>,
@@ -292,26 +292,26 @@ pub(super) fn advance(
     state: BookingState,
     step: Step,
 ) -> Decision<Booking> {
-    assert!(old.status().is_open(), "what has ended stays as it is");
+    assert!(old.status().is_open(), "final states do not change");
     let booking = Booking { state, revision: old.revision + 1, ..old.clone() };
     let open = OpenBookingId { slot: booking.slot, booking: booking.id };
     if !booking.status().is_open() && rows.tee.by_slot.get(&open)?.is_some() {
         rows.tee.by_slot.delete(open);
     }
     rows.tee.bookings.put(booking.id, booking.clone());
-    tell(rows, at, &booking, step);
+    record_step(rows, at, &booking, step);
     Ok(booking)
 }
 
-/// Writes what was done into the history of a booking that is written already, and tells everybody.
-pub(super) fn tell(rows: &mut Rows, at: &Context<'_>, booking: &Booking, step: Step) {
+/// Writes a history entry of a booking that is written already, and emits the event.
+pub(super) fn record_step(rows: &mut Rows, at: &Context<'_>, booking: &Booking, step: Step) {
     let Step { action, by, reason } = step;
     let id = HistoryId { booking: booking.id, number: booking.revision };
     rows.tee.history.insert(id, HistoryEntry { action, at: at.now, by, reason });
     rows.emit(Event::Tee(Message::Booking { action, booking: Box::new(booking.clone()) }));
 }
 
-/// Asks the course service to take the places back, whether it has given them or not.
+/// Requests the release of the places, whether they were reserved or not.
 pub(super) fn release(rows: &mut Rows, booking: &Booking) {
     rows.emit(Event::Tee(Message::SlotRelease(booking.places())));
 }

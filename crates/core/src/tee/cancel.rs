@@ -1,4 +1,4 @@
-//! Cancelling a booking, and what that would give back.
+//! Cancelling a booking, and quoting its refund.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::rejection::Rejection;
 use crate::rows::Rows;
 use crate::text::check_text;
 
-/// Cancels a booking and gives its places back.
+/// Cancels a booking and releases its places.
 #[derive(Clone, Debug)]
 pub struct CancelBooking {
     pub id: BookingId,
@@ -35,13 +35,14 @@ impl Command for CancelBooking {
     }
 }
 
-/// What would come back if the booking were cancelled now. Refused as cancelling would be.
+/// Returns the refund of cancelling the booking now. Rejected like cancelling.
 pub fn quote(rows: &mut Rows, at: &Context<'_>, id: BookingId, by: By) -> Decision<Refund> {
     let booking = find(rows, id, by)?;
     Ok(refund::on_cancelling(&booking, by, at.now)?)
 }
 
-/// Cancels an open booking. Its places are released also if they were never given: the request for them may be on its way.
+/// Cancels an open booking. Its places are released even if they were never reserved, because the request may be in
+/// flight.
 pub(super) fn cancel(
     rows: &mut Rows,
     at: &Context<'_>,

@@ -11,11 +11,11 @@ use crate::text::check_name;
 use crate::time::Zone;
 
 number_id!(
-    /// The number of a course.
+    /// Number of a course.
     CourseId
 );
 
-/// A course. Its slots are at times of its zone.
+/// A course. Start times of its slots are in its time zone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
     pub id: CourseId,
@@ -25,7 +25,7 @@ pub struct Course {
 
 impl Row for Course {}
 
-/// Opens a course, without slots.
+/// Creates a course without slots.
 #[derive(Clone, Debug)]
 pub struct CreateCourse {
     pub name: String,
@@ -41,14 +41,14 @@ impl Command for CreateCourse {
         let name = check_name("name", &self.name)?.into();
         let zone = Zone::parse(self.time_zone.as_deref().unwrap_or("Asia/Seoul"))
             .ok_or_else(|| Rejection::invalid("timeZone", Fault::UnknownTimeZone))?;
-        let id = CourseId::new(rows.next_id(Sequence::Course)?).expect("sequences give ids");
+        let id = CourseId::new(rows.next_id(Sequence::Course)?).expect("sequence numbers are valid ids");
         let course = Course { id, name, zone };
         rows.tee.courses.insert(id, course.clone());
         Ok(course)
     }
 }
 
-/// The course, or the refusal that there is none.
+/// Returns the course, or rejects an unknown one.
 pub fn find(rows: &mut Rows, id: CourseId) -> Decision<Course> {
     Ok(rows.tee.courses.get(&id)?.cloned().ok_or(TeeRejection::CourseNotFound)?)
 }

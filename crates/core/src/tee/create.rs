@@ -1,4 +1,4 @@
-//! Making a booking. It waits for its places; whether there are any, the course service says.
+//! Creating a booking, which is pending until the course service replies whether it has places.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::rows::Rows;
 use crate::table::Row;
 use crate::text::check_text;
 
-/// The key a customer gives to a request. Cheap to clone.
+/// Idempotency key of a customer's request. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdempotencyKey(Arc<str>);
 
@@ -32,14 +32,14 @@ impl IdempotencyKey {
     }
 }
 
-/// A key, as one user uses it.
+/// An idempotency key within the scope of one user.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BookingKey {
     pub user: UserId,
     pub key: IdempotencyKey,
 }
 
-/// What was asked for under a key, and what came of it.
+/// Request under an idempotency key, and the booking that it created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyUse {
     pub booking: BookingId,
@@ -49,7 +49,7 @@ pub struct KeyUse {
 
 impl Row for KeyUse {}
 
-/// Books places in a slot, or finds the booking that was made under the same key.
+/// Creates a booking of a slot, or returns the booking created under the same key.
 #[derive(Clone, Debug)]
 pub struct CreateBooking {
     pub user: UserId,
@@ -61,7 +61,7 @@ pub struct CreateBooking {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BookingCreated {
     pub booking: Booking,
-    /// It was made now, and not before under the same key.
+    /// False if it was created earlier under the same key.
     pub is_new: bool,
 }
 
@@ -76,10 +76,10 @@ impl Command for CreateBooking {
         rows.tee.booking_keys.want(&key);
         rows.tee.known_slots.want(&self.slot);
         rows.ids.want(&Sequence::Booking);
-        if let Some(before) = rows.tee.booking_keys.get(&key)?.copied() {
-            let booking = booking::find(rows, before.booking)?;
+        if let Some(earlier) = rows.tee.booking_keys.get(&key)?.copied() {
+            let booking = booking::find(rows, earlier.booking)?;
             if at.now < booking.created_at + at.limits.tee.key_ttl {
-                let is_same = (before.slot, before.players) == (self.slot, self.players);
+                let is_same = (earlier.slot, earlier.players) == (self.slot, self.players);
                 let repeated = BookingCreated { booking, is_new: false };
                 return if is_same { Ok(repeated) } else { Err(Rejection::IdempotencyKeyReused.into()) };
             }
@@ -90,12 +90,12 @@ impl Command for CreateBooking {
         }
         check_players(self.players, slot.max_players)?;
         let number = rows.next_id(Sequence::Booking)?;
-        let booking = self.make(BookingId::new(number).expect("sequences give ids"), &slot, at);
+        let booking = self.build(BookingId::new(number).expect("sequence numbers are valid ids"), &slot, at);
         rows.tee.booking_keys.put(key, KeyUse { booking: booking.id, slot: self.slot, players: self.players });
         rows.tee.bookings.insert(booking.id, booking.clone());
         let open = OpenBookingId { slot: booking.slot, booking: booking.id };
         rows.tee.by_slot.insert(open, OpenBooking { slot_version: slot.version });
-        booking::tell(
+        booking::record_step(
             rows,
             at,
             &booking,
@@ -115,7 +115,7 @@ impl Command for CreateBooking {
 }
 
 impl CreateBooking {
-    fn make(&self, id: BookingId, slot: &KnownSlot, at: &Context<'_>) -> Booking {
+    fn build(&self, id: BookingId, slot: &KnownSlot, at: &Context<'_>) -> Booking {
         Booking {
             id,
             user: self.user,

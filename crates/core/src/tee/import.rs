@@ -1,5 +1,5 @@
-//! What the booking service of another store told, for those who listen here: each of its events is written into the outbox of
-//! this store too, once, marked as what it is. Nothing is decided from it.
+//! Imports events of a booking service with another store: each event is written once to the outbox of this store,
+//! marked as external. It does not affect decisions.
 
 use std::sync::Arc;
 
@@ -12,25 +12,25 @@ use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::{Span, Timestamp};
 
-/// For so long after a booking was made, what is told of it waits until its making was told. Several servers share the work, so
-/// the two may overtake each other; later than this, the first one was told or is lost.
-const MAKING_WAITED_FOR: Span = Span::from_secs(10);
+/// Time after the creation of a booking for which its other events wait for its creation event. Several servers share
+/// the work, so the events may overtake each other; after this time the creation event was imported or is lost.
+const CREATION_EVENT_WAIT: Span = Span::from_secs(10);
 
-/// What was done with a booking that is kept elsewhere.
+/// An event of a booking in another store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BookingTold {
     pub action: BookingAction,
     pub booking: BookingId,
     pub user: UserId,
-    /// When the booking was made, if that was said.
+    /// Creation time of the booking, if the event contains it.
     pub created_at: Option<Timestamp>,
-    /// When it was done, if that was said.
+    /// Time of the event, if the event contains it.
     pub at: Option<Timestamp>,
-    /// What is told about it, as it came.
+    /// JSON data of the event, as received.
     pub data: Arc<str>,
 }
 
-/// That an event was written into this outbox. Kept for as long as the event itself.
+/// Marks an event as written to this outbox. Kept as long as the event itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Imported {
     pub at: Timestamp,
@@ -38,7 +38,7 @@ pub struct Imported {
 
 impl Row for Imported {}
 
-/// Tells those who listen here of a booking that is kept elsewhere.
+/// Imports an event of a booking in another store.
 #[derive(Clone, Debug)]
 pub struct ImportBookingEvent {
     pub key: MessageKey,
@@ -51,32 +51,32 @@ impl Command for ImportBookingEvent {
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Handled> {
-        let told = &self.told;
+        let event = &self.told;
         rows.tee.imported.want(&self.key);
-        rows.tee.bookings.want(&told.booking);
-        let making = self.comes_after();
-        if let Some(making) = &making {
-            rows.tee.imported.want(making);
+        rows.tee.bookings.want(&event.booking);
+        let creation = self.creation_key();
+        if let Some(creation) = &creation {
+            rows.tee.imported.want(creation);
         }
         if rows.tee.imported.get(&self.key)?.is_some() {
             return Ok(Handled::Repeated);
         }
-        // A server may share its store with the booking service and not know: then this outbox is where it comes from. Only the
-        // number is not enough, because another store counts from one, too.
-        let ours = rows.tee.bookings.get(&told.booking)?;
-        if ours.is_some_and(|ours| ours.user == told.user && Some(ours.created_at) == told.created_at) {
+        // A server may share its store with the booking service without being configured so; the event then comes from
+        // this outbox. The number alone does not identify the booking, because another store counts from one too.
+        let own = rows.tee.bookings.get(&event.booking)?;
+        if own.is_some_and(|own| own.user == event.user && Some(own.created_at) == event.created_at) {
             return Ok(Handled::Repeated);
         }
-        let is_new = |made_at: Timestamp| made_at <= at.now && at.now < made_at + MAKING_WAITED_FOR;
-        if let Some(making) = making
-            && told.created_at.is_some_and(is_new)
-            && rows.tee.imported.get(&making)?.is_none()
+        let is_new = |created_at: Timestamp| created_at <= at.now && at.now < created_at + CREATION_EVENT_WAIT;
+        if let Some(creation) = creation
+            && event.created_at.is_some_and(is_new)
+            && rows.tee.imported.get(&creation)?.is_none()
         {
             return Err(Stop::Busy);
         }
         rows.tee.imported.put(self.key.clone(), Imported { at: at.now });
-        let done_at = told.at.map_or(at.now, |done_at| done_at.min(at.now));
-        rows.emit(Event::BookingTold(BookingTold { at: Some(done_at), ..told.clone() }));
+        let event_at = event.at.map_or(at.now, |event_at| event_at.min(at.now));
+        rows.emit(Event::BookingTold(BookingTold { at: Some(event_at), ..event.clone() }));
         Ok(Handled::Done)
     }
 
@@ -86,11 +86,10 @@ impl Command for ImportBookingEvent {
 }
 
 impl ImportBookingEvent {
-    /// The event that has to be told before this one. Whoever calls events by other names than we do says nothing about their
-    /// order.
-    fn comes_after(&self) -> Option<MessageKey> {
-        let named = |action| MessageKey::of_booking(action, self.told.booking);
-        let is_ours = self.key == named(self.told.action);
-        (is_ours && self.told.action != BookingAction::Created).then(|| named(BookingAction::Created))
+    /// Returns the key of the event that must be imported first. Keys in a foreign format imply no order.
+    fn creation_key(&self) -> Option<MessageKey> {
+        let key_of = |action| MessageKey::of_booking(action, self.told.booking);
+        let is_own_format = self.key == key_of(self.told.action);
+        (is_own_format && self.told.action != BookingAction::Created).then(|| key_of(BookingAction::Created))
     }
 }

@@ -1,7 +1,7 @@
-//! How a message that is delivered at least once counts once: what it causes and the note that it came are one commit.
+//! Inbox: a message that is delivered at least once takes effect once, because its effect and the record of its receipt
+//! are one commit.
 //!
-//! The note saves work, and no more. It may be cleared away after a while: every handler also tells from its own rows what has
-//! been done already.
+//! The record only saves work and may be purged: every handler also recognizes from its own rows what was done already.
 
 use std::sync::Arc;
 
@@ -13,26 +13,26 @@ use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
 
-/// What a message is called by whoever sent it. Two with the same are the same. Cheap to clone.
+/// Sender's identifier of a message. Messages with the same key are the same. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageKey(Arc<str>);
 
 impl MessageKey {
-    /// The longest there is.
+    /// Maximum length in characters.
     pub const CHARS_MAX: usize = 200;
 
-    /// `None` if it says nothing, or too much.
+    /// Returns `None` for a blank or too long key.
     pub fn parse(text: &str) -> Option<Self> {
-        let is_one = !text.trim().is_empty() && !text.contains('\0') && text.chars().count() <= Self::CHARS_MAX;
-        is_one.then(|| Self(text.into()))
+        let is_valid = !text.trim().is_empty() && !text.contains('\0') && text.chars().count() <= Self::CHARS_MAX;
+        is_valid.then(|| Self(text.into()))
     }
 
-    /// What we call a message of ours.
+    /// Returns the key of a message of this service.
     pub fn of(message: &Message) -> Self {
         Self(message.id().to_string().into())
     }
 
-    /// What we call the message that tells what was done with a booking.
+    /// Returns the key of the message about a booking's transition.
     pub(super) fn of_booking(action: BookingAction, booking: BookingId) -> Self {
         Self(MessageId { subject: action.subject(), of: booking.get(), version: 0 }.to_string().into())
     }
@@ -42,14 +42,14 @@ impl MessageKey {
     }
 }
 
-/// A message, as one service gets it.
+/// A message, as received by one service.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InboxId {
     pub service: Service,
     pub message: MessageKey,
 }
 
-/// That it came.
+/// Record of a received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     pub at: Timestamp,
@@ -57,7 +57,7 @@ pub struct Received {
 
 impl Row for Received {}
 
-/// A message reaches the service that acts on it.
+/// Handles a message in the service that consumes it.
 #[derive(Clone, Debug)]
 pub struct Receive {
     pub key: MessageKey,
@@ -65,20 +65,20 @@ pub struct Receive {
 }
 
 impl Receive {
-    /// A message of ours.
+    /// Creates the command for a message of this deployment.
     pub fn new(message: Message) -> Self {
         Self { key: MessageKey::of(&message), message }
     }
 }
 
-/// What became of a message.
+/// Result of handling a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handled {
-    /// All it asks for is done.
+    /// Handled completely.
     Done,
-    /// It has been here before; nothing happened.
+    /// Received before; no effect.
     Repeated,
-    /// A part of it is done. The same message must be received again, until nothing is left.
+    /// Handled in part. The same message must be received again until it is done.
     More,
 }
 
@@ -92,7 +92,7 @@ impl Command for Receive {
         let Some(service) = message.subject().consumer() else { return Ok(Handled::Done) };
         let id = InboxId { service, message: self.key.clone() };
         rows.tee.inbox.want(&id);
-        want(rows, message);
+        request_rows(rows, message);
         if rows.tee.inbox.get(&id)?.is_some() {
             return Ok(Handled::Repeated);
         }
@@ -115,17 +115,17 @@ impl Command for Receive {
     }
 }
 
-/// Says which rows a message will need, as far as that can be known before they are seen.
-fn want(rows: &mut Rows, message: &Message) {
+/// Requests the rows of a message's handler, as far as they are known before they are loaded.
+fn request_rows(rows: &mut Rows, message: &Message) {
     match message {
-        Message::SlotReserve(places) | Message::SlotRelease(places) => places::want(rows, places),
+        Message::SlotReserve(places) | Message::SlotRelease(places) => places::request_rows(rows, places),
         Message::SlotReserved { places, .. }
         | Message::SlotReserveFailed { places, .. }
-        | Message::SlotReleased(places) => saga::want(rows, places),
+        | Message::SlotReleased(places) => saga::request_rows(rows, places),
         Message::SlotChanged(news) => rows.tee.known_slots.want(&news.slot),
-        Message::SlotClosed { slot, .. } => saga::want_open(rows, *slot),
-        Message::Booking { action, booking } => notify::want(rows, *action, booking.id),
-        Message::Told { action, booking, .. } => notify::want(rows, *action, *booking),
+        Message::SlotClosed { slot, .. } => saga::request_open(rows, *slot),
+        Message::Booking { action, booking } => notify::request_rows(rows, *action, booking.id),
+        Message::Told { action, booking, .. } => notify::request_rows(rows, *action, *booking),
     }
 }
 
@@ -138,7 +138,7 @@ fn handle(rows: &mut Rows, at: &Context<'_>, message: &Message) -> Decision<Hand
             saga::reserve_failed(rows, at, *places, *reason, words.as_ref())?;
         }
         Message::SlotReleased(places) => saga::released(rows, at, *places)?,
-        Message::SlotChanged(news) => known_slot::learn(rows, news)?,
+        Message::SlotChanged(news) => known_slot::update(rows, news)?,
         Message::SlotClosed { slot, version } => return saga::closed(rows, at, *slot, *version),
         Message::Booking { action, booking } => notify::notify(rows, at, *action, booking.id, booking.user)?,
         Message::Told { action, booking, user, .. } => notify::notify(rows, at, *action, *booking, *user)?,

@@ -1,5 +1,5 @@
-//! What the booking service knows of slots: its own copy, made of the course service's messages. It tells what can be booked
-//! at all and at which price; whether there are places left only the course service knows.
+//! Slot replicas of the booking service, built from messages of the course service. They contain what can be booked and
+//! at which price; only the course service knows the free places.
 
 use super::course::CourseId;
 use super::message::SlotNews;
@@ -11,7 +11,7 @@ use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
 
-/// A slot, as it was at a version.
+/// A replica of a slot at a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownSlot {
     pub course: CourseId,
@@ -25,17 +25,17 @@ pub struct KnownSlot {
 
 impl Row for KnownSlot {}
 
-/// `slot.changed`: what is older than what is known is not news.
-pub(super) fn learn(rows: &mut Rows, news: &SlotNews) -> Decision<()> {
+/// `slot.changed`: replaces an older replica.
+pub(super) fn update(rows: &mut Rows, news: &SlotNews) -> Decision<()> {
     let SlotNews { slot, course, tee_off, max_players, price, currency, closed, version } = *news;
-    if rows.tee.known_slots.get(&slot)?.is_none_or(|known| known.version < version) {
-        let known = KnownSlot { course, tee_off, max_players, price, currency, closed, version };
-        rows.tee.known_slots.put(slot, known);
+    if rows.tee.known_slots.get(&slot)?.is_none_or(|replica| replica.version < version) {
+        let replica = KnownSlot { course, tee_off, max_players, price, currency, closed, version };
+        rows.tee.known_slots.put(slot, replica);
     }
     Ok(())
 }
 
-/// The slot, or the refusal that nobody has heard of it.
+/// Returns the replica, or rejects an unknown slot.
 pub fn find(rows: &mut Rows, id: TeeSlotId) -> Decision<KnownSlot> {
     Ok(rows.tee.known_slots.get(&id)?.copied().ok_or(TeeRejection::SlotNotFound)?)
 }

@@ -1,18 +1,18 @@
-//! What the three services tell each other, and others. A message is written down in the commit of its cause and delivered at
-//! least once; its id is always the same for the same thing, so that whoever gets it twice can tell.
+//! Messages between the three services, also published to webhooks and streams. A message is written in the commit of
+//! its cause and delivered at least once. Its id is deterministic, so that consumers can deduplicate.
 
 use std::sync::Arc;
 
 use super::booking::{Booking, BookingAction, BookingId};
 use super::course::CourseId;
-use super::named::named;
+use super::named::string_enum;
 use super::slot::TeeSlotId;
 use crate::id::UserId;
 use crate::money::Currency;
 use crate::time::Timestamp;
 
-named! {
-    /// What a message is about.
+string_enum! {
+    /// Subject of a message.
     pub enum Subject {
         SlotReserve = "slot.reserve",
         SlotReserved = "slot.reserved",
@@ -30,8 +30,8 @@ named! {
     }
 }
 
-named! {
-    /// Who reads messages.
+string_enum! {
+    /// Service that consumes messages.
     pub enum Service {
         Course = "course",
         Booking = "booking",
@@ -39,22 +39,22 @@ named! {
     }
 }
 
-named! {
-    /// Why a booking did not get its places.
+string_enum! {
+    /// Reason why a booking did not get its places.
     pub enum FailureReason {
         SlotFull = "SLOT_FULL",
         SlotClosed = "SLOT_CLOSED",
         SlotNotFound = "SLOT_NOT_FOUND",
-        /// It was taken back before it was asked for.
+        /// Released before the request arrived.
         SlotReleased = "SLOT_RELEASED",
-        /// The course service has a reason that we do not know.
+        /// A reason of the course service that this version does not know.
         SlotRefused = "SLOT_REFUSED",
-        /// No answer came in time.
+        /// No reply before the deadline.
         SagaTimeout = "SAGA_TIMEOUT",
     }
 }
 
-/// So many places of a slot, for a booking.
+/// Number of places of a slot for a booking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
     pub booking: BookingId,
@@ -62,7 +62,7 @@ pub struct Places {
     pub players: u32,
 }
 
-/// What others have to know of a slot.
+/// State of a slot for other services.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotNews {
     pub slot: TeeSlotId,
@@ -78,7 +78,7 @@ pub struct SlotNews {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     SlotReserve(Places),
-    /// The slot's version, with these places counted; a course service that has no versions says none.
+    /// `version` is the slot's version after the reservation; `None` from a course service without versions.
     SlotReserved {
         places: Places,
         version: Option<u64>,
@@ -86,23 +86,23 @@ pub enum Message {
     SlotReserveFailed {
         places: Places,
         reason: FailureReason,
-        /// A reason that we do not know, in the words of the course service.
+        /// Unknown reason, as worded by the course service.
         words: Option<Arc<str>>,
     },
     SlotRelease(Places),
     SlotReleased(Places),
     SlotChanged(SlotNews),
-    /// Whatever rests on an older version of the slot is to be cancelled.
+    /// Bookings based on an older version of the slot are to be cancelled.
     SlotClosed {
         slot: TeeSlotId,
         version: u64,
     },
-    /// What was done with a booking, and the booking after it.
+    /// A transition of a booking, and the booking after it.
     Booking {
         action: BookingAction,
         booking: Box<Booking>,
     },
-    /// The same, as far as those who read it have to know.
+    /// A transition of a booking, with only the fields that its consumers need.
     Told {
         action: BookingAction,
         booking: BookingId,
@@ -111,17 +111,17 @@ pub enum Message {
     },
 }
 
-/// Tells messages apart: two with the same id say the same.
+/// Identifier of a message; messages with the same id are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId {
     pub subject: Subject,
-    /// The number of the booking or the slot.
+    /// Number of the booking or slot.
     pub of: u64,
-    /// The slot's version, where a subject comes up more than once; else 0.
+    /// Slot version, for subjects that occur repeatedly; 0 for others.
     pub version: u64,
 }
 
-/// What messages have in common that must be delivered in order.
+/// Key of messages that must be delivered in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OrderingKey {
     Booking(BookingId),
@@ -170,7 +170,7 @@ impl Message {
         }
     }
 
-    /// The slot it is about.
+    /// Returns the slot that the message concerns.
     pub fn slot(&self) -> TeeSlotId {
         match self {
             Self::SlotChanged(SlotNews { slot, .. }) | Self::SlotClosed { slot, .. } | Self::Told { slot, .. } => *slot,
@@ -183,7 +183,7 @@ impl Message {
         }
     }
 
-    /// Whose message it is; nobody's, if it is between services.
+    /// Returns the owner of the booking; `None` for messages between services.
     pub fn owner(&self) -> Option<UserId> {
         match self {
             Self::Booking { booking, .. } => Some(booking.user),
@@ -194,7 +194,7 @@ impl Message {
 }
 
 impl Subject {
-    /// Who acts on it; nobody, if it is only told.
+    /// Returns the service that consumes it; `None` if it is only published.
     pub fn consumer(self) -> Option<Service> {
         match self {
             Self::SlotReserve | Self::SlotRelease => Some(Service::Course),
@@ -212,12 +212,12 @@ impl Subject {
         }
     }
 
-    /// Whose stream carries it over a bus. What nobody acts on is carried for those who listen.
+    /// Returns the service whose stream carries it. Messages without consumer are in the stream of the notify service.
     pub fn stream(self) -> Service {
         self.consumer().unwrap_or(Service::Notify)
     }
 
-    /// Who sends it.
+    /// Returns the service that publishes it.
     pub fn producer(self) -> Service {
         match self {
             Self::SlotReserved
@@ -236,12 +236,12 @@ impl Subject {
         }
     }
 
-    /// Whether nothing else would put things right if it were lost: no answer is missing, and no time runs out.
+    /// Whether its loss could not be repaired by a missing reply or a timeout.
     pub fn is_never_given_up(self) -> bool {
         matches!(self, Self::SlotRelease | Self::SlotChanged | Self::SlotClosed)
     }
 
-    /// Whether people listen to it too, not services alone.
+    /// Whether it is also published to users, not only to services.
     pub fn is_public(self) -> bool {
         matches!(
             self,
@@ -262,12 +262,12 @@ impl MessageId {
         let of = parts.next()?.parse().ok()?;
         let version = parts.next().map_or(Some(0), |version| version.parse().ok())?;
         let id = Self { subject, of, version };
-        // Each id is written in one way.
+        // Only the canonical spelling is accepted.
         (id.to_string() == text).then_some(id)
     }
 }
 
-/// `slot.reserve:15`, `slot.changed:848:3`.
+/// Formats as `slot.reserve:15` or `slot.changed:848:3`.
 impl std::fmt::Display for MessageId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.subject, self.of)?;

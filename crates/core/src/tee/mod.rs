@@ -1,21 +1,22 @@
-//! Tee times. A unit is a player's place in a slot of a course. A booking is not a hold: it claims its places by messages
-//! between services that may live in different databases, and is confirmed, refused or compensated by their answers.
+//! Tee times. A unit is a player's place in a slot of a course. A booking is not a hold: it requests its places by
+//! messages between services that may have different databases, and is confirmed, failed or compensated by their
+//! replies (a saga).
 //!
-//! Three services know each other only through [`message`]s. None reads or writes another's rows.
+//! The three services communicate only through [`message`]s. None reads or writes another's rows.
 //!
-//! | service | module | what is in it |
+//! | service | module | contents |
 //! | --- | --- | --- |
-//! | course | [`course`], [`slot`], [`start_time`] | courses; their slots: making, closing, reopening |
+//! | course | [`course`], [`slot`], [`start_time`] | courses; their slots: creating, closing, reopening |
 //! | | [`places`] | reserving and releasing places of a slot, once per booking |
-//! | booking | [`booking`], [`number`] | bookings, their states and history; what people call them |
-//! | | [`create`], [`cancel`], [`attendance`] | what people do with a booking |
-//! | | [`saga`] | what messages and time do with it |
-//! | | [`known_slot`] | this service's own copy of the slots |
-//! | | [`refund`] | how much comes back, and why |
+//! | booking | [`booking`], [`number`] | bookings, their states and history; booking numbers |
+//! | | [`create`], [`cancel`], [`attendance`] | commands on a booking |
+//! | | [`saga`] | effects of messages and timeouts on a booking |
+//! | | [`known_slot`] | this service's replicas of the slots |
+//! | | [`refund`] | refund policies and amounts |
 //! | notify | [`notify`] | notifications |
-//! | all | [`message`], [`inbox`] | what they tell each other; how each message counts once |
-//! | listeners | [`import`] | what a booking service elsewhere told |
-//! | all | [`audit`] | what must be true of a whole store |
+//! | all | [`message`], [`inbox`] | messages between services; handling each once |
+//! | subscribers | [`import`] | events of a booking service with another store |
+//! | all | [`audit`] | consistency rules of a whole store |
 
 pub mod attendance;
 pub mod audit;
@@ -58,39 +59,39 @@ pub use refund::{REFUND_DAYS_MAX, REFUND_TIERS_MAX, Refund, RefundPolicy, Refund
 pub use slot::{SlotStatus, SlotTime, SlotTimeId, SlotsOn, TeeSlot, TeeSlotId};
 pub use start_time::StartTime;
 
-/// The most slots that may be made at once.
+/// Maximum number of slots created by one command.
 pub const SLOTS_MAX: usize = 1_000;
-/// The most players a slot may take. So many at the highest price are still an amount.
+/// Maximum number of players of a slot. Their total at the highest price is at most the largest amount.
 pub const SLOT_PLAYERS_MAX: u32 = 1_000;
-/// How far ahead a slot may be.
+/// Maximum number of days from today to the date of a slot.
 pub const DAYS_AHEAD_MAX: u32 = 36_525;
-/// The longest reason for a cancellation.
+/// Maximum length of a reason for a cancellation.
 pub const REASON_CHARS_MAX: usize = 1_000;
-/// The longest idempotency key.
+/// Maximum length of an idempotency key.
 pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
-/// The most bookings that are cancelled in one go when their slot is closed.
+/// Maximum number of bookings that one command cancels when a slot is closed.
 pub const CANCELLED_AT_ONCE_MAX: usize = 100;
 
-/// Settings of this vertical.
+/// Settings of tee times.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// How long a booking may wait for its slot's answer.
+    /// Time for which a booking waits for the reply about its places.
     pub saga_timeout: Span,
-    /// How long a key stands for the booking made under it.
+    /// Time for which an idempotency key refers to its booking.
     pub key_ttl: Span,
-    /// What bookings made from now on get back when they are cancelled.
+    /// Refund policy of new bookings.
     pub refund: RefundPolicy,
 }
 
-/// The rows of tee times. All are durable. Which service they belong to stands above them.
+/// Tables of tee times, grouped by service. All are durable.
 #[derive(Debug, Default)]
 pub struct Tables {
     // Course service.
     pub courses: Table<CourseId, Course>,
     pub slots: Table<TeeSlotId, TeeSlot>,
-    /// Which slot is at a time: at most one.
+    /// Slot at a time of a course; at most one.
     pub slot_times: Table<SlotTimeId, SlotTime, SlotsOn>,
-    /// What was decided about a booking's places. Kept for good, so that nothing is ever decided twice.
+    /// Decisions about the places of a booking. Kept forever, so that none is decided twice.
     pub slot_bookings: Table<BookingId, SlotBooking>,
 
     // Booking service.
@@ -98,18 +99,18 @@ pub struct Tables {
     pub booking_keys: Table<BookingKey, KeyUse>,
     pub history: Table<HistoryId, HistoryEntry, HistoryOf>,
     pub known_slots: Table<TeeSlotId, KnownSlot>,
-    /// Bookings that have not ended, by slot.
+    /// Pending and confirmed bookings, by slot.
     pub by_slot: Table<OpenBookingId, OpenBooking, OpenBookingsOf>,
 
     // Notify service.
     pub notifications: Table<NotificationId, Notification>,
-    /// What a user was told about a booking: each thing once.
+    /// Notifications already created, one per booking and kind.
     pub notices: Table<NoticeId, Notice>,
 
-    // Each service its own rows.
+    // All services, each with its own rows.
     pub inbox: Table<InboxId, Received>,
 
-    // Where people listen, if the booking service is elsewhere.
+    // Servers whose booking service has another store.
     pub imported: Table<MessageKey, Imported>,
 }
 

@@ -1,7 +1,7 @@
-//! Words that mean the same in code, in messages and in databases.
+//! Enums whose values have the same names in code, messages and databases.
 
-/// An enum whose values have names, and are found by them.
-macro_rules! named {
+/// Declares an enum whose values have string names, with conversion in both directions.
+macro_rules! string_enum {
     (
         $(#[$doc:meta])*
         pub enum $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }
@@ -33,4 +33,4 @@ macro_rules! named {
         }
     };
 }
-pub(super) use named;
+pub(super) use string_enum;

@@ -1,4 +1,4 @@
-//! What users are told about their bookings. How it reaches them is the server's business.
+//! Notifications of users about their bookings. The server delivers them.
 
 use super::booking::{BookingAction, BookingId};
 use crate::command::{Context, Decision};
@@ -8,11 +8,11 @@ use crate::table::Row;
 use crate::time::Timestamp;
 
 number_id!(
-    /// The number of a notification.
+    /// Number of a notification.
     NotificationId
 );
 
-/// Something a user is told.
+/// A notification for a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notification {
     pub id: NotificationId,
@@ -24,14 +24,14 @@ pub struct Notification {
 
 impl Row for Notification {}
 
-/// Something that can be told about a booking. Each happens once.
+/// Key of a notification: each kind occurs once per booking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NoticeId {
     pub booking: BookingId,
     pub kind: BookingAction,
 }
 
-/// That it was told.
+/// Record that the notification was created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub notification: NotificationId,
@@ -39,12 +39,12 @@ pub struct Notice {
 
 impl Row for Notice {}
 
-pub(super) fn want(rows: &mut Rows, kind: BookingAction, booking: BookingId) {
+pub(super) fn request_rows(rows: &mut Rows, kind: BookingAction, booking: BookingId) {
     rows.tee.notices.want(&NoticeId { booking, kind });
     rows.ids.want(&Sequence::Notification);
 }
 
-/// `booking.confirmed` and the like: tells the user, once.
+/// `booking.confirmed` and similar: creates the user's notification, once.
 pub(super) fn notify(
     rows: &mut Rows,
     at: &Context<'_>,
@@ -56,7 +56,7 @@ pub(super) fn notify(
     if rows.tee.notices.get(&notice)?.is_some() {
         return Ok(());
     }
-    let id = NotificationId::new(rows.next_id(Sequence::Notification)?).expect("sequences give ids");
+    let id = NotificationId::new(rows.next_id(Sequence::Notification)?).expect("sequence numbers are valid ids");
     rows.tee.notifications.insert(id, Notification { id, booking, user, kind, created_at: at.now });
     rows.tee.notices.put(notice, Notice { notification: id });
     Ok(())

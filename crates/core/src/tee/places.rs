@@ -1,5 +1,6 @@
-//! Who has places in a slot. Each booking asks once and is answered once, for good: whoever asks again hears the same, what
-//! was given back stays given back, and what was given back before it was asked for is never given.
+//! Allotments: places of a slot reserved for bookings. Each booking requests once and gets one final reply: a repeated
+//! request gets the same reply, released places stay released, and places released before their request are never
+//! reserved.
 
 use super::booking::BookingId;
 use super::message::{FailureReason, Message, Places};
@@ -9,7 +10,7 @@ use crate::event::Event;
 use crate::rows::Rows;
 use crate::table::Row;
 
-/// What this service decided about a booking's places.
+/// Decision of the course service about a booking's places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotBooking {
     pub slot: TeeSlotId,
@@ -21,26 +22,26 @@ impl Row for SlotBooking {}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotBookingState {
-    /// Its players are counted. The slot's version with them.
+    /// Its players are counted. `version` is the slot's version after the reservation.
     Reserved {
         version: u64,
     },
     Refused(FailureReason),
-    /// Given back, perhaps before it was ever asked for.
+    /// Released, perhaps before the request arrived.
     Released,
 }
 
-pub(super) fn want(rows: &mut Rows, places: &Places) {
+pub(super) fn request_rows(rows: &mut Rows, places: &Places) {
     rows.tee.slot_bookings.want(&places.booking);
     rows.tee.slots.want(&places.slot);
 }
 
-/// `slot.reserve`: gives a booking its places, or says why not.
+/// `slot.reserve`: reserves places for a booking, or replies with a reason.
 pub(super) fn reserve(rows: &mut Rows, places: Places) -> Decision<()> {
     let decided = match rows.tee.slot_bookings.get(&places.booking)? {
-        // A booking has one slot: what asks for another was not asked by it.
-        Some(before) if before.slot != places.slot => SlotBookingState::Refused(FailureReason::SlotRefused),
-        Some(before) => before.state,
+        // A booking has one slot, so a request for another slot does not come from this booking.
+        Some(earlier) if earlier.slot != places.slot => SlotBookingState::Refused(FailureReason::SlotRefused),
+        Some(earlier) => earlier.state,
         None => decide(rows, places)?,
     };
     rows.emit(Event::Tee(match decided {
@@ -53,17 +54,17 @@ pub(super) fn reserve(rows: &mut Rows, places: Places) -> Decision<()> {
     Ok(())
 }
 
-/// `slot.release`: takes the places back, if there are any to take back.
+/// `slot.release`: releases the places, if any are reserved.
 pub(super) fn release(rows: &mut Rows, places: Places) -> Decision<()> {
     match rows.tee.slot_bookings.get(&places.booking)?.copied() {
         Some(SlotBooking { slot, players, state: SlotBookingState::Reserved { .. } }) => {
-            let old = rows.tee.slots.get(&slot)?.cloned().expect("places are those of a slot");
+            let old = rows.tee.slots.get(&slot)?.cloned().expect("an allotment belongs to a slot");
             let booked = old.booked.checked_sub(players).expect("reserved places are counted");
             rows.tee.slots.put(slot, TeeSlot { booked, version: old.version + 1, ..old });
             put(rows, places.booking, slot, players, SlotBookingState::Released);
         }
         Some(_) => {}
-        // It overtook what it takes back.
+        // The release has overtaken the request.
         None => put(rows, places.booking, places.slot, places.players, SlotBookingState::Released),
     }
     rows.emit(Event::Tee(Message::SlotReleased(places)));

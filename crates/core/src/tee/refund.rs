@@ -1,15 +1,15 @@
-//! How much of the price comes back, by the time that is left until tee-off and by who cancels.
+//! Refunds, by the time left until tee-off and by the initiator of the cancellation.
 
 use super::booking::{Booking, BookingState, BookingStatus, By};
 use crate::rejection::TeeRejection;
 use crate::time::{Span, Timestamp};
 
-/// How many tiers a policy may have, the last day included.
+/// Maximum number of tiers of a policy, including the last day.
 pub const REFUND_TIERS_MAX: usize = 8;
-/// How many days before tee-off the first tier may be.
+/// Maximum number of days before tee-off of the first tier.
 pub const REFUND_DAYS_MAX: u16 = 3_650;
 
-/// So many full days before tee-off or earlier, so much comes back.
+/// Percentage that is refunded at least this number of full days before tee-off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefundTier {
     pub days: u16,
@@ -19,12 +19,12 @@ pub struct RefundTier {
 /// Tiers from the earliest to the last day, whose `days` are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefundPolicy {
-    /// Behind the last day nothing but zeros.
+    /// Unused tiers after the last day are zero.
     tiers: [RefundTier; REFUND_TIERS_MAX],
     len: u8,
 }
 
-/// Money that comes back.
+/// A refund.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refund {
     pub percent: u8,
@@ -32,21 +32,21 @@ pub struct Refund {
     pub rule: RefundRule,
 }
 
-/// Why so much.
+/// Rule that determines a refund.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefundRule {
-    /// Nothing was confirmed yet.
+    /// The booking was not confirmed yet.
     Pending,
     Admin,
     System,
-    /// So many days before tee-off.
+    /// Cancelled at least this number of full days before tee-off.
     AtLeastDays(u16),
     LastDay,
     NoShow,
 }
 
 impl RefundPolicy {
-    /// Seven days 100 %, three days 80 %, one day 50 %, then nothing.
+    /// 100 % until seven days before tee-off, 80 % until three days, 50 % until one day, then nothing.
     pub const DEFAULT: Self = {
         let mut tiers = [RefundTier { days: 0, percent: 0 }; REFUND_TIERS_MAX];
         tiers[0] = RefundTier { days: 7, percent: 100 };
@@ -55,17 +55,17 @@ impl RefundPolicy {
         Self { tiers, len: 4 }
     };
 
-    /// `None` unless days fall from tier to tier down to 0, and no more than all comes back.
+    /// Returns `None` unless days decrease from tier to tier down to 0, and percentages are at most 100.
     pub fn new(given: &[RefundTier]) -> Option<Self> {
-        let falls = given.windows(2).all(|pair| pair[0].days > pair[1].days);
-        let ends = given.last()?.days == 0;
-        let sane = given.iter().all(|tier| tier.percent <= 100 && tier.days <= REFUND_DAYS_MAX);
+        let is_decreasing = given.windows(2).all(|pair| pair[0].days > pair[1].days);
+        let has_last_day = given.last()?.days == 0;
+        let is_in_range = given.iter().all(|tier| tier.percent <= 100 && tier.days <= REFUND_DAYS_MAX);
         let mut tiers = [RefundTier { days: 0, percent: 0 }; REFUND_TIERS_MAX];
         tiers.get_mut(..given.len())?.copy_from_slice(given);
-        (falls && ends && sane).then_some(Self { tiers, len: given.len() as u8 })
+        (is_decreasing && has_last_day && is_in_range).then_some(Self { tiers, len: given.len() as u8 })
     }
 
-    /// The same, with so much on the last day; `None` for more than all.
+    /// Returns the policy with this percentage on the last day; `None` above 100.
     pub fn with_last_day(mut self, percent: u8) -> Option<Self> {
         self.tiers[usize::from(self.len) - 1].percent = percent;
         Self::new(self.tiers())
@@ -75,7 +75,7 @@ impl RefundPolicy {
         &self.tiers[..usize::from(self.len)]
     }
 
-    /// What [`Display`](std::fmt::Display) wrote.
+    /// Parses the output of [`Display`](std::fmt::Display).
     pub fn parse(text: &str) -> Option<Self> {
         let tier = |part: &str| {
             let (days, percent) = part.split_once(':')?;
@@ -86,12 +86,12 @@ impl RefundPolicy {
 
     fn tier(&self, now: Timestamp, tee_off: Timestamp) -> RefundTier {
         let tiers = self.tiers();
-        let reached = |tier: &&RefundTier| now + Span::from_hours(24 * i64::from(tier.days)) <= tee_off;
-        *tiers.iter().find(reached).unwrap_or(&tiers[tiers.len() - 1])
+        let applies = |tier: &&RefundTier| now + Span::from_hours(24 * i64::from(tier.days)) <= tee_off;
+        *tiers.iter().find(applies).unwrap_or(&tiers[tiers.len() - 1])
     }
 }
 
-/// `7:100 3:80 1:50 0:0`.
+/// Formats as `7:100 3:80 1:50 0:0`.
 impl std::fmt::Display for RefundPolicy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, RefundTier { days, percent }) in self.tiers().iter().enumerate() {
@@ -130,7 +130,7 @@ impl std::fmt::Display for RefundRule {
     }
 }
 
-/// What comes back if the booking is cancelled now, or why it cannot be.
+/// Returns the refund of cancelling the booking now, or the rejection.
 pub(super) fn on_cancelling(booking: &Booking, by: By, now: Timestamp) -> Result<Refund, TeeRejection> {
     let is_pending = match booking.state {
         BookingState::Pending => true,
@@ -153,7 +153,7 @@ pub(super) fn on_cancelling(booking: &Booking, by: By, now: Timestamp) -> Result
     Ok(refund(booking, percent, rule))
 }
 
-/// What those get who did not come.
+/// Returns the refund of a no-show.
 pub(super) fn on_no_show(booking: &Booking) -> Refund {
     refund(booking, 0, RefundRule::NoShow)
 }

@@ -1,5 +1,5 @@
-//! What the course service's answers, and time, do with a booking. Answers may come late, twice, or after the booking has
-//! ended; places that come too late are given back.
+//! Effects of the course service's replies, and of timeouts, on a booking. Replies may be late, repeated, or follow the
+//! end of the booking; places reserved too late are released.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use super::slot::TeeSlotId;
 use crate::command::{Command, Context, Decision, Writes};
 use crate::rows::Rows;
 
-/// Fails a booking that nobody answered in time. Nothing happens if it is not pending any more, or has time left.
+/// Fails a booking that got no reply before its deadline. No effect if it is no longer pending, or the deadline has not
+/// passed.
 #[derive(Clone, Debug)]
 pub struct TimeOutBooking {
     pub id: BookingId,
@@ -33,7 +34,7 @@ impl Command for TimeOutBooking {
             return Ok(None);
         }
         let failed = fail(rows, at, &booking, FailureReason::SagaTimeout, None)?;
-        // The request may still be on its way, or its answer lost.
+        // The request may still be in flight, or its reply lost.
         booking::release(rows, &failed);
         Ok(Some(failed))
     }
@@ -43,30 +44,31 @@ impl Command for TimeOutBooking {
     }
 }
 
-pub(super) fn want(rows: &mut Rows, places: &Places) {
+pub(super) fn request_rows(rows: &mut Rows, places: &Places) {
     rows.tee.bookings.want(&places.booking);
     rows.tee.by_slot.want(&OpenBookingId { slot: places.slot, booking: places.booking });
 }
 
-pub(super) fn want_open(rows: &mut Rows, slot: TeeSlotId) {
-    // What is not there yet is remembered as wanted.
+pub(super) fn request_open(rows: &mut Rows, slot: TeeSlotId) {
+    // The scan records its request even if it fails.
     rows.tee.by_slot.scan(&OpenBookingsOf(slot)).ok();
 }
 
-/// The booking that an answer is about. `None` if it asked for another slot: the answer is to somebody else's question.
+/// Returns the booking of a reply; `None` if the reply is about another slot, so does not answer this booking's
+/// request.
 fn booking_of(rows: &mut Rows, places: Places) -> Decision<Option<Booking>> {
     let booking = booking::find(rows, places.booking)?;
     Ok(Some(booking).filter(|booking| booking.slot == places.slot))
 }
 
-/// `slot.reserved`: the booking has its places. One that has ended meanwhile gives them back.
+/// `slot.reserved`: confirms the booking, or releases the places if it has ended meanwhile.
 pub(super) fn reserved(rows: &mut Rows, at: &Context<'_>, places: Places, version: Option<u64>) -> Decision<()> {
     let Some(booking) = booking_of(rows, places)? else { return Ok(()) };
     match booking.status() {
         BookingStatus::Pending => {
             let open = OpenBookingId { slot: booking.slot, booking: booking.id };
             rows.tee.by_slot.get(&open)?;
-            // Without a version it rests on the one it was made from.
+            // Without a version it stays based on the one of its creation.
             if let Some(slot_version) = version {
                 rows.tee.by_slot.put(open, OpenBooking { slot_version });
             }
@@ -83,7 +85,7 @@ pub(super) fn reserved(rows: &mut Rows, at: &Context<'_>, places: Places, versio
     Ok(())
 }
 
-/// `slot.reserve.failed`: there are no places for it.
+/// `slot.reserve.failed`: fails the booking.
 pub(super) fn reserve_failed(
     rows: &mut Rows,
     at: &Context<'_>,
@@ -98,7 +100,7 @@ pub(super) fn reserve_failed(
     Ok(())
 }
 
-/// `slot.released`: the course service has the places back, and will not give them again.
+/// `slot.released`: records that the course service has released the places for good.
 pub(super) fn released(rows: &mut Rows, at: &Context<'_>, places: Places) -> Decision<()> {
     let Some(booking) = booking_of(rows, places)? else { return Ok(()) };
     let has_ended = matches!(booking.status(), BookingStatus::Cancelled | BookingStatus::Failed);
@@ -109,8 +111,8 @@ pub(super) fn released(rows: &mut Rows, at: &Context<'_>, places: Places) -> Dec
     Ok(())
 }
 
-/// `slot.closed`: open bookings of the slot are cancelled, some at a time. What rests on a later version was booked when the
-/// slot was open again.
+/// `slot.closed`: cancels open bookings of the slot, some at a time. Bookings based on a later version were made after
+/// the slot was reopened.
 pub(super) fn closed(rows: &mut Rows, at: &Context<'_>, slot: TeeSlotId, version: u64) -> Decision<Handled> {
     let mut affected = Vec::new();
     for open in rows.tee.by_slot.scan(&OpenBookingsOf(slot))? {
@@ -130,7 +132,7 @@ pub(super) fn closed(rows: &mut Rows, at: &Context<'_>, slot: TeeSlotId, version
     Ok(if is_more { Handled::More } else { Handled::Done })
 }
 
-/// The history keeps the reason as it was said.
+/// Fails a booking; its history keeps an unknown reason as worded by the course service.
 fn fail(
     rows: &mut Rows,
     at: &Context<'_>,
@@ -139,7 +141,7 @@ fn fail(
     words: Option<&Arc<str>>,
 ) -> Decision<Booking> {
     let state = BookingState::Failed { at: at.now, reason };
-    let said = words.cloned().unwrap_or_else(|| reason.as_str().into());
-    let step = Step { reason: Some(said), ..Step::by_system(BookingAction::Failed) };
+    let reason_text = words.cloned().unwrap_or_else(|| reason.as_str().into());
+    let step = Step { reason: Some(reason_text), ..Step::by_system(BookingAction::Failed) };
     booking::advance(rows, at, booking, state, step)
 }

@@ -1,4 +1,4 @@
-//! The slots of a course: so many players may tee off at a time, at a price.
+//! Slots of a course: a number of players may tee off at a time, at a price.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -7,7 +7,7 @@ use jiff::civil::Date;
 
 use super::course::{self, CourseId};
 use super::message::{Message, SlotNews};
-use super::named::named;
+use super::named::string_enum;
 use super::start_time::StartTime;
 use super::{DAYS_AHEAD_MAX, SLOT_PLAYERS_MAX, SLOTS_MAX};
 use crate::command::{Command, Context, Decision, Writes};
@@ -20,33 +20,33 @@ use crate::table::{Row, Scan};
 use crate::time::{Timestamp, Zone};
 
 number_id!(
-    /// The number of a slot.
+    /// Number of a slot.
     TeeSlotId
 );
 
-/// Places for players at a time. `booked` counts the places of all bookings that have them.
+/// A slot with places for players. `booked` counts the players of all reserved allotments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TeeSlot {
     pub id: TeeSlotId,
     pub course: CourseId,
     pub date: Date,
     pub start: StartTime,
-    /// `date` and `start` in the zone of the course.
+    /// `date` and `start` in the time zone of the course.
     pub tee_off: Timestamp,
     pub max_players: u32,
     pub booked: u32,
     pub closed: bool,
-    /// For one player.
+    /// Price for one player.
     pub price: i64,
     pub currency: Currency,
-    /// Grows with every change.
+    /// Incremented by every change.
     pub version: u64,
 }
 
 impl Row for TeeSlot {}
 
-named! {
-    /// What can be done with a slot.
+string_enum! {
+    /// Status of a slot for customers.
     pub enum SlotStatus {
         Available = "AVAILABLE",
         FullyBooked = "FULLY_BOOKED",
@@ -63,12 +63,12 @@ impl TeeSlot {
         }
     }
 
-    /// Places that nobody has, whether they can be booked or not.
+    /// Returns the number of free places, whether the slot is closed or not.
     pub fn free(&self) -> u32 {
         self.max_players.saturating_sub(self.booked)
     }
 
-    fn news(&self) -> SlotNews {
+    fn snapshot(&self) -> SlotNews {
         SlotNews {
             slot: self.id,
             course: self.course,
@@ -82,7 +82,7 @@ impl TeeSlot {
     }
 }
 
-/// A time of a course.
+/// Key of a start time of a course.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlotTimeId {
     pub course: CourseId,
@@ -90,7 +90,7 @@ pub struct SlotTimeId {
     pub start: StartTime,
 }
 
-/// The slot at that time.
+/// Slot at that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotTime {
     pub slot: TeeSlotId,
@@ -98,7 +98,7 @@ pub struct SlotTime {
 
 impl Row for SlotTime {}
 
-/// All slots of a course on a date.
+/// Scan of the slots of a course on a date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotsOn {
     pub course: CourseId,
@@ -114,7 +114,7 @@ impl Scan<SlotTimeId> for SlotsOn {
     }
 }
 
-/// A slot to be.
+/// Fields of a new slot.
 #[derive(Clone, Debug)]
 pub struct SlotDraft {
     pub date: Date,
@@ -124,7 +124,7 @@ pub struct SlotDraft {
     pub currency: Option<String>,
 }
 
-/// Makes slots of a course: all of them, or none if there is one at the same time already.
+/// Creates slots of a course: all of them, or none if one exists at the same time already.
 #[derive(Clone, Debug)]
 pub struct CreateSlots {
     pub course: CourseId,
@@ -157,11 +157,11 @@ impl Command for CreateSlots {
         let first = rows.next_ids(Sequence::TeeSlot, self.slots.len())?;
         let mut slots = Vec::with_capacity(self.slots.len());
         for (number, draft) in (first..).zip(&self.slots) {
-            let id = TeeSlotId::new(number).expect("sequences give ids");
-            let slot = draft.make(id, self.course, &course.zone)?;
+            let id = TeeSlotId::new(number).expect("sequence numbers are valid ids");
+            let slot = draft.to_slot(id, self.course, &course.zone)?;
             rows.tee.slots.insert(id, slot.clone());
             rows.tee.slot_times.put(self.time_of(draft), SlotTime { slot: id });
-            rows.emit(Event::Tee(Message::SlotChanged(slot.news())));
+            rows.emit(Event::Tee(Message::SlotChanged(slot.snapshot())));
             slots.push(slot);
         }
         Ok(slots)
@@ -187,7 +187,7 @@ impl CreateSlots {
 }
 
 impl SlotDraft {
-    /// What is past may be written down; nobody can book it.
+    /// Past slots may be created, but not booked.
     fn check(&self, last: Date) -> Result<(), Rejection> {
         if self.date.year() < 1970 {
             return Err(Rejection::invalid("date", Fault::InThePast));
@@ -204,7 +204,7 @@ impl SlotDraft {
         Ok(())
     }
 
-    fn make(&self, id: TeeSlotId, course: CourseId, zone: &Zone) -> Result<TeeSlot, Rejection> {
+    fn to_slot(&self, id: TeeSlotId, course: CourseId, zone: &Zone) -> Result<TeeSlot, Rejection> {
         Ok(TeeSlot {
             id,
             course,
@@ -221,7 +221,7 @@ impl SlotDraft {
     }
 }
 
-/// Takes no more bookings. Those that are there stay, unless they are to be cancelled too.
+/// Closes a slot for new bookings. Existing ones stay, unless they are to be cancelled.
 #[derive(Clone, Debug)]
 pub struct CloseSlot {
     pub slot: TeeSlotId,
@@ -236,7 +236,7 @@ impl Command for CloseSlot {
     fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<TeeSlot> {
         let slot = set_closed(rows, self.slot, true)?;
         if self.cancel_bookings {
-            // Also if it was closed before: then its bookings stayed.
+            // Also if the slot was closed before, because its bookings were kept then.
             rows.emit(Event::Tee(Message::SlotClosed { slot: slot.id, version: slot.version }));
         }
         Ok(slot)
@@ -247,7 +247,7 @@ impl Command for CloseSlot {
     }
 }
 
-/// Takes bookings again, if there are places.
+/// Reopens a slot for bookings.
 #[derive(Clone, Debug)]
 pub struct ReopenSlot {
     pub slot: TeeSlotId,
@@ -274,23 +274,23 @@ fn set_closed(rows: &mut Rows, id: TeeSlotId, closed: bool) -> Decision<TeeSlot>
     }
     let slot = TeeSlot { closed, version: old.version + 1, ..old };
     rows.tee.slots.put(id, slot.clone());
-    rows.emit(Event::Tee(Message::SlotChanged(slot.news())));
+    rows.emit(Event::Tee(Message::SlotChanged(slot.snapshot())));
     Ok(slot)
 }
 
-/// The slot, or the refusal that there is none.
+/// Returns the slot, or rejects an unknown one.
 pub fn find(rows: &mut Rows, id: TeeSlotId) -> Decision<TeeSlot> {
     Ok(rows.tee.slots.get(&id)?.cloned().ok_or(TeeRejection::SlotNotFound)?)
 }
 
-/// All slots of a course on a date, by time.
+/// Returns all slots of a course on a date, by time.
 pub fn on_date(rows: &mut Rows, course: CourseId, date: Date) -> Decision<Vec<TeeSlot>> {
     rows.tee.courses.want(&course);
     let times = rows.tee.slot_times.scan(&SlotsOn { course, date });
     course::find(rows, course)?;
     let mut ids = Vec::new();
     for time in times? {
-        let slot = rows.tee.slot_times.get(&time)?.expect("a time that was found is there").slot;
+        let slot = rows.tee.slot_times.get(&time)?.expect("a scanned time exists").slot;
         rows.tee.slots.want(&slot);
         ids.push(slot);
     }

@@ -1,10 +1,10 @@
-//! When players may tee off, as the clock at the course shows it.
+//! Start times, in the local time of a course.
 
 use jiff::civil::Date;
 
 use crate::time::{Timestamp, Zone};
 
-/// A time of day to the minute, 00:00 to 23:59.
+/// A time of day in minutes, 00:00 to 23:59.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StartTime(u16);
 
@@ -20,18 +20,19 @@ impl StartTime {
         self.0
     }
 
-    /// `HH:MM`.
+    /// Parses `HH:MM`.
     pub fn parse(text: &str) -> Option<Self> {
         let [h1, h2, b':', m1, m2] = *text.as_bytes() else { return None };
         if ![h1, h2, m1, m2].iter().all(u8::is_ascii_digit) {
             return None;
         }
-        let number = |tens: u8, ones: u8| u16::from(tens - b'0') * 10 + u16::from(ones - b'0');
-        let (hours, minutes) = (number(h1, h2), number(m1, m2));
+        let two_digits = |tens: u8, ones: u8| u16::from(tens - b'0') * 10 + u16::from(ones - b'0');
+        let (hours, minutes) = (two_digits(h1, h2), two_digits(m1, m2));
         if minutes > 59 { None } else { Self::from_minutes(hours * 60 + minutes) }
     }
 
-    /// When players tee off. Where clocks jump over that time, when they jump; where they show it twice, the first time.
+    /// Returns the instant of tee-off. If clocks skip the local time, it is the jump; if they show it twice, the first
+    /// time.
     pub fn tee_off(self, date: Date, zone: &Zone) -> Timestamp {
         zone.moment_of(date.at((self.0 / 60) as i8, (self.0 % 60) as i8, 0, 0)).reached()
     }

@@ -1,4 +1,4 @@
-//! That somebody was let in, told to whoever listens. Who may come in, and when, is the waiting room's business.
+//! Publishing admissions through the waiting room. The waiting room decides who is admitted, and when.
 
 use super::EventId;
 use crate::command::{Command, Context, Decision, Writes};
@@ -7,18 +7,18 @@ use crate::id::UserId;
 use crate::rows::Rows;
 use crate::time::Timestamp;
 
-/// Somebody has come in.
+/// Admission of a user to an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueAdmission {
     pub event: EventId,
     pub user: UserId,
-    /// No other entry has it.
+    /// Unique id of the entry.
     pub entry: [u8; 16],
     pub entered_at: Timestamp,
     pub expires_at: Timestamp,
 }
 
-/// Writes into the outbox that somebody has come in. Repeated under the entry's own key, it is told once.
+/// Writes an admission to the outbox. Repeated under the entry's idempotency key, it is published once.
 #[derive(Clone, Debug)]
 pub struct AnnounceAdmission(pub QueueAdmission);
 

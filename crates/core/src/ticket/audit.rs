@@ -1,5 +1,5 @@
-//! What must be true of a whole store, checked record by record: every count has its seats, every sold seat its
-//! reservation and no other, every confirmed hold its reservation, and no seat is held twice, or held and sold.
+//! Consistency rules of tickets: counts equal the number of their seats; sold seats and reservations match; every
+//! confirmed hold has its reservation; no seat is held twice, or held and sold.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,7 +12,7 @@ use crate::id::HoldId;
 use crate::time::Timestamp;
 use crate::unit::{Unit, Units};
 
-/// Collects records in any order; [`finish`](Self::finish) says what is wrong.
+/// Collects records in any order; [`finish`](Self::finish) returns the violations.
 #[derive(Debug)]
 pub struct TicketAudit {
     now: Timestamp,
@@ -28,25 +28,25 @@ pub struct TicketAudit {
 #[derive(Debug, Default)]
 struct CountedEvent {
     seat_count: Option<u32>,
-    /// How many seats its plan has.
+    /// Number of seats in its plan.
     planned: u32,
-    /// What its row says.
+    /// Count of its row.
     reserved: u32,
-    /// What is counted for it as a whole.
+    /// Quantity held of the event as a whole.
     held: u32,
 }
 
 #[derive(Debug, Default)]
 struct CountedSeat {
     sold: Option<SeatReservationId>,
-    /// The reservations, not cancelled, that list it.
+    /// Active reservations that list the seat.
     reservations: Vec<SeatReservationId>,
     held: u32,
 }
 
 #[derive(Debug, Default)]
 struct CountedBuyer {
-    /// What its row says.
+    /// Count of its row.
     reserved: u32,
     found: u32,
 }
@@ -109,26 +109,26 @@ impl TicketAudit {
         }
     }
 
-    /// What could be held of the events that were shown.
+    /// Returns the units that could be held, from the events collected so far.
     pub fn units(&self) -> Vec<Units> {
         let seats = |(id, event): (&EventId, &CountedEvent)| Some(seat::units_of(*id, event.seat_count?));
         self.events.iter().filter_map(seats).collect()
     }
 
-    /// What is counted as held of a seat or of a whole event, where holds themselves cannot be listed.
+    /// Adds the quantity that is counted as held of a seat or of a whole event, where holds cannot be listed.
     pub fn held(&mut self, unit: Unit, quantity: u32) {
         self.records += 1;
         match (seat_of(unit), EventId::new(unit.resource)) {
             (Some(seat), _) => self.seats.entry(seat).or_default().held += quantity,
             (None, Some(event)) => self.events.entry(event).or_default().held += quantity,
-            (None, None) => self.findings.push(format!("held of {unit:?}, which no event can be")),
+            (None, None) => self.findings.push(format!("held of {unit:?}, which is no valid event")),
         }
     }
 
     pub fn reservation(&mut self, reservation: &SeatReservation) {
         self.records += 1;
         if self.reservations.insert(reservation.id, reservation.hold).is_some() {
-            self.findings.push(format!("seat reservation {}: there are two of that number", reservation.id));
+            self.findings.push(format!("seat reservation {}: number is not unique", reservation.id));
         }
         if reservation.state == SeatReservationState::Reserved {
             let buyer = BuyerId { event: reservation.event, user: reservation.user };
@@ -139,12 +139,12 @@ impl TicketAudit {
         }
     }
 
-    /// How many records were looked at.
+    /// Returns the number of records collected.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// What is wrong, one sentence each; empty if all is well.
+    /// Returns one sentence per violation; empty if the store is consistent.
     pub fn finish(mut self) -> Vec<String> {
         self.check_seats();
         self.check_events();
@@ -160,7 +160,7 @@ impl TicketAudit {
                 (None, []) => {}
                 (Some(sold), [only]) if sold == *only => {}
                 (sold, found) => {
-                    let sold = sold.map_or("nobody".to_owned(), |number| format!("reservation {number}"));
+                    let sold = sold.map_or("no reservation".to_owned(), |number| format!("reservation {number}"));
                     let found: Vec<String> = found.iter().map(ToString::to_string).collect();
                     let found = found.join(", ");
                     self.findings.push(format!("seat {id}: sold to {sold}, listed by reservations [{found}]"));
@@ -170,11 +170,11 @@ impl TicketAudit {
                 self.findings.push(format!("seat {id}: held {} times", seat.held));
             }
             if seat.held > 0 && seat.sold.is_some() {
-                self.findings.push(format!("seat {id}: held although it is sold"));
+                self.findings.push(format!("seat {id}: held and sold"));
             }
             let seat_count = self.events.get(&id.event()).and_then(|event| event.seat_count).unwrap_or(0);
             if id.position() > seat_count {
-                self.findings.push(format!("seat {id}: there is no such seat"));
+                self.findings.push(format!("seat {id}: the seat does not exist"));
             }
         }
     }
@@ -190,17 +190,17 @@ impl TicketAudit {
             let (sold, seats_held) = counted.get(id).copied().unwrap_or_default();
             let CountedEvent { seat_count, planned, reserved, held } = *event;
             let Some(seat_count) = seat_count else {
-                self.findings.push(format!("event {id}: there is no such event"));
+                self.findings.push(format!("event {id}: the event does not exist"));
                 continue;
             };
             if planned != seat_count {
-                self.findings.push(format!("event {id}: has {seat_count} seats, {planned} in its plan"));
+                self.findings.push(format!("event {id}: has {seat_count} seats, but {planned} in its plan"));
             }
             if reserved != sold {
-                self.findings.push(format!("event {id}: {reserved} counted as reserved, {sold} sold seats found"));
+                self.findings.push(format!("event {id}: {reserved} counted as reserved, but {sold} sold seats found"));
             }
             if held != seats_held {
-                self.findings.push(format!("event {id}: {held} counted as held, {seats_held} held seats found"));
+                self.findings.push(format!("event {id}: {held} counted as held, but {seats_held} held seats found"));
             }
             if reserved + held > seat_count {
                 self.findings.push(format!("event {id}: oversold: {reserved} reserved + {held} held of {seat_count}"));
@@ -211,16 +211,17 @@ impl TicketAudit {
     fn check_buyers(&mut self) {
         for (BuyerId { event, user }, CountedBuyer { reserved, found }) in &self.buyers {
             if reserved != found {
-                let place = format!("event {event}, user {user}");
-                self.findings.push(format!("{place}: {reserved} counted as reserved, {found} reserved seats found"));
+                let buyer_label = format!("event {event}, user {user}");
+                self.findings
+                    .push(format!("{buyer_label}: {reserved} counted as reserved, but {found} reserved seats found"));
             }
         }
     }
 
     fn check_holds(&mut self) {
-        let mut holds_seen = HashMap::new();
+        let mut reservations_by_hold = HashMap::new();
         for (number, hold) in &self.reservations {
-            if let Some(other) = holds_seen.insert(hold, number) {
+            if let Some(other) = reservations_by_hold.insert(hold, number) {
                 let text = format!("seat hold {hold}: confirmed twice, as reservations {other} and {number}");
                 self.findings.push(text);
             }

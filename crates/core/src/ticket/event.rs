@@ -1,4 +1,4 @@
-//! What is put on sale: events, their settings, and how much of them is left.
+//! Ticketed events: settings, and remaining seats.
 
 use std::sync::Arc;
 
@@ -14,31 +14,31 @@ use crate::table::Row;
 use crate::text::check_name;
 use crate::time::Timestamp;
 
-/// Something people buy seats for. Cheap to clone: what is long in it is shared.
+/// An event with seats for sale. Cheap to clone, because its texts are shared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TicketEvent {
     pub id: EventId,
     pub name: Arc<str>,
     pub starts_at: Option<Timestamp>,
-    /// Nothing is held or reserved before; `None`: on sale from the beginning.
+    /// Start of holding and reserving; `None` if on sale from the creation.
     pub sales_open_at: Option<Timestamp>,
     pub currency: Currency,
-    /// How many people the waiting room lets in at a time.
+    /// Maximum number of users whom the waiting room admits at a time.
     pub max_concurrent: u32,
-    /// Whether one has to come in through the waiting room.
+    /// Whether users must enter through the waiting room.
     pub queue_enabled: bool,
-    /// How many seats one user may hold and have reserved, together.
+    /// Maximum number of seats that a user may hold and have reserved, in total.
     pub max_seats_per_user: u32,
     pub seat_count: u32,
-    /// Whether the waiting room lets nobody in at present.
+    /// Whether the waiting room admits no further users at present.
     pub paused: bool,
-    /// Counts the changes, so that the waiting room can tell new settings from old ones that arrive late.
+    /// Number of changes, by which the waiting room ignores outdated settings.
     pub revision: u64,
 }
 
 impl Row for TicketEvent {}
 
-/// The durable count of an event: how many of its seats are reserved.
+/// Durable count of an event's reserved seats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct EventSales {
     pub reserved: u32,
@@ -46,7 +46,7 @@ pub struct EventSales {
 
 impl Row for EventSales {}
 
-/// What may be said of an event; what is left out stays as it is, or takes its default.
+/// Fields of a new or changed event. An absent field keeps its value, or takes its default.
 #[derive(Clone, Debug, Default)]
 pub struct EventDraft {
     pub name: Option<String>,
@@ -59,7 +59,7 @@ pub struct EventDraft {
     pub max_seats_per_user: Option<u32>,
 }
 
-/// Puts an event on sale, with all its seats. Those and the currency of their prices never change.
+/// Creates an event with all its seats. Seats and currency never change.
 #[derive(Clone, Debug)]
 pub struct CreateEvent {
     pub draft: EventDraft,
@@ -73,7 +73,7 @@ impl Command for CreateEvent {
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<TicketEvent> {
-        // Drawn first, so that a long plan is looked through once and not for naming rows too.
+        // Drawn first, so that the dry run stops before a long plan is validated.
         let number = rows.next_id(Sequence::TicketEvent)?;
         self.draft.name.as_ref().ok_or_else(|| Rejection::invalid("name", Fault::Missing))?;
         let currency = match &self.currency {
@@ -82,8 +82,8 @@ impl Command for CreateEvent {
             }
             None => Currency::KRW,
         };
-        let blank = TicketEvent {
-            id: EventId::new(number).expect("nobody creates nine thousand million events"),
+        let template = TicketEvent {
+            id: EventId::new(number).expect("the sequence of events stays below nine thousand million"),
             name: "".into(),
             starts_at: None,
             sales_open_at: None,
@@ -95,7 +95,7 @@ impl Command for CreateEvent {
             paused: false,
             revision: 1,
         };
-        let event = self.draft.apply_to(&blank)?;
+        let event = self.draft.apply_to(&template)?;
         let plan = check_plan(&self.seats)?;
         rows.ticket.events.insert(event.id, event.clone());
         rows.ticket.plans.insert(event.id, plan);
@@ -107,7 +107,7 @@ impl Command for CreateEvent {
     }
 }
 
-/// Changes the settings of an event. What is held or reserved stays, whatever the new limits are.
+/// Changes the settings of an event. Existing holds and reservations stay, even if they exceed new limits.
 #[derive(Clone, Debug)]
 pub struct ChangeEvent {
     pub id: EventId,
@@ -120,13 +120,13 @@ impl Command for ChangeEvent {
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<EventView> {
-        want_remaining(rows, self.id);
+        request_remaining(rows, self.id);
         let old = find(rows, self.id)?;
         write(rows, at, &old, self.draft.apply_to(&old)?)
     }
 }
 
-/// Lets nobody in any more, or lets people in again. Those inside stay.
+/// Pauses or resumes admission. Admitted users stay.
 #[derive(Clone, Debug)]
 pub struct SetPaused {
     pub event: EventId,
@@ -139,13 +139,13 @@ impl Command for SetPaused {
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<EventView> {
-        want_remaining(rows, self.event);
+        request_remaining(rows, self.event);
         let old = find(rows, self.event)?;
         write(rows, at, &old, TicketEvent { paused: self.paused, ..old.clone() })
     }
 }
 
-/// Writes an event down if anything of it is new.
+/// Writes an event if it has changed.
 fn write(rows: &mut Rows, at: &Context<'_>, old: &TicketEvent, mut new: TicketEvent) -> Decision<EventView> {
     let remaining = remaining(rows, old, at.now)?;
     if new != *old {
@@ -155,11 +155,11 @@ fn write(rows: &mut Rows, at: &Context<'_>, old: &TicketEvent, mut new: TicketEv
     Ok(EventView { event: new, remaining })
 }
 
-/// An event, and what is left of it.
+/// An event, and its remaining seats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventView {
     pub event: TicketEvent,
-    /// Seats that are neither held nor reserved.
+    /// Number of seats that are neither held nor reserved.
     pub remaining: u32,
 }
 
@@ -172,36 +172,36 @@ impl std::ops::Deref for EventView {
 }
 
 pub fn view(rows: &mut Rows, at: &Context<'_>, id: EventId) -> Decision<EventView> {
-    want_remaining(rows, id);
+    request_remaining(rows, id);
     let event = find(rows, id)?;
     let remaining = remaining(rows, &event, at.now)?;
     Ok(EventView { event, remaining })
 }
 
-/// The event, or the refusal that there is none.
+/// Returns the event, or rejects an unknown one.
 pub fn find(rows: &mut Rows, id: EventId) -> Decision<TicketEvent> {
     Ok(rows.ticket.events.get(&id)?.cloned().ok_or(TicketRejection::EventNotFound)?)
 }
 
-/// How many seats of an event are neither held nor reserved. No seat is looked at.
+/// Returns the number of seats that are neither held nor reserved, without reading seats.
 pub fn remaining(rows: &mut Rows, event: &TicketEvent, now: Timestamp) -> Decision<u32> {
-    want_remaining(rows, event.id);
+    request_remaining(rows, event.id);
     let reserved = sales(rows, event.id)?.reserved;
     hold::available(rows, event_unit(event.id), event.seat_count, reserved, now)
 }
 
-/// What is sold of an event; one nobody bought of yet has no row.
+/// Returns the sales of an event; one without sales has no row.
 pub fn sales(rows: &mut Rows, id: EventId) -> Decision<EventSales> {
     Ok(rows.ticket.sales.get(&id)?.copied().unwrap_or_default())
 }
 
-/// The seats of an event that was found.
+/// Returns the plan of an existing event.
 pub fn plan(rows: &mut Rows, id: EventId) -> Decision<SeatPlan> {
     Ok(rows.ticket.plans.get(&id)?.cloned().expect("every event was created with a plan"))
 }
 
-/// Says which rows it takes to know what remains of an event.
-pub(super) fn want_remaining(rows: &mut Rows, id: EventId) {
+/// Requests the rows from which the remaining seats are computed.
+pub(super) fn request_remaining(rows: &mut Rows, id: EventId) {
     rows.ticket.events.want(&id);
     rows.ticket.sales.want(&id);
     rows.held.want(&event_unit(id));

@@ -1,4 +1,4 @@
-//! The life of a hold on seats: what it claims, confirming and cancelling it.
+//! Life of holds on seats: their claim, confirming and cancelling.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use crate::unit::{Kind, Unit};
 /// A hold on seats of one event.
 pub type SeatHold = Hold<SeatClaim>;
 
-/// Which seats a hold claims, and on which terms.
+/// Claim of a seat hold, and its terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeatClaim {
     pub event: EventId,
-    /// In ascending order, at prices frozen when the hold was placed.
+    /// In ascending order, at the prices of the moment when the hold was placed.
     pub seats: Arc<[ReservedSeat]>,
     pub total: i64,
     pub currency: Currency,
@@ -32,14 +32,14 @@ pub struct SeatClaim {
 impl Claim for SeatClaim {
     const KIND: Kind = Kind::Ticket;
 
-    /// The seats, and as many of the event as a whole.
+    /// Returns each seat, and the number of seats as a quantity of the event as a whole.
     fn lines(&self) -> impl Iterator<Item = (Unit, u32)> {
         let whole = (event_unit(self.event), self.seats.len() as u32);
         std::iter::once(whole).chain(self.seats.iter().map(|seat| (seat_unit(seat.seat), 1)))
     }
 }
 
-/// Turns a live hold into a reservation.
+/// Confirms a live hold as a reservation.
 #[derive(Clone, Debug)]
 pub struct ConfirmSeatHold {
     pub id: HoldId,
@@ -53,17 +53,17 @@ impl Command for ConfirmSeatHold {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatReservation> {
         rows.ids.want(&Sequence::SeatReservation);
-        let hold = open_hold(rows, self.id, self.actor, at.now)?;
+        let hold = find_open(rows, self.id, self.actor, at.now)?;
         let reservation = reservation::reserve(rows, &hold, at.now)?;
         end(rows, &hold, HoldState::Confirmed { record: reservation.id.get() }, at.now)?;
         Ok(reservation)
     }
 
     fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
-        let hold = open_hold(rows, self.id, self.actor, at.now)?;
-        let pinned = pin(rows, &hold, at.now)?;
-        let attempt = pinned.attempts;
-        rows.ticket.holds.put(hold.id, pinned);
+        let hold = find_open(rows, self.id, self.actor, at.now)?;
+        let prepared = prepare(rows, &hold, at.now)?;
+        let attempt = prepared.attempts;
+        rows.ticket.holds.put(hold.id, prepared);
         Ok(attempt)
     }
 
@@ -81,12 +81,12 @@ impl Command for ConfirmSeatHold {
         outcome: Option<&SeatReservation>,
     ) -> Decision<()> {
         let record = outcome.map(|reservation| reservation.id.get());
-        settle(rows, TryId { hold: self.id, attempt }, record, at.now)
+        finish_attempt(rows, TryId { hold: self.id, attempt }, record, at.now)
     }
 }
 
-/// Ends a try to confirm that whoever began it did not finish. How it ends has been decided: as the record of this
-/// number, or not at all.
+/// Finishes a confirm attempt whose server failed. The durable outcome is already decided: the record of this number,
+/// or aborted.
 #[derive(Clone, Debug)]
 pub struct SettleSeatHold {
     pub of: TryId,
@@ -95,15 +95,15 @@ pub struct SettleSeatHold {
 
 impl Command for SettleSeatHold {
     type Outcome = ();
-    const NAME: &'static str = "ticket.hold.settle";
+    const NAME: &'static str = "ticket.hold.finish_attempt";
     const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
-        settle(rows, self.of, self.record, at.now)
+        finish_attempt(rows, self.of, self.record, at.now)
     }
 }
 
-/// Gives a live hold back.
+/// Cancels a live hold.
 #[derive(Clone, Debug)]
 pub struct CancelSeatHold {
     pub id: HoldId,
@@ -116,24 +116,24 @@ impl Command for CancelSeatHold {
     const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
-        let hold = open_hold(rows, self.id, self.actor, at.now)?;
+        let hold = find_open(rows, self.id, self.actor, at.now)?;
         end(rows, &hold, HoldState::Cancelled, at.now)?;
         rows.emit(Event::SeatsReleased(Hold { state: HoldState::Cancelled, ..hold }));
         Ok(())
     }
 }
 
-/// The hold, for one who may see it.
+/// Returns the hold to its owner or an operator.
 pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<SeatHold> {
     let hold = rows.ticket.holds.get(&id)?.cloned().ok_or(TicketRejection::SeatHoldNotFound)?;
     actor.must_own(hold.owner)?;
     Ok(hold)
 }
 
-/// The counts of a live one, what its owner holds of the event, and the pointers to it.
+/// Counts of a live hold, the number of seats that its owner holds of the event, and entries by seat.
 impl Remembered for SeatHold {
     fn want_derived(rows: &mut Rows, hold: &Self) {
-        hold::want_counts(rows, hold.owner, &hold.claim);
+        hold::request_counts(rows, hold.owner, &hold.claim);
         rows.ticket.buyers_held.want(&buyer_of(hold));
         for seat in &*hold.seats {
             rows.ticket.by_seat.want(&seat.seat);
@@ -143,16 +143,16 @@ impl Remembered for SeatHold {
     fn remember(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()> {
         hold::count(rows, hold, now)?;
         count_buyer(rows, hold, now, 1)?;
-        point_at(rows, hold)
+        put_seat_entries(rows, hold)
     }
 }
 
-/// Ends a live hold before its time, and with it everything derived from it.
+/// Ends a live hold before its time, and deletes its index entries.
 pub(super) fn end(rows: &mut Rows, hold: &SeatHold, state: HoldState, now: Timestamp) -> Decision<()> {
     hold::uncount(rows, hold, now)?;
     count_buyer(rows, hold, now, -1)?;
     for seat in &*hold.seats {
-        if rows.ticket.by_seat.get(&seat.seat)?.is_some_and(|pointer| pointer.hold == hold.id) {
+        if rows.ticket.by_seat.get(&seat.seat)?.is_some_and(|entry| entry.hold == hold.id) {
             rows.ticket.by_seat.delete(seat.seat);
         }
     }
@@ -160,49 +160,49 @@ pub(super) fn end(rows: &mut Rows, hold: &SeatHold, state: HoldState, now: Times
     Ok(())
 }
 
-/// Begins to confirm a live hold: also what its owner holds counts until that is settled.
-pub(super) fn pin(rows: &mut Rows, hold: &SeatHold, now: Timestamp) -> Decision<SeatHold> {
-    let pinned = hold::pin(rows, hold, now)?;
+/// Prepares a live hold for confirming: the count of its owner's seats also stays until the attempt is finished.
+pub(super) fn prepare(rows: &mut Rows, hold: &SeatHold, now: Timestamp) -> Decision<SeatHold> {
+    let prepared = hold::prepare(rows, hold, now)?;
     count_buyer(rows, hold, now, -1)?;
-    count_buyer(rows, &pinned, now, 1)?;
-    point_at(rows, &pinned)?;
-    Ok(pinned)
+    count_buyer(rows, &prepared, now, 1)?;
+    put_seat_entries(rows, &prepared)?;
+    Ok(prepared)
 }
 
-/// Decides a try to confirm: it becomes a reservation, unless the try was decided already.
+/// Records a confirm attempt as a reservation, unless the attempt is decided already.
 pub(super) fn record(rows: &mut Rows, hold: &SeatHold, attempt: Attempt, now: Timestamp) -> Decision<SeatReservation> {
-    assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "it was prepared");
-    reservation::want_reserving(rows, hold.event, hold.owner, hold.seats.iter().map(|seat| seat.seat));
+    assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "the hold is prepared");
+    reservation::request_rows(rows, hold.event, hold.owner, hold.seats.iter().map(|seat| seat.seat));
     let of = TryId { hold: hold.id, attempt };
-    if let reservation @ Some(_) = hold::decided(rows, of)? {
+    if let reservation @ Some(_) = hold::recorded_outcome(rows, of)? {
         return Err(TicketRejection::SeatHoldAlreadyProcessed { reservation }.into());
     }
     let reservation = reservation::reserve(rows, hold, now)?;
-    hold::decide(rows, of, reservation.id.get());
+    hold::record_outcome(rows, of, reservation.id.get());
     Ok(reservation)
 }
 
-/// Ends a try to confirm. Nothing happens if it has ended already, or was lost.
-pub(super) fn settle(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
-    let Some(hold) = hold::unsettled(rows.ticket.holds.get(&of.hold)?, of) else { return Ok(()) };
+/// Finishes a confirm attempt. No effect if it is finished already, or if the hold was lost.
+pub(super) fn finish_attempt(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
+    let Some(hold) = hold::find_prepared(rows.ticket.holds.get(&of.hold)?, of) else { return Ok(()) };
     SeatHold::want_derived(rows, &hold);
     match record {
         Some(record) => end(rows, &hold, HoldState::Confirmed { record }, now),
         None => {
-            let unpinned = hold::unpin(rows, &hold, now)?;
+            let reverted = hold::revert_prepare(rows, &hold, now)?;
             count_buyer(rows, &hold, now, -1)?;
-            if unpinned.is_live(now) {
-                count_buyer(rows, &unpinned, now, 1)?;
+            if reverted.is_live(now) {
+                count_buyer(rows, &reverted, now, 1)?;
             }
-            point_at(rows, &unpinned)?;
-            rows.ticket.holds.put(unpinned.id, unpinned);
+            put_seat_entries(rows, &reverted)?;
+            rows.ticket.holds.put(reverted.id, reverted);
             Ok(())
         }
     }
 }
 
-/// The hold, if it can still be confirmed or cancelled by `actor`; its counts are loaded with it.
-fn open_hold(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decision<SeatHold> {
+/// Returns the hold if `actor` can still confirm or cancel it, and requests its index entries.
+fn find_open(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decision<SeatHold> {
     let hold = find(rows, id, actor)?;
     match hold.status(now) {
         Status::Held => {}
@@ -217,24 +217,24 @@ fn open_hold(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decis
     Ok(hold)
 }
 
-/// Leads from each seat of a hold to it, as long as it lasts.
-fn point_at(rows: &mut Rows, hold: &SeatHold) -> Decision<()> {
-    let pointer = SeatPointer { hold: hold.id, owner: hold.owner, expires_at: end_of(hold) };
+/// Writes the index entries from the seats of a hold to it.
+fn put_seat_entries(rows: &mut Rows, hold: &SeatHold) -> Decision<()> {
+    let entry = SeatPointer { hold: hold.id, owner: hold.owner, expires_at: end_of(hold) };
     for seat in &*hold.seats {
         rows.ticket.by_seat.get(&seat.seat)?;
-        rows.ticket.by_seat.put(seat.seat, pointer);
+        rows.ticket.by_seat.put(seat.seat, entry);
     }
     Ok(())
 }
 
-/// Counts the seats of a hold as held by its owner, until it ends or, if it is being confirmed, until that is settled.
+/// Counts the seats of a hold for its owner, until the hold ends or, if prepared, until its attempt is finished.
 fn count_buyer(rows: &mut Rows, hold: &SeatHold, now: Timestamp, sign: i64) -> Decision<()> {
     let quantity = sign * hold.seats.len() as i64;
     rows.ticket.buyers_held.count(&buyer_of(hold), Count { quantity, ends_at: end_of(hold), now })?;
     Ok(())
 }
 
-/// When a hold ends by time, if it does at present.
+/// Returns the end of a hold; `None` while it is prepared.
 fn end_of(hold: &SeatHold) -> Option<Timestamp> {
     (hold.state != HoldState::Confirming).then_some(hold.expires_at)
 }

@@ -1,21 +1,20 @@
 //! Seats of events. A unit is one seat; a hold claims one or more seats of one event, all of them or none.
 //!
-//! The event as a whole is a unit too: what is held of it is the number of its held seats. So what remains is known
-//! exactly without looking at a single seat. Whether somebody may come in at all is the waiting room's business: nothing
-//! here knows of queues, beyond the settings of an event that are kept for them.
+//! The event as a whole is a unit too, of which the number of its held seats is held. So the remaining seats are
+//! counted exactly without reading seats. The waiting room decides who may enter; this module only keeps its settings.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | [`event`] | what is sold: creating and changing events, pausing their queue, what remains |
-//! | [`plan`] | the seats of an event, as they were given when it was created |
-//! | [`seat`] | which seats are sold, held and free |
-//! | [`best`] | which free seats are the best: pure geometry, no rows |
-//! | [`place`] | holding seats: those chosen, or the best there are |
-//! | [`hold`] | the life of a hold: confirming, cancelling |
+//! | [`event`] | events: creating, changing, pausing admission, remaining seats |
+//! | [`plan`] | seat plan of an event, fixed at creation |
+//! | [`seat`] | status of seats |
+//! | [`best`] | choice of the best free seats: pure geometry, no rows |
+//! | [`place`] | placing holds: on chosen seats, or on the best free ones |
+//! | [`hold`] | life of a hold: confirming, cancelling |
 //! | [`reserve`] | reserving seats in one step |
-//! | [`reservation`] | what a confirmed hold becomes, and its cancellation |
-//! | [`admission`] | that somebody was let in, for those who listen |
-//! | [`audit`] | what must be true of a whole store |
+//! | [`reservation`] | reservations, and their cancellation |
+//! | [`admission`] | publishing admissions through the waiting room |
+//! | [`audit`] | consistency rules of a whole store |
 
 pub mod admission;
 pub mod audit;
@@ -45,42 +44,42 @@ pub use plan::{PlannedSeat, SeatPlan};
 pub use reservation::{ReservedSeat, SeatReservation, SeatReservationId, SeatReservationState};
 pub use seat::SoldSeat;
 
-/// The most seats an event may have.
+/// Maximum number of seats of an event.
 pub const SEATS_MAX: u32 = 100_000;
-/// The most seats one hold or reservation may claim. A hundred of the highest price still fit into 2^53.
+/// Maximum number of seats of a hold or reservation. Their total at the highest price is below 2^53.
 pub const SEATS_AT_ONCE_MAX: usize = 1_000;
-/// The most people an event may let in at a time.
+/// Maximum number of users admitted to an event at a time.
 pub const CONCURRENT_MAX: u32 = 1_000_000;
 pub const CONCURRENT_DEFAULT: u32 = 800;
 pub const SEATS_PER_USER_DEFAULT: u32 = 10;
 
-/// A seat's id is that of its event times this, plus its position.
+/// A seat's id is its event's id times this number, plus its position.
 const SEAT_IDS_PER_EVENT: u64 = 1_000_000;
-/// The largest event id whose seats still have ids.
+/// Largest event id whose seats have ids below 2^53.
 const EVENT_ID_MAX: u64 = ID_MAX / SEAT_IDS_PER_EVENT - 1;
 
-/// Settings of this vertical.
+/// Settings of tickets.
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub hold_ttl: Span,
 }
 
-/// The rows of tickets.
+/// Tables of tickets.
 #[derive(Debug, Default)]
 pub struct Tables {
     pub events: Table<EventId, TicketEvent>,
-    /// Written once, with the event, and never changed.
+    /// Inserted with the event, and never changed.
     pub plans: Table<EventId, SeatPlan>,
-    /// Events of which something was sold; the others have no row.
+    /// Events with sales; other events have no row.
     pub sales: Table<EventId, EventSales>,
-    /// Seats that are reserved; the others have no row.
+    /// Seats that are reserved; other seats have no row.
     pub seats: Table<SeatId, SoldSeat, SeatsOf>,
-    /// Users who have something reserved of an event; the others have no row.
+    /// Users with reserved seats of an event; others have no row.
     pub buyers: Table<BuyerId, Buyer>,
     pub holds: Table<HoldId, SeatHold>,
-    /// Derived: the live hold on a seat.
+    /// Secondary index: the live hold on a seat.
     pub by_seat: Table<SeatId, SeatPointer, SeatsOf>,
-    /// Derived: how many seats of an event a user holds.
+    /// Secondary index: number of seats of an event that a user holds.
     pub buyers_held: Table<BuyerId, Tally>,
     pub reservations: Table<SeatReservationId, SeatReservation>,
 }
@@ -126,12 +125,12 @@ impl Tables {
     }
 }
 
-/// The name of an event. Small enough that each of its seats has an id below 2^53.
+/// Number of an event, small enough that each of its seats has an id below 2^53.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId(u64);
 
 impl EventId {
-    /// `None` for a number no event can have.
+    /// Returns `None` for a number out of range.
     pub fn new(number: u64) -> Option<Self> {
         (1..=EVENT_ID_MAX).contains(&number).then_some(Self(number))
     }
@@ -140,7 +139,7 @@ impl EventId {
         self.0
     }
 
-    /// The seat at a position of the event's plan; the first one is 1.
+    /// Returns the seat at a position of the event's plan; the first position is 1.
     pub fn seat(self, position: u32) -> SeatId {
         assert!((1..=SEATS_MAX).contains(&position), "a seat has a position in its plan");
         SeatId(self.0 * SEAT_IDS_PER_EVENT + u64::from(position))
@@ -153,16 +152,16 @@ impl std::fmt::Display for EventId {
     }
 }
 
-/// The name of a seat: it says which event's, and where in the plan.
+/// Number of a seat: its event, and its position in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SeatId(u64);
 
 impl SeatId {
-    /// `None` for a number no seat can have.
+    /// Returns `None` for a number out of range.
     pub fn new(number: u64) -> Option<Self> {
         let seat = Self(number);
-        let has_place = (1..=SEATS_MAX).contains(&seat.position());
-        (EventId::new(number / SEAT_IDS_PER_EVENT).is_some() && has_place).then_some(seat)
+        let has_position = (1..=SEATS_MAX).contains(&seat.position());
+        (EventId::new(number / SEAT_IDS_PER_EVENT).is_some() && has_position).then_some(seat)
     }
 
     pub fn get(self) -> u64 {
@@ -173,7 +172,7 @@ impl SeatId {
         EventId(self.0 / SEAT_IDS_PER_EVENT)
     }
 
-    /// Where in the plan of its event; the first one is 1.
+    /// Returns the position in the plan of its event; the first is 1.
     pub fn position(self) -> u32 {
         (self.0 % SEAT_IDS_PER_EVENT) as u32
     }
@@ -185,7 +184,7 @@ impl std::fmt::Display for SeatId {
     }
 }
 
-/// All seats of an event, of which there are so many: stores without a list look at each name there can be.
+/// Scan of all seats of an event. `seat_count` lets stores without ranges look up each possible seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeatsOf {
     pub event: EventId,
@@ -200,14 +199,14 @@ impl Scan<SeatId> for SeatsOf {
     }
 }
 
-/// One user's seats of one event.
+/// Key of the seats of one user of one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BuyerId {
     pub event: EventId,
     pub user: UserId,
 }
 
-/// How many seats of an event a user has reserved.
+/// Number of seats of an event that a user has reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buyer {
     pub reserved: u32,
@@ -215,12 +214,13 @@ pub struct Buyer {
 
 impl Row for Buyer {}
 
-/// A pointer from a seat to the hold on it, good until that ends. It says whose it is, so that others need not look.
+/// Index entry from a seat to the hold on it, valid until its end. It contains the owner, so that other commands need
+/// not read the hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeatPointer {
     pub hold: HoldId,
     pub owner: UserId,
-    /// `None` while the hold is being confirmed: it does not end by time then.
+    /// `None` while the hold is prepared, because it does not end by time then.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -236,17 +236,17 @@ impl Row for SeatPointer {
     }
 }
 
-/// The unit of an event as a whole: so many seats of it are held.
+/// Returns the unit of an event as a whole, which counts its held seats.
 pub fn event_unit(event: EventId) -> Unit {
     Unit { kind: Kind::Ticket, resource: event.get(), part: 0 }
 }
 
-/// The unit of one seat.
+/// Returns the unit of one seat.
 pub fn seat_unit(seat: SeatId) -> Unit {
     Unit { part: seat.position(), ..event_unit(seat.event()) }
 }
 
-/// The seat of a unit of tickets; `None` for that of an event as a whole.
+/// Returns the seat of a ticket unit; `None` for the unit of an event as a whole.
 pub fn seat_of(unit: Unit) -> Option<SeatId> {
     (unit.part > 0).then(|| EventId::new(unit.resource).expect("units are made from events").seat(unit.part))
 }

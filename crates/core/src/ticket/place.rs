@@ -1,10 +1,10 @@
-//! Holding seats: those one has chosen, or the best there are.
+//! Placing holds on seats: on chosen ones, or on the best free ones.
 
 use super::best;
 use super::event::{self, TicketEvent};
 use super::hold::SeatHold;
 use super::seat::{self, SeatStatus};
-use super::take::{Asked, check_at_once, check_on_sale, take};
+use super::take::{SeatRequest, check_at_once, check_on_sale, claim_seats};
 use super::{EventId, ReservedSeat, SEATS_AT_ONCE_MAX, SeatPlan, SeatsOf, event_unit, seat_unit};
 use crate::command::{Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
@@ -14,14 +14,15 @@ use crate::rejection::{Fault, Rejection, TicketRejection};
 use crate::rows::Rows;
 use crate::unit::Kind;
 
-/// Holds seats, all of them or none. Own live holds on any of them are replaced, whole, in the same step.
+/// Holds seats, all of them or none. Live holds of the same user on any of them are replaced as a whole, in the same
+/// commit.
 #[derive(Clone, Debug)]
 pub struct HoldSeats {
-    /// Makes the hold's id, together with the time of the decision.
+    /// Random part of the hold's id; the rest is the time of the decision.
     pub random: [u8; 10],
     pub event: EventId,
     pub user: UserId,
-    /// As they were named; what is no seat of the event is refused.
+    /// Seat ids as given by the client; unknown seats of the event are rejected.
     pub seats: Vec<u64>,
 }
 
@@ -31,11 +32,11 @@ impl Command for HoldSeats {
     const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatHold> {
-        let asked = Asked { event: self.event, user: self.user, seats: &self.seats };
-        asked.want(rows);
-        let (event, seats) = asked.check(rows, at)?;
-        let taken = take(rows, at, HoldId::new(at.now, self.random), self.user, &event, seats)?;
-        place(rows, at, taken.hold)
+        let request = SeatRequest { event: self.event, user: self.user, seats: &self.seats };
+        request.request_rows(rows);
+        let (event, seats) = request.check(rows, at)?;
+        let claim = claim_seats(rows, at, HoldId::new(at.now, self.random), self.user, &event, seats)?;
+        insert(rows, at, claim.hold)
     }
 
     fn lane(&self) -> u64 {
@@ -51,10 +52,10 @@ impl Command for HoldSeats {
     }
 }
 
-/// Holds the best seats that are free: side by side if possible, in a section or anywhere. What one holds already stays.
+/// Holds the best free seats, adjacent if possible, in a section or anywhere. Other holds of the user stay.
 #[derive(Clone, Debug)]
 pub struct HoldBest {
-    /// Makes the hold's id, together with the time of the decision.
+    /// Random part of the hold's id; the rest is the time of the decision.
     pub random: [u8; 10],
     pub event: EventId,
     pub user: UserId,
@@ -68,7 +69,7 @@ impl Command for HoldBest {
     const WRITES: Writes = Writes::Live;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatHold> {
-        Asked { event: self.event, user: self.user, seats: &[] }.want(rows);
+        SeatRequest { event: self.event, user: self.user, seats: &[] }.request_rows(rows);
         let event = event::find(rows, self.event)?;
         let fault = Fault::OutOfRange { min: 1, max: SEATS_AT_ONCE_MAX as i64 };
         if self.count == 0 {
@@ -82,20 +83,20 @@ impl Command for HoldBest {
         check_on_sale(rows, at, &event)?;
         self.check_remaining(rows, at, &event)?;
         let seats = self.choose(rows, at, &event, &plan)?;
-        let taken = take(rows, at, HoldId::new(at.now, self.random), self.user, &event, seats.into())?;
-        place(rows, at, taken.hold)
+        let claim = claim_seats(rows, at, HoldId::new(at.now, self.random), self.user, &event, seats.into())?;
+        insert(rows, at, claim.hold)
     }
 
     fn lane(&self) -> u64 {
         self.event.get()
     }
 
-    /// All seats of the event are looked at.
+    /// Reads all seats of the event.
     fn weight(&self) -> usize {
         256
     }
 
-    /// Even one by one, where what is held cannot be listed.
+    /// Reads seats one by one where held units cannot be listed.
     fn weight_in_steps(&self) -> usize {
         2_048
     }
@@ -106,14 +107,14 @@ impl Command for HoldBest {
 }
 
 impl HoldBest {
-    /// Refuses without a look at the seats where their number alone says no.
+    /// Rejects without reading seats if too few remain in total.
     fn check_remaining(&self, rows: &mut Rows, at: &Context<'_>, event: &TicketEvent) -> Decision<()> {
         let available = event::remaining(rows, event, at.now)?;
         if available >= self.count || (self.section.is_some() && available > 0) {
             return Ok(());
         }
-        let in_doubt = seat::in_doubt(rows, event_unit(event.id))?;
-        self.refuse(available, in_doubt)
+        let prepared = seat::prepared(rows, event_unit(event.id))?;
+        self.reject(available, prepared)
     }
 
     fn choose(
@@ -123,42 +124,42 @@ impl HoldBest {
         event: &TicketEvent,
         plan: &SeatPlan,
     ) -> Decision<Vec<ReservedSeat>> {
-        // Those of the chosen seats will be written. Wanted with all others, they are known whichever seats are chosen:
-        // several that choose in one batch do not choose anew after each load.
-        let pointers = rows.ticket.by_seat.scan(&SeatsOf { event: event.id, seat_count: event.seat_count });
+        // The index entries of the chosen seats will be written. Requesting the entries of all seats makes them known
+        // whichever seats are chosen, so that several of these commands in one batch need no load round each.
+        let entries = rows.ticket.by_seat.scan(&SeatsOf { event: event.id, seat_count: event.seat_count });
         let statuses = seat::statuses(rows, event.id, event.seat_count, at.now)?;
-        pointers?;
-        let is_taken = |place: u32| statuses[place as usize] != SeatStatus::Available;
-        let is_asked_for =
+        entries?;
+        let is_taken = |index: u32| statuses[index as usize] != SeatStatus::Available;
+        let is_in_section =
             |row: &&best::SeatRow| self.section.is_none() || row.section.as_deref() == self.section.as_deref();
-        let rows_of_seats = plan.rows().iter().filter(is_asked_for);
-        if let Some(places) = best::choose(rows_of_seats.clone(), is_taken, self.count as usize) {
-            let seats = SeatPlan::ids(self.event, &places).into_iter();
-            return Ok(seats.map(|seat| plan.reserved_seat(seat).expect("it was found in the plan")).collect());
+        let rows_of_seats = plan.rows().iter().filter(is_in_section);
+        if let Some(indexes) = best::choose(rows_of_seats.clone(), is_taken, self.count as usize) {
+            let seats = SeatPlan::ids(self.event, &indexes).into_iter();
+            return Ok(seats.map(|seat| plan.reserved_seat(seat).expect("a chosen seat is in the plan")).collect());
         }
-        let (mut available, mut in_doubt) = (0, 0);
-        for place in rows_of_seats.flat_map(|row| &row.places) {
-            match statuses[*place as usize] {
+        let (mut available, mut prepared) = (0, 0);
+        for index in rows_of_seats.flat_map(|row| &row.places) {
+            match statuses[*index as usize] {
                 SeatStatus::Available => available += 1,
-                SeatStatus::Held => in_doubt += seat::in_doubt(rows, seat_unit(self.event.seat(place + 1)))?,
+                SeatStatus::Held => prepared += seat::prepared(rows, seat_unit(self.event.seat(index + 1)))?,
                 SeatStatus::Reserved => {}
             }
         }
-        self.refuse(available, in_doubt)
+        self.reject(available, prepared)
     }
 
-    /// Says no, unless what is in doubt could make it a yes.
-    fn refuse<T>(&self, available: u32, in_doubt: u32) -> Decision<T> {
-        if available + in_doubt >= self.count {
+    /// Rejects, or backs off if prepared seats could become free in sufficient number.
+    fn reject<T>(&self, available: u32, prepared: u32) -> Decision<T> {
+        if available + prepared >= self.count {
             return Err(Stop::Busy);
         }
         Err(TicketRejection::NotEnoughSeats { available }.into())
     }
 }
 
-/// Writes a new hold down, unless its owner has too many.
-fn place(rows: &mut Rows, at: &Context<'_>, hold: SeatHold) -> Decision<SeatHold> {
-    hold::check_holder(rows, at, Kind::Ticket, hold.owner)?;
+/// Inserts a new hold, unless its owner has too many.
+fn insert(rows: &mut Rows, at: &Context<'_>, hold: SeatHold) -> Decision<SeatHold> {
+    hold::check_hold_limit(rows, at, Kind::Ticket, hold.owner)?;
     SeatHold::remember(rows, &hold, at.now)?;
     rows.ticket.holds.insert(hold.id, hold.clone());
     rows.emit(Event::SeatsHeld(hold.clone()));

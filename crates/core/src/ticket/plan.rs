@@ -1,5 +1,5 @@
-//! The seats of an event, as they were given when it was created. A plan never changes, so it is shared, not copied, and
-//! whoever has read it once may keep it.
+//! Seat plan of an event, given at its creation. A plan never changes, so it is shared instead of copied, and may be
+//! cached without invalidation.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use crate::text::check_text;
 
 pub const SEAT_TEXT_CHARS_MAX: usize = 100;
 
-/// A seat as it stands in the plan.
+/// A seat of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedSeat {
     pub label: Arc<str>,
@@ -25,7 +25,7 @@ pub struct PlannedSeat {
 #[derive(Clone, Debug)]
 pub struct SeatPlan {
     seats: Arc<[PlannedSeat]>,
-    /// Which seats stand side by side; worked out when it is first asked for.
+    /// Adjacent seats, computed on first use.
     rows: Arc<OnceLock<Vec<SeatRow>>>,
 }
 
@@ -42,17 +42,17 @@ impl SeatPlan {
         Self { seats: seats.into(), rows: Arc::default() }
     }
 
-    /// In the order of positions; the first one has position 1.
+    /// Returns the seats in the order of positions; the first has position 1.
     pub fn seats(&self) -> &Arc<[PlannedSeat]> {
         &self.seats
     }
 
-    /// The seat of that id, if the plan is its event's.
+    /// Returns the seat with this id, which belongs to the plan's event.
     pub fn seat(&self, id: SeatId) -> Option<&PlannedSeat> {
         self.seats.get(id.position() as usize - 1)
     }
 
-    /// Seats that stand side by side, in the order of the plan.
+    /// Returns the rows of adjacent seats, in the order of the plan.
     pub fn rows(&self) -> &[SeatRow] {
         self.rows.get_or_init(|| best::rows_of(&self.seats))
     }
@@ -61,19 +61,19 @@ impl SeatPlan {
         self.seats.iter().any(|seat| seat.section.as_deref() == Some(section))
     }
 
-    /// What is written of a seat into a hold or reservation.
+    /// Returns the copy of a seat for a hold or reservation.
     pub(super) fn reserved_seat(&self, id: SeatId) -> Option<ReservedSeat> {
         let PlannedSeat { label, section, price } = self.seat(id)?.clone();
         Some(ReservedSeat { seat: id, label, section, price })
     }
 
-    /// The ids of these places, counted from 0.
+    /// Returns the ids of the seats at these indexes, counted from 0.
     pub(super) fn ids(event: EventId, indexes: &[u32]) -> Vec<SeatId> {
         indexes.iter().map(|index| event.seat(index + 1)).collect()
     }
 }
 
-/// What is said of a seat when its event is created.
+/// Fields of a seat of a new event.
 #[derive(Clone, Debug, Default)]
 pub struct SeatDraft {
     pub label: String,
@@ -81,7 +81,7 @@ pub struct SeatDraft {
     pub price: i64,
 }
 
-/// The plan of these seats; each can be told from all others by its section and label.
+/// Validates a plan. The pair of section and label is unique.
 pub(super) fn check_plan(drafts: &[SeatDraft]) -> Result<SeatPlan, Rejection> {
     if drafts.is_empty() {
         return Err(Rejection::invalid("seats", Fault::Blank));
@@ -90,16 +90,16 @@ pub(super) fn check_plan(drafts: &[SeatDraft]) -> Result<SeatPlan, Rejection> {
         return Err(Rejection::invalid("seats", Fault::TooManyItems { max: SEATS_MAX as usize }));
     }
     let mut sections: HashMap<&str, Arc<str>> = HashMap::new();
-    let mut seen = HashSet::with_capacity(drafts.len());
+    let mut labels = HashSet::with_capacity(drafts.len());
     let mut seats = Vec::with_capacity(drafts.len());
     for draft in drafts {
         let label = check_seat_text("seats.label", &draft.label)?;
         let section = draft.section.as_deref().map(|text| check_seat_text("seats.section", text)).transpose()?;
         let price = check_price("seats.price", draft.price)?;
-        if !seen.insert((section, label)) {
+        if !labels.insert((section, label)) {
             return Err(Rejection::invalid("seats", Fault::Duplicate));
         }
-        // Thousands of seats share the name of their section.
+        // Thousands of seats share the text of their section.
         let section = section.map(|text| sections.entry(text).or_insert_with(|| text.into()).clone());
         seats.push(PlannedSeat { label: label.into(), section, price });
     }

@@ -1,4 +1,4 @@
-//! What a confirmed hold becomes.
+//! Reservations: confirmed holds.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use crate::table::Row;
 use crate::time::Timestamp;
 
 number_id!(
-    /// The number of a reservation of seats.
+    /// Number of a reservation of seats.
     SeatReservationId
 );
 
-/// Seats that are sold.
+/// Confirmed seats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeatReservation {
     pub id: SeatReservationId,
     pub hold: HoldId,
     pub event: EventId,
     pub user: UserId,
-    /// In ascending order, at the prices they were held at.
+    /// In ascending order, at the prices of the hold.
     pub seats: Arc<[ReservedSeat]>,
     pub total: i64,
     pub currency: Currency,
@@ -42,7 +42,7 @@ pub enum SeatReservationState {
     Cancelled { at: Timestamp },
 }
 
-/// A seat as it stands in a hold or reservation.
+/// A seat of a hold or reservation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReservedSeat {
     pub seat: SeatId,
@@ -69,7 +69,7 @@ impl Command for CancelSeatReservation {
             return Err(TicketRejection::SeatReservationAlreadyCancelled.into());
         }
         let SeatReservation { event, user, seats, .. } = &reservation;
-        want_reserving(rows, *event, *user, seats.iter().map(|seat| seat.seat));
+        request_rows(rows, *event, *user, seats.iter().map(|seat| seat.seat));
         let count = seats.len() as u32;
         let sales = event::sales(rows, *event)?;
         let reserved = sales.reserved.checked_sub(count).expect("a reserved seat is counted");
@@ -81,7 +81,7 @@ impl Command for CancelSeatReservation {
         }
         for seat in &**seats {
             let sold = rows.ticket.seats.get(&seat.seat)?.copied();
-            assert_eq!(sold, Some(SoldSeat { reservation: self.id }), "a reserved seat is its reservation's");
+            assert_eq!(sold, Some(SoldSeat { reservation: self.id }), "a reserved seat belongs to its reservation");
             rows.ticket.seats.delete(seat.seat);
         }
         let cancelled = SeatReservation { state: SeatReservationState::Cancelled { at: at.now }, ..reservation };
@@ -95,18 +95,18 @@ impl Command for CancelSeatReservation {
     }
 }
 
-/// The reservation, for one who may see it.
+/// Returns the reservation to its owner or an operator.
 pub fn find(rows: &mut Rows, id: SeatReservationId, actor: Actor) -> Decision<SeatReservation> {
     let reservation = rows.ticket.reservations.get(&id)?.cloned().ok_or(TicketRejection::SeatReservationNotFound)?;
     actor.must_own(reservation.user)?;
     Ok(reservation)
 }
 
-/// Counts the seats of a hold as reserved, and makes the record of it.
+/// Counts the seats of a hold as reserved, and inserts the reservation.
 pub(super) fn reserve(rows: &mut Rows, hold: &SeatHold, now: Timestamp) -> Decision<SeatReservation> {
-    want_reserving(rows, hold.event, hold.owner, hold.seats.iter().map(|seat| seat.seat));
-    let id = SeatReservationId::new(rows.next_id(Sequence::SeatReservation)?).expect("sequences give ids");
-    // A live hold can always be confirmed. Only if live rows were lost has a seat been given to somebody else.
+    request_rows(rows, hold.event, hold.owner, hold.seats.iter().map(|seat| seat.seat));
+    let id = SeatReservationId::new(rows.next_id(Sequence::SeatReservation)?).expect("sequence numbers are valid ids");
+    // A live hold can always be confirmed. Only after a loss of live rows may another customer have a seat.
     for seat in &*hold.seats {
         if rows.ticket.seats.get(&seat.seat)?.is_some() {
             return Err(TicketRejection::SeatAlreadyReserved { seat: seat.seat.get() }.into());
@@ -138,8 +138,8 @@ pub(super) fn reserve(rows: &mut Rows, hold: &SeatHold, now: Timestamp) -> Decis
     Ok(reservation)
 }
 
-/// Says which durable rows change when seats become reserved, or free again.
-pub(super) fn want_reserving(rows: &mut Rows, event: EventId, user: UserId, seats: impl Iterator<Item = SeatId>) {
+/// Requests the durable rows that change when seats are reserved or freed.
+pub(super) fn request_rows(rows: &mut Rows, event: EventId, user: UserId, seats: impl Iterator<Item = SeatId>) {
     rows.ticket.events.want(&event);
     rows.ticket.sales.want(&event);
     rows.ticket.buyers.want(&BuyerId { event, user });

@@ -1,8 +1,8 @@
 //! Reserving seats in one step, without holding them first.
 
-use super::hold::{SeatHold, pin, record, settle};
+use super::hold::{SeatHold, finish_attempt, prepare, record};
 use super::reservation::{self, SeatReservation};
-use super::take::{Asked, Taken, take};
+use super::take::{SeatClaimed, SeatRequest, claim_seats};
 use super::{EventId, SEATS_AT_ONCE_MAX};
 use crate::command::{Attempt, Command, Context, Decision, Writes};
 use crate::hold::{Hold, HoldState, Remembered as _, TryId};
@@ -10,21 +10,21 @@ use crate::id::{HoldId, Sequence, UserId};
 use crate::rows::Rows;
 use crate::time::Span;
 
-/// How long the hold behind a reservation would live if nothing came of it: longer than recording it takes, and no
-/// nuisance to others.
+/// TTL of the hold behind a reservation if its attempt is aborted: longer than recording takes, short enough to free
+/// the seats soon.
 const RESERVE_TTL: Span = Span::from_secs(10);
 
-/// Reserves seats, all of them or none. Seats one holds oneself may be among them: such holds are replaced, whole.
+/// Reserves seats, all of them or none. Live holds of the same user on any of them are replaced as a whole.
 ///
-/// Behind every reservation is a hold. Here it lives for a moment only: where live and durable rows lie in two stores,
-/// between being prepared and being finished.
+/// Every reservation has a hold. Here it exists only within the command: where live and durable rows lie in two stores,
+/// from `prepare` to `finish`.
 #[derive(Clone, Debug)]
 pub struct ReserveSeats {
-    /// Makes the hold's id, together with the time of the decision.
+    /// Random part of the hold's id; the rest is the time of the decision.
     pub random: [u8; 10],
     pub event: EventId,
     pub user: UserId,
-    /// As they were named; what is no seat of the event is refused.
+    /// Seat ids as given by the client; unknown seats of the event are rejected.
     pub seats: Vec<u64>,
 }
 
@@ -35,28 +35,28 @@ impl Command for ReserveSeats {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatReservation> {
         rows.ids.want(&Sequence::SeatReservation);
-        let hold = self.take(rows, at)?;
+        let hold = self.claim(rows, at)?;
         let reservation = reservation::reserve(rows, &hold, at.now)?;
         let state = HoldState::Confirmed { record: reservation.id.get() };
-        // Tried once, as it would be in three steps.
+        // One attempt, as with three steps.
         let attempts = Attempt(hold.attempts.0 + 1);
         write(rows, Hold { state, attempts, ..hold });
         Ok(reservation)
     }
 
     fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
-        let hold = self.take(rows, at)?;
+        let hold = self.claim(rows, at)?;
         SeatHold::remember(rows, &hold, at.now)?;
-        let pinned = pin(rows, &hold, at.now)?;
-        let attempt = pinned.attempts;
-        write(rows, pinned);
+        let prepared = prepare(rows, &hold, at.now)?;
+        let attempt = prepared.attempts;
+        write(rows, prepared);
         Ok(attempt)
     }
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<SeatReservation> {
         rows.ids.want(&Sequence::SeatReservation);
-        reservation::want_reserving(rows, self.event, self.user, self.asked().ids());
-        let hold = self.prepared(rows)?.expect("it was prepared");
+        reservation::request_rows(rows, self.event, self.user, self.request().ids());
+        let hold = self.prepared_hold(rows)?.expect("the hold is prepared");
         record(rows, &hold, attempt, at.now)
     }
 
@@ -67,14 +67,14 @@ impl Command for ReserveSeats {
         attempt: Attempt,
         outcome: Option<&SeatReservation>,
     ) -> Decision<()> {
-        self.asked().want_live(rows);
+        self.request().request_live_rows(rows);
         let id = match outcome {
             Some(reservation) => Some(reservation.hold),
-            None => self.prepared(rows)?.map(|hold| hold.id),
+            None => self.prepared_hold(rows)?.map(|hold| hold.id),
         };
-        // If it was lost, there is nothing to take back.
+        // A lost hold needs no finish.
         let Some(hold) = id else { return Ok(()) };
-        settle(rows, TryId { hold, attempt }, outcome.map(|reservation| reservation.id.get()), at.now)
+        finish_attempt(rows, TryId { hold, attempt }, outcome.map(|reservation| reservation.id.get()), at.now)
     }
 
     fn lane(&self) -> u64 {
@@ -91,33 +91,35 @@ impl Command for ReserveSeats {
 }
 
 impl ReserveSeats {
-    fn asked(&self) -> Asked<'_> {
-        Asked { event: self.event, user: self.user, seats: &self.seats }
+    fn request(&self) -> SeatRequest<'_> {
+        SeatRequest { event: self.event, user: self.user, seats: &self.seats }
     }
 
-    fn take(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatHold> {
-        self.asked().want(rows);
-        let (event, seats) = self.asked().check(rows, at)?;
-        let Taken { hold, replaced } = take(rows, at, HoldId::new(at.now, self.random), self.user, &event, seats)?;
-        // If nothing comes of it, one holds what one held before no shorter than before.
-        let own_until = replaced.iter().map(|old| old.expires_at).max();
-        let expires_at = own_until.unwrap_or_default().max(at.now + RESERVE_TTL);
-        // A try that came to nothing a moment ago, in the same millisecond, left a hold of this very id. It goes on as that.
-        let same = replaced.iter().find(|old| old.id == hold.id);
-        let attempts = same.map_or(Attempt::default(), |old| old.attempts);
+    fn claim(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatHold> {
+        self.request().request_rows(rows);
+        let (event, seats) = self.request().check(rows, at)?;
+        let SeatClaimed { hold, replaced } =
+            claim_seats(rows, at, HoldId::new(at.now, self.random), self.user, &event, seats)?;
+        // If the attempt is aborted, the user keeps the seats at least as long as with the replaced holds.
+        let replaced_until = replaced.iter().map(|old| old.expires_at).max();
+        let expires_at = replaced_until.unwrap_or_default().max(at.now + RESERVE_TTL);
+        // An attempt aborted within the same millisecond has left a hold with this id, which is reused.
+        let reused = replaced.iter().find(|old| old.id == hold.id);
+        let attempts = reused.map_or(Attempt::default(), |old| old.attempts);
         Ok(Hold { expires_at, attempts, ..hold })
     }
 
-    /// The hold this command prepared. Only the time it was made at is unknown; a seat leads to it.
-    fn prepared(&self, rows: &mut Rows) -> Decision<Option<SeatHold>> {
-        let Some(first) = self.asked().ids().min() else { return Ok(None) };
-        let Some(pointer) = rows.ticket.by_seat.get(&first)?.copied() else { return Ok(None) };
-        let hold = rows.ticket.holds.get(&pointer.hold)?.cloned();
+    /// Returns the hold that `prepare` placed. Its id contains the time of `prepare`, which is not passed on, so it is
+    /// looked up by a seat.
+    fn prepared_hold(&self, rows: &mut Rows) -> Decision<Option<SeatHold>> {
+        let Some(first) = self.request().ids().min() else { return Ok(None) };
+        let Some(entry) = rows.ticket.by_seat.get(&first)?.copied() else { return Ok(None) };
+        let hold = rows.ticket.holds.get(&entry.hold)?.cloned();
         Ok(hold.filter(|hold| hold.id == HoldId::new(hold.created_at, self.random)))
     }
 }
 
-/// Writes the hold behind a reservation down; only one that goes on is there already.
+/// Writes the hold behind a reservation; only a reused one exists already.
 fn write(rows: &mut Rows, hold: SeatHold) {
     if hold.attempts > Attempt(1) {
         rows.ticket.holds.put(hold.id, hold);

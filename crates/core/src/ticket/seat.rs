@@ -1,4 +1,4 @@
-//! Which seats are sold, held and free.
+//! Status of seats.
 
 use super::event;
 use super::{EventId, PlannedSeat, SeatId, SeatPlan, SeatReservationId, SeatsOf, event_unit, seat_of, seat_unit};
@@ -9,7 +9,7 @@ use crate::table::Row;
 use crate::time::Timestamp;
 use crate::unit::{Tally, Unit, Units};
 
-/// A seat that is reserved.
+/// A reserved seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoldSeat {
     pub reservation: SeatReservationId,
@@ -24,7 +24,7 @@ pub enum SeatStatus {
     Reserved,
 }
 
-/// All seats of an event and what they are at one moment.
+/// All seats of an event, and their status at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeatMap {
     pub event: EventId,
@@ -48,10 +48,10 @@ pub fn seat_map(rows: &mut Rows, at: &Context<'_>, id: EventId) -> Decision<Seat
     Ok(SeatMap { event: id, plan, statuses })
 }
 
-/// What each seat of an event is. The event has to be found before: stores without a list of what is held look at as many
-/// names as it has seats.
+/// Returns the status of each seat of an event. The caller has read the event: stores that cannot list held units look
+/// up `seat_count` of them.
 pub(super) fn statuses(rows: &mut Rows, event: EventId, seat_count: u32, now: Timestamp) -> Decision<Vec<SeatStatus>> {
-    // Both are named before either is needed.
+    // Both ranges are requested before either is used.
     let units = rows.held.scan(&units_of(event, seat_count));
     let sold = rows.ticket.seats.scan(&SeatsOf { event, seat_count });
     let mut statuses = vec![SeatStatus::Available; seat_count as usize];
@@ -67,17 +67,17 @@ pub(super) fn statuses(rows: &mut Rows, event: EventId, seat_count: u32, now: Ti
     Ok(statuses)
 }
 
-/// How much of a unit counts as held although it may be reserved, or free, in a moment.
-pub(super) fn in_doubt(rows: &mut Rows, unit: Unit) -> Decision<u32> {
+/// Returns the quantity of prepared holds, which may become reserved or free.
+pub(super) fn prepared(rows: &mut Rows, unit: Unit) -> Decision<u32> {
     Ok(rows.held.get(&unit)?.map_or(0, Tally::pinned))
 }
 
-/// The event as a whole and each of its seats.
+/// Returns the range of the event as a whole and each of its seats.
 pub(super) fn units_of(event: EventId, seat_count: u32) -> Units {
     Units { first: event_unit(event), last_part: seat_count }
 }
 
-/// Whether a seat is held by anybody.
+/// Whether the seat is held.
 pub(super) fn is_held(rows: &mut Rows, seat: SeatId, now: Timestamp) -> Decision<bool> {
     Ok(hold::available(rows, seat_unit(seat), 1, 0, now)? == 0)
 }

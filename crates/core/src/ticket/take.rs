@@ -1,5 +1,5 @@
-//! Taking seats: what holding them and reserving them in one step have in common. Refusals come in one order: the event,
-//! the request, unknown seats, not on sale yet, sold out, then seat by seat, then how many one may have.
+//! Claiming seats, shared by holding them and reserving them in one step. Checks are in this order: the event, the
+//! request, unknown seats, start of sales, sold out, each seat, then the limits of the user.
 
 use std::sync::Arc;
 
@@ -15,36 +15,36 @@ use crate::rows::Rows;
 use crate::time::Timestamp;
 use crate::unit::{Holder, Kind};
 
-/// Seats somebody asks for, as they were named.
+/// Seats that a client requests, as given.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct SeatRequest<'a> {
     pub event: EventId,
     pub user: UserId,
     pub seats: &'a [u64],
 }
 
-/// Seats that were found free, or the taker's own.
-pub(super) struct Taken {
-    /// Not written anywhere yet.
+/// A new claim on seats that were free, or held by the same user.
+pub(super) struct SeatClaimed {
+    /// Not inserted yet.
     pub hold: SeatHold,
-    /// The taker's own holds it stands in for; they have ended.
+    /// Holds of the same user that it replaces; they have ended.
     pub replaced: Vec<SeatHold>,
 }
 
-impl Asked<'_> {
-    /// Says which rows it takes, all at once.
-    pub(super) fn want(&self, rows: &mut Rows) {
+impl SeatRequest<'_> {
+    /// Requests all rows at once.
+    pub(super) fn request_rows(&self, rows: &mut Rows) {
         rows.ticket.plans.want(&self.event);
-        event::want_remaining(rows, self.event);
+        event::request_remaining(rows, self.event);
         rows.ticket.buyers.want(&self.buyer());
-        self.want_live(rows);
+        self.request_live_rows(rows);
         for seat in self.ids() {
             rows.ticket.seats.want(&seat);
         }
     }
 
-    /// Those of them that a hold on the seats is made of.
-    pub(super) fn want_live(&self, rows: &mut Rows) {
+    /// Requests the live rows that a hold on the seats writes.
+    pub(super) fn request_live_rows(&self, rows: &mut Rows) {
         rows.held.want(&event_unit(self.event));
         rows.holders.want(&Holder { kind: Kind::Ticket, user: self.user });
         rows.ticket.buyers_held.want(&self.buyer());
@@ -54,7 +54,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The event and the seats in ascending order, if they can be asked for at all.
+    /// Returns the event and the seats in ascending order, if the request is valid.
     pub(super) fn check(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<(TicketEvent, Arc<[ReservedSeat]>)> {
         let event = event::find(rows, self.event)?;
         check_at_once(&event, self.seats.len(), "seatIds", Fault::TooManyItems { max: SEATS_AT_ONCE_MAX })?;
@@ -70,20 +70,20 @@ impl Asked<'_> {
     }
 
     fn check_numbers(&self) -> Result<Vec<u64>, Rejection> {
-        let refused = |fault| Err(Rejection::invalid("seatIds", fault));
+        let invalid = |fault| Err(Rejection::invalid("seatIds", fault));
         if self.seats.is_empty() {
-            return refused(Fault::Blank);
+            return invalid(Fault::Blank);
         }
         let mut numbers = self.seats.to_vec();
         numbers.sort_unstable();
         numbers.dedup();
         if numbers.len() < self.seats.len() {
-            return refused(Fault::Duplicate);
+            return invalid(Fault::Duplicate);
         }
         Ok(numbers)
     }
 
-    /// Those that can be seats of the event.
+    /// Returns the valid seat ids of the event.
     pub(super) fn ids(&self) -> impl Iterator<Item = SeatId> {
         let event = self.event;
         let numbers = self.seats.iter().take(SEATS_AT_ONCE_MAX);
@@ -95,7 +95,7 @@ impl Asked<'_> {
     }
 }
 
-/// More seats than one command takes are refused; if they are more than anybody may have of the event, for that reason.
+/// Rejects more seats than one command may claim; as a limit of the user if they exceed that too.
 pub(super) fn check_at_once(
     event: &TicketEvent,
     count: usize,
@@ -110,7 +110,7 @@ pub(super) fn check_at_once(
     }
 }
 
-/// Refuses before the sale, and when everything is reserved; no seat has to be looked at for that.
+/// Rejects before the start of sales and if all seats are reserved, without reading seats.
 pub(super) fn check_on_sale(rows: &mut Rows, at: &Context<'_>, event: &TicketEvent) -> Decision<()> {
     if let Some(opens_at) = event.sales_open_at.filter(|opens_at| at.now < *opens_at) {
         return Err(TicketRejection::SalesNotOpen { opens_at }.into());
@@ -121,15 +121,16 @@ pub(super) fn check_on_sale(rows: &mut Rows, at: &Context<'_>, event: &TicketEve
     Ok(())
 }
 
-/// Takes seats, in ascending order, for a new hold of a user. Own holds on any of them are replaced whole.
-pub(super) fn take(
+/// Claims seats, given in ascending order, for a new hold of a user. Live holds of the same user on any of them are
+/// replaced as a whole.
+pub(super) fn claim_seats(
     rows: &mut Rows,
     at: &Context<'_>,
     id: HoldId,
     user: UserId,
     event: &TicketEvent,
     seats: Arc<[ReservedSeat]>,
-) -> Decision<Taken> {
+) -> Decision<SeatClaimed> {
     let replaced = own_holds(rows, user, &seats, at.now)?;
     for seat in &*seats {
         check_free(rows, seat.seat, &replaced, at.now)?;
@@ -151,16 +152,16 @@ pub(super) fn take(
         attempts: Attempt::default(),
         claim: SeatClaim { event: event.id, seats, total, currency: event.currency },
     };
-    Ok(Taken { hold, replaced })
+    Ok(SeatClaimed { hold, replaced })
 }
 
-/// The user's live holds on any of these seats, with everything derived from them. One that is being confirmed is not
-/// among them: its seats are in doubt.
+/// Returns the user's live holds on any of these seats, with their index entries. A prepared hold is not live; its
+/// seats make `check_free` back off.
 fn own_holds(rows: &mut Rows, user: UserId, seats: &[ReservedSeat], now: Timestamp) -> Decision<Vec<SeatHold>> {
     let mut ids = Vec::new();
     for seat in seats {
         match rows.ticket.by_seat.get(&seat.seat)? {
-            Some(pointer) if pointer.owner == user && pointer.is_live(now) => ids.push(pointer.hold),
+            Some(entry) if entry.owner == user && entry.is_live(now) => ids.push(entry.hold),
             Some(_) | None => {}
         }
     }
@@ -187,24 +188,24 @@ fn check_free(rows: &mut Rows, id: SeatId, own: &[SeatHold], now: Timestamp) -> 
     if is_own || !seat::is_held(rows, id, now)? {
         return Ok(());
     }
-    if hold::is_in_doubt(rows, seat_unit(id))? {
+    if hold::has_prepared(rows, seat_unit(id))? {
         return Err(Stop::Busy);
     }
     Err(TicketRejection::SeatHeldByAnother { seat: id.get() }.into())
 }
 
-/// What one has reserved and holds, with what one wants, is no more than anybody may have.
+/// Checks that held, reserved and requested seats of a user together do not exceed the limit.
 fn check_limit(rows: &mut Rows, at: &Context<'_>, event: &TicketEvent, user: UserId, more: u32) -> Decision<()> {
     let buyer = BuyerId { event: event.id, user };
     let reserved = rows.ticket.buyers.get(&buyer)?.map_or(0, |buyer| buyer.reserved);
     let tally = rows.ticket.buyers_held.get(&buyer)?;
-    let (held, pinned) = tally.map_or((0, 0), |tally| (tally.live(at.now), tally.pinned()));
+    let (held, prepared) = tally.map_or((0, 0), |tally| (tally.live(at.now), tally.pinned()));
     let max = event.max_seats_per_user;
     if reserved + held + more <= max {
         return Ok(());
     }
-    // What is pinned may be reserved already, or be given up.
-    if reserved + held - pinned + more <= max {
+    // Prepared seats may be reserved already, or their attempt may be aborted.
+    if reserved + held - prepared + more <= max {
         return Err(Stop::Busy);
     }
     Err(TicketRejection::SeatLimitReached { max }.into())

@@ -1,4 +1,4 @@
-//! Trying a delivery: claiming it, so that nobody else tries it at the same time, and saying how it went.
+//! Delivery attempts: claiming due deliveries, so that only one server attempts them, and reporting the results.
 
 use std::sync::Arc;
 
@@ -10,33 +10,34 @@ use crate::command::{Command, Context, Decision, Writes};
 use crate::rows::Rows;
 use crate::time::{Span, Timestamp};
 
-/// How much longer than said a try may be put off, in thousandths, so that not all come back at once.
+/// Maximum random addition to a retry delay, in thousandths of it, so that retries do not coincide.
 pub const JITTER_MAX: u32 = 200;
 /// The longest wait that a receiver can ask for; a longer one counts as this.
 pub const RETRY_AFTER_MAX: Span = Span::from_hours(24);
 
-/// Takes deliveries that are due, for a while. Those of a webhook that is gone are dropped, those of a disabled one given up.
+/// Claims due deliveries for the time of a lease. Deliveries of a deleted webhook are removed, those of a disabled one
+/// become failed.
 #[derive(Clone, Debug)]
 pub struct ClaimDeliveries {
     pub due: Vec<DueId>,
-    /// If nothing is heard of them for so long, they are due again.
+    /// Time after which a claimed delivery without a report is due again.
     pub lease: Span,
 }
 
-/// What was taken.
+/// Claimed deliveries.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Claims {
     pub now: Timestamp,
     pub ready: Vec<Claimed>,
-    /// How many will never be delivered.
+    /// Number of deliveries that were removed or failed instead.
     pub dropped: usize,
 }
 
-/// A delivery that is to be tried now, by whoever claimed it.
+/// A delivery that the claiming server attempts now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claimed {
     pub delivery: DeliveryId,
-    /// Which try this is.
+    /// Number of this attempt, from 1.
     pub attempt: u32,
     pub webhook: Webhook,
     pub name: Arc<str>,
@@ -49,24 +50,24 @@ impl Command for ClaimDeliveries {
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Claims> {
-        assert!(self.due.len() <= AT_ONCE_MAX, "a step is bounded");
+        assert!(self.due.len() <= AT_ONCE_MAX, "the number of claimed deliveries is bounded");
         for due in &self.due {
             rows.webhook.due.want(due);
             rows.webhook.deliveries.want(&due.delivery);
             rows.webhook.webhooks.want(&due.webhook);
         }
-        let mut found = Vec::new();
+        let mut due_deliveries = Vec::new();
         for due in &self.due {
-            // Somebody else may have been first.
+            // Another server may have claimed it first.
             let is_due = due.at <= at.now && rows.webhook.due.get(due)?.is_some();
             let delivery = rows.webhook.deliveries.get(&due.delivery)?.filter(|_| is_due).cloned();
-            found.extend(delivery.filter(|delivery| delivery.due() == Some(*due)));
+            due_deliveries.extend(delivery.filter(|delivery| delivery.due() == Some(*due)));
         }
-        for delivery in &found {
+        for delivery in &due_deliveries {
             rows.webhook.events.want(&delivery.event);
         }
         let mut claims = Claims { now: at.now, ..Claims::default() };
-        for delivery in found {
+        for delivery in due_deliveries {
             match self.claim(rows, at, &delivery)? {
                 Some(claimed) => claims.ready.push(claimed),
                 None => claims.dropped += 1,
@@ -100,10 +101,10 @@ impl ClaimDeliveries {
     }
 }
 
-/// How a try ended.
+/// Result of a delivery attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tried {
-    /// The receiver has it.
+    /// The receiver accepted the event.
     Accepted { status: u16 },
     /// The receiver did not take it, or could not be reached. `retry_after` is the wait that its answer asked for.
     Failed { status: Option<u16>, error: String, retry_after: Option<Span> },
@@ -111,18 +112,18 @@ pub enum Tried {
     Gone { status: u16 },
 }
 
-/// Says how a try ended. Ignored if the claim has run out and somebody else tries it by now.
+/// Reports the result of an attempt. Ignored if the claim has ended and another attempt has begun.
 #[derive(Clone, Debug)]
 pub struct ReportAttempt {
     pub delivery: DeliveryId,
     pub attempt: u32,
     pub tried: Tried,
-    /// From 0 to [`JITTER_MAX`].
+    /// Random number from 0 to [`JITTER_MAX`].
     pub jitter: u32,
 }
 
 impl Command for ReportAttempt {
-    /// What the delivery is now; `None` if nothing was changed.
+    /// New status of the delivery; `None` if the report was ignored.
     type Outcome = Option<DeliveryStatus>;
     const NAME: &'static str = "webhook.delivery.report";
     const WRITES: Writes = Writes::Durable;
@@ -173,7 +174,7 @@ fn disable(rows: &mut Rows, at: &Context<'_>, id: WebhookId) -> Decision<()> {
     Ok(())
 }
 
-/// Without what no log should hold.
-fn shortened(error: &str) -> Arc<str> {
+/// Removes control characters, and truncates to [`ERROR_CHARS_MAX`] characters.
+fn sanitized(error: &str) -> Arc<str> {
     error.chars().filter(|char| !char.is_control()).take(ERROR_CHARS_MAX).collect::<String>().into()
 }

@@ -1,5 +1,5 @@
-//! What must be true of a whole store: what is to be tried is exactly what is pending, and events are kept as long as their
-//! deliveries.
+//! Consistency rules of webhooks: the due index contains exactly the pending deliveries, and events are kept as long as
+//! their deliveries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::delivery::{Delivery, DueId};
 use super::offer::{EventName, OfferedEvent};
 use super::subscription::Webhook;
 
-/// Collects records in any order; [`finish`](Self::finish) says what is wrong.
+/// Collects records in any order; [`finish`](Self::finish) returns the violations.
 #[derive(Debug, Default)]
 pub struct WebhookAudit {
     events: BTreeMap<EventName, u32>,
@@ -42,23 +42,23 @@ impl WebhookAudit {
         self.records
     }
 
-    /// What is wrong, one sentence each.
+    /// Returns one sentence per violation.
     pub fn finish(self) -> Vec<String> {
         let mut findings = Vec::new();
         for due in self.pending.difference(&self.due) {
-            findings.push(format!("delivery {} is pending and nobody will try it", due.delivery));
+            findings.push(format!("delivery {} is pending, but missing in the due index", due.delivery));
         }
         for due in self.due.difference(&self.pending) {
-            findings.push(format!("delivery {} is to be tried at a time that is not its own", due.delivery));
+            findings.push(format!("delivery {} has a stale entry in the due index", due.delivery));
         }
         for (name, counted) in &self.events {
             let kept = self.deliveries.get(name).copied().unwrap_or(0);
             if kept != *counted {
-                findings.push(format!("event {name} counts {counted} deliveries, and there are {kept}"));
+                findings.push(format!("event {name} counts {counted} deliveries, but has {kept}"));
             }
         }
         for name in self.deliveries.keys().filter(|name| !self.events.contains_key(*name)) {
-            findings.push(format!("event {name} is gone before its deliveries"));
+            findings.push(format!("event {name} is missing, but has deliveries"));
         }
         findings
     }

@@ -1,4 +1,4 @@
-//! Deliveries: one event on its way to one webhook, and the log of it afterwards.
+//! Deliveries of events to webhooks, which stay as a log afterwards.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use crate::table::Row;
 use crate::time::Timestamp;
 
 number_id!(
-    /// The number of a delivery.
+    /// Number of a delivery.
     DeliveryId
 );
 
-/// An event on its way to a webhook, or there.
+/// Delivery of one event to one webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     pub id: DeliveryId,
@@ -25,13 +25,13 @@ pub struct Delivery {
     pub event: EventName,
     pub event_type: Arc<str>,
     pub state: DeliveryState,
-    /// How often it was tried in all.
+    /// Number of attempts in total.
     pub attempts: u32,
-    /// How many of these were before somebody had it tried from the beginning.
+    /// Number of attempts before the latest manual retry.
     pub attempts_before: u32,
-    /// What the receiver answered last.
+    /// HTTP status of the last response.
     pub last_status: Option<u16>,
-    /// What went wrong last.
+    /// Error of the last attempt.
     pub last_error: Option<Arc<str>>,
     pub created_at: Timestamp,
 }
@@ -40,20 +40,20 @@ impl Row for Delivery {}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryState {
-    /// It is to be tried then. While it is being tried: then again, if nothing more is heard of it.
+    /// Due at this time. During an attempt it is the end of the claim.
     Pending {
         next_attempt_at: Timestamp,
     },
     Delivered {
         at: Timestamp,
     },
-    /// It was given up. Somebody may have it tried again.
+    /// All attempts failed. An operator may retry it.
     Failed {
         at: Timestamp,
     },
 }
 
-/// A state without what belongs to it.
+/// State of a delivery without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryStatus {
     Pending,
@@ -91,13 +91,13 @@ impl Delivery {
         }
     }
 
-    /// Where it stands among those to be tried.
+    /// Returns the entry in the due index; `None` unless pending.
     pub fn due(&self) -> Option<DueId> {
         self.next_attempt_at().map(|at| DueId { webhook: self.webhook, at, delivery: self.id })
     }
 }
 
-/// A delivery that is to be tried. Those of a webhook are together, the earliest first.
+/// Key of the due index: pending deliveries, by webhook and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DueId {
     pub webhook: WebhookId,
@@ -105,13 +105,13 @@ pub struct DueId {
     pub delivery: DeliveryId,
 }
 
-/// That it is.
+/// Entry of the due index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due;
 
 impl Row for Due {}
 
-/// A new delivery.
+/// Inserts a new delivery, and its entry in the due index.
 pub(super) fn insert(rows: &mut Rows, delivery: Delivery) {
     if let Some(due) = delivery.due() {
         rows.webhook.due.insert(due, Due);
@@ -119,7 +119,7 @@ pub(super) fn insert(rows: &mut Rows, delivery: Delivery) {
     rows.webhook.deliveries.insert(delivery.id, delivery);
 }
 
-/// Writes a delivery that was `before`, and where it stands among those to be tried.
+/// Replaces the delivery `before`, and its entry in the due index.
 pub(super) fn update(rows: &mut Rows, before: &Delivery, after: Delivery) -> Decision<()> {
     let (old, new) = (before.due(), after.due());
     if old != new {
@@ -129,7 +129,7 @@ pub(super) fn update(rows: &mut Rows, before: &Delivery, after: Delivery) -> Dec
             rows.webhook.due.delete(due);
         }
         if let Some(due) = new {
-            // A delivery stands there once, so nobody can have put it there already.
+            // A delivery has one due time, so no entry exists under this key.
             rows.webhook.due.insert(due, Due);
         }
     }
@@ -137,7 +137,7 @@ pub(super) fn update(rows: &mut Rows, before: &Delivery, after: Delivery) -> Dec
     Ok(())
 }
 
-/// Removes a delivery, and with the last one of an event the event.
+/// Removes a delivery, and its event with the last delivery.
 pub(super) fn remove(rows: &mut Rows, delivery: &Delivery) -> Decision<()> {
     if let Some(due) = delivery.due()
         && rows.webhook.due.get(&due)?.is_some()
@@ -155,7 +155,7 @@ pub(super) fn remove(rows: &mut Rows, delivery: &Delivery) -> Decision<()> {
     Ok(())
 }
 
-/// Has a delivery that was given up tried again, from the beginning.
+/// Retries a failed delivery, with all its attempts.
 #[derive(Clone, Copy, Debug)]
 pub struct RetryDelivery {
     pub webhook: WebhookId,
@@ -186,7 +186,7 @@ impl Command for RetryDelivery {
     }
 }
 
-/// Clears away deliveries that were made before a moment and have ended.
+/// Purges deliveries that were created before `made_before` and are not pending.
 #[derive(Clone, Debug)]
 pub struct ForgetDeliveries {
     pub ids: Vec<DeliveryId>,
@@ -194,13 +194,13 @@ pub struct ForgetDeliveries {
 }
 
 impl Command for ForgetDeliveries {
-    /// How many went.
+    /// Number of purged deliveries.
     type Outcome = usize;
     const NAME: &'static str = "webhook.delivery.forget";
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<usize> {
-        assert!(self.ids.len() <= AT_ONCE_MAX, "a step is bounded");
+        assert!(self.ids.len() <= AT_ONCE_MAX, "the number of purged deliveries is bounded");
         for id in &self.ids {
             rows.webhook.deliveries.want(id);
         }

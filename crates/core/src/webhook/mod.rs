@@ -1,20 +1,20 @@
-//! Webhooks: who wants to be told of durable events by HTTP, and what became of telling them.
+//! Webhooks: subscriptions to events by HTTP, and their deliveries.
 //!
-//! An event that somebody wants is written down once, with one delivery for each webhook that wants it. A delivery is claimed
-//! for a while by whoever tries it, so that several servers share the work; what a server that died had claimed is due again
-//! when its claim ends. Deliveries are made at least once, and in no promised order.
+//! An event is recorded once, with one delivery per webhook that subscribes to its type. A server claims a delivery
+//! before it attempts it, so that several servers share the work; the claim of a failed server ends and the delivery is
+//! due again. Deliveries are made at least once, in no particular order.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | [`subscription`] | webhooks: making, deleting, enabling, giving another secret |
-//! | [`secrets`] | what is signed with, and for how long |
-//! | [`types`] | which events one wants |
-//! | [`offer`] | an event becomes deliveries, once |
-//! | [`delivery`] | what is known of a delivery; trying again one that was given up; forgetting old ones |
-//! | [`attempt`] | claiming what is due, and how a try ended |
-//! | [`audit`] | what must be true of a whole store |
+//! | [`subscription`] | webhooks: create, delete, enable, rotate the secret |
+//! | [`secrets`] | signing secrets, and how long they are used |
+//! | [`types`] | subscribed event types |
+//! | [`offer`] | fan-out of an event to deliveries, once |
+//! | [`delivery`] | deliveries; manual retry; purging old ones |
+//! | [`attempt`] | claiming due deliveries, and results of attempts |
+//! | [`audit`] | consistency rules of a whole store |
 //!
-//! How an event is signed and sent, and to which addresses, is the server's business.
+//! The server signs and sends events, and checks the addresses.
 
 pub mod attempt;
 pub mod audit;
@@ -37,26 +37,26 @@ pub use secrets::Secrets;
 pub use subscription::{AllWebhooks, Webhook, WebhookId};
 pub use types::EventTypes;
 
-/// The most webhooks there may be. One event makes no more deliveries than that, and draws no more numbers.
+/// Maximum number of webhooks. Bounds the deliveries of an event, and the numbers that it draws.
 pub const WEBHOOKS_MAX: usize = 100;
-/// The longest address.
+/// Maximum length of a URL.
 pub const URL_CHARS_MAX: usize = 2_000;
-/// The most events that are offered at once.
+/// Maximum number of events per fan-out command.
 pub const OFFERED_MAX: usize = 100;
-/// The most deliveries that are claimed or forgotten at once.
+/// Maximum number of deliveries that are claimed or purged at once.
 pub const AT_ONCE_MAX: usize = 500;
-/// What is kept of an error.
+/// Maximum length of a recorded error.
 pub const ERROR_CHARS_MAX: usize = 200;
 
-/// Settings of this part.
+/// Settings of webhooks.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// How long to wait after each try that failed; when there is no more, the delivery is given up.
+    /// Delay after each failed attempt; a delivery whose attempts exceed the list fails.
     pub retry_after: Cow<'static, [Span]>,
 }
 
 impl Limits {
-    /// The schedule that Standard Webhooks suggests: about three days in all.
+    /// Schedule suggested by Standard Webhooks: about three days in total.
     pub const DEFAULT: Self = Self {
         retry_after: Cow::Borrowed(&[
             Span::from_secs(5),
@@ -72,14 +72,14 @@ impl Limits {
     };
 }
 
-/// The rows of webhooks. All are durable, and belong to the notify service.
+/// Tables of webhooks. All are durable, and belong to the notify service.
 #[derive(Debug, Default)]
 pub struct Tables {
     pub webhooks: Table<WebhookId, Webhook, AllWebhooks>,
-    /// What is told: as long as a delivery of it is kept.
+    /// Events with deliveries; an event is kept as long as its last delivery.
     pub events: Table<EventName, OfferedEvent>,
     pub deliveries: Table<DeliveryId, Delivery>,
-    /// Deliveries that are to be tried, by webhook and time.
+    /// Index of pending deliveries, by webhook and time.
     pub due: Table<DueId, Due>,
 }
 
@@ -89,7 +89,7 @@ impl Tables {
     pub(crate) fn memory() -> Self {
         Self {
             webhooks: Table::cache(),
-            // What webhooks are told can be large, and is rarely asked for again.
+            // Not cached: event data can be large and is rarely read again.
             events: Table::default(),
             deliveries: Table::cache(),
             due: Table::cache(),

@@ -1,5 +1,5 @@
-//! An event becomes deliveries: one for each webhook that wants it, in one commit with the note that it was offered. An event
-//! that is offered again makes none.
+//! Fan-out of an event to deliveries, one per subscribed webhook, in one commit with the position in the outbox. An
+//! event that was fanned out before gets no further deliveries.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
 
-/// What tells events apart: the `id` they have on the wire.
+/// Identifier of an event: its `id` on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventName(pub Arc<str>);
 
@@ -24,27 +24,27 @@ impl std::fmt::Display for EventName {
     }
 }
 
-/// An event that somebody is to be told of.
+/// An event with deliveries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OfferedEvent {
     pub event_type: Arc<str>,
     pub at: Timestamp,
-    /// What is told about it.
+    /// JSON data of the event.
     pub data: Arc<str>,
-    /// How many deliveries of it are kept. The last one takes it along.
+    /// Number of deliveries that are kept. The event is removed with the last one.
     pub deliveries: u32,
 }
 
 impl Row for OfferedEvent {}
 
-/// An event that may be of interest.
+/// An event to fan out.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     pub name: EventName,
     pub event_type: Arc<str>,
     pub at: Timestamp,
     pub data: Arc<str>,
-    /// Its number in the outbox, if it is read from there. One that is not is for those only who name its type.
+    /// Number in the outbox; `None` for an ephemeral event, which goes only to webhooks that name its type.
     pub number: Option<u64>,
 }
 
@@ -57,44 +57,44 @@ impl Candidate {
     }
 }
 
-/// How far the outbox was read, and by whom.
+/// Position up to which a server has read the outbox.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     pub server: u64,
     pub up_to: u64,
 }
 
-/// Makes deliveries of events.
+/// Creates the deliveries of events.
 #[derive(Clone, Debug)]
 pub struct Offer {
     pub events: Vec<Candidate>,
-    /// Written down in the same commit. Refused if somebody else reads the outbox by now.
+    /// Recorded in the same commit. Rejected if another server has the lease on the outbox by now.
     pub mark: Option<Mark>,
 }
 
 impl Command for Offer {
-    /// How many deliveries were made.
+    /// Number of deliveries created.
     type Outcome = usize;
     const NAME: &'static str = "webhook.offer";
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<usize> {
-        assert!(self.events.len() <= OFFERED_MAX, "an offer is bounded");
+        assert!(self.events.len() <= OFFERED_MAX, "the number of events is bounded");
         rows.relay.relays.want(&Partition::WEBHOOKS);
         rows.ids.want(&Sequence::WebhookDelivery);
         for event in &self.events {
             rows.webhook.events.want(&event.name);
         }
         let webhooks = active(rows)?;
-        let told_up_to = self.advance(rows, at)?;
-        let mut made = 0;
+        let fanned_out_up_to = self.advance(rows, at)?;
+        let mut created = 0;
         for event in &self.events {
-            if event.number.is_some_and(|number| number <= told_up_to) {
+            if event.number.is_some_and(|number| number <= fanned_out_up_to) {
                 continue;
             }
-            made += offer(rows, at, event, &webhooks)?;
+            created += fan_out(rows, at, event, &webhooks)?;
         }
-        Ok(made)
+        Ok(created)
     }
 
     fn weight(&self) -> usize {
@@ -103,7 +103,7 @@ impl Command for Offer {
 }
 
 impl Offer {
-    /// Moves the mark; gives back where it was.
+    /// Advances the recorded position, and returns the previous one.
     fn advance(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<u64> {
         let Some(mark) = self.mark else { return Ok(0) };
         let relay = rows.relay.relays.get(&Partition::WEBHOOKS)?.copied().unwrap_or_default();
@@ -116,22 +116,22 @@ impl Offer {
     }
 }
 
-fn offer(rows: &mut Rows, at: &Context<'_>, event: &Candidate, webhooks: &[Webhook]) -> Decision<usize> {
-    let wanted: Vec<_> = webhooks.iter().filter(|webhook| event.is_for(webhook)).collect();
-    if rows.webhook.events.get(&event.name)?.is_some() || wanted.is_empty() {
+fn fan_out(rows: &mut Rows, at: &Context<'_>, event: &Candidate, webhooks: &[Webhook]) -> Decision<usize> {
+    let subscribed: Vec<_> = webhooks.iter().filter(|webhook| event.is_for(webhook)).collect();
+    if rows.webhook.events.get(&event.name)?.is_some() || subscribed.is_empty() {
         return Ok(0);
     }
-    let offered = OfferedEvent {
+    let queued = OfferedEvent {
         event_type: event.event_type.clone(),
         at: event.at,
         data: event.data.clone(),
-        deliveries: wanted.len() as u32,
+        deliveries: subscribed.len() as u32,
     };
-    rows.webhook.events.put(event.name.clone(), offered);
-    let first = rows.next_ids(Sequence::WebhookDelivery, wanted.len())?;
-    for (number, webhook) in (first..).zip(&wanted) {
-        let id = DeliveryId::new(number).expect("sequences give ids");
-        let made = Delivery {
+    rows.webhook.events.put(event.name.clone(), queued);
+    let first = rows.next_ids(Sequence::WebhookDelivery, subscribed.len())?;
+    for (number, webhook) in (first..).zip(&subscribed) {
+        let id = DeliveryId::new(number).expect("sequence numbers are valid ids");
+        let delivery = Delivery {
             id,
             webhook: webhook.id,
             event: event.name.clone(),
@@ -143,7 +143,7 @@ fn offer(rows: &mut Rows, at: &Context<'_>, event: &Candidate, webhooks: &[Webho
             last_error: None,
             created_at: at.now,
         };
-        delivery::insert(rows, made);
+        delivery::insert(rows, delivery);
     }
-    Ok(wanted.len())
+    Ok(subscribed.len())
 }

@@ -1,29 +1,29 @@
-//! What deliveries of a webhook are signed with. When the secret is changed, the one before goes on signing beside it for a while, so
-//! that a receiver may change whenever it likes.
+//! Signing secrets of a webhook. After a rotation the previous secret also signs for [`PREVIOUS_SECRET_TTL`], so that
+//! the receiver can switch at any time meanwhile.
 
 use std::sync::Arc;
 
 use crate::time::{Span, Timestamp};
 
-/// For so long an earlier secret signs too.
-pub const EARLIER_FOR: Span = Span::from_hours(24);
-/// The most that sign beside the present one; of more the oldest go first.
-pub const EARLIER_MAX: usize = 3;
+/// Time for which a rotated secret still signs.
+pub const PREVIOUS_SECRET_TTL: Span = Span::from_hours(24);
+/// Maximum number of previous secrets that still sign; the oldest are dropped.
+pub const PREVIOUS_SECRETS_MAX: usize = 3;
 
-/// The present secret, and earlier ones, the latest first.
+/// Current secret, and previous ones, latest first.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secrets {
     current: Arc<str>,
-    earlier: Vec<Earlier>,
+    previous: Vec<Previous>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
-struct Earlier {
+struct Previous {
     secret: Arc<str>,
     until: Timestamp,
 }
 
-/// They belong in no log.
+/// Redacted: secrets must not be logged.
 impl std::fmt::Debug for Secrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("(secrets)")
@@ -32,46 +32,49 @@ impl std::fmt::Debug for Secrets {
 
 impl Secrets {
     pub fn new(secret: &str) -> Self {
-        Self { current: secret.into(), earlier: Vec::new() }
+        Self { current: secret.into(), previous: Vec::new() }
     }
 
     pub fn current(&self) -> &str {
         &self.current
     }
 
-    /// Those that sign at this moment, the present one first.
+    /// Returns the secrets that sign at `now`, the current one first.
     pub fn signing(&self, now: Timestamp) -> impl Iterator<Item = &str> {
-        let earlier = self.earlier.iter().filter(move |earlier| now < earlier.until);
-        std::iter::once(&*self.current).chain(earlier.map(|earlier| &*earlier.secret))
+        let previous = self.previous.iter().filter(move |secret| now < secret.until);
+        std::iter::once(&*self.current).chain(previous.map(|secret| &*secret.secret))
     }
 
-    /// Until when the one before the present secret signs, if it still does.
+    /// Returns until when the latest previous secret signs, if it still does.
     pub fn earlier_until(&self, now: Timestamp) -> Option<Timestamp> {
-        self.earlier.first().map(|earlier| earlier.until).filter(|until| now < *until)
+        self.previous.first().map(|secret| secret.until).filter(|until| now < *until)
     }
 
     #[must_use]
     pub(super) fn rotated(&self, secret: &str, now: Timestamp) -> Self {
-        let last = Earlier { secret: self.current.clone(), until: now + EARLIER_FOR };
-        let before = self.earlier.iter().filter(|earlier| now < earlier.until).cloned();
-        Self { current: secret.into(), earlier: std::iter::once(last).chain(before).take(EARLIER_MAX).collect() }
+        let last = Previous { secret: self.current.clone(), until: now + PREVIOUS_SECRET_TTL };
+        let before = self.previous.iter().filter(|secret| now < secret.until).cloned();
+        Self {
+            current: secret.into(),
+            previous: std::iter::once(last).chain(before).take(PREVIOUS_SECRETS_MAX).collect(),
+        }
     }
 
-    /// `present earlier@milliseconds …`, as it was written down; secrets are base64.
+    /// Parses the stored form `current previous@milliseconds …`; secrets are base64.
     pub fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let current = words.next()?.into();
-        let earlier = words.map(|word| {
+        let previous = words.map(|word| {
             let (secret, until) = word.split_once('@')?;
-            Some(Earlier { secret: secret.into(), until: Timestamp::from_millis(until.parse().ok()?) })
+            Some(Previous { secret: secret.into(), until: Timestamp::from_millis(until.parse().ok()?) })
         });
-        Some(Self { current, earlier: earlier.collect::<Option<_>>()? })
+        Some(Self { current, previous: previous.collect::<Option<_>>()? })
     }
 
-    /// As [`parse`](Self::parse) reads it.
+    /// Returns the stored form that [`parse`](Self::parse) reads.
     pub fn written(&self) -> String {
-        let earlier = self.earlier.iter().map(|it| format!(" {}@{}", it.secret, it.until.as_millis()));
-        std::iter::once(self.current.to_string()).chain(earlier).collect()
+        let previous = self.previous.iter().map(|it| format!(" {}@{}", it.secret, it.until.as_millis()));
+        std::iter::once(self.current.to_string()).chain(previous).collect()
     }
 }
 
@@ -88,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_secret_signs_for_a_day_beside_the_present_one() {
+    fn previous_secret_signs_for_a_day() {
         let secrets = Secrets::new("a").rotated("b", at(0));
         assert_eq!(secrets.current(), "b");
         assert_eq!(signing(&secrets, 23), ["b", "a"]);
@@ -100,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn there_are_never_many() {
+    fn previous_secrets_are_bounded() {
         let many = (0..100).fold(Secrets::new("first"), |secrets, number| secrets.rotated(&number.to_string(), at(0)));
         assert_eq!(signing(&many, 0), ["99", "98", "97", "96"]);
     }
 
     #[test]
-    fn what_is_written_down_is_read_again_and_so_is_what_was_written_before_there_were_several() {
+    fn stored_form_round_trips() {
         let secrets = Secrets::new("whsec_a+/=").rotated("whsec_b", at(1)).rotated("whsec_c", at(2));
         assert_eq!(Secrets::parse(&secrets.written()), Some(secrets));
         assert_eq!(Secrets::parse("whsec_a+/="), Some(Secrets::new("whsec_a+/=")));

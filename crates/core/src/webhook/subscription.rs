@@ -1,4 +1,4 @@
-//! Webhooks: somebody's address, and which events are sent there.
+//! Webhook subscriptions: an address, and the types of events sent to it.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::text::check_text;
 use crate::time::Timestamp;
 
 number_id!(
-    /// The number of a webhook.
+    /// Number of a webhook.
     WebhookId
 );
 
-/// Whom to tell, and of what.
+/// A subscription of one address to types of events.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Webhook {
     pub id: WebhookId,
@@ -27,24 +27,24 @@ pub struct Webhook {
     pub types: EventTypes,
     pub secrets: Secrets,
     pub created_at: Timestamp,
-    /// The last durable event there was then: it is told of later ones.
+    /// Number of the last durable event at creation; later events are sent.
     pub told_after: u64,
-    /// The receiver said it is gone for good.
+    /// Set after the receiver reported that it is gone for good.
     pub disabled_at: Option<Timestamp>,
 }
 
 impl Row for Webhook {}
 
-/// Without the secret, which belongs in no log.
+/// Omits the address and the secrets, which must not be logged.
 impl std::fmt::Debug for Webhook {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut shown = f.debug_struct("Webhook");
-        shown.field("id", &self.id).field("types", &self.types).field("disabled_at", &self.disabled_at);
-        shown.finish_non_exhaustive()
+        let mut output = f.debug_struct("Webhook");
+        output.field("id", &self.id).field("types", &self.types).field("disabled_at", &self.disabled_at);
+        output.finish_non_exhaustive()
     }
 }
 
-/// All there are; few.
+/// Scan of all webhooks, of which there are at most [`WEBHOOKS_MAX`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct AllWebhooks;
 
@@ -52,19 +52,19 @@ impl Scan<WebhookId> for AllWebhooks {
     const ORDERED: bool = true;
 
     fn range(&self) -> RangeInclusive<WebhookId> {
-        let [first, last] = [1, ID_MAX].map(|number| WebhookId::new(number).expect("the ends are ids"));
+        let [first, last] = [1, ID_MAX].map(|number| WebhookId::new(number).expect("both bounds are valid ids"));
         first..=last
     }
 }
 
-/// Tells somebody of what happens from now on.
+/// Creates a webhook for events from now on.
 #[derive(Clone)]
 pub struct CreateWebhook {
-    /// Checked by the server, which knows what an address is.
+    /// Validated by the server.
     pub url: String,
     pub types: EventTypes,
     pub secret: String,
-    /// The last durable event there is.
+    /// Number of the last event in the outbox.
     pub outbox_last: u64,
 }
 
@@ -85,7 +85,7 @@ impl Command for CreateWebhook {
         if rows.webhook.webhooks.scan(&AllWebhooks)?.len() >= WEBHOOKS_MAX {
             return Err(WebhookRejection::TooManyWebhooks { max: WEBHOOKS_MAX }.into());
         }
-        let id = WebhookId::new(rows.next_id(Sequence::Webhook)?).expect("sequences give ids");
+        let id = WebhookId::new(rows.next_id(Sequence::Webhook)?).expect("sequence numbers are valid ids");
         let webhook = Webhook {
             id,
             url: self.url.as_str().into(),
@@ -100,7 +100,7 @@ impl Command for CreateWebhook {
     }
 }
 
-/// Tells somebody nothing more. What was to be delivered is dropped when its turn comes.
+/// Deletes a webhook. Its pending deliveries are removed when they are claimed.
 #[derive(Clone, Copy, Debug)]
 pub struct DeleteWebhook {
     pub id: WebhookId,
@@ -118,7 +118,7 @@ impl Command for DeleteWebhook {
     }
 }
 
-/// Sends to a receiver again that had said it is gone. One that is not disabled stays as it is.
+/// Enables a webhook that was disabled because its receiver was gone. Others stay unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct EnableWebhook {
     pub id: WebhookId,
@@ -140,7 +140,7 @@ impl Command for EnableWebhook {
     }
 }
 
-/// Signs with another secret from now on; the one before signs too, for a while.
+/// Replaces the signing secret; the previous one also signs for a limited time.
 #[derive(Clone)]
 pub struct RotateSecret {
     pub id: WebhookId,
@@ -154,7 +154,7 @@ impl std::fmt::Debug for RotateSecret {
 }
 
 impl Command for RotateSecret {
-    /// With the moment at which that was decided.
+    /// The webhook, and the time of the decision.
     type Outcome = (Webhook, Timestamp);
     const NAME: &'static str = "webhook.rotate_secret";
     const WRITES: Writes = Writes::Durable;
@@ -167,12 +167,12 @@ impl Command for RotateSecret {
     }
 }
 
-/// The webhook, or the refusal that there is none.
+/// Returns the webhook, or rejects an unknown one.
 pub fn find(rows: &mut Rows, id: WebhookId) -> Decision<Webhook> {
     Ok(rows.webhook.webhooks.get(&id)?.cloned().ok_or(Rejection::from(WebhookRejection::WebhookNotFound))?)
 }
 
-/// Those that are to be told: all that are not disabled.
+/// Returns all webhooks that are not disabled.
 pub fn active(rows: &mut Rows) -> Decision<Vec<Webhook>> {
     let mut webhooks = Vec::new();
     for id in rows.webhook.webhooks.scan(&AllWebhooks)? {

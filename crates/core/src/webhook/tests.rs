@@ -1,4 +1,4 @@
-//! The life of webhooks and deliveries, in a world that is all memory.
+//! Life of webhooks and deliveries, on complete tables in memory.
 
 use super::attempt::{ClaimDeliveries, Claimed, RETRY_AFTER_MAX, ReportAttempt, Tried};
 use super::delivery::{ForgetDeliveries, RetryDelivery};
@@ -33,7 +33,7 @@ fn event(number: u64, event_type: &str) -> Candidate {
     }
 }
 
-fn offer(world: &mut World, events: &[Candidate]) -> usize {
+fn fan_out(world: &mut World, events: &[Candidate]) -> usize {
     world.run(&Offer { events: events.to_vec(), mark: None }).unwrap()
 }
 
@@ -43,7 +43,7 @@ fn all_due(world: &World) -> Vec<DueId> {
     due
 }
 
-/// Claims everything there is.
+/// Claims all due deliveries.
 fn claim(world: &mut World) -> Vec<Claimed> {
     let due = all_due(world);
     world.run(&ClaimDeliveries { due, lease: LEASE }).unwrap().ready
@@ -67,7 +67,7 @@ fn delivery(world: &World, number: u64) -> Option<Delivery> {
     world.ask(|rows, _| Ok(rows.webhook.deliveries.get(&id)?.cloned())).unwrap()
 }
 
-/// What must be true of all rows there are.
+/// Audits all rows.
 fn check(world: &World) {
     let mut audit = Audit::new(world.now);
     let tables = &world.memory.webhook;
@@ -78,25 +78,25 @@ fn check(world: &World) {
 }
 
 #[test]
-fn an_event_makes_one_delivery_for_each_webhook_that_wants_it_and_only_once() {
+fn event_is_delivered_once_per_subscription() {
     let mut world = World::new();
     create(&mut world, "order.");
     create(&mut world, "");
     create(&mut world, "booking.confirmed");
     let events = [event(1, "order.paid"), event(2, "seat.reserved")];
-    assert_eq!(offer(&mut world, &events), 3);
-    assert_eq!(offer(&mut world, &events), 0, "they were offered before");
+    assert_eq!(fan_out(&mut world, &events), 3);
+    assert_eq!(fan_out(&mut world, &events), 0, "they were fanned out before");
     let log: Vec<_> = (1..=3).map(|number| delivery(&world, number).unwrap()).collect();
-    let seen: Vec<_> = log.iter().map(|it| (it.webhook.get(), &*it.event.0, it.status())).collect();
+    let actual: Vec<_> = log.iter().map(|it| (it.webhook.get(), &*it.event.0, it.status())).collect();
     assert_eq!(
-        seen,
+        actual,
         [1, 2, 2].iter().zip(["1", "1", "2"]).map(|(w, e)| (*w, e, DeliveryStatus::Pending)).collect::<Vec<_>>()
     );
     check(&world);
 }
 
 #[test]
-fn a_webhook_is_told_of_nothing_that_was_before_it() {
+fn webhook_gets_no_events_before_its_creation() {
     let mut world = World::new();
     let command = CreateWebhook {
         url: "https://example.com".into(),
@@ -105,12 +105,12 @@ fn a_webhook_is_told_of_nothing_that_was_before_it() {
         outbox_last: 7,
     };
     world.run(&command).unwrap();
-    assert_eq!(offer(&mut world, &[event(7, "order.paid"), event(8, "order.paid")]), 1);
+    assert_eq!(fan_out(&mut world, &[event(7, "order.paid"), event(8, "order.paid")]), 1);
     assert_eq!(&*delivery(&world, 1).unwrap().event.0, "8");
 }
 
 #[test]
-fn the_mark_moves_with_the_deliveries_and_only_for_who_has_the_lease() {
+fn outbox_position_requires_the_lease() {
     let mut world = World::new();
     create(&mut world, "");
     let lease = LeaseRelays { server: 5, wanted: vec![Partition::WEBHOOKS], is_alone: false, yields: false };
@@ -121,25 +121,25 @@ fn the_mark_moves_with_the_deliveries_and_only_for_who_has_the_lease() {
     };
     assert_eq!(world.run(&read(5, 2, &[1, 2])), Ok(2));
     assert_eq!(world.run(&read(6, 3, &[3])), Err(Rejection::LeaseLost));
-    assert_eq!(delivery(&world, 3), None, "nothing of it was done");
+    assert_eq!(delivery(&world, 3), None, "the rejected command has no effect");
     assert_eq!(world.run(&read(5, 3, &[2, 3])), Ok(1));
     assert_eq!(world.run(&lease).unwrap().held[0].1.sent_up_to, 3);
 }
 
 #[test]
-fn a_delivery_is_one_servers_until_its_claim_runs_out() {
+fn claim_excludes_other_servers_until_it_ends() {
     let mut world = World::new();
     create(&mut world, "");
-    offer(&mut world, &[event(1, "order.paid")]);
+    fan_out(&mut world, &[event(1, "order.paid")]);
     let due = all_due(&world);
     let first = claim(&mut world).remove(0);
     let late = world.run(&ClaimDeliveries { due, lease: LEASE }).unwrap();
-    assert_eq!((late.ready.len(), late.dropped), (0, 0), "somebody else was first");
+    assert_eq!((late.ready.len(), late.dropped), (0, 0), "another server was first");
     assert_eq!(claim(&mut world).len(), 0, "it is not due");
     world.wait(LEASE);
     let second = claim(&mut world).remove(0);
     assert_eq!((first.attempt, second.attempt), (1, 2));
-    assert_eq!(report(&mut world, &first, failed()), None, "it came too late");
+    assert_eq!(report(&mut world, &first, failed()), None, "the claim had ended");
     assert_eq!(report(&mut world, &second, Tried::Accepted { status: 200 }), Some(DeliveryStatus::Delivered));
     assert_eq!(report(&mut world, &second, failed()), None, "it is delivered");
     assert_eq!(delivery(&world, 1).unwrap().last_status, Some(200));
@@ -147,11 +147,11 @@ fn a_delivery_is_one_servers_until_its_claim_runs_out() {
 }
 
 #[test]
-fn what_fails_is_tried_later_and_later_then_given_up_and_may_be_tried_from_the_beginning() {
+fn failed_delivery_is_retried_then_fails() {
     let mut world = World::new();
     world.limits.webhook.retry_after = vec![Span::from_secs(5), Span::from_secs(300)].into();
     let webhook = create(&mut world, "").id;
-    offer(&mut world, &[event(1, "order.paid")]);
+    fan_out(&mut world, &[event(1, "order.paid")]);
     let id = DeliveryId::new(1).unwrap();
     let retry = RetryDelivery { webhook, id };
     let pending = WebhookRejection::WebhookDeliveryNotFailed { status: DeliveryStatus::Pending };
@@ -171,16 +171,16 @@ fn what_fails_is_tried_later_and_later_then_given_up_and_may_be_tried_from_the_b
         check(&world);
         assert_eq!(world.run(&retry).unwrap().status(), DeliveryStatus::Pending);
     }
-    let elsewhere = RetryDelivery { webhook: create(&mut world, "").id, id };
-    assert_eq!(world.run(&elsewhere), Err(WebhookRejection::WebhookDeliveryNotFound.into()));
+    let of_other_webhook = RetryDelivery { webhook: create(&mut world, "").id, id };
+    assert_eq!(world.run(&of_other_webhook), Err(WebhookRejection::WebhookDeliveryNotFound.into()));
     check(&world);
 }
 
 #[test]
-fn waits_are_up_to_a_fifth_longer_by_chance() {
+fn jitter_adds_up_to_a_fifth() {
     let mut world = World::new();
     create(&mut world, "");
-    offer(&mut world, &[event(1, "order.paid")]);
+    fan_out(&mut world, &[event(1, "order.paid")]);
     let claimed = claim(&mut world).remove(0);
     let (delivery_id, attempt) = (claimed.delivery, claimed.attempt);
     world.run(&ReportAttempt { delivery: delivery_id, attempt, tried: failed(), jitter: 9_999 }).unwrap();
@@ -209,59 +209,59 @@ fn retry_after_prolongs_a_wait_within_bounds() {
 fn a_receiver_that_is_gone_is_told_nothing_more_until_it_is_enabled() {
     let mut world = World::new();
     let webhook = create(&mut world, "").id;
-    offer(&mut world, &[event(1, "order.paid"), event(2, "order.paid")]);
+    fan_out(&mut world, &[event(1, "order.paid"), event(2, "order.paid")]);
     let claimed = claim(&mut world);
     assert_eq!(report(&mut world, &claimed[0], Tried::Gone { status: 410 }), Some(DeliveryStatus::Failed));
     world.wait(LEASE);
-    assert_eq!(claim(&mut world), [], "what was left is given up");
+    assert_eq!(claim(&mut world), [], "its other deliveries fail");
     assert_eq!(delivery(&world, 2).unwrap().status(), DeliveryStatus::Failed);
-    assert_eq!(offer(&mut world, &[event(3, "order.paid")]), 0);
+    assert_eq!(fan_out(&mut world, &[event(3, "order.paid")]), 0);
     let retry = RetryDelivery { webhook, id: DeliveryId::new(2).unwrap() };
     assert_eq!(world.run(&retry), Err(WebhookRejection::WebhookDisabled.into()));
     assert_eq!(world.run(&EnableWebhook { id: webhook }).unwrap().disabled_at, None);
     assert_eq!(world.run(&retry).unwrap().status(), DeliveryStatus::Pending);
-    assert_eq!(offer(&mut world, &[event(4, "order.paid")]), 1);
+    assert_eq!(fan_out(&mut world, &[event(4, "order.paid")]), 1);
     check(&world);
 }
 
 #[test]
-fn what_was_for_a_deleted_webhook_is_dropped() {
+fn deliveries_of_deleted_webhook_are_removed() {
     let mut world = World::new();
-    let gone = create(&mut world, "").id;
+    let deleted = create(&mut world, "").id;
     create(&mut world, "");
-    offer(&mut world, &[event(1, "order.paid")]);
-    world.run(&DeleteWebhook { id: gone }).unwrap();
-    assert_eq!(world.run(&DeleteWebhook { id: gone }), Err(WebhookRejection::WebhookNotFound.into()));
+    fan_out(&mut world, &[event(1, "order.paid")]);
+    world.run(&DeleteWebhook { id: deleted }).unwrap();
+    assert_eq!(world.run(&DeleteWebhook { id: deleted }), Err(WebhookRejection::WebhookNotFound.into()));
     assert_eq!(claim(&mut world).len(), 1);
     assert_eq!(delivery(&world, 1), None);
     check(&world);
 }
 
 #[test]
-fn old_deliveries_are_forgotten_and_the_last_takes_its_event_along() {
+fn old_deliveries_and_their_events_are_purged() {
     let mut world = World::new();
     create(&mut world, "");
     create(&mut world, "");
-    offer(&mut world, &[event(1, "order.paid")]);
+    fan_out(&mut world, &[event(1, "order.paid")]);
     let claimed = claim(&mut world);
     report(&mut world, &claimed[0], Tried::Accepted { status: 200 });
     world.wait(Span::from_hours(1));
-    let forget = |world: &mut World| {
+    let purge = |world: &mut World| {
         let ids = [1, 2].map(|number| DeliveryId::new(number).unwrap()).to_vec();
         let made_before = world.now;
         world.run(&ForgetDeliveries { ids, made_before }).unwrap()
     };
-    assert_eq!(forget(&mut world), 1, "the other is still pending");
+    assert_eq!(purge(&mut world), 1, "the other is still pending");
     check(&world);
     let claimed = claim(&mut world);
     report(&mut world, &claimed[0], Tried::Accepted { status: 200 });
-    assert_eq!(forget(&mut world), 1);
+    assert_eq!(purge(&mut world), 1);
     assert_eq!(world.memory.webhook.events.rows().count(), 0);
     check(&world);
 }
 
 #[test]
-fn there_are_no_more_webhooks_than_an_event_has_numbers_for() {
+fn number_of_webhooks_is_bounded() {
     let mut world = World::new();
     for _ in 0..WEBHOOKS_MAX {
         create(&mut world, "");
@@ -272,18 +272,18 @@ fn there_are_no_more_webhooks_than_an_event_has_numbers_for() {
         secret: "whsec_x".into(),
         outbox_last: 0,
     };
-    let refusal = WebhookRejection::TooManyWebhooks { max: WEBHOOKS_MAX };
-    assert_eq!(world.run(&command), Err(refusal.into()));
-    assert_eq!(offer(&mut world, &[event(1, "order.paid")]), WEBHOOKS_MAX);
+    let rejection = WebhookRejection::TooManyWebhooks { max: WEBHOOKS_MAX };
+    assert_eq!(world.run(&command), Err(rejection.into()));
+    assert_eq!(fan_out(&mut world, &[event(1, "order.paid")]), WEBHOOKS_MAX);
     check(&world);
 }
 
 #[test]
-fn claiming_many_asks_for_rows_only_a_few_times() {
+fn claiming_many_takes_few_load_rounds() {
     let mut world = World::new();
     create(&mut world, "");
     let events: Vec<_> = (1..=100).map(|number| event(number, "order.paid")).collect();
-    offer(&mut world, &events);
+    fan_out(&mut world, &events);
     assert_eq!(claim(&mut world).len(), 100);
     assert!(world.loads.get() <= 4, "{}", world.loads.get());
 }

@@ -1,23 +1,23 @@
-//! Which events somebody wants: by the beginning of their type, so that `order.` is all there is about orders.
+//! Event type filters of a subscription: types, or prefixes of them, such as `order.` for all events of orders.
 
 use crate::rejection::{Fault, Rejection};
 
-/// The most that may be named.
+/// Maximum number of types.
 pub const TYPES_MAX: usize = 50;
-/// The longest one.
+/// Maximum length of a type.
 pub const TYPE_CHARS_MAX: usize = 100;
 
-/// Stands for every type there is.
+/// Matches every type.
 const EVERY: &str = "*";
 
-/// Types of events, or beginnings of them. None at all means every event, except those of holds, which have to be named whole;
-/// `*` means these too.
+/// Event types, or prefixes of them. An empty list matches every durable event; ephemeral events match only `*` or
+/// their full type.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct EventTypes(Vec<String>);
 
 impl EventTypes {
-    /// `durable` and `fleeting` are all types there are: what is neither the beginning of one nor one of the other would never be
-    /// told.
+    /// Checks the filters. `durable` and `fleeting` are all existing types; a filter that matches none of them is
+    /// rejected.
     pub fn new(types: Vec<String>, durable: &[&str], fleeting: &[&str]) -> Result<Self, Rejection> {
         let invalid = |fault| Err(Rejection::invalid("types", fault));
         if types.len() > TYPES_MAX {
@@ -30,8 +30,8 @@ impl EventTypes {
             if prefix.len() > TYPE_CHARS_MAX {
                 return invalid(Fault::TooLong { max: TYPE_CHARS_MAX });
             }
-            let is_whole = prefix == EVERY || fleeting.contains(&prefix.as_str());
-            if !is_whole && !durable.iter().any(|name| name.starts_with(prefix.as_str())) {
+            let is_full_type = prefix == EVERY || fleeting.contains(&prefix.as_str());
+            if !is_full_type && !durable.iter().any(|name| name.starts_with(prefix.as_str())) {
                 return invalid(Fault::UnknownValue);
             }
             if types[..at].contains(prefix) {
@@ -41,12 +41,12 @@ impl EventTypes {
         Ok(Self(types))
     }
 
-    /// For those who may name whatever they like. What is blank is left out.
+    /// Builds filters without checking them; empty ones are dropped.
     pub fn any(types: impl Iterator<Item = String>) -> Self {
         Self(types.filter(|prefix| !prefix.is_empty()).collect())
     }
 
-    /// `a,b`, as it was written down.
+    /// Parses the stored form `a,b`.
     pub fn parse(text: &str) -> Self {
         Self::any(text.split(',').map(str::to_owned))
     }
@@ -56,11 +56,11 @@ impl EventTypes {
     }
 
     pub fn include(&self, event_type: &str) -> bool {
-        let begins = |prefix: &String| prefix == EVERY || event_type.starts_with(prefix.as_str());
-        self.0.is_empty() || self.0.iter().any(begins)
+        let matches = |prefix: &String| prefix == EVERY || event_type.starts_with(prefix.as_str());
+        self.0.is_empty() || self.0.iter().any(matches)
     }
 
-    /// Whether this very type is named.
+    /// Whether the full type is listed, or `*` is.
     pub fn name(&self, event_type: &str) -> bool {
         self.0.iter().any(|name| name == EVERY || name == event_type)
     }
@@ -77,33 +77,33 @@ mod tests {
     use super::*;
 
     const DURABLE: &[&str] = &["order.paid", "order.cancelled", "booking.confirmed"];
-    const FLEETING: &[&str] = &["order.reserved", "stay.hold.placed"];
+    const EPHEMERAL: &[&str] = &["order.reserved", "stay.hold.placed"];
 
     fn types(types: &[&str]) -> Result<EventTypes, Rejection> {
-        EventTypes::new(types.iter().map(ToString::to_string).collect(), DURABLE, FLEETING)
+        EventTypes::new(types.iter().map(ToString::to_string).collect(), DURABLE, EPHEMERAL)
     }
 
     #[test]
-    fn what_is_fleeting_has_to_be_named_whole() {
+    fn ephemeral_events_match_full_types_only() {
         assert!(types(&["order.reserved"]).unwrap().name("order.reserved"));
         assert!(!types(&["order."]).unwrap().name("order.reserved"));
         assert!(!types(&[]).unwrap().name("order.reserved"));
         let all = types(&["*"]).unwrap();
         assert!(all.name("order.reserved") && all.include("order.paid"));
-        assert!(types(&["stay.hold."]).is_err(), "that would never be told");
+        assert!(types(&["stay.hold."]).is_err(), "a prefix matches no ephemeral type");
     }
 
     #[test]
-    fn a_type_is_wanted_by_its_name_or_its_beginning() {
+    fn types_match_by_name_or_prefix() {
         let some = types(&["order.", "booking.confirmed"]).unwrap();
         assert!(some.include("order.paid") && some.include("booking.confirmed"));
         assert!(!some.include("booking.cancelled") && !some.include("orders"));
-        assert!(types(&[]).unwrap().include("whatever"), "none means all");
+        assert!(types(&[]).unwrap().include("any.type"), "an empty list matches all");
         assert_eq!(EventTypes::parse(&some.to_string()), some);
     }
 
     #[test]
-    fn what_would_never_be_told_is_refused() {
+    fn filters_without_a_match_are_rejected() {
         let fault = |names: &[&str]| match types(names) {
             Err(Rejection::InvalidInput { field: "types", fault }) => fault,
             other => panic!("{other:?}"),

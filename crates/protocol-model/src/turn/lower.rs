@@ -1,55 +1,55 @@
-//! Lowering the capacity: announce it in the live tier so that nobody places above it, change the durable total, take
-//! the announcement away. If the server dies in between, the limit row ends by time, later than its transaction can commit.
+//! Lowering the capacity: set a capacity fence in the live tier, change the durable total, remove the fence. If the
+//! server crashes in between, the fence ends by time, later than its transaction can commit.
 
-use super::Turn;
+use super::ServerStep;
 use crate::durable::Outcome;
-use crate::live::{Change, Limit, Write};
+use crate::live::{Change, Fence, Write};
 use crate::safeguard::Safeguard;
 use crate::scenario::Op;
 use crate::world::{Step, Then, Transaction};
 
-impl Turn<'_> {
+impl ServerStep<'_> {
     pub(super) fn lower(&mut self, total: u8) {
         let (now, live) = (self.now(), &self.world.live);
-        // One lowering at a time: the limit row of another is not overwritten.
-        if live.limit.value.is_some() {
-            return self.answer(false);
+        // One lowering at a time: the fence of another one is not overwritten.
+        if live.fence.value.is_some() {
+            return self.reply(false);
         }
         let write = Write {
-            incarnation: live.incarnation,
+            epoch: live.epoch,
             tally: Some(live.tally.unchanged()),
-            limit: Some(live.limit.becomes(Some(Limit { capacity: total, by: self.who }))),
+            fence: Some(live.fence.becomes(Some(Fence { capacity: total, by: self.index }))),
             ..Write::default()
         };
-        self.me().step = Step::LowerKnowsLive { held: self.world.live.tally.value.held(now), write };
+        self.server().step = Step::LowerReadLive { held: self.world.live.tally.value.held(now), write };
     }
 
     pub(super) fn lower_reads_durable(&mut self, held: u8, write: Write) {
         let counted = if self.rules().keep(Safeguard::LoweringCountsHeld) { held } else { 0 };
-        if counted + self.world.durable.reserved > self.total_wanted() {
-            return self.answer(false);
+        if counted + self.world.durable.reserved > self.requested_total() {
+            return self.reply(false);
         }
-        // Takes away the row that is about to be written and no other: if that is gone, there is nothing left to do.
-        let announced = write.limit.as_ref().map(|limit| Change { read: limit.read + 1, write: Some(None) });
-        let finish = Write { incarnation: write.incarnation, limit: announced, ..Write::default() };
-        self.me().step = if self.rules().keep(Safeguard::LimitRow) {
-            Step::Apply { write, then: Then::LimitWritten { finish } }
+        // Removes exactly the fence that is about to be set; if that has ended, there is nothing to remove.
+        let announced = write.fence.as_ref().map(|fence| Change { read: fence.read + 1, write: Some(None) });
+        let finish = Write { epoch: write.epoch, fence: announced, ..Write::default() };
+        self.server().step = if self.rules().keep(Safeguard::CapacityFence) {
+            Step::Apply { write, then: Then::FenceWritten { finish } }
         } else {
             Step::LowerRecord { finish }
         };
     }
 
     pub(super) fn lower_records(&mut self, finish: Write) {
-        let total = self.total_wanted();
-        if self.world.lower(total, self.who, self.protocol.rules) != Outcome::Committed {
-            self.note_refusal();
+        let total = self.requested_total();
+        if self.world.lower(total, self.index, self.protocol.rules) != Outcome::Committed {
+            self.note_rejection();
         }
-        self.me().step = Step::LowerFinish { finish };
+        self.server().step = Step::LowerFinish { finish };
     }
 
     pub(super) fn send_lower(&mut self) {
-        let total = self.total_wanted();
-        self.world.in_flight.push(Transaction::Lower { total, by: self.who });
+        let total = self.requested_total();
+        self.world.in_flight.push(Transaction::Lower { total, by: self.index });
     }
 
     pub(super) fn lower_finishes(&mut self, finish: Write) {
@@ -58,8 +58,8 @@ impl Turn<'_> {
         self.next_op();
     }
 
-    fn total_wanted(&self) -> u8 {
-        let Op::Lower(total) = self.op() else { unreachable!("only lowering lowers") };
+    fn requested_total(&self) -> u8 {
+        let Op::Lower(total) = self.op() else { unreachable!("the operation is a lowering") };
         total
     }
 }

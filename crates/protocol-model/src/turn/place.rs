@@ -1,84 +1,85 @@
-//! Placing a hold, and cancelling one: read, decide, one compare-and-set. Nothing durable is written.
+//! Placing and cancelling holds: read, decide, one compare-and-set. No durable row is written.
 
-use super::Turn;
+use super::ServerStep;
 use crate::live::{Hold, HoldId, HoldState, Write};
 use crate::safeguard::Safeguard;
 use crate::scenario::Op;
 use crate::world::{Step, Then};
 
-impl Turn<'_> {
-    /// Live first, durable second: what moves from held to reserved in between is then seen twice, never not at all.
+impl ServerStep<'_> {
+    /// Reads live rows first, durable rows second: a quantity that moves from held to reserved in between is counted
+    /// twice, never missed.
     pub(super) fn place(&mut self) {
-        self.me().step = if self.rules().keep(Safeguard::LiveReadBeforeDurable) {
-            let (held, limit, write) = self.place_reads_live();
-            Step::PlaceKnowsLive { held, limit, write }
+        self.server().step = if self.rules().keep(Safeguard::LiveReadBeforeDurable) {
+            let (held, fence, write) = self.place_reads_live();
+            Step::PlaceReadLive { held, fence, write }
         } else {
-            Step::PlaceKnowsDurable { total: self.world.durable.total, reserved: self.world.durable.reserved }
+            Step::PlaceReadDurable { total: self.world.durable.total, reserved: self.world.durable.reserved }
         };
     }
 
-    pub(super) fn place_reads_durable(&mut self, held: u8, limit: Option<u8>, write: Write) {
+    pub(super) fn place_reads_durable(&mut self, held: u8, fence: Option<u8>, write: Write) {
         let (total, reserved) = (self.world.durable.total, self.world.durable.reserved);
-        self.place_decides(total, reserved, held, limit, write);
+        self.place_decides(total, reserved, held, fence, write);
     }
 
     pub(super) fn place_reads_live_second(&mut self, total: u8, reserved: u8) {
-        let (held, limit, write) = self.place_reads_live();
-        self.place_decides(total, reserved, held, limit, write);
+        let (held, fence, write) = self.place_reads_live();
+        self.place_decides(total, reserved, held, fence, write);
     }
 
-    /// What is held, whether a limit stands, and what to write if there is room.
+    /// Returns the held quantity, the fence, and the write if units are available.
     fn place_reads_live(&self) -> (u8, Option<u8>, Write) {
-        let Op::Place(id) = self.op() else { unreachable!("only placing places") };
+        let Op::Place(id) = self.op() else { unreachable!("the operation is a placing") };
         let (now, live) = (self.now(), &self.world.live);
         let expires_at = now + self.protocol.scenario.ttl;
         let placed = Hold { state: HoldState::Held, expires_at, attempt: 0 };
         let tally = live.tally.value.at(now);
         let held = tally.held(now);
-        let limit = live.limit.value.as_ref().map(|limit| limit.capacity);
+        let fence = live.fence.value.as_ref().map(|fence| fence.capacity);
         let write = Write {
-            incarnation: live.incarnation,
+            epoch: live.epoch,
             tally: Some(live.tally.becomes(tally.with_line(expires_at))),
-            limit: Some(live.limit.unchanged()),
+            fence: Some(live.fence.unchanged()),
             hold: Some((id, live.holds[id].becomes(Some(placed)))),
-            not_from: None,
+            rejected_from: None,
         };
-        (held, limit, write)
+        (held, fence, write)
     }
 
-    fn place_decides(&mut self, total: u8, reserved: u8, held: u8, limit: Option<u8>, write: Write) {
-        let capacity = limit.map_or(total, |limit| limit.min(total));
+    fn place_decides(&mut self, total: u8, reserved: u8, held: u8, fence: Option<u8>, write: Write) {
+        let capacity = fence.map_or(total, |fence| fence.min(total));
         if reserved + held < capacity {
-            self.me().step = Step::Apply { write, then: Then::Placed };
+            self.server().step = Step::Apply { write, then: Then::Placed };
         } else {
-            self.answer(false);
+            self.reply(false);
         }
     }
 
     pub(super) fn cancel(&mut self, id: HoldId) {
         let (now, live) = (self.now(), &self.world.live);
-        let Some(hold) = &live.holds[id].value else { return self.answer(false) };
+        let Some(hold) = &live.holds[id].value else { return self.reply(false) };
         let mut tally = live.tally.value.at(now);
         if hold.is_live(now) {
             tally = tally.without_line(hold.expires_at);
-        } else if hold.state == HoldState::Confirming && !self.rules().keep(Safeguard::NoCancelWhileConfirming) {
-            tally.pinned = tally.pinned.saturating_sub(1);
+        } else if hold.state == HoldState::Confirming && !self.rules().keep(Safeguard::NoCancelWhilePrepared) {
+            tally.prepared = tally.prepared.saturating_sub(1);
         } else {
-            return self.answer(false);
+            return self.reply(false);
         }
         let cancelled = Hold { state: HoldState::Cancelled, ..hold.clone() };
         let write = Write {
-            incarnation: live.incarnation,
+            epoch: live.epoch,
             tally: Some(live.tally.becomes(tally)),
             hold: Some((id, live.holds[id].becomes(Some(cancelled)))),
             ..Write::default()
         };
-        self.me().step = Step::Apply { write, then: Then::Cancelled };
+        self.server().step = Step::Apply { write, then: Then::Cancelled };
     }
 
     pub(super) fn hold_cancelled(&mut self) {
-        let Op::Cancel(id) = self.op() else { unreachable!("only cancelling cancels") };
-        self.world.told.cancelled[id] = true;
+        let Op::Cancel(id) = self.op() else { unreachable!("the operation is a cancel") };
+        self.world.observed.cancelled[id] = true;
         self.next_op();
     }
 }

@@ -1,4 +1,4 @@
-//! What the booking service keeps: bookings, their history, and what it knows of slots.
+//! Tables of the booking service: bookings, their history, and slot replicas.
 
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
@@ -23,7 +23,7 @@ text_cell!(RefundPolicy, |policy| policy.to_string().into(), RefundPolicy::parse
 text_cell!(RefundRule, |rule| rule.to_string().into(), RefundRule::parse);
 text_cell!(By, by_text, parse_by);
 
-/// `ADMIN`, `SYSTEM`, `USER 5`.
+/// Formats as `ADMIN`, `SYSTEM` or `USER 5`.
 fn by_text(by: &By) -> std::borrow::Cow<'_, str> {
     match by {
         By::User(user) => format!("USER {user}").into(),
@@ -277,7 +277,7 @@ impl Record for OpenBooking {
     }
 }
 
-/// Bookings in order of number: all, or those of a user, who have an index of their own; in any state, or in one.
+/// Lists bookings in order of number: all, or those of a user, by the index of users; in any state, or in one.
 pub fn bookings(user: Option<UserId>, status: Option<BookingStatus>, after: Option<BookingId>, limit: usize) -> List {
     let mut list = List::of::<Booking>(after.as_ref(), limit);
     if let Some(user) = user {

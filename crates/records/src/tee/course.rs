@@ -1,4 +1,4 @@
-//! What the course service keeps: courses, their slots, and what became of each booking's wish for one.
+//! Tables of the course service: courses, their slots, and decisions about bookings.
 
 use holdfast_core::audit::Audit;
 use holdfast_core::tee::{

@@ -1,4 +1,4 @@
-//! Which messages were seen: so that each has its effect once, however often it comes.
+//! Inbox and import records, by which repeated messages are recognized.
 
 use holdfast_core::audit::Audit;
 use holdfast_core::tee::{Imported, InboxId, MessageKey, Received, Service};

@@ -1,5 +1,5 @@
-//! Tee times. Each table belongs to one of three services, and none looks into another's; only what they have received from each
-//! other lies in one for all.
+//! Schema of tee times. Each table belongs to one of the three services, which never read each other's tables. The
+//! inbox is shared, with rows per service.
 
 mod booking;
 mod course;

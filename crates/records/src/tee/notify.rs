@@ -1,4 +1,4 @@
-//! What the notification service keeps.
+//! Tables of the notify service.
 
 use holdfast_core::audit::Audit;
 use holdfast_core::id::UserId;
@@ -70,7 +70,7 @@ impl Record for Notice {
     }
 }
 
-/// What a user was told, in order of number.
+/// Lists notifications of a user, or all, in order of number.
 pub fn notifications(user: Option<UserId>, after: Option<NotificationId>, limit: usize) -> List {
     let list = List::of::<Notification>(after.as_ref(), limit);
     match user {

@@ -1,4 +1,5 @@
-//! A command as callers send it, and what they hear back, as far as it can be foretold: numbers of reservations may have gaps.
+//! Commands and replies of a room by the hour. Replies contain only what the model can predict: reservation numbers may
+//! have gaps.
 
 use holdfast_core::Rejection;
 use holdfast_core::calendar::block::{BlockSlots, UnblockSlots};
@@ -11,7 +12,7 @@ use holdfast_core::id::HoldId;
 use holdfast_engine::Batch;
 use jiff::civil::Date;
 
-use crate::answer::{Waiting, join};
+use crate::answer::{PendingReply, submit};
 
 #[derive(Clone, Debug)]
 pub enum Call {
@@ -24,18 +25,18 @@ pub enum Call {
     Unblock(UnblockSlots),
 }
 
-/// What a caller is told.
+/// Reply to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// How many slots were made, and the last day that has some.
+    /// Number of generated slots, and the last day that has slots.
     Generated(u32, Option<Date>),
     Locked(HoldId, Vec<SlotStart>),
     Reserved(RoomReservationId, Vec<SlotStart>),
-    /// Nobody hears this: the model would have reserved, and there is no reservation.
+    /// Only predicted by the model: a reservation whose number does not exist, which no call receives.
     Unnumbered,
     Released,
     Cancelled(RoomReservationId),
-    /// How many slots have their new status.
+    /// Number of slots with the requested status.
     Changed(usize),
     Rejected(Rejection),
 }
@@ -47,20 +48,20 @@ impl From<Rejection> for Reply {
 }
 
 impl Call {
-    /// Puts the command into a batch of the engine.
-    pub fn join(&self, batch: &mut Batch) -> Waiting<Reply> {
+    /// Adds the command to a batch of the engine.
+    pub fn submit(&self, batch: &mut Batch) -> PendingReply<Reply> {
         match self {
-            Self::Generate(command) => join(batch, command, |it| Reply::Generated(it.created, it.generated_until)),
-            Self::Lock(command) => {
-                join(batch, command, |lock| Reply::Locked(lock.id, lock.slots.iter().map(|slot| slot.start).collect()))
-            }
+            Self::Generate(command) => submit(batch, command, |it| Reply::Generated(it.created, it.generated_until)),
+            Self::Lock(command) => submit(batch, command, |lock| {
+                Reply::Locked(lock.id, lock.slots.iter().map(|slot| slot.start).collect())
+            }),
             Self::Confirm(command) => {
-                join(batch, command, |it| Reply::Reserved(it.id, it.slots.iter().map(|slot| slot.start).collect()))
+                submit(batch, command, |it| Reply::Reserved(it.id, it.slots.iter().map(|slot| slot.start).collect()))
             }
-            Self::Release(command) => join(batch, command, |()| Reply::Released),
-            Self::Cancel(command) => join(batch, command, |reservation| Reply::Cancelled(reservation.id)),
-            Self::Block(command) => join(batch, command, |slots| Reply::Changed(slots.len())),
-            Self::Unblock(command) => join(batch, command, |slots| Reply::Changed(slots.len())),
+            Self::Release(command) => submit(batch, command, |()| Reply::Released),
+            Self::Cancel(command) => submit(batch, command, |reservation| Reply::Cancelled(reservation.id)),
+            Self::Block(command) => submit(batch, command, |slots| Reply::Changed(slots.len())),
+            Self::Unblock(command) => submit(batch, command, |slots| Reply::Changed(slots.len())),
         }
     }
 }

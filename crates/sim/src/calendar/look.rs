@@ -1,4 +1,4 @@
-//! Everything that can be read of a room, in one value: so that a store and the model can be compared by `==`.
+//! The readable state of a room as one value, so that a store and the model can be compared by `==`.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use super::model::{End, Lock, Model, State, today};
 use crate::Finding;
 use crate::look::{Source, ask};
 
-/// Ended locks may be cleared away a day later.
-pub const READABLE_FOR: Span = Span::from_hours(23);
-/// So many days around today are looked at.
+/// Ended locks may be purged after a day.
+pub const READABLE_TIME: Span = Span::from_hours(23);
+/// Number of days before and after today that are read.
 const DAYS: u32 = 40;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,38 +26,38 @@ pub struct View {
     pub generated_until: Option<Date>,
     pub slots: BTreeMap<SlotStart, (&'static str, Option<RoomReservationId>)>,
     pub locks: BTreeMap<HoldId, String>,
-    /// Whether it still counts.
+    /// Whether the reservation is active.
     pub reservations: BTreeMap<RoomReservationId, (Vec<SlotStart>, bool)>,
 }
 
 impl View {
-    /// What the store shows of all that the model knows.
-    pub fn of(source: &impl Source, at: &Context<'_>, id: RoomId, known: &Model) -> Result<Self, Finding> {
-        let unexpected = |what: String| move |rejection| Finding(format!("{what} is refused: {rejection:?}"));
+    /// Reads from the store all that the model contains.
+    pub fn of(source: &impl Source, at: &Context<'_>, id: RoomId, model: &Model) -> Result<Self, Finding> {
+        let unexpected = |subject: String| move |rejection| Finding(format!("{subject} is rejected: {rejection:?}"));
         let mut view = Self::default();
-        let found = ask(source, at, |rows, _| room::find(rows, id))?.map_err(unexpected("the room".into()))?;
-        view.generated_until = found.generated_until;
+        let stored = ask(source, at, |rows, _| room::find(rows, id))?.map_err(unexpected("the room".into()))?;
+        view.generated_until = stored.generated_until;
         let (from, to) = days(at.now);
         let ids = ask(source, at, |rows, _| slot::ids(rows, id, from, to))?.map_err(unexpected("the list".into()))?;
-        let shown = ask(source, at, |rows, at| slot::views(rows, at, id, &ids))?;
-        for (id, shown) in ids.iter().zip(shown.map_err(unexpected("the slots".into()))?) {
-            view.slots.insert(id.start, (status_name(shown.status), shown.reservation));
+        let actual = ask(source, at, |rows, at| slot::views(rows, at, id, &ids))?;
+        for (id, actual) in ids.iter().zip(actual.map_err(unexpected("the slots".into()))?) {
+            view.slots.insert(id.start, (status_name(actual.status), actual.reservation));
         }
-        for (id, _) in known.readable_locks(at.now) {
+        for (id, _) in model.readable_locks(at.now) {
             let lock = ask(source, at, |rows, _| lock::find(rows, *id, Actor::Admin))?;
-            // The model may only be trying whether it could have been made.
+            // A lock of a candidate model may not exist in the store.
             let status = match lock.map(|lock| lock.status(at.now)) {
-                Ok(Status::Confirmed { record }) => format!("became {record}"),
+                Ok(Status::Confirmed { record }) => format!("confirmed as {record}"),
                 Ok(other) => format!("{other:?}"),
                 Err(rejection) => format!("{rejection:?}"),
             };
             view.locks.insert(*id, status);
         }
-        for id in known.reservations.keys().copied() {
-            let found = ask(source, at, |rows, _| reservation::find(rows, id, Actor::Admin))?;
-            let found = found.map_err(unexpected(format!("reservation {id}")))?;
-            let slots = found.slots.iter().map(|slot| slot.start).collect();
-            view.reservations.insert(id, (slots, found.state == RoomReservationState::Confirmed));
+        for id in model.reservations.keys().copied() {
+            let stored = ask(source, at, |rows, _| reservation::find(rows, id, Actor::Admin))?;
+            let stored = stored.map_err(unexpected(format!("reservation {id}")))?;
+            let slots = stored.slots.iter().map(|slot| slot.start).collect();
+            view.reservations.insert(id, (slots, stored.state == RoomReservationState::Confirmed));
         }
         Ok(view)
     }
@@ -66,18 +66,18 @@ impl View {
         let mut view = Self { generated_until: model.generated_until, ..Self::default() };
         let (from, to) = days(now);
         for (start, state) in model.slots.iter().filter(|(start, _)| (from..=to).contains(&start.date())) {
-            let shown = match state {
+            let actual = match state {
                 State::Free if model.locked_by(*start, now).is_some() => ("locked", None),
                 State::Free => ("available", None),
                 State::Reserved(number) => ("reserved", Some(*number)),
                 State::Off(BlockStatus::Blocked) => ("blocked", None),
                 State::Off(BlockStatus::Maintenance) => ("maintenance", None),
             };
-            view.slots.insert(*start, shown);
+            view.slots.insert(*start, actual);
         }
         for (id, lock) in model.readable_locks(now) {
             let status = match lock.end {
-                End::Confirmed(number) => format!("became {number}"),
+                End::Confirmed(number) => format!("confirmed as {number}"),
                 End::Released => "Cancelled".into(),
                 End::Replaced => "Replaced".into(),
                 End::None if lock.is_live(now) => "Held".into(),
@@ -93,9 +93,9 @@ impl View {
 }
 
 impl Model {
-    /// Locks that nobody may have cleared away yet.
+    /// Returns the locks that must not be purged yet.
     pub fn readable_locks(&self, now: Timestamp) -> impl Iterator<Item = (&HoldId, &Lock)> {
-        self.locks.iter().filter(move |(_, lock)| now < lock.made_at + READABLE_FOR)
+        self.locks.iter().filter(move |(_, lock)| now < lock.created_at + READABLE_TIME)
     }
 }
 

@@ -1,14 +1,14 @@
-//! Random histories of a room by the hour: making slots, locking, confirming, releasing, cancelling, taking off sale, putting back
-//! and running out of time, in any order and several at once, in a process that is killed now and then. A naive model predicts
-//! every answer and every slot; whatever was answered, no slot may be sold twice or be split from those it was asked for with.
+//! Random histories of a room by the hour: generating slots, locking, confirming, releasing, cancelling, blocking,
+//! unblocking and expiry, in any order and concurrently, in a process that is killed at times. A naive model predicts
+//! every reply and every slot. No slot may be sold twice, or be separated from those it was requested with.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | [`call`] | a command as callers send it, and what they hear back |
-//! | [`workload`] | plans what happens next |
-//! | [`model`] | the rules once more, naive and independent |
-//! | [`look`] | everything that can be read, to be compared |
-//! | [`runner`] | runs one history |
+//! | [`call`] | commands and replies |
+//! | [`workload`] | planning of the steps |
+//! | [`model`] | naive, independent implementation of the rules |
+//! | [`look`] | the readable state, to be compared |
+//! | [`runner`] | execution of one history |
 
 pub mod call;
 pub mod look;

@@ -1,5 +1,5 @@
-//! The rules of a room by the hour once more, as plainly as they can be said. Uses nothing of core but its words. The room is open
-//! every day from nine to noon, in a zone that never changes its clocks.
+//! Naive, independent implementation of the rules of rooms by the hour. It uses the types of core, but none of its
+//! logic. The room is open every day from nine to noon, in a zone without clock changes.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use jiff::civil::Date;
 
 use super::call::{Call, Reply};
 
-/// The hours at which slots begin.
+/// Hours at which slots start.
 pub const HOURS: [u16; 3] = [9, 10, 11];
-/// How far the zone is ahead of UTC.
-const AHEAD: Span = Span::from_hours(9);
+/// Offset of the zone from UTC.
+const UTC_OFFSET: Span = Span::from_hours(9);
 
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -26,7 +26,7 @@ pub struct Model {
     pub generated_until: Option<Date>,
     pub locks: BTreeMap<HoldId, Lock>,
     pub reservations: BTreeMap<RoomReservationId, Reservation>,
-    /// How often slots were taken off sale: a call that changes nothing is no news.
+    /// Number of commands that blocked slots; a command without effect emits no event.
     pub blocked: usize,
 }
 
@@ -41,12 +41,12 @@ pub enum State {
 pub struct Lock {
     pub user: UserId,
     pub slots: Vec<SlotStart>,
-    pub made_at: Timestamp,
+    pub created_at: Timestamp,
     pub ends_at: Timestamp,
     pub end: End,
 }
 
-/// How a lock ended, unless by time.
+/// End of a lock, other than by expiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     None,
@@ -75,13 +75,14 @@ impl Model {
         }
     }
 
-    /// What must be answered. `number` is that of the reservation that was made, if one was: it cannot be foretold.
+    /// Executes a call and returns the expected reply. `number` is that of a new reservation, because it cannot be
+    /// predicted.
     pub fn apply(&mut self, call: &Call, number: Option<RoomReservationId>, now: Timestamp) -> Reply {
         let reply = match call {
             Call::Generate(_) => Ok(self.generate(now)),
             Call::Lock(lock) => self.lock(lock, now),
             Call::Confirm(confirm) => self.confirm(confirm.id, number, now),
-            Call::Release(release) => self.live_or_why_not(release.id, now).map(|()| {
+            Call::Release(release) => self.check_live(release.id, now).map(|()| {
                 self.end(release.id, End::Released);
                 Reply::Released
             }),
@@ -97,7 +98,7 @@ impl Model {
         reply.unwrap_or_else(|rejection| Reply::Rejected(Rejection::Calendar(rejection)))
     }
 
-    /// Who has a live lock on a slot.
+    /// Returns the live lock on a slot.
     pub fn locked_by(&self, start: SlotStart, now: Timestamp) -> Option<HoldId> {
         let is_on = |(_, lock): &(&HoldId, &Lock)| lock.is_live(now) && lock.slots.contains(&start);
         self.locks.iter().find(is_on).map(|(id, _)| *id)
@@ -114,7 +115,7 @@ impl Model {
                     self.slots.entry(start(date, hour)).or_insert(State::Free);
                 }
             }
-            date = date.tomorrow().expect("no history is that long");
+            date = date.tomorrow().expect("histories are short");
         }
         self.generated_until = self.generated_until.max(Some(until));
         Reply::Generated((self.slots.len() - before) as u32, self.generated_until)
@@ -124,8 +125,8 @@ impl Model {
         let starts = sorted(&lock.slots);
         for start in &starts {
             let is_free = self.slots.get(start) == Some(&State::Free) && begins_at(*start) > now;
-            let is_anothers = self.locked_by(*start, now).is_some_and(|id| self.locks[&id].user != lock.user);
-            if !is_free || is_anothers {
+            let is_locked_by_other = self.locked_by(*start, now).is_some_and(|id| self.locks[&id].user != lock.user);
+            if !is_free || is_locked_by_other {
                 return Err(not_available(*start));
             }
         }
@@ -135,8 +136,9 @@ impl Model {
         }
         let id = HoldId::new(now, lock.random);
         let ttl = lock.ttl.map_or(self.lock_ttl, |ttl| ttl.min(self.lock_ttl));
-        let made = Lock { user: lock.user, slots: starts.clone(), made_at: now, ends_at: now + ttl, end: End::None };
-        self.locks.insert(id, made);
+        let lock_row =
+            Lock { user: lock.user, slots: starts.clone(), created_at: now, ends_at: now + ttl, end: End::None };
+        self.locks.insert(id, lock_row);
         Ok(Reply::Locked(id, starts))
     }
 
@@ -146,8 +148,8 @@ impl Model {
         number: Option<RoomReservationId>,
         now: Timestamp,
     ) -> Result<Reply, CalendarRejection> {
-        self.live_or_why_not(id, now)?;
-        // If there is no such reservation, this is not what happened.
+        self.check_live(id, now)?;
+        // Without such a reservation, the call cannot have been executed here.
         let Some(number) = number.filter(|number| !self.reservations.contains_key(number)) else {
             return Ok(Reply::Unnumbered);
         };
@@ -184,7 +186,7 @@ impl Model {
         Ok(Reply::Changed(starts.len()))
     }
 
-    /// Slots that are nobody's.
+    /// Returns the starts in order, if the slots exist and are neither reserved nor locked.
     fn changeable(&self, starts: &[SlotStart], now: Timestamp) -> Result<Vec<SlotStart>, CalendarRejection> {
         let starts = sorted(starts);
         for start in &starts {
@@ -200,7 +202,7 @@ impl Model {
         Ok(starts)
     }
 
-    fn live_or_why_not(&self, id: HoldId, now: Timestamp) -> Result<(), CalendarRejection> {
+    fn check_live(&self, id: HoldId, now: Timestamp) -> Result<(), CalendarRejection> {
         let reservation = match self.locks.get(&id) {
             Some(lock) if lock.is_live(now) => return Ok(()),
             Some(Lock { end: End::Confirmed(number), .. }) => Some(number.get()),
@@ -210,7 +212,7 @@ impl Model {
     }
 
     fn end(&mut self, id: HoldId, end: End) {
-        self.locks.get_mut(&id).expect("it is live").end = end;
+        self.locks.get_mut(&id).expect("the lock is live").end = end;
     }
 }
 
@@ -220,9 +222,9 @@ impl Lock {
     }
 }
 
-/// The day it is in the room's zone.
+/// Returns the local date of the room.
 pub fn today(now: Timestamp) -> Date {
-    (now + AHEAD).to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date()
+    (now + UTC_OFFSET).to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
 pub fn start(date: Date, hour: u16) -> SlotStart {
@@ -232,7 +234,7 @@ pub fn start(date: Date, hour: u16) -> SlotStart {
 fn begins_at(start: SlotStart) -> Timestamp {
     let minutes = i64::from(start.time().minutes());
     let midnight = start.date().at(0, 0, 0, 0).to_zoned(jiff::tz::TimeZone::UTC).expect("UTC has every time");
-    Timestamp::from_millis(midnight.timestamp().as_millisecond() + minutes * 60_000) - AHEAD
+    Timestamp::from_millis(midnight.timestamp().as_millisecond() + minutes * 60_000) - UTC_OFFSET
 }
 
 fn sorted(starts: &[SlotStart]) -> Vec<SlotStart> {

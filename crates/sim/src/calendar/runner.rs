@@ -1,5 +1,5 @@
-//! Runs one history of a room on a store of any profile and stops at the first thing that is not as it must be. Everything follows
-//! from the seed and the number of steps.
+//! Runs one history of a room on a store of any profile, and stops at the first violation. The history is determined by
+//! the seed and the number of steps.
 
 use std::collections::BTreeSet;
 
@@ -16,9 +16,9 @@ use super::workload::Workload;
 use crate::disk::{Crash, Disk, ROOM_CANCELLED, ROOM_RESERVED, SLOTS_BLOCKED};
 use crate::plan::Plan;
 use crate::report::{Summary, first_word, rejection_name};
-use crate::{Finding, guarded, must};
+use crate::{Finding, catch_panics, ensure};
 
-/// Which history to run. The same one is always the same.
+/// Identity of a history; the same one is reproducible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct History {
     pub profile: Profile,
@@ -27,21 +27,21 @@ pub struct History {
 }
 
 impl History {
-    /// Each line of what happens is given to `tell`.
-    pub fn run(self, tell: &mut dyn FnMut(String)) -> Result<Summary, Finding> {
-        guarded(|| self.run_steps(tell))
+    /// Runs the history, and passes each line of its trace to `log`.
+    pub fn run(self, log: &mut dyn FnMut(String)) -> Result<Summary, Finding> {
+        catch_panics(|| self.run_steps(log))
     }
 
-    fn run_steps(self, tell: &mut dyn FnMut(String)) -> Result<Summary, Finding> {
+    fn run_steps(self, log: &mut dyn FnMut(String)) -> Result<Summary, Finding> {
         let mut workload = Workload::new(self.seed);
         let mut run = Run::open(self.profile, &workload)?;
         for _ in 0..self.steps {
             let plan = workload.next(&run.model, run.room, run.disk.now());
-            tell(format!("{plan:?}"));
-            run.carry_out(plan, tell)?;
+            log(format!("{plan:?}"));
+            run.execute(plan, log)?;
             run.inspect()?;
         }
-        run.disk.pass(Span::from_secs(3_600));
+        run.disk.advance(Span::from_secs(3_600));
         run.inspect()?;
         run.disk.restart()?;
         run.inspect()?;
@@ -50,7 +50,7 @@ impl History {
     }
 }
 
-/// A history on its way.
+/// A history in progress.
 struct Run {
     limits: Limits,
     disk: Disk,
@@ -63,22 +63,22 @@ impl Run {
     fn open(profile: Profile, workload: &Workload) -> Result<Self, Finding> {
         let limits = workload.limits();
         let disk = Disk::new(profile, limits.clone(), workload.starts_at())?;
-        let room = disk.done(workload.room())?.id;
-        disk.done(workload.hours(room))?;
+        let room = disk.run_expecting_success(workload.room())?.id;
+        disk.run_expecting_success(workload.hours(room))?;
         Ok(Self { limits, disk, room, model: workload.opening(), summary: Summary::default() })
     }
 
-    fn carry_out(&mut self, plan: Plan<Call>, tell: &mut dyn FnMut(String)) -> Result<(), Finding> {
+    fn execute(&mut self, plan: Plan<Call>, log: &mut dyn FnMut(String)) -> Result<(), Finding> {
         match plan {
-            Plan::Batch { calls, crash } => self.run_batch(&calls, crash, tell),
-            Plan::Pass(span) => {
-                self.summary.count("time passes");
-                self.disk.pass(span);
+            Plan::Batch { calls, crash } => self.run_batch(&calls, crash, log),
+            Plan::AdvanceClock(span) => {
+                self.summary.count("clock advanced");
+                self.disk.advance(span);
                 Ok(())
             }
-            Plan::Tidy => {
-                self.summary.count("tidied");
-                self.disk.tidy()
+            Plan::Purge => {
+                self.summary.count("purged");
+                self.disk.purge()
             }
             Plan::Restart => {
                 self.summary.count("restarted");
@@ -87,127 +87,134 @@ impl Run {
         }
     }
 
-    /// All of a batch has happened or nothing of it, and whoever was told of it was told the truth. Whoever was told nothing,
-    /// because the process was killed, looks at what is there.
-    fn run_batch(&mut self, calls: &[Call], crash: Option<Crash>, tell: &mut dyn FnMut(String)) -> Result<(), Finding> {
-        let join = |batch: &mut Batch| calls.iter().map(|call| call.join(batch)).collect::<Vec<_>>();
-        let (waiting, crashed) = self.disk.run_batch_until(crash.filter(|_| self.disk.can_crash()), join);
-        let mut heard = Vec::new();
+    /// Runs a batch. It must take effect completely or not at all, and match the replies. Calls without a reply,
+    /// because the process was killed, are checked against the stored state.
+    fn run_batch(&mut self, calls: &[Call], crash: Option<Crash>, log: &mut dyn FnMut(String)) -> Result<(), Finding> {
+        let submit = |batch: &mut Batch| calls.iter().map(|call| call.submit(batch)).collect::<Vec<_>>();
+        let (waiting, crashed) = self.disk.run_batch_until(crash.filter(|_| self.disk.can_crash()), submit);
+        let mut received = Vec::new();
         for (call, answer) in calls.iter().zip(waiting) {
             let reply = match answer() {
                 Ok(reply) => Some(reply),
                 Err(_) if crashed.is_some() => None,
-                Err(refused) => return Err(Finding(format!("{call:?}: {refused}"))),
+                Err(error) => return Err(Finding(format!("{call:?}: {error}"))),
             };
-            tell(format!("  → {reply:?}"));
-            self.summary.count(&reply.as_ref().map_or("no answer".into(), name));
-            heard.push(reply);
+            log(format!("  → {reply:?}"));
+            self.summary.count(&reply.as_ref().map_or("no reply".into(), counter_name));
+            received.push(reply);
         }
         if let Some(step) = crashed {
-            tell(format!("  crashed when {step:?}"));
+            log(format!("  crashed when {step:?}"));
             self.summary.count(&format!("crashed when {step:?}"));
             self.disk.restart()?;
         }
-        if crashed.is_none_or(Crash::is_on_disk) {
+        if crashed.is_none_or(Crash::is_durable) {
             let new = self.unknown_reservations()?;
-            let explained = self.explain(&self.model, calls, &heard, &new, &mut vec![false; calls.len()])?;
-            self.model =
-                explained.ok_or_else(|| Finding("no order of these calls explains what was heard and found".into()))?;
+            let explanation = self.explain(&self.model, calls, &received, &new, &mut vec![false; calls.len()])?;
+            self.model = explanation
+                .ok_or_else(|| Finding("no order of these calls explains the replies and the stored state".into()))?;
             return Ok(());
         }
-        let is_told = |reply: &Option<Reply>| reply.as_ref().is_some_and(|it| !matches!(it, Reply::Rejected(_)));
-        must(!heard.iter().any(is_told), || format!("{heard:?}: answered, but not on disk after a crash"))
+        let is_success = |reply: &Option<Reply>| reply.as_ref().is_some_and(|it| !matches!(it, Reply::Rejected(_)));
+        ensure(!received.iter().any(is_success), || format!("{received:?}: acknowledged, but lost in a crash"))
     }
 
-    /// Reservations that were made and that the model does not know yet.
+    /// Returns the new reservations that the model does not contain yet.
     fn unknown_reservations(&self) -> Result<Vec<RoomReservationId>, Finding> {
-        let made = self.disk.outbox()?.into_iter().filter(|record| record.event_type == ROOM_RESERVED);
-        let numbers = made.filter_map(|record| record.data.parse().ok().and_then(RoomReservationId::new));
+        let created = self.disk.outbox()?.into_iter().filter(|record| record.event_type == ROOM_RESERVED);
+        let numbers = created.filter_map(|record| record.data.parse().ok().and_then(RoomReservationId::new));
         Ok(numbers.filter(|number| !self.model.reservations.contains_key(number)).collect())
     }
 
-    /// A batch is as good as its calls done one after another, but nobody says in which order: the model must find one that
-    /// gives every answer that was heard and ends in the state that was found.
+    /// A batch is equivalent to its calls in some serial order, which is unknown. Searches an order in which the model
+    /// gives every reply and ends in the stored state.
     fn explain(
         &self,
         model: &Model,
         calls: &[Call],
-        heard: &[Option<Reply>],
+        received: &[Option<Reply>],
         new: &[RoomReservationId],
-        done: &mut [bool],
+        executed: &mut [bool],
     ) -> Result<Option<Model>, Finding> {
-        if done.iter().all(|done| *done) {
-            let is_found = self.look(model)? == View::expected(model, self.disk.now());
+        if executed.iter().all(|executed| *executed) {
+            let is_found = self.read_view(model)? == View::expected(model, self.disk.now());
             return Ok(is_found.then(|| model.clone()));
         }
         for index in 0..calls.len() {
-            if done[index] {
+            if executed[index] {
                 continue;
             }
-            for number in numbers(&calls[index], heard[index].as_ref(), new) {
+            for number in numbers(&calls[index], received[index].as_ref(), new) {
                 let mut next = model.clone();
                 let expected = next.apply(&calls[index], number, self.disk.now());
                 let is_possible =
-                    heard[index].as_ref().map_or(expected != Reply::Unnumbered, |heard| expected == *heard);
+                    received[index].as_ref().map_or(expected != Reply::Unnumbered, |received| expected == *received);
                 if !is_possible {
                     continue;
                 }
-                done[index] = true;
-                if let Some(end) = self.explain(&next, calls, heard, new, done)? {
+                executed[index] = true;
+                if let Some(end) = self.explain(&next, calls, received, new, executed)? {
                     return Ok(Some(end));
                 }
-                done[index] = false;
+                executed[index] = false;
             }
         }
         Ok(None)
     }
 
-    fn look(&self, model: &Model) -> Result<View, Finding> {
+    fn read_view(&self, model: &Model) -> Result<View, Finding> {
         View::of(&self.disk, &Context { now: self.disk.now(), limits: &self.limits }, self.room, model)
     }
 
-    /// After every step: the store is as the model says, its own audit has nothing to say, and every reservation and every
-    /// cancellation was told once.
+    /// Runs after every step: the store equals the model, its audit has no findings, and every reservation and
+    /// cancellation was published once.
     fn inspect(&self) -> Result<(), Finding> {
-        let (seen, expected) = (self.look(&self.model)?, View::expected(&self.model, self.disk.now()));
-        must(seen == expected, || format!("the store is not as it must be:\n{seen:?}\nexpected:\n{expected:?}"))?;
+        let (stored, expected) = (self.read_view(&self.model)?, View::expected(&self.model, self.disk.now()));
+        ensure(stored == expected, || {
+            format!("the store differs from the model:\n{stored:?}\nexpected:\n{expected:?}")
+        })?;
         let findings = self.disk.audit()?;
-        must(findings.is_empty(), || format!("the audit says: {}", findings.join("; ")))?;
-        let (mut told, mut blocked) = (BTreeSet::new(), 0);
+        ensure(findings.is_empty(), || format!("audit findings: {}", findings.join("; ")))?;
+        let (mut published, mut blocked) = (BTreeSet::new(), 0);
         for record in self.disk.outbox()? {
             if record.event_type == SLOTS_BLOCKED {
                 blocked += 1;
             } else {
-                let what = format!("{} {}", record.event_type, record.data);
-                must(told.insert(what.clone()), || format!("told twice: {what}"))?;
+                let event = format!("{} {}", record.event_type, record.data);
+                ensure(published.insert(event.clone()), || format!("published twice: {event}"))?;
             }
         }
-        let mut owed = BTreeSet::new();
+        let mut expected_events = BTreeSet::new();
         for (id, reservation) in &self.model.reservations {
-            owed.insert(format!("{ROOM_RESERVED} {id}"));
+            expected_events.insert(format!("{ROOM_RESERVED} {id}"));
             if reservation.is_cancelled {
-                owed.insert(format!("{ROOM_CANCELLED} {id}"));
+                expected_events.insert(format!("{ROOM_CANCELLED} {id}"));
             }
         }
-        // Old events are cleared away; before that none is missing.
-        let is_complete = self.summary.0.contains_key("tidied") || (told == owed && blocked == self.model.blocked);
-        must(told.is_subset(&owed) && blocked <= self.model.blocked && is_complete, || {
-            format!("told {told:?} and {blocked} times blocked, owed {owed:?} and {}", self.model.blocked)
+        // Old events are purged; before a purge none may be missing.
+        let is_complete =
+            self.summary.0.contains_key("purged") || (published == expected_events && blocked == self.model.blocked);
+        ensure(published.is_subset(&expected_events) && blocked <= self.model.blocked && is_complete, || {
+            format!(
+                "published {published:?} and {blocked} times blocked, expected_events {expected_events:?} and {}",
+                self.model.blocked
+            )
         })
     }
 }
 
-/// Which numbers a reservation that comes of this call can have: the one that was told, or, if nothing was, any that is new.
-fn numbers(call: &Call, heard: Option<&Reply>, new: &[RoomReservationId]) -> Vec<Option<RoomReservationId>> {
-    match (call, heard) {
+/// Returns the possible numbers of a reservation that this call makes: that of its reply, or without a reply any new
+/// one.
+fn numbers(call: &Call, received: Option<&Reply>, new: &[RoomReservationId]) -> Vec<Option<RoomReservationId>> {
+    match (call, received) {
         (_, Some(Reply::Reserved(number, _))) => vec![Some(*number)],
         (Call::Confirm(_), None) => new.iter().copied().map(Some).chain([None]).collect(),
         _ => vec![None],
     }
 }
 
-/// What a reply is counted as.
-fn name(reply: &Reply) -> String {
+/// Name under which a reply is counted.
+fn counter_name(reply: &Reply) -> String {
     match reply {
         Reply::Rejected(rejection) => rejection_name(rejection),
         other => first_word(&format!("{other:?}")),

@@ -1,5 +1,5 @@
-//! Plans what happens next: few users, few slots, short locks, so that everything gets in everything's way. It looks at the model to
-//! find what is worth doing, and never at the store. The same seed plans the same history.
+//! Plans the steps of a history: few users, few slots and short locks, so that calls conflict. It reads the model,
+//! never the store, to find useful calls. The same seed plans the same history.
 
 use holdfast_core::actor::Actor;
 use holdfast_core::calendar::block::{BlockSlots, UnblockSlots};
@@ -32,7 +32,7 @@ pub struct Workload {
 }
 
 const CALLS_PER_BATCH_MAX: usize = 4;
-/// 2026-06-01, eight in the morning in Seoul.
+/// 2026-06-01T08:00 in Seoul.
 const STARTS_AT_MILLIS: i64 = 1_780_268_400_000;
 
 impl Workload {
@@ -80,19 +80,19 @@ impl Workload {
                 let crash = self.rng.random_bool(0.15).then(|| Crash::plan(&mut self.rng));
                 Plan::Batch { calls, crash }
             }
-            78..93 => Plan::Pass(self.plan_span(model, now)),
-            93..96 => Plan::Tidy,
+            78..93 => Plan::AdvanceClock(self.plan_span(model, now)),
+            93..96 => Plan::Purge,
             _ => Plan::Restart,
         }
     }
 
-    /// Mostly to moments at which a lock ends, and one millisecond before and after them.
+    /// Mostly until a lock ends, and one millisecond before and after.
     fn plan_span(&mut self, model: &Model, now: Timestamp) -> Span {
         let ends = model.locks.values().filter(|lock| lock.is_live(now));
         let ends = ends.flat_map(|lock| [-1, 0, 1].map(|shift| lock.ends_at.as_millis() + shift - now.as_millis()));
-        let ahead: Vec<i64> = ends.filter(|span| *span > 0).collect();
+        let future: Vec<i64> = ends.filter(|span| *span > 0).collect();
         match self.rng.random_range(0..10) {
-            0..5 => Span::from_millis(ahead.choose(&mut self.rng).copied().unwrap_or(1_000)),
+            0..5 => Span::from_millis(future.choose(&mut self.rng).copied().unwrap_or(1_000)),
             5..8 => Span::from_millis(self.rng.random_range(1..100_000)),
             8 => Span::from_hours(1),
             _ => Span::from_hours(16),
@@ -124,7 +124,7 @@ impl Workload {
         }
     }
 
-    /// One to three slots of the next days, in any order; some are not there.
+    /// Returns one to three slots of the next days, in any order; some do not exist.
     fn slots(&mut self, now: Timestamp) -> Vec<SlotStart> {
         let first = today(now);
         let count = self.rng.random_range(1..=3);
@@ -140,7 +140,7 @@ impl Workload {
         slots
     }
 
-    /// Mostly a live one.
+    /// Returns a lock, mostly a live one.
     fn lock(&mut self, model: &Model, now: Timestamp) -> HoldId {
         let all: Vec<(HoldId, bool)> = model.readable_locks(now).map(|(id, lock)| (*id, lock.is_live(now))).collect();
         let live: Vec<HoldId> = all.iter().filter(|(_, is_live)| *is_live).map(|(id, _)| *id).collect();

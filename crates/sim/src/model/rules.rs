@@ -1,4 +1,4 @@
-//! Each command of stays as the contract describes it: refuse, in the contract's order, or change the lists.
+//! Each command of stays by the contract: a rejection, in the contract's order of checks, or a change of the lists.
 
 use holdfast_core::command::Attempt;
 use holdfast_core::hold::HoldState;
@@ -18,7 +18,7 @@ use jiff::tz::TimeZone;
 use super::{Held, Model};
 use crate::call::hold_id;
 
-/// The contract's own numbers. Where it only says "out of range", core's bounds are taken as they are.
+/// Bounds of the contract. Where it only says "out of range", core's bounds are used.
 const HOLD_NIGHTS_MAX: u32 = 90;
 const RANGE_NIGHTS_MAX: u32 = 366;
 
@@ -30,8 +30,8 @@ impl Model {
             id: RoomTypeId::new(number).expect("histories are short"),
             name: draft.name.as_deref().expect("the workload names its room types").into(),
             description: None,
-            total_quantity: draft.total_quantity.expect("the workload says how many there are"),
-            base_price: draft.base_price.expect("the workload says what it costs"),
+            total_quantity: draft.total_quantity.expect("the workload sets the quantity"),
+            base_price: draft.base_price.expect("the workload sets the price"),
             currency: Currency::KRW,
             zone: Zone::parse(zone).expect("the workload names real zones"),
         };
@@ -39,7 +39,7 @@ impl Model {
         room_type
     }
 
-    /// Only quantity and price: the workload changes nothing else.
+    /// Only quantity and price; the workload changes nothing else.
     pub(super) fn change(
         &mut self,
         id: RoomTypeId,
@@ -59,7 +59,7 @@ impl Model {
         if total_quantity < old.total_quantity {
             let today = today(&old, now);
             for date in self.dates_in_use(id) {
-                // A night that is over binds nobody, unless somebody can still confirm it.
+                // A past night is irrelevant, unless a hold on it can still be confirmed.
                 let (reserved, held) = (self.reserved(id, date), self.held(id, date, now, None));
                 let in_use = reserved + held;
                 if in_use > total_quantity && (date >= today || held > 0) {
@@ -92,7 +92,7 @@ impl Model {
         let (id, dates) = (hold_id(place, now), StayDates { check_in, check_out });
         check_range(dates, HOLD_NIGHTS_MAX, "checkOut")?;
         let room_type = self.find_room_type(room_type)?;
-        check_begin(dates, today(&room_type, now))?;
+        check_check_in(dates, today(&room_type, now))?;
         let on_same_dates =
             |held: &&Held| held.is_live(now) && held.hold.room_type == room_type.id && held.hold.dates == dates;
         if self
@@ -114,8 +114,8 @@ impl Model {
             return Err(Rejection::TooManyHolds { max });
         }
         for date in nights(dates) {
-            let taken = self.reserved(room_type.id, date) + self.held(room_type.id, date, now, replaced);
-            if taken >= room_type.total_quantity || self.is_closed(room_type.id, date) {
+            let in_use = self.reserved(room_type.id, date) + self.held(room_type.id, date, now, replaced);
+            if in_use >= room_type.total_quantity || self.is_closed(room_type.id, date) {
                 return Err(Rejection::Stay(StayRejection::RoomNotAvailable { date }));
             }
         }
@@ -136,7 +136,7 @@ impl Model {
         Ok(hold)
     }
 
-    /// A live hold becomes a reservation, whatever else is the case: that is what a hold is for.
+    /// Confirms a live hold, under any circumstances.
     pub(super) fn confirm(&mut self, id: HoldId, actor: Actor, now: Timestamp) -> Result<StayReservation, Rejection> {
         let hold = self.find_open_hold(id, actor, now)?;
         let record = self.reservations.len() as u64 + 1;
@@ -215,7 +215,7 @@ impl Model {
         }
     }
 
-    /// Every date any hold or reservation of a room type was ever about, in order.
+    /// Returns every date of any hold or reservation of a room type, in order.
     fn dates_in_use(&self, room_type: RoomTypeId) -> Vec<Date> {
         let held = self.holds.iter().filter(|held| held.hold.room_type == room_type).map(|held| held.hold.dates);
         let reserved = self.reservations.iter().filter(|row| row.room_type == room_type).map(|row| row.dates);
@@ -226,13 +226,13 @@ impl Model {
     }
 }
 
-/// The date it is where the room type is.
+/// Returns the local date of the room type.
 pub fn today(room_type: &RoomType, now: Timestamp) -> Date {
     let zone = TimeZone::get(room_type.zone.name()).expect("the workload names real zones");
     now.to_jiff().to_zoned(zone).date()
 }
 
-/// The nights `[checkIn, checkOut)`.
+/// Returns the nights `[checkIn, checkOut)`.
 pub(super) fn nights(dates: StayDates) -> Vec<Date> {
     let mut nights = Vec::new();
     let mut date = dates.check_in;
@@ -257,7 +257,7 @@ fn check_range(dates: StayDates, nights_max: u32, field: &'static str) -> Result
     Ok(())
 }
 
-fn check_begin(dates: StayDates, today: Date) -> Result<(), Rejection> {
+fn check_check_in(dates: StayDates, today: Date) -> Result<(), Rejection> {
     if dates.check_in < today {
         return Err(Rejection::invalid("checkIn", Fault::InThePast));
     }

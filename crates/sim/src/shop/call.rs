@@ -1,4 +1,4 @@
-//! A command as callers send it, and what they hear back, as far as it can be foretold: numbers of orders and of lines may
+//! Commands and replies of the shop. Replies contain only what the model can predict: numbers of orders and lines may
 //! have gaps.
 
 use holdfast_core::Rejection;
@@ -12,7 +12,7 @@ use holdfast_core::shop::user::AddBalance;
 use holdfast_core::shop::{OrderHold, OrderId, ProductOptionId};
 use holdfast_engine::Batch;
 
-use crate::answer::{Waiting, join};
+use crate::answer::{PendingReply, submit};
 
 #[derive(Clone, Debug)]
 pub enum Call {
@@ -26,25 +26,25 @@ pub enum Call {
     Change(ChangeOption),
 }
 
-/// What a caller is told.
+/// Reply to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     Balance(i64),
     Cart(Vec<(ProductOptionId, u32)>),
     Issued(u32),
-    /// The lines, and how much is left of each.
+    /// Lines, and the remaining availability of each.
     Reserved(Vec<Line>, Vec<u32>),
     Released,
     Paid(Paid),
-    /// Nobody hears this: the model would have paid, and there is no order.
+    /// Only predicted by the model: an order whose number does not exist, which no call receives.
     Unnumbered,
     Cancelled(OrderId),
-    /// What is physically there.
+    /// Quantity physically in stock.
     Stock(u32),
     Rejected(Rejection),
 }
 
-/// Of a reservation or an order.
+/// Line of a reservation or an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub option: ProductOptionId,
@@ -68,17 +68,17 @@ impl From<Rejection> for Reply {
 }
 
 impl Call {
-    /// Puts the command into a batch of the engine.
-    pub fn join(&self, batch: &mut Batch) -> Waiting<Reply> {
+    /// Adds the command to a batch of the engine.
+    pub fn submit(&self, batch: &mut Batch) -> PendingReply<Reply> {
         match self {
-            Self::Charge(command) => join(batch, command, |account| Reply::Balance(account.balance)),
-            Self::Put(command) => join(batch, command, |cart| {
+            Self::Charge(command) => submit(batch, command, |account| Reply::Balance(account.balance)),
+            Self::Put(command) => submit(batch, command, |cart| {
                 Reply::Cart(cart.items.iter().map(|line| (line.option.id, line.quantity)).collect())
             }),
-            Self::Issue(command) => join(batch, command, |coupon| Reply::Issued(coupon.issued)),
-            Self::Reserve(command) => join(batch, command, |it| Reply::Reserved(lines(&it.hold), it.available)),
-            Self::Release(command) => join(batch, command, |()| Reply::Released),
-            Self::Pay(command) => join(batch, command, |it| {
+            Self::Issue(command) => submit(batch, command, |coupon| Reply::Issued(coupon.issued)),
+            Self::Reserve(command) => submit(batch, command, |it| Reply::Reserved(lines(&it.hold), it.available)),
+            Self::Release(command) => submit(batch, command, |()| Reply::Released),
+            Self::Pay(command) => submit(batch, command, |it| {
                 Reply::Paid(Paid {
                     order: it.order.id,
                     lines: order_lines(&it.order),
@@ -87,8 +87,8 @@ impl Call {
                     balance_after: it.balance_after,
                 })
             }),
-            Self::Cancel(command) => join(batch, command, |order| Reply::Cancelled(order.id)),
-            Self::Change(command) => join(batch, command, |view| Reply::Stock(view.inventory.stock())),
+            Self::Cancel(command) => submit(batch, command, |order| Reply::Cancelled(order.id)),
+            Self::Change(command) => submit(batch, command, |view| Reply::Stock(view.inventory.stock())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Everything that can be read of a shop, in one value: so that a store and the model can be compared by `==`.
+//! The readable state of a shop as one value, so that a store and the model can be compared by `==`.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,25 @@ use holdfast_core::{Context, Timestamp};
 use super::call::{Line, lines};
 use super::model::Model;
 use crate::look::{Source, ask};
-use crate::{Finding, must};
+use crate::{Finding, ensure};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     pub balances: BTreeMap<UserId, i64>,
     pub carts: BTreeMap<UserId, Vec<(ProductOptionId, u32)>>,
     pub reservations: BTreeMap<UserId, Vec<Line>>,
-    /// What is there, what of it is held, what can be had.
+    /// Stock, held and available quantities.
     pub stocks: BTreeMap<ProductOptionId, (u32, u32, u32)>,
-    /// What was paid, and whether it still is.
+    /// Owner, amount paid, and whether the order is active.
     pub orders: BTreeMap<OrderId, (UserId, i64, bool)>,
 }
 
 impl View {
-    /// What the store shows of all that the model knows.
-    pub fn of(source: &impl Source, at: &Context<'_>, known: &Model) -> Result<Self, Finding> {
-        let unexpected = |what: String| move |rejection| Finding(format!("{what} is refused: {rejection:?}"));
+    /// Reads from the store all that the model contains.
+    pub fn of(source: &impl Source, at: &Context<'_>, model: &Model) -> Result<Self, Finding> {
+        let unexpected = |subject: String| move |rejection| Finding(format!("{subject} is rejected: {rejection:?}"));
         let mut view = Self::default();
-        for id in known.users.keys().copied() {
+        for id in model.users.keys().copied() {
             let account = ask(source, at, |rows, _| user::find(rows, id))?;
             view.balances.insert(id, account.map_err(unexpected(format!("account {id}")))?.balance);
             let cart = ask(source, at, |rows, _| cart::view(rows, id))?;
@@ -38,12 +38,12 @@ impl View {
                 view.reservations.insert(id, lines(&reserved.hold));
             }
         }
-        for id in known.options.keys().copied() {
-            let shown = ask(source, at, |rows, at| stock::view(rows, at, id))?;
-            let shown = shown.map_err(unexpected(format!("option {id}")))?;
-            view.stocks.insert(id, (shown.inventory.stock(), shown.held, shown.available));
+        for id in model.options.keys().copied() {
+            let actual = ask(source, at, |rows, at| stock::view(rows, at, id))?;
+            let actual = actual.map_err(unexpected(format!("option {id}")))?;
+            view.stocks.insert(id, (actual.inventory.stock(), actual.held, actual.available));
         }
-        for id in known.orders.keys().copied() {
+        for id in model.orders.keys().copied() {
             let order = ask(source, at, |rows, _| order::find(rows, id, Actor::Admin))?;
             let order = order.map_err(unexpected(format!("order {id}")))?;
             view.orders.insert(id, (order.user, order.paid, order.state == OrderState::Paid));
@@ -70,16 +70,18 @@ impl View {
         view
     }
 
-    /// What must be true whatever happened: no money and no piece is lost or made.
+    /// Checks the invariants: money and pieces are conserved.
     pub fn inspect(&self, model: &Model) -> Result<(), Finding> {
         let balances: i64 = self.balances.values().sum();
         let paid: i64 = self.orders.values().filter(|(.., is_paid)| *is_paid).map(|(_, paid, _)| paid).sum();
         let charged: i64 = model.users.values().map(|user| user.charged).sum();
-        must(balances + paid == charged, || format!("balances {balances} + paid {paid} is not {charged}, as charged"))?;
+        ensure(balances + paid == charged, || {
+            format!("balances {balances} + paid {paid} is not the {charged} deposited")
+        })?;
         for (id, (stock, held, available)) in &self.stocks {
             let (sold, received) = (model.sold(*id), model.options[id].received);
-            must(stock + sold == received && available + held == *stock, || {
-                format!("option {id}: {available} free + {held} held + {sold} sold of {received}, {stock} there")
+            ensure(stock + sold == received && available + held == *stock, || {
+                format!("option {id}: {available} free + {held} held + {sold} sold of {received}, {stock} in stock")
             })?;
         }
         Ok(())

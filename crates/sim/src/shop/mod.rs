@@ -1,14 +1,14 @@
-//! Random histories of the shop: charging, carts, coupons, reserving, paying, cancelling, changing stock and running out of
-//! time, in any order and several at once. A naive model predicts every answer and every balance and count; whatever was
-//! answered, no money and no piece may be lost or made.
+//! Random histories of the shop: deposits, carts, coupons, reserving, paying, cancelling, stock changes and expiry, in
+//! any order and concurrently. A naive model predicts every reply, balance and count. Money and pieces must be
+//! conserved.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
-//! | [`call`] | a command as callers send it, and what they hear back |
-//! | [`workload`] | plans what happens next |
-//! | [`model`] | the rules once more, naive and independent |
-//! | [`look`] | everything that can be read, to be compared |
-//! | [`runner`] | runs one history |
+//! | [`call`] | commands and replies |
+//! | [`workload`] | planning of the steps |
+//! | [`model`] | naive, independent implementation of the rules |
+//! | [`look`] | the readable state, to be compared |
+//! | [`runner`] | execution of one history |
 
 pub mod call;
 pub mod look;

@@ -1,5 +1,5 @@
-//! The rules of the shop once more, as plainly as they can be said: nothing is cached, counted ahead or split into steps.
-//! Uses nothing of core but its words. Time passes in whole seconds.
+//! Naive, independent implementation of the rules of the shop, without caches, counters or steps. It uses the types of
+//! core, but none of its logic. The clock advances in whole seconds.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use holdfast_core::{Rejection, ShopRejection, Timestamp};
 
 use super::call::{Call, Line, Paid, Reply};
 
-/// For so long after its end a user is told that a reservation has run out.
-const TOLD_FOR: Span = Span::from_hours(24);
+/// Time after the end of a reservation for which a payment is rejected as expired.
+const EXPIRY_REPORTED_TIME: Span = Span::from_hours(24);
 
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -30,7 +30,7 @@ pub struct User {
     pub balance: i64,
     pub charged: i64,
     pub cart: BTreeMap<ProductOptionId, u32>,
-    /// The last one, unless it was paid or given back.
+    /// Latest reservation, unless it was paid or released.
     pub reservation: Option<Reservation>,
 }
 
@@ -53,8 +53,8 @@ pub struct Coupon {
     /// In another currency than all goods, so never usable.
     pub is_foreign: bool,
     pub max: u32,
-    /// Who has it, and whether it is used.
-    pub given: BTreeMap<UserId, bool>,
+    /// Users who have the coupon, and whether it is used.
+    pub issued_to: BTreeMap<UserId, bool>,
 }
 
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ pub struct Order {
 }
 
 impl Model {
-    /// What must be answered. `number` is that of the order that was made, if one was: it cannot be foretold.
+    /// Executes a call and returns the expected reply. `number` is that of a new order, because it cannot be predicted.
     pub fn apply(&mut self, call: &Call, number: Option<OrderId>, now: Timestamp) -> Reply {
         let reply = match call {
             Call::Charge(charge) => {
@@ -102,7 +102,7 @@ impl Model {
     }
 
     fn user(&mut self, id: UserId) -> &mut User {
-        self.users.get_mut(&id).expect("only those who have an account are planned for")
+        self.users.get_mut(&id).expect("the workload plans calls of existing users only")
     }
 
     pub fn live(&self, user: UserId, now: Timestamp) -> Option<&Reservation> {
@@ -125,14 +125,14 @@ impl Model {
 
     fn issue(&mut self, code: &CouponCode, user: UserId) -> Result<Reply, ShopRejection> {
         let coupon = self.coupons.get_mut(code).ok_or(ShopRejection::CouponNotFound)?;
-        if coupon.given.contains_key(&user) {
+        if coupon.issued_to.contains_key(&user) {
             return Err(ShopRejection::CouponAlreadyIssued);
         }
-        if coupon.given.len() == coupon.max as usize {
+        if coupon.issued_to.len() == coupon.max as usize {
             return Err(ShopRejection::CouponSoldOut);
         }
-        coupon.given.insert(user, false);
-        Ok(Reply::Issued(coupon.given.len() as u32))
+        coupon.issued_to.insert(user, false);
+        Ok(Reply::Issued(coupon.issued_to.len() as u32))
     }
 
     fn reserve(&mut self, user: UserId, replace: bool, now: Timestamp) -> Result<Reply, ShopRejection> {
@@ -171,7 +171,9 @@ impl Model {
         let user = &self.users[&pay.user];
         let reservation = match &user.reservation {
             Some(reservation) if now < reservation.ends_at => reservation.clone(),
-            Some(ended) if now < ended.ends_at + TOLD_FOR => return Err(ShopRejection::OrderReservationExpired),
+            Some(ended) if now < ended.ends_at + EXPIRY_REPORTED_TIME => {
+                return Err(ShopRejection::OrderReservationExpired);
+            }
             Some(_) | None => return Err(ShopRejection::OrderReservationNotFound),
         };
         let total: i64 = reservation.lines.iter().map(|line| line.unit_price * i64::from(line.quantity)).sum();
@@ -206,16 +208,16 @@ impl Model {
             }
         }
         if let Some(coupon) = pay.coupon.as_ref().and_then(|code| self.coupons.get_mut(code)) {
-            coupon.given.insert(pay.user, true);
+            coupon.issued_to.insert(pay.user, true);
         }
-        // If there is no such order, this is not what happened.
+        // Without such an order, the call cannot have been executed here.
         let Some(order) = number.filter(|number| !self.orders.contains_key(number)) else {
             return Ok(Reply::Unnumbered);
         };
         let lines = reservation.lines;
-        let made =
+        let order_row =
             Order { user: pay.user, lines: lines.clone(), paid, coupon: pay.coupon.clone(), is_cancelled: false };
-        self.orders.insert(order, made);
+        self.orders.insert(order, order_row);
         Ok(Reply::Paid(Paid { order, lines, discount, paid, balance_after: balance - paid }))
     }
 
@@ -228,7 +230,7 @@ impl Model {
         let Order { user, paid, coupon, .. } = order.clone();
         self.user(user).balance += paid;
         if let Some(coupon) = coupon.and_then(|code| self.coupons.get_mut(&code)) {
-            coupon.given.insert(user, false);
+            coupon.issued_to.insert(user, false);
         }
         Ok(Reply::Cancelled(cancel.id))
     }
@@ -244,7 +246,7 @@ impl Model {
         if received < i64::from(goods.received) && received < sold + i64::from(held) {
             return Err(ShopRejection::StockInUse { in_use: held });
         }
-        goods.received = u32::try_from(received).expect("it covers what is sold");
+        goods.received = u32::try_from(received).expect("received covers sold");
         goods.price = change.price.unwrap_or(goods.price);
         goods.is_active = change.is_active.unwrap_or(goods.is_active);
         Ok(Reply::Stock((received - sold) as u32))

@@ -1,5 +1,5 @@
-//! Plans what happens next: few users, few goods, little money, so that everything gets in everything's way. It looks at the
-//! model to find what is worth doing, and never at the store. The same seed plans the same history.
+//! Plans the steps of a history: few users, few goods and little money, so that calls conflict. It reads the model,
+//! never the store, to find useful calls. The same seed plans the same history.
 
 use std::collections::BTreeMap;
 
@@ -35,17 +35,17 @@ pub struct Workload {
 }
 
 const CALLS_PER_BATCH_MAX: usize = 4;
-/// 2026-06-01, midnight. Time passes in whole seconds.
+/// 2026-06-01T00:00 in UTC. The clock advances in whole seconds.
 const STARTS_AT_MILLIS: i64 = 1_780_272_000_000;
 
 impl Workload {
     pub fn new(seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
-        let hold_ttl = Span::from_secs(*[5, 600, 1_800].choose(&mut rng).expect("there are some"));
+        let hold_ttl = Span::from_secs(*[5, 600, 1_800].choose(&mut rng).expect("the list is not empty"));
         let users = rng.random_range(2..=4);
         let goods = (0..rng.random_range(1..=4)).map(|number| OptionDraft {
             option_code: format!("O-{number}"),
-            price: *[0, 100, 333, 1_000].choose(&mut rng).expect("there are some"),
+            price: *[0, 100, 333, 1_000].choose(&mut rng).expect("the list is not empty"),
             stock_quantity: rng.random_range(0..=6),
             is_active: rng.random_bool(0.95),
         });
@@ -85,7 +85,7 @@ impl Workload {
         &self.coupons
     }
 
-    /// What is there before anything else happens.
+    /// Returns the model of the initial state.
     pub fn opening(&self, users: Vec<UserId>, options: Vec<ProductOptionId>) -> Model {
         let goods = |draft: &OptionDraft| Goods {
             price: draft.price,
@@ -113,20 +113,20 @@ impl Workload {
                 let crash = self.rng.random_bool(0.15).then(|| Crash::plan(&mut self.rng));
                 Plan::Batch { calls, crash }
             }
-            80..93 => Plan::Pass(self.plan_span(model, now)),
-            93..96 => Plan::Tidy,
+            80..93 => Plan::AdvanceClock(self.plan_span(model, now)),
+            93..96 => Plan::Purge,
             _ => Plan::Restart,
         }
     }
 
-    /// Mostly to moments at which something ends, and a second before and after them.
+    /// Mostly until a reservation ends, and a second before and after.
     fn plan_span(&mut self, model: &Model, now: Timestamp) -> Span {
         let ends = model.users.values().filter_map(|user| user.reservation.as_ref());
         let ends = ends.flat_map(|it| [-1_000, 0, 1_000].map(|shift| it.ends_at.as_millis() + shift - now.as_millis()));
-        let ahead: Vec<i64> = ends.filter(|span| *span > 0).collect();
+        let future: Vec<i64> = ends.filter(|span| *span > 0).collect();
         let day = Span::from_hours(24).as_millis();
         match self.rng.random_range(0..10) {
-            0..6 => Span::from_millis(ahead.choose(&mut self.rng).copied().unwrap_or(1_000)),
+            0..6 => Span::from_millis(future.choose(&mut self.rng).copied().unwrap_or(1_000)),
             6..9 => Span::from_secs(self.rng.random_range(1..100)),
             _ => Span::from_millis(day + self.rng.random_range(-1..=2) * 1_000),
         }
@@ -134,7 +134,7 @@ impl Workload {
 
     fn plan_call(&mut self, model: &Model) -> Call {
         let (user, option) = (self.one_of(model.users.keys()), self.one_of(model.options.keys()));
-        // Mostly those to whom it matters.
+        // Mostly a user with a cart or a reservation.
         let buyer = self.one_with(model, user, |user| !user.cart.is_empty());
         let payer = self.one_with(model, user, |user| user.reservation.is_some());
         match self.rng.random_range(0..100) {
@@ -173,15 +173,16 @@ impl Workload {
         Call::Change(ChangeOption { id, price, is_active, stock })
     }
 
-    fn one_with(&mut self, model: &Model, otherwise: UserId, is_meant: impl Fn(&User) -> bool) -> UserId {
-        let meant: Vec<UserId> = model.users.iter().filter(|(_, user)| is_meant(user)).map(|(id, _)| *id).collect();
-        let chosen = meant.choose(&mut self.rng).copied().filter(|_| self.rng.random_bool(0.8));
+    fn one_with(&mut self, model: &Model, otherwise: UserId, is_suitable: impl Fn(&User) -> bool) -> UserId {
+        let suitable: Vec<UserId> =
+            model.users.iter().filter(|(_, user)| is_suitable(user)).map(|(id, _)| *id).collect();
+        let chosen = suitable.choose(&mut self.rng).copied().filter(|_| self.rng.random_bool(0.8));
         chosen.unwrap_or(otherwise)
     }
 
     fn one_of<'a, T: Copy + 'a>(&mut self, all: impl Iterator<Item = &'a T>) -> T {
         let all: Vec<T> = all.copied().collect();
-        *all.choose(&mut self.rng).expect("there are some")
+        *all.choose(&mut self.rng).expect("the list is not empty")
     }
 
     fn code(&mut self) -> CouponCode {

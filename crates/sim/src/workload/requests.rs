@@ -1,4 +1,4 @@
-//! Single calls: sensible ones, ones that collide, ones that make no sense, and ones that were made before.
+//! Single calls: sensible, conflicting, invalid and repeated ones.
 
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::receipt::ReceiptId;
@@ -16,23 +16,23 @@ use super::Workload;
 use crate::call::{Call, Key, Request, hold_id};
 use crate::model::{Held, Model, today};
 
-/// The longest stay, and the most nights closed at once: a step further is refused.
+/// Maximum nights of a stay, and of closing; one more is rejected.
 const NIGHTS_MAX: i32 = 90;
 const CLOSED_NIGHTS_MAX: i32 = 366;
 const CLIENT_KEYS: u128 = 4;
 const ULID: &[u8; 26] = b"01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
 impl Workload {
-    /// `batch` are the calls it will be sent with.
+    /// Plans a call; `batch` contains the calls planned for the same batch.
     pub(super) fn plan_call(&mut self, model: &Model, now: Timestamp, batch: &[Call]) -> Call {
         if !self.unanswered.is_empty() && self.rng.random_bool(0.6) {
             let call = self.unanswered.swap_remove(self.rng.random_range(0..self.unanswered.len()));
-            return self.again(call);
+            return self.repeat(call);
         }
         if self.rng.random_bool(0.12)
             && let Some(call) = self.keyed.choose(&mut self.rng).cloned()
         {
-            return self.again(call);
+            return self.repeat(call);
         }
         let (request, caller) = self.plan_request(model, now, batch);
         let call = Call { request, key: self.rng.random_bool(0.25).then(|| self.plan_key(caller)) };
@@ -42,8 +42,8 @@ impl Workload {
         call
     }
 
-    /// The same request once more: the edge makes new ids for it, as for any other.
-    fn again(&mut self, mut call: Call) -> Call {
+    /// Repeats a request. As at the server's edge, it gets new random bytes.
+    fn repeat(&mut self, mut call: Call) -> Call {
         match &mut call.request {
             Request::Place(place) => place.random = self.rng.random(),
             Request::PlaceMany(PlaceHolds(places)) => {
@@ -56,7 +56,7 @@ impl Workload {
         call
     }
 
-    /// Now and then a key that may have been used before, for another request.
+    /// Plans a key, at times one that was used for another request.
     fn plan_key(&mut self, caller: Actor) -> Key {
         self.requests_made += 1;
         let number = if self.rng.random_bool(0.2) { self.rng.random_range(1..=3) } else { self.requests_made };
@@ -67,7 +67,7 @@ impl Workload {
         Key { id: ReceiptId { caller, key: format!("key-{number}") }, request: self.requests_made }
     }
 
-    /// A request and who sends it.
+    /// Plans a request and its sender.
     fn plan_request(&mut self, model: &Model, now: Timestamp, batch: &[Call]) -> (Request, Actor) {
         match self.rng.random_range(0..100) {
             0..40 => {
@@ -106,12 +106,12 @@ impl Workload {
         let (room_type, StayDates { check_in, check_out }) = (other.room_type, other.dates);
         let on_same_dates = PlaceHold { room_type, check_in, check_out, ..place.clone() };
         match self.rng.random_range(0..100) {
-            // Replaces, under the same client key or another one.
+            // Replaces the hold, under the same client key or another one.
             0..15 => PlaceHold { user: other.owner, ..on_same_dates },
             15..22 => PlaceHold { user: other.owner, client_key: other.client_key, ..on_same_dates },
-            // Another's client key on the same dates.
+            // Client key of another user on the same dates.
             22..32 => PlaceHold { client_key: other.client_key, ..on_same_dates },
-            // Another's client key where it means nothing.
+            // Client key of another hold on other dates.
             32..36 => PlaceHold { client_key: other.client_key, ..place },
             _ => place,
         }
@@ -133,7 +133,7 @@ impl Workload {
         }
     }
 
-    /// A hold to end, and who tries to: mostly a live one, by its owner.
+    /// Plans a hold to end and its actor: mostly a live one, by its owner.
     fn plan_hold(&mut self, model: &Model, now: Timestamp, batch: &[Call]) -> (HoldId, Actor) {
         let placed_now: Vec<(HoldId, UserId)> =
             batch.iter().flat_map(Call::places).map(|place| (hold_id(place, now), place.user)).collect();
@@ -185,7 +185,7 @@ impl Workload {
         SetNightsClosed { room_type, from, to: days_after(from, nights), closed: self.rng.random_bool(0.4) }
     }
 
-    /// Mostly the owner, sometimes an operator, sometimes somebody whose business it is not.
+    /// Returns mostly the owner, sometimes an operator, sometimes another user.
     fn actor_for(&mut self, owner: UserId) -> Actor {
         match self.rng.random_range(0..100) {
             0..80 => Actor::User(owner),
@@ -198,7 +198,7 @@ impl Workload {
         UserId::new(self.rng.random_range(1..=self.users)).expect("positive")
     }
 
-    /// Mostly one there is.
+    /// Returns mostly an existing room type.
     fn room_type(&mut self, model: &Model) -> RoomTypeId {
         let count = model.room_types().len() as u64;
         let number = if self.rng.random_bool(0.97) { self.rng.random_range(1..=count) } else { count + 1 };
@@ -217,7 +217,7 @@ impl Workload {
     }
 }
 
-/// Where there is no such room type, the date of the first one does.
+/// Returns the local date of a room type; for an unknown one, that of the first.
 fn today_at(model: &Model, id: RoomTypeId, now: Timestamp) -> Date {
     let room_type = model.room_types().iter().find(|room_type| room_type.id == id);
     today(room_type.unwrap_or(&model.room_types()[0]), now)

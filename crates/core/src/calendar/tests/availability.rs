@@ -1,4 +1,4 @@
-//! What is free, what was sold, and the list of slots.
+//! Availability, statistics and lists of slots.
 
 use super::*;
 use crate::calendar::availability::{AskedStatus, Availability, AvailabilityResult, availability};
@@ -11,7 +11,7 @@ fn ask(world: &mut World, room: RoomId, by: Option<u64>, slots: &[SlotStart]) ->
     world.ask(|rows, at| availability(rows, at, room, by.map(user), slots))
 }
 
-/// A room in which every sort of slot is there tomorrow.
+/// Returns a room that has a slot of every status tomorrow.
 fn mixed() -> (World, RoomId) {
     let mut world = world();
     let room = room_open(&mut world, "07:00-15:00");
@@ -23,7 +23,7 @@ fn mixed() -> (World, RoomId) {
 }
 
 #[test]
-fn the_result_follows_from_what_was_asked_for_and_by_whom() {
+fn result_depends_on_slots_and_caller() {
     use AvailabilityResult::{Available, PartiallyAvailable, TemporarilyUnavailable, Unavailable};
     let (mut world, room) = mixed();
     let cases: [(Option<u64>, &[&str], AvailabilityResult, i64); 14] = [
@@ -47,19 +47,19 @@ fn the_result_follows_from_what_was_asked_for_and_by_whom() {
         assert_eq!((found.result, found.total_price), (result, total_price), "{by:?} {times:?}");
     }
     let past = ask(&mut world, room, None, &slots_at(TODAY, &["08:00", "09:00"])).unwrap();
-    assert_eq!(past.result, Unavailable, "one has begun");
+    assert_eq!(past.result, Unavailable, "one slot has begun");
     assert_eq!(past.slots[0].status, AskedStatus::Past);
     world.wait(Span::from_secs(300));
     let found = ask(&mut world, room, Some(2), &slots_at(TOMORROW, &["09:00", "10:00"])).unwrap();
-    assert_eq!(found.result, Available, "a lock past its time counts as free at once");
+    assert_eq!(found.result, Available, "an ended lock frees its slots at once");
 }
 
 #[test]
-fn each_slot_is_told_with_its_status_and_price_in_order() {
+fn slots_have_status_and_price_in_order() {
     let (mut world, room) = mixed();
     let times = ["13:00", "12:00", "11:00", "10:00", "08:30", "08:00"];
     let found = ask(&mut world, room, Some(1), &slots_at(TOMORROW, &times)).unwrap();
-    let told: Vec<_> =
+    let actual: Vec<_> =
         found.slots.iter().map(|slot| (slot.start.time().to_string(), slot.status, slot.price)).collect();
     let expected = [
         ("08:00", AskedStatus::Available, Some(10_000)),
@@ -69,7 +69,7 @@ fn each_slot_is_told_with_its_status_and_price_in_order() {
         ("12:00", AskedStatus::Blocked, Some(10_000)),
         ("13:00", AskedStatus::Maintenance, Some(10_000)),
     ];
-    assert_eq!(told, expected.map(|(time, status, price)| (time.to_string(), status, price)));
+    assert_eq!(actual, expected.map(|(time, status, price)| (time.to_string(), status, price)));
     let found = ask(&mut world, room, Some(2), &slots_at(TOMORROW, &["10:00"])).unwrap();
     assert_eq!(found.slots[0].status, AskedStatus::Locked);
 }
@@ -83,7 +83,7 @@ fn availability_without_locks_is_one_read() {
 }
 
 #[test]
-fn impossible_questions_are_refused() {
+fn invalid_queries_are_rejected() {
     let mut world = world();
     let room = room(&mut world);
     assert_eq!(ask(&mut world, room, None, &[]), Err(Rejection::invalid("times", Fault::Missing)));
@@ -93,14 +93,14 @@ fn impossible_questions_are_refused() {
     let list = |room, from, to| list(&world, room, from, to).map(|views| views.len());
     assert_eq!(list(unknown, TODAY, TODAY), Err(CalendarRejection::RoomNotFound.into()));
     assert_eq!(list(room, TODAY, date(2026, 8, 31)), Ok(61 * 3));
-    let refused = Err(Rejection::invalid("to", Fault::TooManyDays { max: 92 }));
-    assert_eq!(list(room, TODAY, date(2026, 9, 1)), refused);
+    let rejected = Err(Rejection::invalid("to", Fault::TooManyDays { max: 92 }));
+    assert_eq!(list(room, TODAY, date(2026, 9, 1)), rejected);
     assert_eq!(list(room, TOMORROW, TODAY), Err(Rejection::invalid("to", Fault::EmptyRange)));
     assert_eq!(list(room, date(1960, 1, 1), date(1960, 1, 2)), Ok(0));
 }
 
 #[test]
-fn a_slot_is_listed_with_all_that_is_known_of_it() {
+fn slot_list_has_all_fields() {
     let (mut world, room) = mixed();
     assert_eq!(day(&mut world, room, TOMORROW), "07:00 08:00 09:00L 10:00L 11:00R 12:00B 13:00M 14:00");
     let views = list(&world, room, TOMORROW, TOMORROW).unwrap();
@@ -120,7 +120,7 @@ fn a_slot_is_listed_with_all_that_is_known_of_it() {
 }
 
 #[test]
-fn statistics_tell_what_was_sold_by_day_and_by_hour() {
+fn statistics_count_sales_by_day_and_hour() {
     let mut world = world();
     let room = room_open(&mut world, "09:00-13:00");
     let mut reservations = vec![
@@ -154,8 +154,8 @@ fn statistics_tell_what_was_sold_by_day_and_by_hour() {
     world.run(&ClearOldSlots { room }).unwrap();
     let found = ask(&mut world, TODAY, TOMORROW).unwrap();
     let cleared = Sold { total_slots: 0, reserved_slots: 3, reserved_slots_kept: 0, revenue: 30_000 };
-    assert_eq!(found.by_day, [(TODAY, cleared), (TOMORROW, sold(4, 1))], "revenue stays");
+    assert_eq!(found.by_day, [(TODAY, cleared), (TOMORROW, sold(4, 1))], "revenue is kept");
     assert!((found.total.utilization() - 0.25).abs() < f64::EPSILON);
-    let refused = Rejection::invalid("to", Fault::TooManyDays { max: 366 });
-    assert_eq!(ask(&mut world, TODAY, date(2027, 6, 2)), Err(refused));
+    let rejected = Rejection::invalid("to", Fault::TooManyDays { max: 366 });
+    assert_eq!(ask(&mut world, TODAY, date(2027, 6, 2)), Err(rejected));
 }

@@ -1,4 +1,4 @@
-//! Taking slots off sale, putting them back, pricing them anew.
+//! Blocking, unblocking and repricing slots.
 
 use super::*;
 use crate::calendar::block::UnblockSlots;
@@ -12,18 +12,18 @@ use crate::hold::TryId;
 use crate::rejection::Fault;
 use crate::table::Table;
 
-fn both_ways(test: impl Fn(&dyn Fn(&mut World, &BlockSlots) -> Result<Vec<SlotView>, Rejection>)) {
+fn in_both_modes(test: impl Fn(&dyn Fn(&mut World, &BlockSlots) -> Result<Vec<SlotView>, Rejection>)) {
     test(&|world, command| world.run(command));
     test(&|world, command| {
-        // No two locks are made of the same time and the same random bytes.
+        // Two locks must differ in their time or their random bytes.
         world.wait(Span::from_millis(1));
         world.run_in_steps(command)
     });
 }
 
 #[test]
-fn slots_are_blocked_and_unblocked_and_repeating_it_changes_nothing() {
-    both_ways(|run| {
+fn block_and_unblock_are_idempotent() {
+    in_both_modes(|run| {
         let mut world = world();
         let room = room(&mut world);
         let slots = slots_at(TOMORROW, &["09:00", "10:00"]);
@@ -33,11 +33,11 @@ fn slots_are_blocked_and_unblocked_and_repeating_it_changes_nothing() {
         let event = |slots: &[SlotStart], status| Event::RoomSlotsBlocked { room, slots: slots.into(), status };
         assert_eq!(world.events, [event(&slots, BlockStatus::Blocked)]);
         run(&mut world, &block_command(room, &slots, BlockStatus::Blocked)).unwrap();
-        assert_eq!(world.events.len(), 1, "nothing happened");
+        assert_eq!(world.events.len(), 1, "an unchanged slot emits no event");
         run(&mut world, &block_command(room, &slots[..1], BlockStatus::Maintenance)).unwrap();
         assert_eq!(world.events[1], event(&slots[..1], BlockStatus::Maintenance));
         assert_eq!(day(&mut world, room, TOMORROW), "09:00M 10:00B 11:00");
-        assert_eq!(world.memory.held.rows().count(), 0, "nothing is held any more");
+        assert_eq!(world.memory.held.rows().count(), 0, "no unit is held any more");
         assert_eq!(world.memory.holders.rows().count(), 0);
         let unblock = UnblockSlots { room, slots: slots_at(TOMORROW, &["09:00", "10:00", "11:00"]) };
         for _ in 0..2 {
@@ -50,15 +50,15 @@ fn slots_are_blocked_and_unblocked_and_repeating_it_changes_nothing() {
 }
 
 #[test]
-fn a_locked_or_reserved_slot_is_refused_and_none_is_changed() {
-    both_ways(|run| {
+fn blocking_used_slot_is_rejected_as_a_whole() {
+    in_both_modes(|run| {
         let mut world = world();
         let room = room_open(&mut world, "08:00-12:00");
         lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
         reserve(&mut world, room, 1, &slots_at(TOMORROW, &["10:00"]));
-        for refused in ["09:00", "10:00"] {
-            let slots = slots_at(TOMORROW, &["08:00", refused]);
-            let expected = Err(not_available(TOMORROW, refused));
+        for used in ["09:00", "10:00"] {
+            let slots = slots_at(TOMORROW, &["08:00", used]);
+            let expected = Err(not_available(TOMORROW, used));
             assert_eq!(run(&mut world, &block_command(room, &slots, BlockStatus::Blocked)), expected);
             assert_eq!(world.run(&UnblockSlots { room, slots }), expected);
         }
@@ -78,7 +78,7 @@ fn a_locked_or_reserved_slot_is_refused_and_none_is_changed() {
 }
 
 #[test]
-fn nobody_locks_a_slot_in_the_moment_in_which_it_is_blocked() {
+fn slot_is_not_locked_while_being_blocked() {
     let mut world = world();
     let room = room(&mut world);
     let slots = slots_at(TOMORROW, &["09:00", "10:00"]);
@@ -98,7 +98,7 @@ fn nobody_locks_a_slot_in_the_moment_in_which_it_is_blocked() {
 }
 
 #[test]
-fn what_a_dead_server_left_of_blocking_is_settled() {
+fn abandoned_block_attempt_is_finished() {
     for record in [None, Some(1)] {
         let mut world = world();
         let room = room(&mut world);
@@ -110,15 +110,15 @@ fn what_a_dead_server_left_of_blocking_is_settled() {
         world.run(&SettleLock { of: TryId { hold, attempt }, record }).unwrap();
         assert_eq!(world.memory.held.rows().count(), 0);
         assert_eq!(audit(&world), [""; 0]);
-        lock(&mut world, room, 1, &slots).expect("nobody blocked it");
-        // Whoever comes back late finds that it has ended.
+        lock(&mut world, room, 1, &slots).expect("the slot was not recorded as blocked");
+        // A late step of the failed server has no effect.
         assert_eq!(world.record(&block, attempt), Err(Stop::Busy));
         world.finish(&block, attempt, None);
     }
 }
 
 #[test]
-fn blocking_what_was_sold_because_live_rows_were_lost_is_refused() {
+fn block_of_slot_sold_after_loss_is_rejected() {
     let mut world = world();
     let room = room(&mut world);
     let slots = slots_at(TOMORROW, &["09:00"]);
@@ -128,7 +128,7 @@ fn blocking_what_was_sold_because_live_rows_were_lost_is_refused() {
     world.memory.held = Table::complete();
     world.memory.calendar.by_slot = Table::complete();
     reserve(&mut world, room, 1, &slots);
-    assert_eq!(world.record(&block, attempt), Err(Stop::Busy), "what was prepared is not there");
+    assert_eq!(world.record(&block, attempt), Err(Stop::Busy), "the prepared lock is not found");
     world.memory.held = held;
     world.memory.calendar.by_slot = by_slot;
     assert_eq!(world.record(&block, attempt), Err(Stop::Rejected(not_available(TOMORROW, "09:00"))));
@@ -137,7 +137,7 @@ fn blocking_what_was_sold_because_live_rows_were_lost_is_refused() {
 }
 
 #[test]
-fn reprice_touches_free_slots_only() {
+fn reprice_changes_free_slots_only() {
     let mut world = world();
     let id = room_open(&mut world, "07:00-12:00");
     lock(&mut world, id, 1, &slots_at(TOMORROW, &["08:00"])).unwrap();
@@ -147,7 +147,7 @@ fn reprice_touches_free_slots_only() {
     world.run(&ChangeRoom { id, draft }).unwrap();
     world.run(&SetHolidays { country: Country::KR, dates: vec![TOMORROW] }).unwrap();
     let reprice = RepriceSlots { room: id, from: TODAY, to: TOMORROW };
-    assert_eq!(world.run(&reprice), Ok(Repriced { changed: 3 + 2, next: None }), "those that have begun are past");
+    assert_eq!(world.run(&reprice), Ok(Repriced { changed: 3 + 2, next: None }), "slots that have begun are skipped");
     assert_eq!(world.run(&reprice), Ok(Repriced { changed: 0, next: None }));
     let prices = |date| -> Vec<i64> {
         let views = list(&world, id, date, date).unwrap();
@@ -162,10 +162,10 @@ fn reprice_touches_free_slots_only() {
 }
 
 #[test]
-fn many_slots_are_priced_some_at_a_time() {
+fn reprice_is_bounded_per_command() {
     let mut world = world();
     let id = world.run(&CreateRoom(RoomDraft { slot_minutes: Some(15), ..draft() })).unwrap().id;
-    set_hours_to_the_end(&mut world, id, "00:00-24:00");
+    set_hours_and_rebuild(&mut world, id, "00:00-24:00");
     generate(&mut world, id);
     world.run(&ChangeRoom { id, draft: RoomDraft { base_price: Some(1), ..RoomDraft::default() } }).unwrap();
     let (mut from, to) = (TOMORROW, date(2027, 5, 31));

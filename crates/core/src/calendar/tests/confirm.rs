@@ -1,4 +1,4 @@
-//! Confirming a lock, all at once and in steps, and cancelling what came of it.
+//! Confirming a lock, in one commit and in steps, and cancelling the reservation.
 
 use super::*;
 use crate::calendar::confirm::SettleLock;
@@ -21,15 +21,15 @@ fn not_locked(reservation: Option<u64>) -> Rejection {
     CalendarRejection::SlotNotLocked { reservation }.into()
 }
 
-/// Every test of this on both ways.
-fn both_ways(test: impl Fn(&dyn Fn(&mut World, &ConfirmLock) -> Result<RoomReservation, Rejection>)) {
+/// Runs a test in one commit and in steps.
+fn in_both_modes(test: impl Fn(&dyn Fn(&mut World, &ConfirmLock) -> Result<RoomReservation, Rejection>)) {
     test(&|world, command| world.run(command));
     test(&|world, command| world.run_in_steps(command));
 }
 
 #[test]
-fn a_confirmed_lock_becomes_a_reservation() {
-    both_ways(|run| {
+fn confirm_turns_lock_into_reservation() {
+    in_both_modes(|run| {
         let mut world = world();
         let room = room(&mut world);
         let lock = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00", "10:00"])).unwrap();
@@ -45,19 +45,19 @@ fn a_confirmed_lock_becomes_a_reservation() {
         let views = list(&world, room, TOMORROW, TOMORROW).unwrap();
         assert_eq!(views[0].reservation, Some(reservation.id));
         assert_eq!(views[2].reservation, None);
-        assert_eq!(world.memory.held.rows().count(), 0, "nothing is held any more");
+        assert_eq!(world.memory.held.rows().count(), 0, "no unit is held any more");
         assert_eq!(audit(&world), [""; 0]);
 
-        let again = run(&mut world, &confirm_command(&lock));
-        assert_eq!(again, Err(not_locked(Some(reservation.id.get()))), "a repeat tells what came of it");
+        let repeated = run(&mut world, &confirm_command(&lock));
+        assert_eq!(repeated, Err(not_locked(Some(reservation.id.get()))), "a repeat returns the reservation");
         let release = ReleaseLock { id: lock.id, actor: Actor::Admin };
         assert_eq!(world.run(&release), Err(not_locked(Some(reservation.id.get()))));
     });
 }
 
 #[test]
-fn unknown_expired_released_and_replaced_locks_are_not_locked_and_others_locks_forbidden() {
-    both_ways(|run| {
+fn confirm_of_ended_or_foreign_lock_is_rejected() {
+    in_both_modes(|run| {
         let mut world = world();
         let room = room(&mut world);
         let unknown = ConfirmLock { id: HoldId::new(world.now, [9; 10]), actor: Actor::Admin };
@@ -73,14 +73,14 @@ fn unknown_expired_released_and_replaced_locks_are_not_locked_and_others_locks_f
         assert_eq!(run(&mut world, &other), Err(Rejection::Forbidden));
         world.now = expired.expires_at;
         assert_eq!(run(&mut world, &confirm_command(&expired)), Err(not_locked(None)));
-        assert_eq!(run(&mut world, &other), Err(Rejection::Forbidden), "it is still another's");
+        assert_eq!(run(&mut world, &other), Err(Rejection::Forbidden), "ownership is checked first");
         assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00 11:00");
     });
 }
 
 #[test]
-fn a_live_lock_is_confirmed_also_after_its_slot_began() {
-    both_ways(|run| {
+fn live_lock_is_confirmed_after_slot_start() {
+    in_both_modes(|run| {
         let mut world = world();
         let room = room(&mut world);
         world.wait(Span::from_secs(59 * 60));
@@ -91,8 +91,8 @@ fn a_live_lock_is_confirmed_also_after_its_slot_began() {
 }
 
 #[test]
-fn the_price_is_the_locks() {
-    both_ways(|run| {
+fn reservation_has_price_of_lock() {
+    in_both_modes(|run| {
         let mut world = world();
         let id = room(&mut world);
         let slots = slots_at(TOMORROW, &["09:00"]);
@@ -107,19 +107,19 @@ fn the_price_is_the_locks() {
 }
 
 #[test]
-fn if_live_rows_were_lost_a_slot_is_sold_once_all_the_same() {
-    both_ways(|run| {
+fn slot_is_sold_once_after_loss_of_live_rows() {
+    in_both_modes(|run| {
         let mut world = world();
         let room = room(&mut world);
         let lost = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00", "10:00"])).unwrap();
         world.memory.held = Table::complete();
         world.memory.calendar.by_slot = Table::complete();
         reserve(&mut world, room, 2, &slots_at(TOMORROW, &["10:00"]));
-        // Its own count is back, as the store had it.
+        // Restores the lock's own count, as the store had it.
         world.memory.held = Table::complete();
         restore(&mut world, &lost);
         assert_eq!(run(&mut world, &confirm_command(&lost)), Err(not_available(TOMORROW, "10:00")));
-        world.run(&ReleaseLock { id: lost.id, actor: Actor::Admin }).expect("what was refused is live again");
+        world.run(&ReleaseLock { id: lost.id, actor: Actor::Admin }).expect("the rejected lock is live again");
         assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00R 11:00");
         assert_eq!(audit(&world), [""; 0]);
     });
@@ -136,7 +136,7 @@ fn restore(world: &mut World, lock: &RoomLock) {
 }
 
 #[test]
-fn between_its_steps_a_lock_does_not_end_and_others_stand_back() {
+fn prepared_lock_does_not_expire() {
     let mut world = world();
     let room = room(&mut world);
     let slots = slots_at(TOMORROW, &["09:00"]);
@@ -144,7 +144,7 @@ fn between_its_steps_a_lock_does_not_end_and_others_stand_back() {
     let command = confirm_command(&lock);
     let attempt = world.prepare(&command).unwrap();
     world.wait(Span::from_secs(3_600));
-    assert_eq!(day(&mut world, room, TOMORROW), "09:00L 10:00 11:00", "it no longer ends by time");
+    assert_eq!(day(&mut world, room, TOMORROW), "09:00L 10:00 11:00", "a prepared lock does not end by time");
     for by in [1, 2] {
         let other = lock_command(&world, room, by, &slots);
         let decided = world.step(crate::command::Writes::Live, |rows, at| crate::Command::decide(&other, rows, at));
@@ -154,27 +154,27 @@ fn between_its_steps_a_lock_does_not_end_and_others_stand_back() {
     let block = block_command(room, &slots, BlockStatus::Blocked);
     assert_eq!(world.prepare(&block), Err(Stop::Busy));
     let reservation = world.record(&command, attempt).unwrap();
-    // Recorded and not yet finished: whoever wants it is told so.
+    // Recorded and not yet finished: other commands see the reservation.
     let other = lock_command(&world, room, 2, &slots);
     assert_eq!(world.run(&other), Err(not_available(TOMORROW, "09:00")));
     assert_eq!(day(&mut world, room, TOMORROW), "09:00R 10:00 11:00");
     assert_eq!(audit(&world), [""; 0]);
-    let again = world.record(&command, attempt);
-    assert_eq!(again, Err(Stop::Rejected(not_locked(Some(reservation.id.get())))), "one decision per try");
+    let repeated = world.record(&command, attempt);
+    assert_eq!(repeated, Err(Stop::Rejected(not_locked(Some(reservation.id.get())))), "an attempt has one outcome");
     world.finish(&command, attempt, Some(&reservation));
     world.finish(&command, attempt, None);
-    assert_eq!(day(&mut world, room, TOMORROW), "09:00R 10:00 11:00", "finishing twice does no harm");
+    assert_eq!(day(&mut world, room, TOMORROW), "09:00R 10:00 11:00", "finishing twice has no effect");
 }
 
 #[test]
-fn one_who_renews_a_lock_that_is_being_confirmed_waits() {
+fn replacing_or_releasing_prepared_lock_retries() {
     let mut world = world();
     let room = room(&mut world);
     let slots = slots_at(TOMORROW, &["09:00"]);
     let lock = lock(&mut world, room, 1, &slots).unwrap();
     world.prepare(&confirm_command(&lock)).unwrap();
-    let again = lock_command(&world, room, 1, &slots);
-    let decided = world.step(crate::command::Writes::Live, |rows, at| crate::Command::decide(&again, rows, at));
+    let repeated = lock_command(&world, room, 1, &slots);
+    let decided = world.step(crate::command::Writes::Live, |rows, at| crate::Command::decide(&repeated, rows, at));
     assert_eq!(decided, Err(Stop::Busy));
     let release = ReleaseLock { id: lock.id, actor: Actor::Admin };
     let decided = world.step(crate::command::Writes::Live, |rows, at| crate::Command::decide(&release, rows, at));
@@ -182,7 +182,7 @@ fn one_who_renews_a_lock_that_is_being_confirmed_waits() {
 }
 
 #[test]
-fn what_a_dead_server_left_is_settled_as_it_was_decided() {
+fn abandoned_attempt_is_finished_as_decided() {
     for record in [None, Some(77)] {
         let mut world = world();
         let room = room(&mut world);
@@ -191,35 +191,35 @@ fn what_a_dead_server_left_is_settled_as_it_was_decided() {
         let of = TryId { hold: held.id, attempt };
         world.run(&SettleLock { of: TryId { attempt: Attempt(attempt.0 + 1), ..of }, record }).unwrap();
         world.run(&SettleLock { of, record }).unwrap();
-        world.run(&SettleLock { of, record: Some(88) }).expect("the second one finds nothing to do");
+        world.run(&SettleLock { of, record: Some(88) }).expect("a second finish has no effect");
         let state = world.ask(|rows, _| Ok(lock::find(rows, held.id, Actor::Admin)?.state)).unwrap();
         assert_eq!(state, record.map_or(HoldState::Held, |record| HoldState::Confirmed { record }));
         let unknown = TryId { hold: HoldId::new(world.now, [9; 10]), attempt };
-        world.run(&SettleLock { of: unknown, record }).expect("what was lost needs no end");
+        world.run(&SettleLock { of: unknown, record }).expect("a lost lock is ignored");
     }
 }
 
 #[test]
-fn a_try_that_was_given_up_is_not_recorded() {
+fn aborted_attempt_is_not_recorded() {
     let mut world = world();
     let room = room(&mut world);
     let lock = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
     let command = confirm_command(&lock);
     let attempt = world.prepare(&command).unwrap();
     let of = TryId { hold: lock.id, attempt };
-    let give_up = |rows: &mut crate::Rows, _: &crate::Context<'_>| {
+    let abort = |rows: &mut crate::Rows, _: &crate::Context<'_>| {
         rows.decisions.get(&of)?;
         rows.decisions.put(of, crate::hold::Decided { record: None });
         Ok(())
     };
-    world.step(crate::command::Writes::Durable, give_up).unwrap();
+    world.step(crate::command::Writes::Durable, abort).unwrap();
     assert_eq!(world.record(&command, attempt), Err(Stop::Busy));
     world.finish(&command, attempt, None);
-    assert!(world.run_in_steps(&command).is_ok(), "the next try is another one");
+    assert!(world.run_in_steps(&command).is_ok(), "a new attempt is independent");
 }
 
 #[test]
-fn a_lock_that_was_lost_between_its_steps_is_not_locked() {
+fn lost_lock_is_rejected_as_not_locked() {
     let mut world = world();
     let room = room(&mut world);
     let lock = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
@@ -231,7 +231,7 @@ fn a_lock_that_was_lost_between_its_steps_is_not_locked() {
 }
 
 #[test]
-fn cancelling_frees_the_slots_once() {
+fn cancel_frees_the_slots_once() {
     let mut world = world();
     let room = room(&mut world);
     let reserved = reserve(&mut world, room, 1, &slots_at(TOMORROW, &["09:00", "11:00"]));

@@ -1,4 +1,4 @@
-//! Random histories: whatever people do, in whatever order, what must be true stays true.
+//! Random histories: the invariants hold after any sequence of commands.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use crate::testing::Dice;
 
 const HOURS: [&str; 5] = ["09:00-12:00", "08:30-11:30", "10:00-15:00", "22:00-02:00 09:00-10:00", ""];
 
-/// A confirmation between its steps, as a server may leave it for others to find.
-type UnderWay = (ConfirmLock, Attempt);
+/// A prepared confirm attempt, as a failed server may leave it.
+type PreparedAttempt = (ConfirmLock, Attempt);
 
 struct History {
     world: World,
@@ -25,7 +25,7 @@ struct History {
     in_steps: bool,
     locks: Vec<RoomLock>,
     reservations: Vec<RoomReservation>,
-    under_way: Vec<UnderWay>,
+    prepared: Vec<PreparedAttempt>,
     commands: u64,
 }
 
@@ -35,11 +35,11 @@ impl History {
         world.limits.calendar.days_ahead = 3;
         world.limits.calendar.keep_days = 2;
         let room = room(&mut world);
-        let (locks, reservations, under_way) = (Vec::new(), Vec::new(), Vec::new());
-        Self { world, dice: Dice::new(seed), room, in_steps, locks, reservations, under_way, commands: 0 }
+        let (locks, reservations, prepared) = (Vec::new(), Vec::new(), Vec::new());
+        Self { world, dice: Dice::new(seed), room, in_steps, locks, reservations, prepared, commands: 0 }
     }
 
-    /// Some slots of the next days, there or not.
+    /// Returns some starts of the next days, with or without a slot.
     fn some_slots(&mut self) -> Vec<SlotStart> {
         let today = Zone::parse("Asia/Seoul").unwrap().today(self.world.now);
         let date = wall::days_after(today, self.dice.roll(3) as u32);
@@ -62,11 +62,11 @@ impl History {
     }
 
     fn run<C: Command>(&mut self, command: &C) -> Option<C::Outcome> {
-        // What stands back because somebody is between two steps would be tried again; here it is dropped.
+        // A command that must retry is dropped.
         let decided = if self.in_steps && C::WRITES == crate::command::Writes::Both {
             let attempt = match self.world.prepare(command) {
                 Ok(attempt) => attempt,
-                Err(stop) => return refused(&stop),
+                Err(stop) => return no_outcome(&stop),
             };
             let outcome = self.world.record(command, attempt);
             self.world.finish(command, attempt, outcome.as_ref().ok());
@@ -76,7 +76,7 @@ impl History {
         };
         match decided {
             Ok(outcome) => Some(outcome),
-            Err(stop) => refused(&stop),
+            Err(stop) => no_outcome(&stop),
         }
     }
 
@@ -129,7 +129,7 @@ impl History {
                 self.run(&RepriceSlots { room, from: today, to: wall::days_after(today, 9) });
                 self.run(&ClearOldSlots { room });
             }
-            17 if !self.under_way.is_empty() => self.finish_one(),
+            17 if !self.prepared.is_empty() => self.finish_one(),
             _ => {
                 let millis = [1, 700, 20_000, 200_000, 3_600_000][self.dice.roll(5) as usize];
                 self.world.wait(Span::from_millis(millis));
@@ -137,7 +137,7 @@ impl History {
         }
     }
 
-    /// A live lock can always be confirmed.
+    /// Confirms a random lock, which must succeed exactly if the lock is live.
     fn confirm(&mut self) {
         let lock = self.locks[self.dice.roll(self.locks.len() as u64) as usize].clone();
         let command = ConfirmLock { id: lock.id, actor: Actor::Admin };
@@ -145,51 +145,51 @@ impl History {
         let is_live = self.world.memory.calendar.locks.rows().any(|(id, lock)| *id == command.id && lock.is_live(now));
         if self.in_steps && is_live && self.dice.roll(2) == 0 {
             let attempt = self.world.prepare(&command).expect("a live lock can always be confirmed");
-            self.under_way.push((command, attempt));
+            self.prepared.push((command, attempt));
             return;
         }
         let reservation = self.run(&command);
-        assert_eq!(reservation.is_some(), is_live, "a live lock can always be confirmed, and no other");
+        assert_eq!(reservation.is_some(), is_live, "exactly live locks can be confirmed");
         self.reservations.extend(reservation);
     }
 
     fn finish_one(&mut self) {
-        let (command, attempt) = self.under_way.swap_remove(self.dice.roll(self.under_way.len() as u64) as usize);
+        let (command, attempt) = self.prepared.swap_remove(self.dice.roll(self.prepared.len() as u64) as usize);
         let outcome = if self.dice.roll(4) == 0 {
             None
         } else {
-            Some(self.world.record(&command, attempt).expect("what is prepared can be recorded"))
+            Some(self.world.record(&command, attempt).expect("a prepared lock can be recorded"))
         };
         self.world.finish(&command, attempt, outcome.as_ref());
         self.reservations.extend(outcome);
     }
 
-    fn check(&mut self, what: &str) {
-        assert_eq!(audit(&self.world), [""; 0], "{what}");
+    fn check(&mut self, label: &str) {
+        assert_eq!(audit(&self.world), [""; 0], "{label}");
         let now = self.world.now;
-        // Everything derived follows from the locks there are.
-        let mut pointers = BTreeMap::new();
+        // All index entries follow from the live locks.
+        let mut entries = BTreeMap::new();
         for (_, lock) in self.world.memory.calendar.locks.rows().filter(|(_, lock)| lock.is_live(now)) {
             for id in lock.ids() {
-                assert_eq!(pointers.insert(id, lock.id), None, "{what}: one live lock per slot");
+                assert_eq!(entries.insert(id, lock.id), None, "{label}: one live lock per slot");
             }
         }
-        for (id, lock) in &pointers {
+        for (id, lock) in &entries {
             let found = self.world.memory.calendar.by_slot.rows().find(|(other, _)| *other == id);
-            assert_eq!(found.map(|(_, pointer)| pointer.hold), Some(*lock), "{what}");
+            assert_eq!(found.map(|(_, pointer)| pointer.hold), Some(*lock), "{label}");
             let held = self.world.memory.held.rows().find(|(unit, _)| **unit == id.unit());
-            assert!(held.is_some_and(|(_, tally)| tally.live(now) >= 1), "{what}");
+            assert!(held.is_some_and(|(_, tally)| tally.live(now) >= 1), "{label}");
         }
     }
 }
 
-fn refused<T>(stop: &Stop) -> Option<T> {
+fn no_outcome<T>(stop: &Stop) -> Option<T> {
     assert_ne!(*stop, Stop::Missing);
     None
 }
 
 #[test]
-fn whatever_people_do_nothing_is_sold_twice_and_nothing_leaks() {
+fn random_commands_never_oversell_or_leak() {
     for seed in 1..=60 {
         for in_steps in [false, true] {
             let mut history = History::new(seed, in_steps);
@@ -197,7 +197,7 @@ fn whatever_people_do_nothing_is_sold_twice_and_nothing_leaks() {
                 history.step();
                 history.check(&format!("seed {seed}, step {step}, in steps: {in_steps}"));
             }
-            while !history.under_way.is_empty() {
+            while !history.prepared.is_empty() {
                 history.finish_one();
             }
             history.world.wait(Span::from_secs(400));
@@ -212,35 +212,38 @@ fn whatever_people_do_nothing_is_sold_twice_and_nothing_leaks() {
 }
 
 #[test]
-fn both_ways_to_carry_out_commands_have_the_same_outcomes() {
+fn steps_and_single_commit_give_same_result() {
     for seed in 1..=40 {
-        let mut ways = [false, true].map(|in_steps| History::new(seed, in_steps));
+        let mut histories = [false, true].map(|in_steps| History::new(seed, in_steps));
         for step in 0..200 {
-            for way in &mut ways {
-                // Nobody is ever between two steps here.
-                let lock_slots = way.dice.roll(2) == 0;
+            for history in &mut histories {
+                // Every attempt is finished before the next command, so no command must retry.
+                let lock_slots = history.dice.roll(2) == 0;
                 if lock_slots {
-                    let slots = way.some_slots();
-                    let by = 1 + way.dice.roll(3);
-                    let command = LockSlots { random: way.random(), ..lock_command(&way.world, way.room, by, &slots) };
-                    let lock = way.run(&command);
-                    way.locks.extend(lock);
-                } else if let Some(lock) = way.locks.pop() {
-                    let reservation = way.run(&ConfirmLock { id: lock.id, actor: Actor::Admin });
-                    way.reservations.extend(reservation);
+                    let slots = history.some_slots();
+                    let by = 1 + history.dice.roll(3);
+                    let command = LockSlots {
+                        random: history.random(),
+                        ..lock_command(&history.world, history.room, by, &slots)
+                    };
+                    let lock = history.run(&command);
+                    history.locks.extend(lock);
+                } else if let Some(lock) = history.locks.pop() {
+                    let reservation = history.run(&ConfirmLock { id: lock.id, actor: Actor::Admin });
+                    history.reservations.extend(reservation);
                 } else {
-                    let slots = way.some_slots();
-                    let block = block_command(way.room, &slots, BlockStatus::Maintenance);
-                    let command = BlockSlots { random: way.random(), ..block };
-                    way.run(&command);
+                    let slots = history.some_slots();
+                    let block = block_command(history.room, &slots, BlockStatus::Maintenance);
+                    let command = BlockSlots { random: history.random(), ..block };
+                    history.run(&command);
                 }
-                way.world.wait(Span::from_secs(7));
+                history.world.wait(Span::from_secs(7));
             }
-            let [a, b] = &ways;
+            let [a, b] = &histories;
             assert_eq!(a.locks, b.locks, "seed {seed}, step {step}");
             assert_eq!(a.reservations, b.reservations, "seed {seed}, step {step}");
         }
-        let [a, b] = ways;
+        let [a, b] = histories;
         let slots = |history: &History| -> BTreeMap<SlotId, Slot> {
             history.world.memory.calendar.slots.rows().map(|(id, slot)| (*id, *slot)).collect()
         };

@@ -11,7 +11,7 @@ use crate::table::TableSet as _;
 use crate::time::Timestamp;
 
 #[test]
-fn a_lock_claims_slots_at_their_prices_for_a_while() {
+fn lock_claims_slots_at_their_prices() {
     let mut world = world();
     let room = room(&mut world);
     let lock = lock(&mut world, room, 7, &slots_at(TOMORROW, &["11:00", "09:00"])).unwrap();
@@ -32,7 +32,7 @@ fn a_lock_claims_slots_at_their_prices_for_a_while() {
 }
 
 #[test]
-fn a_lock_of_many_slots_is_decided_after_one_load() {
+fn lock_of_many_slots_takes_one_load() {
     let mut world = world();
     let room = room_open(&mut world, "00:00-24:00");
     let times: Vec<String> = (0..24).map(|hour| format!("{hour:02}:00")).collect();
@@ -42,55 +42,59 @@ fn a_lock_of_many_slots_is_decided_after_one_load() {
 }
 
 #[test]
-fn any_slot_that_is_not_free_is_named_and_none_is_locked() {
+fn unavailable_slot_is_named_and_none_is_locked() {
     let mut world = world();
     let room = room_open(&mut world, "07:00-14:00");
     reserve(&mut world, room, 1, &slots_at(TOMORROW, &["08:00"]));
     lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
     world.run(&block_command(room, &slots_at(TOMORROW, &["10:00"]), BlockStatus::Blocked)).unwrap();
     world.run(&block_command(room, &slots_at(TOMORROW, &["11:00"]), BlockStatus::Maintenance)).unwrap();
-    for refused in ["08:00", "09:00", "10:00", "11:00", "06:00", "12:30"] {
-        let slots = slots_at(TOMORROW, &["13:00", refused]);
-        assert_eq!(lock(&mut world, room, 2, &slots), Err(not_available(TOMORROW, refused)));
+    for rejected in ["08:00", "09:00", "10:00", "11:00", "06:00", "12:30"] {
+        let slots = slots_at(TOMORROW, &["13:00", rejected]);
+        assert_eq!(lock(&mut world, room, 2, &slots), Err(not_available(TOMORROW, rejected)));
     }
     let several = slots_at(TOMORROW, &["11:00", "09:00", "07:00"]);
-    assert_eq!(lock(&mut world, room, 2, &several), Err(not_available(TOMORROW, "09:00")), "the first in order");
+    assert_eq!(
+        lock(&mut world, room, 2, &several),
+        Err(not_available(TOMORROW, "09:00")),
+        "the first one in order is reported"
+    );
     let begun = slots_at(TODAY, &["08:00"]);
-    assert_eq!(lock(&mut world, room, 2, &begun), Err(not_available(TODAY, "08:00")), "it begins now");
-    lock(&mut world, room, 2, &slots_at(TODAY, &["09:00"])).expect("it has not begun");
+    assert_eq!(lock(&mut world, room, 2, &begun), Err(not_available(TODAY, "08:00")), "the slot begins now");
+    lock(&mut world, room, 2, &slots_at(TODAY, &["09:00"])).expect("the slot has not begun");
     assert_eq!(day(&mut world, room, TOMORROW), "07:00 08:00R 09:00L 10:00B 11:00M 12:00 13:00");
     assert_eq!(audit(&world), [""; 0]);
 }
 
 #[test]
-fn impossible_locks_are_refused_before_anything_else() {
+fn invalid_locks_are_rejected_first() {
     let mut world = world();
     let room = room(&mut world);
-    let refused = |field, fault| Err(Rejection::invalid(field, fault));
-    assert_eq!(lock(&mut world, room, 1, &[]), refused("times", Fault::Missing));
+    let rejected = |field, fault| Err(Rejection::invalid(field, fault));
+    assert_eq!(lock(&mut world, room, 1, &[]), rejected("times", Fault::Missing));
     let twice = slots_at(TOMORROW, &["09:00", "10:00", "09:00"]);
-    assert_eq!(lock(&mut world, room, 1, &twice), refused("times", Fault::Duplicate));
+    assert_eq!(lock(&mut world, room, 1, &twice), rejected("times", Fault::Duplicate));
     let many: Vec<SlotStart> = (0..101).map(|days| slot_at(wall::days_after(TODAY, days), "09:00")).collect();
-    assert_eq!(lock(&mut world, room, 1, &many), refused("times", Fault::TooManyItems { max: 100 }));
+    assert_eq!(lock(&mut world, room, 1, &many), rejected("times", Fault::TooManyItems { max: 100 }));
     let one = slots_at(TOMORROW, &["09:00"]);
     let short = LockSlots { ttl: Some(Span::from_millis(999)), ..lock_command(&world, room, 1, &one) };
-    assert_eq!(world.run(&short), refused("ttlSeconds", Fault::OutOfRange { min: 1, max: 300 }));
+    assert_eq!(world.run(&short), rejected("ttlSeconds", Fault::OutOfRange { min: 1, max: 300 }));
     assert_eq!(lock(&mut world, RoomId::new(99).unwrap(), 1, &one), Err(CalendarRejection::RoomNotFound.into()));
 }
 
 #[test]
-fn the_time_to_live_may_only_be_shortened() {
+fn lock_ttl_can_only_be_shortened() {
     let mut world = world();
     let room = room(&mut world);
     let one = slots_at(TOMORROW, &["09:00"]);
-    for (ttl, lives) in [(1, 1), (60, 60), (300, 300), (9_999, 300)] {
+    for (ttl, effective) in [(1, 1), (60, 60), (300, 300), (9_999, 300)] {
         let command = LockSlots { ttl: Some(Span::from_secs(ttl)), ..lock_command(&world, room, 1, &one) };
-        assert_eq!(world.run(&command).unwrap().expires_at, world.now + Span::from_secs(lives));
+        assert_eq!(world.run(&command).unwrap().expires_at, world.now + Span::from_secs(effective));
     }
 }
 
 #[test]
-fn a_lock_past_its_time_counts_as_free_at_once() {
+fn ended_lock_frees_its_slots_at_once() {
     let mut world = world();
     let room = room(&mut world);
     world.wait(Span::from_millis(250));
@@ -102,9 +106,9 @@ fn a_lock_past_its_time_counts_as_free_at_once() {
     assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00 11:00");
     let release = ReleaseLock { id: first.id, actor: Actor::Admin };
     assert_eq!(world.run(&release), Err(CalendarRejection::SlotNotLocked { reservation: None }.into()));
-    let second = lock(&mut world, room, 2, &one).expect("not a millisecond later");
+    let second = lock(&mut world, room, 2, &one).expect("free at the end of the first lock");
     assert_eq!(lock(&mut world, room, 3, &one), Err(not_available(TOMORROW, "09:00")));
-    // What is left of the first one's count does the second one no harm.
+    // The remaining count of the first lock does not affect the second one.
     world.run(&ReleaseLock { id: second.id, actor: Actor::Admin }).unwrap();
     let third = lock(&mut world, room, 3, &one).unwrap();
     world.wait(Span::from_secs(1));
@@ -114,7 +118,7 @@ fn a_lock_past_its_time_counts_as_free_at_once() {
 }
 
 #[test]
-fn own_locks_that_overlap_are_replaced_whole() {
+fn overlapping_own_locks_are_replaced_whole() {
     let mut world = world();
     let room = room_open(&mut world, "08:00-14:00");
     let a = lock(&mut world, room, 1, &slots_at(TOMORROW, &["08:00", "09:00"])).unwrap();
@@ -134,7 +138,7 @@ fn own_locks_that_overlap_are_replaced_whole() {
 }
 
 #[test]
-fn a_refused_lock_replaces_nothing() {
+fn rejected_lock_replaces_nothing() {
     let mut world = world();
     let room = room(&mut world);
     lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
@@ -145,7 +149,7 @@ fn a_refused_lock_replaces_nothing() {
 }
 
 #[test]
-fn one_user_has_a_limited_number_of_live_locks() {
+fn live_locks_per_user_are_bounded() {
     let mut world = world();
     world.limits.holds_per_user_max = 2;
     let room = room(&mut world);
@@ -153,15 +157,19 @@ fn one_user_has_a_limited_number_of_live_locks() {
     lock(&mut world, room, 1, &slots_at(TOMORROW, &["10:00"])).unwrap();
     let third = slots_at(TOMORROW, &["11:00"]);
     assert_eq!(lock(&mut world, room, 1, &third), Err(Rejection::TooManyHolds { max: 2 }));
-    lock(&mut world, room, 2, &third).expect("others have their own");
-    assert_eq!(lock(&mut world, room, 1, &third), Err(Rejection::TooManyHolds { max: 2 }), "said before any shortage");
-    lock(&mut world, room, 1, &slots_at(TOMORROW, &["10:00"])).expect("a lock that is replaced makes room");
+    lock(&mut world, room, 2, &third).expect("the bound is per user");
+    assert_eq!(
+        lock(&mut world, room, 1, &third),
+        Err(Rejection::TooManyHolds { max: 2 }),
+        "takes precedence over availability"
+    );
+    lock(&mut world, room, 1, &slots_at(TOMORROW, &["10:00"])).expect("a replaced lock does not count");
     world.wait(Span::from_secs(300));
-    lock(&mut world, room, 1, &third).expect("and so does one that has ended");
+    lock(&mut world, room, 1, &third).expect("an ended lock does not count");
 }
 
 #[test]
-fn while_holds_are_suspended_nothing_is_locked() {
+fn lock_is_rejected_while_suspended() {
     let mut world = world();
     let room = room(&mut world);
     let command = lock_command(&world, room, 1, &slots_at(TOMORROW, &["09:00"]));
@@ -174,7 +182,7 @@ fn while_holds_are_suspended_nothing_is_locked() {
 }
 
 #[test]
-fn a_released_lock_frees_its_slots_and_cannot_be_released_again() {
+fn lock_is_released_once() {
     let mut world = world();
     let room = room(&mut world);
     let held = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
@@ -193,7 +201,7 @@ fn a_released_lock_frees_its_slots_and_cannot_be_released_again() {
 }
 
 #[test]
-fn everything_derived_can_be_made_anew_from_live_locks() {
+fn indexes_are_rebuilt_from_live_locks() {
     let mut world = world();
     let room = room(&mut world);
     let kept = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00", "10:00"])).unwrap();

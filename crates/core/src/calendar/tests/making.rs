@@ -1,4 +1,4 @@
-//! Which slots a day has, and what they cost.
+//! Slots of a day, and their prices.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,20 @@ use crate::calendar::pricing::price;
 use crate::calendar::room::{self, ChangeRoom};
 use crate::calendar::wall::parse_weekday;
 
-fn made_room(draft: RoomDraft) -> Room {
+fn new_room(draft: RoomDraft) -> Room {
     world().run(&CreateRoom(draft)).unwrap()
 }
 
-/// The times of the slots that begin on a date.
+/// Returns the times of the slots that start on a date.
 fn times(zone: &str, date: Date, minutes: u32, text: &str) -> String {
-    let room = made_room(RoomDraft { time_zone: Some(zone.into()), slot_minutes: Some(minutes), ..draft() });
+    let room = new_room(RoomDraft { time_zone: Some(zone.into()), slot_minutes: Some(minutes), ..draft() });
     let hours = OperatingHours::new(every_day(text), Vec::new()).unwrap();
     let days = DayRange { first: date, last: date };
     let slots = make_slots(&room, &hours, &BTreeSet::new(), days);
     slots.iter().map(|(start, _)| start.time().to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// Zone, date, minutes of a slot, hours of every day, the slots that begin on that date.
+/// Zone, date, minutes of a slot, hours of every day, and the expected slots of that date.
 type Case = (&'static str, Date, u32, &'static str, &'static str);
 
 #[test]
@@ -32,10 +32,10 @@ fn ordinary_days_have_whole_slots_only() {
         ("Asia/Seoul", TODAY, 60, "22:00-00:00", "22:00 23:00"),
         ("Asia/Seoul", TODAY, 60, "09:00-09:59", ""),
         ("Asia/Seoul", TODAY, 90, "09:00-12:00 13:00-15:00", "09:00 10:30 13:00"),
-        // Past midnight: each slot under the date it begins on.
+        // Past midnight: each slot belongs to the date on which it starts.
         ("Asia/Seoul", TODAY, 60, "22:00-02:00", "00:00 01:00 22:00 23:00"),
         ("Asia/Seoul", TODAY, 90, "22:30-03:00", "00:00 01:30 22:30"),
-        // Openings that overlap make no slots that do.
+        // Overlapping openings yield no overlapping slots.
         ("Asia/Seoul", TODAY, 60, "09:00-12:00 10:30-13:00", "09:00 10:00 11:00"),
         ("Asia/Seoul", TODAY, 1_440, "00:00-24:00", "00:00"),
     ];
@@ -43,18 +43,18 @@ fn ordinary_days_have_whole_slots_only() {
 }
 
 #[test]
-fn where_clocks_change_no_time_is_impossible_and_each_is_there_once() {
+fn clock_changes_keep_local_times_unique() {
     let spring = date(2026, 3, 29);
     let autumn = date(2026, 10, 25);
     let cases: [Case; 26] = [
-        // Seoul has one time all year.
+        // Seoul has no clock changes.
         ("Asia/Seoul", spring, 60, "00:00-04:00", "00:00 01:00 02:00 03:00"),
         // Berlin: 02:00 becomes 03:00.
         ("Europe/Berlin", spring, 60, "00:00-05:00", "00:00 01:00 03:00 04:00"),
         ("Europe/Berlin", spring, 30, "01:00-04:00", "01:00 01:30 03:00 03:30"),
         ("Europe/Berlin", spring, 60, "00:30-05:30", "00:30 01:30 03:30 04:30"),
         ("Europe/Berlin", spring, 90, "00:30-06:00", "00:30 03:30"),
-        // Until 02:30 means until the clocks jump: half an hour is left, and no whole slot.
+        // 02:30 is skipped, so the opening ends at the jump: half an hour remains, less than a slot.
         ("Europe/Berlin", spring, 60, "01:30-02:30", ""),
         ("Europe/Berlin", spring, 30, "01:30-02:30", "01:30"),
         ("Europe/Berlin", spring, 60, "02:00-03:00", ""),
@@ -64,22 +64,22 @@ fn where_clocks_change_no_time_is_impossible_and_each_is_there_once() {
         ("Europe/Berlin", autumn, 30, "01:30-03:30", "01:30 02:00 02:30 03:00"),
         ("Europe/Berlin", autumn, 60, "02:00-03:00", "02:00"),
         ("Europe/Berlin", autumn, 60, "22:00-04:00", "00:00 01:00 02:00 03:00 22:00 23:00"),
-        // From 02:30, shown first, an hour of real time ends when it is 02:30 again.
+        // An hour of real time from the first 02:30 ends at the second 02:30.
         ("Europe/Berlin", autumn, 60, "01:30-03:00", "01:30 02:30"),
-        // New York, both ways.
+        // New York, both changes.
         ("America/New_York", date(2026, 3, 8), 60, "00:00-05:00", "00:00 01:00 03:00 04:00"),
         ("America/New_York", date(2026, 11, 1), 60, "00:00-04:00", "00:00 01:00 02:00 03:00"),
-        // Lord Howe: half an hour. What begins at 01:30 really ends at 03:00, so 02:30 would overlap it.
+        // Lord Howe: half an hour. The slot of 01:30 ends at 03:00 local time, so 02:30 would overlap it.
         ("Australia/Lord_Howe", date(2026, 10, 4), 60, "00:30-05:30", "00:30 01:30 03:30 04:30"),
         ("Australia/Lord_Howe", date(2026, 10, 4), 30, "01:00-04:00", "01:00 01:30 02:30 03:00 03:30"),
         ("Australia/Lord_Howe", date(2026, 4, 5), 30, "01:00-03:00", "01:00 01:30 02:00 02:30"),
         ("Australia/Lord_Howe", date(2026, 4, 5), 60, "00:30-03:30", "00:30 01:30 02:30"),
-        // Santiago and Cairo: midnight itself does not exist.
+        // Santiago and Cairo: midnight is skipped.
         ("America/Santiago", date(2026, 9, 6), 60, "00:00-03:00", "01:00 02:00"),
         ("America/Santiago", date(2026, 9, 5), 60, "22:00-24:00", "22:00 23:00"),
         ("America/Santiago", date(2026, 9, 6), 60, "22:00-02:00", "01:00 22:00 23:00"),
         ("Africa/Cairo", date(2026, 4, 24), 60, "00:00-03:00", "01:00 02:00"),
-        // Samoa: a whole day was left out.
+        // Samoa: a whole day is skipped.
         ("Pacific/Apia", date(2011, 12, 30), 60, "09:00-12:00", ""),
         ("Pacific/Apia", date(2011, 12, 31), 60, "22:00-01:00", "00:00 22:00 23:00"),
     ];
@@ -93,10 +93,10 @@ fn check(cases: &[Case]) {
 }
 
 #[test]
-fn no_two_slots_overlap_on_any_day_of_any_year_anywhere() {
+fn slots_never_overlap_across_clock_changes() {
     for zone in ["Europe/Berlin", "Australia/Lord_Howe", "America/Santiago", "Africa/Cairo", "Africa/Casablanca"] {
         for minutes in [25, 60, 90] {
-            let room = made_room(RoomDraft { time_zone: Some(zone.into()), slot_minutes: Some(minutes), ..draft() });
+            let room = new_room(RoomDraft { time_zone: Some(zone.into()), slot_minutes: Some(minutes), ..draft() });
             let hours = OperatingHours::new(every_day("00:15-23:50 22:00-03:00"), Vec::new()).unwrap();
             let days = DayRange { first: date(2026, 1, 1), last: date(2027, 12, 31) };
             let slots = make_slots(&room, &hours, &BTreeSet::new(), days);
@@ -111,8 +111,8 @@ fn no_two_slots_overlap_on_any_day_of_any_year_anywhere() {
 }
 
 #[test]
-fn an_exception_has_hours_of_its_own_and_leaves_the_evening_before_alone() {
-    let room = made_room(draft());
+fn exception_replaces_hours_of_its_date_only() {
+    let room = new_room(draft());
     let closed = Exception { date: TOMORROW, hours: Vec::new().into() };
     let short = Exception { date: date(2026, 6, 3), hours: hours("10:00-11:00").into() };
     let hours = OperatingHours::new(every_day("22:00-01:00"), vec![short, closed]).unwrap();
@@ -126,7 +126,7 @@ fn an_exception_has_hours_of_its_own_and_leaves_the_evening_before_alone() {
 fn surcharges_add_up_and_round_half_up() {
     let days = |names: &[&str]| names.iter().filter_map(|name| parse_weekday(name)).collect::<Weekdays>();
     let peak = |names: &[&str], from, to, percent| Peak { days: days(names), from: time(from), to: time(to), percent };
-    let room = made_room(RoomDraft {
+    let room = new_room(RoomDraft {
         base_price: Some(999),
         peak: Some(vec![
             peak(&["mon", "tue"], "18:00", "20:00", 50),
@@ -137,11 +137,11 @@ fn surcharges_add_up_and_round_half_up() {
         holiday_percent: Some(25),
         ..draft()
     });
-    // Date, time, holiday; final price, whether it is peak time.
+    // Date, time, holiday; final price, peak time.
     let cases = [
         (1, "17:59", false, 999, false),
         (1, "18:00", false, 1_499, true), // 1498.5
-        (1, "19:00", false, 1_499, true), // the dearer of two windows
+        (1, "19:00", false, 1_499, true), // the higher of two surcharges
         (1, "20:00", false, 1_299, true), // 1298.7
         (1, "18:00", true, 1_748, true),  // 1748.25
         (1, "21:00", true, 1_249, false), // 1248.75
@@ -162,14 +162,14 @@ fn surcharges_add_up_and_round_half_up() {
 }
 
 #[test]
-fn the_largest_prices_add_up_to_less_than_two_to_the_53() {
+fn largest_revenue_is_below_two_to_the_53() {
     let slots_max = i64::from(RANGE_DAYS_MAX) * i64::from(wall::DAY_MINUTES / room::SLOT_MINUTES_MIN);
-    let dearest = room::BASE_PRICE_MAX * (100 + 2 * i64::from(room::PERCENT_MAX)) / 100;
-    assert!(dearest.checked_mul(slots_max).unwrap() < 1 << 53);
+    let price_max = room::BASE_PRICE_MAX * (100 + 2 * i64::from(room::PERCENT_MAX)) / 100;
+    assert!(price_max.checked_mul(slots_max).unwrap() < 1 << 53);
 }
 
 #[test]
-fn a_room_that_is_changed_makes_other_slots_from_then_on() {
+fn room_change_applies_to_new_slots_only() {
     let mut world = world();
     let id = room(&mut world);
     let draft = RoomDraft { slot_minutes: Some(30), base_price: Some(7), ..RoomDraft::default() };
@@ -177,7 +177,7 @@ fn a_room_that_is_changed_makes_other_slots_from_then_on() {
     assert_eq!(day(&mut world, id, TOMORROW), "09:00 10:00 11:00");
     assert_eq!(generate(&mut world, id), 0);
     world.wait(Span::from_hours(24));
-    assert_eq!(generate(&mut world, id), 6, "of the day that is new");
+    assert_eq!(generate(&mut world, id), 6, "the slots of the new day");
     let last = date(2026, 8, 1);
     assert_eq!(day(&mut world, id, last), "09:00 09:30 10:00 10:30 11:00 11:30");
     let views = list(&world, id, last, last).unwrap();

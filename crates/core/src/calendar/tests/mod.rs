@@ -1,4 +1,4 @@
-//! The contract of the calendar, sentence by sentence, in a world that is all memory.
+//! The calendar's part of the contract, on complete tables in memory.
 
 mod audits;
 mod availability;
@@ -29,7 +29,7 @@ use crate::rejection::{CalendarRejection, Rejection};
 use crate::testing::World;
 use crate::time::Zone;
 
-/// A Monday; the day every test begins, at eight in the morning in Seoul.
+/// A Monday; every test begins on it at 08:00 in Seoul.
 const TODAY: Date = date(2026, 6, 1);
 const TOMORROW: Date = date(2026, 6, 2);
 
@@ -59,7 +59,7 @@ fn not_available(date: Date, text: &str) -> Rejection {
     CalendarRejection::SlotNotAvailable { date, time: time(text) }.into()
 }
 
-/// `"09:00-12:00 13:00-18:00"`.
+/// Parses `"09:00-12:00 13:00-18:00"`.
 fn hours(text: &str) -> Vec<OpenHours> {
     let opening = |text: &str| {
         let (from, to) = text.split_once('-').unwrap();
@@ -87,8 +87,8 @@ fn set_hours(world: &mut World, room: RoomId, text: &str, exceptions: &[(Date, &
     world.run(&SetOperatingHours { room, weekly: every_day(text), exceptions }).unwrap()
 }
 
-/// New hours, and everything that follows from them.
-fn set_hours_to_the_end(world: &mut World, room: RoomId, text: &str) -> Rebuilt {
+/// Sets new hours, and finishes the rebuild.
+fn set_hours_and_rebuild(world: &mut World, room: RoomId, text: &str) -> Rebuilt {
     let mut all = set_hours(world, room, text, &[]).rebuilt;
     while !all.done {
         let more = world.run(&RebuildSlots { room }).unwrap();
@@ -103,28 +103,28 @@ fn set_hours_to_the_end(world: &mut World, room: RoomId, text: &str) -> Rebuilt 
 fn generate(world: &mut World, room: RoomId) -> u32 {
     let mut created = 0;
     loop {
-        let made = world.run(&GenerateSlots { room, until: None }).unwrap();
-        created += made.created;
-        if made.done {
+        let generated = world.run(&GenerateSlots { room, until: None }).unwrap();
+        created += generated.created;
+        if generated.done {
             return created;
         }
     }
 }
 
-/// A room that is open from nine to twelve, with its slots made.
+/// Creates a room that is open from 09:00 to 12:00, with generated slots.
 fn room(world: &mut World) -> RoomId {
     room_open(world, "09:00-12:00")
 }
 
 fn room_open(world: &mut World, text: &str) -> RoomId {
     let room = world.run(&CreateRoom(draft())).unwrap().id;
-    set_hours_to_the_end(world, room, text);
+    set_hours_and_rebuild(world, room, text);
     generate(world, room);
     room
 }
 
 fn lock_command(world: &World, room: RoomId, by: u64, slots: &[SlotStart]) -> LockSlots {
-    // Different for each lock there will ever be.
+    // Unique per lock.
     let locks = world.memory.calendar.locks.rows().count() as u64;
     let mut random = [0; 10];
     random[..8].copy_from_slice(&locks.to_be_bytes());
@@ -149,7 +149,7 @@ fn block_command(room: RoomId, slots: &[SlotStart], status: BlockStatus) -> Bloc
     BlockSlots { random: [0xbb; 10], room, slots: slots.to_vec(), status }
 }
 
-/// The times of a day's slots with their status, as `"09:00 10:00L 11:00R"`.
+/// Returns the times of a day's slots with their status, as `"09:00 10:00L 11:00R"`.
 fn day(world: &mut World, room: RoomId, date: Date) -> String {
     let views = list(world, room, date, date).unwrap();
     let text = |view: &SlotView| {
@@ -165,7 +165,7 @@ fn day(world: &mut World, room: RoomId, date: Date) -> String {
     views.iter().map(text).collect::<Vec<_>>().join(" ")
 }
 
-/// What is wrong with everything there is.
+/// Returns the findings of the auditor for all rows.
 fn audit(world: &World) -> Vec<String> {
     let tables = &world.memory.calendar;
     let mut audit = CalendarAudit::new(world.now);
@@ -176,7 +176,7 @@ fn audit(world: &World) -> Vec<String> {
     audit.finish()
 }
 
-/// The slots of some days as people see them.
+/// Returns the slots of some days as clients see them.
 fn list(world: &World, room: RoomId, from: Date, to: Date) -> Result<Vec<SlotView>, Rejection> {
     let ids = world.ask(|rows, _| slot::ids(rows, room, from, to))?;
     world.ask(|rows, at| slot::views(rows, at, room, &ids))

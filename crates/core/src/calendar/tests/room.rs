@@ -1,4 +1,4 @@
-//! Rooms, hours and holidays: what may be said of them.
+//! Validation of rooms, hours and holidays.
 
 use super::*;
 use crate::calendar::holiday::{HOLIDAYS_MAX, HolidaysOf, SetHolidays, within};
@@ -7,7 +7,7 @@ use crate::money::Currency;
 use crate::rejection::Fault;
 
 #[test]
-fn a_room_has_defaults() {
+fn room_has_defaults() {
     let room = world().run(&CreateRoom(draft())).unwrap();
     assert_eq!((room.zone.name(), room.country, room.currency), ("Asia/Seoul", Country::KR, Currency::KRW));
     assert!(room.active && room.peak.is_empty() && room.holiday_percent == 0);
@@ -15,7 +15,7 @@ fn a_room_has_defaults() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_field() {
+fn invalid_fields_are_rejected_by_name() {
     let peak = Peak {
         days: [jiff::civil::Weekday::Monday].into_iter().collect(),
         from: time("09:00"),
@@ -55,7 +55,7 @@ fn what_cannot_be_is_refused_with_its_field() {
 }
 
 #[test]
-fn zone_and_currency_are_free_to_choose_until_slots_are_made() {
+fn zone_and_currency_are_fixed_by_first_slots() {
     let mut world = world();
     let id = world.run(&CreateRoom(draft())).unwrap().id;
     let zone = |name: &str| RoomDraft { time_zone: Some(name.into()), ..RoomDraft::default() };
@@ -65,31 +65,31 @@ fn zone_and_currency_are_free_to_choose_until_slots_are_made() {
     set_hours(&mut world, id, "09:00-12:00", &[]);
     world.run(&ChangeRoom { id, draft: zone("Europe/Berlin") }).unwrap();
     generate(&mut world, id);
-    let refused = |field| Err(Rejection::invalid(field, Fault::CannotChange));
-    assert_eq!(world.run(&ChangeRoom { id, draft: zone("Asia/Seoul") }), refused("timeZone"));
-    assert_eq!(world.run(&ChangeRoom { id, draft: currency("KRW") }), refused("currency"));
-    world.run(&ChangeRoom { id, draft: currency("EUR") }).expect("the same is no change");
+    let rejected = |field| Err(Rejection::invalid(field, Fault::CannotChange));
+    assert_eq!(world.run(&ChangeRoom { id, draft: zone("Asia/Seoul") }), rejected("timeZone"));
+    assert_eq!(world.run(&ChangeRoom { id, draft: currency("KRW") }), rejected("currency"));
+    world.run(&ChangeRoom { id, draft: currency("EUR") }).expect("the same value is accepted");
     let unknown = RoomId::new(99).unwrap();
     assert_eq!(world.run(&ChangeRoom { id: unknown, draft: draft() }), Err(CalendarRejection::RoomNotFound.into()));
 }
 
 #[test]
-fn impossible_hours_are_refused() {
+fn invalid_hours_are_rejected() {
     let mut world = world();
     let room = world.run(&CreateRoom(draft())).unwrap().id;
     let mut set = |weekly: &str, exceptions: Vec<Exception>| {
         world.run(&SetOperatingHours { room, weekly: every_day(weekly), exceptions }).map(|_| ())
     };
-    let refused = |field, fault| Err(Rejection::invalid(field, fault));
-    assert_eq!(set("09:00-09:00", Vec::new()), refused("weekly", Fault::EmptyRange));
-    assert_eq!(set("24:00-09:00", Vec::new()), refused("weekly", Fault::NotATime));
+    let rejected = |field, fault| Err(Rejection::invalid(field, fault));
+    assert_eq!(set("09:00-09:00", Vec::new()), rejected("weekly", Fault::EmptyRange));
+    assert_eq!(set("24:00-09:00", Vec::new()), rejected("weekly", Fault::NotATime));
     let many = "09:00-10:00 ".repeat(49);
-    assert_eq!(set(&many, Vec::new()), refused("weekly", Fault::TooManyItems { max: 48 }));
+    assert_eq!(set(&many, Vec::new()), rejected("weekly", Fault::TooManyItems { max: 48 }));
     let on = |date, text: &str| Exception { date, hours: hours(text).into() };
-    assert_eq!(set("", vec![on(TODAY, "09:00-09:00")]), refused("exceptions", Fault::EmptyRange));
-    assert_eq!(set("", vec![on(TODAY, ""), on(TODAY, "")]), refused("exceptions", Fault::Duplicate));
+    assert_eq!(set("", vec![on(TODAY, "09:00-09:00")]), rejected("exceptions", Fault::EmptyRange));
+    assert_eq!(set("", vec![on(TODAY, ""), on(TODAY, "")]), rejected("exceptions", Fault::Duplicate));
     let many = (0..1_001).map(|days| on(wall::days_after(TODAY, days), "")).collect();
-    assert_eq!(set("", many), refused("exceptions", Fault::TooManyItems { max: 1_000 }));
+    assert_eq!(set("", many), rejected("exceptions", Fault::TooManyItems { max: 1_000 }));
     let unknown = RoomId::new(99).unwrap();
     let command = SetOperatingHours { room: unknown, weekly: every_day(""), exceptions: Vec::new() };
     assert_eq!(world.run(&command), Err(CalendarRejection::RoomNotFound.into()));
@@ -98,13 +98,13 @@ fn impossible_hours_are_refused() {
 }
 
 #[test]
-fn a_list_of_holidays_replaces_the_one_before_in_its_country_only() {
+fn holidays_are_replaced_per_country() {
     let mut world = world();
     let us = Country::parse("US").unwrap();
     let mut set = |country, dates: &[Date]| world.run(&SetHolidays { country, dates: dates.to_vec() });
     let (a, b, c) = (date(2026, 6, 3), date(2026, 6, 6), date(2026, 7, 4));
     set(us, &[c]).unwrap();
-    assert_eq!(set(Country::KR, &[b, a, b]), Ok(vec![a, b]), "in order, each once");
+    assert_eq!(set(Country::KR, &[b, a, b]), Ok(vec![a, b]), "sorted and deduplicated");
     assert_eq!(set(Country::KR, &[b, c]), Ok(vec![b, c]));
     let many: Vec<Date> = (0..=HOLIDAYS_MAX as u32).map(|days| wall::days_after(TODAY, days)).collect();
     assert_eq!(set(Country::KR, &many), Err(Rejection::invalid("dates", Fault::TooManyItems { max: HOLIDAYS_MAX })));
@@ -114,11 +114,11 @@ fn a_list_of_holidays_replaces_the_one_before_in_its_country_only() {
 }
 
 #[test]
-fn holidays_count_for_slots_made_from_then_on() {
+fn holidays_apply_to_new_slots_only() {
     let mut world = world();
     let draft = RoomDraft { holiday_percent: Some(50), ..draft() };
     let room = world.run(&CreateRoom(draft)).unwrap().id;
-    set_hours_to_the_end(&mut world, room, "09:00-10:00");
+    set_hours_and_rebuild(&mut world, room, "09:00-10:00");
     generate(&mut world, room);
     let last = date(2026, 8, 1);
     world.run(&SetHolidays { country: Country::KR, dates: vec![TOMORROW, last] }).unwrap();

@@ -3,7 +3,7 @@ use crate::money::{AMOUNT_MAX, Currency};
 use crate::rejection::ShopRejection;
 
 #[test]
-fn a_new_account_is_empty_and_in_won() {
+fn new_account_is_empty_and_in_won() {
     both(|shop| {
         let account = shop.run(&CreateUser { name: "손님 하나".into(), currency: None }).unwrap();
         assert_eq!((account.balance, account.charged, account.currency), (0, 0, Currency::KRW));
@@ -14,17 +14,17 @@ fn a_new_account_is_empty_and_in_won() {
 }
 
 #[test]
-fn an_account_has_a_name_and_a_known_currency() {
+fn account_requires_name_and_known_currency() {
     both(|shop| {
         let nameless = shop.run(&CreateUser { name: " ".into(), currency: None });
         assert_eq!(invalid(nameless), ("name", Fault::Blank));
-        let odd = shop.run(&CreateUser { name: "Kim".into(), currency: Some("won".into()) });
-        assert_eq!(invalid(odd), ("currency", Fault::UnknownCurrency));
+        let unknown = shop.run(&CreateUser { name: "Kim".into(), currency: Some("won".into()) });
+        assert_eq!(invalid(unknown), ("currency", Fault::UnknownCurrency));
     });
 }
 
 #[test]
-fn money_is_added_to_the_balance() {
+fn deposit_is_added_to_balance() {
     both(|shop| {
         let user = shop.user(0);
         shop.run(&AddBalance { user, amount: 500 }).unwrap();
@@ -34,23 +34,23 @@ fn money_is_added_to_the_balance() {
 }
 
 #[test]
-fn nothing_or_less_cannot_be_added_nor_more_than_an_account_can_hold() {
+fn deposit_is_positive_and_bounded() {
     both(|shop| {
         let user = shop.user(1_000);
         for amount in [0, -1, AMOUNT_MAX + 1, i64::MAX, i64::MIN] {
-            let refused = shop.run(&AddBalance { user, amount });
-            assert_eq!(invalid(refused), ("amount", Fault::OutOfRange { min: 1, max: AMOUNT_MAX }));
+            let rejected = shop.run(&AddBalance { user, amount });
+            assert_eq!(invalid(rejected), ("amount", Fault::OutOfRange { min: 1, max: AMOUNT_MAX }));
         }
-        let refused = shop.run(&AddBalance { user, amount: AMOUNT_MAX });
-        assert_eq!(invalid(refused), ("amount", Fault::OutOfRange { min: 1, max: AMOUNT_MAX - 1_000 }));
+        let rejected = shop.run(&AddBalance { user, amount: AMOUNT_MAX });
+        assert_eq!(invalid(rejected), ("amount", Fault::OutOfRange { min: 1, max: AMOUNT_MAX - 1_000 }));
         shop.run(&AddBalance { user, amount: AMOUNT_MAX - 1_000 }).unwrap();
     });
 }
 
 #[test]
-fn who_has_no_account_is_not_found() {
+fn commands_of_unknown_user_are_rejected() {
     both(|shop| {
-        let user = nobody();
+        let user = unknown_user();
         let option = shop.option(1_000, 5);
         shop.coupon("SPRING", Discount::Percent(10), 1);
         let not_found = Rejection::Shop(ShopRejection::UserNotFound);

@@ -1,9 +1,9 @@
-//! What is wrong with a store is found.
+//! The auditor reports every violation.
 
 use super::*;
 use crate::hold::HoldState;
 
-/// A shop in which a user has bought two pieces with a coupon, and has another reserved.
+/// A shop in which a user has bought two pieces with a coupon, and has reserved another.
 struct Sold {
     shop: Shop,
     account: UserAccount,
@@ -27,7 +27,7 @@ fn sold() -> Sold {
     Sold { shop, account, option, order, hold }
 }
 
-/// What is found once `spoil` has added something to all that is there.
+/// Returns the findings after `spoil` has added an inconsistent record.
 fn found(spoil: impl FnOnce(&mut ShopAudit, &Sold)) -> String {
     let sold = sold();
     let mut audit = sold.shop.audit();
@@ -43,29 +43,29 @@ fn check(finding: &str, spoil: impl FnOnce(&mut ShopAudit, &Sold)) {
 }
 
 #[test]
-fn a_shop_in_order_has_no_findings() {
+fn consistent_shop_has_no_findings() {
     assert_eq!(sold().shop.audit().finish(), Vec::<String>::new());
 }
 
 #[test]
-fn money_from_nowhere_is_found() {
-    check("user 1: balance 3201 + paid 1800 is not 5000, as charged", |audit, sold| {
+fn unbalanced_money_is_found() {
+    check("user 1: balance 3201 + paid 1800 is not the 5000 deposited", |audit, sold| {
         audit.user(&UserAccount { balance: sold.account.balance + 1, ..sold.account.clone() });
     });
     check("user 1: balance -1", |audit, sold| audit.user(&UserAccount { balance: -1, ..sold.account.clone() }));
     check("order 7: its amounts do not add up", |audit, sold| {
         audit.order(&Order { id: OrderId::new(7).unwrap(), paid: 5, ..sold.order.clone() });
     });
-    check("its total is not that of its lines", |audit, sold| {
+    check("its total differs from the sum of its lines", |audit, sold| {
         let claim = OrderClaim { total: 5, ..sold.hold.claim.clone() };
         audit.hold(&OrderHold { claim, ..sold.hold.clone() });
     });
 }
 
 #[test]
-fn who_has_a_cart_but_no_account_and_too_many_lines_are_found() {
+fn cart_without_account_or_too_long_is_found() {
     check("user 999: has a cart", |audit, sold| {
-        audit.cart_item(CartItemId { user: nobody(), option: sold.option.id });
+        audit.cart_item(CartItemId { user: unknown_user(), option: sold.option.id });
     });
     check("user 1: 101 lines in the cart", |audit, sold| {
         (0..100).for_each(|_| audit.cart_item(CartItemId { user: sold.account.id, option: sold.option.id }));
@@ -73,21 +73,21 @@ fn who_has_a_cart_but_no_account_and_too_many_lines_are_found() {
 }
 
 #[test]
-fn pieces_from_nowhere_are_found() {
-    check("product option 1: 3 counted as sold, 2 in orders", |audit, sold| {
+fn unbalanced_stock_is_found() {
+    check("product option 1: 3 counted as sold, but 2 in orders", |audit, sold| {
         audit.inventory(sold.option.id, Inventory { received: 10, sold: 3 });
     });
     check("product option 1: oversold: 2 sold + 9 held of 10", |audit, sold| audit.held(sold.option.id, 8));
-    check("product option 999: there is no such option", |audit, _| {
-        audit.inventory(no_option(), Inventory { received: 1, sold: 0 });
+    check("product option 999: the option or its inventory", |audit, _| {
+        audit.inventory(unknown_option(), Inventory { received: 1, sold: 0 });
     });
-    check("product option 999: there is no such option", |audit, sold| {
-        audit.option(&ProductOption { id: no_option(), ..sold.option.clone() });
+    check("product option 999: the option or its inventory", |audit, sold| {
+        audit.option(&ProductOption { id: unknown_option(), ..sold.option.clone() });
     });
 }
 
 #[test]
-fn coupons_from_nowhere_are_found() {
+fn inconsistent_coupons_are_found() {
     let coupon = |max_uses, issued| Coupon {
         code: code("TENTH"),
         discount: Discount::Percent(10),
@@ -98,21 +98,21 @@ fn coupons_from_nowhere_are_found() {
     };
     let of = |name, user| UserCouponId { code: code(name), user };
     let used = |number| UserCoupon { state: CouponState::Used { order: OrderId::new(number).unwrap() } };
-    check("coupon TENTH: 2 counted as issued, 1 found", |audit, _| audit.coupon(&coupon(5, 2)));
+    check("coupon TENTH: 2 counted as issued, but 1 found", |audit, _| audit.coupon(&coupon(5, 2)));
     check("coupon TENTH: 1 issued of 0", |audit, _| audit.coupon(&coupon(0, 1)));
-    check("coupon NONE: issued, but there is none", |audit, sold| {
+    check("coupon NONE: issued, but does not exist", |audit, sold| {
         audit.user_coupon(&of("NONE", sold.account.id), UserCoupon { state: CouponState::Issued });
     });
     check("coupon TENTH of user 999: used, but not by order 1", |audit, _| {
-        audit.user_coupon(&of("TENTH", nobody()), used(1));
+        audit.user_coupon(&of("TENTH", unknown_user()), used(1));
     });
-    check("order 1: its coupon is not used by it", |audit, sold| {
+    check("order 1: its coupon is not marked as used by it", |audit, sold| {
         audit.user_coupon(&of("TENTH", sold.account.id), used(2));
     });
 }
 
 #[test]
-fn holds_and_orders_that_do_not_belong_together_are_found() {
+fn mismatched_holds_and_orders_are_found() {
     check("of the same user", |audit, sold| {
         audit.hold(&OrderHold { id: HoldId::earliest_at(sold.hold.created_at), ..sold.hold.clone() });
     });
@@ -128,5 +128,5 @@ fn holds_and_orders_that_do_not_belong_together_are_found() {
     check("paid twice, as orders 1 and 2", |audit, sold| {
         audit.order(&Order { id: OrderId::new(2).unwrap(), ..sold.order.clone() });
     });
-    check("order 1: there are two of that number", |audit, sold| audit.order(&sold.order));
+    check("order 1: number is not unique", |audit, sold| audit.order(&sold.order));
 }

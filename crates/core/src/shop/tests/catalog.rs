@@ -12,21 +12,21 @@ fn product(options: Vec<OptionDraft>) -> CreateProduct {
 }
 
 #[test]
-fn a_product_has_its_options_one_after_another() {
+fn options_have_consecutive_numbers() {
     both(|shop| {
         shop.option(1, 1);
-        let made = shop.run(&product(vec![draft("COL-WB-200", 9_000, 10), draft("COL-WB-500", 20_000, 0)])).unwrap();
-        let shown = shop.world.ask(|rows, at| product::view(rows, at, made.product.id)).unwrap();
-        assert_eq!(shown, made);
+        let created = shop.run(&product(vec![draft("COL-WB-200", 9_000, 10), draft("COL-WB-500", 20_000, 0)])).unwrap();
+        let shown = shop.world.ask(|rows, at| product::view(rows, at, created.product.id)).unwrap();
+        assert_eq!(shown, created);
         let options: Vec<_> = shown.options.iter().map(|view| (&*view.option.option_code, view.available)).collect();
         assert_eq!(options, [("COL-WB-200", 10), ("COL-WB-500", 0)]);
-        assert_eq!(made.product.options().map(ProductOptionId::get).collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(created.product.options().map(ProductOptionId::get).collect::<Vec<_>>(), [2, 3]);
         assert_eq!(&*shown.options[1].option.product_name, "콜롬비아 수프리모");
     });
 }
 
 #[test]
-fn a_product_has_at_least_one_option_and_at_most_a_hundred() {
+fn number_of_options_is_bounded() {
     both(|shop| {
         assert_eq!(invalid(shop.run(&product(vec![]))), ("options", Fault::Missing));
         let many = |count| product((0..count).map(|_| draft("A", 1, 1)).collect());
@@ -40,8 +40,8 @@ fn names_prices_and_stocks_have_bounds() {
     both(|shop| {
         let blank = CreateProduct { name: String::new(), ..product(vec![draft("A", 1, 1)]) };
         assert_eq!(invalid(shop.run(&blank)), ("name", Fault::Blank));
-        let odd = CreateProduct { currency: Some("??".into()), ..product(vec![draft("A", 1, 1)]) };
-        assert_eq!(invalid(shop.run(&odd)), ("currency", Fault::UnknownCurrency));
+        let unknown = CreateProduct { currency: Some("??".into()), ..product(vec![draft("A", 1, 1)]) };
+        assert_eq!(invalid(shop.run(&unknown)), ("currency", Fault::UnknownCurrency));
         assert_eq!(invalid(shop.run(&product(vec![draft("", 1, 1)]))), ("optionCode", Fault::Blank));
         let price = Fault::OutOfRange { min: 0, max: PRICE_MAX };
         assert_eq!(invalid(shop.run(&product(vec![draft("A", -1, 1)]))), ("price", price.clone()));
@@ -52,7 +52,7 @@ fn names_prices_and_stocks_have_bounds() {
 }
 
 #[test]
-fn what_is_not_there_is_not_found() {
+fn unknown_product_and_option_are_not_found() {
     both(|shop| {
         let id = ProductId::new(9).unwrap();
         assert_eq!(
@@ -60,13 +60,13 @@ fn what_is_not_there_is_not_found() {
             Err(Rejection::Shop(ShopRejection::ProductNotFound))
         );
         let not_found = Rejection::Shop(ShopRejection::ProductOptionNotFound);
-        assert_eq!(shop.world.ask(|rows, at| stock::view(rows, at, no_option())).unwrap_err(), not_found);
-        assert_eq!(shop.set_stock(no_option(), StockChange::Set(1)).unwrap_err(), not_found);
+        assert_eq!(shop.world.ask(|rows, at| stock::view(rows, at, unknown_option())).unwrap_err(), not_found);
+        assert_eq!(shop.set_stock(unknown_option(), StockChange::Set(1)).unwrap_err(), not_found);
     });
 }
 
 #[test]
-fn price_and_activity_are_changed_alone_or_together() {
+fn price_and_activity_change_independently() {
     both(|shop| {
         let id = shop.option(1_000, 5);
         let change = ChangeOption { id, price: Some(2_000), is_active: None, stock: None };
@@ -74,13 +74,13 @@ fn price_and_activity_are_changed_alone_or_together() {
         assert_eq!((view.option.price, view.option.is_active, view.available), (2_000, true, 5));
         let view = shop.run(&ChangeOption { price: None, is_active: Some(false), ..change.clone() }).unwrap();
         assert_eq!((view.option.price, view.option.is_active), (2_000, false));
-        let refused = shop.run(&ChangeOption { price: Some(-1), ..change });
-        assert_eq!(invalid(refused), ("price", Fault::OutOfRange { min: 0, max: PRICE_MAX }));
+        let rejected = shop.run(&ChangeOption { price: Some(-1), ..change });
+        assert_eq!(invalid(rejected), ("price", Fault::OutOfRange { min: 0, max: PRICE_MAX }));
     });
 }
 
 #[test]
-fn stock_is_what_is_physically_there_whatever_was_sold_before() {
+fn stock_excludes_sold_quantities() {
     both(|shop| {
         let (user, option) = (shop.user(100_000), shop.option(1_000, 10));
         shop.put(user, option, 4);
@@ -98,7 +98,7 @@ fn stock_is_what_is_physically_there_whatever_was_sold_before() {
 }
 
 #[test]
-fn stock_cannot_be_less_than_what_is_reserved() {
+fn stock_below_reserved_quantity_is_rejected() {
     both(|shop| {
         let (user, option) = (shop.user(100_000), shop.option(1_000, 10));
         shop.put(user, option, 4);
@@ -107,7 +107,7 @@ fn stock_cannot_be_less_than_what_is_reserved() {
         for change in [StockChange::Set(3), StockChange::Delta(-7), StockChange::Delta(-11)] {
             assert_eq!(shop.set_stock(option, change).unwrap_err(), in_use);
         }
-        assert_eq!(shop.stock(option), (10, 4, 6), "nothing is left of a refused change");
+        assert_eq!(shop.stock(option), (10, 4, 6), "a rejected change has no effect");
         shop.set_stock(option, StockChange::Set(4)).unwrap();
         assert_eq!(shop.stock(option), (4, 4, 0));
         shop.pay(user).unwrap();
@@ -121,7 +121,7 @@ fn stock_cannot_be_less_than_what_is_reserved() {
 }
 
 #[test]
-fn what_is_no_longer_reserved_is_in_nobodys_way() {
+fn stock_can_be_lowered_after_expiry() {
     both(|shop| {
         let (user, option) = (shop.user(0), shop.option(1_000, 10));
         shop.put(user, option, 4);
@@ -133,7 +133,7 @@ fn what_is_no_longer_reserved_is_in_nobodys_way() {
 }
 
 #[test]
-fn stock_and_all_that_ever_came_in_are_bounded() {
+fn stock_and_changes_are_bounded() {
     both(|shop| {
         let option = shop.option(0, 10);
         let max = i64::from(STOCK_MAX);
@@ -150,8 +150,8 @@ fn stock_and_all_that_ever_came_in_are_bounded() {
 }
 
 #[test]
-fn an_option_that_has_sold_all_it_may_ever_have_takes_no_more() {
-    // To sell so much takes long; here the row says that it happened.
+fn received_quantity_is_bounded() {
+    // Such quantities take too many sales to reach, so the row is written directly.
     let mut shop = Shop::new(false);
     let option = shop.option(0, 0);
     let mut rows = Rows::default();

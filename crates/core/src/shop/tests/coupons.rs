@@ -4,7 +4,7 @@ use crate::rejection::ShopRejection;
 use crate::time::Span;
 
 #[test]
-fn a_coupon_is_one_word_that_nobody_has_used() {
+fn coupon_code_is_one_unique_word() {
     both(|shop| {
         shop.coupon("SPRING", Discount::Percent(10), 1);
         let create = CreateCoupon {
@@ -29,12 +29,12 @@ fn discounts_and_uses_have_bounds() {
             shop.run(&CreateCoupon { code: code("SPRING"), discount, currency: None, max_uses, valid_until: None })
         };
         for percent in [0, 101] {
-            let refused = create(Discount::Percent(percent), 1);
-            assert_eq!(invalid(refused), ("value", Fault::OutOfRange { min: 1, max: 100 }));
+            let rejected = create(Discount::Percent(percent), 1);
+            assert_eq!(invalid(rejected), ("value", Fault::OutOfRange { min: 1, max: 100 }));
         }
         for amount in [-1, 0, AMOUNT_MAX + 1] {
-            let refused = create(Discount::Amount(amount), 1);
-            assert_eq!(invalid(refused), ("value", Fault::OutOfRange { min: 1, max: AMOUNT_MAX }));
+            let rejected = create(Discount::Amount(amount), 1);
+            assert_eq!(invalid(rejected), ("value", Fault::OutOfRange { min: 1, max: AMOUNT_MAX }));
         }
         for uses in [0, coupon::COUPON_USES_MAX + 1] {
             let range = Fault::OutOfRange { min: 1, max: coupon::COUPON_USES_MAX.into() };
@@ -45,7 +45,7 @@ fn discounts_and_uses_have_bounds() {
 }
 
 #[test]
-fn coupons_go_to_who_comes_first_one_to_each_user() {
+fn coupons_are_issued_once_per_user_until_gone() {
     both(|shop| {
         let users: Vec<_> = (0..3).map(|_| shop.user(0)).collect();
         shop.coupon("SPRING", Discount::Percent(10), 2);
@@ -53,28 +53,24 @@ fn coupons_go_to_who_comes_first_one_to_each_user() {
         assert_eq!(shop.issue("SPRING", users[0]).unwrap_err(), Rejection::Shop(ShopRejection::CouponAlreadyIssued));
         assert_eq!(shop.issue("SPRING", users[1]).unwrap().issued, 2);
         assert_eq!(shop.issue("SPRING", users[2]).unwrap_err(), Rejection::Shop(ShopRejection::CouponSoldOut));
-        let again = shop.issue("SPRING", users[1]).unwrap_err();
-        assert_eq!(
-            again,
-            Rejection::Shop(ShopRejection::CouponAlreadyIssued),
-            "who has one is told so, also when all are gone"
-        );
+        let repeated = shop.issue("SPRING", users[1]).unwrap_err();
+        assert_eq!(repeated, Rejection::Shop(ShopRejection::CouponAlreadyIssued), "takes precedence over sold out");
     });
 }
 
 #[test]
-fn first_the_coupon_is_looked_at_then_the_user_then_whether_it_is_still_valid() {
+fn issue_checks_coupon_then_user_then_validity() {
     both(|shop| {
         let user = shop.user(0);
-        assert_eq!(shop.issue("NONE", nobody()).unwrap_err(), Rejection::Shop(ShopRejection::CouponNotFound));
+        assert_eq!(shop.issue("NONE", unknown_user()).unwrap_err(), Rejection::Shop(ShopRejection::CouponNotFound));
         let valid_until = Some(shop.world.now + Span::from_secs(10));
         let discount = Discount::Percent(10);
         shop.run(&CreateCoupon { code: code("SPRING"), discount, currency: None, max_uses: 1, valid_until }).unwrap();
         shop.issue("SPRING", user).unwrap();
         shop.world.wait(Span::from_secs(10));
-        assert_eq!(shop.issue("SPRING", nobody()).unwrap_err(), Rejection::Shop(ShopRejection::UserNotFound));
+        assert_eq!(shop.issue("SPRING", unknown_user()).unwrap_err(), Rejection::Shop(ShopRejection::UserNotFound));
         let late = shop.issue("SPRING", user).unwrap_err();
-        assert_eq!(late, Rejection::Shop(ShopRejection::CouponNotUsable), "also to one who has it");
+        assert_eq!(late, Rejection::Shop(ShopRejection::CouponNotUsable), "takes precedence over already issued");
     });
 }
 
@@ -111,7 +107,7 @@ fn coupon_discounts_only_its_own_currency() {
 }
 
 #[test]
-fn percentages_round_down_and_no_discount_exceeds_the_total() {
+fn discount_rounds_down_and_is_at_most_total() {
     assert_eq!(Discount::Percent(10).of(1_999), 199);
     assert_eq!(Discount::Percent(100).of(1_999), 1_999);
     assert_eq!(Discount::Percent(99).of(AMOUNT_MAX), AMOUNT_MAX / 100 * 99);

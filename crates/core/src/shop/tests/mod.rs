@@ -1,4 +1,4 @@
-//! The shop's part of the contract, sentence by sentence. What takes several steps on several servers is tested both ways.
+//! The shop's part of the contract. Tests of commands with several steps run both in one commit and in steps.
 
 mod accounts;
 mod audits;
@@ -30,15 +30,15 @@ use crate::rows::Rows;
 use crate::table::TableSet as _;
 use crate::testing::World;
 
-/// A shop in a world of its own.
+/// A shop on tables of its own.
 struct Shop {
     world: World,
-    /// Whether commands are carried out in steps.
+    /// Whether commands are executed in steps.
     in_steps: bool,
     randoms: u64,
 }
 
-/// Runs a test on a shop that decides as a whole, and on one that takes steps.
+/// Runs a test on a shop that decides in one commit, and on one that decides in steps.
 fn both(test: impl Fn(&mut Shop)) {
     for in_steps in [false, true] {
         let mut shop = Shop::new(in_steps);
@@ -56,7 +56,7 @@ impl Shop {
         if self.in_steps { self.world.run_in_steps(command) } else { self.world.run(command) }
     }
 
-    /// A user with so much money.
+    /// Creates a user with this balance.
     fn user(&mut self, balance: i64) -> UserId {
         let account = self.run(&CreateUser { name: "손님 하나".into(), currency: None }).unwrap();
         if balance > 0 {
@@ -65,7 +65,7 @@ impl Shop {
         account.id
     }
 
-    /// An option at this price, of which there are so many.
+    /// Creates an option with this price and stock.
     fn option(&mut self, price: i64, stock_quantity: u32) -> ProductOptionId {
         let option = OptionDraft { option_code: "ETH-HD-200".into(), price, stock_quantity, is_active: true };
         let name = "에티오피아 예가체프 G1".into();
@@ -134,7 +134,7 @@ impl Shop {
         cart.items.iter().map(|line| (line.option.id, line.quantity)).collect()
     }
 
-    /// What is there, what is held of it, what can be reserved.
+    /// Returns stock, held and available quantities.
     fn stock(&self, option: ProductOptionId) -> (u32, u32, u32) {
         let view = self.world.ask(|rows, at| stock::view(rows, at, option)).unwrap();
         (view.inventory.stock(), view.held, view.available)
@@ -144,7 +144,7 @@ impl Shop {
         self.world.ask(|rows, at| reservation::view(rows, at, user))
     }
 
-    /// What a store does when it starts: everything derived is made anew from the holds it has.
+    /// Rebuilds the secondary indexes from the holds, like a store at start.
     fn restart(&mut self) {
         let mut durable = Rows::default();
         let old = &self.world.memory;
@@ -186,7 +186,7 @@ impl Shop {
         audit
     }
 
-    /// All that must be true of a whole store is true.
+    /// Asserts that the store is consistent.
     fn inspect(&self) {
         let findings = self.audit().finish();
         assert!(findings.is_empty(), "{findings:#?}");
@@ -201,11 +201,11 @@ fn code(name: &str) -> CouponCode {
     CouponCode::parse("code", name).unwrap()
 }
 
-fn nobody() -> UserId {
+fn unknown_user() -> UserId {
     UserId::new(999).unwrap()
 }
 
-fn no_option() -> ProductOptionId {
+fn unknown_option() -> ProductOptionId {
     ProductOptionId::new(999).unwrap()
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::rejection::ShopRejection;
 use crate::time::Span;
 
-/// A user who bought two pieces at 1,000 each, with a coupon of ten percent.
+/// Creates a user who has bought two pieces at 1,000 each, with a coupon of ten percent.
 fn bought(shop: &mut Shop) -> (UserId, ProductOptionId, Order) {
     let (user, option) = (shop.user(5_000), shop.option(1_000, 10));
     let valid_until = Some(shop.world.now + Span::from_secs(60));
@@ -16,7 +16,7 @@ fn bought(shop: &mut Shop) -> (UserId, ProductOptionId, Order) {
 }
 
 #[test]
-fn a_cancelled_order_gives_back_stock_money_and_coupon() {
+fn cancelling_returns_stock_money_and_coupon() {
     both(|shop| {
         let (user, option, order) = bought(shop);
         assert_eq!((shop.balance(user), shop.stock(option)), (3_200, (8, 0, 8)));
@@ -33,7 +33,7 @@ fn a_cancelled_order_gives_back_stock_money_and_coupon() {
 }
 
 #[test]
-fn a_coupon_that_comes_back_too_late_is_not_usable() {
+fn coupon_returned_after_its_end_is_not_usable() {
     both(|shop| {
         let (user, option, order) = bought(shop);
         shop.world.wait(Span::from_secs(60));
@@ -45,7 +45,7 @@ fn a_coupon_that_comes_back_too_late_is_not_usable() {
 }
 
 #[test]
-fn an_order_is_cancelled_once() {
+fn order_is_cancelled_once() {
     both(|shop| {
         let (user, option, order) = bought(shop);
         shop.cancel(order.id).unwrap();
@@ -55,7 +55,7 @@ fn an_order_is_cancelled_once() {
 }
 
 #[test]
-fn an_order_is_seen_and_cancelled_by_its_owner_and_by_admins_only() {
+fn order_is_accessible_to_owner_and_admins_only() {
     both(|shop| {
         let (_, _, order) = bought(shop);
         let other = Actor::User(shop.user(0));
@@ -72,7 +72,7 @@ fn an_order_is_seen_and_cancelled_by_its_owner_and_by_admins_only() {
 }
 
 #[test]
-fn events_belong_to_their_user_and_those_of_orders_are_never_lost() {
+fn order_events_have_owner_and_are_durable() {
     both(|shop| {
         let (user, _, order) = bought(shop);
         shop.cancel(order.id).unwrap();

@@ -3,7 +3,7 @@ use crate::hold::HoldState;
 use crate::rejection::ShopRejection;
 use crate::time::Span;
 
-/// A user with money and a reservation of two pieces at 1,000 each.
+/// Creates a user with this balance and a reservation of two pieces at 1,000 each.
 fn reserved(shop: &mut Shop, balance: i64) -> (UserId, ProductOptionId, OrderHold) {
     let (user, option) = (shop.user(balance), shop.option(1_000, 10));
     shop.put(user, option, 2);
@@ -12,7 +12,7 @@ fn reserved(shop: &mut Shop, balance: i64) -> (UserId, ProductOptionId, OrderHol
 }
 
 #[test]
-fn paying_takes_stock_and_money_empties_the_cart_and_makes_an_order() {
+fn payment_debits_money_stock_and_cart() {
     both(|shop| {
         let (user, option, hold) = reserved(shop, 5_000);
         let paid = shop.pay(user).unwrap();
@@ -20,7 +20,7 @@ fn paying_takes_stock_and_money_empties_the_cart_and_makes_an_order() {
         assert_eq!((order.total, order.discount, order.paid, paid.balance_after), (2_000, 0, 2_000, 3_000));
         assert_eq!((order.user, order.hold, order.state), (user, hold.id, OrderState::Paid));
         assert_eq!((&order.items, order.created_at, &order.coupon), (&hold.lines, shop.world.now, &None));
-        assert_eq!(shop.stock(option), (8, 0, 8), "what is paid for is counted once");
+        assert_eq!(shop.stock(option), (8, 0, 8), "paid goods are counted once");
         assert_eq!((shop.balance(user), shop.cart(user)), (3_000, vec![]));
         let confirmed = shop.world.memory.shop.holds.get(&hold.id).unwrap().unwrap().state;
         assert_eq!(confirmed, HoldState::Confirmed { record: order.id.get() });
@@ -30,7 +30,7 @@ fn paying_takes_stock_and_money_empties_the_cart_and_makes_an_order() {
 }
 
 #[test]
-fn paying_twice_finds_no_reservation_and_the_next_order_is_allowed_at_once() {
+fn second_payment_needs_new_reservation() {
     both(|shop| {
         let (user, option, _) = reserved(shop, 5_000);
         shop.pay(user).unwrap();
@@ -43,7 +43,7 @@ fn paying_twice_finds_no_reservation_and_the_next_order_is_allowed_at_once() {
 }
 
 #[test]
-fn an_expired_reservation_is_said_to_be_expired_for_a_day_or_until_the_next() {
+fn expiry_is_reported_for_a_day_or_until_next() {
     both(|shop| {
         let (user, ..) = reserved(shop, 5_000);
         shop.world.wait(Span::from_secs(1_800));
@@ -62,7 +62,7 @@ fn an_expired_reservation_is_said_to_be_expired_for_a_day_or_until_the_next() {
 }
 
 #[test]
-fn checked_in_this_order_user_reservation_coupon_amount_balance() {
+fn payment_checks_in_documented_order() {
     both(|shop| {
         let all_wrong = |user| PayOrder {
             user,
@@ -70,7 +70,7 @@ fn checked_in_this_order_user_reservation_coupon_amount_balance() {
             expected_amount: Some(1),
             reservation_ids: Some(vec![InventoryReservationId::new(77).unwrap()]),
         };
-        assert_eq!(shop.run(&all_wrong(nobody())).unwrap_err(), Rejection::Shop(ShopRejection::UserNotFound));
+        assert_eq!(shop.run(&all_wrong(unknown_user())).unwrap_err(), Rejection::Shop(ShopRejection::UserNotFound));
         let (user, _, hold) = reserved(shop, 100);
         assert_eq!(shop.run(&all_wrong(user)).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
         let reservation_ids = Some(hold.lines.iter().map(|line| line.reservation).collect());
@@ -79,9 +79,9 @@ fn checked_in_this_order_user_reservation_coupon_amount_balance() {
         let no_coupon = PayOrder { coupon: None, ..right_lines };
         assert_eq!(shop.run(&no_coupon).unwrap_err(), Rejection::Shop(ShopRejection::AmountChanged { amount: 2_000 }));
         let right_amount = PayOrder { expected_amount: Some(2_000), ..no_coupon };
-        let poor = Rejection::Shop(ShopRejection::InsufficientBalance { balance: 100, needed: 2_000 });
-        assert_eq!(shop.run(&right_amount).unwrap_err(), poor);
-        assert_eq!(shop.reservation(user).unwrap().hold.state, HoldState::Held, "and the reservation is still there");
+        let too_low = Rejection::Shop(ShopRejection::InsufficientBalance { balance: 100, needed: 2_000 });
+        assert_eq!(shop.run(&right_amount).unwrap_err(), too_low);
+        assert_eq!(shop.reservation(user).unwrap().hold.state, HoldState::Held, "the reservation is kept");
         shop.run(&AddBalance { user, amount: 1_900 }).unwrap();
         assert_eq!(shop.run(&right_amount).unwrap().balance_after, 0);
         shop.world.wait(Span::from_secs(1));
@@ -90,7 +90,7 @@ fn checked_in_this_order_user_reservation_coupon_amount_balance() {
 }
 
 #[test]
-fn an_expired_reservation_is_said_before_anything_else_is_wrong_with_it() {
+fn expiry_is_reported_before_other_lines() {
     both(|shop| {
         let (user, ..) = reserved(shop, 100);
         shop.world.wait(Span::from_secs(1_800));
@@ -101,7 +101,7 @@ fn an_expired_reservation_is_said_before_anything_else_is_wrong_with_it() {
 }
 
 #[test]
-fn lines_named_must_be_exactly_those_reserved_in_any_order() {
+fn expected_lines_must_equal_reserved_lines() {
     both(|shop| {
         let (user, first, second) = (shop.user(9_000), shop.option(1_000, 3), shop.option(1_000, 3));
         shop.put(user, first, 1);
@@ -117,7 +117,7 @@ fn lines_named_must_be_exactly_those_reserved_in_any_order() {
 }
 
 #[test]
-fn a_coupon_makes_it_cheaper_once() {
+fn coupon_discounts_one_order() {
     both(|shop| {
         let (user, option, _) = reserved(shop, 5_000);
         shop.coupon("SPRING", Discount::Percent(15), 10);
@@ -131,14 +131,14 @@ fn a_coupon_makes_it_cheaper_once() {
         assert_eq!(
             shop.pay_with(user, "SPRING").unwrap_err(),
             Rejection::Shop(ShopRejection::CouponNotUsable),
-            "it is used"
+            "the coupon is used"
         );
         shop.pay(user).unwrap();
     });
 }
 
 #[test]
-fn a_coupon_that_is_unknown_not_issued_or_expired_is_not_usable() {
+fn unknown_or_expired_coupon_is_not_usable() {
     both(|shop| {
         let (user, ..) = reserved(shop, 5_000);
         assert_eq!(shop.pay_with(user, "NONE").unwrap_err(), Rejection::Shop(ShopRejection::CouponNotUsable));
@@ -153,7 +153,7 @@ fn a_coupon_that_is_unknown_not_issued_or_expired_is_not_usable() {
 }
 
 #[test]
-fn a_discount_larger_than_the_total_makes_it_free() {
+fn discount_above_total_makes_order_free() {
     both(|shop| {
         let (user, ..) = reserved(shop, 0);
         shop.coupon("FREE", Discount::Amount(1_000_000), 10);
@@ -164,7 +164,7 @@ fn a_discount_larger_than_the_total_makes_it_free() {
 }
 
 #[test]
-fn goods_of_a_lost_reservation_that_were_sold_meanwhile_are_not_sold_twice() {
+fn goods_sold_after_lost_hold_are_not_resold() {
     both(|shop| {
         let (user, option, _) = reserved(shop, 5_000);
         let mut rows = Rows::default();
@@ -180,16 +180,16 @@ fn goods_of_a_lost_reservation_that_were_sold_meanwhile_are_not_sold_twice() {
 }
 
 #[test]
-fn an_amount_that_nothing_can_cost_and_more_lines_than_a_cart_has_are_bad_input() {
+fn payment_input_is_bounded() {
     both(|shop| {
         let (user, option, hold) = reserved(shop, 5_000);
         for amount in [-1, crate::money::AMOUNT_MAX + 1] {
-            let refused = shop.run(&PayOrder { expected_amount: Some(amount), ..payment_of(user) });
-            assert_eq!(invalid(refused).0, "expectedAmount");
+            let rejected = shop.run(&PayOrder { expected_amount: Some(amount), ..payment_of(user) });
+            assert_eq!(invalid(rejected).0, "expectedAmount");
         }
         let many = vec![hold.lines[0].reservation; CART_LINES_MAX + 1];
-        let refused = shop.run(&PayOrder { reservation_ids: Some(many), ..payment_of(user) });
-        assert_eq!(invalid(refused), ("reservationIds", Fault::TooManyItems { max: CART_LINES_MAX }));
-        assert_eq!(shop.stock(option), (10, 2, 8), "it is still reserved");
+        let rejected = shop.run(&PayOrder { reservation_ids: Some(many), ..payment_of(user) });
+        assert_eq!(invalid(rejected), ("reservationIds", Fault::TooManyItems { max: CART_LINES_MAX }));
+        assert_eq!(shop.stock(option), (10, 2, 8), "the goods are still reserved");
     });
 }

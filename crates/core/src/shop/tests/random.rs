@@ -1,4 +1,4 @@
-//! Random histories: whatever happens in whatever order, no money and no piece is lost or made.
+//! Random histories: money and pieces are conserved in any order of commands.
 
 use super::payment::SettleOrder;
 use super::*;
@@ -13,7 +13,7 @@ const USERS: u64 = 5;
 const OPTIONS: u64 = 4;
 const STEPS: usize = 600;
 
-/// Many servers at work on one shop: steps of different commands come in any order, and some are never finished.
+/// Concurrent servers on one shop: steps of different commands interleave, and some are never finished.
 struct History {
     shop: Shop,
     dice: Dice,
@@ -21,15 +21,15 @@ struct History {
     options: Vec<ProductOptionId>,
     charged: i64,
     orders: Vec<OrderId>,
-    payments: Vec<Begun<PayOrder>>,
-    changes: Vec<Begun<ChangeOption>>,
+    payments: Vec<InProgress<PayOrder>>,
+    changes: Vec<InProgress<ChangeOption>>,
 }
 
-/// A command that is prepared, and perhaps recorded.
-struct Begun<C: Command> {
+/// A prepared command, and its record if decided.
+struct InProgress<C: Command> {
     command: C,
     attempt: Attempt,
-    /// The hold it pays for.
+    /// Hold that the command pays for.
     hold: Option<HoldId>,
     recorded: Option<Decision<C::Outcome>>,
 }
@@ -83,15 +83,15 @@ impl History {
                     }
                 }
             }
-            _ if self.shop.in_steps => self.settle(),
+            _ if self.shop.in_steps => self.recover(),
             _ => self.shop.restart(),
         }
         if self.shop.in_steps {
-            self.go_on();
+            self.advance_one();
         }
     }
 
-    /// Refused, busy or done: whatever it is, it must leave the shop in order.
+    /// Runs a command that may be rejected or back off; either must leave the shop consistent.
     fn try_to<C: Command>(&mut self, command: &C) -> Option<C::Outcome> {
         self.shop.world.step(C::WRITES, |rows, at| command.decide(rows, at)).ok()
     }
@@ -119,13 +119,13 @@ impl History {
         if self.shop.in_steps {
             if let Ok(attempt) = self.shop.world.prepare(&command) {
                 let hold = self.shop.reservation(user).unwrap().hold.id;
-                self.payments.push(Begun { command, attempt, hold: Some(hold), recorded: None });
+                self.payments.push(InProgress { command, attempt, hold: Some(hold), recorded: None });
             }
             return;
         }
         match self.shop.run(&command) {
             Ok(paid) => self.orders.push(paid.order.id),
-            Err(refused) => check_kept_promise(&refused),
+            Err(rejected) => check_goods_available(&rejected),
         }
     }
 
@@ -145,35 +145,35 @@ impl History {
         if !self.shop.in_steps {
             self.try_to(&command);
         } else if let Ok(attempt) = self.shop.world.prepare(&command) {
-            self.changes.push(Begun { command, attempt, hold: None, recorded: None });
+            self.changes.push(InProgress { command, attempt, hold: None, recorded: None });
         }
     }
 
-    /// One of the commands under way takes its next step.
-    fn go_on(&mut self) {
+    /// Executes the next step of a random command in progress.
+    fn advance_one(&mut self) {
         let world = &mut self.shop.world;
-        if let Some(index) = pick(&mut self.dice, self.payments.len()) {
+        if let Some(index) = pick_index(&mut self.dice, self.payments.len()) {
             if self.payments[index].advance(world) {
                 self.payments.swap_remove(index);
             } else if let Some(Ok(paid)) = &self.payments[index].recorded {
                 self.orders.push(paid.order.id);
-            } else if let Some(Err(Stop::Rejected(refused))) = &self.payments[index].recorded {
-                check_kept_promise(refused);
+            } else if let Some(Err(Stop::Rejected(rejected))) = &self.payments[index].recorded {
+                check_goods_available(rejected);
             }
         }
-        if let Some(index) = pick(&mut self.dice, self.changes.len())
+        if let Some(index) = pick_index(&mut self.dice, self.changes.len())
             && self.changes[index].advance(world)
         {
             self.changes.swap_remove(index);
         }
     }
 
-    /// A server dies over a payment; somebody else ends it.
-    fn settle(&mut self) {
-        let Some(index) = pick(&mut self.dice, self.payments.len()) else { return };
-        let begun = self.payments.swap_remove(index);
-        let of = TryId { hold: begun.hold.unwrap(), attempt: begun.attempt };
-        let record = begun.recorded.and_then(Result::ok).map(|paid| paid.order.id.get());
+    /// Finishes a payment as another server does after a crash.
+    fn recover(&mut self) {
+        let Some(index) = pick_index(&mut self.dice, self.payments.len()) else { return };
+        let command = self.payments.swap_remove(index);
+        let of = TryId { hold: command.hold.unwrap(), attempt: command.attempt };
+        let record = command.recorded.and_then(Result::ok).map(|paid| paid.order.id.get());
         self.shop.run(&SettleOrder { of, record }).unwrap();
     }
 
@@ -183,24 +183,23 @@ impl History {
         let orders = shop.world.memory.shop.orders.rows().map(|(_, order)| order);
         let paid: i64 = orders.filter(|order| order.state == OrderState::Paid).map(|order| order.paid).sum();
         assert_eq!(balances + paid, self.charged, "Σ balances + Σ paid = Σ charged");
-        let is_settled = self.payments.iter().all(|begun| begun.recorded.is_none());
+        let none_recorded = self.payments.iter().all(|command| command.recorded.is_none());
         for option in &self.options {
             let view = shop.world.ask(|rows, at| stock::view(rows, at, *option)).unwrap();
             let Inventory { received, sold } = view.inventory;
             assert!(sold <= received);
-            // While a limit binds, less is available than is there; while a payment is recorded and not finished, it counts
-            // twice.
-            if is_settled && self.changes.is_empty() {
+            // A capacity fence lowers the availability, and a payment that is recorded and not finished counts twice.
+            if none_recorded && self.changes.is_empty() {
                 assert_eq!(view.available + sold + view.held, received, "stock + sold + held = received");
             }
         }
-        if is_settled {
+        if none_recorded {
             shop.inspect();
         }
     }
 }
 
-impl<C: Command> Begun<C> {
+impl<C: Command> InProgress<C> {
     /// Whether it is done.
     fn advance(&mut self, world: &mut World) -> bool {
         match &self.recorded {
@@ -216,17 +215,17 @@ impl<C: Command> Begun<C> {
     }
 }
 
-fn pick(dice: &mut Dice, count: usize) -> Option<usize> {
+fn pick_index(dice: &mut Dice, count: usize) -> Option<usize> {
     (count > 0 && dice.roll(2) == 0).then(|| dice.roll(count as u64) as usize)
 }
 
-/// What was reserved is there.
-fn check_kept_promise(refused: &Rejection) {
-    assert!(!matches!(refused, Rejection::Shop(ShopRejection::InsufficientAvailableStock { .. })), "{refused:?}");
+/// Asserts that reserved goods are available to a payment.
+fn check_goods_available(rejected: &Rejection) {
+    assert!(!matches!(rejected, Rejection::Shop(ShopRejection::InsufficientAvailableStock { .. })), "{rejected:?}");
 }
 
 #[test]
-fn no_money_and_no_piece_is_lost_or_made() {
+fn money_and_pieces_are_conserved() {
     let (mut orders, mut cancelled) = (0, 0);
     for seed in 1..=40 {
         let mut history = History::new(seed, seed % 2 == 0);
@@ -235,7 +234,7 @@ fn no_money_and_no_piece_is_lost_or_made() {
             history.inspect();
         }
         while !history.payments.is_empty() || !history.changes.is_empty() {
-            history.go_on();
+            history.advance_one();
         }
         history.shop.world.wait(Span::from_secs(1_801));
         history.inspect();
@@ -247,13 +246,13 @@ fn no_money_and_no_piece_is_lost_or_made() {
         orders += tables.orders.rows().count();
         cancelled += tables.orders.rows().filter(|(_, order)| order.state != OrderState::Paid).count();
         assert!(tables.holds.rows().all(|(_, hold)| hold.state != HoldState::Confirming));
-        assert!(history.shop.world.memory.held.rows().next().is_none(), "nothing is held for ever");
+        assert!(history.shop.world.memory.held.rows().next().is_none(), "no unit stays held");
     }
-    assert!(orders > 300 && cancelled > 100, "histories in which something happens: {orders}, {cancelled}");
+    assert!(orders > 300 && cancelled > 100, "histories reach enough orders and cancellations: {orders}, {cancelled}");
 }
 
 #[test]
-fn the_same_commands_in_steps_and_as_a_whole_come_to_the_same() {
+fn steps_and_single_commit_give_same_result() {
     for seed in 1..=10 {
         let [whole, steps] = [false, true].map(|in_steps| {
             let mut shop = Shop::new(in_steps);
@@ -277,12 +276,13 @@ fn the_same_commands_in_steps_and_as_a_whole_come_to_the_same() {
             }
             answers
         });
-        // How often paying was begun is the one thing that differs.
-        let without_tries = |answers: Vec<String>| answers.into_iter().map(|answer| strip(&answer)).collect::<Vec<_>>();
-        assert_eq!(without_tries(whole), without_tries(steps));
+        // Only the number of prepared attempts may differ.
+        let without_attempts =
+            |answers: Vec<String>| answers.into_iter().map(|answer| strip_attempts(&answer)).collect::<Vec<_>>();
+        assert_eq!(without_attempts(whole), without_attempts(steps));
     }
 }
 
-fn strip(answer: &str) -> String {
+fn strip_attempts(answer: &str) -> String {
     answer.split("attempts: Attempt(").map(|part| part.trim_start_matches(|char: char| char.is_ascii_digit())).collect()
 }

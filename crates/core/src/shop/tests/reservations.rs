@@ -5,7 +5,7 @@ use crate::rejection::ShopRejection;
 use crate::time::Span;
 
 #[test]
-fn a_cart_is_reserved_for_half_an_hour_line_by_line_in_ascending_option_id() {
+fn cart_is_reserved_for_half_an_hour() {
     both(|shop| {
         let (user, first, second) = (shop.user(0), shop.option(1_000, 10), shop.option(2_500, 16));
         shop.put(user, second, 1);
@@ -31,7 +31,7 @@ fn a_cart_is_reserved_for_half_an_hour_line_by_line_in_ascending_option_id() {
 }
 
 #[test]
-fn a_reservation_changes_no_durable_count() {
+fn reservation_changes_no_durable_count() {
     both(|shop| {
         let (user, option) = (shop.user(0), shop.option(1_000, 10));
         shop.put(user, option, 2);
@@ -41,10 +41,10 @@ fn a_reservation_changes_no_durable_count() {
 }
 
 #[test]
-fn checked_in_this_order_user_cart_inactive_option_live_reservation_stock() {
+fn reserve_checks_in_documented_order() {
     both(|shop| {
         let (user, first, second) = (shop.user(0), shop.option(1_000, 5), shop.option(1_000, 5));
-        assert_eq!(shop.reserve(nobody()).unwrap_err(), Rejection::Shop(ShopRejection::UserNotFound));
+        assert_eq!(shop.reserve(unknown_user()).unwrap_err(), Rejection::Shop(ShopRejection::UserNotFound));
         assert_eq!(shop.reserve(user).unwrap_err(), Rejection::Shop(ShopRejection::CartEmpty));
         shop.put(user, first, 1);
         shop.reserve(user).unwrap();
@@ -57,9 +57,9 @@ fn checked_in_this_order_user_cart_inactive_option_live_reservation_stock() {
         for option in [second, first] {
             shop.put(user, option, 100);
             shop.run(&ChangeOption { id: option, price: None, is_active: Some(false), stock: None }).unwrap();
-            let refused = shop.reserve(user).unwrap_err();
+            let rejected = shop.reserve(user).unwrap_err();
             assert_eq!(
-                refused,
+                rejected,
                 Rejection::Shop(ShopRejection::ProductOptionInactive { option }),
                 "the one with the lowest id"
             );
@@ -83,7 +83,7 @@ fn checked_in_this_order_user_cart_inactive_option_live_reservation_stock() {
 }
 
 #[test]
-fn what_others_hold_is_not_available_and_the_last_piece_goes_to_one() {
+fn held_pieces_are_not_available_to_others() {
     both(|shop| {
         let option = shop.option(1_000, 50);
         let users: Vec<_> = (0..300).map(|_| shop.user(0)).collect();
@@ -92,9 +92,9 @@ fn what_others_hold_is_not_available_and_the_last_piece_goes_to_one() {
             shop.put(user, option, 1);
             match shop.reserve(user) {
                 Ok(_) => reserved += 1,
-                Err(refused) => {
+                Err(rejected) => {
                     assert_eq!(
-                        refused,
+                        rejected,
                         Rejection::Shop(ShopRejection::InsufficientAvailableStock { option, available: 0 })
                     );
                 }
@@ -105,7 +105,7 @@ fn what_others_hold_is_not_available_and_the_last_piece_goes_to_one() {
 }
 
 #[test]
-fn time_alone_ends_a_reservation_and_the_next_is_allowed_at_once() {
+fn reservation_expires_without_a_job() {
     both(|shop| {
         let (user, option) = (shop.user(0), shop.option(1_000, 2));
         shop.put(user, option, 2);
@@ -122,7 +122,7 @@ fn time_alone_ends_a_reservation_and_the_next_is_allowed_at_once() {
 }
 
 #[test]
-fn a_reservation_given_back_is_free_at_once_and_cannot_be_given_back_twice() {
+fn released_reservation_is_free_at_once() {
     both(|shop| {
         let (user, option) = (shop.user(9_000), shop.option(1_000, 2));
         assert_eq!(shop.release(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
@@ -140,7 +140,7 @@ fn a_reservation_given_back_is_free_at_once_and_cannot_be_given_back_twice() {
 }
 
 #[test]
-fn a_live_reservation_is_exchanged_for_the_present_cart_in_one_step() {
+fn replace_exchanges_reservation_in_one_step() {
     both(|shop| {
         let (user, old, new) = (shop.user(0), shop.option(1_000, 3), shop.option(1_000, 1));
         shop.put(user, old, 2);
@@ -148,12 +148,12 @@ fn a_live_reservation_is_exchanged_for_the_present_cart_in_one_step() {
         shop.put(user, old, 3);
         shop.put(user, new, 1);
         let second = shop.replace(user).unwrap();
-        assert_eq!(second.available, [0, 0], "what was held counts as free for the new one");
+        assert_eq!(second.available, [0, 0], "the replaced hold is free for the new one");
         assert_eq!((shop.stock(old), shop.stock(new)), ((3, 3, 0), (1, 1, 0)));
         assert_eq!(shop.reservation(user).unwrap(), second);
         let replaced = OrderHold { state: HoldState::Replaced { by: second.hold.id }, ..first.clone() };
-        let told = [Event::OrderReserved(first), Event::OrderReleased(replaced), Event::OrderReserved(second.hold)];
-        assert_eq!(shop.world.events, told);
+        let expected = [Event::OrderReserved(first), Event::OrderReleased(replaced), Event::OrderReserved(second.hold)];
+        assert_eq!(shop.world.events, expected);
         shop.put(user, old, 0);
         shop.replace(user).unwrap();
         assert_eq!((shop.stock(old), shop.stock(new)), ((3, 0, 3), (1, 1, 0)));
@@ -161,7 +161,7 @@ fn a_live_reservation_is_exchanged_for_the_present_cart_in_one_step() {
 }
 
 #[test]
-fn if_the_new_reservation_is_refused_the_old_one_stays() {
+fn rejected_replacement_keeps_reservation() {
     both(|shop| {
         let (user, option) = (shop.user(0), shop.option(1_000, 3));
         shop.put(user, option, 2);
@@ -175,7 +175,7 @@ fn if_the_new_reservation_is_refused_the_old_one_stays() {
 }
 
 #[test]
-fn prices_are_those_of_the_moment_of_the_reservation() {
+fn prices_are_fixed_when_reserved() {
     both(|shop| {
         let (user, id) = (shop.user(9_000), shop.option(1_000, 3));
         shop.put(user, id, 2);
@@ -186,60 +186,60 @@ fn prices_are_those_of_the_moment_of_the_reservation() {
         assert_eq!((reserved.lines[0].quantity, reserved.lines[0].unit_price, reserved.total), (2, 1_000, 2_000));
         let paid = shop.pay(user).unwrap();
         assert_eq!(paid.balance_after, 7_000);
-        assert_eq!(shop.cart(user), [(id, 1)], "what was bought leaves the cart, what was added since stays");
+        assert_eq!(shop.cart(user), [(id, 1)], "only the bought quantity leaves the cart");
     });
 }
 
 #[test]
-fn no_total_is_larger_than_any_sum_of_money_may_be() {
+fn total_is_bounded() {
     both(|shop| {
-        let (user, dear) = (shop.user(0), shop.option(PRICE_MAX, LINE_QUANTITY_MAX));
+        let (user, expensive) = (shop.user(0), shop.option(PRICE_MAX, LINE_QUANTITY_MAX));
         for quantity in [1_001, LINE_QUANTITY_MAX] {
-            shop.put(user, dear, quantity);
+            shop.put(user, expensive, quantity);
             assert_eq!(invalid(shop.reserve(user)), ("totalAmount", Fault::OutOfRange { min: 0, max: AMOUNT_MAX }));
         }
-        shop.put(user, dear, 1_000);
+        shop.put(user, expensive, 1_000);
         assert_eq!(shop.reserve(user).unwrap().hold.total, AMOUNT_MAX);
     });
 }
 
 #[test]
-fn while_holds_are_suspended_nothing_is_reserved() {
+fn reserve_is_rejected_while_suspended() {
     let mut shop = Shop::new(false);
     let (user, option) = (shop.user(0), shop.option(1_000, 3));
     shop.put(user, option, 1);
     let until = shop.world.now + Span::from_secs(5);
     let random = shop.random();
-    let refused = shop.world.step(crate::command::Writes::Live, |rows, at| {
+    let rejected = shop.world.step(crate::command::Writes::Live, |rows, at| {
         rows.suspended_until = Some(until);
         ReserveOrder { random, user, replace: false }.decide(rows, at)
     });
-    assert_eq!(refused, Err(Rejection::HoldsSuspended { until }.into()));
+    assert_eq!(rejected, Err(Rejection::HoldsSuspended { until }.into()));
 }
 
 #[test]
-fn after_a_restart_everything_is_as_it_was() {
+fn restart_rebuilds_the_same_state() {
     both(|shop| {
         let option = shop.option(1_000, 100);
-        let [live, late, gone, paid, again] = [(); 5].map(|()| {
+        let [live, late, released, paid, rereserved] = [(); 5].map(|()| {
             let user = shop.user(9_000);
             shop.put(user, option, 2);
             shop.reserve(user).unwrap();
             user
         });
-        shop.release(gone).unwrap();
+        shop.release(released).unwrap();
         shop.pay(paid).unwrap();
         shop.world.wait(Span::from_secs(1_800));
         shop.replace(live).unwrap();
         shop.world.wait(Span::from_secs(10));
         shop.replace(live).unwrap();
-        shop.reserve(again).unwrap();
-        shop.release(again).unwrap();
+        shop.reserve(rereserved).unwrap();
+        shop.release(rereserved).unwrap();
         let before = shop.stock(option);
         shop.restart();
         assert_eq!(shop.stock(option), before);
         assert_eq!(shop.pay(late).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationExpired));
-        for user in [gone, paid, again] {
+        for user in [released, paid, rereserved] {
             assert_eq!(shop.pay(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
         }
         assert_eq!(shop.reserve(live).unwrap_err(), Rejection::Shop(ShopRejection::DuplicateReservation));

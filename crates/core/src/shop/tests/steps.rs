@@ -1,4 +1,4 @@
-//! Between the steps of a command, where live and durable rows lie in two stores.
+//! Intermediate states of commands, where live and durable rows lie in two stores.
 
 use super::payment::SettleOrder;
 use super::*;
@@ -7,7 +7,7 @@ use crate::hold::{Decided, HoldState, TryId};
 use crate::rejection::ShopRejection;
 use crate::time::Span;
 
-/// A user with money and a reservation of two of four pieces at 1,000 each.
+/// Creates a user with this balance and a reservation of two of four pieces at 1,000 each.
 fn reserved(balance: i64) -> (Shop, UserId, ProductOptionId, OrderHold) {
     let mut shop = Shop::new(true);
     let (user, option) = (shop.user(balance), shop.option(1_000, 4));
@@ -17,7 +17,7 @@ fn reserved(balance: i64) -> (Shop, UserId, ProductOptionId, OrderHold) {
 }
 
 impl Shop {
-    fn is_busy<C: Command>(&mut self, command: &C) -> bool {
+    fn must_retry<C: Command>(&mut self, command: &C) -> bool {
         let stopped = match C::WRITES {
             crate::command::Writes::Both => self.world.prepare(command).err(),
             writes => self.world.step(writes, |rows, at| command.decide(rows, at)).err(),
@@ -29,7 +29,7 @@ impl Shop {
         self.world.memory.shop.holds.get(&hold.id).unwrap().unwrap().state
     }
 
-    fn decide_try(&mut self, of: TryId, record: Option<u64>) {
+    fn decide_attempt(&mut self, of: TryId, record: Option<u64>) {
         let mut rows = Rows::default();
         rows.decisions.supply(of, Some(Decided { record }));
         self.world.memory.absorb(&mut rows);
@@ -41,16 +41,16 @@ fn lower(id: ProductOptionId, stock: StockChange) -> ChangeOption {
 }
 
 #[test]
-fn while_a_reservation_is_being_paid_its_user_waits() {
+fn commands_back_off_during_payment() {
     let (mut shop, user, ..) = reserved(5_000);
     let attempt = shop.world.prepare(&payment_of(user)).unwrap();
     let random = shop.random();
     for replace in [false, true] {
-        assert!(shop.is_busy(&ReserveOrder { random, user, replace }));
+        assert!(shop.must_retry(&ReserveOrder { random, user, replace }));
     }
-    assert!(shop.is_busy(&ReleaseOrder { user }));
-    assert!(shop.is_busy(&payment_of(user)));
-    assert_eq!(shop.reservation(user).unwrap().hold.state, HoldState::Confirming, "it is still shown");
+    assert!(shop.must_retry(&ReleaseOrder { user }));
+    assert!(shop.must_retry(&payment_of(user)));
+    assert_eq!(shop.reservation(user).unwrap().hold.state, HoldState::Confirming, "it is still returned");
     let paid = shop.world.record(&payment_of(user), attempt).unwrap();
     shop.world.finish(&payment_of(user), attempt, Some(&paid));
     assert_eq!(shop.release(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
@@ -58,17 +58,17 @@ fn while_a_reservation_is_being_paid_its_user_waits() {
 }
 
 #[test]
-fn while_a_reservation_is_being_paid_nobody_is_told_that_there_is_too_little() {
+fn shortage_is_not_reported_during_payment() {
     let (mut shop, user, option, _) = reserved(5_000);
     let other = shop.user(5_000);
     shop.put(other, option, 3);
     let attempt = shop.world.prepare(&payment_of(user)).unwrap();
     let random = shop.random();
     let reserve = ReserveOrder { random, user: other, replace: false };
-    assert!(shop.is_busy(&reserve));
-    assert!(shop.is_busy(&lower(option, StockChange::Set(1))));
+    assert!(shop.must_retry(&reserve));
+    assert!(shop.must_retry(&lower(option, StockChange::Set(1))));
     let paid = shop.world.record(&payment_of(user), attempt).unwrap();
-    assert!(shop.is_busy(&reserve), "it counts twice now");
+    assert!(shop.must_retry(&reserve), "the quantity counts twice");
     shop.world.finish(&payment_of(user), attempt, Some(&paid));
     assert_eq!(
         shop.reserve(other),
@@ -77,14 +77,14 @@ fn while_a_reservation_is_being_paid_nobody_is_told_that_there_is_too_little() {
 }
 
 #[test]
-fn what_is_being_paid_no_longer_ends_by_time() {
+fn prepared_hold_does_not_expire() {
     let (mut shop, user, option, hold) = reserved(5_000);
     shop.world.wait(Span::from_millis(1_799_999));
     let attempt = shop.world.prepare(&payment_of(user)).unwrap();
     shop.world.wait(Span::from_secs(3_600));
     assert_eq!(shop.stock(option), (4, 2, 2));
     let random = shop.random();
-    assert!(shop.is_busy(&ReserveOrder { random, user, replace: false }));
+    assert!(shop.must_retry(&ReserveOrder { random, user, replace: false }));
     let paid = shop.world.record(&payment_of(user), attempt).unwrap();
     shop.world.finish(&payment_of(user), attempt, Some(&paid));
     assert_eq!(shop.state(&hold), HoldState::Confirmed { record: paid.order.id.get() });
@@ -92,31 +92,31 @@ fn what_is_being_paid_no_longer_ends_by_time() {
 }
 
 #[test]
-fn a_payment_that_is_refused_gives_the_reservation_back() {
+fn rejected_payment_reverts_prepare() {
     let (mut shop, user, option, hold) = reserved(100);
     let attempt = shop.world.prepare(&payment_of(user)).unwrap();
-    let poor = Rejection::Shop(ShopRejection::InsufficientBalance { balance: 100, needed: 2_000 });
-    assert_eq!(shop.world.record(&payment_of(user), attempt), Err(poor.into()));
+    let too_low = Rejection::Shop(ShopRejection::InsufficientBalance { balance: 100, needed: 2_000 });
+    assert_eq!(shop.world.record(&payment_of(user), attempt), Err(too_low.into()));
     shop.world.finish(&payment_of(user), attempt, None);
     assert_eq!((shop.state(&hold), shop.stock(option)), (HoldState::Held, (4, 2, 2)));
-    let again = shop.world.prepare(&payment_of(user)).unwrap();
-    assert_eq!(again, Attempt(attempt.0 + 1));
+    let second = shop.world.prepare(&payment_of(user)).unwrap();
+    assert_eq!(second, Attempt(attempt.0 + 1));
     shop.world.wait(Span::from_secs(1_800));
-    shop.world.finish(&payment_of(user), again, None);
-    assert_eq!(shop.stock(option), (4, 0, 4), "its time was over");
+    shop.world.finish(&payment_of(user), second, None);
+    assert_eq!(shop.stock(option), (4, 0, 4), "the hold had expired");
     assert_eq!(shop.pay(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationExpired));
 }
 
 #[test]
-fn a_payment_that_a_dead_server_left_is_settled_as_it_was_decided() {
+fn abandoned_payment_finishes_as_decided() {
     for is_recorded in [false, true] {
         let (mut shop, user, option, hold) = reserved(5_000);
         let attempt = shop.world.prepare(&payment_of(user)).unwrap();
         let of = TryId { hold: hold.id, attempt };
         let record = is_recorded.then(|| shop.world.record(&payment_of(user), attempt).unwrap().order.id.get());
-        let other_try = TryId { attempt: Attempt(attempt.0 + 1), ..of };
-        shop.run(&SettleOrder { of: other_try, record }).unwrap();
-        assert_eq!(shop.state(&hold), HoldState::Confirming, "another try says nothing about this one");
+        let other_attempt = TryId { attempt: Attempt(attempt.0 + 1), ..of };
+        shop.run(&SettleOrder { of: other_attempt, record }).unwrap();
+        assert_eq!(shop.state(&hold), HoldState::Confirming, "another attempt does not affect this one");
         for _ in 0..2 {
             shop.run(&SettleOrder { of, record }).unwrap();
             let state = record.map_or(HoldState::Held, |record| HoldState::Confirmed { record });
@@ -130,10 +130,10 @@ fn a_payment_that_a_dead_server_left_is_settled_as_it_was_decided() {
 }
 
 #[test]
-fn a_try_that_was_given_up_records_nothing() {
+fn aborted_attempt_records_nothing() {
     let (mut shop, user, _, hold) = reserved(5_000);
     let attempt = shop.world.prepare(&payment_of(user)).unwrap();
-    shop.decide_try(TryId { hold: hold.id, attempt }, None);
+    shop.decide_attempt(TryId { hold: hold.id, attempt }, None);
     assert_eq!(shop.world.record(&payment_of(user), attempt), Err(Stop::Busy));
     shop.world.finish(&payment_of(user), attempt, None);
     shop.pay(user).unwrap();
@@ -141,7 +141,7 @@ fn a_try_that_was_given_up_records_nothing() {
 }
 
 #[test]
-fn a_try_that_was_recorded_is_not_recorded_again() {
+fn recorded_attempt_is_not_recorded_again() {
     let (mut shop, user, _, hold) = reserved(5_000);
     let attempt = shop.world.prepare(&payment_of(user)).unwrap();
     let paid = shop.world.record(&payment_of(user), attempt).unwrap();
@@ -152,7 +152,7 @@ fn a_try_that_was_recorded_is_not_recorded_again() {
 }
 
 #[test]
-fn a_late_end_of_a_try_does_not_end_that_of_the_next_reservation() {
+fn late_finish_does_not_affect_next_attempt() {
     let (mut shop, user, _, hold) = reserved(5_000);
     let late = shop.world.prepare(&payment_of(user)).unwrap();
     shop.run(&SettleOrder { of: TryId { hold: hold.id, attempt: late }, record: None }).unwrap();
@@ -165,7 +165,7 @@ fn a_late_end_of_a_try_does_not_end_that_of_the_next_reservation() {
 }
 
 #[test]
-fn less_stock_binds_everybody_before_it_is_recorded() {
+fn lower_stock_binds_before_it_is_recorded() {
     let (mut shop, _, option, _) = reserved(5_000);
     let other = shop.user(0);
     shop.put(other, option, 2);
@@ -175,7 +175,7 @@ fn less_stock_binds_everybody_before_it_is_recorded() {
         shop.reserve(other),
         Err(Rejection::Shop(ShopRejection::InsufficientAvailableStock { option, available: 1 }))
     );
-    assert!(shop.is_busy(&lower(option, StockChange::Set(2))), "one after another");
+    assert!(shop.must_retry(&lower(option, StockChange::Set(2))), "one fence at a time");
     let view = shop.world.record(&change, attempt).unwrap();
     assert_eq!((view.inventory.stock(), view.held, view.available), (3, 2, 1));
     shop.world.finish(&change, attempt, Some(&view));
@@ -185,7 +185,7 @@ fn less_stock_binds_everybody_before_it_is_recorded() {
 }
 
 #[test]
-fn less_stock_that_is_not_recorded_binds_nobody() {
+fn unrecorded_lower_stock_does_not_bind() {
     let (mut shop, _, option, _) = reserved(5_000);
     let change = lower(option, StockChange::Set(2));
     let attempt = shop.world.prepare(&change).unwrap();
@@ -194,11 +194,11 @@ fn less_stock_that_is_not_recorded_binds_nobody() {
     shop.world.prepare(&change).unwrap();
     assert_eq!(shop.stock(option), (4, 2, 0));
     shop.world.wait(Span::from_secs(60));
-    assert_eq!(shop.stock(option), (4, 2, 2), "also if whoever began it died");
+    assert_eq!(shop.stock(option), (4, 2, 2), "the fence ends by itself");
 }
 
 #[test]
-fn less_stock_is_recorded_in_time_or_prepared_again() {
+fn late_record_is_prepared_again() {
     let (mut shop, _, option, _) = reserved(5_000);
     let change = lower(option, StockChange::Set(2));
     let attempt = shop.world.prepare(&change).unwrap();
@@ -209,19 +209,19 @@ fn less_stock_is_recorded_in_time_or_prepared_again() {
 }
 
 #[test]
-fn what_has_become_less_since_it_was_prepared_is_prepared_again() {
+fn change_that_became_lower_is_prepared_again() {
     let (mut shop, _, option, _) = reserved(5_000);
     let change = lower(option, StockChange::Set(6));
     let attempt = shop.world.prepare(&change).unwrap();
     shop.set_stock(option, StockChange::Set(9)).unwrap();
-    assert_eq!(shop.world.record(&change, attempt), Err(Stop::Busy), "it was more when it was prepared");
+    assert_eq!(shop.world.record(&change, attempt), Err(Stop::Busy), "it was no reduction when it was prepared");
     shop.world.finish(&change, attempt, None);
     shop.run(&change).unwrap();
     assert_eq!(shop.stock(option), (6, 2, 4));
 }
 
 #[test]
-fn an_order_cancelled_while_stock_is_lowered_leaves_every_reservation_its_goods() {
+fn cancel_while_lowering_keeps_reservations() {
     let (mut shop, user, option, _) = reserved(5_000);
     let order = shop.pay(user).unwrap().order;
     let change = lower(option, StockChange::Set(1));
@@ -238,7 +238,7 @@ fn an_order_cancelled_while_stock_is_lowered_leaves_every_reservation_its_goods(
 }
 
 #[test]
-fn a_reservation_paid_while_stock_is_lowered_is_counted_once() {
+fn payment_while_lowering_is_counted_once() {
     let (mut shop, user, option, _) = reserved(5_000);
     let change = lower(option, StockChange::Delta(-2));
     let attempt = shop.world.prepare(&change).unwrap();
@@ -250,7 +250,7 @@ fn a_reservation_paid_while_stock_is_lowered_is_counted_once() {
 }
 
 #[test]
-fn stock_never_falls_below_what_is_sold_also_if_live_rows_were_lost() {
+fn stock_covers_sold_after_loss_of_live_rows() {
     let (mut shop, _, option, _) = reserved(5_000);
     let change = lower(option, StockChange::Delta(-2));
     let attempt = shop.world.prepare(&change).unwrap();

@@ -1,11 +1,11 @@
-//! Making a booking, and looking at it.
+//! Creating and reading bookings.
 
 use super::*;
 use crate::money::Currency;
 use crate::time::Span;
 
 #[test]
-fn a_booking_is_pending_at_first_at_price_times_players() {
+fn new_booking_is_pending_with_total_price() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let created = club.try_book(slot, 3).unwrap();
@@ -15,12 +15,12 @@ fn a_booking_is_pending_at_first_at_price_times_players() {
     assert_eq!((booking.user, booking.slot, booking.players, booking.unit_price), (user(1), slot, 3, 10_000));
     assert_eq!((booking.created_at, booking.deadline), (now, now + Span::from_secs(60)));
     assert_eq!((booking.failure_reason(), booking.refund()), (None, None));
-    assert_eq!(club.booked(slot), 0, "nothing is taken before the course service says so");
-    assert_eq!(club.lose_subjects(), ["booking.created", "slot.reserve"]);
+    assert_eq!(club.booked(slot), 0, "places are not counted before the course service replies");
+    assert_eq!(club.drop_subjects(), ["booking.created", "slot.reserve"]);
 }
 
 #[test]
-fn once_its_places_are_reserved_it_is_confirmed_and_its_history_says_when_and_by_whom() {
+fn booking_with_places_is_confirmed_in_history() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let booking = club.book(slot, 3);
@@ -41,23 +41,23 @@ fn once_its_places_are_reserved_it_is_confirmed_and_its_history_says_when_and_by
 }
 
 #[test]
-fn the_same_key_again_gives_the_same_booking_as_it_is_by_then() {
+fn same_key_returns_current_booking() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let book = CreateBooking { user: user(1), key: key("a"), slot, players: 2 };
     let first = club.run(&book).unwrap();
     club.deliver();
-    let again = club.run(&book).unwrap();
-    assert_eq!((again.booking.id, again.is_new), (first.booking.id, false));
-    assert_eq!(again.booking.status(), BookingStatus::Confirmed);
-    assert_eq!(club.lose_subjects(), Vec::<&str>::new());
+    let repeated = club.run(&book).unwrap();
+    assert_eq!((repeated.booking.id, repeated.is_new), (first.booking.id, false));
+    assert_eq!(repeated.booking.status(), BookingStatus::Confirmed);
+    assert_eq!(club.drop_subjects(), Vec::<&str>::new());
     club.world.wait(Span::from_millis(24 * 3_600_000 - 1));
     assert_eq!(club.run(&book).unwrap().booking.id, first.booking.id);
     club.inspect();
 }
 
 #[test]
-fn after_a_day_a_key_can_be_used_again() {
+fn key_can_be_reused_after_a_day() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let book = |players| CreateBooking { user: user(1), key: key("a"), slot, players };
@@ -73,7 +73,7 @@ fn after_a_day_a_key_can_be_used_again() {
 }
 
 #[test]
-fn a_key_with_another_request_is_refused_and_keys_are_per_user() {
+fn key_is_bound_to_request_and_user() {
     let mut club = Club::new();
     let (slot, other) = (club.slot(4), club.slot(4));
     let book = CreateBooking { user: user(1), key: key("a"), slot, players: 2 };
@@ -81,10 +81,10 @@ fn a_key_with_another_request_is_refused_and_keys_are_per_user() {
     for changed in [
         CreateBooking { players: 1, ..book.clone() },
         CreateBooking { slot: other, ..book.clone() },
-        CreateBooking { slot: no_slot(), ..book.clone() },
+        CreateBooking { slot: unknown_slot(), ..book.clone() },
         CreateBooking { players: 5, ..book.clone() },
     ] {
-        assert_eq!(club.run(&changed).unwrap_err(), Rejection::IdempotencyKeyReused, "said before anything else");
+        assert_eq!(club.run(&changed).unwrap_err(), Rejection::IdempotencyKeyReused, "checked first");
     }
     let others = club.run(&CreateBooking { user: user(2), ..book }).unwrap();
     assert!(others.is_new && others.booking.id != first.id);
@@ -92,7 +92,7 @@ fn a_key_with_another_request_is_refused_and_keys_are_per_user() {
 }
 
 #[test]
-fn a_key_is_some_text_that_is_not_long() {
+fn key_is_nonblank_bounded_text() {
     let parse = |text: &str| IdempotencyKey::parse("idempotencyKey", text);
     assert_eq!(parse("주문-1 b").unwrap().as_str(), "주문-1 b");
     assert_eq!(invalid(parse("  ")), ("idempotencyKey", Fault::Blank));
@@ -101,21 +101,21 @@ fn a_key_is_some_text_that_is_not_long() {
 }
 
 #[test]
-fn an_unknown_slot_one_in_the_past_and_more_players_than_it_can_ever_take_are_refused_at_once() {
+fn invalid_bookings_are_rejected_at_once() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let past = club.world.now;
-    assert_eq!(refused(club.try_book(no_slot(), 1)), TeeRejection::SlotNotFound);
+    assert_eq!(tee_rejection(club.try_book(unknown_slot(), 1)), TeeRejection::SlotNotFound);
     assert_eq!(invalid(club.try_book(slot, 5)), ("playerCount", Fault::OutOfRange { min: 1, max: 4 }));
     let any = Fault::OutOfRange { min: 1, max: SLOT_PLAYERS_MAX.into() };
-    assert_eq!(
-        invalid(club.try_book(no_slot(), 0)),
-        ("playerCount", any.clone()),
-        "what nothing can take needs no slot"
-    );
+    assert_eq!(invalid(club.try_book(unknown_slot(), 0)), ("playerCount", any.clone()), "checked before the slot");
     assert_eq!(invalid(club.try_book(slot, u32::MAX)), ("playerCount", any));
     club.world.now = club.find_slot(slot).tee_off;
-    assert_eq!(invalid(club.try_book(slot, 5)), ("gameTimeSlotId", Fault::InThePast), "the slot is looked at first");
+    assert_eq!(
+        invalid(club.try_book(slot, 5)),
+        ("gameTimeSlotId", Fault::InThePast),
+        "the slot's time is checked before its players"
+    );
     club.world.now = club.find_slot(slot).tee_off + Span::from_millis(-1);
     club.book(slot, 4);
     club.world.now = past;
@@ -123,27 +123,27 @@ fn an_unknown_slot_one_in_the_past_and_more_players_than_it_can_ever_take_are_re
 }
 
 #[test]
-fn a_slot_the_booking_service_has_not_heard_of_is_unknown() {
+fn slot_without_replica_is_unknown() {
     let mut club = Club::new();
     let course = club.course();
     let slot = club.run(&CreateSlots { course, slots: vec![draft()] }).unwrap()[0].id;
-    assert_eq!(refused(club.try_book(slot, 1)), TeeRejection::SlotNotFound);
+    assert_eq!(tee_rejection(club.try_book(slot, 1)), TeeRejection::SlotNotFound);
     club.deliver();
     club.book(slot, 1);
 }
 
 #[test]
-fn full_or_closed_is_not_refused_at_once_but_fails_with_the_reason() {
+fn booking_of_full_or_closed_slot_fails_later() {
     let mut club = Club::new();
     let (full, closed) = (club.slot(4), club.slot(4));
     club.confirmed(full, 3);
     club.run(&CloseSlot { slot: closed, cancel_bookings: false }).unwrap();
     club.deliver();
-    let [too_many, shut] = [(full, 2), (closed, 1)].map(|(slot, players)| club.book(slot, players).id);
+    let [too_many, of_closed] = [(full, 2), (closed, 1)].map(|(slot, players)| club.book(slot, players).id);
     club.deliver();
     assert_eq!(club.booking(too_many).failure_reason(), Some(FailureReason::SlotFull));
-    assert_eq!(club.booking(shut).failure_reason(), Some(FailureReason::SlotClosed));
-    let last = club.view(shut).history.last().cloned().unwrap();
+    assert_eq!(club.booking(of_closed).failure_reason(), Some(FailureReason::SlotClosed));
+    let last = club.view(of_closed).history.last().cloned().unwrap();
     assert_eq!(
         (last.action, last.by, last.reason.as_deref()),
         (BookingAction::Failed, By::System, Some("SLOT_CLOSED"))
@@ -167,19 +167,19 @@ fn price_and_policy_are_those_at_booking_time() {
 }
 
 #[test]
-fn another_users_booking_is_not_shown() {
+fn booking_of_other_user_is_forbidden() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let id = club.book(slot, 1).id;
     let view = |actor| club.world.ask(|rows, _| booking::view(rows, id, actor));
     assert_eq!(view(Actor::User(user(2))).unwrap_err(), Rejection::Forbidden);
     assert_eq!(view(Actor::User(user(1))).unwrap(), view(Actor::Admin).unwrap());
-    let unknown = club.world.ask(|rows, _| booking::view(rows, no_booking(), Actor::User(user(2))));
-    assert_eq!(refused(unknown), TeeRejection::BookingNotFound);
+    let unknown = club.world.ask(|rows, _| booking::view(rows, unknown_booking(), Actor::User(user(2))));
+    assert_eq!(tee_rejection(unknown), TeeRejection::BookingNotFound);
 }
 
 #[test]
-fn booking_numbers_are_short_different_and_lead_back_to_their_booking() {
+fn booking_numbers_are_unique_and_round_trip() {
     let number = |id| BookingNumber(BookingId::new(id).unwrap()).to_string();
     let ids = [1, 2, 3, 15, 1_000, (1 << 30) - 1, 1 << 30, (1 << 30) + 1, (1 << 53) - 1];
     for id in ids {
@@ -194,5 +194,5 @@ fn booking_numbers_are_short_different_and_lead_back_to_their_booking() {
     for text in ["", "BK-", "BK-000000", "BK-00000", "AB-123456", "BK-ILOU00"] {
         assert_eq!(BookingNumber::parse(text), None, "{text:?}");
     }
-    assert_eq!(BookingNumber::parse("BK-BTXKH5QMRF3"), None, "the first booking has a shorter one");
+    assert_eq!(BookingNumber::parse("BK-BTXKH5QMRF3"), None, "the first booking has a short number");
 }

@@ -1,10 +1,10 @@
-//! Cancelling, completing, timing out, and everything that crosses it on its way.
+//! Cancelling, completing, timing out, and messages that cross them in flight.
 
 use super::*;
 use crate::time::Span;
 
 #[test]
-fn cancelling_a_confirmed_booking_gives_its_places_back() {
+fn cancelling_releases_the_places() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let booking = club.confirmed(slot, 3);
@@ -21,7 +21,7 @@ fn cancelling_a_confirmed_booking_gives_its_places_back() {
 }
 
 #[test]
-fn a_reason_may_be_blank_but_not_long() {
+fn reason_may_be_blank_but_is_bounded() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let id = club.confirmed(slot, 1).id;
@@ -33,21 +33,25 @@ fn a_reason_may_be_blank_but_not_long() {
 }
 
 #[test]
-fn only_its_owner_an_admin_or_the_system_cancels_a_booking() {
+fn booking_is_cancelled_by_owner_or_admin_only() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let id = club.confirmed(slot, 1).id;
-    assert_eq!(refused(club.cancel(no_booking(), By::User(user(2)))), TeeRejection::BookingNotFound);
+    assert_eq!(tee_rejection(club.cancel(unknown_booking(), By::User(user(2)))), TeeRejection::BookingNotFound);
     assert_eq!(club.cancel(id, By::User(user(2))).unwrap_err(), Rejection::Forbidden);
     assert_eq!(club.quote(id, By::User(user(2))).unwrap_err(), Rejection::Forbidden);
     club.cancel(id, By::User(user(1))).unwrap();
-    assert_eq!(club.cancel(id, By::User(user(2))).unwrap_err(), Rejection::Forbidden, "said before its state is");
-    let again = TeeRejection::BookingNotCancellable { ended_as: Some(BookingStatus::Cancelled) };
-    assert_eq!(refused(club.cancel(id, By::Admin)), again);
+    assert_eq!(
+        club.cancel(id, By::User(user(2))).unwrap_err(),
+        Rejection::Forbidden,
+        "ownership is checked before the state"
+    );
+    let repeated = TeeRejection::BookingNotCancellable { ended_as: Some(BookingStatus::Cancelled) };
+    assert_eq!(tee_rejection(club.cancel(id, By::Admin)), repeated);
 }
 
 #[test]
-fn after_tee_off_the_customer_cannot_cancel_any_more_but_others_can() {
+fn customer_cannot_cancel_after_tee_off() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let (confirmed, second) = (club.confirmed(slot, 1), club.confirmed(slot, 1));
@@ -57,8 +61,8 @@ fn after_tee_off_the_customer_cannot_cancel_any_more_but_others_can() {
     club.world.now = confirmed.tee_off;
     let late = TeeRejection::BookingNotCancellable { ended_as: None };
     for id in [confirmed.id, pending.id] {
-        assert_eq!(refused(club.cancel(id, By::User(user(1)))), late);
-        assert_eq!(refused(club.quote(id, By::User(user(1)))), late);
+        assert_eq!(tee_rejection(club.cancel(id, By::User(user(1)))), late);
+        assert_eq!(tee_rejection(club.quote(id, By::User(user(1)))), late);
     }
     assert_eq!(club.cancel(confirmed.id, By::Admin).unwrap().refund().unwrap().percent, 100);
     assert_eq!(club.cancel(second.id, By::System).unwrap().refund().unwrap().percent, 100);
@@ -66,14 +70,14 @@ fn after_tee_off_the_customer_cannot_cancel_any_more_but_others_can() {
 }
 
 #[test]
-fn cancelled_while_pending_its_places_are_released_whichever_message_comes_first() {
+fn pending_booking_is_cancelled_in_any_order() {
     for release_first in [false, true] {
         let mut club = Club::new();
         let slot = club.slot(4);
         let booking = club.book(slot, 2);
-        let [created, reserve] = club.lose().try_into().unwrap();
+        let [created, reserve] = club.drop_messages().try_into().unwrap();
         club.cancel(booking.id, By::User(user(1))).unwrap();
-        let [cancelled, release] = club.lose().try_into().unwrap();
+        let [cancelled, release] = club.drop_messages().try_into().unwrap();
         assert_eq!(release, Message::SlotRelease(booking.places()));
         let order = if release_first { [release, reserve] } else { [reserve, release] };
         for message in order.into_iter().chain([created, cancelled]) {
@@ -86,25 +90,25 @@ fn cancelled_while_pending_its_places_are_released_whichever_message_comes_first
 }
 
 #[test]
-fn who_gets_no_answer_in_time_fails() {
+fn booking_without_reply_times_out() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let booking = club.book(slot, 2);
-    club.lose();
+    club.drop_messages();
     let time_out = TimeOutBooking { id: booking.id };
     club.world.wait(Span::from_millis(59_999));
     assert_eq!(club.run(&time_out).unwrap(), None);
     club.world.wait(Span::from_millis(1));
     let failed = club.run(&time_out).unwrap().unwrap();
     assert_eq!(failed.failure_reason(), Some(FailureReason::SagaTimeout));
-    assert_eq!(club.run(&time_out).unwrap(), None, "once");
-    assert_eq!(refused(club.run(&TimeOutBooking { id: no_booking() })), TeeRejection::BookingNotFound);
+    assert_eq!(club.run(&time_out).unwrap(), None, "it fails once");
+    assert_eq!(tee_rejection(club.run(&TimeOutBooking { id: unknown_booking() })), TeeRejection::BookingNotFound);
     club.inspect();
     assert_eq!(club.actions(booking.id), [BookingAction::Created, BookingAction::Failed]);
 }
 
 #[test]
-fn an_answer_that_comes_after_the_time_but_before_anybody_looked_still_counts() {
+fn late_reply_before_timeout_check_counts() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let booking = club.book(slot, 2);
@@ -115,14 +119,14 @@ fn an_answer_that_comes_after_the_time_but_before_anybody_looked_still_counts() 
 }
 
 #[test]
-fn places_that_come_after_the_booking_timed_out_or_was_cancelled_are_given_back() {
+fn late_places_are_released() {
     for is_cancelled in [false, true] {
         let mut club = Club::new();
         let slot = club.slot(4);
         let booking = club.book(slot, 2);
-        let reserve = club.lose().pop().unwrap();
+        let reserve = club.drop_messages().pop().unwrap();
         club.receive(reserve);
-        let reserved = club.lose().pop().unwrap();
+        let reserved = club.drop_messages().pop().unwrap();
         assert_eq!(club.booked(slot), 2);
         if is_cancelled {
             club.cancel(booking.id, By::User(user(1))).unwrap();
@@ -130,9 +134,9 @@ fn places_that_come_after_the_booking_timed_out_or_was_cancelled_are_given_back(
             club.world.wait(Span::from_secs(60));
             club.run(&TimeOutBooking { id: booking.id }).unwrap().unwrap();
         }
-        club.lose();
+        club.drop_messages();
         club.receive(reserved);
-        let compensation = club.lose().pop().unwrap();
+        let compensation = club.drop_messages().pop().unwrap();
         assert_eq!(compensation, Message::SlotRelease(booking.places()));
         club.receive(compensation);
         club.inspect();
@@ -141,19 +145,19 @@ fn places_that_come_after_the_booking_timed_out_or_was_cancelled_are_given_back(
 }
 
 #[test]
-fn once_the_places_are_known_to_be_back_a_late_answer_needs_no_compensation() {
+fn late_reply_after_release_is_ignored() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let booking = club.confirmed(slot, 2);
     club.cancel(booking.id, By::Admin).unwrap();
     club.deliver();
-    club.forget_inbox();
+    club.purge_inbox();
     club.receive(Message::SlotReserved { places: booking.places(), version: Some(2) });
-    assert_eq!(club.lose_subjects(), Vec::<&str>::new());
+    assert_eq!(club.drop_subjects(), Vec::<&str>::new());
 }
 
 #[test]
-fn completed_and_no_show_come_from_confirmed_only() {
+fn attendance_requires_confirmed_booking() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let (first, second, pending) = (club.confirmed(slot, 1), club.confirmed(slot, 1), club.book(slot, 1));
@@ -163,16 +167,16 @@ fn completed_and_no_show_come_from_confirmed_only() {
     assert_eq!(no_show.refund().unwrap(), Refund { percent: 0, amount: 0, rule: RefundRule::NoShow });
     let invalid = |from, to| TeeRejection::InvalidStateTransition { from, to };
     assert_eq!(
-        refused(club.run(&CompleteBooking { id: pending.id })),
+        tee_rejection(club.run(&CompleteBooking { id: pending.id })),
         invalid(BookingStatus::Pending, BookingStatus::Completed)
     );
     assert_eq!(
-        refused(club.run(&NoShowBooking { id: first.id })),
+        tee_rejection(club.run(&NoShowBooking { id: first.id })),
         invalid(BookingStatus::Completed, BookingStatus::NoShow)
     );
-    assert_eq!(refused(club.run(&CompleteBooking { id: no_booking() })), TeeRejection::BookingNotFound);
-    assert_eq!(refused(club.run(&NoShowBooking { id: no_booking() })), TeeRejection::BookingNotFound);
+    assert_eq!(tee_rejection(club.run(&CompleteBooking { id: unknown_booking() })), TeeRejection::BookingNotFound);
+    assert_eq!(tee_rejection(club.run(&NoShowBooking { id: unknown_booking() })), TeeRejection::BookingNotFound);
     club.inspect();
-    assert_eq!(club.booked(slot), 3, "who came or not had a place");
+    assert_eq!(club.booked(slot), 3, "completed and missed bookings keep their places");
     assert_eq!(club.view(first.id).history.last().unwrap().by, By::Admin);
 }

@@ -7,7 +7,7 @@ fn close(club: &mut Club, slot: TeeSlotId, cancel_bookings: bool) -> TeeSlot {
 }
 
 #[test]
-fn a_closed_slot_keeps_its_bookings_and_reopens_as_it_was() {
+fn closed_slot_keeps_its_bookings() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let booking = club.confirmed(slot, 3);
@@ -18,31 +18,31 @@ fn a_closed_slot_keeps_its_bookings_and_reopens_as_it_was() {
     assert_eq!(club.run(&ReopenSlot { slot }).unwrap().status(), SlotStatus::Available);
     club.confirmed(slot, 1);
     close(&mut club, slot, false);
-    assert_eq!(club.run(&ReopenSlot { slot }).unwrap().status(), SlotStatus::FullyBooked, "a full one stays full");
+    assert_eq!(club.run(&ReopenSlot { slot }).unwrap().status(), SlotStatus::FullyBooked, "a full slot stays full");
     club.inspect();
 }
 
 #[test]
-fn closing_or_reopening_again_changes_nothing() {
+fn close_and_reopen_are_idempotent() {
     let mut club = Club::new();
     let slot = club.slot(4);
     assert_eq!(club.run(&ReopenSlot { slot }).unwrap(), club.find_slot(slot));
     let closed = close(&mut club, slot, false);
-    assert_eq!(club.lose_subjects(), ["slot.changed"]);
+    assert_eq!(club.drop_subjects(), ["slot.changed"]);
     assert_eq!(close(&mut club, slot, false), closed);
-    assert_eq!(club.lose_subjects(), Vec::<&str>::new());
-    assert_eq!(refused(club.run(&ReopenSlot { slot: no_slot() })), TeeRejection::SlotNotFound);
-    let unknown = club.run(&CloseSlot { slot: no_slot(), cancel_bookings: true });
-    assert_eq!(refused(unknown), TeeRejection::SlotNotFound);
+    assert_eq!(club.drop_subjects(), Vec::<&str>::new());
+    assert_eq!(tee_rejection(club.run(&ReopenSlot { slot: unknown_slot() })), TeeRejection::SlotNotFound);
+    let unknown = club.run(&CloseSlot { slot: unknown_slot(), cancel_bookings: true });
+    assert_eq!(tee_rejection(unknown), TeeRejection::SlotNotFound);
 }
 
 #[test]
-fn if_it_says_so_open_bookings_are_cancelled_by_the_system_and_refunded_in_full() {
+fn close_cancels_bookings_with_full_refund() {
     let mut club = Club::new();
     let (slot, other) = (club.slot(4), club.slot(4));
     let done = club.confirmed(slot, 1);
     club.run(&CompleteBooking { id: done.id }).unwrap();
-    let elsewhere = club.confirmed(other, 1);
+    let of_other_slot = club.confirmed(other, 1);
     let confirmed = club.confirmed(slot, 2);
     let pending = club.book(slot, 1);
     club.world.now = confirmed.tee_off;
@@ -56,12 +56,15 @@ fn if_it_says_so_open_bookings_are_cancelled_by_the_system_and_refunded_in_full(
         let reason = last.reason.as_deref();
         assert_eq!((last.action, last.by, reason), (BookingAction::Cancelled, By::System, Some("SLOT_CLOSED")));
     }
-    assert_eq!((club.status(done.id), club.status(elsewhere.id)), (BookingStatus::Completed, BookingStatus::Confirmed));
-    assert_eq!(club.booked(slot), 1, "who has played has played");
+    assert_eq!(
+        (club.status(done.id), club.status(of_other_slot.id)),
+        (BookingStatus::Completed, BookingStatus::Confirmed)
+    );
+    assert_eq!(club.booked(slot), 1, "completed bookings are kept");
 }
 
 #[test]
-fn a_slot_that_was_closed_before_can_still_have_its_bookings_cancelled() {
+fn closed_slot_can_cancel_bookings_later() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let booking = club.confirmed(slot, 2);
@@ -73,7 +76,7 @@ fn a_slot_that_was_closed_before_can_still_have_its_bookings_cancelled() {
 }
 
 #[test]
-fn many_bookings_are_cancelled_some_at_a_time_until_none_is_left() {
+fn cancellation_is_bounded_per_command() {
     let mut club = Club::new();
     let slot = club.slot(250);
     for _ in 0..250 {
@@ -81,25 +84,25 @@ fn many_bookings_are_cancelled_some_at_a_time_until_none_is_left() {
     }
     club.deliver();
     close(&mut club, slot, true);
-    let closed = club.lose().pop().unwrap();
+    let closed = club.drop_messages().pop().unwrap();
     let open = |club: &Club| club.world.memory.tee.by_slot.rows().count();
-    let mut seen = Vec::new();
+    let mut results = Vec::new();
     for _ in 0..4 {
         let handled = club.receive(closed.clone());
-        seen.push((handled, open(&club)));
+        results.push((handled, open(&club)));
     }
-    assert_eq!(seen, [(Handled::More, 150), (Handled::More, 50), (Handled::Done, 0), (Handled::Repeated, 0)]);
+    assert_eq!(results, [(Handled::More, 150), (Handled::More, 50), (Handled::Done, 0), (Handled::Repeated, 0)]);
     club.deliver();
     assert_eq!(club.booked(slot), 0);
 }
 
 #[test]
-fn who_booked_after_it_was_reopened_is_not_cancelled_by_a_closing_that_comes_late() {
+fn late_closing_spares_later_bookings() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let before = club.confirmed(slot, 1);
     close(&mut club, slot, true);
-    let closed = club.lose().pop().unwrap();
+    let closed = club.drop_messages().pop().unwrap();
     club.run(&ReopenSlot { slot }).unwrap();
     club.deliver();
     let (confirmed, pending) = (club.confirmed(slot, 1), club.book(slot, 1));

@@ -5,7 +5,7 @@ use crate::money::{Currency, PRICE_MAX};
 use crate::time::Zone;
 
 #[test]
-fn a_course_has_a_name_and_a_zone_that_is_seouls_unless_another_is_named() {
+fn course_requires_name_and_defaults_to_seoul() {
     let mut club = Club::new();
     let mut create =
         |name: &str, zone: Option<&str>| club.run(&CreateCourse { name: name.into(), time_zone: zone.map(Into::into) });
@@ -16,7 +16,7 @@ fn a_course_has_a_name_and_a_zone_that_is_seouls_unless_another_is_named() {
 }
 
 #[test]
-fn slots_are_made_in_the_order_they_are_given_and_the_booking_service_hears_of_each() {
+fn slots_are_created_in_order_and_replicated() {
     let mut club = Club::new();
     let course = club.course();
     let slots = vec![SlotDraft { start: start("08:00"), ..draft() }, SlotDraft { max_players: 2, ..draft() }];
@@ -25,7 +25,7 @@ fn slots_are_made_in_the_order_they_are_given_and_the_booking_service_hears_of_e
     let slot = &slots[1];
     assert_eq!((slot.max_players, slot.booked, slot.free(), slot.status()), (2, 0, 2, SlotStatus::Available));
     assert_eq!((slot.price, slot.currency, slot.version), (10_000, Currency::KRW, 1));
-    assert_eq!(slot.tee_off, moment("2025-11-19T22:30:00Z"), "half past seven in Seoul");
+    assert_eq!(slot.tee_off, timestamp("2025-11-19T22:30:00Z"), "half past seven in Seoul");
     assert_eq!(club.find_slot(slot.id), *slot);
     assert_eq!(club.world.memory.tee.known_slots.rows().count(), 0);
     club.inspect();
@@ -33,20 +33,20 @@ fn slots_are_made_in_the_order_they_are_given_and_the_booking_service_hears_of_e
 }
 
 #[test]
-fn one_that_exists_already_is_refused_and_none_is_made() {
+fn existing_slot_time_rejects_all() {
     let mut club = Club::new();
     let (course, other) = (club.course(), club.course());
     club.slot_of(course, draft());
     let exists = TeeRejection::SlotExists { date: date(2025, 11, 20), start: start("07:30") };
     let later = SlotDraft { start: start("07:40"), ..draft() };
     for slots in [vec![later.clone(), draft()], vec![draft(), later.clone()]] {
-        assert_eq!(refused(club.run(&CreateSlots { course, slots })), exists);
+        assert_eq!(tee_rejection(club.run(&CreateSlots { course, slots })), exists);
     }
     let twice = SlotDraft { max_players: 1, ..later.clone() };
     assert_eq!(
-        refused(club.run(&CreateSlots { course, slots: vec![later.clone(), twice] })),
+        tee_rejection(club.run(&CreateSlots { course, slots: vec![later.clone(), twice] })),
         TeeRejection::SlotExists { date: date(2025, 11, 20), start: start("07:40") },
-        "also within one request"
+        "duplicates within one request"
     );
     assert_eq!(club.world.memory.tee.slots.rows().count(), 1);
     club.slot_of(other, draft());
@@ -55,7 +55,7 @@ fn one_that_exists_already_is_refused_and_none_is_made() {
 }
 
 #[test]
-fn a_slot_has_bounds() {
+fn slot_fields_are_bounded() {
     let mut club = Club::new();
     let course = club.course();
     let mut create = |draft: SlotDraft| club.run(&CreateSlots { course, slots: vec![draft] });
@@ -72,12 +72,11 @@ fn a_slot_has_bounds() {
     assert_eq!(invalid(create(SlotDraft { date: date(1969, 12, 31), ..draft() })), ("date", Fault::InThePast));
     let far = Fault::TooFarAhead { days_max: DAYS_AHEAD_MAX };
     assert_eq!(invalid(create(SlotDraft { date: Date::MAX, ..draft() })), ("date", far));
-    create(SlotDraft { date: date(2025, 11, 3), price: 0, ..draft() })
-        .expect("what is past or free may be written down");
+    create(SlotDraft { date: date(2025, 11, 3), price: 0, ..draft() }).expect("past and free slots are accepted");
 }
 
 #[test]
-fn there_are_one_to_a_thousand_slots_in_a_request() {
+fn number_of_slots_per_request_is_bounded() {
     let mut club = Club::new();
     let course = club.course();
     let slots = |count: u16| -> Vec<SlotDraft> {
@@ -93,18 +92,18 @@ fn there_are_one_to_a_thousand_slots_in_a_request() {
 }
 
 #[test]
-fn slots_need_a_course_that_is_there() {
+fn slots_require_existing_course() {
     let mut club = Club::new();
     let course = CourseId::new(999).unwrap();
-    assert_eq!(refused(club.run(&CreateSlots { course, slots: vec![draft()] })), TeeRejection::CourseNotFound);
-    let asked = club.world.ask(|rows, _| slot::on_date(rows, course, date(2025, 11, 20)));
-    assert_eq!(refused(asked), TeeRejection::CourseNotFound);
-    assert_eq!(refused(club.world.ask(|rows, _| course::find(rows, course))), TeeRejection::CourseNotFound);
-    assert_eq!(refused(club.world.ask(|rows, _| slot::find(rows, no_slot()))), TeeRejection::SlotNotFound);
+    assert_eq!(tee_rejection(club.run(&CreateSlots { course, slots: vec![draft()] })), TeeRejection::CourseNotFound);
+    let listed = club.world.ask(|rows, _| slot::on_date(rows, course, date(2025, 11, 20)));
+    assert_eq!(tee_rejection(listed), TeeRejection::CourseNotFound);
+    assert_eq!(tee_rejection(club.world.ask(|rows, _| course::find(rows, course))), TeeRejection::CourseNotFound);
+    assert_eq!(tee_rejection(club.world.ask(|rows, _| slot::find(rows, unknown_slot()))), TeeRejection::SlotNotFound);
 }
 
 #[test]
-fn the_slots_of_a_date_are_listed_by_time() {
+fn slots_of_a_date_are_listed_by_time() {
     let mut club = Club::new();
     let (course, other) = (club.course(), club.course());
     for (course, day, time) in
@@ -118,7 +117,7 @@ fn the_slots_of_a_date_are_listed_by_time() {
 }
 
 #[test]
-fn a_start_is_written_with_two_digits_each() {
+fn start_time_is_two_digits_each() {
     for (text, minutes) in [("00:00", 0), ("07:05", 425), ("23:59", 1_439)] {
         assert_eq!(start(text).minutes(), minutes);
         assert_eq!(start(text).to_string(), text);
@@ -130,10 +129,10 @@ fn a_start_is_written_with_two_digits_each() {
 }
 
 #[test]
-fn where_clocks_jump_over_a_start_players_tee_off_when_they_jump_and_where_they_show_it_twice_the_first_time() {
+fn tee_off_follows_clock_changes() {
     let zone = Zone::parse("America/New_York").unwrap();
     let tee_off = |date: Date, time| start(time).tee_off(date, &zone);
-    assert_eq!(tee_off(date(2025, 11, 20), "07:30"), moment("2025-11-20T12:30:00Z"));
-    assert_eq!(tee_off(date(2025, 3, 9), "02:30"), moment("2025-03-09T07:00:00Z"));
-    assert_eq!(tee_off(date(2025, 11, 2), "01:30"), moment("2025-11-02T05:30:00Z"));
+    assert_eq!(tee_off(date(2025, 11, 20), "07:30"), timestamp("2025-11-20T12:30:00Z"));
+    assert_eq!(tee_off(date(2025, 3, 9), "02:30"), timestamp("2025-03-09T07:00:00Z"));
+    assert_eq!(tee_off(date(2025, 11, 2), "01:30"), timestamp("2025-11-02T05:30:00Z"));
 }

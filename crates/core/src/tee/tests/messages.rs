@@ -1,9 +1,9 @@
-//! How messages are named, ordered and addressed.
+//! Identifiers, order and addressing of messages.
 
 use super::*;
 
 #[test]
-fn ids_are_the_same_for_the_same_thing_and_are_read_as_they_are_written() {
+fn message_ids_are_deterministic_and_parse() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let booking = club.confirmed(slot, 1);
@@ -37,7 +37,7 @@ fn ids_are_the_same_for_the_same_thing_and_are_read_as_they_are_written() {
 }
 
 #[test]
-fn messages_about_one_booking_or_one_slot_keep_their_order_and_bookings_have_owners() {
+fn ordering_keys_and_owners_of_messages() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let booking = club.confirmed(slot, 1);
@@ -54,20 +54,20 @@ fn messages_about_one_booking_or_one_slot_keep_their_order_and_bookings_have_own
 }
 
 #[test]
-fn every_subject_has_one_sender_and_at_most_one_service_that_acts_on_it_and_is_carried_for_it() {
+fn subject_has_one_producer_and_consumer() {
     for subject in Subject::ALL {
         assert!(subject.consumer().is_none_or(|service| service == subject.stream()));
     }
     assert_eq!(Subject::BookingCreated.stream(), Service::Notify, "with the other events of bookings");
-    let told: Vec<String> = Subject::ALL
+    let routes: Vec<String> = Subject::ALL
         .iter()
         .map(|subject| {
-            let consumer = subject.consumer().map_or("nobody", Service::as_str);
+            let consumer = subject.consumer().map_or("none", Service::as_str);
             format!("{subject}: {} to {consumer}", subject.producer())
         })
         .collect();
     assert_eq!(
-        told,
+        routes,
         [
             "slot.reserve: booking to course",
             "slot.reserved: course to booking",
@@ -76,7 +76,7 @@ fn every_subject_has_one_sender_and_at_most_one_service_that_acts_on_it_and_is_c
             "slot.released: course to booking",
             "slot.changed: course to booking",
             "slot.closed: course to booking",
-            "booking.created: booking to nobody",
+            "booking.created: booking to none",
             "booking.confirmed: booking to notify",
             "booking.failed: booking to notify",
             "booking.cancelled: booking to notify",
@@ -87,21 +87,21 @@ fn every_subject_has_one_sender_and_at_most_one_service_that_acts_on_it_and_is_c
 }
 
 #[test]
-fn a_message_that_nobody_acts_on_leaves_nothing_behind() {
+fn message_without_consumer_leaves_no_rows() {
     let mut club = Club::new();
     let slot = club.slot(4);
     club.book(slot, 1);
-    let created = club.lose().remove(0);
+    let created = club.drop_messages().remove(0);
     let before = club.world.memory.tee.inbox.rows().count();
     assert_eq!(club.receive(created), Handled::Done);
     assert_eq!(club.world.memory.tee.inbox.rows().count(), before);
 }
 
 #[test]
-fn an_answer_to_a_booking_nobody_knows_is_not_taken_so_that_it_comes_again() {
+fn reply_to_unknown_booking_is_rejected() {
     let mut club = Club::new();
     let slot = club.slot(4);
-    let places = Places { booking: no_booking(), slot, players: 1 };
+    let places = Places { booking: unknown_booking(), slot, players: 1 };
     let answers = [
         Message::SlotReserved { places, version: Some(2) },
         Message::SlotReserveFailed { places, reason: FailureReason::SlotFull, words: None },
@@ -109,13 +109,13 @@ fn an_answer_to_a_booking_nobody_knows_is_not_taken_so_that_it_comes_again() {
     ];
     let before = club.world.memory.tee.inbox.rows().count();
     for answer in answers {
-        assert_eq!(refused(club.run(&Receive::new(answer))), TeeRejection::BookingNotFound);
+        assert_eq!(tee_rejection(club.run(&Receive::new(answer))), TeeRejection::BookingNotFound);
     }
     assert_eq!(club.world.memory.tee.inbox.rows().count(), before);
 }
 
 #[test]
-fn words_are_found_by_their_names() {
+fn string_enums_parse_their_names() {
     for reason in FailureReason::ALL {
         assert_eq!(FailureReason::parse(reason.as_str()), Some(*reason));
     }

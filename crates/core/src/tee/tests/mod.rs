@@ -1,5 +1,5 @@
-//! The golf club's part of the contract, sentence by sentence. Here all services share one world, as in one process; in
-//! [`protocol`] each has its own.
+//! The tee times' part of the contract. Here all services share one set of tables, as in one process; in [`protocol`]
+//! each has its own.
 
 mod audits;
 mod bookings;
@@ -35,17 +35,17 @@ use crate::rows::Rows;
 use crate::testing::World;
 use crate::time::Timestamp;
 
-/// A club in a world of its own.
+/// A golf club on tables of its own.
 struct Club {
     world: World,
-    /// How many messages have been delivered, or thrown away.
-    told: usize,
+    /// Number of messages delivered or dropped.
+    delivered: usize,
     keys: u32,
 }
 
 impl Club {
     fn new() -> Self {
-        Self { world: World::new(), told: 0, keys: 0 }
+        Self { world: World::new(), delivered: 0, keys: 0 }
     }
 
     fn run<C: Command>(&mut self, command: &C) -> Result<C::Outcome, Rejection> {
@@ -56,7 +56,7 @@ impl Club {
         self.run(&CreateCourse { name: "한강파크골프장".into(), time_zone: None }).unwrap().id
     }
 
-    /// A slot for so many players, at 10,000 each, sixteen days from now, which the booking service knows.
+    /// Creates a slot for this number of players, at 10,000 each, sixteen days from now, with its replica.
     fn slot(&mut self, max_players: u32) -> TeeSlotId {
         let course = self.course();
         self.slot_of(course, SlotDraft { max_players, ..draft() })
@@ -68,7 +68,7 @@ impl Club {
         slots[0].id
     }
 
-    /// A booking under a new key, that waits for its places.
+    /// Creates a pending booking under a new key.
     fn book(&mut self, slot: TeeSlotId, players: u32) -> Booking {
         self.try_book(slot, players).unwrap().booking
     }
@@ -79,7 +79,7 @@ impl Club {
         self.run(&CreateBooking { user: user(1), key, slot, players })
     }
 
-    /// A booking that has its places.
+    /// Creates a confirmed booking.
     fn confirmed(&mut self, slot: TeeSlotId, players: u32) -> Booking {
         let booking = self.book(slot, players);
         self.deliver();
@@ -100,31 +100,33 @@ impl Club {
         self.run(&Receive::new(message)).unwrap()
     }
 
-    /// The next message that nobody has seen yet.
+    /// Returns the next undelivered message.
     fn next_message(&mut self) -> Option<Message> {
-        let Event::Tee(message) = self.world.events.get(self.told)?.clone() else { panic!("what else happens here?") };
-        self.told += 1;
+        let Event::Tee(message) = self.world.events.get(self.delivered)?.clone() else {
+            panic!("tee times emit messages only")
+        };
+        self.delivered += 1;
         Some(message)
     }
 
-    /// What was told since somebody last looked; it is never delivered.
-    fn lose(&mut self) -> Vec<Message> {
+    /// Drops and returns all undelivered messages.
+    fn drop_messages(&mut self) -> Vec<Message> {
         std::iter::from_fn(|| self.next_message()).collect()
     }
 
-    fn lose_subjects(&mut self) -> Vec<&'static str> {
-        self.lose().iter().map(|message| message.subject().as_str()).collect()
+    fn drop_subjects(&mut self) -> Vec<&'static str> {
+        self.drop_messages().iter().map(|message| message.subject().as_str()).collect()
     }
 
-    /// Every message reaches its service, and so do those it causes.
+    /// Delivers all messages, including those that their handlers cause.
     fn deliver(&mut self) {
         while let Some(message) = self.next_message() {
             while self.receive(message.clone()) == Handled::More {}
         }
     }
 
-    fn forget_inbox(&mut self) {
-        forget_inbox(&mut self.world);
+    fn purge_inbox(&mut self) {
+        purge_inbox(&mut self.world);
     }
 
     fn find_slot(&self, id: TeeSlotId) -> TeeSlot {
@@ -151,19 +153,19 @@ impl Club {
         self.view(id).history.iter().map(|entry| entry.action).collect()
     }
 
-    /// All that must be true of a whole store is true, once every message has arrived.
+    /// Asserts that the store is consistent after all messages are delivered.
     fn inspect(&mut self) {
         self.deliver();
         let mut audit = TeeAudit::new();
-        show(&self.world, &mut audit);
+        pass_records(&self.world, &mut audit);
         audit.at_rest();
         let findings = audit.finish();
         assert!(findings.is_empty(), "{findings:#?}");
     }
 }
 
-/// Shows all records of a world to an auditor.
-fn show(world: &World, audit: &mut TeeAudit) {
+/// Passes all records to an auditor.
+fn pass_records(world: &World, audit: &mut TeeAudit) {
     let tables = &world.memory.tee;
     tables.courses.rows().for_each(|(_, row)| audit.course(row));
     tables.slots.rows().for_each(|(_, row)| audit.slot(row));
@@ -178,10 +180,10 @@ fn show(world: &World, audit: &mut TeeAudit) {
     tables.notices.rows().for_each(|(id, row)| audit.notice(*id, *row));
 }
 
-/// As a store may do with old notes.
-fn forget_inbox(world: &mut World) {
+/// Purges the inbox, as a store may do with old records.
+fn purge_inbox(world: &mut World) {
     let ids: Vec<InboxId> = world.memory.tee.inbox.rows().map(|(id, _)| id.clone()).collect();
-    let forget = |rows: &mut Rows, _: &Context<'_>| {
+    let purge = |rows: &mut Rows, _: &Context<'_>| {
         for id in &ids {
             rows.tee.inbox.want(id);
         }
@@ -191,7 +193,7 @@ fn forget_inbox(world: &mut World) {
         }
         Ok(())
     };
-    world.step(Writes::Durable, forget).unwrap();
+    world.step(Writes::Durable, purge).unwrap();
 }
 
 fn draft() -> SlotDraft {
@@ -210,15 +212,15 @@ fn key(text: &str) -> IdempotencyKey {
     IdempotencyKey::parse("idempotencyKey", text).unwrap()
 }
 
-fn moment(text: &str) -> Timestamp {
+fn timestamp(text: &str) -> Timestamp {
     Timestamp::from_millis(text.parse::<jiff::Timestamp>().unwrap().as_millisecond())
 }
 
-fn no_slot() -> TeeSlotId {
+fn unknown_slot() -> TeeSlotId {
     TeeSlotId::new(999).unwrap()
 }
 
-fn no_booking() -> BookingId {
+fn unknown_booking() -> BookingId {
     BookingId::new(999).unwrap()
 }
 
@@ -229,7 +231,7 @@ fn invalid<T: std::fmt::Debug>(result: Result<T, Rejection>) -> (&'static str, F
     }
 }
 
-fn refused<T: std::fmt::Debug>(result: Result<T, Rejection>) -> TeeRejection {
+fn tee_rejection<T: std::fmt::Debug>(result: Result<T, Rejection>) -> TeeRejection {
     match result {
         Err(Rejection::Tee(rejection)) => rejection,
         other => panic!("{other:?}"),

@@ -1,17 +1,17 @@
-//! What users are told.
+//! Notifications of users.
 
 use super::*;
 use crate::time::Span;
 
 fn kinds(club: &Club, booking: BookingId) -> Vec<BookingAction> {
     let all = club.world.memory.tee.notifications.rows();
-    let mut told: Vec<_> = all.filter(|(_, row)| row.booking == booking).map(|(id, row)| (*id, row.kind)).collect();
-    told.sort_unstable();
-    told.into_iter().map(|(_, kind)| kind).collect()
+    let mut kinds: Vec<_> = all.filter(|(_, row)| row.booking == booking).map(|(id, row)| (*id, row.kind)).collect();
+    kinds.sort_unstable();
+    kinds.into_iter().map(|(_, kind)| kind).collect()
 }
 
 #[test]
-fn a_user_is_told_whatever_becomes_of_a_booking_but_not_that_it_was_made() {
+fn user_is_notified_of_each_outcome() {
     let mut club = Club::new();
     let slot = club.slot(5);
     let [cancelled, completed, missed] = [(); 3].map(|()| club.confirmed(slot, 1).id);
@@ -31,13 +31,13 @@ fn a_user_is_told_whatever_becomes_of_a_booking_but_not_that_it_was_made() {
 }
 
 #[test]
-fn a_message_that_comes_twice_is_told_once_whatever_was_forgotten() {
+fn repeated_message_notifies_once() {
     let mut club = Club::new();
     let slot = club.slot(4);
     let booking = club.confirmed(slot, 1);
     let confirmed = Message::Booking { action: BookingAction::Confirmed, booking: Box::new(booking.clone()) };
     assert_eq!(club.receive(confirmed.clone()), Handled::Repeated);
-    club.forget_inbox();
+    club.purge_inbox();
     assert_eq!(club.receive(confirmed), Handled::Done);
     assert_eq!(kinds(&club, booking.id), [BookingAction::Confirmed]);
 }

@@ -1,6 +1,7 @@
-//! The saga as a simulated protocol: three services, each with rows of its own, and between them a bus that loses, repeats,
-//! delays and, if it may, reorders. Services crash anywhere, forget which messages they have seen, and have clocks of their
-//! own. Whatever happens, nothing is oversold, and at rest every slot counts exactly the places of those who have them.
+//! The saga as a simulated protocol: three services with their own rows, and a bus between them that loses, repeats,
+//! delays and, if allowed, reorders messages. Services crash at any point, purge their inbox, and have their own
+//! clocks. Whatever happens, no slot is oversold, and at rest every slot counts exactly the players of its confirmed
+//! bookings.
 
 use std::collections::BTreeMap;
 
@@ -13,27 +14,27 @@ const SLOT_PLAYERS: u32 = 6;
 const USERS: u64 = 4;
 const STEPS: usize = 160;
 
-/// What the bus may do to messages.
+/// Guarantees of the bus.
 #[derive(Clone, Copy, Debug)]
-struct Promise {
+struct Guarantees {
     /// Messages of one ordering key arrive in order.
     is_ordered: bool,
-    /// Some are given up for good, though never a `slot.release`, nor news of slots.
+    /// Some messages are lost for good, but never a `slot.release`, `slot.changed` or `slot.closed`.
     is_lossy: bool,
 }
 
-/// Three services and what is between them.
+/// Three services and the bus between them.
 struct Net {
     dice: Dice,
-    promise: Promise,
+    guarantees: Guarantees,
     course: World,
     booking: World,
     notify: World,
-    /// Written down in a commit, not sent yet; in order.
+    /// Committed, not sent yet; in order.
     outbox: Vec<Message>,
     /// Sent, not acknowledged yet; in order.
     bus: Vec<Message>,
-    /// All that was ever sent.
+    /// Every message ever sent.
     sent: Vec<Message>,
     slots: Vec<TeeSlotId>,
     bookings: Vec<BookingId>,
@@ -41,10 +42,10 @@ struct Net {
 }
 
 impl Net {
-    fn new(seed: u64, promise: Promise) -> Self {
+    fn new(seed: u64, guarantees: Guarantees) -> Self {
         let mut net = Self {
             dice: Dice::new(seed),
-            promise,
+            guarantees,
             course: World::new(),
             booking: World::new(),
             notify: World::new(),
@@ -61,7 +62,7 @@ impl Net {
         let slots = net.course.run(&CreateSlots { course, slots }).unwrap();
         net.slots = slots.iter().map(|slot| slot.id).collect();
         net.collect();
-        net.settle();
+        net.drain();
         net
     }
 
@@ -73,17 +74,17 @@ impl Net {
         }
     }
 
-    fn pick<T: Copy>(dice: &mut Dice, from: &[T]) -> Option<T> {
+    fn choose<T: Copy>(dice: &mut Dice, from: &[T]) -> Option<T> {
         (!from.is_empty()).then(|| from[dice.roll(from.len() as u64) as usize])
     }
 
-    /// What was committed with its cause waits to be sent.
+    /// Moves the committed messages of all services to the outbox.
     fn collect(&mut self) {
         for service in [Service::Course, Service::Booking, Service::Notify] {
             let events = std::mem::take(&mut self.world(service).events);
             for event in events {
-                let Event::Tee(message) = event else { panic!("what else happens here?") };
-                assert_eq!(message.subject().producer(), service, "each service speaks for itself");
+                let Event::Tee(message) = event else { panic!("tee times emit messages only") };
+                assert_eq!(message.subject().producer(), service, "each service emits its own messages");
                 self.outbox.push(message);
             }
         }
@@ -97,8 +98,8 @@ impl Net {
             8 => self.close(),
             9 => self.time_out(),
             10 => self.wait(),
-            11 => self.forget(),
-            12 if !self.promise.is_ordered => self.repeat(),
+            11 => self.purge(),
+            12 if !self.guarantees.is_ordered => self.repeat(),
             12..=20 => self.relay(),
             _ => self.deliver(),
         }
@@ -106,10 +107,10 @@ impl Net {
     }
 
     fn book(&mut self) {
-        let slot = Self::pick(&mut self.dice, &self.slots).unwrap();
+        let slot = Self::choose(&mut self.dice, &self.slots).unwrap();
         let (user, players) = (user(1 + self.dice.roll(USERS)), 1 + self.dice.roll(4) as u32);
         let key = key(&self.dice.roll(40).to_string());
-        // A key may be used again, for the same or for something else.
+        // A key may be reused, for the same or another request.
         if let Ok(created) = self.booking.run(&CreateBooking { user, key, slot, players })
             && created.is_new
         {
@@ -118,13 +119,13 @@ impl Net {
     }
 
     fn cancel(&mut self) {
-        let Some(id) = Self::pick(&mut self.dice, &self.bookings) else { return };
+        let Some(id) = Self::choose(&mut self.dice, &self.bookings) else { return };
         let by = [By::User(user(1 + self.dice.roll(USERS))), By::Admin][self.dice.roll(2) as usize];
         self.booking.run(&CancelBooking { id, by, reason: None }).ok();
     }
 
     fn attend(&mut self) {
-        let Some(id) = Self::pick(&mut self.dice, &self.bookings) else { return };
+        let Some(id) = Self::choose(&mut self.dice, &self.bookings) else { return };
         match self.dice.roll(2) {
             0 => drop(self.booking.run(&CompleteBooking { id })),
             _ => drop(self.booking.run(&NoShowBooking { id })),
@@ -132,7 +133,7 @@ impl Net {
     }
 
     fn close(&mut self) {
-        let slot = Self::pick(&mut self.dice, &self.slots).unwrap();
+        let slot = Self::choose(&mut self.dice, &self.slots).unwrap();
         match self.dice.roll(4) {
             0 => drop(self.course.run(&CloseSlot { slot, cancel_bookings: false }).unwrap()),
             1 => drop(self.course.run(&CloseSlot { slot, cancel_bookings: true }).unwrap()),
@@ -141,22 +142,22 @@ impl Net {
     }
 
     fn time_out(&mut self) {
-        let Some(id) = Self::pick(&mut self.dice, &self.bookings) else { return };
+        let Some(id) = Self::choose(&mut self.dice, &self.bookings) else { return };
         self.booking.run(&TimeOutBooking { id }).unwrap();
     }
 
     fn wait(&mut self) {
-        let service = Self::pick(&mut self.dice, Service::ALL).unwrap();
+        let service = Self::choose(&mut self.dice, Service::ALL).unwrap();
         let span = Span::from_secs([1, 10, 45][self.dice.roll(3) as usize]);
         self.world(service).wait(span);
     }
 
-    fn forget(&mut self) {
-        let service = Self::pick(&mut self.dice, Service::ALL).unwrap();
-        forget_inbox(self.world(service));
+    fn purge(&mut self) {
+        let service = Self::choose(&mut self.dice, Service::ALL).unwrap();
+        purge_inbox(self.world(service));
     }
 
-    /// Something sent long ago turns up again.
+    /// Redelivers an old message.
     fn repeat(&mut self) {
         if !self.sent.is_empty() {
             let old = self.sent[self.dice.roll(self.sent.len() as u64) as usize].clone();
@@ -164,25 +165,25 @@ impl Net {
         }
     }
 
-    /// Sends something. A crash before that is noted sends it again.
+    /// Sends a message. A crash before the position is recorded sends it again.
     fn relay(&mut self) {
         if self.outbox.is_empty() {
             return;
         }
         let index = self.dice.roll(self.outbox.len() as u64) as usize;
         let index = self.first_of_key(&self.outbox, index);
-        let can_be_lost = !self.outbox[index].subject().is_never_given_up();
-        if self.promise.is_lossy && can_be_lost && self.dice.roll(8) == 0 {
+        let is_losable = !self.outbox[index].subject().is_never_given_up();
+        if self.guarantees.is_lossy && is_losable && self.dice.roll(8) == 0 {
             self.outbox.remove(index);
             return;
         }
-        let is_noted = self.dice.roll(6) > 0;
-        let message = if is_noted { self.outbox.remove(index) } else { self.outbox[index].clone() };
+        let is_recorded = self.dice.roll(6) > 0;
+        let message = if is_recorded { self.outbox.remove(index) } else { self.outbox[index].clone() };
         self.sent.push(message.clone());
         self.bus.push(message);
     }
 
-    /// Something arrives, or is dropped and comes again; its service crashes before or after it has committed.
+    /// Delivers a message, or drops it for redelivery; the service may crash before or after its commit.
     fn deliver(&mut self) {
         if self.bus.is_empty() {
             return;
@@ -215,9 +216,9 @@ impl Net {
         handled
     }
 
-    /// Where order is promised, whatever was sent earlier under the same key goes first.
+    /// If order is guaranteed, the earliest message of the same key goes first.
     fn first_of_key(&self, messages: &[Message], index: usize) -> usize {
-        if !self.promise.is_ordered {
+        if !self.guarantees.is_ordered {
             return index;
         }
         let of = |message: &Message| (message.subject().producer(), message.ordering_key());
@@ -225,8 +226,8 @@ impl Net {
         messages.iter().position(|message| of(message) == key).unwrap()
     }
 
-    /// Everything under way arrives, in some order.
-    fn settle(&mut self) {
+    /// Delivers all messages in flight, in some order.
+    fn drain(&mut self) {
         while !self.outbox.is_empty() || !self.bus.is_empty() {
             self.relay();
             self.deliver();
@@ -234,22 +235,22 @@ impl Net {
         }
     }
 
-    /// Everything arrives, and whoever got no answer has waited long enough.
-    fn rest(&mut self) {
-        self.settle();
+    /// Delivers all messages, and times out bookings without reply.
+    fn come_to_rest(&mut self) {
+        self.drain();
         self.booking.wait(Span::from_secs(60));
         for id in self.bookings.clone() {
             self.booking.run(&TimeOutBooking { id }).unwrap();
         }
         self.collect();
-        self.settle();
+        self.drain();
     }
 
-    /// All rows of all services.
+    /// Returns an auditor with all rows of all services.
     fn audit(&self) -> TeeAudit {
         let mut audit = TeeAudit::new();
         for world in [&self.course, &self.booking, &self.notify] {
-            show(world, &mut audit);
+            pass_records(world, &mut audit);
         }
         audit
     }
@@ -268,7 +269,10 @@ impl Net {
             let tables = &world.memory.tee;
             let (course, booking) = (tables.slots.rows().count() > 0, tables.bookings.rows().count() > 0);
             let notify = tables.notifications.rows().count() > 0;
-            assert!(u8::from(course) + u8::from(booking) + u8::from(notify) <= 1, "nobody writes another's rows");
+            assert!(
+                u8::from(course) + u8::from(booking) + u8::from(notify) <= 1,
+                "each service writes its own rows only"
+            );
         }
     }
 
@@ -287,61 +291,61 @@ impl Net {
             assert_eq!(
                 slot.booked,
                 players.get(&id).copied().unwrap_or_default(),
-                "booked = Σ players of those who have places"
+                "booked = Σ players of bookings with places"
             );
         }
     }
 }
 
-/// One history from its seed. What became of its bookings.
-fn run(seed: u64, promise: Promise) -> Net {
-    let mut net = Net::new(seed, promise);
+/// Runs one history from its seed.
+fn run(seed: u64, guarantees: Guarantees) -> Net {
+    let mut net = Net::new(seed, guarantees);
     for number in 0..STEPS {
         net.step();
         if number % 16 == 0 {
             net.inspect();
         }
     }
-    net.rest();
+    net.come_to_rest();
     net.inspect_at_rest();
     net
 }
 
-/// A failure says which history it was.
-fn with_seed<T>(seed: u64, promise: Promise, test: impl FnOnce() -> T + std::panic::UnwindSafe) -> T {
+/// Prints the seed of a failing history.
+fn with_seed<T>(seed: u64, guarantees: Guarantees, test: impl FnOnce() -> T + std::panic::UnwindSafe) -> T {
     std::panic::catch_unwind(test).unwrap_or_else(|panic| {
-        eprintln!("seed {seed}, {promise:?}");
+        eprintln!("seed {seed}, {guarantees:?}");
         std::panic::resume_unwind(panic)
     })
 }
 
-fn run_many(promise: Promise, seeds: u64) -> BTreeMap<String, usize> {
-    let mut seen = BTreeMap::new();
+fn run_many(guarantees: Guarantees, seeds: u64) -> BTreeMap<String, usize> {
+    let mut outcomes = BTreeMap::new();
     for seed in 1..=seeds {
-        let net = with_seed(seed, promise, || run(seed, promise));
+        let net = with_seed(seed, guarantees, || run(seed, guarantees));
         for (_, booking) in net.booking.memory.tee.bookings.rows() {
             let by = match booking.state {
                 BookingState::Cancelled { by: By::System, .. } => " by the system",
                 _ => "",
             };
             let reason = booking.failure_reason().map_or("", FailureReason::as_str);
-            *seen.entry(format!("{}{by}{reason}", booking.status())).or_default() += 1;
+            *outcomes.entry(format!("{}{by}{reason}", booking.status())).or_default() += 1;
         }
-        *seen.entry("repeated".into()).or_default() += net.repeated;
+        *outcomes.entry("repeated".into()).or_default() += net.repeated;
     }
-    seen
+    outcomes
 }
 
-fn check_seen(seen: &BTreeMap<String, usize>, expected: &[&str]) {
+fn check_coverage(outcomes: &BTreeMap<String, usize>, expected: &[&str]) {
     for kind in expected {
         assert!(
-            seen.get(*kind).is_some_and(|count| *count > 20),
-            "histories in which something happens: {kind}: {seen:?}"
+            outcomes.get(*kind).is_some_and(|count| *count > 20),
+            "histories reach {kind} often enough: {outcomes:?}"
         );
     }
 }
 
-const USUAL: [&str; 9] = [
+const EXPECTED_OUTCOMES: [&str; 9] = [
     "CANCELLED",
     "CANCELLED by the system",
     "COMPLETED",
@@ -354,40 +358,40 @@ const USUAL: [&str; 9] = [
 ];
 
 #[test]
-fn on_a_bus_that_keeps_the_order_of_each_booking_and_slot() {
-    let promise = Promise { is_ordered: true, is_lossy: false };
-    check_seen(&run_many(promise, 1_200), &USUAL);
+fn saga_holds_on_ordered_bus() {
+    let guarantees = Guarantees { is_ordered: true, is_lossy: false };
+    check_coverage(&run_many(guarantees, 1_200), &EXPECTED_OUTCOMES);
 }
 
 #[test]
-fn on_a_bus_that_keeps_no_order_at_all() {
-    let promise = Promise { is_ordered: false, is_lossy: false };
-    check_seen(&run_many(promise, 1_200), &USUAL);
+fn saga_holds_on_unordered_bus() {
+    let guarantees = Guarantees { is_ordered: false, is_lossy: false };
+    check_coverage(&run_many(guarantees, 1_200), &EXPECTED_OUTCOMES);
 }
 
 #[test]
-fn on_a_bus_that_gives_messages_up_for_good() {
+fn saga_holds_on_lossy_bus() {
     for is_ordered in [false, true] {
-        check_seen(&run_many(Promise { is_ordered, is_lossy: true }, 500), &USUAL);
+        check_coverage(&run_many(Guarantees { is_ordered, is_lossy: true }, 500), &EXPECTED_OUTCOMES);
     }
 }
 
 #[test]
-fn if_every_note_is_forgotten_and_every_message_comes_again_nothing_changes() {
+fn redelivery_without_inbox_changes_nothing() {
     for seed in 10_001..=10_400 {
-        let promise = Promise { is_ordered: false, is_lossy: seed % 2 == 0 };
-        with_seed(seed, promise, || {
-            let mut net = run(seed, promise);
-            let told = |net: &Net| net.notify.memory.tee.notifications.rows().count();
-            let before = (net.slots(), net.states(), told(&net));
+        let guarantees = Guarantees { is_ordered: false, is_lossy: seed % 2 == 0 };
+        with_seed(seed, guarantees, || {
+            let mut net = run(seed, guarantees);
+            let notified = |net: &Net| net.notify.memory.tee.notifications.rows().count();
+            let before = (net.slots(), net.states(), notified(&net));
             for service in Service::ALL {
-                forget_inbox(net.world(*service));
+                purge_inbox(net.world(*service));
             }
-            net.promise.is_lossy = false;
+            net.guarantees.is_lossy = false;
             net.bus.clone_from(&net.sent);
-            net.rest();
+            net.come_to_rest();
             net.inspect_at_rest();
-            assert_eq!((net.slots(), net.states(), told(&net)), before);
+            assert_eq!((net.slots(), net.states(), notified(&net)), before);
         });
     }
 }

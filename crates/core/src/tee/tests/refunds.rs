@@ -1,4 +1,4 @@
-//! How much comes back.
+//! Refunds.
 
 use super::*;
 use crate::time::Span;
@@ -6,29 +6,30 @@ use crate::time::Span;
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 
-/// Who cancels a confirmed booking of 3 × 3,333 so long before tee-off gets so much, by that rule.
-const TABLE: &[(Who, i64, u8, i64, &str)] = &[
-    (Who::Owner, 16 * DAY, 100, 9_999, "AT_LEAST_7_DAYS"),
-    (Who::Owner, 7 * DAY, 100, 9_999, "AT_LEAST_7_DAYS"),
-    (Who::Owner, 7 * DAY - 1, 80, 7_999, "AT_LEAST_3_DAYS"),
-    (Who::Owner, 3 * DAY, 80, 7_999, "AT_LEAST_3_DAYS"),
-    (Who::Owner, 3 * DAY - 1, 50, 4_999, "AT_LEAST_1_DAYS"),
-    (Who::Owner, DAY, 50, 4_999, "AT_LEAST_1_DAYS"),
-    (Who::Owner, DAY - 1, 0, 0, "LAST_DAY"),
-    (Who::Owner, 1, 0, 0, "LAST_DAY"),
-    (Who::Admin, 1, 100, 9_999, "ADMIN"),
-    (Who::Admin, -DAY, 100, 9_999, "ADMIN"),
-    (Who::System, -DAY, 100, 9_999, "SYSTEM"),
+/// Canceller, milliseconds before tee-off, and the expected percent, amount and rule of a confirmed booking of 3 ×
+/// 3,333.
+const TABLE: &[(Canceller, i64, u8, i64, &str)] = &[
+    (Canceller::Owner, 16 * DAY, 100, 9_999, "AT_LEAST_7_DAYS"),
+    (Canceller::Owner, 7 * DAY, 100, 9_999, "AT_LEAST_7_DAYS"),
+    (Canceller::Owner, 7 * DAY - 1, 80, 7_999, "AT_LEAST_3_DAYS"),
+    (Canceller::Owner, 3 * DAY, 80, 7_999, "AT_LEAST_3_DAYS"),
+    (Canceller::Owner, 3 * DAY - 1, 50, 4_999, "AT_LEAST_1_DAYS"),
+    (Canceller::Owner, DAY, 50, 4_999, "AT_LEAST_1_DAYS"),
+    (Canceller::Owner, DAY - 1, 0, 0, "LAST_DAY"),
+    (Canceller::Owner, 1, 0, 0, "LAST_DAY"),
+    (Canceller::Admin, 1, 100, 9_999, "ADMIN"),
+    (Canceller::Admin, -DAY, 100, 9_999, "ADMIN"),
+    (Canceller::System, -DAY, 100, 9_999, "SYSTEM"),
 ];
 
 #[derive(Clone, Copy, Debug)]
-enum Who {
+enum Canceller {
     Owner,
     Admin,
     System,
 }
 
-impl Who {
+impl Canceller {
     fn by(self) -> By {
         match self {
             Self::Owner => By::User(user(1)),
@@ -39,16 +40,16 @@ impl Who {
 }
 
 #[test]
-fn the_refund_depends_on_the_time_left_and_on_who_cancels() {
-    for (who, left, percent, amount, rule) in TABLE {
-        let by = who.by();
+fn refund_depends_on_time_left_and_initiator() {
+    for (initiator, left, percent, amount, rule) in TABLE {
+        let by = initiator.by();
         let mut club = Club::new();
         let course = club.course();
         let slot = club.slot_of(course, SlotDraft { price: 3_333, ..draft() });
         let booking = club.confirmed(slot, 3);
         club.world.now = booking.tee_off + Span::from_millis(-left);
         let expected = Refund { percent: *percent, amount: *amount, rule: RefundRule::parse(rule).unwrap() };
-        assert_eq!(club.quote(booking.id, by).unwrap(), expected, "{who:?} {left}");
+        assert_eq!(club.quote(booking.id, by).unwrap(), expected, "{initiator:?} {left}");
         assert_eq!(club.cancel(booking.id, by).unwrap().refund(), Some(expected));
         assert_eq!(expected.rule.to_string(), *rule);
         club.inspect();
@@ -56,7 +57,7 @@ fn the_refund_depends_on_the_time_left_and_on_who_cancels() {
 }
 
 #[test]
-fn on_the_last_day_comes_back_what_the_setting_says() {
+fn refund_of_last_day_follows_setting() {
     let mut club = Club::new();
     club.world.limits.tee.refund = RefundPolicy::DEFAULT.with_last_day(30).unwrap();
     let slot = club.slot(4);
@@ -67,7 +68,7 @@ fn on_the_last_day_comes_back_what_the_setting_says() {
 }
 
 #[test]
-fn tiers_are_those_of_the_settings() {
+fn refund_tiers_follow_settings() {
     let mut club = Club::new();
     club.world.limits.tee.refund = RefundPolicy::parse("2:90 0:10").unwrap();
     let slot = club.slot(4);
@@ -80,7 +81,7 @@ fn tiers_are_those_of_the_settings() {
 }
 
 #[test]
-fn while_pending_everything_comes_back() {
+fn pending_booking_is_refunded_in_full() {
     let mut club = Club::new();
     let slot = club.slot(4);
     club.world.now = club.find_slot(slot).tee_off + Span::from_millis(-MINUTE);
@@ -93,7 +94,7 @@ fn while_pending_everything_comes_back() {
 }
 
 #[test]
-fn a_policy_falls_from_tier_to_tier_down_to_the_last_day() {
+fn policy_days_decrease_to_the_last_day() {
     let tier = |days, percent| RefundTier { days, percent };
     assert_eq!(RefundPolicy::new(RefundPolicy::DEFAULT.tiers()), Some(RefundPolicy::DEFAULT));
     assert_eq!(RefundPolicy::new(&[tier(3, 100), tier(7, 80), tier(1, 50), tier(0, 0)]), None);
@@ -107,7 +108,7 @@ fn a_policy_falls_from_tier_to_tier_down_to_the_last_day() {
 }
 
 #[test]
-fn policies_and_rules_are_read_as_they_are_written() {
+fn policies_and_rules_round_trip() {
     assert_eq!(RefundPolicy::DEFAULT.to_string(), "7:100 3:80 1:50 0:0");
     assert_eq!(RefundPolicy::parse("7:100 3:80 1:50 0:0"), Some(RefundPolicy::DEFAULT));
     for text in [

@@ -1,9 +1,9 @@
-//! Every state of a booking, and everything that can happen to it there.
+//! Every state of a booking, and every input in that state.
 
 use super::*;
 use crate::time::Span;
 
-/// What can happen to a booking.
+/// Inputs of a booking.
 const INPUTS: [&str; 9] = [
     "slot.reserved",
     "slot.reserve.failed",
@@ -16,7 +16,7 @@ const INPUTS: [&str; 9] = [
     "no-show",
 ];
 
-/// What becomes of a booking in each state: the state after it and what is told, `-` for nothing at all, or the refusal.
+/// Result per state and input: the next state and the emitted messages, `-` for no effect, or the rejection.
 const TABLE: &str = "
 PENDING   slot.reserved       CONFIRMED booking.confirmed
 PENDING   slot.reserve.failed FAILED booking.failed
@@ -74,7 +74,7 @@ FAILED    complete            FAILED cannot become COMPLETED
 FAILED    no-show             FAILED cannot become NO_SHOW
 ";
 
-/// A club with a booking in that state, in which nothing is under way and no message is remembered.
+/// Creates a club with a booking in this state, without messages in flight or in the inbox.
 fn club_with(status: BookingStatus) -> (Club, BookingId) {
     let mut club = Club::new();
     let slot = club.slot(4);
@@ -93,8 +93,8 @@ fn club_with(status: BookingStatus) -> (Club, BookingId) {
         }
     }
     club.world.wait(Span::from_secs(60));
-    club.lose();
-    club.forget_inbox();
+    club.drop_messages();
+    club.purge_inbox();
     assert_eq!(club.status(id), status);
     (club, id)
 }
@@ -132,21 +132,21 @@ fn describe(status: BookingStatus, input: &str) -> String {
             other => panic!("{other:?}"),
         };
     }
-    let (after, told) = (club.view(id), club.lose_subjects());
-    // A repeated message or command leaves everything as it is now.
-    club.forget_inbox();
-    let (again, state) = (apply(&mut club, id, input), club.booking(id).state);
-    assert!(state == after.booking.state || again.is_err(), "{status} {input}");
-    if after == before && told.is_empty() {
+    let (after, messages) = (club.view(id), club.drop_subjects());
+    // A repeated message or command has no further effect.
+    club.purge_inbox();
+    let (repeated, state) = (apply(&mut club, id, input), club.booking(id).state);
+    assert!(state == after.booking.state || repeated.is_err(), "{status} {input}");
+    if after == before && messages.is_empty() {
         return "-".into();
     }
-    let became = after.booking.released_at.is_some().then_some("released");
-    let words: Vec<&str> = [after.booking.status().as_str()].into_iter().chain(told).chain(became).collect();
+    let released = after.booking.released_at.is_some().then_some("released");
+    let words: Vec<&str> = [after.booking.status().as_str()].into_iter().chain(messages).chain(released).collect();
     words.join(" ")
 }
 
 #[test]
-fn every_state_and_everything_that_can_happen_to_it() {
+fn every_state_handles_every_input() {
     let mut found = Vec::new();
     for status in BookingStatus::ALL {
         for input in INPUTS {

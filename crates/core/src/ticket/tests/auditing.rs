@@ -1,4 +1,4 @@
-//! The auditor finds what is wrong, and says so.
+//! The auditor reports every violation.
 
 use super::*;
 use crate::ticket::audit::TicketAudit;
@@ -17,7 +17,7 @@ struct Records {
 
 impl Records {
     fn new() -> Self {
-        let mut hall = Hall::new(Way::Whole, &[3]);
+        let mut hall = Hall::new(Mode::SingleCommit, &[3]);
         hall.reserve(1, &[1]).unwrap();
         hall.hold(2, &[2]).unwrap();
         let tables = &hall.world.memory.ticket;
@@ -48,34 +48,37 @@ impl Records {
     }
 }
 
-/// What is found after this has happened to the records.
-fn check(harm: impl FnOnce(&mut Records), expected: &[&str]) {
+/// Asserts the findings after `corrupt` has changed the records.
+fn check(corrupt: impl FnOnce(&mut Records), expected: &[&str]) {
     let mut records = Records::new();
-    harm(&mut records);
+    corrupt(&mut records);
     assert_eq!(records.audit().finish(), expected);
 }
 
 #[test]
-fn nothing_is_wrong_with_what_the_rules_wrote() {
+fn consistent_event_has_no_findings() {
     check(|_| {}, &[]);
     assert_eq!(Records::new().audit().records(), 8);
 }
 
 #[test]
-fn a_count_without_its_seats_is_found() {
-    check(|records| records.sales.reserved = 2, &["event 1: 2 counted as reserved, 1 sold seats found"]);
-    check(|records| records.buyer.reserved = 3, &["event 1, user 1: 3 counted as reserved, 1 reserved seats found"]);
+fn wrong_counts_are_found() {
+    check(|records| records.sales.reserved = 2, &["event 1: 2 counted as reserved, but 1 sold seats found"]);
+    check(
+        |records| records.buyer.reserved = 3,
+        &["event 1, user 1: 3 counted as reserved, but 1 reserved seats found"],
+    );
     check(
         |records| records.sold.clear(),
         &[
-            "event 1: 1 counted as reserved, 0 sold seats found",
-            "seat 1000001: sold to nobody, listed by reservations [1]",
+            "event 1: 1 counted as reserved, but 0 sold seats found",
+            "seat 1000001: sold to no reservation, listed by reservations [1]",
         ],
     );
 }
 
 #[test]
-fn a_seat_sold_to_another_than_its_reservation_is_found() {
+fn mismatched_seat_and_reservation_are_found() {
     let two = SeatReservationId::new(2).unwrap();
     let expected = "seat 1000001: sold to reservation 2, listed by reservations [1]";
     check(|records| records.sold[0].1.reservation = two, &[expected]);
@@ -83,39 +86,39 @@ fn a_seat_sold_to_another_than_its_reservation_is_found() {
     check(
         |records| records.reservations[0].state = cancelled,
         &[
-            "event 1, user 1: 1 counted as reserved, 0 reserved seats found",
+            "event 1, user 1: 1 counted as reserved, but 0 reserved seats found",
             "seat 1000001: sold to reservation 1, listed by reservations []",
         ],
     );
 }
 
 #[test]
-fn a_seat_held_twice_or_held_and_sold_is_found() {
+fn seat_held_twice_or_sold_is_found() {
     check(|records| records.holds.push(records.holds[1].clone()), &["seat 1000002: held 2 times"]);
     check(
         |records| records.holds[1].claim.seats = records.reservations[0].seats.clone(),
-        &["seat 1000001: held although it is sold"],
+        &["seat 1000001: held and sold"],
     );
 }
 
 #[test]
-fn more_than_there_is_is_found() {
+fn seats_beyond_the_plan_are_found() {
     check(
         |records| records.event.seat_count = 1,
         &[
-            "event 1: has 1 seats, 3 in its plan",
+            "event 1: has 1 seats, but 3 in its plan",
             "event 1: oversold: 1 reserved + 1 held of 1",
-            "seat 1000002: there is no such seat",
+            "seat 1000002: the seat does not exist",
         ],
     );
     let records = Records::new();
     let mut audit = TicketAudit::new(records.now);
     audit.hold(&records.holds[1]);
-    assert_eq!(audit.finish(), ["event 1: there is no such event", "seat 1000002: there is no such seat"]);
+    assert_eq!(audit.finish(), ["event 1: the event does not exist", "seat 1000002: the seat does not exist"]);
 }
 
 #[test]
-fn a_confirmed_hold_without_its_reservation_is_found() {
+fn mismatched_hold_and_reservation_are_found() {
     let records = Records::new();
     let hold = records.holds[0].id;
     let confirmed = HoldState::Confirmed { record: 5 };
@@ -136,23 +139,23 @@ fn a_confirmed_hold_without_its_reservation_is_found() {
         state: SeatReservationState::Cancelled { at: records.now },
         ..records.reservations[0].clone()
     });
-    assert_eq!(audit.finish(), ["seat reservation 1: there are two of that number"]);
+    assert_eq!(audit.finish(), ["seat reservation 1: number is not unique"]);
 }
 
 #[test]
-fn a_plan_that_is_not_whole_is_found() {
-    check(|records| records.plan = SeatPlan::new([]), &["event 1: has 3 seats, 0 in its plan"]);
+fn incomplete_plan_is_found() {
+    check(|records| records.plan = SeatPlan::new([]), &["event 1: has 3 seats, but 0 in its plan"]);
 }
 
 #[test]
-fn a_hold_that_ends_before_it_begins_is_found() {
+fn hold_ending_before_its_start_is_found() {
     let hold = Records::new().holds[0].id;
     let expected = format!("seat hold {hold}: ends before it begins");
     check(|records| records.holds[0].expires_at = records.holds[0].created_at, &[&expected]);
 }
 
 #[test]
-fn where_holds_cannot_be_listed_their_counts_are_compared() {
+fn counts_are_compared_without_hold_list() {
     let mut records = Records::new();
     let held = records.holds.remove(1).seats[0].seat;
     let whole = event_unit(records.event.id);
@@ -164,8 +167,8 @@ fn where_holds_cannot_be_listed_their_counts_are_compared() {
         audit.finish()
     };
     assert_eq!(audit(&[(whole, 1), (seat_unit(held), 1)]), [""; 0]);
-    assert_eq!(audit(&[(whole, 1)]), ["event 1: 1 counted as held, 0 held seats found"]);
+    assert_eq!(audit(&[(whole, 1)]), ["event 1: 1 counted as held, but 0 held seats found"]);
     assert_eq!(audit(&[(whole, 2), (seat_unit(held), 2)]), ["seat 1000002: held 2 times"]);
-    let nowhere = Unit { resource: 0, ..whole };
-    assert_eq!(audit(&[(nowhere, 1)]).len(), 1);
+    let unknown = Unit { resource: 0, ..whole };
+    assert_eq!(audit(&[(unknown, 1)]).len(), 1);
 }

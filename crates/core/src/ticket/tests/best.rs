@@ -1,4 +1,4 @@
-//! Holding the best seats there are.
+//! Holding the best free seats.
 
 use super::*;
 use crate::command::{Context, Stop, Writes};
@@ -7,21 +7,21 @@ use crate::rows::Rows;
 use crate::table::TableSet as _;
 
 #[test]
-fn the_best_seats_are_side_by_side_and_leave_nobody_alone() {
-    let mut hall = Hall::new(Way::Whole, &[3, 5]);
+fn best_seats_are_adjacent_and_leave_no_single() {
+    let mut hall = Hall::new(Mode::SingleCommit, &[3, 5]);
     hall.hold_best(1, 2).unwrap();
     assert_eq!(hall.map(), "...hh...");
     hall.hold_best(1, 3).unwrap();
-    assert_eq!(hall.map(), "hhhhh...", "one's own holds stay");
+    assert_eq!(hall.map(), "hhhhh...", "other holds of the user stay");
     hall.reserve(2, &[7]).unwrap();
     let hold = hall.hold_best(2, 2).unwrap();
-    assert_eq!((hall.map().as_str(), hold.total), ("hhhhhhRh", 2_000), "what is left, in pieces");
+    assert_eq!((hall.map().as_str(), hold.total), ("hhhhhhRh", 2_000), "the remaining seats, in two blocks");
     assert_eq!(hall.hold_best(2, 1), Err(TicketRejection::NotEnoughSeats { available: 0 }.into()));
 }
 
-/// An event with sections `left` and `right` of two seats each.
+/// Returns an event with sections `left` and `right` of two seats each.
 fn two_sections() -> Hall {
-    let mut hall = Hall::new(Way::Whole, &[1]);
+    let mut hall = Hall::new(Mode::SingleCommit, &[1]);
     let seat = |section: &str, label: &str| SeatDraft { label: label.into(), section: Some(section.into()), price: 1 };
     let seats = vec![seat("left", "1"), seat("left", "2"), seat("right", "1"), seat("right", "2")];
     let draft = EventDraft { name: Some("Opera".into()), ..EventDraft::default() };
@@ -34,7 +34,7 @@ fn best_in(hall: &mut Hall, section: &str, count: u32) -> HoldBest {
 }
 
 #[test]
-fn only_the_section_asked_for_is_looked_at() {
+fn best_seats_are_chosen_in_given_section() {
     let mut hall = two_sections();
     let three = best_in(&mut hall, "right", 3);
     assert_eq!(hall.run(&three), Err(TicketRejection::NotEnoughSeats { available: 2 }.into()));
@@ -49,19 +49,23 @@ fn only_the_section_asked_for_is_looked_at() {
 }
 
 #[test]
-fn seats_being_confirmed_may_be_free_in_a_moment() {
+fn prepared_seats_make_best_seats_retry() {
     let mut hall = two_sections();
     let hold = hall.hold(2, &[1]).unwrap();
     hall.world.prepare(&ConfirmSeatHold { id: hold.id, actor: Actor::Admin }).unwrap();
     let two = best_in(&mut hall, "left", 2);
     assert_eq!(hall.world.step(Writes::Live, |rows, at| two.decide(rows, at)), Err(Stop::Busy));
     let three = best_in(&mut hall, "left", 3);
-    assert_eq!(hall.run(&three), Err(TicketRejection::NotEnoughSeats { available: 1 }.into()), "too few in any case");
+    assert_eq!(
+        hall.run(&three),
+        Err(TicketRejection::NotEnoughSeats { available: 1 }.into()),
+        "too few whatever the attempt's outcome"
+    );
 }
 
 #[test]
-fn refusals_come_in_order() {
-    let mut hall = Hall::new(Way::Whole, &[4]);
+fn checks_are_in_documented_order() {
+    let mut hall = Hall::new(Mode::SingleCommit, &[4]);
     let known = hall.event;
     hall.event = EventId::new(77).unwrap();
     assert_eq!(hall.hold_best(1, 0), Err(TicketRejection::EventNotFound.into()));
@@ -90,17 +94,18 @@ fn refusals_come_in_order() {
 }
 
 #[test]
-fn what_has_ended_is_free_again() {
-    let mut hall = Hall::new(Way::Whole, &[2]);
+fn ended_hold_frees_its_seats() {
+    let mut hall = Hall::new(Mode::SingleCommit, &[2]);
     hall.hold_best(1, 2).unwrap();
     hall.world.wait(Span::from_secs(300));
     hall.hold_best(2, 2).unwrap();
 }
 
-/// Several that choose in one batch would all choose the same seats first. Each must find its own without a load for each.
+/// In one batch, each command sees the seats chosen by the earlier ones, and must find others without further load
+/// rounds.
 #[test]
-fn many_in_one_batch_take_two_loads_together() {
-    let mut hall = Hall::new(Way::Whole, &[50, 50]);
+fn many_in_one_batch_share_two_load_rounds() {
+    let mut hall = Hall::new(Mode::SingleCommit, &[50, 50]);
     hall.hold(99, &[3]).unwrap();
     let commands: Vec<HoldBest> = (1..=45)
         .map(|user| HoldBest { random: [user as u8; 10], event: hall.event, user: id(user), count: 2, section: None })
@@ -123,12 +128,12 @@ fn many_in_one_batch_take_two_loads_together() {
     assert_eq!(undecided.len(), 0);
     taken.sort_unstable();
     taken.dedup();
-    assert_eq!(taken.len(), 90, "nobody got another's seat");
+    assert_eq!(taken.len(), 90, "no seat is held twice");
 }
 
 #[test]
-fn fifty_thousand_seats_are_looked_through() {
-    let mut hall = Hall::new(Way::Whole, &[2_500; 20]);
+fn best_seats_of_fifty_thousand() {
+    let mut hall = Hall::new(Mode::SingleCommit, &[2_500; 20]);
     hall.hold(1, &[1]).unwrap();
     let hold = hall.hold_best(2, 10).unwrap();
     assert_eq!(hold.seats[0].seat.position(), 2);

@@ -1,4 +1,4 @@
-//! What becomes of a hold: confirmed, cancelled, or left half confirmed by a server that died.
+//! Confirming, cancelling, and abandoned confirm attempts.
 
 use super::*;
 use crate::command::{Attempt, Stop, Writes};
@@ -11,9 +11,9 @@ fn confirming(hold: &SeatHold) -> ConfirmSeatHold {
 }
 
 #[test]
-fn a_hold_becomes_a_reservation_on_its_terms() {
-    for way in WAYS {
-        let mut hall = Hall::new(way, &[4]);
+fn confirm_turns_hold_into_reservation() {
+    for mode in MODES {
+        let mut hall = Hall::new(mode, &[4]);
         let hold = hall.hold(1, &[2, 3]).unwrap();
         hall.world.wait(Span::from_secs(5));
         let reservation = hall.confirm(hold.id).unwrap();
@@ -35,9 +35,9 @@ fn a_hold_becomes_a_reservation_on_its_terms() {
 }
 
 #[test]
-fn an_ended_hold_can_be_neither_confirmed_nor_cancelled() {
-    for way in WAYS {
-        let mut hall = Hall::new(way, &[4]);
+fn ended_hold_is_neither_confirmed_nor_cancelled() {
+    for mode in MODES {
+        let mut hall = Hall::new(mode, &[4]);
         let [confirmed, cancelled, expired] = [1, 2, 3].map(|seat| hall.hold(1, &[seat]).unwrap().id);
         let reservation = Some(hall.confirm(confirmed).unwrap().id.get());
         hall.cancel(cancelled).unwrap();
@@ -57,9 +57,9 @@ fn an_ended_hold_can_be_neither_confirmed_nor_cancelled() {
 }
 
 #[test]
-fn what_is_anothers_is_not_touched() {
-    for way in WAYS {
-        let mut hall = Hall::new(way, &[4]);
+fn commands_of_other_users_are_forbidden() {
+    for mode in MODES {
+        let mut hall = Hall::new(mode, &[4]);
         let hold = hall.hold(1, &[1]).unwrap();
         let actor = Actor::User(id(2));
         assert_eq!(hall.run(&ConfirmSeatHold { id: hold.id, actor }), Err(Rejection::Forbidden));
@@ -72,9 +72,9 @@ fn what_is_anothers_is_not_touched() {
 }
 
 #[test]
-fn cancelling_a_reservation_frees_its_seats_once() {
-    for way in WAYS {
-        let mut hall = Hall::new(way, &[4]);
+fn cancel_frees_the_seats_once() {
+    for mode in MODES {
+        let mut hall = Hall::new(mode, &[4]);
         let reservation = hall.reserve(1, &[1, 2]).unwrap();
         hall.reserve(1, &[4]).unwrap();
         let cancelled = hall.cancel_reservation(reservation.id).unwrap();
@@ -92,13 +92,13 @@ fn cancelling_a_reservation_frees_its_seats_once() {
 }
 
 #[test]
-fn whoever_meets_a_hold_that_is_being_confirmed_stands_back() {
-    let mut hall = Hall::new(Way::Steps, &[2]);
+fn commands_back_off_from_prepared_hold() {
+    let mut hall = Hall::new(Mode::Steps, &[2]);
     let hold = hall.hold(1, &[1]).unwrap();
     let confirm = confirming(&hold);
     let attempt = hall.world.prepare(&confirm).unwrap();
     hall.world.wait(Span::from_secs(301));
-    assert_eq!(hall.map(), "h.", "it does not end by time");
+    assert_eq!(hall.map(), "h.", "a prepared hold does not end by time");
     assert_eq!(hall.world.prepare(&confirm), Err(Stop::Busy));
     let cancel = CancelSeatHold { id: hold.id, actor: Actor::Admin };
     assert_eq!(hall.world.step(Writes::Live, |rows, at| cancel.decide(rows, at)), Err(Stop::Busy));
@@ -111,7 +111,7 @@ fn whoever_meets_a_hold_that_is_being_confirmed_stands_back() {
     let best = HoldBest { random: hall.draw(), event: hall.event, user: id(2), count: 2, section: None };
     assert_eq!(hall.world.step(Writes::Live, |rows, at| best.decide(rows, at)), Err(Stop::Busy));
     let reservation = hall.world.record(&confirm, attempt).unwrap();
-    assert_eq!((hall.map().as_str(), hall.remaining()), ("R.", 0), "counted twice for a moment");
+    assert_eq!((hall.map().as_str(), hall.remaining()), ("R.", 0), "counted twice until finished");
     let seat = hall.seat(1);
     assert_eq!(hall.hold(2, &[1]), Err(TicketRejection::SeatAlreadyReserved { seat }.into()));
     hall.world.finish(&confirm, attempt, Some(&reservation));
@@ -120,9 +120,9 @@ fn whoever_meets_a_hold_that_is_being_confirmed_stands_back() {
 }
 
 #[test]
-fn a_limit_that_rests_on_what_is_being_confirmed_is_not_said_yet() {
+fn limit_counting_prepared_seats_makes_retry() {
     let draft = EventDraft { name: Some("Concert".into()), max_seats_per_user: Some(2), ..EventDraft::default() };
-    let mut hall = Hall::with(Way::Steps, &[6], draft);
+    let mut hall = Hall::with(Mode::Steps, &[6], draft);
     let hold = hall.hold(1, &[1]).unwrap();
     let confirm = confirming(&hold);
     let attempt = hall.world.prepare(&confirm).unwrap();
@@ -130,44 +130,44 @@ fn a_limit_that_rests_on_what_is_being_confirmed_is_not_said_yet() {
     let two = hall.holding(1, &[2, 3]);
     assert_eq!(hall.world.step(Writes::Live, |rows, at| two.decide(rows, at)), Err(Stop::Busy));
     let reached = Err(TicketRejection::SeatLimitReached { max: 2 }.into());
-    assert_eq!(hall.hold(1, &[2, 3, 4]), reached, "too many in any case");
+    assert_eq!(hall.hold(1, &[2, 3, 4]), reached, "too many whatever the attempt's outcome");
     let reservation = hall.world.record(&confirm, attempt).unwrap();
     hall.world.finish(&confirm, attempt, Some(&reservation));
     assert_eq!(hall.hold(1, &[2, 3]), reached);
 }
 
 #[test]
-fn a_try_that_came_to_nothing_gives_the_hold_back() {
-    let mut hall = Hall::new(Way::Steps, &[2]);
+fn aborted_attempt_restores_the_hold() {
+    let mut hall = Hall::new(Mode::Steps, &[2]);
     let hold = hall.hold(1, &[1]).unwrap();
     let before = hall.rows();
     let confirm = confirming(&hold);
     let attempt = hall.world.prepare(&confirm).unwrap();
     hall.world.finish(&confirm, attempt, None);
     assert_eq!(hall.rows(), before);
-    let again = hall.world.prepare(&confirm).unwrap();
-    assert_eq!((attempt, again), (Attempt(1), Attempt(2)));
+    let second = hall.world.prepare(&confirm).unwrap();
+    assert_eq!((attempt, second), (Attempt(1), Attempt(2)));
     hall.world.finish(&confirm, attempt, None);
-    assert_eq!(hall.world.prepare(&confirm), Err(Stop::Busy), "an old try ends nothing");
+    assert_eq!(hall.world.prepare(&confirm), Err(Stop::Busy), "an old attempt does not finish a new one");
     hall.world.wait(Span::from_secs(300));
-    hall.world.finish(&confirm, again, None);
-    assert_eq!(hall.confirm(hold.id), Err(TicketRejection::SeatHoldExpired.into()), "its time went on");
+    hall.world.finish(&confirm, second, None);
+    assert_eq!(hall.confirm(hold.id), Err(TicketRejection::SeatHoldExpired.into()), "the hold kept its end");
     assert_eq!((hall.map().as_str(), hall.derived()), ("..", Vec::new()));
 }
 
 #[test]
-fn what_a_dead_server_left_is_settled_as_it_was_decided() {
+fn abandoned_attempt_is_finished_as_decided() {
     for record in [Some(1), None] {
-        let mut hall = Hall::new(Way::Steps, &[2]);
+        let mut hall = Hall::new(Mode::Steps, &[2]);
         let hold = hall.hold(1, &[1]).unwrap();
         let confirm = confirming(&hold);
         let attempt = hall.world.prepare(&confirm).unwrap();
         if record.is_some() {
             hall.world.record(&confirm, attempt).unwrap();
         }
-        let settle = SettleSeatHold { of: TryId { hold: hold.id, attempt }, record };
+        let recover = SettleSeatHold { of: TryId { hold: hold.id, attempt }, record };
         for _ in 0..2 {
-            hall.run(&settle).unwrap();
+            hall.run(&recover).unwrap();
             assert_eq!(hall.map(), if record.is_some() { "R." } else { "h." });
         }
         assert_eq!(hall.audit(), [""; 0]);
@@ -177,8 +177,8 @@ fn what_a_dead_server_left_is_settled_as_it_was_decided() {
 }
 
 #[test]
-fn a_try_is_decided_once() {
-    let mut hall = Hall::new(Way::Steps, &[2]);
+fn attempt_is_decided_once() {
+    let mut hall = Hall::new(Mode::Steps, &[2]);
     let hold = hall.hold(1, &[1]).unwrap();
     let confirm = confirming(&hold);
     let attempt = hall.world.prepare(&confirm).unwrap();
@@ -197,15 +197,15 @@ fn a_try_is_decided_once() {
 }
 
 #[test]
-fn where_live_rows_were_lost_the_later_one_is_told_which_seat_is_gone() {
-    let mut hall = Hall::new(Way::Whole, &[3]);
+fn seat_is_sold_once_after_loss_of_live_rows() {
+    let mut hall = Hall::new(Mode::SingleCommit, &[3]);
     let lost = hall.hold(1, &[1, 2]).unwrap();
     hall.cancel(lost.id).unwrap();
     hall.reserve(2, &[2]).unwrap();
     let recorded = hall.world.step(Writes::Durable, |rows, at| reservation::reserve(rows, &lost, at.now));
     let seat = hall.seat(2);
     assert_eq!(recorded, Err(TicketRejection::SeatAlreadyReserved { seat }.into()));
-    // A count that says more than its seats is not gone beyond either.
+    // The count of the event is checked too.
     let event = hall.event;
     let count = |rows: &mut crate::Rows, _: &crate::Context<'_>| {
         rows.ticket.sales.get(&event)?;

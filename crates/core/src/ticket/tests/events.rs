@@ -1,4 +1,4 @@
-//! What may be said of an event.
+//! Validation and changes of events.
 
 use super::*;
 use crate::event::Event;
@@ -6,7 +6,7 @@ use crate::rejection::Fault;
 use crate::ticket::event::{ChangeEvent, SetPaused};
 use crate::ticket::plan::SEAT_TEXT_CHARS_MAX;
 
-fn named(name: &str) -> EventDraft {
+fn with_name(name: &str) -> EventDraft {
     EventDraft { name: Some(name.into()), ..EventDraft::default() }
 }
 
@@ -19,9 +19,9 @@ fn invalid<T>(field: &'static str, fault: Fault) -> Result<T, Rejection> {
 }
 
 #[test]
-fn an_event_takes_defaults_for_what_is_not_said() {
+fn event_has_defaults() {
     let mut world = World::new();
-    let event = world.run(&creating(named("Concert"), seats(&[3]))).unwrap();
+    let event = world.run(&creating(with_name("Concert"), seats(&[3]))).unwrap();
     let expected = TicketEvent {
         id: EventId::new(1).unwrap(),
         name: "Concert".into(),
@@ -36,11 +36,11 @@ fn an_event_takes_defaults_for_what_is_not_said() {
         revision: 1,
     };
     assert_eq!(event, expected);
-    assert_eq!(world.run(&creating(named("Another"), seats(&[1]))).unwrap().id.get(), 2);
+    assert_eq!(world.run(&creating(with_name("Another"), seats(&[1]))).unwrap().id.get(), 2);
 }
 
 #[test]
-fn what_is_impossible_is_refused_with_its_field() {
+fn invalid_fields_are_rejected_by_name() {
     let check = |command: CreateEvent, field, fault| {
         assert_eq!(World::new().run(&command), invalid(field, fault));
     };
@@ -49,9 +49,9 @@ fn what_is_impossible_is_refused_with_its_field() {
         section: section.map(Into::into),
         price,
     };
-    let with = |seats: Vec<SeatDraft>| creating(named("Concert"), seats);
+    let with = |seats: Vec<SeatDraft>| creating(with_name("Concert"), seats);
     check(creating(EventDraft::default(), seats(&[1])), "name", Fault::Missing);
-    check(creating(named(" "), seats(&[1])), "name", Fault::Blank);
+    check(creating(with_name(" "), seats(&[1])), "name", Fault::Blank);
     check(with(Vec::new()), "seats", Fault::Blank);
     check(with(seats(&[SEATS_MAX, 1])), "seats", Fault::TooManyItems { max: 100_000 });
     check(with(vec![seat(" ", None, 1)]), "seats.label", Fault::Blank);
@@ -62,42 +62,42 @@ fn what_is_impossible_is_refused_with_its_field() {
     check(with(vec![seat("A1", None, -1)]), "seats.price", range);
     check(with(vec![seat("A1", Some("L"), 1), seat("A1", Some("L"), 2)]), "seats", Fault::Duplicate);
     check(CreateEvent { currency: Some("won".into()), ..with(seats(&[1])) }, "currency", Fault::UnknownCurrency);
-    let none_inside = EventDraft { max_concurrent: Some(0), ..named("Concert") };
+    let none_inside = EventDraft { max_concurrent: Some(0), ..with_name("Concert") };
     check(creating(none_inside, seats(&[1])), "maxConcurrent", Fault::OutOfRange { min: 1, max: 1_000_000 });
-    let no_seats = EventDraft { max_seats_per_user: Some(0), ..named("Concert") };
+    let no_seats = EventDraft { max_seats_per_user: Some(0), ..with_name("Concert") };
     check(creating(no_seats, seats(&[1])), "maxSeatsPerUser", Fault::OutOfRange { min: 1, max: 100_000 });
 }
 
 #[test]
-fn a_label_may_come_again_in_another_section() {
+fn label_is_unique_per_section() {
     let seat = |section: &str| SeatDraft { label: "A1".into(), section: Some(section.into()), price: 0 };
-    let created = World::new().run(&creating(named("Concert"), vec![seat("left"), seat("right")]));
+    let created = World::new().run(&creating(with_name("Concert"), vec![seat("left"), seat("right")]));
     assert_eq!(created.unwrap().seat_count, 2);
 }
 
 #[test]
-fn a_change_leaves_what_it_does_not_mention() {
-    let mut hall = Hall::new(Way::Whole, &[2]);
+fn change_keeps_absent_fields() {
+    let mut hall = Hall::new(Mode::SingleCommit, &[2]);
     let (event, opens_at) = (hall.event, hall.world.now);
     let change = |draft| ChangeEvent { id: event, draft };
     let draft = EventDraft { sales_open_at: Some(Some(opens_at)), max_concurrent: Some(5), ..EventDraft::default() };
     let changed = hall.run(&change(draft)).unwrap();
     assert_eq!((changed.sales_open_at, changed.max_concurrent), (Some(opens_at), 5));
     assert_eq!((&*changed.name, changed.seat_count), ("Concert", 2));
-    let draft = EventDraft { sales_open_at: Some(None), ..named("Opera") };
+    let draft = EventDraft { sales_open_at: Some(None), ..with_name("Opera") };
     let changed = hall.run(&change(draft)).unwrap();
     assert_eq!((&*changed.name, changed.sales_open_at, changed.max_concurrent), ("Opera", None, 5));
-    assert_eq!(changed.revision, 3, "changes are counted");
-    assert_eq!(hall.run(&change(named("Opera"))).unwrap().revision, 3, "one that changes nothing is none");
-    let refused = hall.run(&change(named("")));
-    assert_eq!(refused, invalid("name", Fault::Blank));
+    assert_eq!(changed.revision, 3, "each change increments the revision");
+    assert_eq!(hall.run(&change(with_name("Opera"))).unwrap().revision, 3, "an ineffective change does not count");
+    let rejected = hall.run(&change(with_name("")));
+    assert_eq!(rejected, invalid("name", Fault::Blank));
     let unknown = ChangeEvent { id: EventId::new(77).unwrap(), draft: EventDraft::default() };
     assert_eq!(hall.run(&unknown), Err(TicketRejection::EventNotFound.into()));
 }
 
 #[test]
-fn pausing_and_resuming_may_be_repeated() {
-    let mut hall = Hall::new(Way::Whole, &[1]);
+fn pause_and_resume_are_idempotent() {
+    let mut hall = Hall::new(Mode::SingleCommit, &[1]);
     let event = hall.event;
     for paused in [true, true, false, false] {
         assert_eq!(hall.run(&SetPaused { event, paused }).unwrap().paused, paused);
@@ -108,7 +108,7 @@ fn pausing_and_resuming_may_be_repeated() {
 }
 
 #[test]
-fn a_seat_says_which_events_it_is_and_where() {
+fn seat_id_contains_event_and_position() {
     let seat = EventId::new(7).unwrap().seat(12);
     assert_eq!((seat.get(), seat.event().get(), seat.position()), (7_000_012, 7, 12));
     assert_eq!(SeatId::new(7_000_012), Some(seat));
@@ -124,9 +124,9 @@ fn a_seat_says_which_events_it_is_and_where() {
 }
 
 #[test]
-fn what_remains_is_neither_held_nor_reserved() {
-    for way in WAYS {
-        let mut hall = Hall::new(way, &[6]);
+fn remaining_excludes_held_and_reserved() {
+    for mode in MODES {
+        let mut hall = Hall::new(mode, &[6]);
         assert_eq!((hall.view().event.seat_count, hall.remaining()), (6, 6));
         hall.hold(1, &[1, 2]).unwrap();
         let reservation = hall.reserve(2, &[3]).unwrap();
@@ -139,17 +139,17 @@ fn what_remains_is_neither_held_nor_reserved() {
 }
 
 #[test]
-fn those_who_listen_hear_of_seats_in_order() {
-    for way in WAYS {
-        let mut hall = Hall::new(way, &[4]);
+fn seat_events_are_emitted_in_order() {
+    for mode in MODES {
+        let mut hall = Hall::new(mode, &[4]);
         hall.hold(1, &[1]).unwrap();
         let held = hall.hold(1, &[1, 2]).unwrap();
         hall.confirm(held.id).unwrap();
         let reservation = hall.reserve(2, &[3]).unwrap();
         hall.cancel_reservation(reservation.id).unwrap();
-        let given_back = hall.hold(2, &[3]).unwrap();
-        hall.cancel(given_back.id).unwrap();
-        let told: Vec<(&str, bool, u64)> = hall
+        let cancelled = hall.hold(2, &[3]).unwrap();
+        hall.cancel(cancelled.id).unwrap();
+        let actual: Vec<(&str, bool, u64)> = hall
             .world
             .events
             .iter()
@@ -174,12 +174,12 @@ fn those_who_listen_hear_of_seats_in_order() {
             ("held", false, 2),
             ("released", false, 2),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(actual, expected);
     }
 }
 
 #[test]
-fn the_seats_of_an_unknown_event_cannot_be_seen() {
+fn seats_of_unknown_event_are_not_found() {
     let unknown = EventId::new(77).unwrap();
     assert_eq!(World::new().ask(|rows, at| seat_map(rows, at, unknown)), Err(TicketRejection::EventNotFound.into()));
     assert_eq!(World::new().ask(|rows, at| view(rows, at, unknown)), Err(TicketRejection::EventNotFound.into()));

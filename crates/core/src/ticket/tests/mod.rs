@@ -1,5 +1,5 @@
-//! The contract of tickets, sentence by sentence. Whatever writes both kinds of rows is done both ways: all at once, and in
-//! three steps.
+//! The tickets' part of the contract. Commands that write both kinds of rows are tested in one commit and in three
+//! steps.
 
 mod auditing;
 mod best;
@@ -24,39 +24,39 @@ use crate::hold::HoldState;
 use crate::rejection::{Rejection, TicketRejection};
 use crate::testing::World;
 
-/// How a command is carried out.
+/// Execution of commands that write both kinds of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    Whole,
+enum Mode {
+    SingleCommit,
     Steps,
 }
 
-const WAYS: [Way; 2] = [Way::Whole, Way::Steps];
+const MODES: [Mode; 2] = [Mode::SingleCommit, Mode::Steps];
 
-/// A world with one event.
+/// An event on tables of its own.
 struct Hall {
     world: World,
-    way: Way,
+    mode: Mode,
     event: EventId,
     drawn: u8,
 }
 
 impl Hall {
-    /// With rows A, B… of so many seats.
-    fn new(way: Way, rows: &[u32]) -> Self {
-        Self::with(way, rows, EventDraft { name: Some("Concert".into()), ..EventDraft::default() })
+    /// Creates an event with rows A, B… of these numbers of seats.
+    fn new(mode: Mode, rows: &[u32]) -> Self {
+        Self::with(mode, rows, EventDraft { name: Some("Concert".into()), ..EventDraft::default() })
     }
 
-    fn with(way: Way, rows: &[u32], draft: EventDraft) -> Self {
+    fn with(mode: Mode, rows: &[u32], draft: EventDraft) -> Self {
         let mut world = World::new();
         let event = world.run(&CreateEvent { draft, currency: None, seats: seats(rows) }).unwrap().id;
-        Self { world, way, event, drawn: 0 }
+        Self { world, mode, event, drawn: 0 }
     }
 
     fn run<C: Command>(&mut self, command: &C) -> Result<C::Outcome, Rejection> {
-        match self.way {
-            Way::Whole => self.world.run(command),
-            Way::Steps => self.world.run_in_steps(command),
+        match self.mode {
+            Mode::SingleCommit => self.world.run(command),
+            Mode::Steps => self.world.run_in_steps(command),
         }
     }
 
@@ -115,7 +115,7 @@ impl Hall {
         self.view().remaining
     }
 
-    /// `.` available, `h` held, `R` reserved.
+    /// Returns one letter per seat: `.` available, `h` held, `R` reserved.
     fn map(&mut self) -> String {
         let event = self.event;
         let map = self.world.ask(|rows, at| seat_map(rows, at, event)).unwrap();
@@ -127,7 +127,7 @@ impl Hall {
         map.seats().map(|(_, _, status)| letter(status)).collect()
     }
 
-    /// What the auditor finds wrong.
+    /// Returns the findings of the auditor.
     fn audit(&self) -> Vec<String> {
         let mut audit = Audit::new(self.world.now);
         let tables = &self.world.memory.ticket;
@@ -141,24 +141,24 @@ impl Hall {
         audit.finish()
     }
 
-    /// All rows, without what only tells in how many steps they were written.
+    /// Returns all rows, without the numbers of attempts, which depend on the mode.
     fn rows(&self) -> Vec<String> {
         let memory = &self.world.memory;
         let tables = &memory.ticket;
-        let once = |hold: &SeatHold| SeatHold { attempts: crate::command::Attempt(0), ..hold.clone() };
+        let without_attempts = |hold: &SeatHold| SeatHold { attempts: crate::command::Attempt(0), ..hold.clone() };
         let mut rows: Vec<String> = Vec::new();
         rows.extend(tables.events.rows().map(|row| format!("{row:?}")));
         rows.extend(tables.sales.rows().map(|row| format!("sales {row:?}")));
         rows.extend(tables.seats.rows().map(|row| format!("{row:?}")));
         rows.extend(tables.buyers.rows().map(|row| format!("{row:?}")));
-        rows.extend(tables.holds.rows().map(|row| format!("{:?}", once(row.1))));
+        rows.extend(tables.holds.rows().map(|row| format!("{:?}", without_attempts(row.1))));
         rows.extend(tables.reservations.rows().map(|row| format!("{row:?}")));
         rows.extend(self.derived());
         rows.sort();
         rows
     }
 
-    /// What is derived from holds and still counts.
+    /// Returns the effective secondary index entries.
     fn derived(&self) -> Vec<String> {
         let (memory, now) = (&self.world.memory, self.world.now);
         let mut rows: Vec<String> = Vec::new();
@@ -167,8 +167,8 @@ impl Hall {
         let buyers = memory.ticket.buyers_held.rows();
         rows.extend(buyers.map(|(buyer, tally)| format!("held by {buyer:?} {}", tally.live(now))));
         rows.retain(|row| !row.ends_with(" 0"));
-        let pointers = memory.ticket.by_seat.rows().filter(|(_, pointer)| pointer.is_live(now));
-        rows.extend(pointers.map(|row| format!("{row:?}")));
+        let entries = memory.ticket.by_seat.rows().filter(|(_, entry)| entry.is_live(now));
+        rows.extend(entries.map(|row| format!("{row:?}")));
         rows.sort();
         rows
     }

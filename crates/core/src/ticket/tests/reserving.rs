@@ -6,8 +6,8 @@ use crate::hold::{Decided, TryId};
 
 #[test]
 fn seats_are_reserved_all_or_none() {
-    for way in WAYS {
-        let mut hall = Hall::new(way, &[4]);
+    for mode in MODES {
+        let mut hall = Hall::new(mode, &[4]);
         let reservation = hall.reserve(1, &[3, 1]).unwrap();
         let positions: Vec<u32> = reservation.seats.iter().map(|seat| seat.seat.position()).collect();
         assert_eq!((positions, reservation.total, reservation.user), (vec![1, 3], 2_000, id(1)));
@@ -16,7 +16,7 @@ fn seats_are_reserved_all_or_none() {
         assert_eq!(
             hall.reserve(1, &[2, 3]),
             Err(TicketRejection::SeatAlreadyReserved { seat }.into()),
-            "one's own too"
+            "also a seat reserved by the same user"
         );
         assert_eq!(hall.map(), "R.R.");
         assert_eq!(hall.audit(), [""; 0]);
@@ -24,26 +24,26 @@ fn seats_are_reserved_all_or_none() {
 }
 
 #[test]
-fn ones_own_held_seats_may_be_among_them() {
-    for way in WAYS {
-        let mut hall = Hall::new(way, &[6]);
+fn reserve_replaces_own_holds() {
+    for mode in MODES {
+        let mut hall = Hall::new(mode, &[6]);
         let old = hall.hold(1, &[1, 2]).unwrap();
         let reservation = hall.reserve(1, &[2, 3]).unwrap();
         assert_eq!(hall.map(), ".RR...", "the hold is replaced whole");
         assert_eq!(hall.confirm(old.id), Err(TicketRejection::SeatHoldExpired.into()));
         let hold = hall.world.memory.ticket.holds.get(&reservation.hold).unwrap().unwrap();
         assert_eq!(hold.state, HoldState::Confirmed { record: reservation.id.get() });
-        let again = TicketRejection::SeatHoldAlreadyProcessed { reservation: Some(reservation.id.get()) };
-        assert_eq!(hall.confirm(reservation.hold), Err(again.into()));
-        assert_eq!(hall.derived(), [""; 0], "nothing is held any more");
+        let processed = TicketRejection::SeatHoldAlreadyProcessed { reservation: Some(reservation.id.get()) };
+        assert_eq!(hall.confirm(reservation.hold), Err(processed.into()));
+        assert_eq!(hall.derived(), [""; 0], "no unit is held any more");
         assert_eq!(hall.audit(), [""; 0]);
     }
 }
 
 #[test]
-fn both_ways_leave_the_same_rows() {
-    let rows = WAYS.map(|way| {
-        let mut hall = Hall::new(way, &[6]);
+fn modes_write_the_same_rows() {
+    let rows = MODES.map(|mode| {
+        let mut hall = Hall::new(mode, &[6]);
         hall.hold(1, &[1, 2]).unwrap();
         hall.reserve(1, &[2, 3]).unwrap();
         let hold = hall.hold(2, &[4, 5]).unwrap();
@@ -55,22 +55,22 @@ fn both_ways_leave_the_same_rows() {
 }
 
 #[test]
-fn between_two_steps_the_seats_are_nobody_elses() {
-    let mut hall = Hall::new(Way::Steps, &[3]);
+fn prepared_seats_are_not_available() {
+    let mut hall = Hall::new(Mode::Steps, &[3]);
     let reserving = hall.reserving(1, &[1, 2]);
     let attempt = hall.world.prepare(&reserving).unwrap();
     hall.world.wait(Span::from_secs(60));
     assert_eq!(hall.map(), "hh.");
     let holding = hall.holding(2, &[2]);
     assert_eq!(hall.world.step(Writes::Live, |rows, at| holding.decide(rows, at)), Err(Stop::Busy));
-    let reservation = hall.world.record(&reserving, attempt).expect("however long it takes");
+    let reservation = hall.world.record(&reserving, attempt).expect("a prepared hold does not expire");
     hall.world.finish(&reserving, attempt, Some(&reservation));
     assert_eq!((hall.map().as_str(), hall.audit()), ("RR.", Vec::new()));
 }
 
 #[test]
-fn a_reservation_that_came_to_nothing_leaves_one_what_one_held() {
-    let mut hall = Hall::new(Way::Steps, &[4]);
+fn aborted_reservation_keeps_replaced_claim() {
+    let mut hall = Hall::new(Mode::Steps, &[4]);
     hall.hold(1, &[1, 2]).unwrap();
     hall.world.wait(Span::from_secs(100));
     let reserving = hall.reserving(1, &[1, 2]);
@@ -80,42 +80,42 @@ fn a_reservation_that_came_to_nothing_leaves_one_what_one_held() {
     hall.world.wait(Span::from_secs(198));
     assert_eq!(hall.map(), "hh..");
     hall.world.wait(Span::from_secs(1));
-    assert_eq!((hall.map().as_str(), hall.derived()), ("....", Vec::new()), "no longer than before");
+    assert_eq!((hall.map().as_str(), hall.derived()), ("....", Vec::new()), "with the end of the replaced hold");
 }
 
 #[test]
-fn a_reservation_that_came_to_nothing_is_soon_in_nobodys_way() {
-    let mut hall = Hall::new(Way::Steps, &[4]);
+fn aborted_reservation_frees_seats_soon() {
+    let mut hall = Hall::new(Mode::Steps, &[4]);
     let reserving = hall.reserving(1, &[1, 2]);
     let attempt = hall.world.prepare(&reserving).unwrap();
     hall.world.finish(&reserving, attempt, None);
-    hall.reserve(1, &[1]).expect("one may try again at once");
+    hall.reserve(1, &[1]).expect("one may try processed at once");
     hall.cancel_reservation(SeatReservationId::new(1).unwrap()).unwrap();
-    let again = hall.world.prepare(&reserving).unwrap();
-    hall.world.finish(&reserving, again, None);
+    let processed = hall.world.prepare(&reserving).unwrap();
+    hall.world.finish(&reserving, processed, None);
     hall.world.wait(Span::from_secs(10));
     hall.hold(2, &[1, 2]).unwrap();
 }
 
 #[test]
-fn a_reservation_that_was_given_up_for_it_stands_back_and_is_tried_again() {
+fn aborted_reservation_is_retried() {
     for later in [Span::from_millis(0), Span::from_millis(1), Span::from_secs(20)] {
-        tried_again(later);
+        check_retry(later);
     }
 }
 
-fn tried_again(later: Span) {
-    let mut hall = Hall::new(Way::Steps, &[4]);
+fn check_retry(later: Span) {
+    let mut hall = Hall::new(Mode::Steps, &[4]);
     let reserving = hall.reserving(1, &[1, 2]);
     let attempt = hall.world.prepare(&reserving).unwrap();
     let hold = hall.world.memory.ticket.by_seat.rows().next().unwrap().1.hold;
-    let given_up = |rows: &mut crate::Rows, _: &crate::Context<'_>| {
+    let abort = |rows: &mut crate::Rows, _: &crate::Context<'_>| {
         let of = TryId { hold, attempt: Attempt(1) };
         rows.decisions.get(&of)?;
         rows.decisions.put(of, Decided { record: None });
         Ok(())
     };
-    hall.world.step(Writes::Durable, given_up).unwrap();
+    hall.world.step(Writes::Durable, abort).unwrap();
     assert_eq!(hall.world.record(&reserving, attempt), Err(Stop::Busy));
     hall.world.finish(&reserving, attempt, None);
     hall.world.wait(later);
@@ -125,8 +125,8 @@ fn tried_again(later: Span) {
 }
 
 #[test]
-fn finishing_twice_or_what_was_lost_does_no_harm() {
-    let mut hall = Hall::new(Way::Steps, &[4]);
+fn repeated_finish_has_no_effect() {
+    let mut hall = Hall::new(Mode::Steps, &[4]);
     let reserving = hall.reserving(1, &[1]);
     let attempt = hall.world.prepare(&reserving).unwrap();
     let reservation = hall.world.record(&reserving, attempt).unwrap();
