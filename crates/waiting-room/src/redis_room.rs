@@ -203,8 +203,8 @@ impl WaitingRoom for RedisRoom {
     fn subscribe(&self) -> broadcast::Receiver<Change> {
         let mut subscriber = self.subscriber.lock().unwrap_or_else(PoisonError::into_inner);
         let channel = format!("{}queue:changes", self.options.prefix);
-        let start = || Listener::start(self.connection.link(), channel, self.connection.runtime());
-        listener.get_or_insert_with(start).subscribe()
+        let start = || ChangeSubscriber::start(self.connection.link(), channel, self.connection.runtime());
+        subscriber.get_or_insert_with(start).subscribe()
     }
 }
 

@@ -136,7 +136,7 @@ impl Command for ReportAttempt {
         let (state, last_status, last_error) = match &self.tried {
             Tried::Accepted { status } => (DeliveryState::Delivered { at: at.now }, Some(*status), None),
             Tried::Failed { status, error, retry_after } => {
-                (self.after_failure(at, &before, *retry_after), *status, Some(shortened(error)))
+                (self.after_failure(at, &before, *retry_after), *status, Some(sanitized(error)))
             }
             Tried::Gone { status } => {
                 disable(rows, at, before.webhook)?;

@@ -192,7 +192,7 @@ fn retry_after_prolongs_a_wait_within_bounds() {
     let mut world = World::new();
     world.limits.webhook.retry_after = vec![Span::from_secs(300); 3].into();
     create(&mut world, "");
-    offer(&mut world, &[event(1, "order.paid")]);
+    fan_out(&mut world, &[event(1, "order.paid")]);
     let (shorter, longer, endless) = (Span::from_secs(1), Span::from_hours(5), Span::from_hours(24 * 365));
     for (asked, wait) in [(shorter, Span::from_secs(300)), (longer, longer), (endless, RETRY_AFTER_MAX)] {
         let claimed = claim(&mut world).remove(0);

@@ -180,7 +180,7 @@ impl Model {
         let discount = match &pay.coupon {
             None => 0,
             Some(code) => match self.coupons.get(code) {
-                Some(coupon) if !coupon.is_foreign && coupon.given.get(&pay.user) == Some(&false) => {
+                Some(coupon) if !coupon.is_foreign && coupon.issued_to.get(&pay.user) == Some(&false) => {
                     match coupon.discount {
                         Discount::Percent(percent) => total * i64::from(percent) / 100,
                         Discount::Amount(amount) => amount.min(total),

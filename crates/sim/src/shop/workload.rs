@@ -94,7 +94,10 @@ impl Workload {
         };
         let coupon = |it: &CreateCoupon| {
             let is_foreign = it.currency.as_ref().is_some_and(|currency| currency != "KRW");
-            (it.code.clone(), Coupon { discount: it.discount, is_foreign, max: it.max_uses, given: BTreeMap::new() })
+            (
+                it.code.clone(),
+                Coupon { discount: it.discount, is_foreign, max: it.max_uses, issued_to: BTreeMap::new() },
+            )
         };
         Model {
             hold_ttl: self.hold_ttl,

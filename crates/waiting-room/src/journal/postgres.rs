@@ -22,13 +22,13 @@ const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
 const LOCK_ATTEMPTS_MAX: usize = 50;
 const LOCK_RETRY_DELAY: Duration = Duration::from_millis(20);
 
-/// Set on the connection once it is made: a pooler refuses them as start-up options. Rows are found by key, whatever the
-/// planner thinks of an empty table.
+/// Set after connecting, because a pooler rejects start-up options. Rows are found by key; the planner's estimates for an
+/// empty table would choose scans.
 const SETTINGS: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
     SET enable_mergejoin = off; SET jit = off; SET tcp_user_timeout = 8000; SET tcp_keepalives_idle = 5;
     SET idle_in_transaction_session_timeout = 5000";
 
-/// One at a time: servers that start together would get in each other's way even with IF NOT EXISTS.
+/// Serializes set-up: IF NOT EXISTS is not safe against concurrent creation.
 const LOCK: &str = "SELECT pg_try_advisory_lock(1215063110, 3)";
 
 const SCHEMA: &str = "
@@ -77,14 +77,14 @@ impl std::fmt::Debug for PostgresJournal {
 impl PostgresJournal {
     /// Connects on the first load, and creates the table if it is missing.
     pub fn new(url: &str, trust: &Trust) -> Result<Self, Error> {
-        let address = Address::parse(url).map_err(|error| away(&error))?;
-        let dialler = Dialler::new(&address, trust);
+        let address = Address::parse(url).map_err(|error| unavailable(&error))?;
+        let connector = Dialler::new(&address, trust);
         let mut config = address.config;
-        config.connect_timeout(CONNECT_WITHIN).tcp_user_timeout(TCP_USER_TIMEOUT);
+        config.connect_timeout(CONNECT_TIMEOUT).tcp_user_timeout(TCP_USER_TIMEOUT);
         if config.get_application_name().is_none() {
             config.application_name("holdfast waiting room");
         }
-        Ok(Self { config, dialler, runtime: None, client: None })
+        Ok(Self { config, connector, runtime: None, client: None })
     }
 }
 
@@ -114,11 +114,11 @@ impl Journal for PostgresJournal {
 async fn load(config: &Config, connector: &Dialler) -> Result<(Client, Vec<Row>), Error> {
     let (client, connection) = connector.connect(config).await.map_err(|error| unavailable(&error))?;
     tokio::spawn(connection);
-    client.batch_execute(SETTINGS).await.map_err(|error| away(&error))?;
-    let mut tries = 0;
-    while !client.query_one(LOCK, &[]).await.map_err(|error| away(&error))?.get::<_, bool>(0) {
-        tries += 1;
-        if tries == LOCK_TRIES {
+    client.batch_execute(SETTINGS).await.map_err(|error| unavailable(&error))?;
+    let mut attempts = 0;
+    while !client.query_one(LOCK, &[]).await.map_err(|error| unavailable(&error))?.get::<_, bool>(0) {
+        attempts += 1;
+        if attempts == LOCK_ATTEMPTS_MAX {
             return Err(Error::InUse("to run several servers on one database set `server.redis_url`".into()));
         }
         tokio::time::sleep(LOCK_RETRY_DELAY).await;

@@ -26,15 +26,15 @@ pub(super) struct ChangeSubscriber {
     task: JoinHandle<()>,
 }
 
-impl Listener {
-    /// Listens inside this runtime.
+impl ChangeSubscriber {
+    /// Subscribes inside this runtime.
     pub(super) fn start(link: Arc<Link>, channel: String, runtime: &Handle) -> Self {
-        let changes = broadcast::Sender::new(CHANGES_KEPT);
-        let heard = changes.clone();
+        let changes = broadcast::Sender::new(CHANGES_MAX);
+        let changes_sender = changes.clone();
         let task = runtime.spawn(async move {
             loop {
-                if let Err(error) = listen(&link.client(), &channel, &heard).await {
-                    tracing::warn!(%error, "not listening to Redis; trying again");
+                if let Err(error) = forward(&link.client(), &channel, &changes_sender).await {
+                    tracing::warn!(%error, "subscription to Redis failed; retrying");
                 }
                 tokio::time::sleep(RECONNECT_DELAY).await;
             }
