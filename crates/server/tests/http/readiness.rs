@@ -208,7 +208,7 @@ async fn absent_nats_degrades_a_whole_server_only() {
                 assert!(began.elapsed() < NOTICED_WITHIN, "{}", answer.json);
             };
             assert_eq!((answer.status, &answer.json["status"]), (status, &json!(expected)), "{roles}");
-            assert_eq!(answer.json["bus"], "NATS is away");
+            assert_eq!(answer.json["bus"], "NATS is unavailable");
             assert!(!write_fails(app).await, "the store takes writes");
             tokio::task::block_in_place(|| server.restart().unwrap());
             while until_ready_is(app, 200).await["status"] != "ready" {}
