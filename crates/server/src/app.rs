@@ -139,7 +139,7 @@ const LARGE_WEIGHT_MIN: usize = 16;
 const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
 impl App {
-    /// Starts the engine and the jobs. After the last `App` is dropped, joining the thread waits until all writes are done.
+    /// Starts the engine and the jobs. Joining the thread after the last `App` is dropped waits until all writes are done.
     pub async fn start(config: &Config, parts: Parts) -> Result<(Self, JoinHandle<()>), StartError> {
         let metrics = ops::metrics_handle();
         let auth = Auth::from_config(&config.auth).map_err(StartError::Setting)?;

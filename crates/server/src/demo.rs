@@ -26,6 +26,7 @@ use crate::tee::bookings;
 
 /// Time within which services learn of each other's slots.
 const KNOWN_WITHIN: Duration = Duration::from_secs(5);
+/// Interval at which that is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Fills an empty store; leaves any other as it is. Returns whether it was filled.

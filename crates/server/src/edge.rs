@@ -36,7 +36,7 @@ pub async fn handle(app: App, router: axum::Router, request: Request<Body>) -> R
             Some(role) => Box::pin(forward::ask(&app, role, request, id)).await.into_response(),
             None => route(router, request).await,
         };
-        // A request that has changed state always gets its answer.
+        // The answer of a request that may have changed state is never rejected.
         app.unread().hold(response, !is_safe)
     })
     .await

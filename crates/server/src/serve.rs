@@ -40,7 +40,7 @@ const RESERVE_MAX: usize = 64;
 const RESERVE_ACCEPTED_MAX: usize = 1_024;
 /// Maximum duration of a reserve connection.
 const RESERVE_WITHIN: Duration = Duration::from_secs(5);
-/// Time without progress after which a connection is closed whose client does not read its answer or stream.
+/// Time after which a connection is closed if its client reads nothing of an answer or stream.
 const TAKEN_WITHIN: Duration = Duration::from_secs(30);
 /// Additional time for a worker thread to end after its connections. Shutdown does not wait for a stuck thread.
 const THREAD_ENDS_WITHIN: Duration = Duration::from_millis(300);

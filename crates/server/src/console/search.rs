@@ -21,6 +21,7 @@ use super::{Console, trace};
 
 /// Number of events read from each moment at which the record changed.
 const READ_AT_ONCE: usize = 500;
+/// Maximum number of moments at which events are read.
 const MOMENTS_MAX: usize = 8;
 /// Tolerated clock skew in milliseconds between servers: an event may be this much older than the record's own time.
 const SLACK_MILLIS: i64 = 20;
@@ -38,6 +39,7 @@ struct Place {
     path: &'static str,
     /// Member with the id in events.
     key: &'static str,
+    /// Prefix of the types of its events.
     family: &'static str,
     /// Member with the id of the counterpart, and its path: the hold of a record, the record of a hold.
     other: Option<(&'static str, &'static str)>,
