@@ -19,7 +19,7 @@ use crate::tickets::{events, follow, holds as seat_holds, queue, reservations as
 use crate::webhooks::{deliveries, subscriptions};
 use crate::{console, docs, ops, stream};
 
-/// Returns the routes and their OpenAPI document.
+/// Returns the routes and their `OpenAPI` document.
 pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
     let (routes, mut openapi) = OpenApiRouter::with_openapi(docs::Document::openapi())
         .routes(routes!(room_types::create, room_types::list))

@@ -1,4 +1,4 @@
-//! A PgBouncer in front of one test database. It refuses to run as root, as PostgreSQL does.
+//! A `PgBouncer` in front of one test database. It refuses to run as root, as PostgreSQL does.
 
 use std::net::TcpStream;
 use std::path::PathBuf;
