@@ -1,8 +1,8 @@
-//! Makes the pages a part of the binary. Every file of `console/assets` and `console/vendor` is embedded, plain and
-//! compressed once; every sentence of `console/texts` becomes a field for templates and a line of a module for scripts.
+//! Embeds the pages into the binary. Every file of `console/assets` and `console/vendor` is embedded, plain and
+//! compressed. Every text of `console/texts` becomes a field for templates and an entry of a module for scripts.
 //!
-//! All files share one version, made from the contents of all of them. It stands in their address, so browsers may keep
-//! them for ever, and modules find each other by relative paths.
+//! All files share one version, a hash of their contents. It is part of their URLs, so browsers may cache them for ever,
+//! and modules import each other by relative paths.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let console = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo says where")).join("../../console");
-    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo says where"));
+    let console =
+        Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR")).join("../../console");
+    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
     for part in ["assets", "vendor", "texts", "templates"] {
         println!("cargo::rerun-if-changed={}", console.join(part).display());
     }
@@ -59,7 +60,7 @@ fn embed(files: &BTreeMap<String, Vec<u8>>, out: &Path) -> io::Result<String> {
     Ok(format!("pub const VERSION: &str = \"{version:016x}\";\nstatic ASSETS: &[Asset] = &[\n{code}];\n"))
 }
 
-/// `[nav]` with `now = ["지금", "Now"]` is the text `nav_now`, Korean first.
+/// Reads all texts: `now = ["지금", "Now"]` in `[nav]` is the text `nav_now`, Korean first.
 fn read_texts(folder: &Path) -> io::Result<BTreeMap<String, [String; 2]>> {
     let mut texts = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
@@ -67,7 +68,7 @@ fn read_texts(folder: &Path) -> io::Result<BTreeMap<String, [String; 2]>> {
         let wrong = |what: &str| io::Error::other(format!("{}: {what}", path.display()));
         let table: toml::Table = fs::read_to_string(&path)?.parse().map_err(|error| wrong(&format!("{error}")))?;
         for (section, lines) in table {
-            let lines = lines.as_table().ok_or_else(|| wrong(&format!("{section} is no table")))?;
+            let lines = lines.as_table().ok_or_else(|| wrong(&format!("{section} is not a table")))?;
             for (key, value) in lines {
                 let pair: Option<Vec<&str>> =
                     value.as_array().and_then(|pair| pair.iter().map(|it| it.as_str()).collect());
@@ -76,7 +77,7 @@ fn read_texts(folder: &Path) -> io::Result<BTreeMap<String, [String; 2]>> {
                 };
                 let known = texts.insert(format!("{section}_{key}"), [(*korean).to_owned(), (*english).to_owned()]);
                 if known.is_some() {
-                    return Err(wrong(&format!("{section}.{key} stands there twice")));
+                    return Err(wrong(&format!("{section}.{key} is defined twice")));
                 }
             }
         }
@@ -86,7 +87,7 @@ fn read_texts(folder: &Path) -> io::Result<BTreeMap<String, [String; 2]>> {
 
 fn texts_as_rust(texts: &BTreeMap<String, [String; 2]>) -> String {
     let mut code = String::from(
-        "#[allow(non_snake_case)] // states are called as in the API\n#[derive(Debug)]\npub struct Texts {\n",
+        "#[allow(non_snake_case)] // states have their names of the API\n#[derive(Debug)]\npub struct Texts {\n",
     );
     for name in texts.keys() {
         writeln!(code, "    pub {name}: &'static str,").expect("writing to a string");
@@ -99,7 +100,7 @@ fn texts_as_rust(texts: &BTreeMap<String, [String; 2]>) -> String {
         }
         code.push_str("};\n");
     }
-    // For texts whose name is only known when a page is made, like those of states.
+    // For texts whose name is known only at run time, such as those of states.
     code.push_str(
         "impl Texts {\n    #[allow(clippy::too_many_lines)] // one for each text\n    pub fn get(&self, name: &str) -> Option<&'static str> {\n        Some(match name {\n",
     );
@@ -113,7 +114,7 @@ fn texts_as_rust(texts: &BTreeMap<String, [String; 2]>) -> String {
 fn texts_as_script(texts: &BTreeMap<String, [String; 2]>, language: usize) -> String {
     let mut script = String::from("export default {\n");
     for (name, pair) in texts {
-        // Rust and JavaScript write such text alike, but for characters that nobody sees.
+        // Rust and JavaScript escape text alike, except for invisible characters.
         let text = pair[language].replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
         writeln!(script, "  {name}: \"{text}\",").expect("writing to a string");
     }

@@ -8,10 +8,10 @@ use holdfast_dial::Trust;
 pub const DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
 /// Maximum number of unacknowledged messages per consumer: few enough to be processed before they are redelivered.
 pub const ACKS_PENDING_MAX: usize = 256;
-/// Longest time after which NATS delivers a message again that is neither acknowledged nor reported to be in progress. So long
-/// messages wait for a process that has died.
+/// Maximum time after which NATS redelivers a message that is neither acknowledged nor reported to be in progress. The
+/// messages of a process that has died wait for this time.
 const ACK_WAIT_MAX: Duration = Duration::from_secs(2);
-/// A message is delivered until somebody has acted on it or it is too old: to give it up after a number of tries would lose it.
+/// Unlimited: a message is redelivered until a consumer acknowledges it or it is too old. A limit would lose messages.
 pub const DELIVERIES_MAX: i64 = -1;
 
 /// Settings of a connection.
@@ -25,7 +25,7 @@ pub struct Options {
     pub prefix: String,
     /// Name of this process in the lists of NATS.
     pub name: String,
-    /// How long to wait until a message is safe; and how long a consumer may work on one before another gets it.
+    /// Time to wait for a publish acknowledgement, and time that a consumer may work on a message before its redelivery.
     pub timeout: Duration,
     /// Maximum age of an unprocessed message.
     pub age_max: Duration,

@@ -193,7 +193,7 @@ async fn stopping_consumer_returns_its_messages() {
     let (mut seen, _stop) = consume(&connection, |_, _| Verdict::Done);
     stop.send(()).unwrap();
     let mut rest: BTreeSet<_> = (1..20).map(|id| id.to_string()).collect();
-    // What does not even have a place in the lane is returned at once, the rest when the lane is free.
+    // Messages beyond the capacity of the lane are returned at once, those in it once it is free.
     rest.remove(&next(&mut seen).await.0);
     go_on.send_replace(true);
     consuming.await.unwrap();

@@ -65,8 +65,8 @@ pub trait Command: Send + 'static {
         None
     }
 
-    /// How much work this is, in units of one ordinary command. Stores set numbers aside by it, and generously: a command
-    /// draws no more than [`NUMBERS_PER_WEIGHT_MAX`](crate::id::NUMBERS_PER_WEIGHT_MAX) times its weight of a sequence.
+    /// Work of the command, in units of one ordinary command. Stores reserve ids in proportion to it: a command draws
+    /// at most [`NUMBERS_PER_WEIGHT_MAX`](crate::id::NUMBERS_PER_WEIGHT_MAX) times its weight of a sequence.
     fn weight(&self) -> usize {
         1
     }

@@ -16,7 +16,7 @@ pub const PARTITIONS: u32 = 8;
 pub const LEASE: Span = Span::from_secs(2);
 /// Remaining time below which [`LeaseRelays`] renews the leases of its server.
 const RENEW_BELOW: Span = Span::from_millis(1_200);
-/// How long to wait before an event is tried again, doubled each time, and at most.
+/// Delay before the first retry of an event, which doubles with each retry, and its maximum.
 const RETRY_AFTER: Span = Span::from_secs(1);
 const RETRY_AFTER_MAX: Span = Span::from_secs(60);
 /// Maximum number of events that one command may report.
@@ -124,7 +124,7 @@ pub struct LeaseRelays {
 pub struct Leased {
     /// Partitions that the server has now.
     pub held: Vec<(Partition, Relay)>,
-    /// Those of them that it did not have before.
+    /// Partitions of `held` that the server did not have before.
     pub taken: Vec<Partition>,
     /// Time of the decision, by the store's clock.
     pub now: Timestamp,
@@ -196,7 +196,7 @@ impl Command for ReleaseRelays {
     }
 }
 
-/// What became of an event.
+/// Outcome of publishing an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handed {
     /// Sent, after it had failed before or waited.
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn partition_belongs_to_one_server_until_its_lease_ends() {
+    fn partition_is_leased_to_one_server_at_a_time() {
         let mut world = World::new();
         assert_eq!(lease(&mut world, 1).len(), 1);
         assert_eq!(lease(&mut world, 2).len(), 0, "it is leased");

@@ -393,7 +393,7 @@ fn decide_all<'a>(
         match decided {
             Ok(Ok(())) => {}
             Ok(Err(Stop::Missing)) => decisions.undecided.push(task),
-            // What was recorded has happened, whatever becomes of finishing it.
+            // The recorded decision stands, also if finishing it fails.
             Ok(Err(stopped)) if step == Step::Finish => {
                 tracing::error!(command = task.name(), ?stopped, "what was recorded could not be finished");
             }

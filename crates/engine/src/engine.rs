@@ -14,7 +14,7 @@ use crate::sink::EventSink;
 use crate::store::{COMMIT_WITHIN, Store};
 use crate::task::{Answer, CommandTask, Once, Refused, Turn};
 
-/// How long a command whose turn has come may take before its sender is told that the outcome is unknown.
+/// Maximum duration of a command from its start until its client gets an answer. After it, the outcome is unknown.
 const COMMIT_WAIT_MAX: Duration = COMMIT_WITHIN.saturating_add(Duration::from_millis(500));
 /// Number of concurrent batches where rows lie in two stores: one uses each store.
 const SPLIT_LANES: usize = 2;

@@ -86,7 +86,7 @@ pub trait Store: Send + Sync + 'static {
     /// The random id that the store was given when its tables were created: 32 hexadecimal digits.
     async fn installation(&self) -> Result<String, StoreError>;
 
-    /// Deletes a bounded amount of what nobody can ask for any more. Says whether there may be more to delete.
+    /// Deletes a bounded number of expired rows. Returns whether there may be more to delete.
     async fn tidy(&self, keep: Keep) -> Result<bool, StoreError>;
 
     /// Decides abandoned confirm attempts for good, and returns their outcomes; a bounded number at once.
@@ -137,9 +137,9 @@ pub trait Session: Send {
         Ok(())
     }
 
-    /// Writes all changes and the outbox, all or nothing. A store that is shared with other servers validates its read set
-    /// also if there is nothing to write. From then on the next batch builds on it; nobody may be told
-    /// before [`Committed::safe`] has said yes.
+    /// Writes all changes and the outbox, all or nothing. A store shared with other servers validates its read set even if
+    /// there is nothing to write. The next batch builds on the result, which must not be published before
+    /// [`Committed::safe`] has succeeded.
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError>;
 
     /// Durability of the rows that a batch without writes has read.

@@ -1,4 +1,4 @@
-//! What handlers share, and how the parts are started and stopped.
+//! State shared by all handlers; starts and stops the engine and the background jobs.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -46,7 +46,7 @@ use crate::unread::UnreadAnswers;
 use crate::webhooks::target::AllowedAddresses;
 use crate::webhooks::{Bells, courier, feed, holds};
 
-/// Cheap to clone; every handler has one.
+/// Handle to the shared state. Cheap to clone; every handler has one.
 #[derive(Clone, Debug)]
 pub struct App {
     shared: Arc<Shared>,
@@ -59,12 +59,12 @@ struct Shared {
     metrics: PrometheusHandle,
     request_seconds: metrics::Histogram,
     stopping: watch::Sender<bool>,
-    /// Who may make many slots at once.
+    /// Permits for generating many slots at once.
     generations: Arc<Semaphore>,
     generate_wait: Duration,
     room: Arc<dyn WaitingRoom>,
     doors: Doors,
-    /// Only where there is a demo.
+    /// Set only if this server shows a demo.
     sale_desk: OnceLock<SaleDesk>,
     webhooks: Bells,
     webhook_addresses: AllowedAddresses,
@@ -79,9 +79,9 @@ struct Shared {
     record_quota: RecordQuota,
     unread: UnreadAnswers,
     entries_in_use: Turns<(EventId, UserId)>,
-    /// Where the app was started, and does what no connection waits for.
+    /// Runtime that the app was started on. It runs work that no connection waits for.
     runtime: Handle,
-    /// Last: who has joined its thread may open store and waiting room anew.
+    /// The last field, and so dropped last: once its thread is joined, the store and the waiting room may be reopened.
     engine: Engine,
 }
 
@@ -91,12 +91,12 @@ impl std::fmt::Debug for Shared {
     }
 }
 
-/// What an [`App`] is made of.
+/// Parts from which an [`App`] is built.
 pub struct Parts {
     pub store: Arc<dyn Store>,
     pub room: Arc<dyn WaitingRoom>,
     pub ids: IdMaker,
-    /// What reaches services in other processes, if there are any.
+    /// Connection to services in other processes, if there are any.
     pub bus: Option<Connection>,
 }
 
@@ -106,7 +106,7 @@ impl std::fmt::Debug for Parts {
     }
 }
 
-/// Why an app could not be started.
+/// Reason why an app could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("{0}")]
@@ -117,29 +117,29 @@ pub enum StartError {
     Store(#[from] holdfast_engine::StoreError),
 }
 
-/// How long to wait for NATS before starting without it.
+/// Time to wait for NATS before starting without it.
 const BUS_WITHIN: Duration = Duration::from_secs(2);
-/// How often old rows are cleared away while there is nothing much to clear.
+/// Interval of garbage collection in the store while there is little to delete.
 const TIDY_EVERY: Duration = Duration::from_mins(1);
-/// How often to look for holds whose confirmation was begun and not finished.
+/// Interval at which in-doubt holds are recovered: those whose confirmation was prepared and not finished.
 const RESOLVE_EVERY: Duration = Duration::from_secs(1);
-/// Interval at which the outbox is read: for what other servers have committed, or only whether it can be.
+/// Interval at which the outbox is read: for events that other servers committed, or only to see whether it is readable.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
 const FOLLOW_OWN_EVERY: Duration = Duration::from_secs(1);
-/// How many requests may be making slots in the background.
+/// Maximum number of requests that generate slots in the background.
 const GENERATIONS_AT_ONCE_MAX: usize = 4;
-/// How long a further one waits.
+/// Maximum time that a further such request waits for a permit.
 const GENERATION_WAIT_MAX: Duration = Duration::from_secs(2);
-/// How often the waiting room ends what time has ended although nobody asks.
+/// Interval at which the waiting room ends expired entries that no request touches.
 const TIDY_ROOMS_EVERY: Duration = Duration::from_secs(1);
-/// Says that an answer was given before, under the same idempotency key.
+/// Header that marks an answer replayed under the same idempotency key.
 pub const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
-/// Weight from which on a command's answer may be large.
+/// Minimum weight of a command whose answer may be large.
 const LARGE_WEIGHT_MIN: usize = 16;
 const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
 impl App {
-    /// Starts the engine and the jobs. Join the thread after the last `App` is gone, to know that all is written.
+    /// Starts the engine and the jobs. Joining the thread after the last `App` is dropped waits until all writes are done.
     pub async fn start(config: &Config, parts: Parts) -> Result<(Self, JoinHandle<()>), StartError> {
         let metrics = ops::metrics_handle();
         let auth = Auth::from_config(&config.auth).map_err(StartError::Setting)?;
@@ -182,7 +182,7 @@ impl App {
         if let Some(bus) = app.bus()
             && let Err(error) = bus.prepare(BUS_WITHIN).await
         {
-            tracing::warn!(%error, "[Bus] starting without NATS; bookings wait until it is there");
+            tracing::warn!(%error, "[Bus] starting without NATS; bookings wait until NATS is available");
         }
         tokio::spawn(readiness::run(app.clone()));
         tokio::spawn(app.clone().tidy_now_and_then());
@@ -236,7 +236,7 @@ impl App {
         &*self.shared.room
     }
 
-    /// Says that this server shows a demo, and where it listens.
+    /// Marks this server as one that shows a demo, and keeps the address at which it listens.
     pub fn show_demo(&self, address: SocketAddr) {
         self.shared.sale_desk.set(SaleDesk::new(address)).ok();
     }
@@ -245,22 +245,22 @@ impl App {
         self.shared.sale_desk.get()
     }
 
-    /// For waking those who tell others of events.
+    /// Wake-ups of the webhook workers.
     pub fn webhooks(&self) -> &Bells {
         &self.shared.webhooks
     }
 
-    /// The addresses that webhooks may be sent to.
+    /// Addresses to which webhooks may be sent.
     pub fn webhook_addresses(&self) -> &AllowedAddresses {
         &self.shared.webhook_addresses
     }
 
-    /// The random id of the store.
+    /// Random id of the store.
     pub fn installation(&self) -> &str {
         &self.shared.installation
     }
 
-    /// Which parts this is.
+    /// Roles that this process has.
     pub fn roles(&self) -> Roles {
         self.shared.roles
     }
@@ -269,12 +269,12 @@ impl App {
         self.shared.bus.as_ref()
     }
 
-    /// What is being handed on by this server.
+    /// Events that this server is publishing at present.
     pub fn in_hand(&self) -> &InHand {
         &self.shared.in_hand
     }
 
-    /// The outcome of the last probe of the store.
+    /// Outcome of the last probe of the store.
     pub fn probed(&self) -> &Probed {
         &self.shared.probed
     }
@@ -288,40 +288,40 @@ impl App {
         &self.shared.doors
     }
 
-    /// The records of a list.
+    /// Returns the records of a list.
     pub async fn list<R: Record>(&self, list: List) -> Result<Vec<R>, Problem> {
         Ok(holdfast_engine::store::list(self.store(), list).await?)
     }
 
-    /// The records of a list, each with its key.
+    /// Returns the records of a list, each with its key.
     pub async fn list_with_keys<R: Record>(&self, list: List) -> Result<Vec<(R::Key, R)>, Problem> {
         let listed = self.store().list(list).await?;
         listed.into_iter().map(|row| row.read::<R>().ok_or_else(Problem::internal)).collect()
     }
 
-    /// For work in the background; none, if there is too much of it for too long.
+    /// Returns a permit to generate slots in the background; `None` if all were in use for `GENERATION_WAIT_MAX`.
     pub async fn permit_generation(&self) -> Option<OwnedSemaphorePermit> {
         let permit = self.shared.generations.clone().acquire_owned();
         tokio::time::timeout(GENERATION_WAIT_MAX, permit).await.ok()?.ok()
     }
 
-    /// What is not made by then is large, and goes on in the background.
+    /// Time that a request waits for its slots to be generated. A larger generation goes on in the background.
     pub fn generate_wait(&self) -> Duration {
         self.shared.generate_wait
     }
 
-    /// Does something that goes on when whoever asked for it was answered: not on a thread that drives connections.
+    /// Runs work that outlives the request which started it, and not on a thread that drives connections.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> task::JoinHandle<T> {
         self.shared.runtime.spawn(work)
     }
 
-    /// Ends jobs and open streams.
+    /// Stops the jobs and the open event streams.
     pub fn stop(&self) {
         self.shared.stopping.send_replace(true);
     }
 
     pub async fn stopped(&self) {
-        // The sender lives as long as `self`.
+        // The sender is part of `self`, so the wait cannot fail.
         self.shared.stopping.subscribe().wait_for(|stopping| *stopping).await.ok();
     }
 
@@ -329,8 +329,8 @@ impl App {
         *self.shared.stopping.borrow()
     }
 
-    /// The same as [`Self::run`], with the outcome beside the answer: whatever follows the commit needs no read that could fail.
-    /// An answer that was given before under the same key has no outcome.
+    /// Does the same as [`Self::run`] and returns the outcome beside the answer, so that work after the commit needs no read
+    /// that could fail. A replayed answer has no outcome.
     pub async fn run_with_outcome<C: Command>(
         &self,
         caller: Caller,
@@ -344,7 +344,7 @@ impl App {
         let rendered = Arc::new(Mutex::new(None));
         let keep = rendered.clone();
         let response = self.run(caller, request, command, move |outcome: &C::Outcome| {
-            // A command that met a conflict is decided again; its last outcome is the committed one.
+            // A command is decided again after a conflict; the last outcome is the committed one.
             *keep.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.clone());
             render(outcome)
         });
@@ -354,7 +354,7 @@ impl App {
         Ok((response, outcome.filter(|_| !is_replayed)))
     }
 
-    /// Carries out a command, once per idempotency key, and answers with what `render` makes of the outcome.
+    /// Executes a command, once per idempotency key. `render` makes the answer from the outcome.
     pub async fn run<C: Command>(
         &self,
         caller: Caller,
@@ -368,7 +368,7 @@ impl App {
                     self.stream().pulse().changed(C::NAME);
                     Ok(render(&outcome).into_response())
                 }
-                Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+                Answer::Kept(_) | Answer::Replayed(_) => unreachable!("no record is kept without a key"),
             };
         };
         if command.weight() >= LARGE_WEIGHT_MIN {
@@ -384,8 +384,8 @@ impl App {
         kept_answer(answer)
     }
 
-    /// Does something that is no command of the engine, once per idempotency key. It must be safe to repeat: if the server
-    /// ends in between, it was done and its answer is not kept; and another server may be doing the same.
+    /// Runs an action other than an engine command once per idempotency key. The action must be idempotent: the server may
+    /// end after it and before its answer is recorded, and another server may run it at the same time.
     pub async fn once(
         &self,
         caller: Caller,
@@ -402,16 +402,16 @@ impl App {
         let once = Once { id, fingerprint, render: Box::new(move |()| Some(bytes.clone())) };
         match self.shared.engine.run_for(caller.flow(), KeepAnswer, Some(once)).await {
             Ok(answer) => kept_answer(answer),
-            // It was done, so the answer is what was done. A repetition does it again, which is safe.
+            // The action has succeeded, so the client gets its answer. A retry runs the action again, which is safe.
             Err(error) => {
-                tracing::warn!(%error, "an answer could not be kept under its idempotency key");
+                tracing::warn!(%error, "cannot keep the idempotency record of an answer; a retry runs the action again");
                 Ok(reply.into_response())
             }
         }
     }
 
-    /// Refuses a large request under an idempotency key if its caller has used up its quota of records. A request whose answer
-    /// is kept already is never refused.
+    /// Rejects a large request under an idempotency key if its caller has used up its quota of records. A request that
+    /// already has a record is always accepted.
     pub(crate) async fn check_record_quota(&self, id: &ReceiptId, fingerprint: &[u8; 32]) -> Result<(), Problem> {
         let quota = &self.shared.record_quota;
         let Some(wait) = quota.wait(&id.caller, Instant::now()) else { return Ok(()) };
@@ -421,7 +421,7 @@ impl App {
         }
     }
 
-    /// Counts a record that was kept under an idempotency key.
+    /// Counts a kept idempotency record against the quota of its caller.
     pub(crate) fn count_record(&self, id: &ReceiptId, bytes: usize) {
         self.shared.record_quota.count(&id.caller, bytes, Instant::now());
     }
@@ -431,24 +431,24 @@ impl App {
         &self.shared.unread
     }
 
-    /// The answer given before under the idempotency key of a request, if there is one.
+    /// Returns the recorded answer for the idempotency key of a request, if there is one.
     pub async fn replay(&self, caller: Caller, request: &Mutation) -> Result<Option<Response>, Problem> {
         let Some((id, fingerprint)) = request.receipt(caller)? else { return Ok(None) };
         let found = self.query(|rows, at| receipt::find(rows, at, &id, &fingerprint)).await?;
         found.map(|bytes| kept_answer(Answer::<()>::Replayed(bytes))).transpose()
     }
 
-    /// Keeps others from spending the same entry to an event meanwhile.
+    /// Locks the entry of a user to an event, so that concurrent requests cannot use the same entry.
     pub(crate) async fn spending(&self, event: EventId, user: UserId) -> Result<Turn<'_, (EventId, UserId)>, Problem> {
         Ok(self.shared.entries_in_use.take((event, user)).await?)
     }
 
-    /// Answers a question from committed state.
+    /// Evaluates a query on committed state.
     pub async fn query<T>(&self, ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Problem> {
         Ok(self.shared.engine.query(ask).await?)
     }
 
-    /// Ends what a server that died left between two steps.
+    /// Recovers in-doubt holds: those that a server prepared and did not commit or abort before it ended.
     async fn resolve_now_and_then(self) {
         let mut due = tokio::time::interval(RESOLVE_EVERY);
         loop {
@@ -459,17 +459,17 @@ impl App {
             let resolved = match self.store().resolve().await {
                 Ok(resolved) => resolved,
                 Err(error) => {
-                    tracing::warn!(%error, "could not look for unfinished holds; trying again");
+                    tracing::warn!(%error, "cannot read in-doubt holds; retrying");
                     continue;
                 }
             };
-            // All at once, so that the engine can make one batch of them.
+            // Concurrently, so that the engine can put them into one batch.
             futures_util::future::join_all(resolved.into_iter().map(|one| self.settle(one))).await;
         }
     }
 
     async fn settle(&self, Resolved { kind, of, record }: Resolved) {
-        tracing::warn!(hold = %of.hold, ?record, "finishing what a server left between two steps");
+        tracing::warn!(hold = %of.hold, ?record, "recovering an in-doubt hold of a server that ended");
         metrics::counter!("holdfast_holds_resolved_total").increment(1);
         let settled = match kind {
             Kind::Stay => self.engine().run(SettleHold { of, record }, None).await,
@@ -478,11 +478,11 @@ impl App {
             Kind::Ticket => self.engine().run(SettleSeatHold { of, record }, None).await,
         };
         if let Err(error) = settled {
-            tracing::warn!(hold = %of.hold, %error, "could not finish it; trying again");
+            tracing::warn!(hold = %of.hold, %error, "cannot recover an in-doubt hold; retrying");
         }
     }
 
-    /// Ends entries and places that time has ended, so that those who listen hear of it.
+    /// Ends expired entries and places of the waiting room, so that subscribers receive the change.
     async fn tidy_rooms(self) {
         let mut due = tokio::time::interval(TIDY_ROOMS_EVERY);
         due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -492,12 +492,12 @@ impl App {
                 _ = due.tick() => {}
             }
             if let Err(error) = self.room().tidy().await {
-                tracing::warn!(%error, "could not tidy the waiting room; trying again");
+                tracing::warn!(%error, "cannot end expired entries of the waiting room; retrying");
             }
         }
     }
 
-    /// Tells listeners what any server committed, in the order of the outbox.
+    /// Publishes events of all servers to the subscribers of this one, in the order of the outbox.
     async fn follow_outbox(self) {
         let mut committed = self.stream().committed();
         let is_shared = self.store().is_split();
@@ -509,7 +509,7 @@ impl App {
                 () = tokio::time::sleep(every) => {}
             }
             if let Err(error) = self.stream().follow(self.store()).await {
-                tracing::warn!(%error, "could not read the outbox; trying again");
+                tracing::warn!(%error, "cannot read the outbox; retrying");
             }
         }
     }
@@ -523,11 +523,11 @@ impl App {
                 _ = upkeep.tick() => self.metrics().run_upkeep(),
                 _ = tidy.tick() => loop {
                     match self.store().tidy(self.shared.keep).await {
-                        // Room for others between two slices.
+                        // A pause between two slices, in which other work can use the store.
                         Ok(true) if !self.is_stopping() => tokio::time::sleep(Duration::from_millis(20)).await,
                         Ok(_) => break,
                         Err(error) => {
-                            tracing::warn!(%error, "could not clear away old rows; trying again later");
+                            tracing::warn!(%error, "cannot delete expired rows; retrying at the next interval");
                             break;
                         }
                     }
@@ -537,10 +537,10 @@ impl App {
     }
 }
 
-/// The answer that is kept under a key.
+/// Returns the answer of a command that ran under an idempotency key.
 fn kept_answer<T>(answer: Answer<T>) -> Result<Response, Problem> {
     let (bytes, replayed) = match answer {
-        Answer::Fresh(_) => unreachable!("under a key every answer is kept"),
+        Answer::Fresh(_) => unreachable!("every answer under a key is kept"),
         Answer::Kept(bytes) => (bytes, false),
         Answer::Replayed(bytes) => (bytes, true),
     };
@@ -551,7 +551,7 @@ fn kept_answer<T>(answer: Answer<T>) -> Result<Response, Problem> {
     Ok(response)
 }
 
-/// A successful answer, ready to be sent now and again later.
+/// Successful answer that can be kept in an idempotency record and replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     status: StatusCode,
@@ -560,10 +560,10 @@ pub struct Reply {
 
 impl Reply {
     pub fn json(status: StatusCode, body: &impl serde::Serialize) -> Self {
-        Self { status, body: serde_json::to_vec(body).expect("wire types can be written as JSON") }
+        Self { status, body: serde_json::to_vec(body).expect("wire types serialize to JSON") }
     }
 
-    /// A body that is JSON already.
+    /// Makes a reply from a body that is already JSON.
     pub fn written(status: StatusCode, body: Vec<u8>) -> Self {
         Self { status, body }
     }

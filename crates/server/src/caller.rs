@@ -1,4 +1,4 @@
-//! Who calls. With auth on, a bearer token says so; with auth off, the header `X-User-Id` or the request itself.
+//! Authentication. With auth on, a bearer token names the caller; with auth off, the header `X-User-Id` or the request does.
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -19,12 +19,12 @@ use crate::config::AuthConfig;
 use crate::problem::Problem;
 use crate::request::decimal;
 
-/// How far the clocks of those who sign tokens may be from ours.
+/// Maximum clock skew in seconds between this server and the issuers of tokens.
 const LEEWAY_SECONDS: u64 = 2;
-/// With a secret shorter than this the log warns of it.
+/// Minimum number of characters of a JWT secret; a shorter one is logged as a warning.
 const SECRET_CHARS_SAFE: usize = 32;
 
-/// How callers prove who they are. Cheap to clone; clones share the keys.
+/// Method of authentication. Cheap to clone; clones share the keys.
 #[derive(Clone)]
 pub enum Auth {
     Off,
@@ -48,26 +48,26 @@ impl std::fmt::Debug for Auth {
     }
 }
 
-/// The one who calls, as far as is known before the request's body is read.
+/// The caller, as far as it is known before the request's body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
     User(UserId),
-    /// An operator: may act for anyone.
+    /// An operator: may act for any user.
     Admin(Name),
-    /// Another program: may do what an operator may, mostly for users.
+    /// Another program: has the permissions of an operator, and mostly acts for users.
     Service(Name),
-    /// Auth is off and no header names anyone; the body or query may.
+    /// Auth is off and no header names a user; the body or query may.
     Unnamed,
 }
 
-/// What a token calls one who acts for others.
+/// Subject of the token of an operator or a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
     User(UserId),
-    /// Something that is no user's number; told from others by its hash.
+    /// A subject that is no user id, identified by its hash.
     Other([u8; 16]),
-    /// There was no token.
-    Nobody,
+    /// No token was sent.
+    Anonymous,
 }
 
 impl Name {
@@ -90,12 +90,12 @@ impl std::fmt::Display for Name {
         match self {
             Self::User(user) => write!(f, ":{user}"),
             Self::Other(hash) => write!(f, ":{:032x}", u128::from_be_bytes(*hash)),
-            Self::Nobody => Ok(()),
+            Self::Anonymous => Ok(()),
         }
     }
 }
 
-/// A caller who was recognised before: a page of the console asks in an operator's name. Cannot come from outside.
+/// A caller authenticated earlier: a page of the console calls in an operator's name. Never set from outside the process.
 #[derive(Clone, Copy, Debug)]
 pub struct Known(pub Caller);
 
@@ -103,11 +103,11 @@ pub struct Known(pub Caller);
 struct Claims {
     sub: Subject,
     role: Option<String>,
-    /// In seconds since 1970.
+    /// Seconds since 1970.
     exp: Option<f64>,
 }
 
-/// The user's number, as JSON number or as the string that RFC 7519 asks for.
+/// User id, as a JSON number or as the string that RFC 7519 requires.
 #[derive(Clone, Deserialize)]
 #[serde(untagged)]
 enum Subject {
@@ -125,10 +125,12 @@ impl Subject {
 }
 
 impl Auth {
-    /// `Err` names the setting that is wrong.
+    /// Creates the authentication of the settings. `Err` names the invalid setting.
     pub fn from_config(config: &AuthConfig) -> Result<Self, String> {
         if config.jwt_secret.as_ref().is_some_and(|secret| secret.reveal().chars().count() < SECRET_CHARS_SAFE) {
-            tracing::warn!("auth.jwt_secret: fewer than {SECRET_CHARS_SAFE} characters can be guessed");
+            tracing::warn!(
+                "auth.jwt_secret: a secret of fewer than {SECRET_CHARS_SAFE} characters can be guessed; set a longer one"
+            );
         }
         let verifier = Verifier::from_config(config)?;
         Ok(verifier.map_or(Self::Off, |verifier| {
@@ -136,7 +138,7 @@ impl Auth {
         }))
     }
 
-    /// Reads the key file again. `Err` names the setting and the file that is wrong; the key in use then stays.
+    /// Reads the key file again. `Err` names the invalid setting and file; the key in use then stays.
     pub fn reload(&self) -> Result<(), String> {
         let Self::Jwt(verifiers) = self else { return Ok(()) };
         if let Some(verifier) = Verifier::from_config(&verifiers.config)? {
@@ -156,7 +158,7 @@ impl Auth {
         }
     }
 
-    /// How much longer the caller's token is good; `None` if it does not end.
+    /// Remaining validity of the caller's token; `None` if it does not expire.
     pub fn valid_for(&self, headers: &HeaderMap) -> Option<Duration> {
         let Self::Jwt(verifiers) = self else { return None };
         let end = verifiers.current().claims(bearer(headers).ok()?).ok()?.exp?;
@@ -164,7 +166,7 @@ impl Auth {
         Some(Duration::try_from_secs_f64(left.max(0.0)).unwrap_or(Duration::MAX))
     }
 
-    /// Whose token this is. With auth off there are none.
+    /// Returns the caller that a token names. With auth off there are no tokens.
     pub fn caller_of(&self, token: &str) -> Result<Caller, Problem> {
         match self {
             Self::Off => Ok(Caller::Unnamed),
@@ -202,7 +204,7 @@ impl Verifiers {
 }
 
 impl Verifier {
-    /// `None` if authentication is off.
+    /// Creates a verifier; `None` if authentication is off.
     fn from_config(config: &AuthConfig) -> Result<Option<Self>, String> {
         let (key, algorithm) = match (&config.jwt_secret, &config.jwt_public_key_file) {
             (None, None) => return Ok(None),
@@ -215,7 +217,7 @@ impl Verifier {
         let mut validation = Validation::new(algorithm);
         validation.leeway = LEEWAY_SECONDS;
         validation.validate_nbf = true;
-        // A token without an end is good for as long as its key. The subject is checked with the other claims.
+        // A token without `exp` is valid as long as its key. The subject is checked with the other claims.
         let mut required = Vec::new();
         match &config.audience {
             Some(audience) => {
@@ -253,7 +255,7 @@ impl Verifier {
 }
 
 impl Caller {
-    /// For whom something new is made: the caller, or whom an admin names.
+    /// Returns the user for whom a record is created: the caller, or the user that an admin names.
     pub fn acting_for(self, named: Option<UserId>) -> Result<UserId, Problem> {
         match (self, named) {
             (Self::User(user), None) => Ok(user),
@@ -261,11 +263,11 @@ impl Caller {
             (Self::User(_), Some(_)) => Err(Problem::forbidden()),
             (Self::Admin(_) | Self::Service(_) | Self::Unnamed, Some(named))
             | (Self::Admin(Name::User(named)) | Self::Service(Name::User(named)), None) => Ok(named),
-            (Self::Admin(_) | Self::Service(_) | Self::Unnamed, None) => Err(nobody_named()),
+            (Self::Admin(_) | Self::Service(_) | Self::Unnamed, None) => Err(missing_user()),
         }
     }
 
-    /// As whom the caller reaches for something that has an owner.
+    /// Returns the actor whose permissions apply to a record that has an owner.
     pub fn actor(self, named: Option<UserId>) -> Result<Actor, Problem> {
         match self {
             Self::Admin(_) | Self::Service(_) => Ok(Actor::Admin),
@@ -273,7 +275,7 @@ impl Caller {
         }
     }
 
-    /// Whose records a list shows: a user's own, or for an admin whose they ask for.
+    /// Returns the user whose records a list shows: a user's own, or those of the user that an admin names; `None` for all.
     pub fn listing(self, named: Option<UserId>) -> Result<Option<UserId>, Problem> {
         match self {
             Self::Admin(_) | Self::Service(_) | Self::Unnamed => Ok(named),
@@ -281,7 +283,7 @@ impl Caller {
         }
     }
 
-    /// Admin calls are open while auth is off.
+    /// Rejects callers without an admin's permissions. While auth is off, every caller has them.
     pub fn must_be_admin(self, auth: &Auth) -> Result<(), Problem> {
         if auth.is_off() || matches!(self, Self::Admin(_) | Self::Service(_)) {
             Ok(())
@@ -290,7 +292,7 @@ impl Caller {
         }
     }
 
-    /// Whether the bounds of a user apply: a token's role says so, or, without authentication, the user's name.
+    /// Whether the limits of a user apply: by the token's role or, without authentication, because the request names a user.
     pub fn is_user(self, named: Option<UserId>) -> bool {
         matches!((self, named), (Self::User(_), _) | (Self::Unnamed, Some(_)))
     }
@@ -299,16 +301,16 @@ impl Caller {
     pub fn flow(self) -> FlowId {
         match self {
             Self::User(user) => FlowId::User(user),
-            // An operator or program is not the user of the same number.
+            // An operator or a program is not the user of the same number.
             Self::Admin(Name::User(user)) | Self::Service(Name::User(user)) => {
                 FlowId::Subject(u128::from(user.get()).to_be_bytes())
             }
             Self::Admin(Name::Other(hash)) | Self::Service(Name::Other(hash)) => FlowId::Subject(hash),
-            Self::Admin(Name::Nobody) | Self::Service(Name::Nobody) | Self::Unnamed => FlowId::Operator,
+            Self::Admin(Name::Anonymous) | Self::Service(Name::Anonymous) | Self::Unnamed => FlowId::Operator,
         }
     }
 
-    /// Under which name idempotency keys of this caller are kept.
+    /// Key space of this caller's idempotency records.
     pub fn key_space(self, named: Option<UserId>) -> String {
         match (self, named) {
             (Self::User(user), _) | (Self::Unnamed, Some(user)) => format!("user:{user}"),
@@ -319,7 +321,7 @@ impl Caller {
     }
 }
 
-fn nobody_named() -> Problem {
+fn missing_user() -> Problem {
     Problem::invalid("userId", &Fault::Missing)
 }
 

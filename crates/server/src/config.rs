@@ -1,7 +1,7 @@
-//! Every setting, and its type.
+//! All settings and their types.
 //!
-//! The defaults are `holdfast.toml`, which is embedded in the binary. A file, the environment and flags are laid over it
-//! in that order; whatever is then wrong is said in one line that names the setting.
+//! The defaults are `holdfast.toml`, which is embedded in the binary. A file, the environment and flags override them in
+//! that order. An invalid setting is reported in one line that names it.
 
 mod bus;
 mod load;
@@ -28,7 +28,7 @@ use spelling::{address, duration, durations, networks, refund_tiers, trust};
 
 use crate::webhooks::network::Network;
 
-/// The default settings, and the manual.
+/// The default settings, which are also the manual of settings.
 pub const DEFAULTS: &str = include_str!("../../../holdfast.toml");
 
 /// All settings.
@@ -64,10 +64,10 @@ pub struct ServerConfig {
     pub database_url: Option<Secret>,
     pub redis_url: Option<Secret>,
     pub nats_url: Option<Secret>,
-    /// Authorities, besides those of the machine, for PostgreSQL, Redis and NATS.
+    /// Certificate authorities, in addition to the system's, for PostgreSQL, Redis and NATS.
     #[serde(default, deserialize_with = "trust")]
     pub tls_ca_file: Trust,
-    /// Further ones for one of them each.
+    /// Additional authorities for only one of the three.
     #[serde(default, deserialize_with = "trust")]
     pub database_ca_file: Trust,
     #[serde(default, deserialize_with = "trust")]
@@ -114,7 +114,7 @@ pub struct RedisConfig {
     pub on_loss: OnLoss,
 }
 
-/// What to do when Redis has lost its data.
+/// Reaction to a loss of data in Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnLoss {
@@ -131,11 +131,11 @@ pub struct NatsConfig {
     pub bytes_max: usize,
 }
 
-/// A service of tee times.
+/// A tee time service.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceConfig {
-    /// Where its rows lie; with all others, if it is not set.
+    /// Database of its rows; `server.database_url` if it is not set.
     pub database_url: Option<Secret>,
 }
 
@@ -197,9 +197,9 @@ pub struct QueueConfig {
     pub waiter_ttl: Duration,
     #[serde(deserialize_with = "duration")]
     pub ready_ttl: Duration,
-    /// Signs entry tokens; made and kept with the data if there is none.
+    /// Signs entry tokens. Without it, a secret is generated and kept with the data.
     pub token_secret: Option<Secret>,
-    /// Earlier ones, separated by commas.
+    /// Earlier secrets, separated by commas.
     pub token_secrets_old: Option<Secret>,
 }
 
@@ -213,13 +213,13 @@ impl QueueConfig {
         }
     }
 
-    /// What tokens are signed with: the set secret, or `kept` if none is set.
+    /// Returns the keys of entry tokens: the configured secret, or `kept` if there is none.
     pub fn keys(&self, kept: &[u8]) -> Result<Keys, ConfigError> {
         let key = |name: &str, secret: &[u8]| {
             Key::new(secret).ok_or_else(|| ConfigError(format!("{name}: must have at least {SECRET_LEN_MIN} bytes")))
         };
         if self.token_secret.as_ref().is_some_and(|secret| secret.reveal().contains(',')) {
-            // Or else it could not be named among the earlier ones one day.
+            // A secret with a comma could not be listed in `token_secrets_old` later.
             return Err(ConfigError("queue.token_secret: must not contain a comma".into()));
         }
         let current = self.token_secret.as_ref().map_or(kept, |secret| secret.reveal().as_bytes());
@@ -228,7 +228,7 @@ impl QueueConfig {
         let mut previous =
             old.map(|secret| key("queue.token_secrets_old", secret.as_bytes())).collect::<Result<Vec<_>, _>>()?;
         if self.token_secret.is_some() {
-            // Who sets a secret for the first time does not make the tokens of a moment ago worthless.
+            // Tokens signed before a secret was first configured stay valid.
             previous.extend(Key::new(kept));
         }
         Ok(Keys::new(key("queue.token_secret", current)?, previous))
@@ -242,7 +242,7 @@ pub struct CalendarConfig {
     pub lock_ttl: Duration,
     pub days_ahead: u32,
     pub keep_days: u32,
-    /// How long whoever asks for slots waits for them to be made.
+    /// Time that a request waits for its slots to be generated.
     #[serde(deserialize_with = "duration")]
     pub generate_wait: Duration,
 }
@@ -273,7 +273,7 @@ pub struct TeeConfig {
 }
 
 impl TeeConfig {
-    /// `None` if the tiers are none.
+    /// Returns the refund policy; `None` if the tiers are invalid.
     fn refund(&self) -> Option<tee::RefundPolicy> {
         let last_day = tee::RefundTier { days: 0, percent: self.refund_last_day_percent };
         tee::RefundPolicy::new(&[&self.refund_tiers[..], &[last_day]].concat())
@@ -283,7 +283,7 @@ impl TeeConfig {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StreamConfig {
-    /// Age up to which events are replayed.
+    /// Age up to which events are replayed to subscribers.
     #[serde(deserialize_with = "duration")]
     pub keep: Duration,
 }
@@ -291,11 +291,11 @@ pub struct StreamConfig {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventsConfig {
-    /// `source` of every `CloudEvent`.
+    /// Value of `source` in every `CloudEvent`.
     pub source: String,
 }
 
-/// Telling others of events.
+/// Delivery of webhooks.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookConfig {
@@ -311,7 +311,7 @@ pub struct WebhookConfig {
     pub poll: Duration,
     #[serde(deserialize_with = "duration")]
     pub keep: Duration,
-    /// Networks of private addresses to which webhooks may be sent with authentication on.
+    /// Networks of private addresses to which webhooks may be sent while authentication is on.
     #[serde(deserialize_with = "networks")]
     pub allow_networks: Vec<Network>,
 }
@@ -322,7 +322,7 @@ impl WebhookConfig {
     }
 }
 
-/// Text that does not show up in logs.
+/// Text that is redacted in logs.
 #[derive(Clone, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
@@ -343,13 +343,13 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What is wrong with the settings, in one line.
+/// Error of the settings, in one line.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(String);
 
 impl Config {
-    /// The defaults, for tests to change.
+    /// Returns the defaults, for tests to change.
     pub fn defaults() -> Self {
         Self::load(None, std::iter::empty(), &[]).expect("the defaults are valid")
     }

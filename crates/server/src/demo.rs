@@ -1,5 +1,5 @@
-//! Something to look at: a small hotel, a coffee shop, some meeting rooms, a concert and a golf club in an empty store, and
-//! a first request that works as printed.
+//! Demo data: fills an empty store with a small hotel, a coffee shop, some meeting rooms, a concert and a golf club. Also
+//! composes a first request to try.
 
 mod concert;
 mod golf;
@@ -24,16 +24,17 @@ use crate::calendar;
 use crate::stream::Stream;
 use crate::tee::bookings;
 
-/// How long services may take to hear of each other's slots, and how often to look.
+/// Time within which services learn of each other's slots.
 const KNOWN_WITHIN: Duration = Duration::from_secs(5);
+/// Interval at which that is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Fills an empty store; leaves any other as it is. Says whether it did.
+/// Fills an empty store; leaves any other as it is. Returns whether it was filled.
 pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<bool, Refused> {
     if !is_empty(&*store).await? {
         return Ok(false);
     }
-    // Nobody listens yet, but what is for the outbox must be readable there.
+    // There are no subscribers yet, but events for the outbox must still be rendered.
     let sink = Arc::new(Stream::new(store.outbox_last().await?, 1, store.is_split()));
     let (engine, thread) = Engine::start(store, sink, settings).map_err(|_| Refused::Internal)?;
     fill_hotel(&engine).await?;
@@ -46,7 +47,7 @@ pub async fn fill(store: Arc<dyn Store>, settings: EngineSettings) -> Result<boo
     Ok(true)
 }
 
-/// Waits, for a moment at most, until all parts have heard of what was filled in: who books at once finds the tee times.
+/// Waits until the booking service knows the tee times, at most `KNOWN_WITHIN`; a client can then book them at once.
 pub async fn until_known(app: &App) -> Result<(), Refused> {
     let slots = app.store().list(List::of::<TeeSlot>(None, golf::SLOTS)).await?;
     let slots: Vec<TeeSlotId> = slots.into_iter().filter_map(|row| Some(row.read::<TeeSlot>()?.0)).collect();
@@ -84,7 +85,7 @@ async fn fill_hotel(engine: &Engine) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Beans, two guests with money to buy them, and a coupon for the first hundred who ask.
+/// Creates products, two users with a balance, and a coupon for the first hundred orders.
 async fn fill_shop(engine: &Engine) -> Result<(), Refused> {
     let beans = [
         (
@@ -115,7 +116,7 @@ async fn fill_shop(engine: &Engine) -> Result<(), Refused> {
     Ok(())
 }
 
-/// A command that holds a room for user 42, to be pasted into a shell.
+/// Returns a shell command that holds a room for user 42.
 pub fn first_hold(url: &str, today: jiff::civil::Date) -> String {
     let day = |days: i32| today.saturating_add(jiff::Span::new().days(days));
     let (check_in, check_out) = (day(7), day(9));

@@ -1,4 +1,4 @@
-//! `/openapi.json`, generated from the handlers, and `/docs`, the same as one page that needs nothing else to be read.
+//! `/openapi.json`, generated from the handlers, and `/docs`, the same as one self-contained page.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -19,29 +19,29 @@ use crate::problem::{self, Language};
         title = "Holdfast",
         description = "Holds, confirms and releases anything countable, and never sells a unit twice.\n\n\
             Times are RFC 3339 in UTC, dates `YYYY-MM-DD`, money an integer in the currency's minor unit. \
-            Every POST, PATCH, PUT and DELETE may carry an `Idempotency-Key`: the first success is given again for 24 hours. \
+            Every POST, PATCH, PUT and DELETE may carry an `Idempotency-Key`: the first success is replayed for 24 hours. \
             Errors are `application/problem+json`; match on `code`, and choose the language of `detail` with \
             `Accept-Language` (`ko` or `en`).",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     tags(
         (name = "stays", description = "Hotel nights: room types, holds, reservations."),
-        (name = "calendar", description = "Rooms by the hour: slots made ahead, locks, reservations."),
+        (name = "calendar", description = "Rooms by the hour: pre-generated slots, locks, reservations."),
         (name = "events", description = "Changes as they happen."),
-        (name = "webhooks", description = "Durable events, sent to whoever subscribed to them."),
+        (name = "webhooks", description = "Durable events, sent to subscribed HTTP endpoints."),
         (name = "operations", description = "For operators."),
     )
 )]
 pub struct Document;
 
-/// Every operation can end in a problem: said once, for all.
+/// Adds the problem response to every operation.
 pub fn add_problems(openapi: &mut utoipa::openapi::OpenApi) {
     use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
     openapi.components.get_or_insert_default().schemas.insert("Problem".into(), problem_schema().into());
     let schema = Ref::from_schema_name("Problem");
     let content = ContentBuilder::new().schema(Some(schema)).example(Some(problem::example())).build();
     let response = ResponseBuilder::new()
-        .description("Anything that is not a success, as RFC 9457 problem details with a stable `code`.")
+        .description("Any error, as RFC 9457 problem details with a stable `code`.")
         .content("application/problem+json", content)
         .build();
     each_operation(openapi, |_, _, operation| {
@@ -49,8 +49,8 @@ pub fn add_problems(openapi: &mut utoipa::openapi::OpenApi) {
     });
 }
 
-/// What the handlers leave unsaid and the specification asks for: a name for each operation that no other has, and a word for
-/// each answer.
+/// Adds the parts that the specification requires and the handlers omit: a unique id for each operation, and a description
+/// for each response.
 pub fn add_names(openapi: &mut utoipa::openapi::OpenApi) {
     each_operation(openapi, |method, path, operation| {
         let words = path.split(|char: char| !char.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -91,24 +91,24 @@ fn problem_schema() -> utoipa::openapi::Object {
     let text = |help: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(help)).build();
     let member = |object: ObjectBuilder, (name, help): (&str, &str)| object.property(name, text(help));
     let said = [
-        ("type", "Where the code is explained."),
+        ("type", "URI of the explanation of the code."),
         ("title", "The code as words."),
-        ("detail", "A sentence for people, in the language of `Accept-Language`."),
+        ("detail", "A sentence for humans, in the language of `Accept-Language`."),
         ("code", "Stable; match on this."),
-        ("requestId", "Under which the log knows more."),
+        ("requestId", "Id of the request in the server's log."),
     ];
     let object = said.into_iter().fold(ObjectBuilder::new(), member);
     let status = ObjectBuilder::new().schema_type(Type::Integer).build();
     let object =
         ["type", "title", "status", "detail", "code", "requestId"].into_iter().fold(object, ObjectBuilder::required);
     let helps = [
-        ("field", "With `INVALID_INPUT`: what is wrong."),
-        ("reason", "With `INVALID_INPUT`: what is wrong with it, in the language of `detail`."),
+        ("field", "With `INVALID_INPUT`: the invalid field."),
+        ("reason", "With `INVALID_INPUT`: the reason, in the language of `detail`."),
     ];
     helps.into_iter().fold(object.property("status", status), member).build()
 }
 
-/// What is served, made once.
+/// The served documents, rendered once.
 #[derive(Clone, Debug)]
 pub struct Pages {
     json: Arc<str>,
@@ -117,8 +117,8 @@ pub struct Pages {
 
 impl Pages {
     pub fn new(openapi: &utoipa::openapi::OpenApi) -> Self {
-        let json = openapi.to_pretty_json().expect("the document can be written as JSON");
-        let html = page(&serde_json::from_str(&json).expect("what was written can be read"));
+        let json = openapi.to_pretty_json().expect("the document serializes to JSON");
+        let html = page(&serde_json::from_str(&json).expect("serialized JSON parses"));
         Self { json: json.into(), html: html.into() }
     }
 }
@@ -160,7 +160,7 @@ fn page(openapi: &Value) -> String {
     for paragraph in openapi["info"]["description"].as_str().unwrap_or_default().split("\n\n") {
         write!(html, "<p>{}", prose(paragraph)).expect("writing to a string");
     }
-    html.push_str("<p>The same for machines: <a href=/openapi.json>/openapi.json</a>.<nav aria-label=Operations>");
+    html.push_str("<p>Machine-readable version: <a href=/openapi.json>/openapi.json</a>.<nav aria-label=Operations>");
     let operations = operations(openapi);
     for operation in &operations {
         let (id, path) = (&operation.id, escape(operation.path));
@@ -176,7 +176,7 @@ fn page(openapi: &Value) -> String {
         let (code, status) = (problem.code, problem.status.as_u16());
         let (english, korean) = (problem.detail(Language::English), problem.detail(Language::Korean));
         let (english, korean) = (escape(english), escape(korean));
-        // Some codes come with more than one sentence; the first can be linked to.
+        // Some codes have several sentences; only the first is a link target.
         let id = if named.insert(code) { format!(" id='{code}'") } else { String::new() };
         write!(html, "<tr{id}><th scope=row>{code}<td>{status}<td>{english}<br><span lang=ko>{korean}</span>")
             .expect("writing to a string");
@@ -237,7 +237,7 @@ fn write_operation(html: &mut String, operation: &Operation<'_>, openapi: &Value
     html.push_str("</table></section>");
 }
 
-/// A schema as a short sketch of the JSON it describes.
+/// Renders a schema as an outline of the JSON it describes.
 fn outline(schema: &Value, openapi: &Value, depth: usize) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
         let target = reference.trim_start_matches('#');
@@ -271,7 +271,7 @@ fn text(value: &Value) -> String {
     escape(value.as_str().unwrap_or_default())
 }
 
-/// Escaped, with `code` set as code.
+/// Escapes text, and renders text in backticks as code.
 fn prose(markdown: &str) -> String {
     let mut html = String::new();
     for (index, piece) in escape(markdown).split('`').enumerate() {

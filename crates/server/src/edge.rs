@@ -1,6 +1,5 @@
-//! What happens to every request, whatever it asks for: it gets an id, is refused if it may not come in, and its problems
-//! are written in the caller's language. Waiting has its bounds where it happens: for a body in `request`, for a turn and
-//! a commit in the engine.
+//! Handling common to every request: assigns an id, rejects requests that are not admitted, and renders problems in the
+//! caller's language. Waits are bounded elsewhere: for the body in `request`, for the queue and the commit in the engine.
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
@@ -22,7 +21,7 @@ use crate::roles::Role;
 const REQUEST_ID_CHARS_MAX: usize = 128;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// A request that came over HTTP.
+/// Answers a request that came over HTTP.
 pub async fn handle(app: App, router: axum::Router, request: Request<Body>) -> Response {
     answer(&app, request, async |request, id| {
         if app.auth().is_off() && !is_direct_and_local(&request) {
@@ -33,17 +32,17 @@ pub async fn handle(app: App, router: axum::Router, request: Request<Body>) -> R
         }
         let is_safe = request.method().is_safe();
         let response = match forward::needed(&app, request.uri()) {
-            // Apart, because it is large and rare: what is done for every request is moved around by those who do it.
+            // Boxed because its future is large and rare; the future of every request is moved several times.
             Some(role) => Box::pin(forward::ask(&app, role, request, id)).await.into_response(),
             None => route(router, request).await,
         };
-        // What has changed something is answered in any case.
+        // The answer of a request that may have changed state is never rejected.
         app.unread().hold(response, !is_safe)
     })
     .await
 }
 
-/// A request on a connection beyond the maximum: only health checks and metrics are answered.
+/// Answers a request on a connection beyond the maximum: only health checks and metrics are served.
 pub async fn handle_health(app: App, router: axum::Router, request: Request<Body>) -> Response {
     if is_for_operators(request.uri()) {
         return handle(app, router, request).await;
@@ -51,7 +50,7 @@ pub async fn handle_health(app: App, router: axum::Router, request: Request<Body
     answer(&app, request, async |_, _| Problem::too_many_connections().into_response()).await
 }
 
-/// A request, wherever it came from, is answered by its handler.
+/// Answers a request of any origin with its handler, without admission checks.
 pub async fn respond(app: &App, router: axum::Router, request: Request<Body>) -> Response {
     answer(app, request, async |request, _| route(router, request).await).await
 }
@@ -64,7 +63,7 @@ async fn route(mut router: axum::Router, request: Request<Body>) -> Response {
     }
 }
 
-/// Answers with what `act` says; a problem is written down for the caller.
+/// Answers with the response of `act`; renders a problem in the caller's language.
 async fn answer(
     app: &App,
     mut request: Request<Body>,
@@ -78,7 +77,7 @@ async fn answer(
 
     let trace = trace_of(app, request.headers());
     if let Ok(value) = HeaderValue::try_from(&request_id) {
-        // For handlers that say in the log whose request it was.
+        // For handlers that log the request id.
         request.headers_mut().insert(REQUEST_ID, value);
     }
     let mut response = trace::within(Some(trace), act(request, &request_id)).await;
@@ -103,7 +102,7 @@ async fn answer(
     response
 }
 
-/// Keeps answers out of caches, and browsers from guessing their type. Every answer counts as personal data unless its
+/// Keeps answers out of caches, and keeps browsers from guessing their type. Every answer counts as personal data unless its
 /// handler sets `Cache-Control`; event streams always do.
 fn protect(headers: &mut HeaderMap) {
     const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
@@ -118,19 +117,19 @@ fn protect(headers: &mut HeaderMap) {
     }
 }
 
-/// What a process answers that serves nobody else.
+/// Whether the path is served for operators, also without the API role and beyond the connection limit.
 fn is_for_operators(uri: &Uri) -> bool {
     matches!(uri.path(), "/healthz" | "/readyz" | "/metrics")
 }
 
-/// What axum itself refused, before any handler saw it: a path that is not text.
+/// Returns the problem for a request that axum rejected before any handler: a path that is not UTF-8.
 fn unnamed_problem(response: &Response) -> Option<Problem> {
     let is_plain =
         response.headers().get(header::CONTENT_TYPE).is_some_and(|it| it.as_bytes().starts_with(b"text/plain"));
     (response.status() == StatusCode::BAD_REQUEST && is_plain).then(|| Problem::invalid("path", &Fault::Malformed))
 }
 
-/// The caller's own id if it is a sensible one.
+/// Returns the client's own request id if it is printable and short enough, otherwise a new one.
 fn request_id(app: &App, headers: &HeaderMap) -> String {
     headers
         .get(REQUEST_ID)
@@ -139,7 +138,7 @@ fn request_id(app: &App, headers: &HeaderMap) -> String {
         .map_or_else(|| app.ids().request_id(), str::to_owned)
 }
 
-/// The trace the request is part of, or a new one.
+/// Returns a child of the trace that the request belongs to, or a new trace.
 fn trace_of(app: &App, headers: &HeaderMap) -> Trace {
     let given = headers.get("traceparent").and_then(|value| Trace::parse(value.to_str().ok()?));
     let number = || app.ids().number();
@@ -149,7 +148,7 @@ fn trace_of(app: &App, headers: &HeaderMap) -> Trace {
     )
 }
 
-/// Whether a program on this machine sent the request itself: required while authentication is off, for every path.
+/// Whether a program on this machine sent the request directly: required for every path while authentication is off.
 ///
 /// A proxy on this machine is recognised by the headers it adds, by HTTP/1.0 (nginx's default towards its upstreams), or by a
 /// `Host` that is missing or not a loopback name; a web page in a browser on this machine by its `Origin` or its `Host`.
@@ -186,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_of_this_machine_are_local() {
+    fn only_loopback_names_are_local() {
         for local in ["127.0.0.1:8080", "127.9.9.9", "localhost", "LOCALHOST:1", "[::1]:8080", "shop.localhost:80"] {
             assert!(is_loopback_name(local), "{local}");
         }

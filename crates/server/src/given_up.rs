@@ -1,5 +1,5 @@
-//! Events that were given up, looked through now and then. Some may never be given up: nothing else would put right what they
-//! leave wrong. Those are tried again from the beginning; all others wait for somebody to decide.
+//! Periodic sweep of dead letters: events that failed after all retries. Types of events without which state stays
+//! inconsistent are retried from the beginning; all other dead letters wait for an operator.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use holdfast_records::relay::troubles;
 use crate::app::App;
 use crate::problem::Problem;
 
-/// Events that are looked at together.
+/// Maximum number of events read together.
 const PAGE: usize = 500;
 
 /// Runs until the app stops.
@@ -23,14 +23,14 @@ pub async fn sweep(app: App, every: Duration) {
             _ = due.tick() => {}
         }
         if let Err(error) = retry_all(&app).await {
-            tracing::warn!(code = error.code, "[Outbox] could not look through what was given up; trying again");
+            tracing::warn!(code = error.code, "[Outbox] cannot read dead letters; retrying");
         }
     }
 }
 
 async fn retry_all(app: &App) -> Result<(), Problem> {
     let (mut after, mut count) = (None, 0_u32);
-    // While the bus is away there is no use in it; once it is back, all are tried again at once.
+    // While the bus is unavailable a retry cannot succeed. Once it is available again, all are retried.
     let is_away = app.bus().is_some_and(|bus| bus.check().is_err());
     loop {
         let page: Vec<(TroubleId, Trouble)> = app.list_with_keys(troubles(Some(true), after, PAGE)).await?;
@@ -42,7 +42,7 @@ async fn retry_all(app: &App) -> Result<(), Problem> {
                     again.push(app.engine().run(RetryEvent { event: *event }, None));
                 }
             }
-            // All of a page at once: one after another, each would be a commit of its own.
+            // A page is run concurrently, so that it needs one commit and not one per event.
             for tried in join_all(again).await {
                 tried?;
             }
@@ -60,6 +60,6 @@ async fn is_never_given_up(app: &App, event: u64) -> Result<bool, Problem> {
     let record = app.store().outbox_after(event.saturating_sub(1), 1).await?.pop();
     let subject = record.filter(|record| record.id == event).and_then(|it| Subject::parse(&it.event_type));
     let Some(subject) = subject.filter(|subject| subject.is_never_given_up()) else { return Ok(false) };
-    tracing::warn!(event, %subject, "[Outbox] FAILED before; trying it again");
+    tracing::warn!(event, %subject, "[Outbox] retrying a dead letter");
     Ok(true)
 }

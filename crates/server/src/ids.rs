@@ -1,11 +1,11 @@
-//! Makes ids: the edge is where randomness enters.
+//! Generator of ids: randomness enters the system only here.
 
 use std::sync::{Mutex, PoisonError};
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// Makes what ids are made of.
+/// Generator of random ids and secrets.
 #[derive(Debug)]
 pub struct IdMaker {
     generator: Mutex<StdRng>,
@@ -13,10 +13,12 @@ pub struct IdMaker {
 
 impl IdMaker {
     pub fn new() -> Self {
-        Self::with_generator(StdRng::try_from_rng(&mut rand::rngs::SysRng).expect("the system gives random numbers"))
+        Self::with_generator(
+            StdRng::try_from_rng(&mut rand::rngs::SysRng).expect("the operating system provides random numbers"),
+        )
     }
 
-    /// For tests that must make the same ids every time.
+    /// Creates a generator that yields the same ids every time, for tests.
     pub fn seeded(seed: u64) -> Self {
         Self::with_generator(StdRng::seed_from_u64(seed))
     }
@@ -25,14 +27,14 @@ impl IdMaker {
         Self { generator: Mutex::new(generator) }
     }
 
-    /// What makes a hold's id its own.
+    /// Returns the random part of a hold's id.
     pub fn random(&self) -> [u8; 10] {
         let mut random = [0; 10];
         self.generator.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(&mut random);
         random
     }
 
-    /// What nobody can guess.
+    /// Returns a secret that cannot be guessed.
     pub fn secret(&self) -> [u8; 32] {
         let mut secret = [0; 32];
         self.generator.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(&mut secret);

@@ -1,28 +1,28 @@
-//! The edge: HTTP in front of the engine.
+//! The HTTP server in front of the engine.
 //!
-//! | module | what is in it |
+//! | module | content |
 //! | --- | --- |
 //! | [`config`] | every setting, its default and its validation |
-//! | [`app`] | what handlers share; starting and stopping the parts |
+//! | [`app`] | shared state of handlers; starting and stopping the parts |
 //! | [`serve`] | listening, the life of a connection, clean shutdown |
-//! | [`edge`] | what happens to every request: id, limits, language, metrics |
+//! | [`edge`] | handling common to every request: id, limits, language, metrics |
 //! | [`router`] | all routes |
-//! | [`caller`] | who calls |
+//! | [`caller`] | authentication |
 //! | [`request`] | reading bodies, queries, idempotency keys |
 //! | [`record_quota`], [`unread`] | bounds of idempotency records and of answers in memory |
-//! | [`problem`] | every error there is: status, code, sentence |
-//! | [`pulse`] | what became of holds, for people to look at |
+//! | [`problem`] | all errors: status, code, sentence |
+//! | [`pulse`] | activity counters of holds, for display |
 //! | [`stream`] | server-sent events |
-//! | [`wire`] | how things are written in JSON |
-//! | [`relay`], [`given_up`] | handing durable events on; those that could not be |
-//! | [`roles`], [`forward`] | which parts a process runs; how the others are reached |
+//! | [`wire`] | JSON representations |
+//! | [`relay`], [`given_up`] | publishing durable events; retrying dead letters |
+//! | [`roles`], [`forward`] | roles of a process; forwarding requests to the others |
 //! | [`stays`], [`calendar`] | handlers of stays, and of rooms by the hour |
-//! | [`webhooks`] | events, told by HTTP to whoever subscribed to them |
+//! | [`webhooks`] | delivery of events over HTTP to subscribers |
 //! | [`docs`] | `/openapi.json` and `/docs` |
-//! | [`console`] | pages for people |
-//! | [`demo`] | something to look at |
+//! | [`console`] | pages for operators, and the demo |
+//! | [`demo`] | demo data |
 //!
-//! A handler has one shape: who calls, what is asked, one command or query, a typed answer. No rule is decided here.
+//! All handlers have one shape: the caller, the parameters, one command or query, a typed answer. They decide no rules.
 
 pub mod app;
 pub mod calendar;

@@ -1,5 +1,5 @@
-//! JSON in which an object is written as an object. Serde would also take a list for a struct, and give its fields what stands
-//! in their places: nobody means that.
+//! Deserialization that accepts only JSON objects for structs. Serde alone also accepts an array, and assigns its elements
+//! to the fields by position, which no client intends.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
 };
 
-/// Reads what is in `inner`, at any depth.
+/// Wrapper of a deserializer, visitor or access that applies the rule at any depth.
 pub(crate) struct Objects<T> {
     inner: T,
-    /// Of a visitor: it is for a struct.
+    /// For a visitor: whether it builds a struct.
     is_struct: bool,
 }
 
@@ -217,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_no_objects_at_any_depth() {
+    fn arrays_for_structs_are_rejected_at_any_depth() {
         for json in [
             "[1, null, [], [1, 2]]",
             r#"{"id": 1, "inner": ["a"]}"#,
             r#"{"id": 1, "many": [["b"]]}"#,
             r#"{"id": 1, "many": [{"name": "b"}, ["b"]]}"#,
         ] {
-            assert!(serde_json::from_str::<Outer>(json).is_ok(), "serde alone takes it: {json}");
+            assert!(serde_json::from_str::<Outer>(json).is_ok(), "serde alone accepts it: {json}");
             assert_eq!(read::<Outer>(json), None, "{json}");
         }
     }

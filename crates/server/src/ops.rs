@@ -1,4 +1,4 @@
-//! For operators: is it alive, can it serve, what is it doing.
+//! Endpoints for operators: liveness, readiness and metrics.
 
 use std::sync::OnceLock;
 
@@ -61,7 +61,7 @@ pub async fn metrics(State(app): State<App>) -> Response {
     ([(header::CONTENT_TYPE, text)], app.metrics().render()).into_response()
 }
 
-/// There is one recorder per process, whatever number of apps run in it.
+/// Returns the metrics recorder, of which there is one per process, however many apps run in it.
 pub fn metrics_handle() -> PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     HANDLE
@@ -73,7 +73,7 @@ pub fn metrics_handle() -> PrometheusHandle {
                 .and_then(|builder| builder.set_buckets_for_metric(Matcher::Suffix("_commands".into()), &commands))
                 .expect("there are buckets")
                 .install_recorder()
-                .expect("nobody else records metrics in this process");
+                .expect("this is the only metrics recorder of the process");
             describe_metrics();
             holdfast_engine::panics::install();
             handle
@@ -86,38 +86,38 @@ fn describe_metrics() {
     describe_histogram!("holdfast_http_request_seconds", Unit::Seconds, "Time from a request's head to its answer.");
     describe_counter!(
         "holdfast_answers_dropped_total",
-        "Large answers cut off because their clients had stopped reading and the room was needed."
+        "Large answers cut off because their clients had stopped reading and memory was needed."
     );
     describe_counter!("holdfast_problems_total", "Answers that were not a success, by code.");
     describe_histogram!("holdfast_batch_commands", "Commands in a batch.");
     describe_histogram!("holdfast_command_wait_seconds", Unit::Seconds, "Time a command waited for its turn.");
     describe_histogram!("holdfast_batch_decide_seconds", Unit::Seconds, "Time to load rows and decide a batch.");
     describe_histogram!("holdfast_batch_commit_seconds", Unit::Seconds, "Time to write a batch to the store.");
-    describe_histogram!("holdfast_batch_safe_seconds", Unit::Seconds, "Time until a batch could not be lost any more.");
-    describe_counter!(
-        "holdfast_batch_conflicts_total",
-        "Commits that were tried again because another server was first."
-    );
+    describe_histogram!("holdfast_batch_safe_seconds", Unit::Seconds, "Time until a batch was durable.");
+    describe_counter!("holdfast_batch_conflicts_total", "Commits retried after a conflict with another server.");
     describe_counter!("holdfast_panics_total", "Panics, each of them a defect to be reported.");
-    describe_counter!("holdfast_holds_resolved_total", "Holds finished for a server that died while confirming them.");
-    describe_counter!("holdfast_webhook_deliveries_total", "Tries to deliver webhooks, by what came of them.");
-    describe_histogram!("holdfast_webhook_attempt_seconds", Unit::Seconds, "Time a try to deliver a webhook took.");
+    describe_counter!(
+        "holdfast_holds_resolved_total",
+        "In-doubt holds recovered after a server died while confirming them."
+    );
+    describe_counter!("holdfast_webhook_deliveries_total", "Webhook delivery attempts, by outcome.");
+    describe_histogram!("holdfast_webhook_attempt_seconds", Unit::Seconds, "Duration of a webhook delivery attempt.");
     describe_gauge!(
         "holdfast_webhook_pending",
-        "Webhook deliveries that wait to be tried; 10,000 means so many or more."
+        "Webhook deliveries that wait for an attempt; 10,000 means 10,000 or more."
     );
-    describe_counter!("holdfast_console_views_total", "How often what a page of the console shows was computed.");
-    describe_counter!("holdfast_live_lost_total", "How often Redis was found to have lost its data.");
-    describe_counter!("holdfast_outbox_failures_total", "Tries to hand an event on that failed.");
-    describe_counter!("holdfast_outbox_given_up_total", "Events that were given up after all retries.");
-    describe_gauge!("holdfast_outbox_given_up", "Events that are given up at present, as the last sweep found them.");
+    describe_counter!("holdfast_console_views_total", "Computations of console views.");
+    describe_counter!("holdfast_live_lost_total", "Detected losses of data in Redis.");
+    describe_counter!("holdfast_outbox_failures_total", "Failed attempts to publish an event.");
+    describe_counter!("holdfast_outbox_given_up_total", "Events that became dead letters after all retries.");
+    describe_gauge!("holdfast_outbox_given_up", "Dead letters at the time of the last sweep.");
     describe_counter!("holdfast_bus_redelivered_total", "Messages that NATS delivered more than once.");
     describe_counter!(
         "holdfast_bus_unreadable_total",
-        "Messages that were thrown away because nobody can read them or act on them."
+        "Messages that were dropped because they cannot be parsed or processed."
     );
     describe_counter!(
         "holdfast_batch_failures_total",
-        "Batches the store did not take, or whose commit it could not vouch for."
+        "Batches that the store rejected, or whose commit has an unknown outcome."
     );
 }

@@ -1,8 +1,8 @@
-//! What became of holds, counted as this process sees it happen. No job ends a hold, so nobody could be asked how many are
-//! live or ran out of time; but each is placed and ended by an event, and its id says when it was made.
+//! Activity counters of holds, as this process sees their events. No job ends a hold, so the store cannot count how many
+//! are live or have expired. But each hold is placed and ended by an event, and its id contains its creation time.
 //!
-//! For people to look at. Nothing is decided by these numbers: they know nothing of before the process started, nor of
-//! what other servers do.
+//! The counters are for display only, and no decision depends on them: they do not include holds from before the process
+//! started, nor those of other servers.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,20 +15,20 @@ use serde::Serialize;
 
 use crate::wire::event::type_of;
 
-/// The parts of the house, in the order of the numbers below.
+/// The verticals, in the order of the counters below.
 pub const VERTICALS: [&str; 5] = ["stay", "shop", "tee", "ticket", "room"];
 const STAY: usize = 0;
 const SHOP: usize = 1;
 const TEE: usize = 2;
 const TICKET: usize = 3;
 const ROOM: usize = 4;
-/// What is no vertical: webhooks, and events on their way.
+/// Index of changes outside the verticals: webhooks, and events being published.
 const BESIDE: usize = 5;
 
-/// How often something of each vertical, and beside them, has changed since the process started.
+/// Number of changes of each vertical, and of the rest, since the process started.
 pub type Changes = [u64; 6];
 
-/// Counts since the process started, but for `live`; one number for each vertical.
+/// Counts since the process started, except `live`, which is current; one number for each vertical.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub live: [u64; 5],
@@ -47,25 +47,25 @@ pub struct Pulse {
 #[derive(Debug, Default)]
 struct Inner {
     counts: Counts,
-    /// Holds by vertical and the second they were made in.
+    /// Holds by vertical and by the second of their creation.
     made: [BTreeMap<i64, Made>; 5],
 }
 
-/// Holds that were made in the same second.
+/// Holds created in the same second.
 #[derive(Clone, Copy, Debug)]
 struct Made {
     live: u64,
-    /// When the last of them ends.
+    /// Second at which the last of them expires.
     until: i64,
 }
 
 impl Pulse {
-    /// Something has changed: `name` is that of a command or of an event.
+    /// Counts a change; `name` is that of a command or of an event.
     pub fn changed(&self, name: &str) {
         self.changes[part_of(name)].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whoever has seen these numbers before has nothing new to look for. Holds that run out of time change nothing here.
+    /// Returns the number of changes; equal numbers mean that nothing changed. The expiry of a hold is not counted.
     pub fn changes(&self) -> Changes {
         std::array::from_fn(|part| self.changes[part].load(Ordering::Relaxed))
     }
@@ -92,7 +92,7 @@ impl Pulse {
         }
     }
 
-    /// How things stand at a moment.
+    /// Returns the counts at a moment, and removes holds that have expired by then.
     pub fn counts(&self, now: Timestamp) -> Counts {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let now = now.as_millis() / 1_000;
@@ -113,7 +113,7 @@ impl Inner {
         let made = self.made[vertical].entry(hold.made_at().as_millis() / 1_000).or_insert(Made { live: 0, until });
         made.live += 1;
         made.until = made.until.max(until);
-        // Nobody may be looking: what is over is forgotten here too, a little at a time.
+        // Expired holds are also removed here, one second's at a time, because `counts` may never be called.
         if let Some(oldest) = self.made[vertical].first_entry()
             && oldest.get().until < hold.made_at().as_millis() / 1_000
         {
@@ -136,7 +136,7 @@ impl Inner {
 
     fn confirmed(&mut self, vertical: usize, hold: HoldId, at: Timestamp) {
         self.counts.confirmed[vertical] += 1;
-        // What is reserved in one step was never held.
+        // A hold created at the time of its confirmation was reserved in one step and is not counted as live.
         if hold.made_at() != at {
             self.ended(vertical, hold);
         }
@@ -149,7 +149,7 @@ impl Inner {
     }
 }
 
-/// Whose business a command or an event is, as its name begins.
+/// Returns the index of the vertical of a command or an event, by the first part of its name.
 fn part_of(name: &str) -> usize {
     match name.split('.').next().unwrap_or_default() {
         "stay" => STAY,
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hold_is_live_until_it_is_ended_or_out_of_time() {
+    fn hold_is_live_until_it_ends_or_expires() {
         let pulse = Pulse::default();
         {
             let mut inner = pulse.inner.lock().unwrap();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_counted_where_it_belongs() {
+    fn change_is_counted_for_its_vertical() {
         let pulse = Pulse::default();
         for name in
             ["stay.hold.place", "order.paid", "slot.release", "queue.join", "calendar.slots.block", "webhook.create"]
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_is_forgotten_although_nobody_looks() {
+    fn expired_holds_are_removed_without_a_query() {
         let pulse = Pulse::default();
         let mut inner = pulse.inner.lock().unwrap();
         for second in 0..1_000 {

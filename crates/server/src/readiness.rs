@@ -1,5 +1,5 @@
-//! Readiness: whether this server can do its work. The store is probed in the background, so that an answer never waits for
-//! it.
+//! Readiness: whether this server can do its work. The store is probed in the background, so that a readiness check never
+//! waits for it.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,15 +9,15 @@ use holdfast_engine::Store;
 use crate::app::App;
 use crate::roles::Roles;
 
-/// Time between two probes of the store, after the first has ended.
+/// Pause between the end of one probe of the store and the start of the next.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
-/// Time within which a store has to answer a probe.
+/// Time within which the store must answer a probe.
 const PROBE_WITHIN: Duration = Duration::from_secs(2);
 
-/// The outcome of the last probe.
+/// Outcome of the last probe.
 #[derive(Debug)]
 pub struct Probed {
-    /// Why the store cannot be used, if so.
+    /// Fault of the store, if it has one.
     store: Mutex<Option<String>>,
 }
 
@@ -37,23 +37,23 @@ impl Probed {
     fn set(&self, store: Option<String>) {
         let last = std::mem::replace(&mut *self.store.lock().unwrap_or_else(PoisonError::into_inner), store.clone());
         match store {
-            Some(fault) if last.as_ref() != Some(&fault) => tracing::error!(fault, "the store cannot be used"),
-            None if last.is_some() => tracing::info!("the store can be used again"),
+            Some(fault) if last.as_ref() != Some(&fault) => tracing::error!(fault, "the store is unavailable"),
+            None if last.is_some() => tracing::info!("the store is available again"),
             _ => {}
         }
     }
 }
 
-/// What of a server works.
+/// Summary of a server's readiness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Ready,
-    /// All but optional parts.
+    /// Everything works except optional parts.
     Degraded,
     Unavailable,
 }
 
-/// The state of a server, and the fault of each part that has one.
+/// State of a server, and the fault of each part that has one.
 #[derive(Debug)]
 pub struct Readiness {
     pub status: Status,
@@ -63,14 +63,14 @@ pub struct Readiness {
 }
 
 impl Readiness {
-    /// The present state, without waiting for anything.
+    /// Returns the present state, without waiting.
     pub fn of(app: &App) -> Self {
         let engine = (!app.engine().is_alive()).then(|| "the engine has stopped".to_owned());
         let store = app.probed().store().or(engine);
         let bus = app.bus().and_then(|bus| fault(bus.check()));
         let waiting_room = fault(app.room().check());
-        // A process with all roles needs the bus for messages only, which wait in the outbox. Any other one reaches services
-        // over it, or is reached.
+        // A process with all roles needs the bus only for messages, which wait in the outbox. Any other process needs it to
+        // reach services, or to be reached.
         let is_bus_required = app.roles() != Roles::ALL;
         let status = if app.is_stopping() || store.is_some() || (is_bus_required && bus.is_some()) {
             Status::Unavailable

@@ -1,17 +1,17 @@
-//! The newest durable events, kept as they were committed: those who hand them on need not read them back from the store.
-//! Only of use to a server that has its store to itself, which commits all events there are, in order.
+//! Cache of the newest outbox events, kept as they were committed, so that the relay need not read them back from the store.
+//! Useful only to the single writer of a store, which itself commits all events in order.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use holdfast_engine::store::OutboxRecord;
 
-/// How many are kept: more than one batch makes.
+/// Maximum number of cached events: more than one batch creates.
 const KEPT_MAX: usize = 4_096;
 
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
-    /// Numbered without a gap.
+    /// Consecutive in their ids.
     records: Mutex<VecDeque<Arc<OutboxRecord>>>,
 }
 
@@ -29,7 +29,7 @@ impl Recent {
         }
     }
 
-    /// Events after the one with this number; `None` if they are not kept, or there are none.
+    /// Returns events after the one with this id; `None` if they are not cached, or there are none.
     pub(crate) fn after(&self, id: u64, limit: usize) -> Option<Vec<Arc<OutboxRecord>>> {
         let records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
         let skipped = (id + 1).checked_sub(records.front()?.id)?;
@@ -54,24 +54,24 @@ mod tests {
     }
 
     #[test]
-    fn only_what_follows_without_a_gap_is_answered() {
+    fn only_consecutive_events_are_returned() {
         let recent = Recent::default();
         assert_eq!(after(&recent, 0, 10), None);
         recent.keep([3, 4, 5].map(record));
-        assert_eq!(after(&recent, 1, 10), None, "the second is missing");
+        assert_eq!(after(&recent, 1, 10), None, "event 2 is missing");
         assert_eq!(after(&recent, 2, 10), Some(vec![3, 4, 5]));
         assert_eq!(after(&recent, 3, 1), Some(vec![4]));
         assert_eq!(
             (after(&recent, 5, 10), after(&recent, 77, 10)),
             (None, None),
-            "the store knows whether there are more"
+            "only the store knows whether there are more"
         );
         recent.keep([9].map(record));
         assert_eq!((after(&recent, 3, 10), after(&recent, 8, 10)), (None, Some(vec![9])));
     }
 
     #[test]
-    fn old_ones_are_dropped() {
+    fn oldest_events_are_evicted() {
         let recent = Recent::default();
         recent.keep((1..=KEPT_MAX as u64 + 2).map(record));
         assert_eq!(after(&recent, 1, 10), None);

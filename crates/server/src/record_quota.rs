@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use holdfast_core::receipt::RECEIPT_TTL;
 
-/// Records of ordinary answers are not counted: their number is bounded as that of all other rows is.
+/// Maximum size of a record that is not counted: the number of small records is bounded like that of all other rows.
 const FREE_BYTES: usize = 2 << 10;
-/// Callers whose bytes are counted apart. Further ones share one quota.
+/// Maximum number of callers counted separately. Further callers share one quota.
 const CALLERS_MAX: usize = 10_000;
-/// Part of the quota that has drained before large requests are worth repeating.
+/// Fraction of the quota that must be free before a rejected caller should retry.
 const FREE_PART: f64 = 0.1;
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl RecordQuota {
         self.bytes_max
     }
 
-    /// Time until a caller may have further large records, if it may not now.
+    /// Returns the time until a caller may have further large records; `None` if it may now.
     pub(crate) fn wait(&self, caller: &str, now: Instant) -> Option<Duration> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let is_beyond = used.len() >= CALLERS_MAX && !used.contains_key(caller);
@@ -47,7 +47,7 @@ impl RecordQuota {
         (bytes >= quota).then(|| Duration::from_secs_f64(seconds).min(ttl()))
     }
 
-    /// Counts a record that is kept.
+    /// Counts a kept record.
     pub(crate) fn count(&self, caller: &str, bytes: usize, now: Instant) {
         if bytes <= FREE_BYTES {
             return;
@@ -106,6 +106,6 @@ mod tests {
         assert!(quota.wait("1", now).is_none());
         assert!(quota.wait("19999", now).is_some(), "further callers share a quota");
         quota.count("new", 5_000, now + ttl());
-        assert_eq!(quota.used.lock().unwrap().len(), 2, "drained callers are forgotten");
+        assert_eq!(quota.used.lock().unwrap().len(), 2, "drained callers are evicted");
     }
 }

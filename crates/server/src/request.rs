@@ -1,4 +1,4 @@
-//! Reading what was sent. Whatever is wrong with it becomes one clear problem that names the field.
+//! Parsing of requests. Any error becomes one problem that names the field.
 
 use std::time::Duration;
 
@@ -23,18 +23,18 @@ use crate::caller::Caller;
 use crate::objects::Objects;
 use crate::problem::{Language, Problem};
 
-/// The largest body that is read.
+/// Maximum size of a body.
 pub const BODY_BYTES_MAX: usize = 8 << 20;
-/// How much of a body that is too large is read all the same.
+/// Maximum number of bytes that are read and discarded of a body that is too large.
 const THROWN_AWAY_BYTES_MAX: usize = 64 << 20;
-/// How long a body may take to arrive; once it is here, the engine answers within bounds of its own.
+/// Time within which a body must arrive. After that, the engine's own bounds apply.
 const BODY_WITHIN: Duration = Duration::from_millis(4_500);
 const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
-/// Lists are cut to this many entries, whatever is asked for.
+/// Maximum number of entries in a list; a higher limit is lowered to it.
 pub const LIST_LIMIT_MAX: usize = 500;
 const LIST_LIMIT_DEFAULT: usize = 50;
 
-/// A request that changes something: its body, and under which key it may be repeated.
+/// A request that changes state: its body, and its idempotency key if it has one.
 #[derive(Debug)]
 pub struct Mutation {
     pub params: Params,
@@ -44,22 +44,22 @@ pub struct Mutation {
 }
 
 impl Mutation {
-    /// The body as `T`.
+    /// Parses the body as `T`.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         parse(&self.body)
     }
 
-    /// Whether nothing was sent.
+    /// Whether the body is empty.
     pub fn is_empty(&self) -> bool {
         self.body.iter().all(u8::is_ascii_whitespace)
     }
 
-    /// The body as `T`, or its default if there is none.
+    /// Parses the body as `T`; returns the default if it is empty.
     pub fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, Problem> {
         if self.is_empty() { Ok(T::default()) } else { self.json() }
     }
 
-    /// The user named in the query or the body; they must agree.
+    /// Returns the user named in the query or the body; they must agree.
     pub fn named_user(&self) -> Result<Option<UserId>, Problem> {
         #[derive(Default, serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -70,12 +70,12 @@ impl Mutation {
         self.params.user_or(named.user_id)
     }
 
-    /// Whether it may be repeated under a key.
+    /// Whether the request has an idempotency key.
     pub fn has_key(&self) -> bool {
         self.key.is_some()
     }
 
-    /// The caller's idempotency key and what it stands for, if one was sent.
+    /// Returns the id of the idempotency record and the fingerprint of the request, if it has a key.
     pub fn receipt(&self, caller: Caller) -> Result<Option<(ReceiptId, [u8; 32])>, Problem> {
         let Some((key, fingerprint)) = self.key.clone() else { return Ok(None) };
         let caller = caller.key_space(self.named_user()?);
@@ -95,7 +95,7 @@ impl FromRequest<App> for Mutation {
     }
 }
 
-/// A small body, such as a form. Nothing is read of one that announces more than `bytes_max`.
+/// Reads a small body, such as a form. Nothing is read if its announced size exceeds `bytes_max`.
 pub async fn read_small(body: Body, bytes_max: usize, within: Duration) -> Result<Bytes, Problem> {
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(Problem::payload_too_large(bytes_max));
@@ -108,7 +108,7 @@ pub async fn read_small(body: Body, bytes_max: usize, within: Duration) -> Resul
     }
 }
 
-/// The whole body, if it arrives in time.
+/// Reads the whole body, at most for `BODY_WITHIN`.
 pub async fn read_in_time(body: Body) -> Result<Bytes, Problem> {
     let is_too_large = body.size_hint().lower() > BODY_BYTES_MAX as u64;
     let read = tokio::time::timeout(BODY_WITHIN, read_body(body)).await;
@@ -117,8 +117,8 @@ pub async fn read_in_time(body: Body) -> Result<Bytes, Problem> {
     })
 }
 
-/// The whole body. Of one that is too large the rest is read and thrown away, within bounds: whoever is still sending
-/// could not read the answer.
+/// Reads the whole body. If it is too large, up to [`THROWN_AWAY_BYTES_MAX`] of the rest are read and discarded, because a
+/// client that is still sending could not read the answer.
 async fn read_body(mut body: Body) -> Result<Bytes, Problem> {
     let mut read = BytesMut::new();
     let mut thrown_away = 0;
@@ -140,7 +140,7 @@ async fn read_body(mut body: Body) -> Result<Bytes, Problem> {
     if thrown_away > 0 { Err(Problem::payload_too_large(BODY_BYTES_MAX)) } else { Ok(read.freeze()) }
 }
 
-/// The query of a request.
+/// Query parameters of a request.
 #[derive(Debug, Default)]
 pub struct Params(Vec<(String, String)>);
 
@@ -164,7 +164,7 @@ impl Params {
         parse_date(name, text)
     }
 
-    /// A positive number below 2^53, made an id by `new`.
+    /// Parses a positive number below 2^53 and converts it with `new`.
     pub fn id<Id>(&self, name: &'static str, new: fn(u64) -> Option<Id>) -> Result<Option<Id>, Problem> {
         self.text(name).map(|text| parse_id(name, text, new)).transpose()
     }
@@ -173,7 +173,7 @@ impl Params {
         self.id("userId", UserId::new)
     }
 
-    /// The user of the query, or of the body; they must agree.
+    /// Returns the user of the query, or of the body; they must agree.
     pub fn user_or(&self, in_body: Option<u64>) -> Result<Option<UserId>, Problem> {
         let in_body = in_body.map(|number| id("userId", number, UserId::new)).transpose()?;
         match (self.user()?, in_body) {
@@ -182,7 +182,7 @@ impl Params {
         }
     }
 
-    /// How many entries of a list are asked for.
+    /// Maximum number of list entries that the client requests.
     pub fn limit(&self) -> Result<usize, Problem> {
         let Some(text) = self.text("limit") else { return Ok(LIST_LIMIT_DEFAULT) };
         let out_of_range = Fault::OutOfRange { min: 1, max: LIST_LIMIT_MAX as i64 };
@@ -206,7 +206,7 @@ impl FromRequestParts<App> for Params {
 }
 
 impl Language {
-    /// The first of `ko` and `en` that the caller likes best. Korean without the header, English for other languages.
+    /// Returns the preferred language of `ko` and `en`: Korean without the header, English if it names neither.
     pub fn asked_for(headers: &HeaderMap) -> Self {
         let Some(header) = headers.get(http::header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()) else {
             return Self::Korean;
@@ -228,7 +228,7 @@ impl Language {
     }
 }
 
-/// `YYYY-MM-DD`, and nothing else that could pass for a date.
+/// Parses `YYYY-MM-DD` and no other spelling of a date.
 pub fn parse_date(field: &'static str, text: &str) -> Result<Date, Problem> {
     let number = |range: std::ops::Range<usize>| -> Option<i16> {
         let digits = text.get(range)?;
@@ -241,7 +241,7 @@ pub fn parse_date(field: &'static str, text: &str) -> Result<Date, Problem> {
         .ok_or_else(|| Problem::invalid(field, &Fault::NotADate))
 }
 
-/// A moment as RFC 3339 writes it. One that is later than any that can be told is the latest.
+/// Parses an RFC 3339 time. A time after the latest representable one becomes the latest.
 pub fn parse_time(field: &'static str, text: &str) -> Result<Timestamp, Problem> {
     let moment = text.parse().ok().or_else(|| is_too_late(text).then_some(jiff::Timestamp::MAX));
     let moment = moment.filter(|moment| moment.as_millisecond() >= 0);
@@ -250,7 +250,7 @@ pub fn parse_time(field: &'static str, text: &str) -> Result<Timestamp, Problem>
         .ok_or_else(|| Problem::invalid(field, &Fault::NotAMoment))
 }
 
-/// Whether this is a moment of the last year, which ends later than moments that can be told.
+/// Whether the text is a time of the last year that is later than the latest representable time.
 fn is_too_late(text: &str) -> bool {
     Pieces::parse(text).is_ok_and(|pieces| {
         let is_moment = pieces.time().is_some() && pieces.to_numeric_offset().is_some();
@@ -258,24 +258,24 @@ fn is_too_late(text: &str) -> bool {
     })
 }
 
-/// A number in a path or query.
+/// Parses a numeric id in a path or query.
 pub fn parse_id<Id>(field: &'static str, text: &str, new: fn(u64) -> Option<Id>) -> Result<Id, Problem> {
     decimal(text).and_then(new).ok_or_else(|| Problem::invalid(field, &out_of_id_range()))
 }
 
-/// A number in its one canonical spelling: digits without a sign or leading zeros. `str::parse` also takes `+1` and `007`, so
-/// that two texts would name one user.
+/// Parses a number in its only canonical spelling: digits without a sign or leading zeros. `str::parse` also accepts `+1`
+/// and `007`, so that two texts would name one user.
 pub fn decimal(text: &str) -> Option<u64> {
     let is_canonical = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     if is_canonical { text.parse().ok() } else { None }
 }
 
-/// A number in a body.
+/// Converts a numeric id in a body.
 pub fn id<Id>(field: &'static str, number: u64, new: fn(u64) -> Option<Id>) -> Result<Id, Problem> {
     new(number).ok_or_else(|| Problem::invalid(field, &out_of_id_range()))
 }
 
-/// A hold in a path.
+/// Parses the id of a hold in a path.
 pub fn hold_id(text: &str) -> Result<HoldId, Problem> {
     let parsed = if text.len() == 36 { Uuid::try_parse(text).ok() } else { None };
     parsed.map(HoldId).ok_or_else(|| Problem::invalid("holdId", &Fault::Malformed))
@@ -285,7 +285,7 @@ fn out_of_id_range() -> Fault {
     Fault::OutOfRange { min: 1, max: holdfast_core::id::ID_MAX as i64 }
 }
 
-/// Reads JSON fast; if that fails, once more to find out where.
+/// Parses JSON on a fast path. After a failure, parses it again to find the path of the error.
 pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     read(body).map_err(|first| {
         let mut reader = serde_json::Deserializer::from_slice(body);

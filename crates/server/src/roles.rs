@@ -1,11 +1,11 @@
-//! Which parts a process runs: HTTP, and the services of tee times.
+//! Roles of a process: HTTP, and the tee time services.
 
 use holdfast_core::tee::Service;
 
-/// A part of the server that may have a process to itself.
+/// A part of the server that may run in a process of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// HTTP, and everything but tee times.
+    /// HTTP, and everything except tee times.
     Api,
     Booking,
     Course,
@@ -28,7 +28,7 @@ impl Role {
         Self::ALL.into_iter().find(|role| role.as_str() == text)
     }
 
-    /// The service of tee times that it is.
+    /// Returns the tee time service of this role.
     pub fn service(self) -> Option<Service> {
         match self {
             Self::Api => None,
@@ -43,14 +43,14 @@ impl Role {
     }
 }
 
-/// Some of them.
+/// A set of roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Roles(u8);
 
 impl Roles {
     pub const ALL: Self = Self(0b1111);
 
-    /// `api,booking` or `all`; `Err` is the word that is none.
+    /// Parses `api,booking` or `all`; `Err` is the unknown word.
     pub fn parse(text: &str) -> Result<Self, &str> {
         text.split(',').map(str::trim).try_fold(Self(0), |roles, word| match word {
             "all" => Ok(Self::ALL),
@@ -71,7 +71,7 @@ impl Roles {
         self.0 & role.bit() != 0
     }
 
-    /// Whether people listen here to what a booking service elsewhere tells.
+    /// Whether this process publishes to its subscribers the events of a booking service in another process.
     pub fn imports_bookings(self) -> bool {
         self.has(Role::Api) && !self.has(Role::Booking)
     }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roles_are_written_in_a_list() {
+    fn roles_are_parsed_from_a_list() {
         assert_eq!(Roles::parse("all"), Ok(Roles::ALL));
         let some = Roles::parse("notify, api").unwrap();
         assert_eq!(

@@ -19,7 +19,7 @@ use crate::tickets::{events, follow, holds as seat_holds, queue, reservations as
 use crate::webhooks::{deliveries, subscriptions};
 use crate::{console, docs, ops, stream};
 
-/// The routes, and their description.
+/// Returns the routes and their `OpenAPI` document.
 pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
     let (routes, mut openapi) = OpenApiRouter::with_openapi(docs::Document::openapi())
         .routes(routes!(room_types::create, room_types::list))
@@ -123,13 +123,13 @@ pub fn router(app: App) -> (Router, utoipa::openapi::OpenApi) {
     (routes, openapi)
 }
 
-/// The same routes for pages, who are known already.
+/// Returns the same routes for pages, whose callers are already authenticated.
 fn for_pages(api: Router) -> Router {
     api.fallback(|| async { Problem::not_found() })
         .method_not_allowed_fallback(|| async { Problem::method_not_allowed() })
 }
 
-/// Says what there is not, to those who may come in at all.
+/// Answers unmatched requests with `problem`; with auth on, only if the caller is authenticated.
 fn refusing(app: App, problem: fn() -> Problem) -> impl Fn(HeaderMap) -> Ready<Problem> + Clone + Send + Sync {
     move |headers| {
         ready(match app.auth().caller(&headers) {

@@ -1,11 +1,11 @@
-//! Listening, the life of a connection, and a clean end.
+//! Accepting connections, driving them, and graceful shutdown.
 //!
-//! Each core has a thread that drives connections of its own, from the first byte to the last: what a request needs stays in
-//! that core's caches, and nobody takes work from others. What takes long or goes on for long is done elsewhere: by the engine, by
-//! the app ([`App::spawn`]), or where blocking is allowed.
+//! Each core has a thread that drives its own connections from start to end. A request's data stays in that core's caches,
+//! and there is no work stealing. Long work runs elsewhere: in the engine, in the app ([`App::spawn`]), or on threads where
+//! blocking is allowed.
 //!
-//! Connections beyond the maximum are a reserve on a thread of its own: health checks are answered there, everything else is
-//! refused. So a load balancer can tell a server that is full from one that is dead.
+//! Connections beyond the maximum go to a reserve on a thread of its own, which answers health checks and rejects all other
+//! requests. A load balancer can thereby tell an overloaded server from a dead one.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -27,27 +27,27 @@ use tokio::task::JoinHandle;
 use crate::app::App;
 use crate::{edge, router};
 
-/// What is in flight when the stop signal comes has this long to end.
+/// Time that in-flight requests have to finish after the stop signal.
 const FINISH_WITHIN: Duration = Duration::from_secs(8);
-/// A connection that does not send a whole request head in time is closed, and so is an idle one.
+/// Time within which a connection must send the next request head; an idle connection is also closed after it.
 const HEAD_WITHIN: Duration = Duration::from_secs(75);
 /// Time from accepting a connection to the end of its first request head. Then it is closed, so that half-sent heads do not
-/// keep the connections from others.
+/// use up the maximum number of connections.
 const FIRST_HEAD_WITHIN: Duration = Duration::from_secs(10);
-/// Connections of the reserve that are served at a time. A further one replaces the oldest.
+/// Maximum number of reserve connections served at a time. A further one replaces the oldest.
 const RESERVE_MAX: usize = 64;
-/// Connections of the reserve that are accepted at a time; further ones are closed.
+/// Maximum number of reserve connections accepted at a time; further ones are closed.
 const RESERVE_ACCEPTED_MAX: usize = 1_024;
-/// Time in which a connection of the reserve must have ended.
+/// Maximum duration of a reserve connection.
 const RESERVE_WITHIN: Duration = Duration::from_secs(5);
-/// Who takes nothing of an answer or a stream for so long is gone, or means no good: the connection is closed.
+/// Time after which a connection is closed if its client reads nothing of an answer or stream.
 const TAKEN_WITHIN: Duration = Duration::from_secs(30);
-/// How much longer than its connections a thread may take to end. One that is stuck is left behind.
+/// Additional time for a worker thread to end after its connections. Shutdown does not wait for a stuck thread.
 const THREAD_ENDS_WITHIN: Duration = Duration::from_millis(300);
-/// How long nobody is let in after that has failed.
+/// Pause after a failed accept.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(50);
 
-/// Serves until `stop` resolves, then takes no new work and finishes what is in flight.
+/// Serves until `stop` resolves, then accepts no new work and finishes the requests in flight.
 pub async fn serve(
     app: App,
     listener: TcpListener,
@@ -75,7 +75,7 @@ pub async fn serve(
             socket = accept(&listener) => socket,
         };
         let (worker, place) = match places.clone().try_acquire_owned() {
-            Ok(place) => (next.next().expect("there is a core"), place),
+            Ok(place) => (next.next().expect("there is at least one worker"), place),
             Err(_) => match reserve_places.clone().try_acquire_owned() {
                 Ok(place) => (&reserve, place),
                 Err(_) => continue,
@@ -92,7 +92,7 @@ pub async fn serve(
     let within = FINISH_WITHIN + THREAD_ENDS_WITHIN;
     let ended = join_all(workers.into_iter().map(|worker| worker.stop(within))).await;
     if ended.contains(&Ended::CutOff) {
-        tracing::warn!("some connections were still busy and are cut off");
+        tracing::warn!("closing connections that were busy at the end of the shutdown timeout");
     }
     result
 }
@@ -107,15 +107,15 @@ async fn accept(listener: &TcpListener) -> std::net::TcpStream {
         match accepted {
             Ok(socket) => return socket,
             Err(error) => {
-                // Out of file handles, most likely: those in use will be given back.
-                tracing::warn!(%error, "could not accept a connection");
+                // Usually the process is out of file descriptors, which are released as connections end.
+                tracing::warn!(%error, "cannot accept a connection; retrying");
                 tokio::time::sleep(ACCEPT_AGAIN_AFTER).await;
             }
         }
     }
 }
 
-/// What was written fails if the other side takes nothing of it for so long. Only Linux can be told.
+/// Makes writes fail if the peer acknowledges no data within this time. Supported only on Linux.
 fn bound_writes(socket: &TcpStream, within: Duration) -> std::io::Result<()> {
     #[cfg(target_os = "linux")]
     socket2::SockRef::from(socket).set_tcp_user_timeout(Some(within))?;
@@ -124,20 +124,20 @@ fn bound_writes(socket: &TcpStream, within: Duration) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A connection, and its place among all there may be.
+/// An accepted connection, and its permit out of the maximum number of connections.
 struct Arrival {
     socket: std::net::TcpStream,
     place: OwnedSemaphorePermit,
 }
 
-/// How the connections of a worker have ended.
+/// Outcome of shutting down a worker's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
     InTime,
     CutOff,
 }
 
-/// A thread that drives connections of its own.
+/// A thread that drives its own connections.
 struct Worker {
     arrivals: mpsc::UnboundedSender<Arrival>,
     ended: oneshot::Receiver<Ended>,
@@ -153,7 +153,7 @@ impl Worker {
         let (end, ended) = oneshot::channel();
         let run = move || {
             let how = runtime.block_on(drive(arriving));
-            // With everything it still has, so that nobody has the app any more when the end is told.
+            // Drops all remaining tasks before the end is signalled, so that none holds the app any more.
             runtime.shutdown_background();
             end.send(how).ok();
         };
@@ -161,7 +161,7 @@ impl Worker {
         Ok(Self { arrivals, ended })
     }
 
-    /// No more will come: waits until what is in flight has ended.
+    /// Closes the queue of connections and waits until the requests in flight have ended.
     async fn stop(self, within: Duration) -> Ended {
         drop(self.arrivals);
         let ended = tokio::time::timeout(within, self.ended).await;
@@ -169,7 +169,7 @@ impl Worker {
     }
 }
 
-/// Drives connections until no more come and the last has ended.
+/// Drives connections until the queue is closed and the last connection has ended.
 async fn drive(app: App, router: axum::Router, mut arriving: mpsc::UnboundedReceiver<Arrival>) -> Ended {
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(64 << 10);
@@ -178,7 +178,7 @@ async fn drive(app: App, router: axum::Router, mut arriving: mpsc::UnboundedRece
         let socket = match TcpStream::from_std(socket) {
             Ok(socket) => socket,
             Err(error) => {
-                tracing::warn!(%error, "could not drive a connection");
+                tracing::warn!(%error, "cannot register a connection with the runtime; closing it");
                 continue;
             }
         };
@@ -212,7 +212,7 @@ async fn drive(app: App, router: axum::Router, mut arriving: mpsc::UnboundedRece
     }
 }
 
-/// Drives the connections of the reserve, one request each, until no more come.
+/// Drives reserve connections, one request each, until the queue is closed.
 async fn drive_reserve(app: App, router: axum::Router, mut arriving: mpsc::UnboundedReceiver<Arrival>) -> Ended {
     let mut http = hyper::server::conn::http1::Builder::new();
     http.keep_alive(false).max_buf_size(64 << 10);
@@ -248,7 +248,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn who_reads_nothing_of_an_answer_is_given_up() {
+    async fn write_to_client_that_never_reads_fails() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let silent = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (mut socket, _) = listener.accept().await.unwrap();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_thread_that_is_stuck_does_not_hold_up_the_end() {
+    async fn stuck_thread_does_not_delay_shutdown() {
         let (arrivals, _arriving) = mpsc::unbounded_channel();
         let (_never, ended) = oneshot::channel();
         assert_eq!(Worker { arrivals, ended }.stop(Duration::from_millis(10)).await, Ended::CutOff);

@@ -1,5 +1,5 @@
-//! One after another, for requests that look at the same thing first and change it afterwards: those under one idempotency key,
-//! those that one entry to an event is spent on. Among the requests of this server, that is.
+//! Keyed mutex: serializes requests of this server that read first and write afterwards. It is keyed by the idempotency key,
+//! or by the entry to an event that the requests use.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,10 +9,10 @@ use std::time::Duration;
 use holdfast_engine::Refused;
 use tokio::sync::OwnedMutexGuard;
 
-/// How long one waits for those before.
+/// Maximum time that a request waits for the lock of its key.
 const TURN_WITHIN: Duration = Duration::from_secs(2);
 
-/// Who is at work, and who waits behind them.
+/// Locks by key. A key is present while a request holds or awaits its lock.
 #[derive(Debug)]
 pub(crate) struct Turns<K> {
     taken: Mutex<Places<K>>,
@@ -20,7 +20,7 @@ pub(crate) struct Turns<K> {
 
 type Places<K> = HashMap<K, Arc<tokio::sync::Mutex<()>>>;
 
-/// Nobody else is at work on this as long as it lives.
+/// Guard of a key: released when dropped.
 pub(crate) struct Turn<'a, K: Hash + Eq> {
     turns: &'a Turns<K>,
     key: K,
@@ -36,7 +36,7 @@ impl<K> Default for Turns<K> {
 impl<K: Hash + Eq + Clone> Turns<K> {
     pub(crate) async fn take(&self, key: K) -> Result<Turn<'_, K>, Refused> {
         let place = self.taken().entry(key.clone()).or_default().clone();
-        // From here on it leaves as it came, whatever becomes of the waiting.
+        // Constructed before the wait, so that its `Drop` removes an unused key even if the wait fails or is cancelled.
         let mut turn = Turn { turns: self, key, guard: None };
         let waited = tokio::time::timeout(TURN_WITHIN, place.lock_owned()).await;
         turn.guard = Some(waited.map_err(|_| Refused::LockTimeout)?);
@@ -65,11 +65,11 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn it_is_one_after_another_and_nothing_is_left_behind() {
+    async fn lock_is_exclusive_per_key_and_leaves_no_entry() {
         let turns = Turns::default();
         let first = turns.take("one").await.unwrap();
         let elsewhere = turns.take("other").await.unwrap();
-        assert_eq!(turns.take("one").await.err(), Some(Refused::LockTimeout), "it is taken");
+        assert_eq!(turns.take("one").await.err(), Some(Refused::LockTimeout), "the key is locked");
         let (second, ()) = tokio::join!(turns.take("one"), async { drop(first) });
         assert!(second.is_ok());
         drop((second, elsewhere));

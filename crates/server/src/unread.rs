@@ -1,8 +1,8 @@
 //! Bound on the bytes of large answers that clients have not read yet.
 //!
-//! The bytes of a large answer stay here and are handed to the connection in small frames, so that the connection buffers few of them.
-//! When the bound is reached, the answers that have stalled longest are dropped, and their connections end. If that is not
-//! enough, further large answers are refused.
+//! The bytes of a large answer stay here and go to the connection in small frames, so that the connection buffers few of
+//! them. When the bound is reached, the answers that have stalled longest are dropped, and their connections end. If that
+//! is not enough, further large answers are rejected.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,13 +20,13 @@ use hyper::body::{Frame, SizeHint};
 
 use crate::problem::Problem;
 
-/// Smaller answers are not counted; one fits into the buffers of a connection.
+/// Minimum size of a counted answer; a smaller one fits into the buffers of a connection.
 const LARGE_BYTES_MIN: usize = 64 << 10;
 const FRAME_BYTES: usize = 16 << 10;
-/// Time without progress after which an answer may be dropped to make room.
+/// Time without progress after which an answer may be dropped to free memory.
 const STALLED_AFTER: Duration = Duration::from_secs(1);
 
-/// Cheap to clone.
+/// Large answers that are being sent. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct UnreadAnswers {
     shared: Arc<Shared>,
@@ -49,11 +49,11 @@ struct State {
 struct Answer {
     data: Bytes,
     size: usize,
-    /// Time of the last frame that the connection took; `None` for an answer that does not exist yet.
+    /// Time of the last frame that the connection took; `None` for a reservation, whose answer does not exist yet.
     progressed_at: Option<Instant>,
 }
 
-/// Room for an answer, taken before the work that cannot be undone.
+/// Reservation of memory for an answer, made before work that cannot be undone.
 #[derive(Debug)]
 pub(crate) struct Room {
     id: u64,
@@ -71,7 +71,7 @@ impl UnreadAnswers {
         Self { shared: Arc::new(Shared { bytes_max, state: Mutex::default() }) }
     }
 
-    /// Room for an answer of about `size` bytes that must not be refused later.
+    /// Reserves memory for an answer of about `size` bytes that must not be rejected later.
     pub(crate) fn reserve(&self, size: usize) -> Result<Option<Room>, Problem> {
         if size < LARGE_BYTES_MIN {
             return Ok(None);
@@ -80,7 +80,7 @@ impl UnreadAnswers {
         Ok(Some(Room { id, shared: self.shared.clone() }))
     }
 
-    /// The response with its body counted. A large one is refused if there is no room, unless `is_final`.
+    /// Returns the response with its body counted. A large one is rejected if there is no memory left, unless `is_final`.
     pub(crate) fn hold(&self, response: Response, is_final: bool) -> Response {
         let size = hyper::body::Body::size_hint(response.body()).exact().unwrap_or(0) as usize;
         if size < LARGE_BYTES_MIN {
@@ -92,7 +92,7 @@ impl UnreadAnswers {
             _ => Bytes::new(),
         };
         if first.len() < size {
-            // Not one piece: it is made while it is read.
+            // A streamed body, which is produced while it is read.
             let whole = futures_util::stream::iter([Ok(first)]).chain(body.into_data_stream());
             return Response::from_parts(parts, Body::from_stream(whole));
         }
@@ -108,7 +108,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an answer if there is room, or can be made; one alone may be of any size.
+    /// Adds an answer if it fits, if need be after dropping stalled ones. A single answer may have any size.
     fn add(&self, data: Bytes, size: usize, progressed_at: Option<Instant>, is_final: bool) -> Option<u64> {
         let mut state = self.state();
         let dropped = state.make_room(self.bytes_max.saturating_sub(size));
@@ -129,14 +129,14 @@ impl Shared {
         self.state().remove(id)
     }
 
-    /// The next frame of an answer; `None` if it was dropped.
+    /// Returns the next frame of an answer; `None` if it was dropped.
     fn next_frame(&self, id: u64) -> Option<Bytes> {
         let mut state = self.state();
         let answer = state.answers.get_mut(&id)?;
         answer.progressed_at = Some(Instant::now());
         let frame = answer.data.split_to(FRAME_BYTES.min(answer.data.len()));
         let is_last = answer.data.is_empty();
-        // A copy: a part of the answer would keep the whole of it in memory.
+        // A copy, because a slice would keep the whole answer in memory.
         let frame = Bytes::copy_from_slice(&frame);
         let read = if is_last { state.remove(id) } else { None };
         drop(state);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_are_read_whole_and_forgotten() {
+    async fn answers_are_read_whole_and_released() {
         let unread = UnreadAnswers::new(1 << 20);
         for size in [0, 10, LARGE_BYTES_MIN, LARGE_BYTES_MIN + 1, 1 << 20, 3 << 20] {
             let response = unread.hold(answer(size), false);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_beyond_the_bound_are_refused() {
+    async fn answers_beyond_the_bound_are_rejected() {
         let unread = UnreadAnswers::new(1 << 20);
         let first = unread.hold(answer(1 << 20), false);
         assert_eq!(unread.hold(answer(1 << 20), false).extensions().get::<Problem>().unwrap().code, "OVERLOADED");
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(
             unread.hold(answer(1 << 20), true).status(),
             StatusCode::OK,
-            "an answer after a commit is not refused"
+            "an answer after a commit is always accepted"
         );
         assert_eq!(unread.hold(answer(100), false).status(), StatusCode::OK, "small answers are not counted");
         drop(first);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn stalled_answers_make_room() {
+    async fn stalled_answers_are_dropped_for_new_ones() {
         let unread = UnreadAnswers::new(1 << 20);
         let (old, young) = (unread.hold(answer(1 << 19), false), unread.hold(answer(1 << 19), false));
         let stalled_at = Instant::now().checked_sub(STALLED_AFTER).unwrap();

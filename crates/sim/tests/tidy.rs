@@ -62,7 +62,7 @@ async fn purge_removes_published_events_only() {
         assert_eq!(run(&*store, message.clone()).await, Handled::Repeated);
         let import = ImportBookingEvent { key: MessageKey::parse("a").unwrap(), told: external_event() };
         assert_eq!(run(&*store, import.clone()).await, Handled::Done);
-        // The first was handed on, the second is in trouble, the others nobody has looked at.
+        // Event 1 was sent and event 2 has failed; the others have not been read yet.
         let wanted = Partition::all().collect();
         run(&*store, LeaseRelays { server: 1, wanted, is_alone: true, yields: false }).await;
         for partition in Partition::all() {

@@ -125,7 +125,7 @@ impl Readers {
         .await
     }
 
-    /// What is deleted may still be in a cache, where nothing depends on its being gone.
+    /// Deletes expired rows. Caches may still contain deleted rows, and no result depends on their absence.
     pub(crate) async fn tidy(&self, now: Timestamp, keep: Keep) -> Result<bool, StoreError> {
         let made_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
         let tidying = Tidying {

@@ -28,7 +28,7 @@ use crate::tables::{self, Live, VisitorMut};
 const ROWS_AT_ONCE_MAX: usize = 4_096;
 /// Time to live of the row that a probe writes.
 const PROBE_KEPT: Span = Span::from_secs(10);
-/// How often a read begins anew because the incarnation had to be made.
+/// Maximum number of attempts of a read, which restarts after a new incarnation was begun.
 const READS_MAX: usize = 4;
 
 /// Policy for lost data of Redis.

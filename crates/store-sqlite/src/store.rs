@@ -31,7 +31,7 @@ const TROUBLE_LASTS: Duration = Duration::from_secs(5);
 const CHECK_WITHIN: Duration = Duration::from_secs(2);
 /// Logged when a store is opened on a disk that is full.
 const NO_RESERVE: &str = "the disk is full: free space on it; reads are answered, writes are refused until then";
-/// How often a read looks again because a batch is in the file but not yet in memory.
+/// Maximum number of attempts of a read that finds a batch in the file but not yet in memory.
 const READ_TRIES_MAX: usize = 1_000;
 
 /// Cheap to clone.
@@ -339,7 +339,7 @@ impl Store for SqliteStore {
         self.shared.check_reserve()?;
         let failed = self.shared.failed_to_write().clone();
         if let Some((failed_at, error)) = failed {
-            // What little it takes to see that may fit where a batch does not.
+            // A small write may succeed where a batch would not fit, so the failure is reported for a minimum time.
             if failed_at.elapsed() < TROUBLE_LASTS {
                 return Err(error);
             }

@@ -1,4 +1,4 @@
-//! A PgBouncer in front of one test database. It refuses to run as root, as PostgreSQL does.
+//! A `PgBouncer` in front of one test database. It refuses to run as root, as PostgreSQL does.
 
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::server::{Error, Program, Running, Server, find};
 
 const NAME: &str = "pgbouncer";
 
-/// How long a client keeps a connection to the database.
+/// Duration for which a client keeps a connection to the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolMode {
     Session,

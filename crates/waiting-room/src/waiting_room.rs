@@ -114,7 +114,7 @@ pub trait WaitingRoom: Send + Sync {
         Ok(())
     }
 
-    /// What entry tokens are signed with.
+    /// Keys that sign entry tokens.
     fn keys(&self) -> &Keys;
 
     /// Subscribes to the changes of all events; on Redis, to those made by any server.

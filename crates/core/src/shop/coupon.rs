@@ -56,9 +56,9 @@ pub struct Coupon {
     pub discount: Discount,
     /// The only currency it discounts. Every `Amount` has one; a `Percent` without one discounts any currency.
     pub currency: Option<Currency>,
-    /// How many users may get it.
+    /// Maximum number of users to whom it is issued.
     pub max_uses: u32,
-    /// Number of users who have got it.
+    /// Number of users to whom it was issued.
     pub issued: u32,
     pub valid_until: Option<Timestamp>,
 }

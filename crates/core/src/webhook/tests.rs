@@ -206,7 +206,7 @@ fn retry_after_prolongs_a_wait_within_bounds() {
 }
 
 #[test]
-fn a_receiver_that_is_gone_is_told_nothing_more_until_it_is_enabled() {
+fn gone_receiver_gets_nothing_until_enabled() {
     let mut world = World::new();
     let webhook = create(&mut world, "").id;
     fan_out(&mut world, &[event(1, "order.paid"), event(2, "order.paid")]);

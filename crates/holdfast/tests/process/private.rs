@@ -1,4 +1,4 @@
-//! What other users of the machine can read, limits of the process, and SIGHUP.
+//! Permissions of files, limits of the process, and SIGHUP.
 
 use std::fs::Permissions;
 use std::io::Read as _;

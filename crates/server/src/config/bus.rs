@@ -1,4 +1,4 @@
-//! Settings of what is between services: which parts a process runs, on which databases, and how they reach each other.
+//! Settings of the communication between services: the roles of a process, their databases, and NATS.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ impl Config {
         Roles::parse(&self.server.roles).unwrap_or(Roles::ALL)
     }
 
-    /// The settings of each group of parts that share a database, the one that serves HTTP first.
+    /// Returns the settings of each group of roles that share a database, the group with the API role first.
     pub fn groups(&self) -> Vec<Self> {
         let mut groups: Vec<(Option<&str>, Roles)> = Vec::new();
         for role in self.roles().iter() {
@@ -32,7 +32,7 @@ impl Config {
         let mut group = self.clone();
         group.server.roles = roles.to_string();
         if database != self.server.database_url.as_ref().map(Secret::reveal) {
-            // Live rows of two databases must not meet in one Redis.
+            // Two databases must not share live rows in one Redis.
             let first = roles.iter().next().map_or("", Role::as_str);
             group.redis.prefix = format!("{}{first}:", self.redis.prefix);
         }
@@ -50,12 +50,12 @@ impl Config {
         own.or(self.server.database_url.as_ref())
     }
 
-    /// How long is kept what is needed no more.
+    /// Retention of published events and of inbox entries.
     pub fn keep(&self) -> Keep {
         Keep { outbox: span(self.tee.outbox_keep), inbox: span(self.tee.processed_ttl) }
     }
 
-    /// How to use NATS, if it is used.
+    /// Returns the options of NATS, if it is used.
     pub fn bus(&self) -> Option<Options> {
         let url = self.server.nats_url.as_ref()?.reveal().to_owned();
         let streams = Service::ALL.iter().map(|service| {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_share_a_database_go_together() {
+    fn roles_that_share_a_database_form_a_group() {
         let mut config = Config::defaults();
         assert_eq!(databases(&config), [("api,booking,course,notify".into(), None, String::new())]);
         config.server.database_url = Some(Secret::new("postgres://a"));
@@ -142,8 +142,9 @@ mod tests {
         assert_eq!(databases(&config), [("course".into(), b, "x:course:".into())]);
     }
 
+    /// Every subject belongs to exactly one stream, and the API alone is an additional consumer of bookings.
     #[test]
-    fn every_message_has_one_stream_and_who_serves_people_without_booking_listens_to_bookings() {
+    fn api_without_booking_consumes_booking_stream() {
         let mut config = Config::defaults();
         assert!(config.bus().is_none());
         config.server.nats_url = Some(Secret::new("nats://x"));

@@ -1,4 +1,4 @@
-//! From files, the environment and flags to settings.
+//! Loading of settings from a file, the environment and flags.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::{Config, ConfigError, DEFAULTS};
 const ENVIRONMENT_PREFIX: &str = "HOLDFAST_";
 
 impl Config {
-    /// `environment` are the process's variables, `flags` pairs of `section.key` and value.
+    /// Loads the settings. `environment` are the process's variables, `flags` pairs of `section.key` and value.
     pub fn load(
         file: Option<&Path>,
         environment: impl Iterator<Item = (OsString, OsString)>,
@@ -32,7 +32,7 @@ impl Config {
             let Some((section, key)) = spelled.split_once('_') else {
                 return Err(ConfigError(format!("{name}: there is no such setting; see holdfast.toml")));
             };
-            // A secret that failed to arrive must not turn authentication off, nor a lost address select another store.
+            // An empty secret must not turn authentication off, nor an empty address select another store.
             let may_be_empty = defaults.get(section).and_then(|keys| keys.get(key)).is_some_and(is_empty_text);
             if value.trim().is_empty() && !may_be_empty {
                 return Err(ConfigError(format!("{name}: is empty; give it a value, or remove the variable")));
@@ -65,7 +65,7 @@ fn lay_over(table: &mut Table, over: Table) {
     }
 }
 
-/// Text from the environment or a flag becomes a number where the default is one.
+/// Sets a value from the environment or a flag; it becomes a number if the default is one.
 fn set(table: &mut Table, section: &str, key: &str, text: &str) {
     let section = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
     let Value::Table(section) = section else { return };
@@ -73,7 +73,7 @@ fn set(table: &mut Table, section: &str, key: &str, text: &str) {
     section.insert(key.into(), number.map_or_else(|| Value::String(text.into()), Value::Integer));
 }
 
-/// A section that there is none of is named with what is said in it.
+/// Rejects an unknown section. The error names the first setting in it.
 fn check_sections(table: &Table) -> Result<(), ConfigError> {
     let known: Table = DEFAULTS.parse().expect("the embedded defaults are TOML");
     let Some((section, value)) = table.iter().find(|(name, _)| !known.contains_key(*name)) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! How durations, addresses, tiers and certificates are written.
+//! Parsing of durations, addresses, networks, refund tiers and certificate files.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use serde::{Deserialize as _, Deserializer, de};
 
 use crate::webhooks::network::Network;
 
-/// `500ms`, `10s`, `30m`, `24h`, `7d`.
+/// Parses `500ms`, `10s`, `30m`, `24h`, `7d`.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(digits);
@@ -26,7 +26,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     number.checked_mul(millis).map(Duration::from_millis)
 }
 
-/// Durations, separated by commas, or `none`.
+/// Parses durations separated by commas, or `none`.
 pub(super) fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Duration>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let wrong = |part: &str| {
@@ -38,7 +38,7 @@ pub(super) fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ve
     parts.map(|part| parse_duration(part).ok_or_else(|| wrong(part))).collect()
 }
 
-/// Networks in CIDR notation, separated by commas; may be none.
+/// Parses networks in CIDR notation, separated by commas; may be empty.
 pub(super) fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Network>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let wrong = |part: &str| {
@@ -50,7 +50,7 @@ pub(super) fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec
     parts.map(|part| Network::parse(part).ok_or_else(|| wrong(part))).collect()
 }
 
-/// A URI reference (RFC 3986), as far as its characters and its scheme tell.
+/// Whether the text is a URI reference (RFC 3986), judged by its characters and its scheme.
 pub(super) fn is_uri_reference(text: &str) -> bool {
     let is_hex = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
     let bytes = text.as_bytes();
@@ -58,7 +58,7 @@ pub(super) fn is_uri_reference(text: &str) -> bool {
         b'%' => is_hex(bytes.get(at + 1)) && is_hex(bytes.get(at + 2)),
         byte => byte.is_ascii_alphanumeric() || b"-._~:/?#@!$&'()*+,;=".contains(byte),
     };
-    // What stands before a colon in the first segment of a path is a scheme.
+    // The part before a colon in the first segment is a scheme.
     let first = text.split(['/', '?', '#']).next().unwrap_or_default();
     let has_scheme = first.split_once(':').is_none_or(|(scheme, _)| {
         scheme.starts_with(|char: char| char.is_ascii_alphabetic())
@@ -67,7 +67,7 @@ pub(super) fn is_uri_reference(text: &str) -> bool {
     bytes.iter().enumerate().all(is_known) && has_scheme && text.matches('#').count() <= 1
 }
 
-/// `127.0.0.1:8080`, `[::1]:8080`, or a host that is looked up now: of several addresses the first, one of IPv4 if there is one.
+/// Parses `127.0.0.1:8080`, `[::1]:8080`, or a host that is resolved now: to its first IPv4 address, else its first address.
 pub(super) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
     let text = String::deserialize(deserializer)?;
     if let Ok(address) = text.parse() {
@@ -82,7 +82,7 @@ pub(super) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sock
     first.copied().ok_or_else(|| de::Error::custom(format!("the host of {text:?} cannot be found")))
 }
 
-/// `7d:100, 3d:80`: so many days before tee-off, so many percent.
+/// Parses `7d:100, 3d:80`: pairs of days before tee-off and percent refunded.
 pub(super) fn refund_tiers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<tee::RefundTier>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let tier = |part: &str| {
@@ -97,7 +97,7 @@ pub(super) fn refund_tiers<'de, D: Deserializer<'de>>(deserializer: D) -> Result
     parts.map(|part| tier(part).ok_or_else(|| wrong(part))).collect()
 }
 
-/// The path of a file with certificates, which is read now.
+/// Reads a file of certificates, given its path.
 pub(super) fn trust<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Trust, D::Error> {
     Trust::file(&PathBuf::deserialize(deserializer)?).map_err(de::Error::custom)
 }

@@ -1,4 +1,4 @@
-//! Where settings come from, and what is said of bad ones.
+//! Precedence of the sources of settings, and error messages.
 
 use toml::{Table, Value};
 
@@ -11,7 +11,7 @@ fn load(environment: &[(&str, &str)], flags: &[(&str, &str)]) -> Result<Config, 
 }
 
 #[test]
-fn flag_beats_environment_beats_file_beats_default() {
+fn flag_overrides_environment_file_and_default() {
     let file = std::env::temp_dir().join(format!("holdfast-config-{}.toml", std::process::id()));
     std::fs::write(&file, "[stay]\nhold_ttl = \"2s\"\n[engine]\nlock_wait = \"20ms\"\nqueue_max = 7\n").unwrap();
     let environment =
@@ -26,7 +26,7 @@ fn flag_beats_environment_beats_file_beats_default() {
 
 #[cfg(unix)]
 #[test]
-fn a_secret_that_is_not_text_is_refused_and_not_made_into_another() {
+fn secret_that_is_not_utf8_is_rejected() {
     use std::os::unix::ffi::OsStringExt as _;
     let secret = std::ffi::OsString::from_vec(vec![0x80; 64]);
     let environment = [("HOLDFAST_AUTH_JWT_SECRET".into(), secret)].into_iter();
@@ -35,7 +35,7 @@ fn a_secret_that_is_not_text_is_refused_and_not_made_into_another() {
 }
 
 #[test]
-fn a_bad_or_unknown_setting_is_named_in_one_line() {
+fn invalid_setting_is_named_in_one_line() {
     let cases: &[(&str, &str, &str)] = &[
         (
             "HOLDFAST_STAY_HOLD_TTL",
@@ -129,7 +129,7 @@ fn a_bad_or_unknown_setting_is_named_in_one_line() {
 }
 
 #[test]
-fn what_lasts_a_moment_is_allowed() {
+fn shortest_durations_are_accepted() {
     for name in ["STAY_HOLD_TTL", "SHOP_HOLD_TTL", "TICKET_HOLD_TTL", "CALENDAR_LOCK_TTL", "QUEUE_ENTRY_MAX"] {
         load(&[(&format!("HOLDFAST_{name}"), "100ms")], &[]).unwrap();
     }
@@ -139,7 +139,7 @@ fn what_lasts_a_moment_is_allowed() {
 }
 
 #[test]
-fn empty_variable_is_refused_by_name() {
+fn empty_variable_is_rejected_by_name() {
     for name in [
         "HOLDFAST_AUTH_JWT_SECRET",
         "HOLDFAST_AUTH_JWT_PUBLIC_KEY_FILE",
@@ -164,7 +164,7 @@ fn empty_variable_is_refused_by_name() {
 }
 
 #[test]
-fn empty_auth_setting_is_refused() {
+fn empty_auth_setting_is_rejected() {
     for name in ["auth.jwt_secret", "auth.jwt_public_key_file", "auth.audience", "auth.issuer"] {
         assert_eq!(load(&[], &[(name, "")]).unwrap_err(), format!("{name}: must not be empty"));
     }
@@ -172,7 +172,7 @@ fn empty_auth_setting_is_refused() {
 }
 
 #[test]
-fn secrets_of_entry_tokens_are_long_and_can_be_told_apart() {
+fn entry_token_secrets_are_validated() {
     let set = |name: &str, value: &str| load(&[(name, value)], &[]).map(drop);
     let (current, old) = ("HOLDFAST_QUEUE_TOKEN_SECRET", "HOLDFAST_QUEUE_TOKEN_SECRETS_OLD");
     let long = "0123456789abcdef0123456789abcdef";
@@ -185,7 +185,7 @@ fn secrets_of_entry_tokens_are_long_and_can_be_told_apart() {
 }
 
 #[test]
-fn a_host_is_looked_up() {
+fn host_name_is_resolved() {
     let listen = |text| load(&[], &[("server.listen", text)]).map(|config| config.server.listen);
     let found = listen("localhost:8081").unwrap();
     assert!(found.ip().is_loopback() && found.port() == 8081, "{found}");
@@ -193,7 +193,7 @@ fn a_host_is_looked_up() {
 }
 
 #[test]
-fn refunds_are_those_of_the_settings() {
+fn refund_policy_follows_settings() {
     let refund = |tiers, last| {
         let flags = [("tee.refund_tiers", tiers), ("tee.refund_last_day_percent", last)];
         load(&[], &flags).unwrap().engine_settings().limits.tee.refund.to_string()
@@ -212,14 +212,14 @@ fn without_auth_only_loopback_is_allowed() {
 }
 
 #[test]
-fn every_setting_shown_in_the_file_is_one() {
+fn commented_settings_are_valid() {
     let uncommented: String = DEFAULTS
         .lines()
         .map(|line| line.strip_prefix("# ").filter(|rest| rest.contains(" = \"")).unwrap_or(line))
         .collect::<Vec<_>>()
         .join("\n");
     let mut table: Table = uncommented.parse().unwrap();
-    // These files are read at once.
+    // Files of certificates are read during deserialization.
     let trusted = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(trusted.path(), holdfast_testkit::certificate::CERTIFICATE).unwrap();
     for name in ["tls_ca_file", "database_ca_file", "redis_ca_file", "nats_ca_file"] {
@@ -232,7 +232,7 @@ fn every_setting_shown_in_the_file_is_one() {
 }
 
 #[test]
-fn waits_are_separated_by_commas_and_may_be_none() {
+fn retry_waits_are_comma_separated_or_none() {
     let waits = |text| load(&[], &[("webhook.retry_after", text)]).unwrap().webhook.retry_after;
     assert_eq!(waits("5s, 30m"), [Duration::from_secs(5), Duration::from_mins(30)]);
     assert!(waits("").is_empty() && waits("none").is_empty());
@@ -241,7 +241,7 @@ fn waits_are_separated_by_commas_and_may_be_none() {
 }
 
 #[test]
-fn allowed_networks_are_separated_by_commas() {
+fn allowed_networks_are_comma_separated() {
     let networks =
         |text| load(&[], &[("webhook.allow_networks", text)]).map(|config| config.webhook.allow_networks.len());
     assert_eq!((networks(""), networks("10.0.0.0/8"), networks("10.0.0.0/8, fd00::/8")), (Ok(0), Ok(1), Ok(2)));

@@ -1,4 +1,4 @@
-//! What settings have to be.
+//! Validation of settings.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use holdfast_waiting_room::token::SECRET_LEN_MIN;
 use super::spelling::is_uri_reference;
 use super::{Config, ConfigError, Secret};
 
-/// The longest `events.source`.
+/// Maximum length of `events.source`.
 const SOURCE_CHARS_MAX: usize = 200;
-/// The most networks in `webhook.allow_networks`.
+/// Maximum number of networks in `webhook.allow_networks`.
 const NETWORKS_MAX: usize = 100;
 
 impl Config {
@@ -38,7 +38,7 @@ impl Config {
         }
         let days_ahead_max = calendar::DAYS_AHEAD_MAX as usize;
         count("calendar.days_ahead", self.calendar.days_ahead as usize, days_ahead_max)?;
-        // Longer than a lock on an old slot may live.
+        // At least 2 days, which is longer than a lock on an expired slot may live.
         within("calendar.keep_days", self.calendar.keep_days as usize, 2, 3_660)?;
         between("calendar.generate_wait", self.calendar.generate_wait, Duration::ZERO, Duration::from_secs(2))?;
         let queue = &self.queue;
@@ -148,7 +148,7 @@ impl Config {
         Ok(())
     }
 
-    /// Embedded, PostgreSQL, or PostgreSQL with live holds in Redis.
+    /// Checks the combination of stores: embedded, PostgreSQL, or PostgreSQL with live holds in Redis.
     fn validate_profile(&self) -> Result<(), ConfigError> {
         let server = &self.server;
         let postgres: &[&str] = &["postgres://", "postgresql://"];

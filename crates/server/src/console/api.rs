@@ -1,6 +1,6 @@
-//! The console asks and acts through the API, in the operator's name: there is no second way to do anything, and no second
-//! rule about who may. A request of a page is handed to the API's own routes, inside the process; one for a service in another
-//! process goes there, as it would from anybody.
+//! Access of the console to the API, in the operator's name: there is no second way to do anything, and no second set of
+//! permissions. A request of a page goes to the API's own routes inside the process. A request for a service in another
+//! process is forwarded there, like any other request.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -15,9 +15,9 @@ use crate::forward;
 use crate::problem::Problem;
 
 const PREFIX: &str = "/console/api";
-/// Paths of the API begin so.
+/// Prefixes of the API's paths.
 pub const PASSED_ON_FAMILIES: [&str; 3] = ["/v1/", "/api/", "/bookings"];
-/// What of a request's head is meant for the API. Who calls is not: that is known here.
+/// Request headers passed on to the API. The caller is not among them, because the console sets it.
 const PASSED_ON: [HeaderName; 5] = [
     header::CONTENT_TYPE,
     header::ACCEPT_LANGUAGE,
@@ -26,7 +26,7 @@ const PASSED_ON: [HeaderName; 5] = [
     HeaderName::from_static("prefer"),
 ];
 
-/// `/console/api/…`: what follows is a path of the API.
+/// `/console/api/…`: the rest is a path of the API.
 pub async fn forward(State(console): State<Console>, request: Request) -> Result<Response, Problem> {
     let session = Session::of(&console, request.headers())?;
     if !request.method().is_safe() {
@@ -43,7 +43,7 @@ pub async fn forward(State(console): State<Console>, request: Request) -> Result
     let is_safe = parts.method.is_safe();
     let answer = console.call(session.caller, parts.method, uri, &parts.headers, body).await;
     if is_elsewhere && !is_safe {
-        // Services in other processes do not say here what they have changed.
+        // Services in other processes do not report their changes to this process.
         console.app.stream().pulse().changed("tee.elsewhere");
         console.app.stream().pulse().changed("relay.elsewhere");
     }
@@ -51,7 +51,7 @@ pub async fn forward(State(console): State<Console>, request: Request) -> Result
 }
 
 impl Console {
-    /// Hands a request to the API's routes.
+    /// Calls a route of the API.
     pub async fn call(&self, caller: Caller, method: Method, uri: Uri, headers: &HeaderMap, body: Body) -> Response {
         let mut request = Request::new(body);
         *request.method_mut() = method;
@@ -63,7 +63,7 @@ impl Console {
         }
         request.extensions_mut().insert(Known(caller));
         if let Some(role) = forward::needed(&self.app, request.uri()) {
-            // Elsewhere the token says who calls.
+            // In another process the token names the caller.
             request.headers_mut().extend(session::bearer(headers).map(|token| (header::AUTHORIZATION, token)));
             let id = headers.get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
             return forward::ask(&self.app, role, request, id).await.into_response();

@@ -1,4 +1,4 @@
-//! How pages ask the API, inside the process and in an operator's name.
+//! Reads of the API by pages, inside the process and in an operator's name.
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
@@ -13,23 +13,23 @@ use crate::request::LIST_LIMIT_MAX;
 use crate::wire::list::List;
 
 const ANSWER_BYTES_MAX: usize = 16 << 20;
-/// Lists that are shown whole are never longer than so many pages.
+/// Maximum number of pages of a list that is shown whole.
 const PAGES_MAX: usize = 10;
 
-/// Somebody who asks.
+/// A client of the API inside the process.
 #[derive(Clone, Copy)]
 pub struct Ask<'a> {
     pub console: &'a Console,
     pub caller: Caller,
-    /// Of these only what is meant for the API is passed on.
+    /// Headers of the page's request; only those meant for the API are passed on.
     pub headers: &'a HeaderMap,
 }
 
-/// What the API answered instead of a success.
+/// Error response of the API.
 pub type Refusal = Box<Response>;
 
 impl Ask<'_> {
-    /// What the API answers, without its wrapping.
+    /// Returns the API's response without its `data` wrapper.
     pub async fn get(&self, path: &str) -> Result<Value, Refusal> {
         let internal = || Box::new(Problem::internal().into_response());
         let uri = path.parse().map_err(|_| internal())?;
@@ -42,7 +42,7 @@ impl Ask<'_> {
         Ok(if answer["data"].is_object() { answer["data"].take() } else { answer })
     }
 
-    /// A list that is never long, whole.
+    /// Returns all items of a list, at most `PAGES_MAX` pages.
     pub async fn all(&self, path: &str) -> Result<Vec<Value>, Refusal> {
         let (mut items, mut cursor) = (Vec::new(), String::new());
         for _ in 0..PAGES_MAX {
@@ -58,12 +58,12 @@ impl Ask<'_> {
         Ok(items)
     }
 
-    /// The last entries of a list, newest first. Lists of the API begin with the oldest; cursors are numbers, so the end is
-    /// found by asking a few times, from where it was found before.
+    /// Returns the last entries of a list, newest first. Lists of the API begin with the oldest, and their cursors are
+    /// numbers: an exponential search, which starts at the last known end, finds the end.
     pub async fn latest(&self, path: &str, count: usize) -> Result<Vec<Value>, Refusal> {
         let last = self.last(path, self.console.ends.get(path)).await?;
         self.console.ends.set(path, last);
-        // Numbers may have gaps: look further back until there is enough, or more than one answer holds.
+        // Ids may have gaps: the range is extended until it has enough items, or more than one response can contain.
         let (mut items, mut back) = (Vec::new(), count as u64);
         loop {
             let (found, is_whole) = self.after(path, last.saturating_sub(back), LIST_LIMIT_MAX).await?;
@@ -78,9 +78,9 @@ impl Ask<'_> {
         Ok(items.into_iter().rev().take(count).collect())
     }
 
-    /// The number of the last entry, 0 if there is none.
+    /// Returns the id of the last entry, 0 if there is none.
     async fn last(&self, path: &str, before: u64) -> Result<u64, Refusal> {
-        // What was last may be gone by now.
+        // The entry that was last may have been deleted.
         let is_there = before > 0 && self.has_after(path, before - 1).await?;
         let (mut some, mut step) = (if is_there { before - 1 } else { 0 }, 1);
         let mut none = some + step;
@@ -104,7 +104,7 @@ impl Ask<'_> {
         Ok(!self.after(path, number, 1).await?.0.is_empty())
     }
 
-    /// Entries after a number, and whether that is all there are.
+    /// Returns entries after an id, and whether these are all.
     async fn after(&self, path: &str, number: u64, limit: usize) -> Result<(Vec<Value>, bool), Refusal> {
         let cursor = if number == 0 { String::new() } else { List::<u64>::cursor(number) };
         let mut list = self.get(&listing(path, limit, &cursor)).await?;

@@ -1,4 +1,4 @@
-//! Styles, scripts and what was vendored: embedded when the binary was built, see `build.rs`.
+//! Styles, scripts and vendored files, embedded when the binary is built: see `build.rs`.
 
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
@@ -8,7 +8,7 @@ use crate::problem::Problem;
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
-/// A file as it is embedded.
+/// An embedded file.
 #[derive(Debug)]
 pub struct Asset {
     name: &'static str,
@@ -27,8 +27,8 @@ impl Asset {
     }
 }
 
-/// `/assets/{version}/{name}`. Under the present version a file never changes. Under another one (a page that was open
-/// while the server was replaced) the present file is given, not to be kept.
+/// `/assets/{version}/{name}`. Under the present version a file is immutable. Under any other (a page that was open
+/// while the server was replaced) the present file is returned without caching.
 pub async fn get(Path((version, name)): Path<(String, String)>, headers: HeaderMap) -> Result<Response, Problem> {
     let asset = ASSETS.iter().find(|asset| asset.name == name).ok_or_else(Problem::not_found)?;
     let takes_gzip =

@@ -1,8 +1,8 @@
-//! Pages for customers, on the demo's data. They use the public API only, and are worth reading as examples: each is a frame
-//! from `console/templates/demo`, which a module of the same name in `console/assets/demo` fills.
+//! Pages for customers, on the demo's data. They use only the public API, and are worth reading as examples. Each is a frame
+//! from `console/templates/demo`, filled by a module of the same name in `console/assets/demo`.
 //!
-//! There are such pages only where a server was started with `--demo`. With auth off a customer is a number that the browser
-//! makes up; with auth on, whoever's token it is. The crowd of a sale makes up all its people, so it comes only with auth off.
+//! The pages exist only if the server was started with `--demo`. With auth off, a customer is a number that the browser
+//! generates; with auth on, the subject of a token. The load simulator invents its customers, so it requires auth off.
 
 use askama::Template;
 use axum::Router;
@@ -28,7 +28,7 @@ pub fn routes() -> Router<App> {
         .route("/demo/sale/report", get(sale::report))
 }
 
-/// Lets nobody in where there is no demo.
+/// Extractor that rejects requests unless the server shows a demo.
 pub struct Demo(Shell);
 
 impl FromRequestParts<App> for Demo {
@@ -40,7 +40,7 @@ impl FromRequestParts<App> for Demo {
     }
 }
 
-/// Lets nobody in where there can be no crowd.
+/// Extractor that rejects requests unless the load simulator may run.
 pub struct Crowd;
 
 impl FromRequestParts<App> for Crowd {
@@ -62,7 +62,7 @@ async fn index(Demo(shell): Demo) -> Response {
     shell.page(&Index { shell, page: "index" })
 }
 
-/// A page that a module fills.
+/// A page that is filled by a script.
 #[derive(Template)]
 #[template(path = "demo/page.html")]
 struct Filled {

@@ -1,4 +1,4 @@
-//! Server-sent events that many listen to: written once, and the same bytes are sent to all.
+//! Broadcast of server-sent events: each event is rendered once, and all subscribers receive the same bytes.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,24 +14,24 @@ use tokio::time::Instant;
 
 use super::Console;
 
-/// Whoever hears nothing for so long is told that somebody is still there.
+/// Interval of keep-alive comments on an idle stream.
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
-/// Whoever is signed in has to show again that they are, after so long: the browser does it by itself.
+/// Maximum duration of a stream of a signed-in operator. The browser reconnects, which checks the session again.
 const SIGNED_IN_FOR: Duration = Duration::from_mins(5);
 
-/// An event as it is sent. JSON has no line breaks.
+/// Renders an event. `json` must not contain line breaks.
 pub fn event(name: &str, json: &str) -> Bytes {
     format!("event: {name}\ndata: {json}\n\n").into()
 }
 
-/// Someone who listens.
+/// A subscriber of a broadcast.
 pub struct Listener<F> {
     pub console: Console,
-    /// What to hear first.
+    /// Event sent before any broadcast one.
     pub first: Option<Bytes>,
     pub told: broadcast::Receiver<Bytes>,
     pub signed_in: bool,
-    /// What to do for one who fell behind: listen anew, and perhaps be told something first.
+    /// Resynchronizes a subscriber that lagged: it may replace the receiver and return an event to send first.
     pub catch_up: F,
 }
 

@@ -1,5 +1,5 @@
-//! What is happening now: one computation a second for all who look, and none while nobody does. Nothing is sent in a second in
-//! which nothing happened, after one in which nothing did: whoever looks knows what that looks like.
+//! Live metrics: sampled once per second for all subscribers, and not at all without subscribers. A quiet second after a
+//! quiet one is not sent, because the page can repeat the last sample.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,13 +25,13 @@ use crate::problem::Problem;
 use crate::pulse::Counts;
 
 const EVERY: Duration = Duration::from_secs(1);
-/// How many seconds somebody sees who has just come.
+/// Number of seconds of history that a new subscriber receives.
 const RECENT_MAX: usize = 300;
-/// How far somebody may fall behind.
+/// Maximum number of samples that a subscriber may lag behind.
 const BACKLOG: usize = 8;
 const READY_WITHIN: Duration = Duration::from_millis(800);
 const READY_BYTES_MAX: usize = 64 << 10;
-/// Reasons for refusals that are shown by name.
+/// Maximum number of error codes shown by name.
 const CODES_MAX: usize = 8;
 
 #[derive(Debug)]
@@ -52,12 +52,12 @@ impl Default for Figures {
     }
 }
 
-/// The figures of one second.
+/// Sample of one second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Sample {
     at: i64,
-    /// Holds by vertical, in the order of `pulse::VERTICALS`; the others are of this second.
+    /// Live holds by vertical, in the order of `pulse::VERTICALS`. The fields below count this second only.
     live: [u64; 5],
     placed: [u64; 5],
     confirmed: [u64; 5],
@@ -65,25 +65,25 @@ struct Sample {
     refused: u64,
     refused_by_code: BTreeMap<String, u64>,
     requests: u64,
-    /// Milliseconds; none, if there was nothing to measure.
+    /// Milliseconds; `None` without any measurement.
     p50: Option<f64>,
     p99: Option<f64>,
     batches: u64,
-    /// Commands in a batch, on average.
+    /// Average number of commands per batch.
     batch: Option<f64>,
     commit_p99: Option<f64>,
-    /// Parts that are in trouble, and what is wrong.
+    /// Fault of each part that has one.
     trouble: BTreeMap<String, String>,
     looking: usize,
 }
 
-/// `GET /console/figures`: server-sent events. First `recent`, the last minutes if others were looking; then one `figures` a
-/// second.
+/// `GET /console/figures`: server-sent events. First `recent`, the last minutes if there were subscribers; then one
+/// `figures` per second.
 pub async fn listen(State(console): State<Console>, headers: HeaderMap) -> Result<Response, Problem> {
     let session = Session::of(&console, &headers)?;
     let (told, recent) = console.figures.join(&console);
     let first = Some(event("recent", &format!("[{}]", recent.join(","))));
-    // Figures that were missed are not sent again.
+    // Missed samples are not sent again.
     let catch_up = |_: &mut broadcast::Receiver<Bytes>| None;
     Ok(Listener { console, first, told, signed_in: session.signed_in, catch_up }.response())
 }
@@ -108,7 +108,7 @@ impl Figures {
         shared.recent.push_back(sample);
     }
 
-    /// Whether nobody looks any more. Then the computation is over, and what was shown is forgotten.
+    /// Whether there are no subscribers left. Then the sampling ends and its history is discarded.
     fn is_over(&self) -> bool {
         let mut shared = self.shared();
         let is_over = self.tell.receiver_count() == 0;
@@ -140,7 +140,7 @@ async fn compute(console: Console) {
         if let Some(before) = &before {
             let sample = now.since(before, console.figures.tell.receiver_count());
             if told.as_ref().is_none_or(|told| !sample.repeats(told)) {
-                let json = serde_json::to_string(&sample).expect("figures can be written as JSON");
+                let json = serde_json::to_string(&sample).expect("samples serialize to JSON");
                 console.figures.tell(json.into());
                 told = Some(sample);
             }
@@ -150,14 +150,14 @@ async fn compute(console: Console) {
 }
 
 impl Sample {
-    /// Whether nothing happened, and everything is as it was told before, when nothing happened either.
+    /// Whether this second was quiet and equals the last sample sent, which was quiet too.
     fn repeats(&self, told: &Self) -> bool {
         let is_quiet = self.requests == 0 && self.batches == 0 && self.placed == [0; 5] && self.confirmed == [0; 5];
         is_quiet && Self { at: told.at, ..self.clone() } == *told
     }
 }
 
-/// All counters at a moment.
+/// All counters at one moment.
 struct Reading {
     at: i64,
     counts: Counts,
@@ -171,7 +171,7 @@ impl Reading {
         let mut trouble = trouble(console).await;
         let now = match tokio::time::timeout(READY_WITHIN, app.query(|_, at| Ok(at.now))).await {
             Ok(Ok(now)) => now,
-            // Nobody tells the time, but for the plot it goes on.
+            // The store's clock is unavailable; the time of the plot advances by one interval.
             _ => {
                 trouble.entry("store".into()).or_insert_with(|| "no answer".into());
                 Timestamp::from_millis(before.map_or(0, |before| before.at + EVERY.as_millis() as i64))
@@ -218,12 +218,12 @@ impl Reading {
     }
 }
 
-/// What `/readyz` says is wrong, part by part.
+/// Returns the faults that `/readyz` reports, by part.
 async fn trouble(console: &Console) -> BTreeMap<String, String> {
     let asking = async {
         let uri = Uri::from_static("/readyz");
         let answer =
-            console.call(Caller::Admin(Name::Nobody), Method::GET, uri, &HeaderMap::new(), Body::empty()).await;
+            console.call(Caller::Admin(Name::Anonymous), Method::GET, uri, &HeaderMap::new(), Body::empty()).await;
         let body = Limited::new(answer.into_body(), READY_BYTES_MAX).collect().await.ok()?.to_bytes();
         serde_json::from_slice::<BTreeMap<String, Value>>(&body).ok()
     };
@@ -233,7 +233,7 @@ async fn trouble(console: &Console) -> BTreeMap<String, String> {
     parts.filter_map(|(part, what)| what.as_str().map(|what| (part, what.to_owned()))).collect()
 }
 
-/// What of `/metrics` is shown.
+/// Metrics of `/metrics` that are shown.
 #[derive(Debug, Default)]
 struct Metrics {
     histograms: BTreeMap<String, Histogram>,
@@ -242,7 +242,7 @@ struct Metrics {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Histogram {
-    /// Upper ends, and how many were not above them.
+    /// Upper bounds with cumulative counts.
     buckets: Vec<(f64, u64)>,
     sum: f64,
     count: u64,
@@ -277,7 +277,7 @@ impl Metrics {
 }
 
 impl Histogram {
-    /// What was added since.
+    /// Returns the measurements added since `before`.
     fn less(&self, before: &Self) -> Self {
         let then = |at: usize| before.buckets.get(at).map_or(0, |(_, count)| *count);
         let buckets = self.buckets.iter().enumerate().map(|(at, (end, count))| (*end, count.saturating_sub(then(at))));
@@ -288,7 +288,7 @@ impl Histogram {
         }
     }
 
-    /// Somewhere in its bucket, in proportion; the last bucket has no end, and counts as its beginning.
+    /// Interpolates linearly within a bucket. The last bucket is unbounded, so it counts as its lower bound.
     fn quantile(&self, share: f64) -> Option<f64> {
         let wanted = (self.count as f64 * share).max(1.0);
         let (mut from, mut below) = (0.0, 0_u64);
@@ -317,7 +317,7 @@ mod tests {
         holdfast_problems_total{code=\"SOLD_OUT\"} 7\nholdfast_problems_total{code=\"ROOM_NOT_AVAILABLE\"} 1\n";
 
     #[test]
-    fn what_metrics_say_is_read_as_the_difference_of_two_readings() {
+    fn sample_is_the_difference_of_two_readings() {
         let (before, after) = (Metrics::parse(BEFORE), Metrics::parse(AFTER));
         let name = "holdfast_http_request_seconds";
         let second = after.histogram(name).less(&before.histogram(name));
@@ -325,25 +325,25 @@ mod tests {
         assert_eq!(second.quantile(0.5), Some(0.001));
         let p99 = second.quantile(0.99).unwrap();
         assert!((p99 - 0.01).abs() < 1e-9, "{p99}");
-        assert_eq!(second.quantile(1.0), Some(0.01), "nothing is known of the end of the last bucket");
+        assert_eq!(second.quantile(1.0), Some(0.01), "the last bucket has no upper bound");
         assert_eq!(after.problems["SOLD_OUT"] - before.problems["SOLD_OUT"], 4);
     }
 
     #[test]
-    fn a_quiet_second_after_a_quiet_one_is_not_told() {
+    fn repeated_quiet_second_is_not_sent() {
         let reading =
             |at| Reading { at, counts: Counts::default(), metrics: Metrics::parse(AFTER), trouble: BTreeMap::new() };
         let quiet = reading(2_000).since(&reading(1_000), 1);
         let next = reading(3_000).since(&reading(2_000), 1);
         assert!(next.repeats(&quiet));
-        assert!(!reading(3_000).since(&reading(2_000), 2).repeats(&quiet), "somebody else looks");
+        assert!(!reading(3_000).since(&reading(2_000), 2).repeats(&quiet), "the number of subscribers changed");
         let mut busy = next.clone();
         busy.requests = 1;
         assert!(!busy.repeats(&busy.clone()) && !next.repeats(&busy));
     }
 
     #[test]
-    fn nothing_measured_has_no_quantile() {
+    fn empty_histogram_has_no_quantile() {
         assert_eq!(Histogram::default().quantile(0.5), None);
         let idle = Metrics::parse(AFTER).histogram("holdfast_http_request_seconds");
         assert_eq!(idle.less(&idle).quantile(0.99), None);

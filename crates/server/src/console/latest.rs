@@ -1,4 +1,4 @@
-//! The end of a list, for pages that want the newest.
+//! The latest entries of a list, for pages that show the newest first.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,12 +16,12 @@ use crate::app::Reply;
 use crate::problem::Problem;
 
 const PREFIX: &str = "/console/latest";
-/// How many entries are given.
+/// Number of entries returned.
 const SHOWN: usize = 50;
-/// How many lists' ends are remembered.
+/// Maximum number of lists whose end is cached.
 const KNOWN_MAX: usize = 1_000;
 
-/// Where lists ended when last looked at: a hint where to look first.
+/// Last known end of each list: a hint where the search for its end begins.
 #[derive(Debug, Default)]
 pub struct Ends(Mutex<HashMap<String, u64>>);
 

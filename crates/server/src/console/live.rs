@@ -1,8 +1,8 @@
-//! Pages that change by themselves. All who look at the same thing share one computation, and hear of what became different
-//! since. Nothing is computed for a page that nobody looks at, nor while nothing happens.
+//! Live pages. All subscribers of a view share one computation, and receive the parts that have changed. A view is not
+//! computed without subscribers, nor while nothing changes.
 //!
-//! However many different things are looked at, they are computed one at a time, with a rest in between: looking never takes
-//! more than a small part of one core from those who book.
+//! Views are computed one at a time with a pause in between, whatever their number, so that the console uses only a small
+//! part of one core.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,20 +27,20 @@ use crate::caller::Caller;
 use crate::problem::{Language, Problem};
 use crate::pulse::Changes;
 
-/// How soon a change is noticed.
+/// Interval at which changes are detected.
 const NOTICED_WITHIN: Duration = Duration::from_millis(150);
-/// How often a thing is computed at most.
+/// Minimum interval between two computations of one view.
 const AT_MOST_EVERY: Duration = Duration::from_secs(1);
-/// After a computation, so many times as long nothing is computed; but no longer than this.
+/// Pause after a computation, as a multiple of its duration, up to [`REST_MAX`].
 const REST: u32 = 10;
 const REST_MAX: Duration = Duration::from_secs(2);
-/// What other servers hold makes no sound here: where there are others, one looks again.
+/// Interval of recomputation if there are other servers, whose holds this process cannot observe.
 const OTHERS_EVERY: Duration = Duration::from_secs(3);
-/// After a change of what is on its way: how long until it may have arrived.
+/// Delay of an additional computation after a change, for views of events that are still being published.
 const ARRIVED_WITHIN: Duration = Duration::from_secs(2);
-/// How long a view is kept that nobody looks at.
+/// Time after which a view without subscribers is evicted.
 const KEPT_FOR: Duration = Duration::from_secs(10);
-/// How far somebody may fall behind before being told everything again.
+/// Maximum number of events that a subscriber may lag behind before all parts are sent again.
 const BACKLOG: usize = 8;
 const REASON_BYTES_MAX: usize = 64 << 10;
 
@@ -48,7 +48,7 @@ const REASON_BYTES_MAX: usize = 64 << 10;
 pub struct Live {
     shared: Mutex<Shared>,
     changes: watch::Sender<Changes>,
-    /// Who may compute.
+    /// Permit to compute a view.
     turn: Semaphore,
 }
 
@@ -58,7 +58,7 @@ struct Shared {
     is_watching: bool,
 }
 
-/// What is looked at. The language is that of refusals.
+/// Key of a view. The language is that of error messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     view: View,
@@ -71,7 +71,7 @@ impl Key {
     }
 }
 
-/// Something that is looked at, as it was last.
+/// A view with subscribers, and the snapshot of its last computation.
 #[derive(Debug)]
 struct Scene {
     tell: broadcast::Sender<Bytes>,
@@ -80,10 +80,10 @@ struct Scene {
 
 #[derive(Debug)]
 struct Seen {
-    /// JSON of each part. None, before it was computed for the first time or after it could not be.
+    /// JSON of each part. Empty before the first computation and after a failed one.
     parts: BTreeMap<String, Arc<str>>,
     failed: Option<Bytes>,
-    /// How the last one who came asks.
+    /// Caller of the latest subscriber, in whose name the view is computed.
     caller: Caller,
     headers: HeaderMap,
 }
@@ -94,8 +94,8 @@ impl Default for Live {
     }
 }
 
-/// `GET /console/live/{section}`: server-sent events. `parts` has the parts of the page that are new or different, `null` for
-/// those that are gone; `failed` says why there is nothing to show.
+/// `GET /console/live/{section}`: server-sent events. `parts` has the parts of the page that are new or have changed, `null`
+/// for those removed; `failed` is the reason why nothing can be shown.
 pub async fn listen(
     State(console): State<Console>,
     Path(section): Path<String>,
@@ -144,7 +144,7 @@ impl Live {
         (scene, told, first)
     }
 
-    /// Whether nobody looks at it any more. Then it is forgotten.
+    /// Whether a view has no subscribers left. Then it is evicted.
     fn is_over(&self, key: &Key, scene: &Scene) -> bool {
         let mut shared = self.shared();
         let is_over = scene.tell.receiver_count() == 0;
@@ -159,7 +159,7 @@ impl Live {
     }
 }
 
-/// Tells what changed, as long as anything is looked at.
+/// Signals changes to the views until there is none left.
 async fn watch(console: Console) {
     loop {
         tokio::select! {
@@ -178,7 +178,7 @@ async fn watch(console: Console) {
     }
 }
 
-/// Computes one thing whenever it may have become different, until nobody looks at it any more.
+/// Computes one view whenever it may have changed, until it has no subscribers left.
 async fn show(console: Console, key: Key, scene: Arc<Scene>) {
     let mut changes = console.live.changes.subscribe();
     let computed = metrics::counter!("holdfast_console_views_total");
@@ -197,7 +197,7 @@ async fn show(console: Console, key: Key, scene: Arc<Scene>) {
         computed.increment(1);
         let mut look_again = picture.as_ref().map_or(Some(ARRIVED_WITHIN), |picture| picture.look_again);
         scene.tell(picture, key.language()).await;
-        // Who opens a page does not wait for those before.
+        // The first computation skips the pause, so that a newly opened page does not wait behind other views.
         if !std::mem::take(&mut is_first) {
             sleep((began.elapsed() * REST).min(REST_MAX)).await;
         }
@@ -230,14 +230,14 @@ async fn show(console: Console, key: Key, scene: Arc<Scene>) {
 }
 
 impl Scene {
-    /// What there is to see now, if there is anything, and how to hear of what comes next.
+    /// Returns a receiver of later events, and the current state as an event if there is one.
     fn look(&self) -> (broadcast::Receiver<Bytes>, Option<Bytes>) {
         let state = self.state();
         let whole = (!state.parts.is_empty()).then(|| parts_event(&state.parts));
         (self.tell.subscribe(), whole.or_else(|| state.failed.clone()))
     }
 
-    /// Tells those who look what has become different.
+    /// Sends the changed parts to the subscribers.
     async fn tell(&self, picture: Result<Picture, Refusal>, language: Language) {
         match picture {
             Ok(picture) => {
@@ -276,7 +276,7 @@ fn parts_event(parts: &BTreeMap<String, Arc<str>>) -> Bytes {
     event("parts", &format!("{{{}}}", members.join(",")))
 }
 
-/// What the API had to say. A problem of this process is not written yet, one of another is.
+/// Returns the error of the API. One of this process is not rendered yet, one of another process is.
 async fn reason(refusal: Response, language: Language) -> Value {
     if let Some(problem) = refusal.extensions().get::<Problem>() {
         return Value::Object(problem.to_json(language));

@@ -1,23 +1,23 @@
 //! Pages: the console for operators at `/`, and the demo's pages for customers at `/demo`.
 //!
-//! | module | what is in it |
+//! | module | content |
 //! | --- | --- |
 //! | [`assets`] | embedded files |
-//! | [`texts`] | what pages say, in both languages |
-//! | [`page`] | what all pages have in common |
-//! | [`session`] | who looks, signing in and out |
-//! | [`api`] | how pages ask and act: through the API |
-//! | [`ask`], [`latest`] | asking for one thing, for a list, for the end of a list |
+//! | [`texts`] | texts of pages, in both languages |
+//! | [`page`] | frame and headers common to all pages |
+//! | [`session`] | the operator's session, signing in and out |
+//! | [`api`] | access of pages to the API |
+//! | [`ask`], [`latest`] | reading one record, a list, the end of a list |
 //! | [`sections`] | the pages of the console |
-//! | [`views`] | what each of them shows |
-//! | [`live`] | pages that change by themselves, computed once for all who look |
-//! | [`figures`] | what is happening now, computed once for all who look |
-//! | [`fan`] | telling many the same |
-//! | [`search`], [`trace`] | the whole story of anything that has an id |
+//! | [`views`] | content of each page |
+//! | [`live`] | live pages, computed once for all subscribers |
+//! | [`figures`] | live metrics, sampled once for all subscribers |
+//! | [`fan`] | broadcast to subscribers |
+//! | [`search`], [`trace`] | search by id, and the history of a record |
 //! | [`demo`] | pages for customers |
-//! | [`sale`] | a crowd for the demo, and its report |
+//! | [`sale`] | load simulator of the demo, and its report |
 //!
-//! Templates, styles, scripts and texts are in `console/` at the top of the repository. No rule is decided here.
+//! Templates, styles, scripts and texts are in `console/` at the top of the repository. The console decides no rules.
 
 pub mod api;
 pub mod ask;
@@ -46,7 +46,7 @@ use self::latest::Ends;
 use self::live::Live;
 use crate::app::App;
 
-/// What pages share.
+/// State shared by all pages.
 #[derive(Clone, Debug)]
 pub struct Console {
     pub app: App,

@@ -1,4 +1,4 @@
-//! What all pages have in common: their frame, their language, and what a browser may do with them.
+//! Frame, language and response headers common to all pages.
 
 use askama::Template;
 use axum::extract::FromRequestParts;
@@ -12,44 +12,44 @@ use super::texts::{self, Texts};
 use crate::app::App;
 use crate::problem::{Language, Problem};
 
-/// Nothing is loaded from elsewhere, nothing inline is run, nobody may frame a page.
+/// Content security policy: no external resources, no inline scripts, no framing.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
     form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// The frame of a page: every template has one, named `shell`.
+/// Frame of a page; every template has one, named `shell`.
 #[derive(Clone, Copy, Debug)]
 pub struct Shell {
     pub t: &'static Texts,
     pub language: Language,
-    /// Which page of the console this is.
+    /// Section of the console; empty outside the console.
     pub section: &'static str,
-    /// Whether there is something to sign out of.
+    /// Whether there is a session to sign out of.
     pub signed_in: bool,
     pub customers: Customers,
 }
 
-/// Who may use the demo's pages for customers.
+/// Access to the demo's pages for customers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Customers {
-    /// There are no such pages.
-    Nobody,
-    /// Whoever comes, also a crowd.
+    /// The pages do not exist.
+    Disabled,
+    /// Any visitor, and the load simulator.
     Anybody,
-    /// Those with a token.
+    /// Visitors with a token.
     SignedIn,
 }
 
 impl Customers {
     pub fn of(app: &App) -> Self {
         match (app.sale_desk(), app.auth().is_off()) {
-            (None, _) => Self::Nobody,
+            (None, _) => Self::Disabled,
             (Some(_), true) => Self::Anybody,
             (Some(_), false) => Self::SignedIn,
         }
     }
 }
 
-/// A line of the menu.
+/// Entry of the menu.
 #[derive(Clone, Copy, Debug)]
 pub struct NavLine {
     pub href: &'static str,
@@ -60,30 +60,30 @@ pub struct NavLine {
 impl Shell {
     pub fn of(headers: &HeaderMap) -> Self {
         let language = texts::language(headers);
-        Self { t: Texts::of(language), language, section: "", signed_in: false, customers: Customers::Nobody }
+        Self { t: Texts::of(language), language, section: "", signed_in: false, customers: Customers::Disabled }
     }
 
     pub fn has_demo(&self) -> bool {
-        self.customers != Customers::Nobody
+        self.customers != Customers::Disabled
     }
 
-    /// Whether a crowd can be sent.
+    /// Whether the load simulator may run.
     pub fn has_sale(&self) -> bool {
         self.customers == Customers::Anybody
     }
 
-    /// Whether customers have to say who they are.
+    /// Whether customers must sign in with a token.
     pub fn needs_token(&self) -> bool {
         self.customers == Customers::SignedIn
     }
 
-    /// The frame of one of the console's pages.
+    /// Returns the frame of a page of the console.
     #[must_use]
     pub fn at(self, section: &'static str, session: Session) -> Self {
         Self { section, signed_in: session.signed_in, customers: session.customers, ..self }
     }
 
-    /// The menu, in groups.
+    /// Returns the menu, in groups.
     pub fn nav(&self) -> [Vec<NavLine>; 3] {
         let line = |section: &str, href, label| NavLine { href, label, is_current: self.section == section };
         let t = self.t;
@@ -115,7 +115,7 @@ impl Shell {
         texts::fill(self.t.search_nothing, &[("q", q)])
     }
 
-    /// Where an embedded file is.
+    /// Returns the path of an embedded file.
     pub fn asset(&self, name: &str) -> String {
         format!("/assets/{VERSION}/{name}")
     }
@@ -128,7 +128,7 @@ impl Shell {
         match template.render() {
             Ok(html) => (status, headers(self), Html(html)).into_response(),
             Err(error) => {
-                tracing::error!(%error, "a page could not be written");
+                tracing::error!(%error, "cannot render a page");
                 Problem::internal().into_response()
             }
         }

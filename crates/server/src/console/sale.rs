@@ -1,5 +1,5 @@
-//! The sale, started with a button: the same crowd as `holdfast demo sale`, sent by the server at itself, through its own
-//! front door. One at a time.
+//! The demo sale, started with a button: the same load simulation as `holdfast demo sale`, which the server runs against its
+//! own HTTP address. At most one runs at a time.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,10 +25,10 @@ const PEOPLE: u32 = 400;
 const THINK: Duration = Duration::from_millis(500);
 const TIME_LIMIT: Duration = Duration::from_mins(5);
 
-/// Where sales of a demo are started and shown.
+/// Starts the sales of a demo and shows the latest.
 #[derive(Debug)]
 pub struct SaleDesk {
-    /// Where the crowd finds this server.
+    /// Address of this server for the simulated customers.
     url: String,
     last: Mutex<Option<Sale>>,
 }
@@ -39,13 +39,13 @@ struct Sale {
     ended: Option<Result<Arc<Outcome>, String>>,
 }
 
-/// How the last sale goes, or went.
+/// Progress of the latest sale.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SaleView {
     #[serde(flatten)]
     progress: Option<Progress>,
-    /// Where the report is, once there is one.
+    /// Path of the report; `None` until the sale has ended.
     report: Option<&'static str>,
     error: Option<String>,
 }
@@ -66,7 +66,7 @@ impl SaleDesk {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A board for a new sale, unless one is on.
+    /// Opens a new sale; `None` if one is running.
     fn open(&self) -> Option<Arc<Board>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_some_and(|sale| sale.ended.is_none()) {
@@ -89,7 +89,7 @@ impl SaleDesk {
         let (report, error) = match &sale.ended {
             Some(Ok(_)) => (Some("/demo/sale/report"), None),
             Some(Err(error)) => (None, Some(error.clone())),
-            // Done is only what can be looked at.
+            // The phase becomes `Done` only with a report to show.
             None => {
                 if matches!(progress.phase, Phase::Done | Phase::Failed) {
                     progress.phase = Phase::Checking;
@@ -101,7 +101,7 @@ impl SaleDesk {
     }
 }
 
-/// Starts a sale; while one is on, shows that one.
+/// Starts a sale; returns the running one if there is one.
 pub async fn start(
     _crowd: Crowd,
     State(app): State<App>,
@@ -134,7 +134,7 @@ pub async fn start(
 }
 
 async fn hold(app: App, plan: Plan, board: Arc<Board>) {
-    // As a task, so that somebody who breaks down in it ends the sale and nothing else.
+    // A task of its own, so that a panic in it ends only the sale.
     let sale = tokio::spawn(holdfast_crowd::run(plan, board));
     let abort = sale.abort_handle();
     let ended = tokio::select! {
@@ -149,7 +149,7 @@ async fn hold(app: App, plan: Plan, board: Arc<Board>) {
         },
     };
     if let Err(error) = &ended {
-        tracing::warn!(%error, "the sale could not be held");
+        tracing::warn!(%error, "the demo sale failed");
     }
     if let Some(desk) = app.sale_desk() {
         desk.close(ended);
@@ -164,7 +164,7 @@ pub async fn get(_crowd: Crowd, State(app): State<App>, caller: Caller) -> Resul
     Ok(response)
 }
 
-/// Sends the crowd home. What it bought stays bought.
+/// Stops the simulated customers. Their purchases remain.
 pub async fn stop(_crowd: Crowd, State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let desk = app.sale_desk().ok_or_else(Problem::not_found)?;
@@ -174,7 +174,7 @@ pub async fn stop(_crowd: Crowd, State(app): State<App>, caller: Caller) -> Resu
     Ok(Reply::no_content().into_response())
 }
 
-/// The page that `holdfast demo sale` would have written.
+/// The same report as that of `holdfast demo sale`.
 pub async fn report(
     _crowd: Crowd,
     State(app): State<App>,
@@ -188,7 +188,7 @@ pub async fn report(
         Language::Korean => holdfast_crowd::Language::Korean,
         Language::English => holdfast_crowd::Language::English,
     };
-    // It carries its own style, which is the one thing it may use.
+    // The page embeds its own style, the only resource that the policy allows.
     let style = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(holdfast_crowd::report::STYLE));
     let policy = format!("default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; frame-ancestors 'none'");
     let page = Html(holdfast_crowd::report::html(&outcome, language));

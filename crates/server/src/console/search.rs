@@ -1,5 +1,5 @@
-//! The whole story of anything that has an id: a hold, an order, a booking, a reservation, a customer, an event, a delivery. It
-//! is asked of the API, thing by thing, and put in order of time, together with what the outbox told about it.
+//! Search by id for a hold, order, booking, reservation, customer, event or delivery, with its history. The history is
+//! assembled from the API's responses and from events of the outbox, in order of time.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -19,10 +19,11 @@ use super::session::Session;
 use super::texts::{Texts, fill};
 use super::{Console, trace};
 
-/// How many events are looked through for each moment something happened, and for how many moments.
+/// Number of events read from each moment at which the record changed.
 const READ_AT_ONCE: usize = 500;
+/// Maximum number of moments at which events are read.
 const MOMENTS_MAX: usize = 8;
-/// How much earlier than the thing says its event may be, where several servers tell the time.
+/// Tolerated clock skew in milliseconds between servers: an event may be this much older than the record's own time.
 const SLACK_MILLIS: i64 = 20;
 
 #[derive(Deserialize)]
@@ -31,21 +32,22 @@ pub struct Asked {
     q: String,
 }
 
-/// Where things with an id are found.
+/// Source of records with an id.
 struct Place {
-    /// Texts begin with it.
+    /// Prefix of its texts.
     name: &'static str,
     path: &'static str,
-    /// What its id is called in events, and how their types begin.
+    /// Member with the id in events.
     key: &'static str,
+    /// Prefix of the types of its events.
     family: &'static str,
-    /// The other half of the story: the hold of a record, the record of a hold.
+    /// Member with the id of the counterpart, and its path: the hold of a record, the record of a hold.
     other: Option<(&'static str, &'static str)>,
-    /// How an operator ends it, and from which state.
+    /// Action of an operator that ends it: required status, method and suffix of the path.
     end: Option<(&'static str, &'static str, &'static str)>,
 }
 
-/// Where it is found, if the API has no address for it.
+/// Kind of record that the API has no path for.
 #[derive(Clone, Copy)]
 enum Beside {
     ShopReservation,
@@ -57,7 +59,7 @@ enum Beside {
 impl Beside {
     const ALL: [Self; 4] = [Self::ShopReservation, Self::Customer, Self::OutboxEvent, Self::Delivery];
 
-    /// Texts begin with it.
+    /// Returns the prefix of its texts.
     fn name(self) -> &'static str {
         match self {
             Self::ShopReservation => "shop_reservation",
@@ -142,14 +144,14 @@ struct Story {
     id: String,
     status: String,
     tone: &'static str,
-    /// In which its money is.
+    /// Currency of its money.
     currency: String,
     facts: Vec<Fact>,
     steps: Vec<Step>,
     end: Option<End>,
 }
 
-/// A member of a thing. Moments and money are written by the page, as its reader is used to.
+/// Member of a record. The page formats times and money for its reader.
 struct Fact {
     label: String,
     value: String,
@@ -165,7 +167,7 @@ impl Fact {
 #[derive(PartialEq, Eq)]
 struct Step {
     at: String,
-    /// What comes first of one moment: that it was made, what it says itself, what was told of it.
+    /// Order of steps at one moment: the creation, other members of the record, then events.
     order: u64,
     what: String,
     more: String,
@@ -174,7 +176,7 @@ struct Step {
 impl Step {
     const MADE: u64 = 0;
     const SAID: u64 = 1;
-    /// Events are numbered from here on.
+    /// First order of events; the number of the event is added.
     const TOLD: u64 = 2;
 
     fn key(&self) -> (Option<jiff::Timestamp>, u64) {
@@ -182,7 +184,7 @@ impl Step {
     }
 }
 
-/// What an operator can do about it.
+/// Action that an operator can take.
 struct End {
     method: &'static str,
     path: String,
@@ -277,7 +279,7 @@ impl Search<'_> {
         Some(self.written(place.name, id, &thing, steps, end))
     }
 
-    /// The story of something that the API has no address for.
+    /// Returns the history of a record that the API has no path for.
     async fn beside(&self, kind: Beside, id: &str) -> Option<Story> {
         let thing = match kind {
             Beside::ShopReservation => trace::shop_reservation(&self.ask.console.app, id).await?,
@@ -336,7 +338,7 @@ impl Search<'_> {
         Story { kind, id: id.to_owned(), tone, currency, facts: self.facts(thing), steps, end, status }
     }
 
-    /// What the API answers; nothing, if there is no such thing.
+    /// Returns a record of the API; `None` if there is none.
     async fn get(&self, path: &str) -> Option<Map<String, Value>> {
         match self.ask.get(path).await {
             Ok(Value::Object(thing)) => Some(thing),
@@ -344,7 +346,7 @@ impl Search<'_> {
         }
     }
 
-    /// What the customer was told about a booking.
+    /// Returns the notifications of the customer about a booking.
     async fn notified(&self, booking: &Map<String, Value>, id: &str) -> Vec<Step> {
         let user = booking.get("userId").map(plain).unwrap_or_default();
         let list = self.ask.all(&format!("/v1/notifications?userId={user}")).await.unwrap_or_default();
@@ -372,7 +374,7 @@ impl Search<'_> {
         facts.collect()
     }
 
-    /// What a thing itself says about when something happened to it.
+    /// Returns the steps that the record's own members contain.
     fn steps(&self, thing: &Map<String, Value>) -> Vec<Step> {
         let mut steps = Vec::new();
         let is_expired = thing.get("status").is_some_and(|status| status == "EXPIRED");
@@ -407,7 +409,7 @@ impl Search<'_> {
         steps
     }
 
-    /// What the outbox told about it: at each of the moments something happened, events are looked through.
+    /// Returns the record's events from the outbox, which is read from each moment of `steps` on.
     async fn told(&self, family: &str, key: &str, id: &str, steps: &[Step]) -> Vec<Step> {
         let moments = steps.iter().filter_map(|step| step.at.parse::<jiff::Timestamp>().ok());
         let mut moments: Vec<i64> = moments.map(|at| at.as_millisecond() - SLACK_MILLIS).collect();
@@ -415,10 +417,10 @@ impl Search<'_> {
         moments.dedup();
         let mut told = Vec::new();
         for moment in moments.into_iter().take(MOMENTS_MAX) {
-            // Without the outbox the story is shorter, and still true.
+            // Without the outbox the history is incomplete but still correct.
             let Ok(records) = self.outbox_from(Timestamp::from_millis(moment)).await else { break };
             for record in records.into_iter().filter(|record| record.event_type.starts_with(family)) {
-                // Most are about others: looked at as text before they are read.
+                // Most events are about other records, so the text is searched before it is parsed.
                 if !record.data.contains(id) {
                     continue;
                 }
@@ -433,7 +435,7 @@ impl Search<'_> {
         told
     }
 
-    /// Some events from a moment on. They are numbered in the order of time, so the first is found by halving.
+    /// Returns up to [`READ_AT_ONCE`] events from a moment on. Events are in order of time: a binary search finds the first.
     async fn outbox_from(&self, moment: Timestamp) -> Result<Vec<OutboxRecord>, StoreError> {
         let store = self.ask.console.app.store();
         let (mut before, mut end) = (0, store.outbox_last().await?);
@@ -448,7 +450,7 @@ impl Search<'_> {
     }
 }
 
-/// A value as people read it.
+/// Formats a value for display.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

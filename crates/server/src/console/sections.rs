@@ -1,4 +1,4 @@
-//! The pages of the console. Each is a frame that a small script fills through the API.
+//! Pages of the console. Each is a frame that a script fills through the API.
 
 use askama::Template;
 use axum::extract::Path;
@@ -8,7 +8,7 @@ use super::page::Shell;
 use super::session::Session;
 use crate::problem::Problem;
 
-/// Name of the address and of the script, and of the texts that begin with it.
+/// Names of the pages: part of their path, their script and the keys of their texts.
 pub const SECTIONS: [&str; 8] = ["stays", "shop", "tee", "tickets", "rooms", "bookings", "outbox", "webhooks"];
 
 #[derive(Template)]

@@ -1,7 +1,7 @@
-//! Who looks at the console. With auth on, an operator signs in with a token; a cookie that scripts cannot read and other
-//! sites cannot send keeps it. With auth off the console is open, as the API is.
+//! Session of an operator. With auth on, an operator signs in with a token, kept in a cookie that scripts cannot read and
+//! other sites cannot send. With auth off the console is open, as the API is.
 //!
-//! Only pages know the cookie. The API itself never looks at one, so no other site can have a browser call it.
+//! Only pages read the cookie. The API ignores it, so another site cannot make a browser call the API.
 
 use std::time::Duration;
 
@@ -18,27 +18,27 @@ use crate::problem::Problem;
 use crate::request::read_small;
 
 const COOKIE: &str = "holdfast_session";
-/// Longer than any token that makes sense, shorter than what browsers keep.
+/// Longer than any sensible token, shorter than the limit of browsers for a cookie.
 const TOKEN_CHARS_MAX: usize = 3_800;
 
-/// Bounds of the form with a token.
+/// Bounds of the sign-in form.
 const FORM_BYTES_MAX: usize = 8 << 10;
 const FORM_WITHIN: Duration = Duration::from_secs(5);
 
-/// An operator.
+/// An operator's session.
 #[derive(Clone, Copy, Debug)]
 pub struct Session {
     pub caller: Caller,
-    /// Whether there is something to sign out of.
+    /// Whether there is a session to sign out of.
     pub signed_in: bool,
     pub customers: Customers,
 }
 
-/// Why there is none.
+/// Reason why there is no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoSession {
     SignedOut,
-    /// The token is good, but not an operator's.
+    /// The token is valid, but not an operator's.
     NotAllowed,
 }
 
@@ -47,7 +47,7 @@ impl Session {
         let auth = console.app.auth();
         let customers = Customers::of(&console.app);
         if auth.is_off() {
-            return Ok(Self { caller: Caller::Admin(Name::Nobody), signed_in: false, customers });
+            return Ok(Self { caller: Caller::Admin(Name::Anonymous), signed_in: false, customers });
         }
         let token = token(headers).ok_or(NoSession::SignedOut)?;
         let caller = auth.caller_of(token).map_err(|_| NoSession::SignedOut)?;
@@ -65,7 +65,7 @@ impl From<NoSession> for Problem {
     }
 }
 
-/// For pages: whoever is not signed in is sent to do so.
+/// Extractor for pages: a request without a session is redirected to the sign-in page.
 impl FromRequestParts<Console> for Session {
     type Rejection = Response;
 
@@ -126,19 +126,19 @@ pub async fn sign_out(headers: HeaderMap) -> Result<Response, Problem> {
     Ok(([(header::SET_COOKIE, gone)], Redirect::to("/console/sign-in")).into_response())
 }
 
-/// Whether one of our own pages sent it. A browser says where a request comes from, and no page can make it lie.
+/// Rejects requests sent by other sites. Browsers state the origin of a request, and pages cannot forge it.
 pub fn must_be_ours(headers: &HeaderMap) -> Result<(), Problem> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text("host").unwrap_or_default();
     let is_ours = match text("sec-fetch-site") {
         Some(site) => site == "same-origin",
-        // Not said over plain HTTP between machines.
+        // Browsers omit `Sec-Fetch-Site` over plain HTTP, except to loopback addresses.
         None => text("origin").and_then(|origin| origin.split_once("://")).is_some_and(|(_, origin)| origin == host),
     };
     if is_ours { Ok(()) } else { Err(Problem::forbidden()) }
 }
 
-/// The token of whoever is signed in, as the API takes it.
+/// Returns the operator's token as an `Authorization` header for the API.
 pub fn bearer(headers: &HeaderMap) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("Bearer {}", token(headers)?)).ok()
 }

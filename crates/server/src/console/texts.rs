@@ -1,4 +1,4 @@
-//! What pages say, in both languages. The sentences stand in `console/texts/*.toml`, once for templates and scripts.
+//! Texts of pages in both languages. They are in `console/texts/*.toml`, once for templates and scripts.
 
 use http::{HeaderMap, header};
 
@@ -15,12 +15,12 @@ impl Texts {
     }
 }
 
-/// The browser's language. A page is English to whoever does not say; a problem of the API is not.
+/// Returns the browser's language. The default of pages is English; that of the API's problems is Korean.
 pub fn language(headers: &HeaderMap) -> Language {
     if headers.contains_key(header::ACCEPT_LANGUAGE) { Language::asked_for(headers) } else { Language::English }
 }
 
-/// Puts values where a sentence has `{name}`.
+/// Replaces each `{name}` in a sentence with its value.
 pub fn fill(sentence: &str, values: &[(&str, &str)]) -> String {
     values.iter().fold(sentence.to_owned(), |sentence, (name, value)| sentence.replace(&format!("{{{name}}}"), value))
 }

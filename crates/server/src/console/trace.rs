@@ -1,4 +1,4 @@
-//! Finding what has a number but no address of its own in the API: reservations of the shop, events, deliveries of webhooks.
+//! Lookup of records with a number but no path of their own in the API: shop reservations, events, webhook deliveries.
 
 use holdfast_core::Timestamp;
 use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX, Status};
@@ -12,10 +12,10 @@ use crate::app::App;
 use crate::request::decimal;
 use crate::wire::list::List;
 
-/// How many reservations of one moment are looked through: more than fit into a batch.
+/// Maximum number of reservations of one moment that are searched: more than fit into a batch.
 const MOMENT_MAX: usize = 20_000;
 
-/// A line of a customer's reservation, live, ended or paid for.
+/// Returns a line of a customer's reservation: live, ended or paid for.
 pub async fn shop_reservation(app: &App, number: &str) -> Option<Map<String, Value>> {
     let id = InventoryReservationId::new(decimal(number)?)?;
     if let Some(order) = app.list::<Order>(order_of(id)).await.ok()?.pop() {
@@ -54,14 +54,15 @@ fn line_of(line: &OrderLine, user: u64, currency: &str, status: &str) -> Map<Str
     if let Value::Object(thing) = thing { thing } else { Map::new() }
 }
 
-/// The hold of a reservation that is not paid for. No index leads there; but ids begin with the time, and numbers are given in
-/// the order of time: so the moment it was made is found by halving. Stores that keep holds elsewhere list none.
+/// Returns the hold of a reservation that is not paid for. There is no index for it. But ids begin with the time, and
+/// reservation numbers increase with time, so its creation time is found by binary search. Stores that keep holds outside
+/// the listed tables return none.
 async fn held(app: &App, id: InventoryReservationId, now: Timestamp) -> Option<OrderHold> {
     let after = async |moment: i64, limit: usize| {
         let earliest = HoldId::earliest_at(Timestamp::from_millis(moment));
         app.list::<OrderHold>(order_holds(Some(&earliest), limit)).await.ok()
     };
-    // All of them are of a later moment than this one.
+    // All listed holds were created later than this.
     let mut before = (now - ENDED_HOLD_KEPT - HOLD_TTL_MAX).as_millis();
     let mut end = now.as_millis() + 1;
     while end - before > 1 {
@@ -80,7 +81,7 @@ async fn held(app: &App, id: InventoryReservationId, now: Timestamp) -> Option<O
     found.into_iter().find(|hold| hold.lines.iter().any(|line| line.reservation == id))
 }
 
-/// An event of the outbox, with what became of it.
+/// Returns an event of the outbox with its publishing status.
 pub async fn outbox_event(ask: Ask<'_>, number: &str) -> Option<Map<String, Value>> {
     let id = decimal(number)?;
     let mut event = first_after(ask, "/v1/admin/outbox", id).await?;
@@ -89,14 +90,14 @@ pub async fn outbox_event(ask: Ask<'_>, number: &str) -> Option<Map<String, Valu
     Some(event)
 }
 
-/// A delivery of any webhook, with the webhook's address.
+/// Returns a delivery of any webhook, with the webhook's URL.
 pub async fn delivery(ask: Ask<'_>, number: &str) -> Option<Map<String, Value>> {
     let id = decimal(number)?;
     for webhook in ask.all("/v1/webhooks").await.ok()? {
         let path = format!("/v1/webhooks/{}/deliveries", webhook["id"]);
         if let Some(mut delivery) = first_after(ask, &path, id).await {
             delivery.insert("url".into(), webhook["url"].clone());
-            // Elsewhere an event is something one goes to.
+            // On all other pages `eventId` is the event that tickets are sold for.
             let event = delivery.remove("eventId").unwrap_or_default();
             delivery.insert("eventIdOf".into(), event);
             return Some(delivery);
@@ -105,7 +106,7 @@ pub async fn delivery(ask: Ask<'_>, number: &str) -> Option<Map<String, Value>> 
     None
 }
 
-/// The entry of a list that has this number.
+/// Returns the entry of a list with this number.
 async fn first_after(ask: Ask<'_>, path: &str, id: u64) -> Option<Map<String, Value>> {
     let before = id.checked_sub(1)?;
     let cursor = if before == 0 { String::new() } else { List::<u64>::cursor(before) };

@@ -1,5 +1,5 @@
-//! What each page of the console shows, asked of the API and put together. A page is made of parts, so that those who look
-//! are sent only what has become different; what changes often and what never does are different parts.
+//! Content of each page of the console, read from the API. A page consists of parts, and subscribers receive only those that
+//! changed. Data that changes often and data that rarely does are in different parts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,32 +14,32 @@ use serde_json::{Value, json};
 use super::ask::{Ask, Refusal};
 use crate::request::decimal;
 
-/// Nothing says when a hold runs out of time: as long as something is held, one looks again.
+/// Interval of recomputation while there are holds, because no event reports their expiry.
 const HELD_AGAIN: Duration = Duration::from_secs(2);
-/// How many of the newest reservations, orders, bookings, events are shown.
+/// Number of newest reservations, orders, bookings and events shown.
 const NEWEST: usize = 20;
 const DELIVERIES: usize = 15;
 const DEAD_MAX: usize = 100;
-/// Longer than anything that can be chosen on a page.
+/// Maximum length of a parameter: longer than any value that a page can choose.
 const PARAM_CHARS_MAX: usize = 40;
 
-/// What somebody wants to look at.
+/// A page and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct View {
     section: &'static str,
-    /// What was chosen on the page; only what it knows, so that all who look at the same share it.
+    /// Known parameters only, so that subscribers of the same content share the view.
     params: Vec<(&'static str, String)>,
 }
 
-/// A page at a moment.
+/// Content of a page at one moment.
 #[derive(Debug)]
 pub struct Picture {
     pub parts: BTreeMap<String, Value>,
-    /// When to look again although nothing was heard.
+    /// Time after which the view is recomputed even without changes.
     pub look_again: Option<Duration>,
 }
 
-/// Sections, what can be chosen there, and the parts of `pulse::Changes` that they follow.
+/// Sections, their parameters, and the indexes of `pulse::Changes` that they depend on.
 const KNOWN: [(&str, &[&str], &[usize]); 8] = [
     ("stays", &["month"], &[0]),
     ("shop", &[], &[1]),
@@ -66,7 +66,7 @@ impl View {
         KNOWN.iter().find(|(name, ..)| *name == self.section).map_or(&[], |(.., parts)| parts)
     }
 
-    /// Whether it shows what becomes of changes a little later.
+    /// Whether it shows the publishing of changes, which happens after them.
     pub fn is_of_what_is_on_its_way(&self) -> bool {
         ["outbox", "webhooks"].contains(&self.section)
     }
@@ -154,11 +154,11 @@ async fn tickets(ask: Ask<'_>, view: &View) -> Result<Picture, Refusal> {
         _ => Value::Null,
     };
     let reservations = ask.latest(&format!("/v1/seat-reservations?eventId={id}"), NEWEST).await?;
-    // Thousands of seats, of which a few change: a letter each.
+    // Of thousands of seats only a few change, so that one letter each is sent.
     let statuses: String = seats.as_array_mut().into_iter().flatten().filter_map(take_status).collect();
     let is_held = statuses.contains('H');
     let is_busy = ["waiting", "ready", "entered"].iter().any(|count| queue[*count].as_u64().unwrap_or(0) > 0);
-    // How many are left is said by the seats, and would be another change of this part.
+    // Removed because it repeats the seats and would change this part with each of them.
     let mut listed = events.clone();
     for event in &mut listed {
         event.as_object_mut().map(|event| event.remove("remainingSeats"));
@@ -234,7 +234,7 @@ async fn webhooks(ask: Ask<'_>) -> Result<Picture, Refusal> {
     Ok(picture.again_if(is_pending))
 }
 
-/// The one that was chosen, or the first.
+/// Returns the chosen record, or the first.
 fn chosen(things: &[Value], id: Option<&str>) -> Option<Value> {
     let wanted = id.and_then(decimal);
     things.iter().find(|thing| wanted.is_some() && thing["id"].as_u64() == wanted).or(things.first()).cloned()
@@ -244,7 +244,7 @@ fn any(list: &Value, is_so: impl FnMut(&Value) -> bool) -> bool {
     list.as_array().is_some_and(|list| list.iter().any(is_so))
 }
 
-/// The day it is in a time zone, as the store tells the time.
+/// Returns the present day in a time zone, by the store's clock.
 async fn today(ask: Ask<'_>, zone: &Value) -> Date {
     let now = ask.console.app.query(|_, at| Ok(at.now)).await.unwrap_or(Timestamp::from_millis(0));
     let zone = zone.as_str().and_then(|zone| TimeZone::get(zone).ok()).unwrap_or(TimeZone::UTC);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn all_who_look_at_the_same_share_a_view_whatever_else_they_say() {
+    fn unknown_parameters_do_not_split_a_view() {
         let month = read("stays", &[("month", "2026-11")]);
         assert!(month.is_some() && month != read("stays", &[]) && month != read("stays", &[("month", "2026-12")]));
         assert_eq!(month, read("stays", &[("month", "2026-11"), ("nonsense", "1")]));

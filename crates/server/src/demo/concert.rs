@@ -4,7 +4,7 @@ use holdfast_core::ticket::event::{CreateEvent, EventDraft};
 use holdfast_core::ticket::plan::SeatDraft;
 use holdfast_engine::{Engine, Refused};
 
-/// A concert: two rows for those who pay more, six for the others.
+/// Creates a concert: two expensive rows, and six cheaper ones.
 pub(super) async fn fill(engine: &Engine) -> Result<(), Refused> {
     let rows = [("VIP", 'A'..='B', 10, 150_000), ("R", 'C'..='H', 14, 99_000)];
     let seats = rows.into_iter().flat_map(|(section, letters, length, price)| {

@@ -5,7 +5,7 @@ use holdfast_core::tee::course::CreateCourse;
 use holdfast_core::tee::slot::{CreateSlots, SlotDraft};
 use holdfast_engine::{Answer, Engine, Refused};
 
-/// Slots are made for so many days.
+/// Number of days for which slots are generated.
 const DAYS: i32 = 14;
 const STARTS: [&str; 4] = ["08:00", "08:10", "08:20", "08:30"];
 pub(super) const SLOTS: usize = DAYS as usize * STARTS.len();

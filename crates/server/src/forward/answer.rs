@@ -1,4 +1,4 @@
-//! Answering for the services of this process.
+//! Responders for the services of this process.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::problem::{Language, Problem};
 use crate::roles::Role;
 use crate::{edge, router};
 
-/// Requests that came over HTTP, to another process.
+/// Answers requests that another process received over HTTP.
 pub(super) async fn requests(app: App, connection: Connection, role: Role) {
     let desk = Desk::new(&app);
     let handle = move |asked: Asked| {
@@ -30,7 +30,7 @@ pub(super) async fn requests(app: App, connection: Connection, role: Role) {
     connection.answer(&subject(role), handle, too_large, app.stopped()).await;
 }
 
-/// `booking.create`, from programs that speak NATS: plain JSON or a `CloudEvent`, as `POST /bookings` takes it.
+/// Answers `booking.create` of NATS clients: plain JSON or a `CloudEvent`, with the body of `POST /bookings`.
 pub(super) async fn bookings(app: App, connection: Connection) {
     let desk = Desk::new(&app);
     let handle = move |asked: Asked| {
@@ -40,7 +40,7 @@ pub(super) async fn bookings(app: App, connection: Connection) {
     connection.answer(BOOKING_CREATE, handle, too_large, app.stopped()).await;
 }
 
-/// Whether this booking service has heard of slots.
+/// Answers whether this booking service has learned of slots.
 pub(super) async fn known(app: App, connection: Connection) {
     let asking = app.clone();
     let handle = move |asked: Asked| {
@@ -61,7 +61,7 @@ fn slots(payload: &[u8]) -> Option<Vec<TeeSlotId>> {
     (numbers.len() <= SLOTS_MAX).then(|| numbers.into_iter().map(TeeSlotId::new).collect())?
 }
 
-/// Where what arrives over NATS is answered like any request.
+/// Responder that answers NATS requests with the routes of HTTP.
 #[derive(Clone)]
 struct Desk {
     app: App,
@@ -81,16 +81,16 @@ impl Desk {
         if asked.headers.get(AUTH) != Some(auth_mode(&self.app)) {
             tracing::error!(
                 service = role.as_str(),
-                "[Bus] auth is on in one process and off in another; set it alike"
+                "[Bus] auth is on in one process and off in another; use the same auth settings in both"
             );
-            let english = "The service has other auth settings than the process that was asked.";
+            let english = "The service has other auth settings than the process that received the request.";
             return refused(&asked.headers, &Problem::service_unavailable(role.as_str(), english));
         }
         match read(&asked, role) {
             Some(mut request) => {
-                // While auth is off, admin calls are open to anybody.
+                // While auth is off, every caller has an admin's permissions.
                 if self.app.auth().is_off() && asked.headers.get(CALLER) == Some(OPERATOR) {
-                    request.extensions_mut().insert(Known(Caller::Admin(Name::Nobody)));
+                    request.extensions_mut().insert(Known(Caller::Admin(Name::Anonymous)));
                 }
                 self.respond(request).await
             }
@@ -98,7 +98,7 @@ impl Desk {
         }
     }
 
-    /// Whoever can reach NATS is a service, and books for the user it names.
+    /// Answers a booking request. A client with access to NATS counts as a service, and books for the user that it names.
     async fn booking(&self, asked: Asked) -> Reply {
         #[derive(Deserialize)]
         struct CloudEvent<'a> {
@@ -118,7 +118,7 @@ impl Desk {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = Uri::from_static("/bookings");
         copy_headers(&asked.headers, request.headers_mut());
-        request.extensions_mut().insert(Known(Caller::Service(Name::Nobody)));
+        request.extensions_mut().insert(Known(Caller::Service(Name::Anonymous)));
         self.respond(request).await
     }
 
@@ -132,7 +132,7 @@ impl Desk {
     }
 }
 
-/// The request as it came over HTTP; `None` if it is none for this service.
+/// Restores the HTTP request; `None` if it is invalid or belongs to another service.
 fn read(asked: &Asked, role: Role) -> Option<Request<Body>> {
     let mut request = Request::new(Body::from(asked.payload.clone()));
     *request.method_mut() = asked.headers.get(METHOD)?.parse().ok()?;
@@ -161,9 +161,9 @@ fn refused(headers: &Headers, problem: &Problem) -> Reply {
     write(problem.status, &headers, json.into())
 }
 
-/// Instead of an answer that NATS does not take.
+/// Returns the replacement for an answer that exceeds the maximum of NATS.
 fn too_large(max: usize) -> Reply {
-    let english = format!("The answer is larger than NATS takes ({max} bytes); ask for less, with limit.");
+    let english = format!("The answer exceeds the maximum of NATS ({max} bytes); request fewer entries with limit.");
     let korean = "응답이 너무 큽니다. limit으로 나누어 요청해 주세요.";
     let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", korean, english);
     refused(&Headers::default(), &problem)

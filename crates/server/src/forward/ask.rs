@@ -1,4 +1,4 @@
-//! Asking a service in another process.
+//! Requests to a service in another process.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ use crate::problem::Problem;
 use crate::request::read_in_time;
 use crate::roles::Role;
 
-/// Everything answers within 5 s.
+/// Timeout of a service, below the 5 s within which every request is answered.
 const ANSWER_WITHIN: Duration = Duration::from_millis(4_700);
 const KNOW_WITHIN: Duration = Duration::from_millis(500);
 
-/// Headers of a request that its handler looks at.
+/// Headers of a request that handlers read.
 pub(super) const REQUEST_HEADERS: [&str; 8] = [
     "accept-language",
     "authorization",
@@ -32,7 +32,7 @@ pub(super) const REQUEST_HEADERS: [&str; 8] = [
     "x-request-id",
     "x-user-id",
 ];
-/// Headers of an answer that its caller looks at.
+/// Headers of an answer that clients read.
 const ANSWER_HEADERS: [&str; 8] = [
     "allow",
     "cache-control",
@@ -44,9 +44,9 @@ const ANSWER_HEADERS: [&str; 8] = [
     "www-authenticate",
 ];
 
-/// Sends a request to the service it is for, and waits for the answer.
+/// Forwards a request to its service and waits for the answer.
 pub async fn ask(app: &App, role: Role, request: Request<Body>, request_id: &str) -> Result<Response, Problem> {
-    // Who may not come in need not be told whether the service is there.
+    // An unauthenticated client must not learn whether the service is available.
     app.auth().caller(request.headers())?;
     let bus = app.bus().ok_or_else(Problem::internal)?;
     let (parts, body) = request.into_parts();
@@ -70,7 +70,7 @@ pub async fn ask(app: &App, role: Role, request: Request<Body>, request_id: &str
     asked.map_err(|error| problem(role, &error)).and_then(read)
 }
 
-/// Whether tokens are asked for. Both ends have to agree: else one would believe what the other did not look at.
+/// Whether auth is on. Both processes must agree, or else one would trust a caller that the other did not verify.
 pub(super) fn auth_mode(app: &App) -> &'static str {
     if app.auth().is_off() { "off" } else { "on" }
 }
@@ -80,16 +80,16 @@ fn problem(role: Role, error: &BusError) -> Problem {
     match error {
         BusError::TooLarge { max } => Problem::payload_too_large(*max),
         BusError::NobodyListens | BusError::Away => {
-            Problem::service_unavailable(service, &format!("The {service} service is away; nothing was changed."))
+            Problem::service_unavailable(service, &format!("The {service} service is unavailable; nothing changed."))
         }
         BusError::TimedOut => Problem::service_unavailable(
             service,
             &format!(
-                "The {service} service did not answer in time; the request may or may not have been carried out. Ask again."
+                "The {service} service did not answer in time; the request may or may not have been executed. Retry it."
             ),
         ),
         BusError::Refused(_) | BusError::Address(_) => {
-            tracing::warn!(%error, service, "[Bus] a request could not be sent");
+            tracing::warn!(%error, service, "[Bus] cannot send a request");
             Problem::service_unavailable(service, &format!("The {service} service cannot be reached."))
         }
     }
@@ -106,7 +106,7 @@ fn read(reply: bus::Response) -> Result<Response, Problem> {
     Ok(response)
 }
 
-/// An answer, to be sent.
+/// Makes a NATS reply from an answer.
 pub(super) fn write(status: StatusCode, headers: &http::HeaderMap, payload: Bytes) -> Reply {
     let mut written = HeaderMap::new();
     written.insert(STATUS, status.as_str());
@@ -118,7 +118,7 @@ pub(super) fn write(status: StatusCode, headers: &http::HeaderMap, payload: Byte
     Reply { headers: written, payload }
 }
 
-/// Whether the booking service, in whatever process, has heard of these slots. If it cannot be asked, it has not.
+/// Whether the booking service, in any process, has learned of these slots. An unavailable service counts as not.
 pub async fn know(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
     if app.roles().has(Role::Booking) {
         return crate::tee::bookings::know(app, slots).await;

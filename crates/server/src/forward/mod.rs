@@ -1,8 +1,7 @@
-//! How the process that serves HTTP reaches services that run in others. A request is sent over NATS as it came, and the process
-//! that runs the service answers it with the very same routes and handlers: there is no second copy of any.
+//! Forwarding of requests to services in other processes. The process that serves HTTP sends a request over NATS as it came.
+//! The process that runs the service answers it with the same routes and handlers, of which there is only one copy.
 //!
-//! Who calls is found out where the answer is made, from the same token: whoever can reach NATS and has none is nobody there,
-//! either.
+//! The answering process authenticates the caller by the same token. Access to NATS without a token grants no identity.
 
 mod answer;
 mod ask;
@@ -15,40 +14,40 @@ use crate::roles::Role;
 
 pub use ask::{ask, know};
 
-/// Where requests for a service are sent.
+/// Returns the subject of requests to a service.
 fn subject(role: Role) -> String {
     format!("holdfast.{}.http", role.as_str())
 }
 
-/// Where the booking service is asked whether it has heard of slots.
+/// Subject of the query whether the booking service has learned of slots.
 const KNOW: &str = "holdfast.booking.know";
-/// Where programs that speak NATS book.
+/// Subject of bookings by NATS clients.
 const BOOKING_CREATE: &str = "booking.create";
 
-/// What a forwarded request says beside its own headers.
+/// Headers that a forwarded request has in addition to its own.
 const METHOD: &str = "Holdfast-Method";
 const TARGET: &str = "Holdfast-Target";
 const AUTH: &str = "Holdfast-Auth";
-/// Only while auth is off: a page of the console asks, as an operator.
+/// Set only while auth is off, if a page of the console calls as an operator.
 const CALLER: &str = "Holdfast-Caller";
 const OPERATOR: &str = "operator";
-/// What its answer says.
+/// Header of the answer with its HTTP status.
 const STATUS: &str = "Holdfast-Status";
 
-/// The service that a request is for, if it is not in this process.
+/// Returns the service of a request if it runs in another process.
 pub fn needed(app: &App, uri: &Uri) -> Option<Role> {
     app.bus()?;
     role_of(uri).filter(|role| !app.roles().has(*role))
 }
 
-/// The service that answers a path.
+/// Returns the service that serves a path.
 fn role_of(uri: &Uri) -> Option<Role> {
     let mut words = uri.path().split('/').skip(1);
     match (words.next()?, words.next()) {
         ("bookings", _) => Some(Role::Booking),
         ("v1", Some("courses" | "slots")) => Some(Role::Course),
         ("v1", Some("notifications")) => Some(Role::Notify),
-        // Each service has an outbox of its own; who names none asks for that of bookings.
+        // Each service has its own outbox; without a name, that of bookings is meant.
         ("v1", Some("admin")) if words.next() == Some("outbox") => {
             let query = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
             let named = query.into_iter().find(|(name, _)| name == "service");
@@ -58,7 +57,7 @@ fn role_of(uri: &Uri) -> Option<Role> {
     }
 }
 
-/// Answers what other processes ask the services of this one.
+/// Starts the responders for requests of other processes.
 pub fn start(app: &App, connection: &Connection) {
     for role in app.roles().iter().filter(|role| role.service().is_some()) {
         tokio::spawn(answer::requests(app.clone(), connection.clone(), role));
@@ -74,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_path_of_tee_times_belongs_to_a_service() {
+    fn tee_time_paths_belong_to_services() {
         for (path, role) in [
             ("/bookings", Some(Role::Booking)),
             ("/bookings/7/cancel?userId=1", Some(Role::Booking)),

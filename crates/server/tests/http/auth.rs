@@ -272,7 +272,7 @@ async fn configured_audience_and_issuer_must_match() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_public_key_file_verifies_tokens_signed_with_its_private_key() {
+async fn public_key_file_verifies_tokens() {
     let key = EncodingKey::from_ed_pem(ED25519_PRIVATE.as_bytes()).unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), ED25519_PUBLIC).unwrap();

@@ -420,7 +420,7 @@ fn contenders(calls: &[Call], turn: usize) -> ([usize; SERVERS], bool) {
     (pairs[turn % pairs.len()], with_key)
 }
 
-/// What went wrong, by kind; the first of each kind in full.
+/// Failures by kind: their number, and the full text of the first.
 type Failures = BTreeMap<String, (usize, String)>;
 
 /// Races one object of a vertical.

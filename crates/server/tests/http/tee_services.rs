@@ -199,11 +199,11 @@ async fn messages_on_the_bus_name_the_source() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_that_is_away_is_named_and_everything_else_goes_on() {
+async fn unavailable_service_is_named_in_errors() {
     over_nats(Profile::Embedded, &[Roles::of([Role::Api])], &async |app: &TestApp| {
-        let away = app.send("GET", "/bookings", &[], "").await;
-        assert_eq!((away.refusal(), &away.json["service"]), ((503, "SERVICE_UNAVAILABLE"), &json!("booking")));
-        assert!(away.header("retry-after").is_some());
+        let bookings = app.send("GET", "/bookings", &[], "").await;
+        assert_eq!((bookings.refusal(), &bookings.json["service"]), ((503, "SERVICE_UNAVAILABLE"), &json!("booking")));
+        assert!(bookings.header("retry-after").is_some());
         let course = send(app, "POST", "/v1/courses", &json!({"name": "파크골프장"})).await;
         assert_eq!((course.refusal(), &course.json["service"]), ((503, "SERVICE_UNAVAILABLE"), &json!("course")));
         let outbox = app.send("GET", "/v1/admin/outbox?service=notify", &[], "").await;
@@ -218,7 +218,7 @@ async fn a_service_that_is_away_is_named_and_everything_else_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_released_is_shown_as_failed_and_tried_again_until_it_is() {
+async fn failed_release_is_retried_until_it_succeeds() {
     let impatient = |config: &mut Config| {
         config.tee.outbox_retries_max = 0;
         config.tee.sweep_every = Duration::from_secs(1);

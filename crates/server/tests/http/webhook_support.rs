@@ -49,7 +49,7 @@ pub(crate) struct Receiver {
 
 struct Inside {
     received: Mutex<Vec<Received>>,
-    /// What is answered next, and its `Retry-After`; then 204.
+    /// Statuses of the next answers, each with its `Retry-After`; after them, 204.
     answers: Mutex<VecDeque<(u16, Option<String>)>>,
     /// Paths under `/slow` are answered when there is a permit.
     gate: Semaphore,

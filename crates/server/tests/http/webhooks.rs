@@ -559,8 +559,9 @@ async fn events_name_the_configured_source() {
     .await;
 }
 
+/// Old deliveries are purged on the restarted server.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_pending_outlives_the_server_and_what_is_old_is_cleared_away() {
+async fn pending_deliveries_survive_restart() {
     let receiver = Receiver::start().await;
     with_restart(
         async |app| {

@@ -38,7 +38,7 @@ impl ReadSet {
     /// Locks all rows until the end of the transaction, and refuses if anything has changed.
     pub(super) fn lock(&self, pipeline: &mut Pipeline<'_>, rows: &Rows) {
         self.seen.lock(pipeline, rows);
-        // Those that are written are compared then.
+        // Written records are compared by the write itself.
         let written: HashSet<_> = rows.receipts.changes().iter().map(|change| change.key).collect();
         let unwritten = || self.absent_receipts.iter().filter(|id| !written.contains(id));
         if unwritten().next().is_some() {
