@@ -1,7 +1,8 @@
-//! Hands durable events on, from the outbox to the bus. Wakes at once when something was committed; a poll now and then finds
-//! what other servers committed, and what is due to be tried again.
+//! Outbox relay: publishes durable events from the outbox to the bus. A commit of this server wakes it at once. A poll
+//! finds commits of other servers, and failed events that are due for a retry.
 //!
-//! What was handed on and not yet written down as such is handed on again after a crash: those who receive it know it by its id.
+//! Delivery is at least once: events published since the last committed position are published again after a crash.
+//! Receivers deduplicate them by id.
 
 mod bus;
 mod in_hand;
@@ -25,30 +26,30 @@ pub use self::in_hand::InHand;
 pub use self::lease::{Lease, Leases};
 use crate::app::App;
 
-/// How many events are read from the outbox at once, whether or not they are for anybody.
+/// Number of events read from the outbox at once, with or without a destination.
 const PAGE: usize = 500;
-/// How long after something was handed on that is written down: one commit for all that comes meanwhile. After a crash it is
-/// handed on again, and known by its id.
+/// Delay between publishing and committing the position: one commit covers all events published meanwhile. After a
+/// crash they are published again, and deduplicated by id.
 const MARK_AFTER: Duration = Duration::from_millis(50);
-/// How often to write down how far idle partitions have come: as often as old events are cleared away.
+/// Interval at which positions of idle partitions are committed: that of the outbox purge, which depends on them.
 const MARK_EVERY: Duration = Duration::from_mins(1);
-/// What fails so soon after the bus was away has failed because of that.
+/// Time after an outage of the bus during which failures are attributed to it.
 const BACK_WITHIN: Duration = Duration::from_secs(5);
-/// After a failure nothing is tried for so long.
+/// Pause after a failed round.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
-/// How often to look whether a bus that was away is back.
+/// Interval at which an unavailable bus is checked.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
-/// How many events in trouble are looked at together.
+/// Maximum number of failed events read at once.
 const TROUBLES_MAX: usize = REPORTED_MAX / 2;
-/// How much longer than the others an event may wait to be tried again.
+/// Maximum random delay added to a retry, in milliseconds.
 const JITTER_MILLIS: u32 = 500;
 
-/// How a relay works.
+/// Settings of the relay.
 #[derive(Clone, Copy, Debug)]
 pub struct RelaySettings {
-    /// How often to look without being woken.
+    /// Interval of polls without a wake-up.
     pub poll: Duration,
-    /// How many events of a partition are handed on between two marks.
+    /// Maximum number of events of a partition published per round.
     pub batch: usize,
 }
 
@@ -79,11 +80,11 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         }
         match away {
             Some(why) if !is_away => {
-                tracing::warn!(why, "[Outbox] nothing can be handed on");
+                tracing::warn!(why, "[Outbox] the bus is unavailable; events are not published");
                 (is_away, worker.is_to_revive) = (true, true);
             }
             None if is_away => {
-                tracing::info!("[Outbox] events can be handed on again");
+                tracing::info!("[Outbox] the bus is available again; events are published");
                 is_away = false;
             }
             _ => {}
@@ -92,12 +93,12 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
             Ok(more) => more,
             Err(error) => {
                 worker.look_at = None;
-                tracing::warn!(%error, "[Outbox] could not hand events on; trying again");
+                tracing::warn!(%error, "[Outbox] a round of the relay failed; it is repeated");
                 tokio::time::sleep(AGAIN_AFTER).await;
                 false
             }
         };
-        // While nothing can be handed on, now and then is enough.
+        // While the bus is unavailable, the poll interval is enough.
         if more && !is_away && !worker.app.is_stopping() {
             continue;
         }
@@ -125,26 +126,28 @@ struct Worker {
     app: App,
     bus: Arc<dyn Bus>,
     settings: RelaySettings,
-    /// Partitions of this server, and the terms of their leases.
+    /// Partitions leased by this server, and the terms of their leases.
     leased: BTreeMap<Partition, u64>,
-    /// How far partitions have come that are or were this server's: every event up to there was published or is in trouble.
+    /// Positions of partitions that this server leases or has leased: each event up to there is published, or recorded
+    /// as failed.
     positions: BTreeMap<Partition, u64>,
-    /// The partitions were asked for.
+    /// Whether the partitions were requested.
     is_leasing: bool,
-    /// When marks are to be written down next.
+    /// Time of the next commit of positions.
     mark_at: Instant,
+    /// Committed positions.
     written: BTreeMap<Partition, u64>,
-    /// Events in trouble, as they were read.
+    /// Failed events, as read from the outbox.
     known: HashMap<u64, Message>,
-    /// When to look for events in trouble next; `None` if there may be some that have not been looked at. Only whoever has
-    /// leased a partition writes down trouble there; others can have it tried again.
+    /// Time of the next search for failed events; `None` if unread ones may exist. Only the lease holder of a partition
+    /// records failures there. Any server can request a retry.
     look_at: Option<Instant>,
-    /// What was given up may have been so because the bus was away, here or where a partition was before: it is tried again
-    /// before anything else.
+    /// Whether to retry all failed events first, dead letters included: they may have failed because the bus was
+    /// unavailable, here or at the previous lease holder.
     is_to_revive: bool,
-    /// A try has failed because the bus was away, for however short a time.
+    /// Whether an attempt has failed because the bus was unavailable.
     was_away: AtomicBool,
-    /// When the bus was last seen to be away.
+    /// Time at which the bus was last found unavailable.
     away_seen: Option<Instant>,
 }
 
@@ -155,29 +158,31 @@ struct Held {
     term: u64,
 }
 
-/// How far a partition has come.
+/// Progress of a partition in one round.
 #[derive(Clone, Copy)]
 struct Advanced {
     partition: Partition,
     sent_up_to: u64,
-    /// Some were left.
+    /// Whether events were left for the next round.
     is_short: bool,
-    /// Something was handed on.
+    /// Whether events were published.
     was_busy: bool,
-    /// Something was in trouble, or is now.
+    /// Whether there were failed events before or after the round.
     had_trouble: bool,
 }
 
+/// Failed events, by what can be done about them now.
 #[derive(Default)]
 struct Troubled {
     due: BTreeMap<Partition, Vec<Message>>,
-    /// What has to wait for something that is not due yet.
+    /// Lines whose earliest failed event is not due yet.
     stuck: HashSet<Line>,
+    /// Whether there may be more failed events than were read.
     is_full: bool,
 }
 
 impl Worker {
-    /// Hands on some of what is there. Says whether there may be more.
+    /// Publishes one round of events. Returns whether there may be more.
     async fn step(&mut self) -> Result<bool, Refused> {
         self.lease().await?;
         if self.is_to_revive && self.bus.away().is_none() {
@@ -189,7 +194,7 @@ impl Worker {
         let mut troubled = self.troubled().await?;
         let mut page = page;
         if troubled.is_full {
-            // First what is in trouble: there is more of it than can be looked at, and nothing may overtake it.
+            // Failed events first: not all of them were read, and no later event of their lines may overtake them.
             (is_full, last) = (false, after);
             page.clear();
         }
@@ -226,7 +231,7 @@ impl Worker {
         Ok(more)
     }
 
-    /// Writes down how far partitions have come: what lies behind all marks may be cleared away.
+    /// Commits the positions of partitions. Events before all of them may be purged.
     async fn mark(&mut self) -> Result<(), Refused> {
         self.mark_at = Instant::now() + MARK_EVERY;
         let due = self.leased.keys().map(|partition| (*partition, self.position(*partition)));
@@ -243,7 +248,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Has everything in trouble tried at once, also what was given up.
+    /// Makes all failed events due at once, dead letters included.
     async fn revive(&mut self) -> Result<(), Refused> {
         let (mut after, mut count) = (None, 0_usize);
         loop {
@@ -262,7 +267,7 @@ impl Worker {
             }
         }
         if count > 0 {
-            tracing::info!(count, "[Outbox] trying again what could not be handed on");
+            tracing::info!(count, "[Outbox] failed events are retried after an outage of the bus");
         }
         self.is_to_revive = false;
         self.look_at = None;
@@ -283,7 +288,7 @@ impl Worker {
         *position = sent_up_to.max(*position);
     }
 
-    /// Looks which partitions are this server's now.
+    /// Updates the partitions that this server leases.
     async fn lease(&mut self) -> Result<(), Refused> {
         if !self.is_leasing {
             self.app.leases().want(&self.app, &Partition::all().collect::<Vec<_>>()).await?;
@@ -297,7 +302,7 @@ impl Worker {
         }
         let has_more = terms.iter().any(|(partition, term)| self.leased.get(partition) != Some(term));
         for (partition, lease) in held {
-            // What was published meanwhile may not be written down yet.
+            // Kept if it is ahead: the position of recent events may not be committed yet.
             self.reached(partition, lease.relay.sent_up_to);
         }
         self.leased = terms;
@@ -309,21 +314,22 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether a partition is still this server's. It may have been paused since it looked.
+    /// Whether this server still holds the lease. The process may have been paused since the last check.
     fn has(&self, held: Held) -> bool {
         self.app.leases().lease(held.partition).is_some_and(|lease| lease.term == held.term)
     }
 
-    /// Gives all partitions back with their positions. If that fails, another server takes them when the leases end, and
-    /// publishes again what was not written down.
+    /// Releases all partitions with their positions. If that fails, another server takes them when the leases end, and
+    /// publishes the events after the committed position again.
     async fn release(&self) {
         let positions = self.leased.keys().map(|partition| (*partition, self.position(*partition)));
         if let Err(error) = self.app.leases().release(&self.app, positions.collect()).await {
-            tracing::warn!(%error, "[Outbox] leases could not be given back; they end by time");
+            tracing::warn!(%error, "[Outbox] leases could not be released; they expire");
         }
     }
 
-    /// Writes down how far a partition has come, and returns the events that are given up now; `None` if it is another server's.
+    /// Commits the position and failures of a partition. Returns the events that became dead letters; `None` if the
+    /// lease is lost.
     async fn report(
         &self,
         partition: Partition,
@@ -342,8 +348,8 @@ impl Worker {
         }
     }
 
-    /// What is in trouble and was not given up. Of each thing the earliest event decides: if it is due, all about that thing
-    /// are tried in order; if not, all wait for it.
+    /// Reads failed events that are not dead letters. The earliest event of each line decides: if it is due, all events
+    /// of the line are retried in order; if not, all wait for it.
     async fn troubled(&mut self) -> Result<Troubled, Refused> {
         if self.look_at.is_some_and(|at| Instant::now() < at) {
             return Ok(Troubled::default());
@@ -387,8 +393,9 @@ impl Worker {
         Ok(message)
     }
 
-    /// Hands on what a partition has, in the order of each key. Trouble is written down at once. `None` if the lease has ended
-    /// meanwhile: what was handed on counts for nothing, and the next owner of the partition hands it on again.
+    /// Publishes the events of a partition, in order per line. Failures are committed at once. Returns `None` if the
+    /// lease has ended meanwhile: the position does not advance, and the next lease holder publishes these events
+    /// again.
     async fn advance(
         &self,
         held: Held,
@@ -427,19 +434,20 @@ impl Worker {
         }
         let Some(given_up) = self.report(partition, sent_up_to, handed).await? else { return Ok(None) };
         for event in given_up {
-            tracing::error!(event, "[Outbox] given up: FAILED");
+            tracing::error!(event, "[Outbox] the event is a dead letter (FAILED); retry it at /v1/admin/outbox");
             metrics::counter!("holdfast_outbox_given_up_total").increment(1);
         }
         self.app.in_hand().keep(|_, other| other != partition);
         Ok(Some(Advanced { had_trouble: true, ..advanced }))
     }
 
-    /// A bus that was away a moment ago may be reached and not take anything yet.
+    /// Whether the bus was unavailable within [`BACK_WITHIN`]. It may be reachable and not accept events yet.
     fn is_hardly_back(&self) -> bool {
         self.away_seen.is_some_and(|at| at.elapsed() < BACK_WITHIN)
     }
 
-    /// Events about one thing, one after another: behind one that fails all others wait. `None` if the lease has ended.
+    /// Publishes the events of one line, one after another. After a failure the rest of the line waits. Returns `None`
+    /// if the lease has ended.
     async fn hand_on(&self, held: Held, messages: Vec<Message>, mut is_stuck: bool) -> Option<Vec<(u64, Handed)>> {
         let mut handed = Vec::with_capacity(messages.len());
         for message in messages {
@@ -456,19 +464,25 @@ impl Worker {
             let booking = message.address.booking;
             match booking {
                 Some(booking) => {
-                    tracing::info!(event = id, subject, bookingId = booking, traceId = trace, "[Outbox] handing on");
+                    tracing::info!(event = id, subject, bookingId = booking, traceId = trace, "[Outbox] publishing");
                 }
-                None => tracing::debug!(event = id, subject, traceId = trace, "[Outbox] handing on"),
+                None => tracing::debug!(event = id, subject, traceId = trace, "[Outbox] publishing"),
             }
             let is_hardly_back = self.is_hardly_back();
             match self.bus.hand_on(&message).await {
                 Ok(()) => handed.push((id, Handed::Sent)),
                 Err(error) => {
-                    // Once is enough to say that the bus is away.
+                    // An outage is logged once, not for each event.
                     if is_hardly_back || self.bus.away().is_some() {
                         self.was_away.store(true, Ordering::Relaxed);
                     } else {
-                        tracing::warn!(event = id, subject, bookingId = booking, error, "[Outbox] not handed on");
+                        tracing::warn!(
+                            event = id,
+                            subject,
+                            bookingId = booking,
+                            error,
+                            "[Outbox] an event could not be published; it is retried"
+                        );
                     }
                     metrics::counter!("holdfast_outbox_failures_total").increment(1);
                     handed.push((id, Handed::Failed { jitter: self.app.ids().number() as u32 % JITTER_MILLIS }));
