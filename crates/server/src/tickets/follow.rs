@@ -1,4 +1,4 @@
-//! One's place in line as server-sent events, for those who would rather not poll. Being connected counts as polling.
+//! Queue position of a user as server-sent events, an alternative to polling. A connection counts as polling.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -24,15 +24,15 @@ use crate::request::Params;
 use crate::stream::over;
 use crate::wire::queue::PlaceView;
 
-/// However fast the line moves, each listener looks no more often.
+/// Minimum interval between reads of the position, however fast the queue moves.
 const LOOK_EVERY_MIN: Duration = Duration::from_millis(500);
-/// Looks at least so often, so that the place is kept. Sooner in the beginning: what moves before the first word of it can
-/// arrive would be missed.
+/// Maximum interval between reads, so that the user keeps the position. The first reads follow each other faster,
+/// because a change before the subscription takes effect causes no notification.
 const LOOK_EVERY_MAX: Duration = Duration::from_secs(10);
 const FIRST_LOOK_AFTER: Duration = Duration::from_secs(1);
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
 
-/// Where one stands, as it changes. Ends when one is no longer in line.
+/// Streams the queue position of a user whenever it changes. Ends when the user is no longer in the queue.
 #[utoipa::path(get, path = "/v1/events/{id}/queue/stream", tag = "queue",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -50,7 +50,7 @@ pub async fn listen(
     let (id, user) = (event_id(&id)?, caller.acting_for(params.user()?)?);
     let language = Language::asked_for(&headers);
     let changes = app.room().subscribe();
-    // Whoever is not in line is told so at once, as a problem.
+    // A user who is not in the queue gets a problem instead of a stream.
     let first = place(&app, id, user).await?;
     let (told, next, looks, looked_at) = (None, Some(first), 0, Instant::now());
     let over = Box::pin(over(&app, &headers));
@@ -68,6 +68,7 @@ pub async fn listen(
     Ok(not_stored(response))
 }
 
+/// Stream of one client.
 struct Follower {
     app: App,
     id: EventId,
@@ -76,10 +77,10 @@ struct Follower {
     changes: broadcast::Receiver<Change>,
     told: Option<PlaceView>,
     next: Option<PlaceView>,
-    /// How often it has looked.
+    /// Number of reads so far.
     looks: u32,
     looked_at: Instant,
-    /// Resolves when nothing is to be told any more.
+    /// Resolves when the stream must end.
     over: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
@@ -89,11 +90,11 @@ enum Told {
 }
 
 impl Follower {
-    /// The next thing to tell; `None` when it is over.
+    /// Returns the next event; `None` at the end of the stream.
     async fn next(&mut self) -> Option<Told> {
         loop {
             if let Some(place) = self.next.take().filter(|place| self.told.as_ref() != Some(place)) {
-                let event = Event::default().event("place").json_data(&place).expect("wire types can be written");
+                let event = Event::default().event("place").json_data(&place).expect("wire types serialize to JSON");
                 self.told = Some(place);
                 return Some(Told::Place(event));
             }
@@ -108,19 +109,19 @@ impl Follower {
                 Ok(place) => self.next = Some(place),
                 Err(problem) => {
                     let event = Event::default().event("end").json_data(problem.to_json(self.language));
-                    return Some(Told::Last(event.expect("wire types can be written")));
+                    return Some(Told::Last(event.expect("wire types serialize to JSON")));
                 }
             }
         }
     }
 }
 
-/// Waits until the line has moved, and long enough for another look.
+/// Waits until the queue has moved and the minimum interval has passed.
 async fn moved(changes: &mut broadcast::Receiver<Change>, id: EventId, looked_at: Instant) {
     loop {
         match changes.recv().await {
             Ok(Change::Moved { event } | Change::Admitted { event, .. }) if event.0 != id.get() => {}
-            // One who lags has missed some, and looks.
+            // A lagging receiver may have missed this queue, so it reads.
             Ok(_) | Err(RecvError::Lagged(_)) => break,
             Err(RecvError::Closed) => return std::future::pending().await,
         }
