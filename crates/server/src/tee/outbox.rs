@@ -1,4 +1,4 @@
-//! The outbox, for operators: what waits to be handed on, what was given up, and having it tried again.
+//! The outbox for operators: pending events, dead letters, and their retry.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,8 +20,9 @@ use crate::request::{Mutation, Params, parse_id};
 use crate::roles::Role;
 use crate::wire::list::{List, Page, page};
 
-/// How many events are looked through for one page.
+/// Maximum number of events scanned for one page.
 const LOOKED_THROUGH_MAX: usize = 10_000;
+/// Events per read of the outbox.
 const READ_AT_ONCE: usize = 500;
 
 #[derive(Serialize, ToSchema)]
@@ -32,7 +33,7 @@ pub struct OutboxView {
     event_type: String,
     #[schema(value_type = Object)]
     payload: Box<RawValue>,
-    /// `PENDING`, `SENT` or `FAILED`; `PROCESSING` while the server that is asked hands it on.
+    /// `PENDING`, `SENT` or `FAILED`; `PROCESSING` while the server that answers is publishing it.
     #[schema(value_type = String)]
     status: OutboxStatus,
     retry_count: u32,
@@ -62,7 +63,7 @@ impl OutboxStatus {
     }
 }
 
-/// Durable events, and what became of handing them on. Admins only.
+/// Lists durable events with their publication status. Admins only.
 #[utoipa::path(get, path = "/v1/admin/outbox", tag = "events",
     params(("status" = Option<String>, Query),
         ("service" = Option<String>, Query, description = "Whose outbox, if services run apart: `booking` (the default), `course`, `notify` or `api`."),
@@ -102,7 +103,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     Ok(axum::Json(List { items: views, next_cursor: list.next_cursor }).into_response())
 }
 
-/// Those that were given up stand in a table of their own, so they are found however many others there are.
+/// Lists dead letters. They have a table of their own, so the outbox is not scanned.
 async fn given_up(app: &App, page: &Page<u64>, marks: &HashMap<Partition, u64>) -> Result<Response, Problem> {
     let after = page.after.map(|event| TroubleId { event });
     let found: Vec<(TroubleId, Trouble)> =
@@ -117,7 +118,7 @@ async fn given_up(app: &App, page: &Page<u64>, marks: &HashMap<Partition, u64>) 
     Ok(axum::Json(List { items, next_cursor: numbers.next_cursor }).into_response())
 }
 
-/// Try an event again that was given up. Admins only.
+/// Retries a dead letter. Admins only.
 #[utoipa::path(post, path = "/v1/admin/outbox/{id}/retry", tag = "events",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("service" = Option<String>, Query),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -143,7 +144,8 @@ pub async fn retry(
     .await
 }
 
-/// A request for a service elsewhere does not come here; but it must be one there is.
+/// Checks that `service` is a known service. Requests for services in other processes are forwarded before this
+/// handler.
 fn check_service(params: &Params) -> Result<(), Problem> {
     match params.text("service") {
         Some(text) if Role::parse(text).is_none() => Err(Problem::invalid("service", &Fault::UnknownValue)),
@@ -151,7 +153,7 @@ fn check_service(params: &Params) -> Result<(), Problem> {
     }
 }
 
-/// How far each partition has come.
+/// Returns the committed position of each partition.
 async fn marks(app: &App) -> Result<HashMap<Partition, u64>, Problem> {
     app.query(|rows, _| {
         Partition::all().for_each(|partition| rows.relay.relays.want(&partition));
@@ -190,7 +192,7 @@ fn view(
     let trouble = troubles.get(&record.id);
     let is_handed_on = match address(&record, app.bus().is_some()) {
         Some(address) => marks.get(&Partition::of(address.key)).is_some_and(|mark| record.id <= *mark),
-        // It is for nobody but those who listen.
+        // Without a destination on the bus: published by the commit itself.
         None => true,
     };
     let status = match trouble {
