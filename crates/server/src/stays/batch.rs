@@ -202,8 +202,7 @@ impl Batch<'_> {
 
     /// Answers the lines from `first` on with a problem, without running them.
     fn refuse_rest(&self, first: usize, problem: &Problem) -> PartAnswer {
-        let line =
-            serde_json::to_vec(&problem.to_json(self.request.language)).expect("a problem serializes to JSON");
+        let line = serde_json::to_vec(&problem.to_json(self.request.language)).expect("a problem serializes to JSON");
         let count = self.lines.len() - first;
         PartAnswer { first, count, json: vec![line; count].join(&b','), origin: Origin::Fresh }
     }

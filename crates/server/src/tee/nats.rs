@@ -145,7 +145,11 @@ fn verdict(delivery: &Delivery, acted: Result<(), Refused>) -> Verdict {
     match acted {
         Ok(()) => Verdict::Done,
         Err(Refused::Rejected(rejection)) if *tries >= REFUSED_TRIES_MAX => {
-            tracing::error!(subject, ?rejection, "[Bus] a message was discarded: the rules reject it at every delivery");
+            tracing::error!(
+                subject,
+                ?rejection,
+                "[Bus] a message was discarded: the rules reject it at every delivery"
+            );
             metrics::counter!("holdfast_bus_unreadable_total").increment(1);
             Verdict::Hopeless
         }

@@ -109,7 +109,10 @@ pub async fn sweep(app: App, every: Duration) {
             _ = due.tick() => {}
         }
         if let Err(error) = time_out_all(&app).await {
-            tracing::warn!(code = error.code, "[SagaScheduler] overdue bookings could not be read; the sweep is repeated");
+            tracing::warn!(
+                code = error.code,
+                "[SagaScheduler] overdue bookings could not be read; the sweep is repeated"
+            );
         }
     }
 }

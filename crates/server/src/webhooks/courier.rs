@@ -1,6 +1,6 @@
-//! Tries deliveries that are due. So many at once in all and for each webhook, and webhooks take turns, so that a slow receiver
-//! with a long line holds up no others. A delivery is claimed before it is tried; if the server dies, the claim runs out and
-//! somebody else tries it.
+//! Delivery worker: attempts deliveries that are due. Concurrency is bounded in total and per webhook, and webhooks
+//! take turns, so that a slow receiver with a long queue does not delay others. A delivery is claimed before an
+//! attempt; if the server crashes, the claim expires and another server attempts it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,17 +24,17 @@ use crate::problem::{Language, Problem};
 use crate::wire::event::cloud_event;
 use crate::wire::webhook::message_id;
 
-/// How much longer than a try may take a claim lasts.
+/// Lease of a claim beyond the maximum time of an attempt.
 const CLAIM_SLACK: Duration = Duration::from_secs(10);
-/// What is being tried when the server stops has this long to end; after that it is tried again elsewhere.
+/// Time that attempts in progress have to end when the server stops. The others are repeated after their claim expires.
 const FINISH_WITHIN: Duration = Duration::from_secs(3);
-/// After a failure nothing is tried for so long.
+/// Pause after an error of the store.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
-/// How often it is tried to write down what came of a try.
+/// Maximum number of tries to commit the outcome of an attempt.
 const REPORTS_MAX: u32 = 5;
-/// How often old deliveries are cleared away, and what waits is counted.
+/// Interval of the purge of old deliveries, and of the count of pending ones.
 const TIDY_EVERY: Duration = Duration::from_secs(15);
-/// So many are counted, and no more.
+/// Maximum value of the pending count, to bound its cost.
 const COUNTED_MAX: usize = 10_000;
 
 /// Runs until the app stops.
@@ -58,7 +58,10 @@ pub async fn run(app: App, config: WebhookConfig) {
         let wait = match courier.step().await {
             Ok(wait) => wait.map_or(config.poll, |wait| wait.min(config.poll)),
             Err(error) => {
-                tracing::warn!(error = error.detail(Language::English), "[Webhook] cannot look for deliveries");
+                tracing::warn!(
+                    error = error.detail(Language::English),
+                    "[Webhook] due deliveries could not be read; trying again"
+                );
                 AGAIN_AFTER
             }
         };
@@ -84,14 +87,14 @@ struct Courier {
     per_webhook_max: usize,
     lease: Span,
     tries: JoinSet<WebhookId>,
-    /// How many tries of each webhook are under way.
+    /// Number of attempts in progress per webhook.
     busy: HashMap<WebhookId, usize>,
-    /// The webhook that had its turn last.
+    /// Webhook with the most recent turn.
     turn: Option<WebhookId>,
 }
 
 impl Courier {
-    /// Begins as many tries as there is room for. Says when there will be more to do, as far as that is known.
+    /// Starts as many attempts as the bounds allow. Returns the wait until more are due, if known.
     async fn step(&mut self) -> Result<Option<Duration>, Problem> {
         let room = self.concurrency_max.saturating_sub(self.tries.len());
         if room == 0 {
@@ -112,13 +115,13 @@ impl Courier {
                 webhook
             });
         }
-        // There may be more of a webhook than was looked at.
+        // A webhook may have more due deliveries than were read.
         Ok(Some(Duration::ZERO))
     }
 
     fn ended(&mut self, webhook: Option<WebhookId>) {
         let Some(webhook) = webhook else {
-            // A try that broke. Which one it was nobody knows: count anew from what is left.
+            // The task panicked, and its webhook is unknown. Counts restart at zero.
             self.busy.clear();
             return;
         };
@@ -130,13 +133,15 @@ impl Courier {
         }
     }
 
-    /// What is due, some of each webhook, beginning after the one that had its turn last; and how long until something else is.
+    /// Finds due deliveries, up to the bound of each webhook, starting after the webhook with the last turn. Also
+    /// returns the wait until the next delivery is due.
     async fn find(&mut self, room: usize) -> Result<(Vec<DueId>, Option<Duration>), Problem> {
         let now = self.app.query(|_, at| Ok(at.now)).await?;
         let mut due = Vec::new();
         let mut next: Option<Timestamp> = None;
         let (mut after, mut is_second_round) = (self.turn.map(past), self.turn.is_none());
-        // Those of deleted webhooks are among them; whatever is left over is found the next time.
+        // Twice the maximum, because deleted webhooks may be among them. Deliveries beyond the bound are found in the
+        // next step.
         for _ in 0..2 * WEBHOOKS_MAX {
             let page = self.app.list_with_keys::<Due>(webhook::due(after.as_ref(), self.per_webhook_max)).await?;
             let Some((first, _)) = page.first() else {
@@ -177,7 +182,10 @@ impl Courier {
 
     async fn tidy(&self, keep: Duration) {
         if let Err(error) = self.forget_old(keep).await {
-            tracing::warn!(error = error.detail(Language::English), "[Webhook] cannot clear away old deliveries");
+            tracing::warn!(
+                error = error.detail(Language::English),
+                "[Webhook] old deliveries could not be purged; trying again"
+            );
         }
         if let Ok(pending) = self.count_pending().await {
             metrics::gauge!("holdfast_webhook_pending").set(pending as f64);
@@ -216,22 +224,22 @@ impl Courier {
     }
 }
 
-/// Behind everything of a webhook.
+/// Returns a key after all deliveries of a webhook.
 fn past(webhook: WebhookId) -> DueId {
-    let delivery = DeliveryId::new(ID_MAX).expect("the last one is an id");
+    let delivery = DeliveryId::new(ID_MAX).expect("ID_MAX is a valid id");
     DueId { webhook, at: Timestamp::from_millis(i64::MAX), delivery }
 }
 
-/// Tries a delivery that was claimed, and writes down what came of it.
+/// Attempts a claimed delivery, and commits the outcome.
 async fn attempt(app: &App, sender: &Sender, claimed: Claimed, now: Timestamp) {
     let began = Instant::now();
     let tried = match letter(app, &claimed, now) {
         Some(letter) => sender.send(&claimed.webhook.url, letter).await,
-        None => Tried::Failed { status: None, error: "the secret cannot be read".into(), retry_after: None },
+        None => Tried::Failed { status: None, error: "the secret is malformed".into(), retry_after: None },
     };
     metrics::histogram!("holdfast_webhook_attempt_seconds").record(began.elapsed());
     let (webhook, delivery, attempt) = (claimed.webhook.id.get(), claimed.delivery, claimed.attempt);
-    tracing::debug!(webhook, delivery = delivery.get(), attempt, ?tried, "[Webhook] tried");
+    tracing::debug!(webhook, delivery = delivery.get(), attempt, ?tried, "[Webhook] attempted");
     let jitter = app.ids().number() as u32 % (JITTER_MAX + 1);
     for again in 1..=REPORTS_MAX {
         let report = ReportAttempt { delivery, attempt, tried: tried.clone(), jitter };
@@ -239,7 +247,7 @@ async fn attempt(app: &App, sender: &Sender, claimed: Claimed, now: Timestamp) {
             Ok(Answer::Fresh(became)) => return count(became, webhook, delivery),
             Ok(_) => unreachable!("nothing is kept without a key"),
             Err(error) if again == REPORTS_MAX => {
-                tracing::warn!(%error, webhook, delivery = delivery.get(), "[Webhook] not written down; it will be tried again");
+                tracing::warn!(%error, webhook, delivery = delivery.get(), "[Webhook] an outcome could not be committed; the delivery is attempted again");
             }
             Err(_) => tokio::time::sleep(AGAIN_AFTER).await,
         }
@@ -251,7 +259,11 @@ fn count(became: Option<DeliveryStatus>, webhook: u64, delivery: DeliveryId) {
         Some(DeliveryStatus::Delivered) => "delivered",
         Some(DeliveryStatus::Pending) => "retried",
         Some(DeliveryStatus::Failed) => {
-            tracing::warn!(webhook, delivery = delivery.get(), "[Webhook] given up; see the webhook's deliveries");
+            tracing::warn!(
+                webhook,
+                delivery = delivery.get(),
+                "[Webhook] a delivery has failed for good; retry it from the deliveries of the webhook"
+            );
             "failed"
         }
         None => "overtaken",
@@ -259,13 +271,13 @@ fn count(became: Option<DeliveryStatus>, webhook: u64, delivery: DeliveryId) {
     metrics::counter!("holdfast_webhook_deliveries_total", "outcome" => outcome).increment(1);
 }
 
-/// The event as it is sent, signed.
+/// Returns the signed request for an event.
 fn letter(app: &App, claimed: &Claimed, now: Timestamp) -> Option<Letter> {
     let event = &claimed.event;
     let body = cloud_event(app.stream().source(), &claimed.name, &event.event_type, event.at, &event.data, None);
     let (id, timestamp) = (message_id(app.installation(), claimed.delivery), now.as_millis() / 1_000);
     let secrets = claimed.webhook.secrets.signing(now).map(SigningSecret::parse);
-    // Several stand in one header; a receiver takes any that is right.
+    // One header holds all signatures; a receiver accepts any valid one.
     let signatures = secrets.map(|secret| Some(secret?.sign(&id, timestamp, body.as_bytes())));
     let signature = signatures.collect::<Option<Vec<_>>>()?.join(" ");
     Some(Letter { id, timestamp, signature, body: body.into() })

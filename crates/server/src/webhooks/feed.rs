@@ -1,5 +1,6 @@
-//! Reads the outbox, and makes deliveries of what somebody wants. One server at a time does so, on a lease; how far it has come
-//! is written down in the commit of the deliveries. While there are no webhooks it looks at next to nothing, and seldom.
+//! Webhook fan-out: reads the outbox and creates a delivery for each subscribed webhook. One server at a time does so,
+//! under a lease. Its position moves in the commit of the deliveries. Without webhooks, only the number of the last
+//! event is polled.
 
 use std::time::Duration;
 
@@ -14,9 +15,9 @@ use crate::app::App;
 use crate::problem::Problem;
 use crate::wire::event::is_public;
 
-/// After a failure nothing is tried for so long.
+/// Pause after an error.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
-/// How many events nobody wants are passed over before that is written down.
+/// Maximum number of events without a subscriber before the position is committed.
 const PASSED_OVER_MAX: u64 = 10_000;
 
 /// Runs until the app stops.
@@ -29,7 +30,7 @@ pub async fn run(app: App, poll: Duration) {
             Err(error) => {
                 tracing::warn!(
                     error = error.detail(crate::problem::Language::English),
-                    "[Webhook] cannot read the outbox"
+                    "[Webhook] the fan-out failed; trying again"
                 );
                 tokio::time::sleep(AGAIN_AFTER).await;
                 Found::Nobody
@@ -45,21 +46,21 @@ pub async fn run(app: App, poll: Duration) {
             }
             _ = committed.changed(), if feed.found != Found::Nobody => {}
             _ = leases_changed.changed() => {}
-            // Now there is somebody to tell: be there when the next event is committed.
+            // A webhook was created: the next commit must wake this loop.
             () = feed.app.webhooks().feed.notified() => feed.found = Found::All,
             () = tokio::time::sleep(poll) => feed.is_due = true,
         }
     }
 }
 
-/// Makes deliveries of events that came another way than through this store's outbox. An event that was offered before makes
-/// none. At most [`OFFERED_MAX`] at once. Their names must not be plain numbers, which are those of this outbox. Says how many
-/// were made.
+/// Enqueues deliveries of events from outside of this outbox, at most [`OFFERED_MAX`] at once. An event that was
+/// enqueued before gets none. Event names must not be plain numbers, which belong to this outbox. Returns the number of
+/// deliveries.
 pub async fn offer(app: &App, events: Vec<Candidate>) -> Result<usize, Refused> {
     make(app, events, None).await
 }
 
-/// An event of the outbox, as webhooks are told of it; `None` if it is not for them.
+/// Returns the event of an outbox record for webhooks; `None` if it is not public.
 pub fn candidate(record: &OutboxRecord) -> Option<Candidate> {
     is_public(&record.event_type).then(|| Candidate {
         name: EventName(record.id.to_string().into()),
@@ -83,28 +84,31 @@ async fn make(app: &App, events: Vec<Candidate>, mark: Option<Mark>) -> Result<u
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
-    /// Nobody wants to be told of anything, or somebody else sees to it.
+    /// There is no active webhook, or another server has the lease.
     Nobody,
+    /// The outbox was read to its end.
     All,
+    /// The outbox may have further events.
     More,
 }
 
 struct Feed {
     app: App,
-    /// The term of the lease on the outbox, if this server has it.
+    /// Term of the lease on the outbox, if this server has it.
     term: Option<u64>,
+    /// Number of the last event that was read.
     read_up_to: u64,
-    /// How much of that is written down.
+    /// Committed position.
     marked: u64,
-    /// What was found last.
+    /// Result of the previous step.
     found: Found,
-    /// The store is to be asked itself: it may have committed what nobody was sure of in time to tell.
+    /// Whether the next step reads the last number from the store: a commit with an unknown outcome is not announced.
     is_due: bool,
 }
 
 impl Feed {
     async fn step(&mut self) -> Result<Found, Problem> {
-        // In this order: whoever subscribed before the last of these events was committed is seen.
+        // Read before the webhooks: each webhook that was created before this last event is then visible.
         let last = if self.is_due {
             self.app.store().outbox_last().await?
         } else {
@@ -126,7 +130,8 @@ impl Feed {
         self.read(&webhooks).await
     }
 
-    /// Nobody wants to be told of these. If somebody ever did, that is written down: the outbox keeps what was not handed on.
+    /// Skips events up to `last`, because there is no webhook. The position is committed if the partition exists: the
+    /// purge of the outbox keeps events after it.
     async fn pass_over(&mut self, last: u64) -> Result<(), Problem> {
         let has_begun = self.app.query(|rows, _| Ok(rows.relay.relays.get(&Partition::WEBHOOKS)?.is_some())).await?;
         if has_begun && self.has_lease().await? {
@@ -136,7 +141,7 @@ impl Feed {
         Ok(())
     }
 
-    /// Whether this server has the lease on the outbox, for which it asks from now on.
+    /// Whether this server has the lease on the outbox. Requests it from now on.
     async fn has_lease(&mut self) -> Result<bool, Problem> {
         self.app.leases().want(&self.app, &[Partition::WEBHOOKS]).await?;
         let lease = self.app.leases().lease(Partition::WEBHOOKS);
@@ -149,13 +154,13 @@ impl Feed {
         Ok(term.is_some())
     }
 
-    /// Gives the lease back, if this server has it.
+    /// Releases the lease, if this server has it.
     async fn release(&self) {
         let held = self.app.leases().lease(Partition::WEBHOOKS).map(|_| (Partition::WEBHOOKS, self.marked));
         if let Some(held) = held
             && let Err(error) = self.app.leases().release(&self.app, vec![held]).await
         {
-            tracing::warn!(%error, "[Webhook] the lease could not be given back; it ends by time");
+            tracing::warn!(%error, "[Webhook] the lease could not be released; it expires");
         }
     }
 
@@ -171,11 +176,11 @@ impl Feed {
         self.read_up_to = up_to;
         Ok(if is_full { Found::More } else { Found::All })
     }
-    /// Makes deliveries, and writes down how far the outbox was read.
+    /// Creates deliveries, and commits the position.
     async fn hand_on(&mut self, events: Vec<Candidate>, up_to: u64) -> Result<(), Problem> {
         let made = make(&self.app, events, Some(Mark { server: self.app.leases().server(), up_to })).await;
         if let Err(error) = made {
-            // How far another server has come shows when it is leased again.
+            // Another server may have moved the position; it is read with the next lease.
             self.term = None;
             if error == Refused::Rejected(Rejection::LeaseLost) {
                 self.app.leases().lost(Partition::WEBHOOKS);
