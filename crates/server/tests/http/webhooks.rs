@@ -559,8 +559,9 @@ async fn events_name_the_configured_source() {
     .await;
 }
 
+/// Pending deliveries are attempted after a restart, and old ones are purged.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_pending_outlives_the_server_and_what_is_old_is_cleared_away() {
+async fn pending_delivery_survives_restart() {
     let receiver = Receiver::start().await;
     with_restart(
         async |app| {
