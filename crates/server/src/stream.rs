@@ -60,7 +60,7 @@ pub struct Stream {
     last_durable: AtomicU64,
     /// Number of the next ephemeral event. It starts at a random number, so that ids differ between servers and
     /// restarts.
-    next_fleeting: AtomicU64,
+    next_ephemeral: AtomicU64,
     /// Whether other servers commit too. Durable events are then published as they are found in the outbox.
     shared: bool,
     /// Signals durable events.
@@ -90,13 +90,13 @@ pub struct Told {
 }
 
 impl Stream {
-    pub fn new(last_durable: u64, first_fleeting: u64, shared: bool) -> Self {
+    pub fn new(last_durable: u64, first_ephemeral: u64, shared: bool) -> Self {
         let told = broadcast::Sender::new(BACKLOG);
         let last_durable = AtomicU64::new(last_durable);
         Self {
             told,
             last_durable,
-            next_fleeting: AtomicU64::new(first_fleeting),
+            next_ephemeral: AtomicU64::new(first_ephemeral),
             shared,
             committed: watch::Sender::new(()),
             followed_at: watch::Sender::new(Instant::now()),
@@ -189,8 +189,8 @@ impl Stream {
     }
 
     /// Publishes an ephemeral event.
-    fn tell(&self, event: &Event, at: Timestamp) {
-        let number = self.next_fleeting.fetch_add(1, Ordering::Relaxed);
+    fn publish_ephemeral(&self, event: &Event, at: Timestamp) {
+        let number = self.next_ephemeral.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}.{number}", self.last_durable.load(Ordering::Relaxed));
         let (event_type, data) = (type_of(event), data_of(event, at));
         let json = cloud_event(&self.source, &id, event_type, time_of(event, at), &data, None);
@@ -229,7 +229,7 @@ impl EventSink for Stream {
                     }
                     durable.push(Arc::new(record));
                 }
-                None if is_listened_to() => self.tell(&event, at),
+                None if is_listened_to() => self.publish_ephemeral(&event, at),
                 None => {}
             }
         }

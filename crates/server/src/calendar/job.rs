@@ -21,24 +21,24 @@ use crate::app::App;
 use crate::problem::Problem;
 
 /// Interval at which the clock is compared with the schedule.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const CHECK_EVERY: Duration = Duration::from_secs(1);
 /// Maximum interval between passes over all rooms, because rooms may have changed. New rooms cause a pass earlier.
-const ROUND_EVERY: Span = Span::from_secs(300);
+const PASS_EVERY: Span = Span::from_secs(300);
 /// Interval between searches for unfinished rebuilds.
 const REBUILD_EVERY: Span = Span::from_secs(30);
 /// Interval between searches for rooms with hours and without slots. Only a room found twice is filled: the client that
 /// set its hours may be about to generate its slots, and expects their number in the response.
 const FILL_EVERY: Span = Span::from_secs(20);
 /// Time after which a room whose maintenance failed is tried again.
-const AGAIN_AFTER: Span = Span::from_secs(10);
+const RETRY_AFTER: Span = Span::from_secs(10);
 /// Pause of the job after an error.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Times at which the parts of the job are due.
 #[derive(Debug, Default)]
 struct Schedule {
-    /// The next midnight in the time zone of any room, at most [`ROUND_EVERY`] away.
-    round_at: Timestamp,
+    /// The next midnight in the time zone of any room, at most [`PASS_EVERY`] away.
+    pass_at: Timestamp,
     rebuild_at: Timestamp,
     fill_at: Timestamp,
     /// Rooms that had hours and no slots at the last search.
@@ -49,14 +49,14 @@ struct Schedule {
 
 pub(crate) async fn run(app: App) {
     let mut schedule = Schedule::default();
-    let mut due = tokio::time::interval(LOOK_EVERY);
+    let mut due = tokio::time::interval(CHECK_EVERY);
     due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             () = app.stopped() => return,
             _ = due.tick() => {}
         }
-        if let Err(problem) = look(&app, &mut schedule).await {
+        if let Err(problem) = run_due(&app, &mut schedule).await {
             tracing::warn!(code = problem.code, "the calendar job failed; it runs again after a pause");
             tokio::select! {
                 () = app.stopped() => return,
@@ -66,7 +66,7 @@ pub(crate) async fn run(app: App) {
     }
 }
 
-async fn look(app: &App, schedule: &mut Schedule) -> Result<(), Problem> {
+async fn run_due(app: &App, schedule: &mut Schedule) -> Result<(), Problem> {
     let (now, limits) = app.query(|_, at| Ok((at.now, at.limits.calendar.clone()))).await?;
     if now >= schedule.rebuild_at {
         rebuild(app).await?;
@@ -76,11 +76,11 @@ async fn look(app: &App, schedule: &mut Schedule) -> Result<(), Problem> {
         schedule.empty = fill(app, &schedule.empty).await?;
         schedule.fill_at = now + FILL_EVERY;
         if !app.list::<Room>(List::of::<Room>(schedule.newest.as_ref(), 1)).await?.is_empty() {
-            schedule.round_at = now;
+            schedule.pass_at = now;
         }
     }
-    if now >= schedule.round_at {
-        (schedule.round_at, schedule.newest) = round(app, &limits, now).await?;
+    if now >= schedule.pass_at {
+        (schedule.pass_at, schedule.newest) = maintain_all(app, &limits, now).await?;
     }
     Ok(())
 }
@@ -95,7 +95,7 @@ async fn rebuild(app: &App) -> Result<(), Problem> {
         for (id, _) in &pending {
             let id = *id;
             if let Err(problem) = rebuild_room(app, id).await {
-                give_up_if_away(problem, id)?;
+                log_unless_unavailable(problem, id)?;
             }
         }
         after = pending.last().map(|(id, _)| *id);
@@ -118,15 +118,15 @@ async fn fill(app: &App, empty: &BTreeSet<RoomId>) -> Result<BTreeSet<RoomId>, P
     let mut found = BTreeSet::new();
     let mut after: Option<RoomId> = None;
     loop {
-        let unmade = List::of::<Room>(after.as_ref(), ROOMS_AT_ONCE).filter(Filter::IsNull("generated_until"));
-        let rooms = app.list::<Room>(unmade).await?;
+        let ungenerated = List::of::<Room>(after.as_ref(), ROOMS_AT_ONCE).filter(Filter::IsNull("generated_until"));
+        let rooms = app.list::<Room>(ungenerated).await?;
         let active: Vec<RoomId> = rooms.iter().filter(|room| room.active).map(|room| room.id).collect();
         for room in app.query(|rows, _| hours::given(rows, &active)).await? {
             if !empty.contains(&room) {
                 found.insert(room);
             } else if let Err(refused) = work::generate(app, room, None, |_| {}).await {
                 found.insert(room);
-                give_up_if_away(refused.into(), room)?;
+                log_unless_unavailable(refused.into(), room)?;
             }
         }
         after = rooms.last().map(|room| room.id);
@@ -137,7 +137,7 @@ async fn fill(app: &App, empty: &BTreeSet<RoomId>) -> Result<BTreeSet<RoomId>, P
 }
 
 /// Returns the problem if the store is unavailable. A problem of one room is logged and does not delay other rooms.
-fn give_up_if_away(problem: Problem, room: RoomId) -> Result<(), Problem> {
+fn log_unless_unavailable(problem: Problem, room: RoomId) -> Result<(), Problem> {
     if problem.status == StatusCode::SERVICE_UNAVAILABLE {
         return Err(problem);
     }
@@ -146,8 +146,8 @@ fn give_up_if_away(problem: Problem, room: RoomId) -> Result<(), Problem> {
 }
 
 /// Maintains all rooms. Returns the time of the next pass, and the newest room.
-async fn round(app: &App, limits: &Limits, now: Timestamp) -> Result<(Timestamp, Option<RoomId>), Problem> {
-    let mut next = now + ROUND_EVERY;
+async fn maintain_all(app: &App, limits: &Limits, now: Timestamp) -> Result<(Timestamp, Option<RoomId>), Problem> {
+    let mut next = now + PASS_EVERY;
     let mut after = None;
     loop {
         let rooms = app.list::<Room>(List::of::<Room>(after.as_ref(), ROOMS_AT_ONCE)).await?;
@@ -155,10 +155,10 @@ async fn round(app: &App, limits: &Limits, now: Timestamp) -> Result<(Timestamp,
             let today = room.zone.today(now);
             next = next.min(midnight_after(&room.zone, today));
             if (lacks_slots(room, limits, today) || has_old_slots(room, limits, today))
-                && let Err(problem) = look_after(app, room.id, limits, now).await
+                && let Err(problem) = maintain(app, room.id, limits, now).await
             {
-                next = next.min(now + AGAIN_AFTER);
-                give_up_if_away(problem, room.id)?;
+                next = next.min(now + RETRY_AFTER);
+                log_unless_unavailable(problem, room.id)?;
             }
         }
         after = rooms.last().map(|room| room.id).or(after);
@@ -169,7 +169,7 @@ async fn round(app: &App, limits: &Limits, now: Timestamp) -> Result<(Timestamp,
 }
 
 /// Maintains one room. Its row is read again, because another server may have done the work meanwhile.
-async fn look_after(app: &App, id: RoomId, limits: &Limits, now: Timestamp) -> Result<(), Problem> {
+async fn maintain(app: &App, id: RoomId, limits: &Limits, now: Timestamp) -> Result<(), Problem> {
     let room = app.query(|rows, _| room::find(rows, id)).await?;
     let today = room.zone.today(now);
     if lacks_slots(&room, limits, today) {

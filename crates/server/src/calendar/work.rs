@@ -22,7 +22,7 @@ const WAIT_MAX: Duration = Duration::from_secs(3);
 /// Rooms per page.
 pub(super) const ROOMS_AT_ONCE: usize = 500;
 /// Maximum number of attempts of a command that is refused for contention or overload.
-const TRIES_MAX: u32 = 20;
+const ATTEMPTS_MAX: u32 = 20;
 
 /// Runs one command, without retries.
 async fn run_once<C: Command>(app: &App, command: C) -> Result<C::Outcome, Refused> {
@@ -37,10 +37,10 @@ async fn run_once<C: Command>(app: &App, command: C) -> Result<C::Outcome, Refus
 
 /// Runs one command in the background: backs off and retries on contention and overload.
 pub(super) async fn run<C: Command + Clone>(app: &App, command: C) -> Result<C::Outcome, Refused> {
-    for tries in 1..TRIES_MAX {
+    for attempt in 1..ATTEMPTS_MAX {
         match run_once(app, command.clone()).await {
             Err(Refused::LockTimeout | Refused::Overloaded) if !app.is_stopping() => {
-                tokio::time::sleep(Duration::from_millis(20) * tries).await;
+                tokio::time::sleep(Duration::from_millis(20) * attempt).await;
             }
             ended => return ended,
         }
@@ -117,11 +117,11 @@ pub(super) async fn generate(
     app: &App,
     room: RoomId,
     until: Option<Date>,
-    mut made: impl FnMut(u32),
+    mut on_created: impl FnMut(u32),
 ) -> Result<Option<Date>, Refused> {
     loop {
         let generated = run(app, GenerateSlots { room, until }).await?;
-        made(generated.created);
+        on_created(generated.created);
         if generated.done || app.is_stopping() {
             return Ok(generated.generated_until);
         }
@@ -140,25 +140,25 @@ pub(super) async fn generate_for(
         progress.send_modify(|it| it.reached(until));
         return Ok(());
     }
-    let (mut after, mut is_any_made, mut impossible) = (None, false, None);
+    let (mut after, mut is_any_generated, mut rejected) = (None, false, None);
     loop {
         let rooms = app.list::<Room>(holdfast_records::List::of::<Room>(after.as_ref(), ROOMS_AT_ONCE)).await?;
         for room in rooms.iter().filter(|room| room.active) {
             match generate(app, room.id, until, |created| progress.send_modify(|it| it.add(created))).await {
                 Ok(until) => {
-                    is_any_made = true;
+                    is_any_generated = true;
                     progress.send_modify(|it| it.reached(until));
                 }
                 // `until` may be rejected in one time zone and valid in another. The request fails only if every room
                 // rejects it.
-                Err(Refused::Rejected(rejection)) => impossible = Some(rejection),
+                Err(Refused::Rejected(rejection)) => rejected = Some(rejection),
                 Err(error) => return Err(error.into()),
             }
         }
         after = rooms.last().map(|room| room.id);
         if rooms.len() < ROOMS_AT_ONCE || app.is_stopping() {
-            let impossible = impossible.filter(|_| !is_any_made);
-            return impossible.map_or(Ok(()), |rejection| Err(Refused::Rejected(rejection).into()));
+            let rejected = rejected.filter(|_| !is_any_generated);
+            return rejected.map_or(Ok(()), |rejection| Err(Refused::Rejected(rejection).into()));
         }
     }
 }

@@ -30,15 +30,15 @@ use crate::app::App;
 const PAGE: usize = 500;
 /// Delay between publishing and committing the position: one commit covers all events published meanwhile. After a
 /// crash they are published again, and deduplicated by id.
-const MARK_AFTER: Duration = Duration::from_millis(50);
+const COMMIT_AFTER: Duration = Duration::from_millis(50);
 /// Interval at which positions of idle partitions are committed: that of the outbox purge, which depends on them.
-const MARK_EVERY: Duration = Duration::from_mins(1);
+const COMMIT_EVERY: Duration = Duration::from_mins(1);
 /// Time after an outage of the bus during which failures are attributed to it.
-const BACK_WITHIN: Duration = Duration::from_secs(5);
+const OUTAGE_GRACE: Duration = Duration::from_secs(5);
 /// Pause after a failed round.
-const AGAIN_AFTER: Duration = Duration::from_millis(500);
+const ERROR_PAUSE: Duration = Duration::from_millis(500);
 /// Interval at which an unavailable bus is checked.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
+const BUS_CHECK_EVERY: Duration = Duration::from_millis(50);
 /// Maximum number of failed events read at once.
 const TROUBLES_MAX: usize = REPORTED_MAX / 2;
 /// Maximum random delay added to a retry, in milliseconds.
@@ -62,13 +62,13 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         leased: BTreeMap::new(),
         positions: BTreeMap::new(),
         is_leasing: false,
-        mark_at: Instant::now() + MARK_EVERY,
-        written: BTreeMap::new(),
+        commit_at: Instant::now() + COMMIT_EVERY,
+        committed_positions: BTreeMap::new(),
         known: HashMap::new(),
-        look_at: None,
-        is_to_revive: false,
-        was_away: AtomicBool::new(false),
-        away_seen: None,
+        scan_at: None,
+        must_retry_all: false,
+        had_outage: AtomicBool::new(false),
+        outage_seen_at: None,
     };
     let mut committed = worker.app.stream().committed();
     let mut leases_changed = worker.app.leases().changed();
@@ -76,12 +76,12 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
     loop {
         let away = worker.bus.away();
         if away.is_some() {
-            worker.away_seen = Some(Instant::now());
+            worker.outage_seen_at = Some(Instant::now());
         }
         match away {
             Some(why) if !is_away => {
                 tracing::warn!(why, "[Outbox] the bus is unavailable; events are not published");
-                (is_away, worker.is_to_revive) = (true, true);
+                (is_away, worker.must_retry_all) = (true, true);
             }
             None if is_away => {
                 tracing::info!("[Outbox] the bus is available again; events are published");
@@ -92,9 +92,9 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         let more = match worker.step().await {
             Ok(more) => more,
             Err(error) => {
-                worker.look_at = None;
+                worker.scan_at = None;
                 tracing::warn!(%error, "[Outbox] a round of the relay failed; it is repeated");
-                tokio::time::sleep(AGAIN_AFTER).await;
+                tokio::time::sleep(ERROR_PAUSE).await;
                 false
             }
         };
@@ -102,7 +102,7 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         if more && !is_away && !worker.app.is_stopping() {
             continue;
         }
-        let pause = settings.poll.min(worker.mark_at.saturating_duration_since(Instant::now()));
+        let pause = settings.poll.min(worker.commit_at.saturating_duration_since(Instant::now()));
         tokio::select! {
             () = worker.app.stopped() => {
                 worker.release().await;
@@ -110,15 +110,15 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
             }
             _ = committed.changed(), if !is_away => {}
             _ = leases_changed.changed() => {}
-            () = until_back(&*worker.bus), if is_away => {}
+            () = until_available(&*worker.bus), if is_away => {}
             () = tokio::time::sleep(pause) => {}
         }
     }
 }
 
-async fn until_back(bus: &dyn Bus) {
+async fn until_available(bus: &dyn Bus) {
     while bus.away().is_some() {
-        tokio::time::sleep(LOOK_AGAIN_AFTER).await;
+        tokio::time::sleep(BUS_CHECK_EVERY).await;
     }
 }
 
@@ -134,21 +134,21 @@ struct Worker {
     /// Whether the partitions were requested.
     is_leasing: bool,
     /// Time of the next commit of positions.
-    mark_at: Instant,
+    commit_at: Instant,
     /// Committed positions.
-    written: BTreeMap<Partition, u64>,
+    committed_positions: BTreeMap<Partition, u64>,
     /// Failed events, as read from the outbox.
     known: HashMap<u64, Message>,
     /// Time of the next search for failed events; `None` if unread ones may exist. Only the lease holder of a partition
     /// records failures there. Any server can request a retry.
-    look_at: Option<Instant>,
+    scan_at: Option<Instant>,
     /// Whether to retry all failed events first, dead letters included: they may have failed because the bus was
     /// unavailable, here or at the previous lease holder.
-    is_to_revive: bool,
+    must_retry_all: bool,
     /// Whether an attempt has failed because the bus was unavailable.
-    was_away: AtomicBool,
+    had_outage: AtomicBool,
     /// Time at which the bus was last found unavailable.
-    away_seen: Option<Instant>,
+    outage_seen_at: Option<Instant>,
 }
 
 /// A partition and the lease under which it is advanced.
@@ -173,10 +173,10 @@ struct Advanced {
 
 /// Failed events, by what can be done about them now.
 #[derive(Default)]
-struct Troubled {
+struct FailedEvents {
     due: BTreeMap<Partition, Vec<Message>>,
     /// Lines whose earliest failed event is not due yet.
-    stuck: HashSet<Line>,
+    blocked: HashSet<Line>,
     /// Whether there may be more failed events than were read.
     is_full: bool,
 }
@@ -185,15 +185,15 @@ impl Worker {
     /// Publishes one round of events. Returns whether there may be more.
     async fn step(&mut self) -> Result<bool, Refused> {
         self.lease().await?;
-        if self.is_to_revive && self.bus.away().is_none() {
-            self.revive().await?;
+        if self.must_retry_all && self.bus.away().is_none() {
+            self.retry_all().await?;
         }
         let Some(after) = self.leased.keys().map(|partition| self.position(*partition)).min() else { return Ok(false) };
         let page = self.app.stream().outbox_after(self.app.store(), after, PAGE).await?;
         let (mut is_full, mut last) = (page.len() == PAGE, page.last().map_or(after, |record| record.id));
-        let mut troubled = self.troubled().await?;
+        let mut failed = self.failed_events().await?;
         let mut page = page;
-        if troubled.is_full {
+        if failed.is_full {
             // Failed events first: not all of them were read, and no later event of their lines may overtake them.
             (is_full, last) = (false, after);
             page.clear();
@@ -209,47 +209,48 @@ impl Worker {
             let (partition, position) = (held.partition, worker.position(held.partition));
             let mut fresh = fresh.remove(&partition).unwrap_or_default();
             fresh.retain(|message| message.record.id > position);
-            worker.advance(held, fresh, troubled.due.remove(&partition).unwrap_or_default(), &troubled.stuck, last)
+            worker.advance(held, fresh, failed.due.remove(&partition).unwrap_or_default(), &failed.blocked, last)
         });
         let done = join_all(steps.collect::<Vec<_>>()).await;
-        self.is_to_revive |= self.was_away.swap(false, Ordering::Relaxed);
+        self.must_retry_all |= self.had_outage.swap(false, Ordering::Relaxed);
         let mut more = is_full;
         for done in done {
             let Some(Advanced { partition, sent_up_to, is_short, was_busy, had_trouble }) = done? else { continue };
             more |= is_short;
             if had_trouble {
-                self.look_at = None;
+                self.scan_at = None;
             }
             if was_busy {
-                self.mark_at = self.mark_at.min(Instant::now() + MARK_AFTER);
+                self.commit_at = self.commit_at.min(Instant::now() + COMMIT_AFTER);
             }
             self.reached(partition, sent_up_to);
         }
-        if Instant::now() >= self.mark_at {
-            self.mark().await?;
+        if Instant::now() >= self.commit_at {
+            self.commit_positions().await?;
         }
         Ok(more)
     }
 
     /// Commits the positions of partitions. Events before all of them may be purged.
-    async fn mark(&mut self) -> Result<(), Refused> {
-        self.mark_at = Instant::now() + MARK_EVERY;
+    async fn commit_positions(&mut self) -> Result<(), Refused> {
+        self.commit_at = Instant::now() + COMMIT_EVERY;
         let due = self.leased.keys().map(|partition| (*partition, self.position(*partition)));
-        let due: Vec<_> = due.filter(|(partition, position)| self.written.get(partition) != Some(position)).collect();
+        let due: Vec<_> =
+            due.filter(|(partition, position)| self.committed_positions.get(partition) != Some(position)).collect();
         let worker = &*self;
         let marks = due.into_iter().map(|(partition, position)| async move {
             Ok(worker.report(partition, position, Vec::new()).await?.map(|_| (partition, position)))
         });
         let marked: Result<Vec<_>, Refused> = join_all(marks).await.into_iter().collect();
-        self.written.extend(marked?.into_iter().flatten());
-        let written = &self.written;
-        let is_beyond = |event, partition| written.get(&partition).is_some_and(|mark| event > *mark);
+        self.committed_positions.extend(marked?.into_iter().flatten());
+        let committed = &self.committed_positions;
+        let is_beyond = |event, partition| committed.get(&partition).is_some_and(|position| event > *position);
         self.app.in_hand().keep(is_beyond);
         Ok(())
     }
 
     /// Makes all failed events due at once, dead letters included.
-    async fn revive(&mut self) -> Result<(), Refused> {
+    async fn retry_all(&mut self) -> Result<(), Refused> {
         let (mut after, mut count) = (None, 0_usize);
         loop {
             let page = self.app.store().list(troubles(None, after, TROUBLES_MAX)).await?;
@@ -269,8 +270,8 @@ impl Worker {
         if count > 0 {
             tracing::info!(count, "[Outbox] failed events are retried after an outage of the bus");
         }
-        self.is_to_revive = false;
-        self.look_at = None;
+        self.must_retry_all = false;
+        self.scan_at = None;
         Ok(())
     }
 
@@ -307,9 +308,9 @@ impl Worker {
         }
         self.leased = terms;
         if has_more {
-            self.look_at = None;
+            self.scan_at = None;
         }
-        self.is_to_revive |= has_more && self.bus.can_be_away();
+        self.must_retry_all |= has_more && self.bus.can_be_away();
         self.app.in_hand().keep(|_, partition| self.leased.contains_key(&partition));
         Ok(())
     }
@@ -350,18 +351,18 @@ impl Worker {
 
     /// Reads failed events that are not dead letters. The earliest event of each line decides: if it is due, all events
     /// of the line are retried in order; if not, all wait for it.
-    async fn troubled(&mut self) -> Result<Troubled, Refused> {
-        if self.look_at.is_some_and(|at| Instant::now() < at) {
-            return Ok(Troubled::default());
+    async fn failed_events(&mut self) -> Result<FailedEvents, Refused> {
+        if self.scan_at.is_some_and(|at| Instant::now() < at) {
+            return Ok(FailedEvents::default());
         }
         let listed = self.app.store().list(troubles(Some(false), None, TROUBLES_MAX)).await?;
-        let mut troubled = Troubled { is_full: listed.len() == TROUBLES_MAX, ..Troubled::default() };
+        let mut failed = FailedEvents { is_full: listed.len() == TROUBLES_MAX, ..FailedEvents::default() };
         if listed.is_empty() {
             self.known.clear();
-            self.look_at = Some(Instant::now() + self.settings.poll);
-            return Ok(troubled);
+            self.scan_at = Some(Instant::now() + self.settings.poll);
+            return Ok(failed);
         }
-        self.look_at = None;
+        self.scan_at = None;
         let now = self.app.query(|_, at| Ok(at.now)).await.unwrap_or_default();
         let (mut seen, mut looked_at) = (HashSet::new(), HashSet::new());
         for row in listed {
@@ -373,14 +374,14 @@ impl Worker {
             looked_at.insert(event);
             let line = message.address.line();
             if seen.insert(line) && trouble.next_try_at > now {
-                troubled.stuck.insert(line);
+                failed.blocked.insert(line);
             }
-            if !troubled.stuck.contains(&line) {
-                troubled.due.entry(trouble.partition).or_default().push(message);
+            if !failed.blocked.contains(&line) {
+                failed.due.entry(trouble.partition).or_default().push(message);
             }
         }
         self.known.retain(|event, _| looked_at.contains(event));
-        Ok(troubled)
+        Ok(failed)
     }
 
     async fn look_up(&mut self, event: u64) -> Result<Option<Message>, Refused> {
@@ -401,7 +402,7 @@ impl Worker {
         held: Held,
         mut fresh: Vec<Message>,
         due: Vec<Message>,
-        stuck: &HashSet<Line>,
+        blocked: &HashSet<Line>,
         last: u64,
     ) -> Result<Option<Advanced>, Refused> {
         let partition = held.partition;
@@ -419,12 +420,12 @@ impl Worker {
         }
         let tried: Vec<u64> = lines
             .iter()
-            .filter(|(line, _)| !stuck.contains(*line))
+            .filter(|(line, _)| !blocked.contains(*line))
             .flat_map(|(_, them)| them)
             .map(|message| message.record.id)
             .collect();
         self.app.in_hand().take(partition, tried.into_iter());
-        let hand_on = |(line, messages)| self.hand_on(held, messages, stuck.contains(&line));
+        let hand_on = |(line, messages)| self.hand_on(held, messages, blocked.contains(&line));
         let handed: Option<Vec<_>> = join_all(lines.into_iter().map(hand_on)).await.into_iter().collect();
         let Some(handed) = handed else { return Ok(None) };
         let mut handed: Vec<_> = handed.into_iter().flatten().collect();
@@ -441,18 +442,18 @@ impl Worker {
         Ok(Some(Advanced { had_trouble: true, ..advanced }))
     }
 
-    /// Whether the bus was unavailable within [`BACK_WITHIN`]. It may be reachable and not accept events yet.
-    fn is_hardly_back(&self) -> bool {
-        self.away_seen.is_some_and(|at| at.elapsed() < BACK_WITHIN)
+    /// Whether the bus was unavailable within [`OUTAGE_GRACE`]. It may be reachable and not accept events yet.
+    fn is_recovering(&self) -> bool {
+        self.outage_seen_at.is_some_and(|at| at.elapsed() < OUTAGE_GRACE)
     }
 
     /// Publishes the events of one line, one after another. After a failure the rest of the line waits. Returns `None`
     /// if the lease has ended.
-    async fn hand_on(&self, held: Held, messages: Vec<Message>, mut is_stuck: bool) -> Option<Vec<(u64, Handed)>> {
+    async fn hand_on(&self, held: Held, messages: Vec<Message>, mut is_blocked: bool) -> Option<Vec<(u64, Handed)>> {
         let mut handed = Vec::with_capacity(messages.len());
         for message in messages {
             let id = message.record.id;
-            if is_stuck {
+            if is_blocked {
                 handed.push((id, Handed::Behind));
                 continue;
             }
@@ -468,13 +469,13 @@ impl Worker {
                 }
                 None => tracing::debug!(event = id, subject, traceId = trace, "[Outbox] publishing"),
             }
-            let is_hardly_back = self.is_hardly_back();
+            let is_recovering = self.is_recovering();
             match self.bus.hand_on(&message).await {
                 Ok(()) => handed.push((id, Handed::Sent)),
                 Err(error) => {
                     // An outage is logged once, not for each event.
-                    if is_hardly_back || self.bus.away().is_some() {
-                        self.was_away.store(true, Ordering::Relaxed);
+                    if is_recovering || self.bus.away().is_some() {
+                        self.had_outage.store(true, Ordering::Relaxed);
                     } else {
                         tracing::warn!(
                             event = id,
@@ -486,7 +487,7 @@ impl Worker {
                     }
                     metrics::counter!("holdfast_outbox_failures_total").increment(1);
                     handed.push((id, Handed::Failed { jitter: self.app.ids().number() as u32 % JITTER_MILLIS }));
-                    is_stuck = true;
+                    is_blocked = true;
                 }
             }
         }

@@ -30,7 +30,7 @@ use crate::wire::tee::{BookingView, CancelBody, NewBookingBody, NotificationView
 /// Maximum time that a request waits until a booking is settled.
 const WAIT_MAX: Duration = Duration::from_secs(4);
 /// Interval at which the status of a booking is read, because another server may change it.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const POLL_EVERY: Duration = Duration::from_millis(5);
 
 /// Books places in a slot. The booking is `PENDING` in the answer, and is confirmed or fails asynchronously. With
 /// `Prefer: wait=2` the answer waits for that, at most this number of seconds.
@@ -143,7 +143,7 @@ async fn settled(app: &App, id: BookingId, within: Duration) -> Option<Booking> 
             tokio::select! {
                 _ = committed.changed() => {}
                 // Another server may have settled it.
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(POLL_EVERY) => {}
             }
         }
     };

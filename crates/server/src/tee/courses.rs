@@ -22,9 +22,9 @@ use crate::wire::list::{List, page};
 use crate::wire::tee::{CloseBody, CourseView, NewCourseBody, NewSlotBody, NewSlotsBody, SlotView};
 
 /// Maximum time that the answer waits until the booking service knows new slots, so that they can be booked at once.
-const HEARD_WITHIN: Duration = Duration::from_secs(3);
+const KNOWN_WITHIN: Duration = Duration::from_secs(3);
 /// Interval at which the booking service is asked.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
+const POLL_EVERY: Duration = Duration::from_millis(2);
 
 /// Creates a course. Admins only.
 #[utoipa::path(post, path = "/v1/courses", tag = "tee times", request_body = NewCourseBody,
@@ -69,7 +69,7 @@ pub async fn create_slots(
     let (head, body) = response.into_parts();
     let body = body.collect().await.map_err(|_| Problem::internal())?.to_bytes();
     let made = made.map_or_else(|| repeated(&body), |made| made.iter().map(|slot| slot.id).collect());
-    tokio::time::timeout(HEARD_WITHIN, until_known(&app, &made)).await.ok();
+    tokio::time::timeout(KNOWN_WITHIN, until_known(&app, &made)).await.ok();
     Ok(Response::from_parts(head, Body::from(body)))
 }
 
@@ -86,7 +86,7 @@ fn repeated(answer: &[u8]) -> Vec<TeeSlotId> {
 /// Waits until the booking service knows the slots, or is unavailable.
 async fn until_known(app: &App, slots: &[TeeSlotId]) {
     while let Ok(false) = forward::know(app, slots).await {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_EVERY).await;
     }
 }
 

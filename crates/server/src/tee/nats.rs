@@ -26,13 +26,13 @@ use crate::wire::event::cloud_event;
 use crate::wire::message;
 
 /// Maximum number of attempts to import an event before it is redelivered, and so loses its order.
-const IMPORT_TRIES_MAX: u32 = 10;
+const IMPORT_ATTEMPTS_MAX: u32 = 10;
 /// Wait between these attempts.
-const IMPORT_AGAIN_AFTER: Duration = Duration::from_millis(200);
+const IMPORT_RETRY_AFTER: Duration = Duration::from_millis(200);
 
 /// Maximum number of deliveries of a message that the rules reject, within about three seconds: it may arrive before
 /// its cause. Without a bound, a few hundred such messages would block the consumer.
-const REFUSED_TRIES_MAX: u64 = 5;
+const REJECTED_DELIVERIES_MAX: u64 = 5;
 
 /// Publishes events of the outbox to NATS.
 #[derive(Debug)]
@@ -128,9 +128,9 @@ async fn import_one(app: &App, delivery: Delivery) -> Verdict {
         match trace::within(trace, app.engine().run(import.clone(), None)).await {
             Ok(_) => return Verdict::Done,
             // Later events of the same booking wait meanwhile, so that they stay in order.
-            Err(error) if tries < IMPORT_TRIES_MAX && !app.is_stopping() => {
+            Err(error) if tries < IMPORT_ATTEMPTS_MAX && !app.is_stopping() => {
                 tracing::debug!(%error, subject = delivery.subject, "[Bus] an event could not be imported; it is retried");
-                tokio::time::sleep(IMPORT_AGAIN_AFTER).await;
+                tokio::time::sleep(IMPORT_RETRY_AFTER).await;
             }
             Err(error) => return verdict(&delivery, Err(error)),
         }
@@ -144,7 +144,7 @@ fn verdict(delivery: &Delivery, acted: Result<(), Refused>) -> Verdict {
     }
     match acted {
         Ok(()) => Verdict::Done,
-        Err(Refused::Rejected(rejection)) if *tries >= REFUSED_TRIES_MAX => {
+        Err(Refused::Rejected(rejection)) if *tries >= REJECTED_DELIVERIES_MAX => {
             tracing::error!(
                 subject,
                 ?rejection,

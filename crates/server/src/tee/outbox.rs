@@ -21,7 +21,7 @@ use crate::roles::Role;
 use crate::wire::list::{List, Page, page};
 
 /// Maximum number of events scanned for one page.
-const LOOKED_THROUGH_MAX: usize = 10_000;
+const SCANNED_MAX: usize = 10_000;
 /// Events per read of the outbox.
 const READ_AT_ONCE: usize = 500;
 
@@ -77,18 +77,18 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
         .text("status")
         .map(|text| OutboxStatus::parse(text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
     let (asked, page) = (asked.transpose()?, page(&params, Some)?);
-    let marks = marks(&app).await?;
+    let positions = positions(&app).await?;
     if asked == Some(OutboxStatus::Failed) {
-        return given_up(&app, &page, &marks).await;
+        return dead_letters(&app, &page, &positions).await;
     }
-    let (mut views, mut after, mut looked_through) = (Vec::new(), page.after.unwrap_or(0), 0);
-    while views.len() <= page.limit && looked_through < LOOKED_THROUGH_MAX {
+    let (mut views, mut after, mut scanned) = (Vec::new(), page.after.unwrap_or(0), 0);
+    while views.len() <= page.limit && scanned < SCANNED_MAX {
         let records = app.store().outbox_after(after, READ_AT_ONCE).await?;
         let is_last = records.len() < READ_AT_ONCE;
-        looked_through += records.len();
+        scanned += records.len();
         after = records.last().map_or(after, |record| record.id);
         let troubles = troubles(&app, &records).await?;
-        let shown = records.into_iter().map(|record| view(&app, record, &marks, &troubles));
+        let shown = records.into_iter().map(|record| view(&app, record, &positions, &troubles));
         views.extend(shown.filter(|view| asked.is_none_or(|asked| asked == view.status)));
         if is_last {
             break;
@@ -96,7 +96,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     }
     let numbers: Vec<u64> = views.iter().map(|view| view.id).collect();
     let mut list = List::new(numbers, page.limit, |number| *number, |number| *number);
-    if list.next_cursor.is_none() && looked_through >= LOOKED_THROUGH_MAX {
+    if list.next_cursor.is_none() && scanned >= SCANNED_MAX {
         list.next_cursor = Some(List::<u64>::cursor(after));
     }
     views.truncate(page.limit);
@@ -104,7 +104,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
 }
 
 /// Lists dead letters. They have a table of their own, so the outbox is not scanned.
-async fn given_up(app: &App, page: &Page<u64>, marks: &HashMap<Partition, u64>) -> Result<Response, Problem> {
+async fn dead_letters(app: &App, page: &Page<u64>, positions: &HashMap<Partition, u64>) -> Result<Response, Problem> {
     let after = page.after.map(|event| TroubleId { event });
     let found: Vec<(TroubleId, Trouble)> =
         app.list_with_keys(holdfast_records::relay::troubles(Some(true), after, page.limit + 1)).await?;
@@ -113,7 +113,7 @@ async fn given_up(app: &App, page: &Page<u64>, marks: &HashMap<Partition, u64>) 
     let mut items = Vec::new();
     for event in numbers.items {
         let record = app.store().outbox_after(event - 1, 1).await?.pop().filter(|record| record.id == event);
-        items.extend(record.map(|record| view(app, record, marks, &troubles)));
+        items.extend(record.map(|record| view(app, record, positions, &troubles)));
     }
     Ok(axum::Json(List { items, next_cursor: numbers.next_cursor }).into_response())
 }
@@ -135,11 +135,11 @@ pub async fn retry(
     let event: u64 = parse_id("id", &id, Some)?;
     let found = app.store().outbox_after(event.saturating_sub(1), 1).await?.pop().filter(|record| record.id == event);
     let record = found.ok_or_else(Problem::not_found)?;
-    let marks = marks(&app).await?;
+    let positions = positions(&app).await?;
     let shown = app.clone();
     app.run(caller, &request, RetryEvent { event }, move |trouble| {
         let troubles = trouble.iter().map(|trouble| (event, *trouble)).collect();
-        Reply::json(StatusCode::OK, &view(&shown, record.clone(), &marks, &troubles))
+        Reply::json(StatusCode::OK, &view(&shown, record.clone(), &positions, &troubles))
     })
     .await
 }
@@ -154,14 +154,14 @@ fn check_service(params: &Params) -> Result<(), Problem> {
 }
 
 /// Returns the committed position of each partition.
-async fn marks(app: &App) -> Result<HashMap<Partition, u64>, Problem> {
+async fn positions(app: &App) -> Result<HashMap<Partition, u64>, Problem> {
     app.query(|rows, _| {
         Partition::all().for_each(|partition| rows.relay.relays.want(&partition));
-        let mark = |partition: Partition| {
+        let position = |partition: Partition| {
             let relay = rows.relay.relays.get(&partition)?;
             Ok((partition, relay.map_or(0, |relay| relay.sent_up_to)))
         };
-        Partition::all().map(mark).collect()
+        Partition::all().map(position).collect()
     })
     .await
 }
@@ -186,18 +186,18 @@ async fn troubles(app: &App, records: &[OutboxRecord]) -> Result<HashMap<u64, Tr
 fn view(
     app: &App,
     record: OutboxRecord,
-    marks: &HashMap<Partition, u64>,
+    positions: &HashMap<Partition, u64>,
     troubles: &HashMap<u64, Trouble>,
 ) -> OutboxView {
     let trouble = troubles.get(&record.id);
-    let is_handed_on = match address(&record, app.bus().is_some()) {
-        Some(address) => marks.get(&Partition::of(address.key)).is_some_and(|mark| record.id <= *mark),
+    let is_published = match address(&record, app.bus().is_some()) {
+        Some(address) => positions.get(&Partition::of(address.key)).is_some_and(|position| record.id <= *position),
         // Without a destination on the bus: published by the commit itself.
         None => true,
     };
     let status = match trouble {
         Some(trouble) if trouble.failed => OutboxStatus::Failed,
-        None if is_handed_on => OutboxStatus::Sent,
+        None if is_published => OutboxStatus::Sent,
         Some(_) | None if app.in_hand().has(record.id) => OutboxStatus::Processing,
         Some(_) | None => OutboxStatus::Pending,
     };

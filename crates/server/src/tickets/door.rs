@@ -20,16 +20,16 @@ use crate::wire::ticket::SeatReservationView;
 
 /// Lifetime of a cached event view; it ends earlier when this server commits a batch. The waiting room ignores settings
 /// of an older revision than it has seen, so at worst a seat count is this stale.
-const SEEN_FOR: Duration = Duration::from_millis(200);
+const CACHED_FOR: Duration = Duration::from_millis(200);
 /// Maximum number of cached events.
-const SEEN_MAX: usize = 1_000;
+const CACHED_MAX: usize = 1_000;
 
-/// Gate cache: event views that were read within [`SEEN_FOR`].
+/// Gate cache: event views that were read within [`CACHED_FOR`].
 #[derive(Debug, Default)]
-pub struct Doors(Mutex<HashMap<EventId, Seen>>);
+pub struct Doors(Mutex<HashMap<EventId, CachedEvent>>);
 
 #[derive(Debug)]
-struct Seen {
+struct CachedEvent {
     event: EventView,
     at: Instant,
     /// Number of batches that this server had answered before the read.
@@ -38,22 +38,22 @@ struct Seen {
 
 impl Doors {
     fn get(&self, id: EventId, batches: u64) -> Option<EventView> {
-        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_fresh = |seen: &&Seen| seen.batches == batches && seen.at.elapsed() < SEEN_FOR;
-        seen.get(&id).filter(is_fresh).map(|seen| seen.event.clone())
+        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fresh = |cached: &&CachedEvent| cached.batches == batches && cached.at.elapsed() < CACHED_FOR;
+        cached.get(&id).filter(is_fresh).map(|cached| cached.event.clone())
     }
 
     fn put(&self, event: &EventView, batches: u64) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() >= SEEN_MAX {
-            seen.retain(|_, seen| seen.at.elapsed() < SEEN_FOR);
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if cached.len() >= CACHED_MAX {
+            cached.retain(|_, cached| cached.at.elapsed() < CACHED_FOR);
         }
-        if seen.len() < SEEN_MAX {
-            seen.insert(event.id, Seen { event: event.clone(), at: Instant::now(), batches });
+        if cached.len() < CACHED_MAX {
+            cached.insert(event.id, CachedEvent { event: event.clone(), at: Instant::now(), batches });
         }
     }
 
-    fn forget(&self, id: EventId) {
+    fn evict(&self, id: EventId) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
 }
@@ -98,7 +98,7 @@ pub(crate) async fn queue_door(app: &App, id: EventId) -> Result<Door, Problem> 
 
 /// Applies changed settings of an event at once. If that fails, they apply with the next call.
 pub(crate) async fn settings_changed(app: &App, id: EventId) {
-    app.doors().forget(id);
+    app.doors().evict(id);
     let configured = async {
         let door = door(app, id).await?;
         if door.event.queue_enabled {

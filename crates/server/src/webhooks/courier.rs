@@ -29,11 +29,11 @@ const CLAIM_SLACK: Duration = Duration::from_secs(10);
 /// Time that attempts in progress have to end when the server stops. The others are repeated after their claim expires.
 const FINISH_WITHIN: Duration = Duration::from_secs(3);
 /// Pause after an error of the store.
-const AGAIN_AFTER: Duration = Duration::from_millis(500);
+const ERROR_PAUSE: Duration = Duration::from_millis(500);
 /// Maximum number of tries to commit the outcome of an attempt.
 const REPORTS_MAX: u32 = 5;
 /// Interval of the purge of old deliveries, and of the count of pending ones.
-const TIDY_EVERY: Duration = Duration::from_secs(15);
+const MAINTAIN_EVERY: Duration = Duration::from_secs(15);
 /// Maximum value of the pending count, to bound its cost.
 const COUNTED_MAX: usize = 10_000;
 
@@ -48,12 +48,12 @@ pub async fn run(app: App, config: WebhookConfig) {
         concurrency_max,
         per_webhook_max,
         lease,
-        tries: JoinSet::new(),
-        busy: HashMap::new(),
-        turn: None,
+        attempts: JoinSet::new(),
+        in_progress: HashMap::new(),
+        last_turn: None,
     };
-    let mut tidy = tokio::time::interval(TIDY_EVERY);
-    tidy.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut maintain = tokio::time::interval(MAINTAIN_EVERY);
+    maintain.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let wait = match courier.step().await {
             Ok(wait) => wait.map_or(config.poll, |wait| wait.min(config.poll)),
@@ -62,21 +62,21 @@ pub async fn run(app: App, config: WebhookConfig) {
                     error = error.detail(Language::English),
                     "[Webhook] due deliveries could not be read; trying again"
                 );
-                AGAIN_AFTER
+                ERROR_PAUSE
             }
         };
         tokio::select! {
             () = courier.app.stopped() => break,
-            Some(ended) = courier.tries.join_next() => courier.ended(ended.ok()),
+            Some(ended) = courier.attempts.join_next() => courier.ended(ended.ok()),
             () = courier.app.webhooks().courier.notified() => {}
             () = tokio::time::sleep(wait) => {}
-            _ = tidy.tick() => courier.tidy(config.keep).await,
+            _ = maintain.tick() => courier.maintain(config.keep).await,
         }
-        while let Some(ended) = courier.tries.try_join_next() {
+        while let Some(ended) = courier.attempts.try_join_next() {
             courier.ended(ended.ok());
         }
     }
-    let finishing = async { while courier.tries.join_next().await.is_some() {} };
+    let finishing = async { while courier.attempts.join_next().await.is_some() {} };
     tokio::time::timeout(FINISH_WITHIN, finishing).await.ok();
 }
 
@@ -86,17 +86,17 @@ struct Courier {
     concurrency_max: usize,
     per_webhook_max: usize,
     lease: Span,
-    tries: JoinSet<WebhookId>,
+    attempts: JoinSet<WebhookId>,
     /// Number of attempts in progress per webhook.
-    busy: HashMap<WebhookId, usize>,
+    in_progress: HashMap<WebhookId, usize>,
     /// Webhook with the most recent turn.
-    turn: Option<WebhookId>,
+    last_turn: Option<WebhookId>,
 }
 
 impl Courier {
     /// Starts as many attempts as the bounds allow. Returns the wait until more are due, if known.
     async fn step(&mut self) -> Result<Option<Duration>, Problem> {
-        let room = self.concurrency_max.saturating_sub(self.tries.len());
+        let room = self.concurrency_max.saturating_sub(self.attempts.len());
         if room == 0 {
             return Ok(None);
         }
@@ -108,9 +108,9 @@ impl Courier {
         metrics::counter!("holdfast_webhook_deliveries_total", "outcome" => "dropped").increment(claims.dropped as u64);
         for claimed in claims.ready {
             let webhook = claimed.webhook.id;
-            *self.busy.entry(webhook).or_default() += 1;
+            *self.in_progress.entry(webhook).or_default() += 1;
             let (app, sender) = (self.app.clone(), self.sender.clone());
-            self.tries.spawn(async move {
+            self.attempts.spawn(async move {
                 attempt(&app, &sender, claimed, claims.now).await;
                 webhook
             });
@@ -122,13 +122,13 @@ impl Courier {
     fn ended(&mut self, webhook: Option<WebhookId>) {
         let Some(webhook) = webhook else {
             // The task panicked, and its webhook is unknown. Counts restart at zero.
-            self.busy.clear();
+            self.in_progress.clear();
             return;
         };
-        if let Some(count) = self.busy.get_mut(&webhook) {
+        if let Some(count) = self.in_progress.get_mut(&webhook) {
             *count -= 1;
             if *count == 0 {
-                self.busy.remove(&webhook);
+                self.in_progress.remove(&webhook);
             }
         }
     }
@@ -139,7 +139,7 @@ impl Courier {
         let now = self.app.query(|_, at| Ok(at.now)).await?;
         let mut due = Vec::new();
         let mut next: Option<Timestamp> = None;
-        let (mut after, mut is_second_round) = (self.turn.map(past), self.turn.is_none());
+        let (mut after, mut is_second_round) = (self.last_turn.map(after_all_of), self.last_turn.is_none());
         // Twice the maximum, because deleted webhooks may be among them. Deliveries beyond the bound are found in the
         // next step.
         for _ in 0..2 * WEBHOOKS_MAX {
@@ -152,12 +152,12 @@ impl Courier {
                 continue;
             };
             let webhook = first.webhook;
-            if is_second_round && self.turn.is_some_and(|turn| webhook > turn) {
+            if is_second_round && self.last_turn.is_some_and(|last_turn| webhook > last_turn) {
                 break;
             }
             let of_webhook = page.iter().map(|(id, _)| *id).filter(|id| id.webhook == webhook);
-            let busy = self.busy.get(&webhook).copied().unwrap_or(0);
-            let free = self.per_webhook_max.saturating_sub(busy).min(room - due.len());
+            let in_progress = self.in_progress.get(&webhook).copied().unwrap_or(0);
+            let free = self.per_webhook_max.saturating_sub(in_progress).min(room - due.len());
             for id in of_webhook {
                 if id.at > now {
                     next = Some(next.map_or(id.at, |next| next.min(id.at)));
@@ -165,10 +165,10 @@ impl Courier {
             }
             due.extend(page.iter().map(|(id, _)| *id).filter(|id| id.webhook == webhook && id.at <= now).take(free));
             if due.len() == room {
-                self.turn = Some(webhook);
+                self.last_turn = Some(webhook);
                 break;
             }
-            after = Some(past(webhook));
+            after = Some(after_all_of(webhook));
         }
         Ok((due, next.map(|next| Duration::from_millis((next.as_millis() - now.as_millis()).unsigned_abs()))))
     }
@@ -180,8 +180,8 @@ impl Courier {
         }
     }
 
-    async fn tidy(&self, keep: Duration) {
-        if let Err(error) = self.forget_old(keep).await {
+    async fn maintain(&self, keep: Duration) {
+        if let Err(error) = self.purge(keep).await {
             tracing::warn!(
                 error = error.detail(Language::English),
                 "[Webhook] old deliveries could not be purged; trying again"
@@ -192,7 +192,7 @@ impl Courier {
         }
     }
 
-    async fn forget_old(&self, keep: Duration) -> Result<(), Problem> {
+    async fn purge(&self, keep: Duration) -> Result<(), Problem> {
         let now = self.app.query(|_, at| Ok(at.now)).await?;
         let made_before = now - Span::from_millis(keep.as_millis() as i64);
         while !self.app.is_stopping() {
@@ -225,7 +225,7 @@ impl Courier {
 }
 
 /// Returns a key after all deliveries of a webhook.
-fn past(webhook: WebhookId) -> DueId {
+fn after_all_of(webhook: WebhookId) -> DueId {
     let delivery = DeliveryId::new(ID_MAX).expect("ID_MAX is a valid id");
     DueId { webhook, at: Timestamp::from_millis(i64::MAX), delivery }
 }
@@ -249,7 +249,7 @@ async fn attempt(app: &App, sender: &Sender, claimed: Claimed, now: Timestamp) {
             Err(error) if again == REPORTS_MAX => {
                 tracing::warn!(%error, webhook, delivery = delivery.get(), "[Webhook] an outcome could not be committed; the delivery is attempted again");
             }
-            Err(_) => tokio::time::sleep(AGAIN_AFTER).await,
+            Err(_) => tokio::time::sleep(ERROR_PAUSE).await,
         }
     }
 }

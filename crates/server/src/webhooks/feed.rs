@@ -16,14 +16,14 @@ use crate::problem::Problem;
 use crate::wire::event::is_public;
 
 /// Pause after an error.
-const AGAIN_AFTER: Duration = Duration::from_millis(500);
+const ERROR_PAUSE: Duration = Duration::from_millis(500);
 /// Maximum number of events without a subscriber before the position is committed.
-const PASSED_OVER_MAX: u64 = 10_000;
+const SKIPPED_MAX: u64 = 10_000;
 
 /// Runs until the app stops.
 pub async fn run(app: App, poll: Duration) {
     let (mut committed, mut leases_changed) = (app.stream().committed(), app.leases().changed());
-    let mut feed = Feed { app, term: None, read_up_to: 0, marked: 0, found: Found::Nobody, is_due: true };
+    let mut feed = Feed { app, term: None, read_up_to: 0, position: 0, found: Found::Idle, is_due: true };
     loop {
         feed.found = match feed.step().await {
             Ok(found) => found,
@@ -32,8 +32,8 @@ pub async fn run(app: App, poll: Duration) {
                     error = error.detail(crate::problem::Language::English),
                     "[Webhook] the fan-out failed; trying again"
                 );
-                tokio::time::sleep(AGAIN_AFTER).await;
-                Found::Nobody
+                tokio::time::sleep(ERROR_PAUSE).await;
+                Found::Idle
             }
         };
         if feed.found == Found::More && !feed.app.is_stopping() {
@@ -44,10 +44,10 @@ pub async fn run(app: App, poll: Duration) {
                 feed.release().await;
                 return;
             }
-            _ = committed.changed(), if feed.found != Found::Nobody => {}
+            _ = committed.changed(), if feed.found != Found::Idle => {}
             _ = leases_changed.changed() => {}
             // A webhook was created: the next commit must wake this loop.
-            () = feed.app.webhooks().feed.notified() => feed.found = Found::All,
+            () = feed.app.webhooks().feed.notified() => feed.found = Found::CaughtUp,
             () = tokio::time::sleep(poll) => feed.is_due = true,
         }
     }
@@ -57,7 +57,7 @@ pub async fn run(app: App, poll: Duration) {
 /// enqueued before gets none. Event names must not be plain numbers, which belong to this outbox. Returns the number of
 /// deliveries.
 pub async fn offer(app: &App, events: Vec<Candidate>) -> Result<usize, Refused> {
-    make(app, events, None).await
+    create(app, events, None).await
 }
 
 /// Returns the event of an outbox record for webhooks; `None` if it is not public.
@@ -71,7 +71,7 @@ pub fn candidate(record: &OutboxRecord) -> Option<Candidate> {
     })
 }
 
-async fn make(app: &App, events: Vec<Candidate>, mark: Option<Mark>) -> Result<usize, Refused> {
+async fn create(app: &App, events: Vec<Candidate>, mark: Option<Mark>) -> Result<usize, Refused> {
     let made = match app.engine().run(Offer { events, mark }, None).await? {
         Answer::Fresh(made) => made,
         Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
@@ -85,9 +85,9 @@ async fn make(app: &App, events: Vec<Candidate>, mark: Option<Mark>) -> Result<u
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
     /// There is no active webhook, or another server has the lease.
-    Nobody,
+    Idle,
     /// The outbox was read to its end.
-    All,
+    CaughtUp,
     /// The outbox may have further events.
     More,
 }
@@ -99,7 +99,7 @@ struct Feed {
     /// Number of the last event that was read.
     read_up_to: u64,
     /// Committed position.
-    marked: u64,
+    position: u64,
     /// Result of the previous step.
     found: Found,
     /// Whether the next step reads the last number from the store: a commit with an unknown outcome is not announced.
@@ -116,15 +116,15 @@ impl Feed {
         };
         self.is_due = false;
         if last <= self.read_up_to {
-            return Ok(if self.found == Found::Nobody { Found::Nobody } else { Found::All });
+            return Ok(if self.found == Found::Idle { Found::Idle } else { Found::CaughtUp });
         }
         let webhooks = self.app.query(|rows, _| subscription::active(rows)).await?;
         let Some(begin) = webhooks.iter().map(|webhook| webhook.told_after).min() else {
-            self.pass_over(last).await?;
-            return Ok(Found::Nobody);
+            self.skip(last).await?;
+            return Ok(Found::Idle);
         };
         if !self.has_lease().await? {
-            return Ok(Found::Nobody);
+            return Ok(Found::Idle);
         }
         self.read_up_to = self.read_up_to.max(begin);
         self.read(&webhooks).await
@@ -132,10 +132,10 @@ impl Feed {
 
     /// Skips events up to `last`, because there is no webhook. The position is committed if the partition exists: the
     /// purge of the outbox keeps events after it.
-    async fn pass_over(&mut self, last: u64) -> Result<(), Problem> {
+    async fn skip(&mut self, last: u64) -> Result<(), Problem> {
         let has_begun = self.app.query(|rows, _| Ok(rows.relay.relays.get(&Partition::WEBHOOKS)?.is_some())).await?;
         if has_begun && self.has_lease().await? {
-            self.hand_on(Vec::new(), last).await?;
+            self.commit_deliveries(Vec::new(), last).await?;
         }
         self.read_up_to = last;
         Ok(())
@@ -147,7 +147,7 @@ impl Feed {
         let lease = self.app.leases().lease(Partition::WEBHOOKS);
         let term = lease.map(|lease| lease.term);
         if let Some(lease) = lease.filter(|_| term != self.term) {
-            self.marked = lease.relay.sent_up_to;
+            self.position = lease.relay.sent_up_to;
             self.read_up_to = self.read_up_to.max(lease.relay.sent_up_to);
         }
         self.term = term;
@@ -156,7 +156,7 @@ impl Feed {
 
     /// Releases the lease, if this server has it.
     async fn release(&self) {
-        let held = self.app.leases().lease(Partition::WEBHOOKS).map(|_| (Partition::WEBHOOKS, self.marked));
+        let held = self.app.leases().lease(Partition::WEBHOOKS).map(|_| (Partition::WEBHOOKS, self.position));
         if let Some(held) = held
             && let Err(error) = self.app.leases().release(&self.app, vec![held]).await
         {
@@ -166,19 +166,19 @@ impl Feed {
 
     async fn read(&mut self, webhooks: &[Webhook]) -> Result<Found, Problem> {
         let page = self.app.stream().outbox_after(self.app.store(), self.read_up_to, OFFERED_MAX).await?;
-        let Some(up_to) = page.last().map(|record| record.id) else { return Ok(Found::All) };
+        let Some(up_to) = page.last().map(|record| record.id) else { return Ok(Found::CaughtUp) };
         let is_full = page.len() == OFFERED_MAX;
         let mut events: Vec<Candidate> = page.iter().filter_map(|record| candidate(record)).collect();
         events.retain(|event| webhooks.iter().any(|webhook| event.is_for(webhook)));
-        if !events.is_empty() || up_to > self.marked + PASSED_OVER_MAX {
-            self.hand_on(events, up_to).await?;
+        if !events.is_empty() || up_to > self.position + SKIPPED_MAX {
+            self.commit_deliveries(events, up_to).await?;
         }
         self.read_up_to = up_to;
-        Ok(if is_full { Found::More } else { Found::All })
+        Ok(if is_full { Found::More } else { Found::CaughtUp })
     }
     /// Creates deliveries, and commits the position.
-    async fn hand_on(&mut self, events: Vec<Candidate>, up_to: u64) -> Result<(), Problem> {
-        let made = make(&self.app, events, Some(Mark { server: self.app.leases().server(), up_to })).await;
+    async fn commit_deliveries(&mut self, events: Vec<Candidate>, up_to: u64) -> Result<(), Problem> {
+        let made = create(&self.app, events, Some(Mark { server: self.app.leases().server(), up_to })).await;
         if let Err(error) = made {
             // Another server may have moved the position; it is read with the next lease.
             self.term = None;
@@ -187,7 +187,7 @@ impl Feed {
             }
             return Err(error.into());
         }
-        self.marked = up_to;
+        self.position = up_to;
         Ok(())
     }
 }

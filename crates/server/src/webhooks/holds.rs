@@ -17,25 +17,25 @@ use crate::stream::Told;
 use crate::wire::event::FLEETING_TYPES;
 
 /// Interval at which the webhooks are read.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+const REFRESH_EVERY: Duration = Duration::from_secs(5);
 
 /// Runs until the app stops. `server` must be unique among servers: it makes the names of events unique.
 pub async fn run(app: App, server: u64) {
     while !app.is_stopping() {
-        let look_at = Instant::now() + LOOK_EVERY;
-        match wanted(&app).await {
-            Ok(webhooks) if !webhooks.is_empty() => listen(&app, server, &webhooks, look_at).await,
+        let refresh_at = Instant::now() + REFRESH_EVERY;
+        match subscribed(&app).await {
+            Ok(webhooks) if !webhooks.is_empty() => listen(&app, server, &webhooks, refresh_at).await,
             Ok(_) | Err(_) => tokio::select! {
                 () = app.stopped() => return,
                 () = app.webhooks().holds.notified() => {}
-                () = sleep_until(look_at) => {}
+                () = sleep_until(refresh_at) => {}
             },
         }
     }
 }
 
 /// Returns the webhooks that name a hold event.
-async fn wanted(app: &App) -> Result<Vec<Webhook>, Problem> {
+async fn subscribed(app: &App) -> Result<Vec<Webhook>, Problem> {
     let mut webhooks = app.query(|rows, _| subscription::active(rows)).await?;
     webhooks.retain(|webhook| FLEETING_TYPES.iter().any(|name| webhook.types.name(name)));
     Ok(webhooks)

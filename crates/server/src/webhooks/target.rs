@@ -12,7 +12,7 @@ use http::uri::Scheme;
 use super::network::Network;
 
 /// Maximum time of a DNS lookup.
-const LOOK_UP_WITHIN: Duration = Duration::from_secs(2);
+const RESOLVE_WITHIN: Duration = Duration::from_secs(2);
 
 /// An `http` or `https` address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,12 +58,12 @@ impl Target {
             let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
             return !loopback.into_iter().any(|ip| allowed.include(ip));
         }
-        self.look_up().await.is_ok_and(|found| found.iter().any(|address| !allowed.include(address.ip())))
+        self.resolve().await.is_ok_and(|found| found.iter().any(|address| !allowed.include(address.ip())))
     }
 
     /// Resolves the name, and returns its addresses if all of them are allowed.
     pub async fn addresses(&self, allowed: &AllowedAddresses) -> Result<Vec<SocketAddr>, String> {
-        let found = self.look_up().await?;
+        let found = self.resolve().await?;
         if found.is_empty() {
             return Err("the name has no address".into());
         }
@@ -73,12 +73,12 @@ impl Target {
         Ok(found)
     }
 
-    async fn look_up(&self) -> Result<Vec<SocketAddr>, String> {
+    async fn resolve(&self) -> Result<Vec<SocketAddr>, String> {
         if let Ok(ip) = self.host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(ip, self.port)]);
         }
-        let looking_up = tokio::net::lookup_host((self.host.as_str(), self.port));
-        match tokio::time::timeout(LOOK_UP_WITHIN, looking_up).await {
+        let resolving = tokio::net::lookup_host((self.host.as_str(), self.port));
+        match tokio::time::timeout(RESOLVE_WITHIN, resolving).await {
             Ok(Ok(found)) => Ok(found.collect()),
             Ok(Err(_)) => Err("the name does not resolve".into()),
             Err(_) => Err("the name did not resolve in time".into()),
