@@ -155,7 +155,7 @@ impl Decided {
         }
         let began = Instant::now();
         let result = self.result.and_then(|Outcome { published, safe }| {
-            guarded(safe).unwrap_or_else(|| Err(StoreError::OutcomeUnknown("a panic inside".into())))?;
+            guarded(safe).unwrap_or_else(|| Err(StoreError::OutcomeUnknown("a panic in the flush".into())))?;
             Ok(published)
         });
         meters.safe_seconds.record(began.elapsed());
@@ -163,7 +163,7 @@ impl Decided {
             Ok(published) => {
                 // A sink's error must not fail the batch: it is already committed.
                 if guarded(|| sink.publish(published)).is_none() {
-                    tracing::error!("the events of a batch could not be told");
+                    tracing::error!("the events of a batch could not be published");
                 }
                 self.tasks.into_iter().for_each(Task::answer);
             }
@@ -219,7 +219,7 @@ impl<'a> Runner<'a> {
             tasks.into_iter().partition(|task| task.writes() != Writes::Durable);
         let prepared = match self.commit(Step::Prepare, &mut first, &Rows::default()).await {
             Ok(outcome) => {
-                self.set_aside_busy(&mut first);
+                self.collect_deferred(&mut first);
                 let (under_way, done) = first.into_iter().partition(|task| task.is_under_way());
                 answer(Decided { tasks: done, result: Ok(outcome) });
                 second.extend::<Vec<_>>(under_way);
@@ -240,15 +240,15 @@ impl<'a> Runner<'a> {
             }
             // An unfinished attempt is recovered later; the replies do not depend on it.
             if let Err(error) = self.commit(Step::Finish, &mut second, &Rows::default()).await {
-                tracing::warn!(%error, "what was recorded could not be finished; it will be");
+                tracing::warn!(%error, "committed confirm attempts could not be finished; recovery finishes them");
             }
         }
         // Deferred commands are finished first, because they start over.
-        self.set_aside_busy(&mut second);
+        self.collect_deferred(&mut second);
         answer(Decided { tasks: second, result: recorded });
     }
 
-    fn set_aside_busy(&mut self, tasks: &mut Vec<Box<dyn Task>>) {
+    fn collect_deferred(&mut self, tasks: &mut Vec<Box<dyn Task>>) {
         self.deferred.extend(tasks.extract_if(.., |task| task.is_busy()));
     }
 
@@ -303,11 +303,11 @@ impl<'a> Runner<'a> {
             task.begin(step);
         }
         let mut undecided: Vec<&mut Box<dyn Task>> = tasks.iter_mut().map(|task| &mut **task).collect();
-        name_wanted_rows(rows, self.limits, step, &mut undecided);
+        dry_run(rows, self.limits, step, &mut undecided);
         if step == Step::Record {
             // Prepared holds lead to further rows, which are requested before the first load.
             rows.answer_from(prepared);
-            name_wanted_rows(rows, self.limits, step, &mut undecided);
+            dry_run(rows, self.limits, step, &mut undecided);
         }
         let mut now = Timestamp::default();
         let mut traces = Vec::new();
@@ -331,15 +331,15 @@ impl<'a> Runner<'a> {
             }
         }
         self.meters.decide_seconds.record(began.elapsed());
-        // Rows are loaded in several rounds and from two stores, and other servers commit in between. A refusal and a
-        // fault count only if all rows were as read at one moment; else they are a conflict.
+        // Rows are loaded in several rounds and from two stores, and other servers commit in between. A rejection or a
+        // fault is valid only on a consistent read set; otherwise it is a conflict.
         let is_doubtful = self.store.is_split() && (is_refused || !self.faults.is_empty());
         if is_doubtful {
             session.validate().await?;
         }
         let must_validate = is_doubtful || (self.store.is_split() && step.tier() == Tier::Live);
         if !rows.has_changes() && rows.events.is_empty() && !must_validate {
-            // It may rest on what is not safe yet.
+            // The rows that were read may not be durable yet.
             return Ok(Outcome { published: Vec::new(), safe: session.safe() });
         }
 
@@ -361,7 +361,7 @@ impl<'a> Runner<'a> {
 }
 
 /// Collects the read set of each command in a dry run, without rows or the time.
-fn name_wanted_rows(rows: &mut Rows, limits: &Limits, step: Step, tasks: &mut [&mut Box<dyn Task>]) {
+fn dry_run(rows: &mut Rows, limits: &Limits, step: Step, tasks: &mut [&mut Box<dyn Task>]) {
     let at = Context { now: Timestamp::default(), limits };
     for task in tasks {
         // Dry run: its effects and its panics are discarded; the command runs again once its rows are loaded.
@@ -378,7 +378,7 @@ struct Decisions<'a> {
     is_refused: bool,
 }
 
-/// Decides in order. `traces` says of each event which request it is part of.
+/// Decides in order. `traces` gets the trace of each event.
 fn decide_all<'a>(
     rows: &mut Rows,
     traces: &mut Vec<Option<Trace>>,
@@ -393,9 +393,9 @@ fn decide_all<'a>(
         match decided {
             Ok(Ok(())) => {}
             Ok(Err(Stop::Missing)) => decisions.undecided.push(task),
-            // The recorded decision stands, also if finishing it fails.
+            // The outcome is committed, so a failure to finish does not change the reply.
             Ok(Err(stopped)) if step == Step::Finish => {
-                tracing::error!(command = task.name(), ?stopped, "what was recorded could not be finished");
+                tracing::error!(command = task.name(), ?stopped, "a committed confirm attempt could not be finished");
             }
             Ok(Err(Stop::Busy)) => task.defer(),
             Ok(Err(Stop::Rejected(rejection))) => {
@@ -415,13 +415,13 @@ fn decide_all<'a>(
 
 fn panicked(committing: bool) -> StoreError {
     if committing {
-        StoreError::OutcomeUnknown("a panic inside".into())
+        StoreError::OutcomeUnknown("a panic during the commit".into())
     } else {
-        StoreError::Broken("a panic inside".into())
+        StoreError::Broken("a panic before the commit".into())
     }
 }
 
-/// Runs a decision, and contains a panic to its command instead of the batch. `None` after a panic.
-fn guarded<T>(decide: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(decide)).ok()
+/// Runs `act` and contains its panic. `None` after a panic.
+fn guarded<T>(act: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(act)).ok()
 }

@@ -14,7 +14,8 @@ use crate::sink::EventSink;
 use crate::store::{COMMIT_WITHIN, Store};
 use crate::task::{Answer, CommandTask, Once, Refused, Turn};
 
-/// Maximum duration of a command from its start until its client gets an answer. After it, the outcome is unknown.
+/// Maximum time of a command after it was taken from the queue. Then its caller is answered that the outcome is
+/// unknown.
 const COMMIT_WAIT_MAX: Duration = COMMIT_WITHIN.saturating_add(Duration::from_millis(500));
 /// Number of concurrent batches where rows lie in two stores: one uses each store.
 const SPLIT_LANES: usize = 2;
@@ -26,12 +27,12 @@ const DEFERRED_WAIT: Duration = Duration::from_millis(2);
 const QUERY_WITHIN: Duration = Duration::from_millis(4_500);
 /// Maximum number of idle working sets kept for queries.
 const IDLE_ROWS_MAX: usize = 64;
-/// Capacity that they keep, in rows per table.
+/// Capacity of an idle working set, in rows per table.
 const IDLE_ROWS_SIZE: usize = 256;
 /// Maximum number of load rounds per query; more means that its read set does not converge.
 const READS_MAX: usize = 16;
-/// Maximum number of times that a query is answered anew after a fault: its rows are read in several rounds, and a commit
-/// in between makes them inconsistent.
+/// Maximum number of times that a query is answered anew after a fault: its rows are read in several rounds, and a
+/// commit in between makes them inconsistent.
 const QUERY_RETRIES_MAX: u32 = 8;
 /// Backoff added per retry.
 const QUERY_RETRY_WAIT: Duration = Duration::from_millis(1);
@@ -139,7 +140,7 @@ impl Engine {
         ))
     }
 
-    /// Carries out a command of the server's own. The answer comes after the commit.
+    /// Runs a command of the server itself. Returns after the commit is durable.
     pub async fn run<C: Command>(
         &self,
         command: C,
@@ -148,7 +149,7 @@ impl Engine {
         self.run_for(FlowId::System, command, once).await
     }
 
-    /// Carries out a command of a caller. It waits in the flow of the user that it names, else in that of the caller.
+    /// Runs a command of a caller. It waits in the flow of the user that it names, or else in that of the caller.
     pub async fn run_for<C: Command>(
         &self,
         caller: FlowId,
@@ -175,7 +176,7 @@ impl Engine {
         }
     }
 
-    /// Runs a query on committed state. `ask` may run several times, until all its rows are loaded.
+    /// Runs a query on committed state. `ask` runs again until its read set is loaded, and must have no side effects.
     pub async fn query<T>(&self, ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Refused> {
         let idle_rows = || self.shared.idle_rows.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rows = idle_rows().pop().unwrap_or_default();
@@ -185,7 +186,7 @@ impl Engine {
         if idle.len() < IDLE_ROWS_MAX {
             idle.push(rows);
         }
-        answer.unwrap_or_else(|_| Err(Refused::StoreUnavailable("the store took too long".into())))
+        answer.unwrap_or_else(|_| Err(Refused::StoreUnavailable("the query timed out".into())))
     }
 
     async fn answer<T>(
@@ -244,7 +245,7 @@ impl Engine {
         &self.shared.settings.limits
     }
 
-    /// Weight that each command should have of a request that is divided into several.
+    /// Returns the weight that each command of a divided request should have.
     pub fn part_weight(&self) -> usize {
         self.shared.queue.0.part_weight()
     }
@@ -283,7 +284,7 @@ async fn run_batches(
         }
         let weight = tasks.iter().map(|task| task.weight()).sum();
         queue.take(lane_index, &mut tasks, weight);
-        // Blocks while too much is in flight; it is this thread's own business.
+        // Blocks while [`BATCHES_IN_FLIGHT_MAX`] batches wait for durability: back-pressure on this thread only.
         runner.run(tasks, &mut |batch| decided.send(batch).unwrap_or_default()).await;
     }
 }

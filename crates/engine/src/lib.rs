@@ -8,10 +8,10 @@
 //! | [`queue`] | waiting commands, shared fairly among callers |
 //! | [`task`] | a command on its way through a batch |
 //! | [`store`] | the port: what a store must do |
-//! | [`memory`] | what a store that is the only writer keeps in memory |
-//! | [`sink`] | where committed events go |
-//! | [`trace`] | which request something is part of |
-//! | [`clock`] | who tells a store the time |
+//! | [`memory`] | in-memory state of a single-writer store |
+//! | [`sink`] | destination of committed events |
+//! | [`trace`] | W3C trace context |
+//! | [`clock`] | source of a store's time |
 //! | [`panics`] | the panic hook, and panics that are deferred |
 //!
 //! No rule of a vertical is here, and nothing waits without a bound.

@@ -1,8 +1,8 @@
 //! Panics of the process: a panic hook that counts and logs each of them, and scopes that defer this to their caller.
 //!
-//! A decision may panic because its read set is inconsistent, which is a conflict and no fault. Only the engine can tell
-//! the two apart, after the panic. [`catch`] therefore silences the hook, and the engine calls [`Panic::report`] if it
-//! was a fault.
+//! A decision may panic because its read set is inconsistent, which is a conflict and no fault. Only the engine can
+//! tell the two apart, after the panic. [`catch`] therefore silences the hook, and the engine calls [`Panic::report`]
+//! if it was a fault.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -23,15 +23,16 @@ thread_local! {
     static ORIGIN: Cell<Option<Origin>> = const { Cell::new(None) };
 }
 
-/// The runtime on which a server was started. In a process of several servers, as in tests, it tells their panics apart.
+/// The runtime on which a server was started. In a process of several servers, as in tests, it tells their panics
+/// apart.
 pub type Origin = tokio::runtime::Id;
 
-/// The origin of the work that this thread is doing.
+/// Returns the origin of the work on this thread.
 pub fn origin() -> Option<Origin> {
     ORIGIN.get().or_else(|| tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.id()))
 }
 
-/// Work for a new thread, with the origin of this one.
+/// Wraps work for a new thread, which gets the origin of this one.
 pub fn inherit<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let origin = origin();
     move || {
@@ -64,13 +65,13 @@ pub fn install() {
     });
 }
 
-/// Number of panics since the start of the process, without those that the engine found to be conflicts.
+/// Returns the number of panics since the start of the process, without those that the engine found to be conflicts.
 /// 0 until [`install`] is called.
 pub fn count() -> u64 {
     COUNT.load(Ordering::Acquire)
 }
 
-/// The most recent panic that was counted.
+/// Returns the most recent panic that was counted.
 pub fn last() -> Option<Panic> {
     LAST.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }

@@ -1,8 +1,8 @@
 //! Command queue, shared among callers by deficit round robin.
 //!
-//! Commands of one caller form a flow with a sub-queue of its own. A batch takes the flows in turn, a quantum of work from each,
-//! so that a command waits for at most one quantum of every other caller. A flow exists while it has commands waiting, so
-//! there are never more flows than queued commands.
+//! Commands of one caller form a flow with a sub-queue of its own. A batch takes the flows in turn, a quantum of work
+//! from each, so that a command waits for at most one quantum of every other caller. A flow exists while it has
+//! commands waiting, so there are never more flows than queued commands.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ const SHARED_BATCH_WEIGHT_MAX: usize = 2_048;
 const QUANTUM: usize = 512;
 /// Weight that a command is accounted with at most.
 pub(crate) const COMMAND_WEIGHT_MAX: usize = 2_048;
-/// Bound of one flow as a multiple of the room that is left to all others. One flow alone can fill three quarters of the
+/// Bound of one flow as a multiple of the remaining free weight. One flow alone can fill three quarters of the
 /// queue; any number of flows leave room for one more.
 const FLOW_TO_FREE_MAX: usize = 3;
 /// Fraction of the queue that a request divided into several commands uses for each.
@@ -51,11 +51,11 @@ pub(crate) struct Queue {
 
 #[derive(Default)]
 struct State {
-    /// Of all waiting commands.
+    /// Total weight of all waiting commands.
     weight: usize,
     lanes: Vec<Lane>,
     idle: Vec<VecDeque<Box<dyn Task>>>,
-    /// No more commands come, because the last handle is gone, or because the loop has ended.
+    /// Whether commands are refused, because the last handle was dropped or the loop has ended.
     is_closed: bool,
 }
 
@@ -165,20 +165,20 @@ impl Queue {
         }
     }
 
-    /// Lets the loops end once all waiting commands are carried out.
+    /// Closes the queue: the loops end once all waiting commands are answered.
     pub(crate) fn close(&self) {
         self.state().is_closed = true;
         self.arrivals.iter().for_each(Notify::notify_one);
     }
 
-    /// Drops all waiting commands, because no loop is left to carry them out.
+    /// Closes the queue and drops all waiting commands, because no loop is left to run them.
     pub(crate) fn abandon(&self) {
         let none = self.arrivals.iter().map(|_| Lane::default()).collect();
         let mut state = self.state();
         state.is_closed = true;
         let abandoned = std::mem::replace(&mut state.lanes, none);
         drop(state);
-        // Their callers are answered without the lock.
+        // Dropped without the lock, because this answers their callers.
         drop(abandoned);
     }
 

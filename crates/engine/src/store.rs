@@ -45,7 +45,7 @@ pub const LIST_WITHIN: Duration = Duration::from_secs(4);
 /// Error of a store operation.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("the store is away: {0}")]
+    #[error("the store is unavailable: {0}")]
     Unavailable(String),
     #[error("the store is damaged: {0}")]
     Damaged(String),
@@ -53,7 +53,7 @@ pub enum StoreError {
     #[error("another server changed the same rows")]
     Conflict,
     /// The write violated a constraint of the store; nothing was written.
-    #[error("the store refused what was to be written: {0}")]
+    #[error("the write violates a constraint of the store: {0}")]
     Broken(String),
     #[error("the commit may or may not have happened: {0}")]
     OutcomeUnknown(String),
@@ -83,10 +83,10 @@ pub trait Store: Send + Sync + 'static {
     /// Returns the number of the last durable event; 0 if there is none.
     async fn outbox_last(&self) -> Result<u64, StoreError>;
 
-    /// The random id that the store was given when its tables were created: 32 hexadecimal digits.
+    /// Returns the random id created with the tables of the store: 32 hexadecimal digits.
     async fn installation(&self) -> Result<String, StoreError>;
 
-    /// Deletes a bounded number of expired rows. Returns whether there may be more to delete.
+    /// Purges a bounded number of expired rows. Returns whether there may be more.
     async fn tidy(&self, keep: Keep) -> Result<bool, StoreError>;
 
     /// Decides abandoned confirm attempts for good, and returns their outcomes; a bounded number at once.
@@ -131,15 +131,15 @@ pub trait Session: Send {
     /// Fills in requested rows and returns the time, which never runs backwards.
     async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError>;
 
-    /// Validates rows that were read and that [`commit`](Self::commit) does not compare, because they are of the other
-    /// tier. The engine asks before it refuses a command: [`StoreError::Conflict`] if they were not all so at one moment.
+    /// Validates rows of the other tier, which [`commit`](Self::commit) does not compare. The engine calls it before it
+    /// rejects a command. Returns [`StoreError::Conflict`] if the rows are not from one consistent snapshot.
     async fn validate(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Writes all changes and the outbox, all or nothing. A store shared with other servers validates its read set even if
-    /// there is nothing to write. The next batch builds on the result, which must not be published before
-    /// [`Committed::safe`] has succeeded.
+    /// Writes all changes and the outbox atomically. A store that is shared with other servers validates the read set
+    /// even without writes. The next batch reads this commit; replies and events must wait until [`Committed::safe`]
+    /// returns `Ok`.
     async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError>;
 
     /// Durability of the rows that a batch without writes has read.
@@ -167,7 +167,7 @@ impl std::fmt::Debug for Committed {
 
 /// Returns the records of a list.
 pub async fn list<R: Record>(store: &dyn Store, list: List) -> Result<Vec<R>, StoreError> {
-    let damaged = || StoreError::Damaged(format!("{}: a row that cannot be read", R::LAYOUT.table));
+    let damaged = || StoreError::Damaged(format!("{}: a malformed row", R::LAYOUT.table));
     let listed = store.list(list).await?;
     listed.into_iter().map(|row| Ok(row.read::<R>().ok_or_else(damaged)?.1)).collect()
 }

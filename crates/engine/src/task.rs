@@ -33,9 +33,9 @@ pub enum Refused {
     LockTimeout,
     #[error("{0}")]
     StoreUnavailable(String),
-    #[error("no word from the store in time; the command may or may not have been carried out")]
+    #[error("the store did not answer in time; the command may or may not have been carried out")]
     OutcomeUnknown,
-    #[error("a rule was broken inside; the command was not carried out")]
+    #[error("internal error; the command was not carried out")]
     Internal,
 }
 
@@ -50,7 +50,7 @@ impl From<StoreError> for Refused {
     }
 }
 
-/// Returns the bytes that are sent and kept, or `None` if nothing succeeded and nothing is kept.
+/// Renders the response that is sent and recorded; `None` if nothing succeeded and nothing is recorded.
 pub type Render<T> = Box<dyn Fn(&T) -> Option<Vec<u8>> + Send>;
 
 /// Idempotency of a command under a key.
@@ -97,7 +97,7 @@ pub(crate) trait Task: Send {
     fn name(&self) -> &'static str;
     fn weight(&self) -> usize;
     fn writes(&self) -> Writes;
-    /// Request that it is part of.
+    /// Trace of the request that the command is part of.
     fn trace(&self) -> Option<Trace>;
     /// Returns false if the caller has stopped waiting.
     fn take_turn(&self) -> bool;
@@ -105,17 +105,17 @@ pub(crate) trait Task: Send {
     fn waited(&self) -> Duration;
     /// Whether the task has something to decide in this step.
     fn takes_part(&self, step: Step) -> bool;
-    /// Discards the result of an earlier try of this step.
+    /// Discards the result of an earlier run of this step, before a conflict.
     fn begin(&mut self, step: Step);
     /// Decides, and keeps the outcome until the batch is committed.
     fn decide(&mut self, rows: &mut Rows, at: &Context<'_>, step: Step) -> Decision<()>;
-    /// Keeps a failure until the batch is committed, because it may rest on other effects of the batch.
+    /// Keeps a failure until the batch is committed, because it may depend on other effects of the batch.
     fn settle(&mut self, refused: Refused);
     /// Marks the task for a retry after a backoff.
     fn defer(&mut self);
     /// Whether the task must be retried; resets the mark.
     fn is_busy(&mut self) -> bool;
-    /// Whether it is prepared and not recorded yet.
+    /// Whether the command is prepared and not recorded yet.
     fn is_under_way(&self) -> bool;
     /// Discards an outcome that was not recorded.
     fn forget_outcome(&mut self);
@@ -162,7 +162,7 @@ enum Progress<T> {
     Refused(Refused),
     Done {
         outcome: T,
-        /// As written down, under an idempotency key, unless nothing succeeded.
+        /// Response recorded under the idempotency key; `None` without a key or if nothing succeeded.
         kept: Option<Vec<u8>>,
     },
     Replayed(Vec<u8>),
@@ -320,7 +320,7 @@ impl<C: Command> Task for CommandTask<C> {
             Progress::Refused(refused) => Err(refused),
             Progress::Undecided | Progress::Busy => Err(Refused::Internal),
         };
-        // The caller may have stopped waiting; the commit stands regardless.
+        // The caller may have stopped waiting; the commit is not affected.
         self.reply.send(answer).ok();
     }
 

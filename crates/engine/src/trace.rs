@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_traceparent_is_read_and_written() {
+    fn traceparent_round_trips() {
         let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         let trace = Trace::parse(text).unwrap();
         assert_eq!(trace.to_string(), text);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_traceparent_is_none() {
+    fn malformed_traceparent_is_rejected() {
         for wrong in [
             "",
             "00",

@@ -1,7 +1,8 @@
 //! Replays of the outbox for clients of `/v1/stream` that reconnect.
 //!
-//! Replays read the outbox in pages and share them: a page is read and encoded once, and the same bytes go to every client. Few
-//! replays take a page at the same time, and a long one pauses after each, so that other callers keep the server.
+//! Replays read the outbox in pages and share them: a page is read and encoded once, and every client gets the same
+//! bytes. At most [`CONCURRENT_MAX`] replays read at the same time, and each pauses after a page, so that replays do
+//! not starve other callers.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,15 +19,15 @@ use crate::app::App;
 use crate::stream::Told;
 use crate::wire::event::is_public;
 
-/// Events per page. Pages begin after multiples of it, so that replays from different events meet.
+/// Events per page. Pages end at multiples of it, so that replays from different events share later pages.
 const PAGE: u64 = 500;
-/// Pages that are kept for other replays.
+/// Maximum number of cached pages.
 const PAGES_KEPT_MAX: usize = 8;
-/// Replays that take a page at the same time; others wait in order of arrival.
+/// Maximum number of replays that read a page at the same time; others wait in order of arrival.
 const CONCURRENT_MAX: usize = 2;
-/// Pause of a replay that needs further pages, during which it keeps its turn: at most 100 pages a second in all.
+/// Pause of a replay that needs further pages. It keeps its permit meanwhile: at most 100 pages per second in all.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Events among which one is looked for whose time is that of its commit.
+/// Number of events searched for one that is not imported, because only its time is that of its commit.
 const PROBE: usize = 20;
 
 /// The replays of a server.
@@ -41,18 +42,18 @@ pub(crate) struct Replays {
 /// Events that are no longer replayed: purged, or older than the retention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
-    /// The number of the last of them.
+    /// Number of the last of them.
     pub(crate) until: u64,
-    /// The time at which they were found to be.
+    /// Time at which the gap was found.
     pub(crate) at: Timestamp,
 }
 
 /// Consecutive durable events, encoded.
 #[derive(Debug)]
 pub(crate) struct Page {
-    /// The number before the first event.
+    /// Number before the first event.
     after: u64,
-    /// The number of the last event; every event in between is in this page or purged.
+    /// Number of the last event. Every event in between is in this page, purged, or not public.
     pub(crate) up_to: u64,
     entries: Vec<Entry>,
     bytes: Bytes,
@@ -63,7 +64,7 @@ struct Entry {
     id: u64,
     event_type: String,
     owner: Option<u64>,
-    /// Where its bytes end, and those of the next one begin.
+    /// Offset of the end of its bytes in the page.
     end: usize,
 }
 
@@ -73,9 +74,9 @@ impl Replays {
         Self { keep, turns: Semaphore::new(CONCURRENT_MAX), pages: Mutex::default() }
     }
 
-    /// The events after `seen` that are no longer replayed; `None` if there are none. `until` is committed.
+    /// Returns the events after `seen` that are no longer replayed; `None` if there are none. `until` is committed.
     pub(crate) async fn gap(&self, app: &App, seen: u64, until: u64) -> Result<Option<Gap>, Refused> {
-        let _turn = self.turns.acquire().await.expect("never closed");
+        let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let now = app.engine().query(|_, at| Ok(at.now)).await?;
         let kept_since = now - self.keep;
         let first = app.store().outbox_after(seen, PROBE).await?;
@@ -85,14 +86,14 @@ impl Replays {
         Ok(Some(Gap { until: last_old(app.store(), seen, until, kept_since).await?, at: now }))
     }
 
-    /// The events after `seen`, to the end of their page or to `until`, which is committed.
+    /// Returns the events after `seen`, to the end of their page or to `until`, which is committed.
     pub(crate) async fn page(&self, app: &App, seen: u64, until: u64) -> Result<Arc<Page>, Refused> {
-        let _turn = self.turns.acquire().await.expect("never closed");
+        let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let end = (seen / PAGE + 1) * PAGE;
         let page = match self.kept(seen, until.min(end)) {
             Some(page) => page,
             None => {
-                // Not on a thread that drives connections, and for the others also if this client goes away meanwhile.
+                // A task of its own, on the runtime for work: the page is cached even if this client disconnects.
                 let reading = app.clone();
                 let read = app.spawn(async move { Page::read(&reading, seen, end, until).await });
                 let page = read.await.map_err(|_| Refused::Internal)??;
@@ -129,7 +130,7 @@ impl Page {
 
     fn new(after: u64, end: u64, until: u64, records: &[OutboxRecord], source: &str) -> Self {
         let records = || records.iter().take_while(|record| record.id <= end);
-        // Numbers become visible in order, so all events up to the last one that was read are there.
+        // Numbers become visible in order, so no event before the last one read can appear later.
         let up_to = records().last().map_or(until, |last| until.max(last.id)).min(end);
         let (mut entries, mut bytes) = (Vec::new(), Vec::new());
         for record in records().filter(|record| is_public(&record.event_type)) {
@@ -140,7 +141,8 @@ impl Page {
         Self { after, up_to, entries, bytes: bytes.into() }
     }
 
-    /// The encoded events after `seen`, up to `until`, that pass a filter of type and owner, in as few pieces as possible.
+    /// Returns the encoded events after `seen`, up to `until`, that pass a filter of type and owner, in the fewest
+    /// pieces.
     pub(crate) fn select(&self, seen: u64, until: u64, passes: impl Fn(&str, Option<u64>) -> bool) -> VecDeque<Bytes> {
         let mut pieces = VecDeque::new();
         let (mut begin, mut end) = (0, 0);
@@ -161,12 +163,13 @@ impl Page {
     }
 }
 
-/// Whether the first of these events was committed before a moment. The time of an imported event may be long before its commit.
+/// Whether the first of these events was committed before a moment. The time of an imported event may be long before
+/// its commit.
 fn is_old(records: &[OutboxRecord], moment: Timestamp) -> bool {
     records.iter().find(|record| !record.imported).or(records.first()).is_some_and(|record| record.at < moment)
 }
 
-/// The last event from before a moment, by binary search: the outbox has no index by time, and is in order of time.
+/// Finds the last event before a moment by binary search: the outbox is in order of time and has no index on it.
 async fn last_old(store: &dyn Store, seen: u64, until: u64, moment: Timestamp) -> Result<u64, Refused> {
     let (mut low, mut high) = (seen, until);
     while low < high {
@@ -176,7 +179,7 @@ async fn last_old(store: &dyn Store, seen: u64, until: u64, moment: Timestamp) -
         if is_old(&records, moment) {
             low = next.id;
         } else if next.id > middle + 1 {
-            // Those before it are purged, and so all of them are older.
+            // The events before it are purged, so all of them are older.
             return Ok(next.id - 1);
         } else {
             high = middle;
@@ -218,7 +221,7 @@ mod tests {
         let records = [record(1, "slot.reserve", 1), record(2, "order.paid", 1), record(501, "order.paid", 1)];
         let page = Page::new(0, 500, 700, &records, "/holdfast");
         assert_eq!(ids(&page.select(0, 500, |_, _| true)), [[2]]);
-        assert_eq!(page.up_to, 500, "what is missing of it was purged");
+        assert_eq!(page.up_to, 500, "missing events were purged");
     }
 
     #[test]

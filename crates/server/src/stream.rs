@@ -1,9 +1,11 @@
 //! Server-sent events: one `CloudEvents` 1.0 JSON per change.
 //!
-//! Durable events come from the outbox and are never lost: a client that comes back with `Last-Event-ID`, or falls
-//! behind, is given them from the store ([`Replays`]). Events of holds are told to whoever listens at the moment.
+//! Durable events come from the outbox and are never lost: a client that reconnects with `Last-Event-ID`, or falls
+//! behind, gets them from the store ([`Replays`]). Hold events are ephemeral: only clients connected at that moment get
+//! them.
 //!
-//! A stream ends when its server cannot read the outbox for [`CUT_OFF_AFTER`], so that its client connects elsewhere.
+//! A stream ends when its server cannot read the outbox for [`CUT_OFF_AFTER`], so that its client connects to another
+//! server.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -36,29 +38,32 @@ use crate::replay::{Gap, Replays};
 use crate::request::Params;
 use crate::wire::event::{cloud_event, data_of, is_public, time_of, type_of};
 
-/// Events a slow listener may lag behind before it is sent to the outbox.
+/// Maximum number of events that a slow client may lag behind before it catches up from the outbox.
 const BACKLOG: usize = 4_096;
+/// Events per read of the outbox.
 const OUTBOX_PAGE: usize = 500;
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
 /// Time without a successful read of the outbox after which streams end.
 pub const CUT_OFF_AFTER: Duration = Duration::from_secs(5);
-/// Source and retention of a stream that was not configured otherwise.
+/// Default source of events.
 const SOURCE: &str = "/holdfast";
+/// Default retention of replays.
 const KEEP: Duration = Duration::from_hours(24);
-/// First event of a stream that resumes from before the retention.
+/// Type of the first event of a stream that resumes from before the retention.
 const GAP: &str = "stream.gap";
 
-/// Tells listeners what was committed.
+/// Publishes committed events to subscribers.
 #[derive(Debug)]
 pub struct Stream {
     told: broadcast::Sender<Arc<Told>>,
-    /// The last durable event committed.
+    /// Number of the last committed durable event.
     last_durable: AtomicU64,
-    /// The number of the next one that is not. It begins anywhere, so that no id comes again after a restart or from another
-    /// server.
-    next_fleeting: AtomicU64,
-    /// Other servers commit too: durable events are then told as they are found in the outbox.
+    /// Number of the next ephemeral event. It starts at a random number, so that ids differ between servers and
+    /// restarts.
+    next_ephemeral: AtomicU64,
+    /// Whether other servers commit too. Durable events are then published as they are found in the outbox.
     shared: bool,
+    /// Signals durable events.
     committed: watch::Sender<()>,
     /// Time of the last successful read of the outbox.
     followed_at: watch::Sender<Instant>,
@@ -69,29 +74,29 @@ pub struct Stream {
     source: String,
 }
 
-/// An event as listeners get it.
+/// An event as subscribers receive it.
 #[derive(Debug)]
 pub struct Told {
-    /// `12` is the twelfth durable event; `12.7` a fleeting one that came after it.
+    /// `12` is the twelfth durable event, and `12.7` an ephemeral one after it.
     pub id: String,
     pub durable: Option<u64>,
     pub event_type: String,
     pub at: Timestamp,
-    /// What is told about it.
+    /// JSON data of the event.
     pub data: String,
-    /// The event as it is sent, the same bytes to each listener.
+    /// Encoded event, shared by all clients.
     pub(crate) frame: Bytes,
     owner: Option<u64>,
 }
 
 impl Stream {
-    pub fn new(last_durable: u64, first_fleeting: u64, shared: bool) -> Self {
+    pub fn new(last_durable: u64, first_ephemeral: u64, shared: bool) -> Self {
         let told = broadcast::Sender::new(BACKLOG);
         let last_durable = AtomicU64::new(last_durable);
         Self {
             told,
             last_durable,
-            next_fleeting: AtomicU64::new(first_fleeting),
+            next_ephemeral: AtomicU64::new(first_ephemeral),
             shared,
             committed: watch::Sender::new(()),
             followed_at: watch::Sender::new(Instant::now()),
@@ -102,13 +107,13 @@ impl Stream {
         }
     }
 
-    /// Sets the source of events and the age up to which they are replayed.
+    /// Sets the source of events and the retention of replays.
     #[must_use]
     pub fn configured(self, source: &str, keep: Duration) -> Self {
         Self { source: source.to_owned(), replays: Replays::new(keep), ..self }
     }
 
-    /// `source` of every `CloudEvent`.
+    /// Returns the `source` of every `CloudEvent`.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -129,17 +134,17 @@ impl Stream {
         &self.pulse
     }
 
-    /// What is told from now on. As long as somebody listens, everything is.
+    /// Subscribes to events from now on. Events are published only while there is a subscriber.
     pub fn listen(&self) -> broadcast::Receiver<Arc<Told>> {
         self.told.subscribe()
     }
 
-    /// Changes whenever this server has committed durable events, or has found some that another server committed.
+    /// Returns a signal that fires when this server has committed durable events, or found those of another server.
     pub fn committed(&self) -> watch::Receiver<()> {
         self.committed.subscribe()
     }
 
-    /// Durable events after the one with this number, in order.
+    /// Returns durable events after the one with this number, in order.
     pub async fn outbox_after(
         &self,
         store: &dyn Store,
@@ -152,16 +157,16 @@ impl Stream {
         Ok(store.outbox_after(id, limit).await?.into_iter().map(Arc::new).collect())
     }
 
-    /// The number of the last durable event there is.
+    /// Returns the number of the last durable event.
     pub async fn last_committed(&self, store: &dyn Store) -> Result<u64, StoreError> {
         if self.shared { store.outbox_last().await } else { Ok(self.last_durable.load(Ordering::Relaxed)) }
     }
 
-    /// Tells what the outbox has that was not told yet, and notes that it could be read. Only one may do so.
+    /// Publishes new events of the outbox, and records that it could be read. Must not run concurrently.
     pub async fn follow(&self, store: &dyn Store) -> Result<(), StoreError> {
-        // Asked first: long lists of other callers do not delay it, as they may delay a page.
+        // Read first, because long lists of other callers delay a page, but not this number.
         let last = store.outbox_last().await?;
-        // A server that has its store to itself has told its own commits.
+        // The only server of a store has published its own commits already.
         while self.shared && self.last_durable.load(Ordering::Relaxed) < last {
             let page = store.outbox_after(self.last_durable.load(Ordering::Relaxed), OUTBOX_PAGE).await?;
             self.followed_at.send_replace(Instant::now());
@@ -172,7 +177,7 @@ impl Stream {
                 self.told.send(Arc::new(Told::of(&record, &self.source))).ok();
             }
             if !is_empty {
-                // The relay and the webhook feed need not wait for their next poll.
+                // Wakes the relay and the webhook fan-out before their next poll.
                 self.committed.send_replace(());
             }
             if is_last {
@@ -183,15 +188,15 @@ impl Stream {
         Ok(())
     }
 
-    /// Tells of an event that is not durable.
-    fn tell(&self, event: &Event, at: Timestamp) {
-        let number = self.next_fleeting.fetch_add(1, Ordering::Relaxed);
+    /// Publishes an ephemeral event.
+    fn publish_ephemeral(&self, event: &Event, at: Timestamp) {
+        let number = self.next_ephemeral.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}.{number}", self.last_durable.load(Ordering::Relaxed));
         let (event_type, data) = (type_of(event), data_of(event, at));
         let json = cloud_event(&self.source, &id, event_type, time_of(event, at), &data, None);
         let (owner, frame) = (event.owner().map(UserId::get), frame(&id, event_type, &json));
         let told = Told { id, durable: None, event_type: event_type.into(), at, data, frame, owner };
-        // An error only says that nobody listens.
+        // The only error is that there is no subscriber.
         self.told.send(Arc::new(told)).ok();
     }
 }
@@ -216,7 +221,7 @@ impl EventSink for Stream {
             match recorded {
                 Some(record) => {
                     if !self.shared {
-                        // Then the question: whoever begins to listen in between finds the number, or is told.
+                        // Stored before the check for subscribers: a new one sees this number, or receives the event.
                         self.last_durable.store(record.id, Ordering::Relaxed);
                         if is_listened_to() {
                             self.told.send(Arc::new(Told::of(&record, &self.source))).ok();
@@ -224,7 +229,7 @@ impl EventSink for Stream {
                     }
                     durable.push(Arc::new(record));
                 }
-                None if is_listened_to() => self.tell(&event, at),
+                None if is_listened_to() => self.publish_ephemeral(&event, at),
                 None => {}
             }
         }
@@ -248,17 +253,17 @@ impl Told {
     }
 }
 
-/// A server-sent event. Line breaks of JSON are white space: within strings they are escaped.
+/// Encodes a server-sent event. Line breaks in JSON are white space, because strings escape them.
 fn frame(id: &str, event_type: &str, json: &str) -> Bytes {
     format!("id: {id}\nevent: {event_type}\ndata: {}\n\n", json.replace(['\r', '\n'], " ")).into()
 }
 
-/// An event without data: clients pass nothing on, and send its id as `Last-Event-ID` when they reconnect.
+/// Encodes an event without data. Clients ignore it, and send its id as `Last-Event-ID` when they reconnect.
 fn position(id: u64) -> Bytes {
     format!("id: {id}\n\n").into()
 }
 
-/// Changes as they happen. A user is told what is theirs, an admin everything.
+/// Streams changes as they happen. A user receives only their own, an admin all.
 #[utoipa::path(get, path = "/v1/stream", tag = "events",
     params(
         ("types" = Option<String>, Query, description = "Only these types; prefixes are allowed, separated by commas."),
@@ -279,7 +284,7 @@ pub async fn listen(
     }
     let told = stream.listen();
     let last = stream.last_committed(app.store()).await.map_err(Refused::from)?;
-    // One who saw more than there is saw it in another store.
+    // A client that is ahead of this store has read another one.
     let seen = resume_point(&headers)?.unwrap_or(u64::MAX).min(last);
     let listener = Listener {
         told,
@@ -304,7 +309,7 @@ pub async fn listen(
     Ok(response)
 }
 
-/// Waits until the server stops, or the listener's token ends: whoever comes back with a new one goes on.
+/// Waits until the server stops or the client's token expires. The client reconnects with a new token and resumes.
 pub(crate) fn over(app: &App, headers: &HeaderMap) -> impl Future<Output = ()> + Send + use<> {
     let (app, valid_for) = (app.clone(), app.auth().valid_for(headers));
     async move {
@@ -317,20 +322,22 @@ pub(crate) fn over(app: &App, headers: &HeaderMap) -> impl Future<Output = ()> +
     }
 }
 
+/// Stream of one client.
 struct Listener {
     app: App,
     told: broadcast::Receiver<Arc<Told>>,
     filter: Filter,
-    /// The last durable event that was passed on or skipped.
+    /// Number of the last durable event that was sent or filtered out.
     seen: u64,
-    /// The last durable event that has to come from the outbox. Those after it are told in their turn, among those
-    /// that are not durable.
+    /// Number of the last durable event to read from the outbox. Later ones come from the subscription, in order with
+    /// the ephemeral ones.
     missed_until: u64,
-    /// Where it resumes was not compared with the retention yet.
+    /// Whether the resume point was not compared with the retention yet.
     is_resuming: bool,
+    /// Encoded events to send next.
     waiting: VecDeque<Bytes>,
     keep_alive_at: Instant,
-    /// Resolves when nobody is to be told anything any more.
+    /// Resolves when the stream must end.
     over: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
@@ -340,7 +347,7 @@ struct Filter {
 }
 
 impl Listener {
-    /// The next bytes for this listener; `None` when it is over or the store is gone.
+    /// Returns the next bytes for this client; `None` when the stream ends or the store is unavailable.
     async fn next(&mut self) -> Option<Bytes> {
         let frame = self.next_frame().await?;
         self.keep_alive_at = Instant::now() + KEEP_ALIVE_EVERY;
@@ -365,7 +372,7 @@ impl Listener {
             };
             match told {
                 Ok(told) if told.durable.is_some_and(|id| id <= self.seen) => {}
-                // One before it was committed, and nobody was sure of that in time to tell.
+                // Gap: the outcome of an earlier commit was unknown, so its event was not published.
                 Ok(told) if told.durable.is_some_and(|id| id > self.seen + 1) => {
                     self.missed_until = told.durable.unwrap_or_default();
                 }
@@ -383,7 +390,7 @@ impl Listener {
         }
     }
 
-    /// Reads on in the outbox. Where the listener resumes is compared with the retention first.
+    /// Reads the next page of the outbox. The resume point is compared with the retention first.
     async fn catch_up(&mut self) -> Option<()> {
         let (app, seen, until) = (self.app.clone(), self.seen, self.missed_until);
         let replays = &app.stream().replays;
@@ -395,13 +402,13 @@ impl Listener {
             return Some(());
         }
         let page = self.unless_over(replays.page(&app, seen, until)).await?;
-        // Not further: later ones are told in their turn.
+        // Up to `until` only: later events come from the subscription.
         self.waiting = page.select(seen, until, |event_type, owner| self.filter.passes(event_type, owner));
         self.seen = page.up_to.min(until);
         Some(())
     }
 
-    /// The outcome of work on the store; `None` if it fails, or the stream ends meanwhile.
+    /// Returns the result of work on the store; `None` if it fails, or the stream ends meanwhile.
     async fn unless_over<T>(&mut self, work: impl Future<Output = Result<T, Refused>>) -> Option<T> {
         tokio::select! {
             () = &mut self.over => None,
@@ -417,7 +424,7 @@ impl Filter {
     }
 }
 
-/// The event that stands for those that are no longer replayed. A client that resumes after it resumes after these.
+/// Encodes the event that replaces those outside of the retention. A client that resumes after it resumes after these.
 fn gap_event(stream: &Stream, after: u64, gap: &Gap) -> Bytes {
     let (id, data) =
         (format!("{}.gap", gap.until), json!({"after": after.to_string(), "until": gap.until.to_string()}));
@@ -432,7 +439,7 @@ fn types(params: &Params) -> Result<EventTypes, Problem> {
     Ok(EventTypes::any(types.map(str::to_owned)))
 }
 
-/// `12` and `12.7` both mean: everything durable after the twelfth.
+/// Parses `Last-Event-ID`. `12` and `12.7` both resume after the twelfth durable event.
 fn resume_point(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
     let text = value.to_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Taking slots off sale, putting them back, and pricing them anew.
+//! Blocking, unblocking and repricing of slots.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -14,7 +14,7 @@ use crate::problem::Problem;
 use crate::request::{Mutation, parse_date};
 use crate::wire::calendar::slot::{BlockBody, RepriceBody, RepricedView, SlotView, UnblockBody, starts};
 
-/// Take slots off sale, all or none. Admins only.
+/// Takes slots off sale, all or none. Admins only.
 #[utoipa::path(post, path = "/v1/rooms/{id}/block", tag = "calendar", request_body = BlockBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -40,7 +40,7 @@ pub async fn block(
     app.run(caller, &request, command, |slots| Reply::json(StatusCode::OK, &SlotView::list(slots))).await
 }
 
-/// Put slots back on sale, all or none. Those outside the present hours disappear. Admins only.
+/// Puts slots back on sale, all or none. Slots outside the current operating hours are deleted. Admins only.
 #[utoipa::path(post, path = "/v1/rooms/{id}/unblock", tag = "calendar", request_body = UnblockBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -61,7 +61,7 @@ pub async fn unblock(
     app.run(caller, &request, command, |slots| Reply::json(StatusCode::OK, &SlotView::list(slots))).await
 }
 
-/// Give free slots the price they would have if they were made now. Admins only.
+/// Reprices free slots by the current prices of the room. Admins only.
 #[utoipa::path(post, path = "/v1/rooms/{id}/reprice", tag = "calendar", request_body = RepriceBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),

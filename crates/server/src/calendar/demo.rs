@@ -1,4 +1,4 @@
-//! Some rooms to look at, in different zones and with different hours.
+//! Demo rooms in different time zones and with different operating hours.
 
 use holdfast_core::Command;
 use holdfast_core::calendar::generation::GenerateSlots;
@@ -102,5 +102,5 @@ impl DemoRoom {
 }
 
 fn time(text: &str) -> WallTime {
-    WallTime::parse_end(text).expect("a time of the demo")
+    WallTime::parse_end(text).expect("times of the demo are valid")
 }

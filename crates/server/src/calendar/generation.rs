@@ -1,4 +1,4 @@
-//! Making slots, and the log of it.
+//! Slot generation and its log.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -18,7 +18,7 @@ use crate::request::{Mutation, Params, id, parse_date};
 use crate::wire::calendar::room::{GenerateBody, GeneratedView, GenerationView};
 use crate::wire::list::{List, page};
 
-/// Make the slots that are missing, of one room or of all. Repeatable. Admins only.
+/// Generates the missing slots of one room or of all rooms. Idempotent. Admins only.
 #[utoipa::path(post, path = "/v1/calendar/generate", tag = "calendar", request_body = GenerateBody,
     params(("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, body = GeneratedView),
@@ -31,7 +31,7 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
     let room = body.room_id.map(|number| id("roomId", number, RoomId::new)).transpose()?;
     let until = body.until.map(|date| parse_date("until", &date)).transpose()?;
     let working = async {
-        // Said at once: whoever is answered with 202 hears no more of it.
+        // Validated before the work starts: a caller that gets 202 receives no later error.
         match (room, until) {
             (Some(room), _) => app.query(|rows, at| GenerateSlots { room, until }.check(rows, at)).await?,
             (None, Some(until)) => app.query(|_, at| Ok(check_anywhere(until, at)?)).await?,
@@ -47,12 +47,12 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
                 let is_begun = || progress.borrow().created > 0;
                 let ended =
                     work::generate_for(&app, room, until, &progress).await.map_err(|problem| match problem.status {
-                        // Not as if nothing was changed.
+                        // Some slots are committed, so the answer must not say that nothing was changed.
                         StatusCode::SERVICE_UNAVAILABLE if is_begun() => Refused::OutcomeUnknown.into(),
                         _ => problem,
                     });
                 if let Err(problem) = &ended {
-                    tracing::warn!(code = problem.code, "[Calendar] not all slots could be made");
+                    tracing::warn!(code = problem.code, "[Calendar] slot generation failed before it was complete");
                 }
                 ended
             }
@@ -70,7 +70,7 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
     app.once(caller, &request, working).await
 }
 
-/// The log of a room, oldest first.
+/// Lists the generation log of a room, oldest first.
 #[utoipa::path(get, path = "/v1/rooms/{id}/generations", tag = "calendar",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),

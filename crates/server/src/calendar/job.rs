@@ -1,9 +1,8 @@
-//! What happens by itself: every midnight of a room its next day gets slots, also if some were missed; a room that was given
-//! its first hours gets slots from today on; old slots are cleared; what new hours began is finished.
+//! The calendar job. It generates slots for the next day at midnight of each room, including missed days, and for rooms
+//! with their first operating hours. It deletes old slots, and finishes rebuilds that new operating hours started.
 //!
-//! Every server does this. The commands may be repeated and never get into each other's way for long, so it happens once
-//! however many servers there are. What is due is told by the rows of rooms: most of the time nothing is, and then nothing but a
-//! clock is looked at.
+//! Every server runs it. The commands are idempotent and short, so several servers do the work only once. The rows of
+//! rooms tell what is due. While nothing is due, the job reads only the clock.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,28 +20,28 @@ use super::work::{self, ROOMS_AT_ONCE};
 use crate::app::App;
 use crate::problem::Problem;
 
-/// How often the clock is looked at.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How often rooms are looked at although it is nowhere midnight: some may have changed. New ones are looked for more often.
-const ROUND_EVERY: Span = Span::from_secs(300);
-/// How often unfinished rebuilds are looked for.
+/// Interval at which the clock is compared with the schedule.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
+/// Maximum interval between passes over all rooms, because rooms may have changed. New rooms cause a pass earlier.
+const PASS_EVERY: Span = Span::from_secs(300);
+/// Interval between searches for unfinished rebuilds.
 const REBUILD_EVERY: Span = Span::from_secs(30);
-/// How often rooms that have hours and no slots are looked for. One that is found twice is filled: before, whoever gave it
-/// hours may be about to make its slots, and to be told how many there are.
+/// Interval between searches for rooms with hours and without slots. Only a room found twice is filled: the client that
+/// set its hours may be about to generate its slots, and expects their number in the response.
 const FILL_EVERY: Span = Span::from_secs(20);
-/// A room that could not be looked after is looked at again then.
-const AGAIN_AFTER: Span = Span::from_secs(10);
-/// After something went wrong.
+/// Time after which a room whose maintenance failed is tried again.
+const RETRY_AFTER: Span = Span::from_secs(10);
+/// Pause of the job after an error.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// When to look again.
+/// Times at which the parts of the job are due.
 #[derive(Debug, Default)]
 struct Schedule {
-    /// The next midnight in the zone of any room, or simply later.
-    round_at: Timestamp,
+    /// The next midnight in the time zone of any room, at most [`PASS_EVERY`] away.
+    pass_at: Timestamp,
     rebuild_at: Timestamp,
     fill_at: Timestamp,
-    /// Rooms that had hours and no slots when they were looked for.
+    /// Rooms that had hours and no slots at the last search.
     empty: BTreeSet<RoomId>,
     /// The newest room whose midnight is known.
     newest: Option<RoomId>,
@@ -50,15 +49,15 @@ struct Schedule {
 
 pub(crate) async fn run(app: App) {
     let mut schedule = Schedule::default();
-    let mut due = tokio::time::interval(LOOK_EVERY);
+    let mut due = tokio::time::interval(CHECK_EVERY);
     due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             () = app.stopped() => return,
             _ = due.tick() => {}
         }
-        if let Err(problem) = look(&app, &mut schedule).await {
-            tracing::warn!(code = problem.code, "could not look after the calendar; trying again");
+        if let Err(problem) = run_due(&app, &mut schedule).await {
+            tracing::warn!(code = problem.code, "the calendar job failed; it runs again after a pause");
             tokio::select! {
                 () = app.stopped() => return,
                 () = tokio::time::sleep(PAUSE) => {}
@@ -67,7 +66,7 @@ pub(crate) async fn run(app: App) {
     }
 }
 
-async fn look(app: &App, schedule: &mut Schedule) -> Result<(), Problem> {
+async fn run_due(app: &App, schedule: &mut Schedule) -> Result<(), Problem> {
     let (now, limits) = app.query(|_, at| Ok((at.now, at.limits.calendar.clone()))).await?;
     if now >= schedule.rebuild_at {
         rebuild(app).await?;
@@ -77,16 +76,16 @@ async fn look(app: &App, schedule: &mut Schedule) -> Result<(), Problem> {
         schedule.empty = fill(app, &schedule.empty).await?;
         schedule.fill_at = now + FILL_EVERY;
         if !app.list::<Room>(List::of::<Room>(schedule.newest.as_ref(), 1)).await?.is_empty() {
-            schedule.round_at = now;
+            schedule.pass_at = now;
         }
     }
-    if now >= schedule.round_at {
-        (schedule.round_at, schedule.newest) = round(app, &limits, now).await?;
+    if now >= schedule.pass_at {
+        (schedule.pass_at, schedule.newest) = maintain_all(app, &limits, now).await?;
     }
     Ok(())
 }
 
-/// Finishes what new hours began. Slots that are locked are in its way, until their locks end.
+/// Finishes rebuilds that new hours started. A rebuild waits for locked slots until their locks end.
 async fn rebuild(app: &App) -> Result<(), Problem> {
     let mut after: Option<RoomId> = None;
     loop {
@@ -96,7 +95,7 @@ async fn rebuild(app: &App) -> Result<(), Problem> {
         for (id, _) in &pending {
             let id = *id;
             if let Err(problem) = rebuild_room(app, id).await {
-                give_up_if_away(problem, id)?;
+                log_unless_unavailable(problem, id)?;
             }
         }
         after = pending.last().map(|(id, _)| *id);
@@ -114,20 +113,20 @@ async fn rebuild_room(app: &App, id: RoomId) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Makes the first slots of rooms that were `empty` before. Tells which are now.
+/// Generates the first slots of rooms that are in `empty`. Returns the other rooms that are empty now.
 async fn fill(app: &App, empty: &BTreeSet<RoomId>) -> Result<BTreeSet<RoomId>, Problem> {
     let mut found = BTreeSet::new();
     let mut after: Option<RoomId> = None;
     loop {
-        let unmade = List::of::<Room>(after.as_ref(), ROOMS_AT_ONCE).filter(Filter::IsNull("generated_until"));
-        let rooms = app.list::<Room>(unmade).await?;
+        let ungenerated = List::of::<Room>(after.as_ref(), ROOMS_AT_ONCE).filter(Filter::IsNull("generated_until"));
+        let rooms = app.list::<Room>(ungenerated).await?;
         let active: Vec<RoomId> = rooms.iter().filter(|room| room.active).map(|room| room.id).collect();
         for room in app.query(|rows, _| hours::given(rows, &active)).await? {
             if !empty.contains(&room) {
                 found.insert(room);
             } else if let Err(refused) = work::generate(app, room, None, |_| {}).await {
                 found.insert(room);
-                give_up_if_away(refused.into(), room)?;
+                log_unless_unavailable(refused.into(), room)?;
             }
         }
         after = rooms.last().map(|room| room.id);
@@ -137,18 +136,18 @@ async fn fill(app: &App, empty: &BTreeSet<RoomId>) -> Result<BTreeSet<RoomId>, P
     }
 }
 
-/// What is wrong with one room keeps no other waiting; a store that is away is asked again later.
-fn give_up_if_away(problem: Problem, room: RoomId) -> Result<(), Problem> {
+/// Returns the problem if the store is unavailable. A problem of one room is logged and does not delay other rooms.
+fn log_unless_unavailable(problem: Problem, room: RoomId) -> Result<(), Problem> {
     if problem.status == StatusCode::SERVICE_UNAVAILABLE {
         return Err(problem);
     }
-    tracing::warn!(code = problem.code, %room, "could not look after a room; trying again later");
+    tracing::warn!(code = problem.code, %room, "calendar maintenance of a room failed; it is tried again later");
     Ok(())
 }
 
-/// Looks at all rooms, and does what is due. Tells when something may be due again, and which room is the newest.
-async fn round(app: &App, limits: &Limits, now: Timestamp) -> Result<(Timestamp, Option<RoomId>), Problem> {
-    let mut next = now + ROUND_EVERY;
+/// Maintains all rooms. Returns the time of the next pass, and the newest room.
+async fn maintain_all(app: &App, limits: &Limits, now: Timestamp) -> Result<(Timestamp, Option<RoomId>), Problem> {
+    let mut next = now + PASS_EVERY;
     let mut after = None;
     loop {
         let rooms = app.list::<Room>(List::of::<Room>(after.as_ref(), ROOMS_AT_ONCE)).await?;
@@ -156,10 +155,10 @@ async fn round(app: &App, limits: &Limits, now: Timestamp) -> Result<(Timestamp,
             let today = room.zone.today(now);
             next = next.min(midnight_after(&room.zone, today));
             if (lacks_slots(room, limits, today) || has_old_slots(room, limits, today))
-                && let Err(problem) = look_after(app, room.id, limits, now).await
+                && let Err(problem) = maintain(app, room.id, limits, now).await
             {
-                next = next.min(now + AGAIN_AFTER);
-                give_up_if_away(problem, room.id)?;
+                next = next.min(now + RETRY_AFTER);
+                log_unless_unavailable(problem, room.id)?;
             }
         }
         after = rooms.last().map(|room| room.id).or(after);
@@ -169,8 +168,8 @@ async fn round(app: &App, limits: &Limits, now: Timestamp) -> Result<(Timestamp,
     }
 }
 
-/// Looked at once more: another server may have been first.
-async fn look_after(app: &App, id: RoomId, limits: &Limits, now: Timestamp) -> Result<(), Problem> {
+/// Maintains one room. Its row is read again, because another server may have done the work meanwhile.
+async fn maintain(app: &App, id: RoomId, limits: &Limits, now: Timestamp) -> Result<(), Problem> {
     let room = app.query(|rows, _| room::find(rows, id)).await?;
     let today = room.zone.today(now);
     if lacks_slots(&room, limits, today) {
@@ -182,7 +181,7 @@ async fn look_after(app: &App, id: RoomId, limits: &Limits, now: Timestamp) -> R
     Ok(())
 }
 
-/// A room that never had slots is not looked after here: `fill` sees whether it has hours.
+/// Whether slots are missing. False for a room without any slots: `fill` finds those with hours.
 fn lacks_slots(room: &Room, limits: &Limits, today: Date) -> bool {
     let until = today.saturating_add(jiff::Span::new().days(limits.days_ahead));
     room.active && room.generated_until.is_some_and(|last| last < until)

@@ -1,4 +1,4 @@
-//! Locking slots.
+//! Locks on slots.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -19,7 +19,7 @@ use crate::request::{Mutation, Params};
 use crate::wire::calendar::lock::{LockView, NewLockBody, RoomReservationView};
 use crate::wire::calendar::slot::starts;
 
-/// Lock slots, all or none. One's own locks on any of them are replaced whole.
+/// Locks slots, all or none. Locks of the same user on any of them are replaced as a whole.
 #[utoipa::path(post, path = "/v1/rooms/{id}/locks", tag = "calendar", request_body = NewLockBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -38,13 +38,13 @@ pub async fn place(
     let body: NewLockBody = request.json()?;
     let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
     let slots = starts(body.date.as_ref(), body.times.as_ref(), body.slots.as_ref())?;
-    // More than any setting allows says no more than that.
+    // Clamped to avoid overflow. The command applies the configured maximum.
     let ttl = body.ttl_seconds.map(|seconds| Span::from_secs(seconds.clamp(0, HOLD_TTL_MAX.as_millis() / 1_000)));
     let command = LockSlots { random: app.ids().random(), room, user, slots, ttl };
     app.run(caller, &request, command, |lock| Reply::json(StatusCode::CREATED, &LockView::placed(lock))).await
 }
 
-/// A lock, also after it has ended.
+/// Returns a lock, even after it has ended.
 #[utoipa::path(get, path = "/v1/locks/{lockId}", tag = "calendar",
     params(("lockId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
@@ -61,7 +61,7 @@ pub async fn get(
     Ok(Reply::json(StatusCode::OK, &view).into_response())
 }
 
-/// Turn a live lock into a reservation.
+/// Confirms a live lock: creates its reservation.
 #[utoipa::path(post, path = "/v1/locks/{lockId}/confirm", tag = "calendar",
     params(("lockId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -81,7 +81,7 @@ pub async fn confirm(
     .await
 }
 
-/// Give a live lock back.
+/// Releases a live lock.
 #[utoipa::path(delete, path = "/v1/locks/{lockId}", tag = "calendar",
     params(("lockId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),

@@ -1,14 +1,14 @@
 //! Handlers of the calendar: rooms by the hour.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | [`rooms`], [`hours`] | rooms, their hours, holidays |
-//! | [`generation`] | making slots, and the log of it |
-//! | [`slots`], [`blocks`] | what is there, what is free, what is taken off sale, what was sold |
-//! | [`locks`], [`reservations`] | locking, confirming, releasing, cancelling |
-//! | [`work`] | what takes more than one command |
-//! | [`job`] | what happens by itself, every midnight of a room |
-//! | [`demo`] | some rooms to look at |
+//! | [`generation`] | slot generation and its log |
+//! | [`slots`], [`blocks`] | slots, availability, statistics; blocking and repricing |
+//! | [`locks`], [`reservations`] | lock, confirm, release, cancel |
+//! | [`work`] | work that takes several commands |
+//! | [`job`] | background job: generates, rebuilds and deletes slots |
+//! | [`demo`] | demo rooms |
 
 pub mod blocks;
 pub mod demo;

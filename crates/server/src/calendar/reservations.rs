@@ -1,4 +1,4 @@
-//! What confirmed locks became.
+//! Reservations of slots, made by confirming locks.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -14,7 +14,7 @@ use crate::request::{Mutation, Params, parse_id};
 use crate::wire::calendar::lock::RoomReservationView;
 use crate::wire::list::{List, page};
 
-/// A reservation of slots.
+/// Returns a reservation of slots.
 #[utoipa::path(get, path = "/v1/room-reservations/{id}", tag = "calendar",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -32,7 +32,7 @@ pub async fn get(
     Ok(Reply::json(StatusCode::OK, &RoomReservationView::new(&reservation)).into_response())
 }
 
-/// Reservations of slots, oldest first. A user sees only their own.
+/// Lists reservations of slots, oldest first. A user sees only their own.
 #[utoipa::path(get, path = "/v1/room-reservations", tag = "calendar",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("roomId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -47,7 +47,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     Ok(axum::Json(List::new(reservations, page.limit, |it| it.id.get(), RoomReservationView::new)).into_response())
 }
 
-/// Cancel a reservation; its slots are free again. Those outside the present hours disappear.
+/// Cancels a reservation and frees its slots. Slots outside the current operating hours are deleted.
 #[utoipa::path(post, path = "/v1/room-reservations/{id}/cancel", tag = "calendar",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),

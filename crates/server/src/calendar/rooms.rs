@@ -1,4 +1,4 @@
-//! What is rented by the hour.
+//! Rooms that are rented by the hour.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -14,7 +14,7 @@ use crate::request::{Mutation, Params};
 use crate::wire::calendar::room::{NewRoomBody, RoomChangeBody, RoomView};
 use crate::wire::list::{List, page};
 
-/// Open a room. It has no slots before it has hours. Admins only.
+/// Creates a room. It has no slots until its operating hours are set. Admins only.
 #[utoipa::path(post, path = "/v1/rooms", tag = "calendar", request_body = NewRoomBody,
     params(("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = RoomView), (status = 400, description = "`INVALID_INPUT`")))]
@@ -24,7 +24,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     app.run(caller, &request, command, |room| Reply::json(StatusCode::CREATED, &RoomView::new(room))).await
 }
 
-/// All rooms.
+/// Lists all rooms.
 #[utoipa::path(get, path = "/v1/rooms", tag = "calendar",
     params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
     responses((status = 200, body = List<RoomView>)))]
@@ -34,7 +34,7 @@ pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Re
     Ok(axum::Json(List::new(rooms, page.limit, |it| it.id.get(), RoomView::new)).into_response())
 }
 
-/// One room.
+/// Returns a room.
 #[utoipa::path(get, path = "/v1/rooms/{id}", tag = "calendar",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = RoomView), (status = 404, description = "`ROOM_NOT_FOUND`")))]
@@ -44,7 +44,7 @@ pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>
     Ok(Reply::json(StatusCode::OK, &RoomView::new(&room)).into_response())
 }
 
-/// Change a room. What is said of slots counts for those made from then on. Admins only.
+/// Changes a room. Slot settings apply to slots that are generated afterwards. Admins only.
 #[utoipa::path(patch, path = "/v1/rooms/{id}", tag = "calendar", request_body = RoomChangeBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),

@@ -1,4 +1,4 @@
-//! What slots there are, what of them is free, and what was sold.
+//! Slots, their availability, and sales statistics.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -16,10 +16,10 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params};
 use crate::wire::calendar::slot::{AskBody, AvailabilityView, SlotView, StatsView, starts};
 
-/// Reservations looked at together.
+/// Reservations per page.
 const RESERVATIONS_AT_ONCE: usize = 1_000;
 
-/// The slots of a day, or of the days `from` to `to`, both included: at most 92.
+/// Lists the slots of a day, or of the days `from` to `to`, both included: at most 92 days.
 #[utoipa::path(get, path = "/v1/rooms/{id}/slots", tag = "calendar",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("date" = Option<String>, Query, format = Date),
@@ -44,7 +44,7 @@ pub async fn list(
     Ok(Reply::json(StatusCode::OK, &SlotView::list(&slots)).into_response())
 }
 
-/// Whether slots can be had. One's own locks do not count.
+/// Returns whether slots can be locked. Locks of the user in the request do not count.
 #[utoipa::path(post, path = "/v1/rooms/{id}/availability", tag = "calendar", request_body = AskBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
@@ -64,7 +64,7 @@ pub async fn ask(
     Ok(Reply::json(StatusCode::OK, &AvailabilityView::new(&availability)).into_response())
 }
 
-/// What was sold of a room from day to day, both included: at most 366. Admins only.
+/// Returns sales statistics of a room for a range of days, both included: at most 366 days. Admins only.
 #[utoipa::path(get, path = "/v1/rooms/{id}/stats", tag = "calendar",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("from" = String, Query, format = Date), ("to" = String, Query, format = Date)),

@@ -1,5 +1,5 @@
-//! What takes more than one command: each makes or deletes a bounded number of slots, so that those who book never wait
-//! long. All of it may be repeated, and goes on where it stopped.
+//! Calendar work that takes several commands. Each command creates or deletes a bounded number of slots, so that
+//! bookings do not wait long for it. The work is idempotent and resumes where it stopped.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -17,14 +17,14 @@ use crate::app::App;
 use crate::problem::Problem;
 use crate::wire::calendar::room::GeneratedView;
 
-/// A caller waits so long for slots to be rebuilt; what remains is done in the background.
+/// Time that a caller waits for a rebuild. The calendar job finishes the rest in the background.
 const WAIT_MAX: Duration = Duration::from_secs(3);
-/// Rooms looked at together.
+/// Rooms per page.
 pub(super) const ROOMS_AT_ONCE: usize = 500;
-/// A command that is refused because others were first is tried so often.
-const TRIES_MAX: u32 = 20;
+/// Maximum number of attempts of a command that is refused for contention or overload.
+const ATTEMPTS_MAX: u32 = 20;
 
-/// Carries out one command of several.
+/// Runs one command, without retries.
 async fn run_once<C: Command>(app: &App, command: C) -> Result<C::Outcome, Refused> {
     match app.engine().run(command, None).await? {
         Answer::Fresh(outcome) => {
@@ -35,12 +35,12 @@ async fn run_once<C: Command>(app: &App, command: C) -> Result<C::Outcome, Refus
     }
 }
 
-/// The same, in the background: others that are in the way are waited for.
+/// Runs one command in the background: backs off and retries on contention and overload.
 pub(super) async fn run<C: Command + Clone>(app: &App, command: C) -> Result<C::Outcome, Refused> {
-    for tries in 1..TRIES_MAX {
+    for attempt in 1..ATTEMPTS_MAX {
         match run_once(app, command.clone()).await {
             Err(Refused::LockTimeout | Refused::Overloaded) if !app.is_stopping() => {
-                tokio::time::sleep(Duration::from_millis(20) * tries).await;
+                tokio::time::sleep(Duration::from_millis(20) * attempt).await;
             }
             ended => return ended,
         }
@@ -48,7 +48,7 @@ pub(super) async fn run<C: Command + Clone>(app: &App, command: C) -> Result<C::
     run_once(app, command).await
 }
 
-/// Sets hours and rebuilds slots; tells the hours, and which reservations are outside of them.
+/// Sets operating hours and rebuilds slots. Returns the hours, and the reservations outside of them.
 pub(super) async fn set_hours(
     app: &App,
     command: SetOperatingHours,
@@ -57,7 +57,7 @@ pub(super) async fn set_hours(
     let set = run_once(app, command).await?;
     let mut affected: BTreeSet<_> = set.rebuilt.affected.into_iter().collect();
     let mut done = set.rebuilt.done;
-    // The job goes on with what is not done by then: the hours are set, whatever gets into the way now.
+    // The hours are committed, so an error here does not fail the request: the calendar job finishes the rebuild.
     while !done && began.elapsed() < WAIT_MAX {
         let Ok(rebuilt) = run_once(app, RebuildSlots { room }).await else { break };
         affected.extend(rebuilt.affected);
@@ -66,7 +66,7 @@ pub(super) async fn set_hours(
     Ok((set.hours, affected))
 }
 
-/// Prices slots anew; tells how many have another price.
+/// Recalculates the prices of slots. Returns the number of slots whose price changed.
 pub(super) async fn reprice(app: &App, room: RoomId, from: Date, to: Date) -> Result<u64, Problem> {
     let (mut next, mut changed) = (Some(from), 0);
     while let Some(from) = next {
@@ -78,7 +78,7 @@ pub(super) async fn reprice(app: &App, room: RoomId, from: Date, to: Date) -> Re
     Ok(changed)
 }
 
-/// The error of work of which a part is committed, which must not be reported as if nothing was changed.
+/// Error of partially committed work: `OutcomeUnknown` where the original error would say that nothing was changed.
 fn part_done(error: Refused, changed: u64) -> Refused {
     match error {
         Refused::Rejected(_) | Refused::OutcomeUnknown => error,
@@ -87,7 +87,7 @@ fn part_done(error: Refused, changed: u64) -> Refused {
     }
 }
 
-/// What has been made so far.
+/// Progress of slot generation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     pub(super) created: u64,
@@ -99,7 +99,7 @@ impl Progress {
         self.created += u64::from(created);
     }
 
-    /// Of several rooms, the one that is behind counts.
+    /// Records the last generated day of a room; of several rooms, the earliest counts.
     fn reached(&mut self, until: Option<Date>) {
         self.generated_until = match (self.generated_until, until) {
             (Some(before), Some(until)) => Some(before.min(until)),
@@ -112,23 +112,23 @@ impl Progress {
     }
 }
 
-/// Makes the missing slots of a room.
+/// Generates the missing slots of a room, and returns its last generated day.
 pub(super) async fn generate(
     app: &App,
     room: RoomId,
     until: Option<Date>,
-    mut made: impl FnMut(u32),
+    mut on_created: impl FnMut(u32),
 ) -> Result<Option<Date>, Refused> {
     loop {
         let generated = run(app, GenerateSlots { room, until }).await?;
-        made(generated.created);
+        on_created(generated.created);
         if generated.done || app.is_stopping() {
             return Ok(generated.generated_until);
         }
     }
 }
 
-/// Makes the missing slots of one room, or of all active ones, and tells how far it has come.
+/// Generates the missing slots of one room, or of all active rooms, and publishes its progress.
 pub(super) async fn generate_for(
     app: &App,
     room: Option<RoomId>,
@@ -140,29 +140,30 @@ pub(super) async fn generate_for(
         progress.send_modify(|it| it.reached(until));
         return Ok(());
     }
-    let (mut after, mut is_any_made, mut impossible) = (None, false, None);
+    let (mut after, mut is_any_generated, mut rejected) = (None, false, None);
     loop {
         let rooms = app.list::<Room>(holdfast_records::List::of::<Room>(after.as_ref(), ROOMS_AT_ONCE)).await?;
         for room in rooms.iter().filter(|room| room.active) {
             match generate(app, room.id, until, |created| progress.send_modify(|it| it.add(created))).await {
                 Ok(until) => {
-                    is_any_made = true;
+                    is_any_generated = true;
                     progress.send_modify(|it| it.reached(until));
                 }
-                // The day has begun in one place and is over in another.
-                Err(Refused::Rejected(rejection)) => impossible = Some(rejection),
+                // `until` may be rejected in one time zone and valid in another. The request fails only if every room
+                // rejects it.
+                Err(Refused::Rejected(rejection)) => rejected = Some(rejection),
                 Err(error) => return Err(error.into()),
             }
         }
         after = rooms.last().map(|room| room.id);
         if rooms.len() < ROOMS_AT_ONCE || app.is_stopping() {
-            let impossible = impossible.filter(|_| !is_any_made);
-            return impossible.map_or(Ok(()), |rejection| Err(Refused::Rejected(rejection).into()));
+            let rejected = rejected.filter(|_| !is_any_generated);
+            return rejected.map_or(Ok(()), |rejection| Err(Refused::Rejected(rejection).into()));
         }
     }
 }
 
-/// Deletes the slots of a room that are too old to be kept.
+/// Deletes the slots of a room that are older than the retention.
 pub(super) async fn clear(app: &App, room: RoomId) -> Result<(), Refused> {
     while !run(app, ClearOldSlots { room }).await?.done && !app.is_stopping() {}
     Ok(())

@@ -27,7 +27,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
                 S::CONFLICT,
                 "SLOT_NOT_AVAILABLE",
                 format!("예약할 수 없는 타임슬롯입니다. ({date} {time})"),
-                format!("The slot at {date} {time} cannot be had."),
+                format!("The slot at {date} {time} is not available."),
             ),
             *date,
             *time,
@@ -40,7 +40,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
                 S::CONFLICT,
                 "SLOT_NOT_LOCKED",
                 "잠금이 없거나 만료되었거나 이미 처리되었습니다.",
-                "There is no such lock, or it has run out, or was confirmed or released before.",
+                "There is no such lock, or it has expired, or was confirmed or released before.",
             );
             match reservation {
                 Some(number) => problem.with("reservationId", *number),
@@ -70,7 +70,7 @@ fn at(problem: Problem, date: Date, time: WallTime) -> Problem {
 /// Examples of all rejections, for the reference.
 pub(super) fn catalog() -> Vec<R> {
     let date = jiff::civil::date(2026, 12, 24);
-    let time = WallTime::from_minutes(540).expect("nine o'clock");
+    let time = WallTime::from_minutes(540).expect("540 minutes are a time of day");
     vec![
         R::RoomNotFound,
         R::SlotNotFound { date, time },

@@ -97,7 +97,7 @@ impl Problem {
             StatusCode::FORBIDDEN,
             "FORBIDDEN",
             "권한이 없습니다.",
-            "This belongs to another user, or needs an admin.",
+            "The resource belongs to another user, or the operation needs an admin.",
         )
     }
 
@@ -131,7 +131,7 @@ impl Problem {
              Idempotency-Key 없이 보내거나, 더 작은 요청으로 나누어 주세요."
         );
         let english = format!(
-            "The answers kept for this caller's idempotency keys have reached their quota of {bytes_max} bytes. Try again in \
+            "The idempotency records of this caller have reached their quota of {bytes_max} bytes. Try again in \
              {hours} h, send the request without Idempotency-Key, or send smaller ones."
         );
         Self::new(StatusCode::TOO_MANY_REQUESTS, "OVERLOADED", korean, english)
@@ -142,7 +142,7 @@ impl Problem {
     pub fn batch_unfinished(refused: &Refused) -> Self {
         let korean = "일괄 요청의 일부만 처리되었습니다. 같은 Idempotency-Key로 다시 보내면 나머지를 처리하고 전체 결과를 답합니다.";
         let english = "Part of the batch is carried out. Repeat the request with the same Idempotency-Key: the rest is carried \
-            out and the whole is answered.";
+            out and the answer covers all lines.";
         let (status, code) = match refused {
             Refused::Overloaded | Refused::LockTimeout => (StatusCode::TOO_MANY_REQUESTS, "OVERLOADED"),
             _ => (StatusCode::SERVICE_UNAVAILABLE, "STORE_UNAVAILABLE"),
@@ -188,7 +188,7 @@ impl Problem {
             StatusCode::INTERNAL_SERVER_ERROR,
             "INTERNAL_SERVER_ERROR",
             "서버 내부 오류가 발생했습니다.",
-            "Something broke inside; nothing was changed. The log knows more under this requestId.",
+            "Internal error; nothing was changed. The server log has the details under this requestId.",
         )
     }
 
@@ -270,9 +270,10 @@ impl From<Refused> for Problem {
                 "요청이 몰려 처리하지 못했습니다. 다시 시도해 주세요.",
                 "The command waited too long for its turn; nothing was changed. Try again.",
             ),
-            Refused::StoreUnavailable(_) => Self::store_unavailable("The store is away; nothing was changed."),
+            Refused::StoreUnavailable(_) => Self::store_unavailable("The store is unavailable; nothing was changed."),
             Refused::OutcomeUnknown => Self::store_unavailable(
-                "The store did not answer in time; the command may or may not have been carried out. Ask again.",
+                "The store did not answer in time; the command may or may not have been carried out. Retry with \
+                 the same Idempotency-Key, or read the state first.",
             ),
             Refused::Internal => Self::internal(),
         }
@@ -351,14 +352,14 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
         }
         Fault::ControlCharacter => fixed("제어 문자를 포함할 수 없습니다", "must not contain control characters"),
         Fault::NotADate => fixed("YYYY-MM-DD 형식의 날짜여야 합니다", "must be a date like 2026-12-24"),
-        Fault::NotAMoment => fixed("RFC 3339 형식의 시각이어야 합니다", "must be a moment like 2026-12-24T09:00:00Z"),
+        Fault::NotAMoment => fixed("RFC 3339 형식의 시각이어야 합니다", "must be a time like 2026-12-24T09:00:00Z"),
         Fault::UnknownTimeZone => fixed("알 수 없는 시간대입니다", "must be an IANA time zone like Asia/Seoul"),
         Fault::OtherCurrency { expected } => {
             let expected = expected.as_str();
             (format!("통화가 {expected}이어야 합니다"), format!("must be priced in {expected}"))
         }
         Fault::UnknownCurrency => fixed("알 수 없는 통화입니다", "must be a currency code like KRW"),
-        Fault::UnknownValue => fixed("알 수 없는 값입니다", "is not one of the values there are"),
+        Fault::UnknownValue => fixed("알 수 없는 값입니다", "is not one of the allowed values"),
         Fault::Duplicate => fixed("중복된 값이 있습니다", "has the same entry twice"),
         Fault::NotUuidOrUlid => fixed("UUID 또는 ULID여야 합니다", "must be a UUID or a ULID"),
         Fault::EmptyRange => fixed("시작일보다 뒤여야 합니다", "must be after the first date"),
@@ -382,7 +383,7 @@ fn fault_sentences(fault: &Fault) -> (String, String) {
         Fault::UnknownCountry => fixed("알 수 없는 국가 코드입니다", "must be a country code like KR"),
         Fault::NotAWebAddress => fixed(
             "http 또는 https 주소여야 하며 사용자 정보를 담을 수 없습니다",
-            "must be an http or https address without a user in it",
+            "must be an http or https URL without user information",
         ),
         Fault::PrivateAddress => {
             fixed("내부망 주소로는 보낼 수 없습니다", "must not be an address of a private network while auth is on")
@@ -411,7 +412,7 @@ pub fn catalog() -> Vec<Problem> {
         Problem::method_not_allowed(),
         Problem::payload_too_large(crate::request::BODY_BYTES_MAX),
         Problem::too_slow(),
-        Problem::service_unavailable("booking", "The booking service is away; nothing was changed."),
+        Problem::service_unavailable("booking", "The booking service is unavailable; nothing was changed."),
     ];
     let mut problems: Vec<Problem> = rejections.iter().map(Problem::from).collect();
     problems.extend(stay::catalog().iter().map(stay::problem));

@@ -14,7 +14,7 @@ pub(super) fn not_your_turn(rank: u64, poll_after_ms: u64) -> Problem {
         S::CONFLICT,
         "NOT_YOUR_TURN",
         "아직 입장 순서가 아닙니다.",
-        "It is not your turn yet; the place is kept. Poll until the status is ready.",
+        "It is not your turn yet; you keep your position. Poll until the status is ready.",
     )
     .with("rank", rank)
     .with("aheadCount", rank)
@@ -36,7 +36,7 @@ impl Problem {
             S::FORBIDDEN,
             "QUEUE_TOKEN_REQUIRED",
             "대기열을 통해 입장한 뒤 이용할 수 있습니다.",
-            "Come in through the queue first; an entry is needed to hold or reserve seats.",
+            "Enter through the queue first; an entry is needed to hold or reserve seats.",
         )
     }
 }
@@ -55,8 +55,8 @@ impl From<Error> for Problem {
         match error {
             Error::Overloaded => Self::overloaded(),
             Error::Unavailable(_) | Error::InUse(_) | Error::Damaged(_) => {
-                tracing::warn!(%error, "the waiting room does not answer");
-                Self::store_unavailable("The waiting room is away; what was asked may be repeated.")
+                tracing::warn!(%error, "the waiting room is unavailable");
+                Self::store_unavailable("The waiting room is unavailable; the request can be repeated.")
             }
         }
     }

@@ -6,7 +6,7 @@ use http::StatusCode as S;
 
 use super::Problem;
 
-#[expect(clippy::too_many_lines, reason = "one arm for each refusal")]
+#[expect(clippy::too_many_lines, reason = "one arm per rejection")]
 pub(super) fn problem(rejection: &R) -> Problem {
     match rejection {
         R::UserNotFound => {
@@ -45,13 +45,13 @@ pub(super) fn problem(rejection: &R) -> Problem {
             S::CONFLICT,
             "DUPLICATE_RESERVATION",
             "이미 진행 중인 주문 예약이 있습니다.",
-            "There is a live reservation already; pay for it, give it back, or exchange it with replace=true.",
+            "There is a live reservation already; pay for it, release it, or replace it with replace=true.",
         ),
         R::InsufficientAvailableStock { option, available } => Problem::new(
             S::CONFLICT,
             "INSUFFICIENT_AVAILABLE_STOCK",
             format!("가용 재고가 부족합니다. (상품 옵션 ID: {option})"),
-            format!("Of product option {option} only {available} can be had."),
+            format!("Only {available} of product option {option} are available."),
         )
         .with("productOptionId", option.get())
         .with("available", *available),
@@ -65,7 +65,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
             S::BAD_REQUEST,
             "RESERVATION_EXPIRED",
             "주문 예약이 만료되었습니다.",
-            "The reservation has run out; reserve again.",
+            "The reservation has expired; reserve again.",
         ),
         R::CouponNotFound => {
             Problem::new(S::NOT_FOUND, "COUPON_NOT_FOUND", "쿠폰을 찾을 수 없습니다.", "There is no such coupon.")
@@ -86,13 +86,13 @@ pub(super) fn problem(rejection: &R) -> Problem {
             S::CONFLICT,
             "COUPON_SOLD_OUT",
             "쿠폰이 모두 소진되었습니다.",
-            "All of these coupons have been given out.",
+            "All of these coupons have been issued.",
         ),
         R::CouponNotUsable => Problem::new(
             S::CONFLICT,
             "COUPON_NOT_USABLE",
             "사용할 수 없는 쿠폰입니다.",
-            "The coupon is unknown, not this user's, used, out of date, or in another currency.",
+            "The coupon is unknown, not this user's, used, expired, or in another currency.",
         ),
         R::AmountChanged { amount } => Problem::new(
             S::CONFLICT,

@@ -39,7 +39,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
             S::BAD_REQUEST,
             "RESERVATION_HOLD_EXPIRED",
             "가계약이 만료되었습니다.",
-            "The hold has run out or was replaced; place a new one.",
+            "The hold has expired or was replaced; place a new one.",
         ),
         R::StayHoldAlreadyProcessed { reservation } => {
             let problem = Problem::new(

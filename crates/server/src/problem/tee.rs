@@ -18,7 +18,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
             S::CONFLICT,
             "SLOT_EXISTS",
             format!("이미 존재하는 타임슬롯입니다. ({date} {start})"),
-            format!("There is a slot on {date} at {start} already; none was made."),
+            format!("There is a slot on {date} at {start} already; no slot was created."),
         )
         .with("date", date.to_string())
         .with("startTime", start.to_string()),

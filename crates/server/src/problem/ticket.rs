@@ -21,7 +21,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
             S::CONFLICT,
             "SALES_NOT_OPEN",
             "아직 판매가 시작되지 않았습니다.",
-            "Sales have not opened yet; they do at the time in `opensAt`.",
+            "Sales have not opened yet; they open at the time in `opensAt`.",
         )
         .with("opensAt", opens_at.to_jiff().to_string()),
         R::SoldOut => Problem::new(S::CONFLICT, "SOLD_OUT", "매진", "All seats are reserved."),
@@ -63,7 +63,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
             S::CONFLICT,
             "SEAT_HOLD_EXPIRED",
             "좌석 선점 시간이 만료되었습니다.",
-            "The hold has run out of time, or was replaced; hold the seats again.",
+            "The hold has expired or was replaced; hold the seats again.",
         ),
         R::SeatHoldAlreadyProcessed { reservation } => {
             let problem = Problem::new(

@@ -34,7 +34,7 @@ pub(super) fn problem(rejection: &R) -> Problem {
             S::CONFLICT,
             "WEBHOOK_DELIVERY_NOT_FAILED",
             "실패한 전송만 다시 시도할 수 있습니다.",
-            "Only a delivery that was given up can be tried again.",
+            "Only a failed delivery can be retried.",
         )
         .with("deliveryStatus", status.as_str()),
     }

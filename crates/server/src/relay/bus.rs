@@ -1,20 +1,20 @@
-//! What a relay hands events on to.
+//! Port of the relay: a bus that accepts events.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use holdfast_engine::store::OutboxRecord;
 
-/// What a bus has to know of an event.
+/// Routing data of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// The same each time it is sent.
+    /// Id for deduplication, the same at each attempt.
     pub id: String,
-    /// What it is about.
+    /// Ordering key: the object that the event concerns.
     pub key: u64,
-    /// Who it is for: events about one thing for the same one are handed on in order.
+    /// Destination. Events with the same key and destination are published in order.
     pub to: &'static str,
-    /// The booking it is about, for the log.
+    /// Booking that the event concerns, for the log.
     pub booking: Option<u64>,
 }
 
@@ -24,33 +24,33 @@ impl Address {
     }
 }
 
-/// What keeps its order.
+/// Ordering key and destination: events of a line are published in order.
 pub(super) type Line = (u64, &'static str);
 
-/// An event on its way to whoever it is for.
+/// An event with its destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub address: Address,
     pub record: Arc<OutboxRecord>,
 }
 
-/// Takes events for those they are for.
+/// Accepts events for their destinations.
 #[async_trait]
 pub trait Bus: Send + Sync + 'static {
-    /// Whom an event is for; `None` if it is for nobody.
+    /// Returns the destination of an event; `None` if it has none.
     fn address(&self, record: &OutboxRecord) -> Option<Address>;
 
-    /// Why nothing can be handed on at present, whatever it is. What is tried meanwhile fails as it would for any other
-    /// reason, and is tried again as soon as this is over.
+    /// Reason why the bus is unavailable; `None` if it is available. Attempts meanwhile fail as they would for any
+    /// other reason, and are retried once the bus is available again.
     fn away(&self) -> Option<String> {
         None
     }
 
-    /// Whether it can be away at all, so that events may have been given up for no fault of theirs.
+    /// Whether the bus can be unavailable at all, so that events may be dead letters because of an outage.
     fn can_be_away(&self) -> bool {
         false
     }
 
-    /// Returns when the event can no longer be lost; an error says why it could not be taken.
+    /// Publishes an event. Returns once it is durable; an error tells why the bus did not accept it.
     async fn hand_on(&self, message: &Message) -> Result<(), String>;
 }

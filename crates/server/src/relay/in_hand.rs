@@ -1,11 +1,11 @@
-//! What is being handed on at this moment.
+//! Events in flight.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use holdfast_core::relay::Partition;
 
-/// What the relay of this server is handing on, until it is written down what became of it. Only to be shown.
+/// Events that the relay of this server is publishing, until their outcome is committed. For display only.
 #[derive(Debug, Default)]
 pub struct InHand {
     events: Mutex<HashMap<u64, Partition>>,

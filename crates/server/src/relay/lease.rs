@@ -1,9 +1,9 @@
 //! The leases of this server: which partitions of the outbox it may publish, and until when.
 //!
-//! A lease is short, so that the partitions of a server that is gone are soon another's. One command renews all of a server's
-//! leases, about once a second. A server acts on a lease only until 0.9 of its remaining time have passed since the command that
-//! told it was sent; positions move by compare-and-set on the owner. So a server that was paused publishes nothing for a
-//! partition that is another's by now, and moves no position.
+//! A lease is short, so that another server soon takes over the partitions of a dead one. One command renews all leases
+//! of a server, about once a second. A server relies on a lease for 0.9 of the remaining time that the store reported,
+//! counted from when the command was sent. Positions move by compare-and-set on the owner. A server that was paused
+//! therefore publishes nothing for a partition that it has lost, and moves no position.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ use crate::app::App;
 const CHECK_EVERY: Duration = Duration::from_millis(500);
 /// Shortest wait between two checks.
 const CHECK_EVERY_MIN: Duration = Duration::from_millis(20);
-/// Time without the bus after which its partitions are left to servers that reach it.
+/// Time without the bus after which a server yields its partitions to servers that reach it.
 const YIELD_AFTER: Duration = Duration::from_secs(1);
 
 /// The leases of a server process.
@@ -42,45 +42,45 @@ struct State {
     taken: u64,
 }
 
-/// A partition that this server has.
+/// Lease on one partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// As it was when the lease was last checked.
+    /// State of the partition at the last check of the lease.
     pub relay: Relay,
-    /// Another number each time the partition is taken from another server.
+    /// Changes each time the partition is taken over from another server.
     pub term: u64,
 }
 
 impl Leases {
-    /// `server` is a number that no other server process has drawn.
+    /// Creates the leases of a server process. `server` must be unique among server processes.
     pub fn new(server: u64) -> Self {
         let (state, round) = (Mutex::default(), tokio::sync::Mutex::new(false));
         Self { server, state, round, changed: watch::Sender::new(()) }
     }
 
-    /// The fencing token of these leases.
+    /// Returns the fencing token of these leases.
     pub fn server(&self) -> u64 {
         self.server
     }
 
-    /// Changes whenever a partition is taken or lost.
+    /// Returns a signal that fires whenever a partition is taken or lost.
     pub fn changed(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// The partitions that this server may publish now.
+    /// Returns the partitions that this server may publish now.
     pub fn held(&self) -> BTreeMap<Partition, Lease> {
         let state = self.state();
         if state.is_over() { BTreeMap::new() } else { state.held.clone() }
     }
 
-    /// The lease of a partition, if this server has it now.
+    /// Returns the lease of a partition, if this server has it now.
     pub fn lease(&self, partition: Partition) -> Option<Lease> {
         let state = self.state();
         state.held.get(&partition).copied().filter(|_| !state.is_over())
     }
 
-    /// Asks for partitions from now on. Returns those of them that this server has.
+    /// Requests partitions from now on. Returns those of them that this server has.
     pub async fn want(&self, app: &App, partitions: &[Partition]) -> Result<Vec<Lease>, Refused> {
         let is_new = {
             let mut state = self.state();
@@ -89,21 +89,22 @@ impl Leases {
             state.wanted.len() > before
         };
         if is_new && let Err(error) = self.check(app, false).await {
-            // Asked for again with the next call.
+            // The next call requests them again.
             self.state().wanted.retain(|partition| !partitions.contains(partition));
             return Err(error);
         }
         Ok(partitions.iter().filter_map(|partition| self.lease(*partition)).collect())
     }
 
-    /// The store says that a partition is another server's.
+    /// Drops a lease, because the store reported another owner of the partition.
     pub fn lost(&self, partition: Partition) {
-        tracing::debug!(partition = partition.get(), "[Outbox] a lease is another server's");
+        tracing::debug!(partition = partition.get(), "[Outbox] a lease was lost to another server");
         self.state().held.remove(&partition);
         self.changed.send_replace(());
     }
 
-    /// Gives partitions back, each with its position, so that another server takes them at once. Takes none from then on.
+    /// Releases partitions, each with its position, so that another server takes them at once. No lease is taken
+    /// afterwards.
     pub async fn release(&self, app: &App, partitions: Vec<(Partition, u64)>) -> Result<(), Refused> {
         let mut is_closed = self.round.lock().await;
         *is_closed = true;
@@ -125,7 +126,7 @@ impl Leases {
             let pause = match self.check(app, bus_seen.elapsed() > YIELD_AFTER).await {
                 Ok(pause) => pause,
                 Err(error) => {
-                    tracing::debug!(%error, "[Outbox] could not check leases; trying again");
+                    tracing::debug!(%error, "[Outbox] leases could not be checked; the check is repeated");
                     CHECK_EVERY
                 }
             };
@@ -142,7 +143,7 @@ impl Leases {
         }
     }
 
-    /// Renews leases that end soon and takes partitions that are free. Returns when to do so again.
+    /// Renews leases that end soon and takes partitions that are free. Returns the wait until the next check.
     async fn check(&self, app: &App, yields: bool) -> Result<Duration, Refused> {
         let is_closed = self.round.lock().await;
         let wanted: Vec<_> = self.state().wanted.iter().copied().collect();
@@ -172,7 +173,7 @@ impl State {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Takes over what the store says. Tells whether a partition was taken or lost.
+    /// Applies the leases that the store reported. Returns whether a partition was taken or lost.
     fn update(&mut self, Leased { held, taken, now, .. }: Leased, asked_at: Option<Instant>) -> bool {
         let before = std::mem::take(&mut self.held);
         self.until = asked_at.map(|asked_at| {

@@ -1,7 +1,8 @@
-//! Hands durable events on, from the outbox to the bus. Wakes at once when something was committed; a poll now and then finds
-//! what other servers committed, and what is due to be tried again.
+//! Outbox relay: publishes durable events from the outbox to the bus. A commit of this server wakes it at once. A poll
+//! finds commits of other servers, and failed events that are due for a retry.
 //!
-//! What was handed on and not yet written down as such is handed on again after a crash: those who receive it know it by its id.
+//! Delivery is at least once: events published since the last committed position are published again after a crash.
+//! Receivers deduplicate them by id.
 
 mod bus;
 mod in_hand;
@@ -25,30 +26,30 @@ pub use self::in_hand::InHand;
 pub use self::lease::{Lease, Leases};
 use crate::app::App;
 
-/// How many events are read from the outbox at once, whether or not they are for anybody.
+/// Number of events read from the outbox at once, with or without a destination.
 const PAGE: usize = 500;
-/// How long after something was handed on that is written down: one commit for all that comes meanwhile. After a crash it is
-/// handed on again, and known by its id.
-const MARK_AFTER: Duration = Duration::from_millis(50);
-/// How often to write down how far idle partitions have come: as often as old events are cleared away.
-const MARK_EVERY: Duration = Duration::from_mins(1);
-/// What fails so soon after the bus was away has failed because of that.
-const BACK_WITHIN: Duration = Duration::from_secs(5);
-/// After a failure nothing is tried for so long.
-const AGAIN_AFTER: Duration = Duration::from_millis(500);
-/// How often to look whether a bus that was away is back.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
-/// How many events in trouble are looked at together.
+/// Delay between publishing and committing the position: one commit covers all events published meanwhile. After a
+/// crash they are published again, and deduplicated by id.
+const COMMIT_AFTER: Duration = Duration::from_millis(50);
+/// Interval at which positions of idle partitions are committed: that of the outbox purge, which depends on them.
+const COMMIT_EVERY: Duration = Duration::from_mins(1);
+/// Time after an outage of the bus during which failures are attributed to it.
+const OUTAGE_GRACE: Duration = Duration::from_secs(5);
+/// Pause after a failed round.
+const ERROR_PAUSE: Duration = Duration::from_millis(500);
+/// Interval at which an unavailable bus is checked.
+const BUS_CHECK_EVERY: Duration = Duration::from_millis(50);
+/// Maximum number of failed events read at once.
 const TROUBLES_MAX: usize = REPORTED_MAX / 2;
-/// How much longer than the others an event may wait to be tried again.
+/// Maximum random delay added to a retry, in milliseconds.
 const JITTER_MILLIS: u32 = 500;
 
-/// How a relay works.
+/// Settings of the relay.
 #[derive(Clone, Copy, Debug)]
 pub struct RelaySettings {
-    /// How often to look without being woken.
+    /// Interval of polls without a wake-up.
     pub poll: Duration,
-    /// How many events of a partition are handed on between two marks.
+    /// Maximum number of events of a partition published per round.
     pub batch: usize,
 }
 
@@ -61,13 +62,13 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         leased: BTreeMap::new(),
         positions: BTreeMap::new(),
         is_leasing: false,
-        mark_at: Instant::now() + MARK_EVERY,
-        written: BTreeMap::new(),
+        commit_at: Instant::now() + COMMIT_EVERY,
+        committed_positions: BTreeMap::new(),
         known: HashMap::new(),
-        look_at: None,
-        is_to_revive: false,
-        was_away: AtomicBool::new(false),
-        away_seen: None,
+        scan_at: None,
+        must_retry_all: false,
+        had_outage: AtomicBool::new(false),
+        outage_seen_at: None,
     };
     let mut committed = worker.app.stream().committed();
     let mut leases_changed = worker.app.leases().changed();
@@ -75,15 +76,15 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
     loop {
         let away = worker.bus.away();
         if away.is_some() {
-            worker.away_seen = Some(Instant::now());
+            worker.outage_seen_at = Some(Instant::now());
         }
         match away {
             Some(why) if !is_away => {
-                tracing::warn!(why, "[Outbox] nothing can be handed on");
-                (is_away, worker.is_to_revive) = (true, true);
+                tracing::warn!(why, "[Outbox] the bus is unavailable; events are not published");
+                (is_away, worker.must_retry_all) = (true, true);
             }
             None if is_away => {
-                tracing::info!("[Outbox] events can be handed on again");
+                tracing::info!("[Outbox] the bus is available again; events are published");
                 is_away = false;
             }
             _ => {}
@@ -91,17 +92,17 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
         let more = match worker.step().await {
             Ok(more) => more,
             Err(error) => {
-                worker.look_at = None;
-                tracing::warn!(%error, "[Outbox] could not hand events on; trying again");
-                tokio::time::sleep(AGAIN_AFTER).await;
+                worker.scan_at = None;
+                tracing::warn!(%error, "[Outbox] a round of the relay failed; it is repeated");
+                tokio::time::sleep(ERROR_PAUSE).await;
                 false
             }
         };
-        // While nothing can be handed on, now and then is enough.
+        // While the bus is unavailable, the poll interval is enough.
         if more && !is_away && !worker.app.is_stopping() {
             continue;
         }
-        let pause = settings.poll.min(worker.mark_at.saturating_duration_since(Instant::now()));
+        let pause = settings.poll.min(worker.commit_at.saturating_duration_since(Instant::now()));
         tokio::select! {
             () = worker.app.stopped() => {
                 worker.release().await;
@@ -109,15 +110,15 @@ pub async fn run(app: App, bus: Arc<dyn Bus>, settings: RelaySettings) {
             }
             _ = committed.changed(), if !is_away => {}
             _ = leases_changed.changed() => {}
-            () = until_back(&*worker.bus), if is_away => {}
+            () = until_available(&*worker.bus), if is_away => {}
             () = tokio::time::sleep(pause) => {}
         }
     }
 }
 
-async fn until_back(bus: &dyn Bus) {
+async fn until_available(bus: &dyn Bus) {
     while bus.away().is_some() {
-        tokio::time::sleep(LOOK_AGAIN_AFTER).await;
+        tokio::time::sleep(BUS_CHECK_EVERY).await;
     }
 }
 
@@ -125,27 +126,29 @@ struct Worker {
     app: App,
     bus: Arc<dyn Bus>,
     settings: RelaySettings,
-    /// Partitions of this server, and the terms of their leases.
+    /// Partitions leased by this server, and the terms of their leases.
     leased: BTreeMap<Partition, u64>,
-    /// How far partitions have come that are or were this server's: every event up to there was published or is in trouble.
+    /// Positions of partitions that this server leases or has leased: each event up to there is published, or recorded
+    /// as failed.
     positions: BTreeMap<Partition, u64>,
-    /// The partitions were asked for.
+    /// Whether the partitions were requested.
     is_leasing: bool,
-    /// When marks are to be written down next.
-    mark_at: Instant,
-    written: BTreeMap<Partition, u64>,
-    /// Events in trouble, as they were read.
+    /// Time of the next commit of positions.
+    commit_at: Instant,
+    /// Committed positions.
+    committed_positions: BTreeMap<Partition, u64>,
+    /// Failed events, as read from the outbox.
     known: HashMap<u64, Message>,
-    /// When to look for events in trouble next; `None` if there may be some that have not been looked at. Only whoever has
-    /// leased a partition writes down trouble there; others can have it tried again.
-    look_at: Option<Instant>,
-    /// What was given up may have been so because the bus was away, here or where a partition was before: it is tried again
-    /// before anything else.
-    is_to_revive: bool,
-    /// A try has failed because the bus was away, for however short a time.
-    was_away: AtomicBool,
-    /// When the bus was last seen to be away.
-    away_seen: Option<Instant>,
+    /// Time of the next search for failed events; `None` if unread ones may exist. Only the lease holder of a partition
+    /// records failures there. Any server can request a retry.
+    scan_at: Option<Instant>,
+    /// Whether to retry all failed events first, dead letters included: they may have failed because the bus was
+    /// unavailable, here or at the previous lease holder.
+    must_retry_all: bool,
+    /// Whether an attempt has failed because the bus was unavailable.
+    had_outage: AtomicBool,
+    /// Time at which the bus was last found unavailable.
+    outage_seen_at: Option<Instant>,
 }
 
 /// A partition and the lease under which it is advanced.
@@ -155,41 +158,43 @@ struct Held {
     term: u64,
 }
 
-/// How far a partition has come.
+/// Progress of a partition in one round.
 #[derive(Clone, Copy)]
 struct Advanced {
     partition: Partition,
     sent_up_to: u64,
-    /// Some were left.
+    /// Whether events were left for the next round.
     is_short: bool,
-    /// Something was handed on.
+    /// Whether events were published.
     was_busy: bool,
-    /// Something was in trouble, or is now.
+    /// Whether there were failed events before or after the round.
     had_trouble: bool,
 }
 
+/// Failed events, by what can be done about them now.
 #[derive(Default)]
-struct Troubled {
+struct FailedEvents {
     due: BTreeMap<Partition, Vec<Message>>,
-    /// What has to wait for something that is not due yet.
-    stuck: HashSet<Line>,
+    /// Lines whose earliest failed event is not due yet.
+    blocked: HashSet<Line>,
+    /// Whether there may be more failed events than were read.
     is_full: bool,
 }
 
 impl Worker {
-    /// Hands on some of what is there. Says whether there may be more.
+    /// Publishes one round of events. Returns whether there may be more.
     async fn step(&mut self) -> Result<bool, Refused> {
         self.lease().await?;
-        if self.is_to_revive && self.bus.away().is_none() {
-            self.revive().await?;
+        if self.must_retry_all && self.bus.away().is_none() {
+            self.retry_all().await?;
         }
         let Some(after) = self.leased.keys().map(|partition| self.position(*partition)).min() else { return Ok(false) };
         let page = self.app.stream().outbox_after(self.app.store(), after, PAGE).await?;
         let (mut is_full, mut last) = (page.len() == PAGE, page.last().map_or(after, |record| record.id));
-        let mut troubled = self.troubled().await?;
+        let mut failed = self.failed_events().await?;
         let mut page = page;
-        if troubled.is_full {
-            // First what is in trouble: there is more of it than can be looked at, and nothing may overtake it.
+        if failed.is_full {
+            // Failed events first: not all of them were read, and no later event of their lines may overtake them.
             (is_full, last) = (false, after);
             page.clear();
         }
@@ -204,47 +209,48 @@ impl Worker {
             let (partition, position) = (held.partition, worker.position(held.partition));
             let mut fresh = fresh.remove(&partition).unwrap_or_default();
             fresh.retain(|message| message.record.id > position);
-            worker.advance(held, fresh, troubled.due.remove(&partition).unwrap_or_default(), &troubled.stuck, last)
+            worker.advance(held, fresh, failed.due.remove(&partition).unwrap_or_default(), &failed.blocked, last)
         });
         let done = join_all(steps.collect::<Vec<_>>()).await;
-        self.is_to_revive |= self.was_away.swap(false, Ordering::Relaxed);
+        self.must_retry_all |= self.had_outage.swap(false, Ordering::Relaxed);
         let mut more = is_full;
         for done in done {
             let Some(Advanced { partition, sent_up_to, is_short, was_busy, had_trouble }) = done? else { continue };
             more |= is_short;
             if had_trouble {
-                self.look_at = None;
+                self.scan_at = None;
             }
             if was_busy {
-                self.mark_at = self.mark_at.min(Instant::now() + MARK_AFTER);
+                self.commit_at = self.commit_at.min(Instant::now() + COMMIT_AFTER);
             }
             self.reached(partition, sent_up_to);
         }
-        if Instant::now() >= self.mark_at {
-            self.mark().await?;
+        if Instant::now() >= self.commit_at {
+            self.commit_positions().await?;
         }
         Ok(more)
     }
 
-    /// Writes down how far partitions have come: what lies behind all marks may be cleared away.
-    async fn mark(&mut self) -> Result<(), Refused> {
-        self.mark_at = Instant::now() + MARK_EVERY;
+    /// Commits the positions of partitions. Events before all of them may be purged.
+    async fn commit_positions(&mut self) -> Result<(), Refused> {
+        self.commit_at = Instant::now() + COMMIT_EVERY;
         let due = self.leased.keys().map(|partition| (*partition, self.position(*partition)));
-        let due: Vec<_> = due.filter(|(partition, position)| self.written.get(partition) != Some(position)).collect();
+        let due: Vec<_> =
+            due.filter(|(partition, position)| self.committed_positions.get(partition) != Some(position)).collect();
         let worker = &*self;
         let marks = due.into_iter().map(|(partition, position)| async move {
             Ok(worker.report(partition, position, Vec::new()).await?.map(|_| (partition, position)))
         });
         let marked: Result<Vec<_>, Refused> = join_all(marks).await.into_iter().collect();
-        self.written.extend(marked?.into_iter().flatten());
-        let written = &self.written;
-        let is_beyond = |event, partition| written.get(&partition).is_some_and(|mark| event > *mark);
+        self.committed_positions.extend(marked?.into_iter().flatten());
+        let committed = &self.committed_positions;
+        let is_beyond = |event, partition| committed.get(&partition).is_some_and(|position| event > *position);
         self.app.in_hand().keep(is_beyond);
         Ok(())
     }
 
-    /// Has everything in trouble tried at once, also what was given up.
-    async fn revive(&mut self) -> Result<(), Refused> {
+    /// Makes all failed events due at once, dead letters included.
+    async fn retry_all(&mut self) -> Result<(), Refused> {
         let (mut after, mut count) = (None, 0_usize);
         loop {
             let page = self.app.store().list(troubles(None, after, TROUBLES_MAX)).await?;
@@ -262,10 +268,10 @@ impl Worker {
             }
         }
         if count > 0 {
-            tracing::info!(count, "[Outbox] trying again what could not be handed on");
+            tracing::info!(count, "[Outbox] failed events are retried after an outage of the bus");
         }
-        self.is_to_revive = false;
-        self.look_at = None;
+        self.must_retry_all = false;
+        self.scan_at = None;
         Ok(())
     }
 
@@ -283,7 +289,7 @@ impl Worker {
         *position = sent_up_to.max(*position);
     }
 
-    /// Looks which partitions are this server's now.
+    /// Updates the partitions that this server leases.
     async fn lease(&mut self) -> Result<(), Refused> {
         if !self.is_leasing {
             self.app.leases().want(&self.app, &Partition::all().collect::<Vec<_>>()).await?;
@@ -297,33 +303,34 @@ impl Worker {
         }
         let has_more = terms.iter().any(|(partition, term)| self.leased.get(partition) != Some(term));
         for (partition, lease) in held {
-            // What was published meanwhile may not be written down yet.
+            // Kept if it is ahead: the position of recent events may not be committed yet.
             self.reached(partition, lease.relay.sent_up_to);
         }
         self.leased = terms;
         if has_more {
-            self.look_at = None;
+            self.scan_at = None;
         }
-        self.is_to_revive |= has_more && self.bus.can_be_away();
+        self.must_retry_all |= has_more && self.bus.can_be_away();
         self.app.in_hand().keep(|_, partition| self.leased.contains_key(&partition));
         Ok(())
     }
 
-    /// Whether a partition is still this server's. It may have been paused since it looked.
+    /// Whether this server still holds the lease. The process may have been paused since the last check.
     fn has(&self, held: Held) -> bool {
         self.app.leases().lease(held.partition).is_some_and(|lease| lease.term == held.term)
     }
 
-    /// Gives all partitions back with their positions. If that fails, another server takes them when the leases end, and
-    /// publishes again what was not written down.
+    /// Releases all partitions with their positions. If that fails, another server takes them when the leases end, and
+    /// publishes the events after the committed position again.
     async fn release(&self) {
         let positions = self.leased.keys().map(|partition| (*partition, self.position(*partition)));
         if let Err(error) = self.app.leases().release(&self.app, positions.collect()).await {
-            tracing::warn!(%error, "[Outbox] leases could not be given back; they end by time");
+            tracing::warn!(%error, "[Outbox] leases could not be released; they expire");
         }
     }
 
-    /// Writes down how far a partition has come, and returns the events that are given up now; `None` if it is another server's.
+    /// Commits the position and failures of a partition. Returns the events that became dead letters; `None` if the
+    /// lease is lost.
     async fn report(
         &self,
         partition: Partition,
@@ -342,20 +349,20 @@ impl Worker {
         }
     }
 
-    /// What is in trouble and was not given up. Of each thing the earliest event decides: if it is due, all about that thing
-    /// are tried in order; if not, all wait for it.
-    async fn troubled(&mut self) -> Result<Troubled, Refused> {
-        if self.look_at.is_some_and(|at| Instant::now() < at) {
-            return Ok(Troubled::default());
+    /// Reads failed events that are not dead letters. The earliest event of each line decides: if it is due, all events
+    /// of the line are retried in order; if not, all wait for it.
+    async fn failed_events(&mut self) -> Result<FailedEvents, Refused> {
+        if self.scan_at.is_some_and(|at| Instant::now() < at) {
+            return Ok(FailedEvents::default());
         }
         let listed = self.app.store().list(troubles(Some(false), None, TROUBLES_MAX)).await?;
-        let mut troubled = Troubled { is_full: listed.len() == TROUBLES_MAX, ..Troubled::default() };
+        let mut failed = FailedEvents { is_full: listed.len() == TROUBLES_MAX, ..FailedEvents::default() };
         if listed.is_empty() {
             self.known.clear();
-            self.look_at = Some(Instant::now() + self.settings.poll);
-            return Ok(troubled);
+            self.scan_at = Some(Instant::now() + self.settings.poll);
+            return Ok(failed);
         }
-        self.look_at = None;
+        self.scan_at = None;
         let now = self.app.query(|_, at| Ok(at.now)).await.unwrap_or_default();
         let (mut seen, mut looked_at) = (HashSet::new(), HashSet::new());
         for row in listed {
@@ -367,14 +374,14 @@ impl Worker {
             looked_at.insert(event);
             let line = message.address.line();
             if seen.insert(line) && trouble.next_try_at > now {
-                troubled.stuck.insert(line);
+                failed.blocked.insert(line);
             }
-            if !troubled.stuck.contains(&line) {
-                troubled.due.entry(trouble.partition).or_default().push(message);
+            if !failed.blocked.contains(&line) {
+                failed.due.entry(trouble.partition).or_default().push(message);
             }
         }
         self.known.retain(|event, _| looked_at.contains(event));
-        Ok(troubled)
+        Ok(failed)
     }
 
     async fn look_up(&mut self, event: u64) -> Result<Option<Message>, Refused> {
@@ -387,14 +394,15 @@ impl Worker {
         Ok(message)
     }
 
-    /// Hands on what a partition has, in the order of each key. Trouble is written down at once. `None` if the lease has ended
-    /// meanwhile: what was handed on counts for nothing, and the next owner of the partition hands it on again.
+    /// Publishes the events of a partition, in order per line. Failures are committed at once. Returns `None` if the
+    /// lease has ended meanwhile: the position does not advance, and the next lease holder publishes these events
+    /// again.
     async fn advance(
         &self,
         held: Held,
         mut fresh: Vec<Message>,
         due: Vec<Message>,
-        stuck: &HashSet<Line>,
+        blocked: &HashSet<Line>,
         last: u64,
     ) -> Result<Option<Advanced>, Refused> {
         let partition = held.partition;
@@ -412,12 +420,12 @@ impl Worker {
         }
         let tried: Vec<u64> = lines
             .iter()
-            .filter(|(line, _)| !stuck.contains(*line))
+            .filter(|(line, _)| !blocked.contains(*line))
             .flat_map(|(_, them)| them)
             .map(|message| message.record.id)
             .collect();
         self.app.in_hand().take(partition, tried.into_iter());
-        let hand_on = |(line, messages)| self.hand_on(held, messages, stuck.contains(&line));
+        let hand_on = |(line, messages)| self.hand_on(held, messages, blocked.contains(&line));
         let handed: Option<Vec<_>> = join_all(lines.into_iter().map(hand_on)).await.into_iter().collect();
         let Some(handed) = handed else { return Ok(None) };
         let mut handed: Vec<_> = handed.into_iter().flatten().collect();
@@ -427,24 +435,25 @@ impl Worker {
         }
         let Some(given_up) = self.report(partition, sent_up_to, handed).await? else { return Ok(None) };
         for event in given_up {
-            tracing::error!(event, "[Outbox] given up: FAILED");
+            tracing::error!(event, "[Outbox] the event is a dead letter (FAILED); retry it at /v1/admin/outbox");
             metrics::counter!("holdfast_outbox_given_up_total").increment(1);
         }
         self.app.in_hand().keep(|_, other| other != partition);
         Ok(Some(Advanced { had_trouble: true, ..advanced }))
     }
 
-    /// A bus that was away a moment ago may be reached and not take anything yet.
-    fn is_hardly_back(&self) -> bool {
-        self.away_seen.is_some_and(|at| at.elapsed() < BACK_WITHIN)
+    /// Whether the bus was unavailable within [`OUTAGE_GRACE`]. It may be reachable and not accept events yet.
+    fn is_recovering(&self) -> bool {
+        self.outage_seen_at.is_some_and(|at| at.elapsed() < OUTAGE_GRACE)
     }
 
-    /// Events about one thing, one after another: behind one that fails all others wait. `None` if the lease has ended.
-    async fn hand_on(&self, held: Held, messages: Vec<Message>, mut is_stuck: bool) -> Option<Vec<(u64, Handed)>> {
+    /// Publishes the events of one line, one after another. After a failure the rest of the line waits. Returns `None`
+    /// if the lease has ended.
+    async fn hand_on(&self, held: Held, messages: Vec<Message>, mut is_blocked: bool) -> Option<Vec<(u64, Handed)>> {
         let mut handed = Vec::with_capacity(messages.len());
         for message in messages {
             let id = message.record.id;
-            if is_stuck {
+            if is_blocked {
                 handed.push((id, Handed::Behind));
                 continue;
             }
@@ -456,23 +465,29 @@ impl Worker {
             let booking = message.address.booking;
             match booking {
                 Some(booking) => {
-                    tracing::info!(event = id, subject, bookingId = booking, traceId = trace, "[Outbox] handing on");
+                    tracing::info!(event = id, subject, bookingId = booking, traceId = trace, "[Outbox] publishing");
                 }
-                None => tracing::debug!(event = id, subject, traceId = trace, "[Outbox] handing on"),
+                None => tracing::debug!(event = id, subject, traceId = trace, "[Outbox] publishing"),
             }
-            let is_hardly_back = self.is_hardly_back();
+            let is_recovering = self.is_recovering();
             match self.bus.hand_on(&message).await {
                 Ok(()) => handed.push((id, Handed::Sent)),
                 Err(error) => {
-                    // Once is enough to say that the bus is away.
-                    if is_hardly_back || self.bus.away().is_some() {
-                        self.was_away.store(true, Ordering::Relaxed);
+                    // An outage is logged once, not for each event.
+                    if is_recovering || self.bus.away().is_some() {
+                        self.had_outage.store(true, Ordering::Relaxed);
                     } else {
-                        tracing::warn!(event = id, subject, bookingId = booking, error, "[Outbox] not handed on");
+                        tracing::warn!(
+                            event = id,
+                            subject,
+                            bookingId = booking,
+                            error,
+                            "[Outbox] an event could not be published; it is retried"
+                        );
                     }
                     metrics::counter!("holdfast_outbox_failures_total").increment(1);
                     handed.push((id, Handed::Failed { jitter: self.app.ids().number() as u32 % JITTER_MILLIS }));
-                    is_stuck = true;
+                    is_blocked = true;
                 }
             }
         }

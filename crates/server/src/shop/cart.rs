@@ -1,4 +1,4 @@
-//! What a user means to buy.
+//! The cart of a user.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params, id};
 use crate::wire::shop::{CartItemBody, CartView, Data};
 
-/// Put so many of an option into the cart; 0 takes it out.
+/// Sets the quantity of a product option in the cart; 0 removes it.
 #[utoipa::path(put, path = "/api/cart/items", tag = "shop", request_body = CartItemBody,
     params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -29,7 +29,7 @@ pub async fn put(State(app): State<App>, caller: Caller, request: Mutation) -> R
     app.run(caller, &request, command, |cart| reply(StatusCode::OK, CartView::new(cart))).await
 }
 
-/// The cart.
+/// Returns the cart.
 #[utoipa::path(get, path = "/api/cart", tag = "shop",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),

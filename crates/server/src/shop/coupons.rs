@@ -1,4 +1,4 @@
-//! Discounts, first come, first served.
+//! Coupons: discounts in a limited number.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -14,7 +14,7 @@ use crate::problem::Problem;
 use crate::request::{Mutation, parse_time};
 use crate::wire::shop::{CouponView, Data, NamedUserBody, NewCouponBody};
 
-/// Make a coupon. Admins only.
+/// Creates a coupon. Admins only.
 #[utoipa::path(post, path = "/api/coupons", tag = "shop", request_body = NewCouponBody,
     params(("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = Data<CouponView>), (status = 400, description = "`INVALID_INPUT`"),
@@ -33,7 +33,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     app.run(caller, &request, command, |coupon| reply(StatusCode::CREATED, CouponView::new(coupon))).await
 }
 
-/// Take a coupon: one each, while there are any.
+/// Issues a coupon to a user: one per user, while coupons remain.
 #[utoipa::path(post, path = "/api/coupons/{code}/issue", tag = "shop", request_body = NamedUserBody,
     params(("code" = String, Path), ("Idempotency-Key" = Option<String>, Header),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
@@ -46,7 +46,7 @@ pub async fn issue(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let user = caller.acting_for(request.named_user()?)?;
-    // What cannot be a code is no coupon's.
+    // A malformed code belongs to no coupon: 404, not 400.
     let code = CouponCode::parse("code", &code).map_err(|_| Rejection::from(ShopRejection::CouponNotFound))?;
     let command = IssueCoupon { code, user };
     app.run(caller, &request, command, move |coupon| reply(StatusCode::CREATED, CouponView::issued(coupon, user.get())))

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::app::Reply;
 use crate::wire::shop::Data;
 
-/// A success of this family.
+/// Wraps a successful response in `data`.
 fn reply(status: StatusCode, data: impl Serialize) -> Reply {
     Reply::json(status, &Data { data })
 }

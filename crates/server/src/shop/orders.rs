@@ -1,4 +1,4 @@
-//! Paying, and what was bought.
+//! Payments and orders.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -15,7 +15,7 @@ use crate::request::{Mutation, Params, id, parse_id};
 use crate::wire::list::{List, page};
 use crate::wire::shop::{Data, OrderView, PaymentBody};
 
-/// Pay for the live reservation, at its prices: stock, money, coupon and cart change together or not at all.
+/// Pays for the live reservation, at its prices. Stock, balance, coupon and cart change atomically.
 #[utoipa::path(post, path = "/api/order", tag = "shop", request_body = Option<PaymentBody>,
     params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -37,7 +37,7 @@ pub async fn pay(State(app): State<App>, caller: Caller, request: Mutation) -> R
     app.run(caller, &request, command, |paid| reply(StatusCode::CREATED, OrderView::paid(paid))).await
 }
 
-/// An order.
+/// Returns an order.
 #[utoipa::path(get, path = "/api/orders/{id}", tag = "shop",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -55,7 +55,7 @@ pub async fn get(
     Ok(ok(OrderView::new(&order)))
 }
 
-/// Orders: one's own, or for admins all or a user's.
+/// Lists orders. A user sees only their own; an admin sees all, or those of one user.
 #[utoipa::path(get, path = "/api/orders", tag = "shop",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
@@ -68,7 +68,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     Ok(ok(List::new(orders, page.limit, |it| it.id.get(), OrderView::new)))
 }
 
-/// Cancel an order: stock, money and coupon come back.
+/// Cancels an order, and returns stock, money and coupon.
 #[utoipa::path(post, path = "/api/orders/{id}/cancel", tag = "shop",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),

@@ -1,4 +1,4 @@
-//! What is sold, and how much of it there is.
+//! Products, their options, and stock.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -16,7 +16,7 @@ use crate::request::{Mutation, Params, parse_id};
 use crate::wire::list::{List, page};
 use crate::wire::shop::{Data, NewProductBody, OptionChangeBody, OptionView, ProductView};
 
-/// Put a product on sale. Admins only.
+/// Creates a product. Admins only.
 #[utoipa::path(post, path = "/api/products", tag = "shop", request_body = NewProductBody,
     params(("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = Data<ProductView>), (status = 400, description = "`INVALID_INPUT`")))]
@@ -33,7 +33,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     app.run(caller, &request, command, |product| reply(StatusCode::CREATED, ProductView::new(product))).await
 }
 
-/// All products.
+/// Lists all products.
 #[utoipa::path(get, path = "/api/products", tag = "shop",
     params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
     responses((status = 200, body = Data<List<ProductView>>)))]
@@ -43,7 +43,7 @@ pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Re
     let list = List::new(products, page.limit, |it| it.id.get(), |it| it.id);
     let ids = list.items;
     let views = app.query(|rows, at| {
-        // All are asked for before any is waited for.
+        // The rows of all products are requested before the first missing one ends this pass.
         let views: Vec<_> = ids.iter().map(|id| product::view(rows, at, *id)).collect();
         views.into_iter().collect::<Result<Vec<_>, _>>()
     });
@@ -51,7 +51,7 @@ pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Re
     Ok(ok(List { items, next_cursor: list.next_cursor }))
 }
 
-/// One product.
+/// Returns a product.
 #[utoipa::path(get, path = "/api/products/{id}", tag = "shop",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = Data<ProductView>), (status = 404, description = "`PRODUCT_NOT_FOUND`")))]
@@ -61,7 +61,7 @@ pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>
     Ok(ok(ProductView::new(&product)))
 }
 
-/// One option, with its stock.
+/// Returns a product option, with its stock.
 #[utoipa::path(get, path = "/api/product-options/{id}", tag = "shop",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = Data<OptionView>), (status = 404, description = "`PRODUCT_OPTION_NOT_FOUND`")))]
@@ -71,7 +71,7 @@ pub async fn get_option(State(app): State<App>, _caller: Caller, Path(id): Path<
     Ok(ok(OptionView::new(&option)))
 }
 
-/// Change an option's price, stock, or whether it is sold. Admins only.
+/// Changes the price, the stock or the active state of a product option. Admins only.
 #[utoipa::path(patch, path = "/api/product-options/{id}", tag = "shop", request_body = OptionChangeBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),

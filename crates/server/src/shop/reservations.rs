@@ -1,4 +1,4 @@
-//! Reserving a cart.
+//! Reservations of the items in a cart.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params};
 use crate::wire::shop::{Data, LiveReservationView, NamedUserBody, ReservationsView};
 
-/// Reserve all that is in the cart, at the prices of now. With `replace=true` a live reservation is exchanged for it.
+/// Reserves all items of the cart, at current prices. With `replace=true`, replaces a live reservation.
 #[utoipa::path(post, path = "/api/order/reserve", tag = "shop", request_body = NamedUserBody,
     params(("replace" = Option<bool>, Query),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -34,7 +34,7 @@ pub async fn reserve(State(app): State<App>, caller: Caller, request: Mutation) 
     app.run(caller, &request, command, |reserved| reply(StatusCode::OK, ReservationsView::new(reserved))).await
 }
 
-/// The live reservation, with its prices.
+/// Returns the live reservation, with its prices.
 #[utoipa::path(get, path = "/api/order/reserve", tag = "shop",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
@@ -46,7 +46,7 @@ pub async fn get(State(app): State<App>, caller: Caller, params: Params) -> Resu
     Ok(ok(LiveReservationView::new(&reserved)))
 }
 
-/// Give the live reservation back.
+/// Releases the live reservation.
 #[utoipa::path(delete, path = "/api/order/reserve", tag = "shop",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::wire::shop::{BalanceBody, Data, NewUserBody, UserView};
 
-/// Open an account. Admins only.
+/// Creates an account. Admins only.
 #[utoipa::path(post, path = "/api/users", tag = "shop", request_body = NewUserBody,
     params(("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = Data<UserView>), (status = 400, description = "`INVALID_INPUT`")))]
@@ -24,7 +24,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     app.run(caller, &request, command, |account| reply(StatusCode::CREATED, UserView::new(account))).await
 }
 
-/// An account.
+/// Returns an account.
 #[utoipa::path(get, path = "/api/users/{id}", tag = "shop",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
@@ -37,14 +37,14 @@ pub async fn get(
     params: Params,
 ) -> Result<Response, Problem> {
     let id = user_id(&id)?;
-    // The path names the user; whoever else is named must be the same one.
+    // The path names the user; a user in a parameter must be the same.
     caller.acting_for(params.user()?.or(Some(id)))?;
     caller.acting_for(Some(id))?;
     let account = app.query(|rows, _| user::find(rows, id)).await?;
     Ok(ok(UserView::new(&account)))
 }
 
-/// Add money to an account. Admins only.
+/// Adds money to an account. Admins only.
 #[utoipa::path(post, path = "/api/users/{id}/balance", tag = "shop", request_body = BalanceBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),

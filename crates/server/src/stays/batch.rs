@@ -1,8 +1,9 @@
-//! Placing many holds at once, as several commands one after another, so that no batch keeps other callers from the engine.
+//! Places many holds in one request. Several commands run one after another, so that a batch does not block other
+//! callers.
 //!
-//! Under an idempotency key each command keeps a record of its own part of the answer, in the commit of its holds. A retry
-//! replays the parts that are committed and carries out the others, also after a crash in the middle: no line is placed
-//! twice. The first part is recorded under the key itself, so that the key cannot be used for another request.
+//! Under an idempotency key, each command records its part of the answer in the commit of its holds. A retry replays
+//! the committed parts and runs the others, even after a crash in the middle: no line is placed twice. The first part
+//! is recorded under the key itself, so that the key cannot be used for another request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,15 +25,16 @@ use crate::problem::{Language, Problem};
 use crate::request::{Mutation, parse};
 use crate::wire::stay::HoldView;
 
-/// Time after which no further command is begun, and time after which none is waited for.
+/// Time after which no further command starts.
 const BEGIN_WITHIN: Duration = Duration::from_secs(3);
+/// Time after which the request does not wait for a running command.
 const ANSWER_WITHIN: Duration = Duration::from_millis(4_700);
-/// Size of a line of the answer, roughly.
+/// Approximate size of a line of the answer, in bytes.
 const LINE_BYTES: usize = 350;
-/// Status under which a part of an answer is recorded, before the number of its lines.
+/// Status in the record of a part, followed by the number of its lines.
 const PART: StatusCode = StatusCode::PARTIAL_CONTENT;
 
-/// Carries out the lines of a batch, in order.
+/// Runs the lines of a batch, in order.
 pub(super) async fn place(
     app: &App,
     caller: Caller,
@@ -57,7 +59,7 @@ struct Batch<'a> {
     began: Instant,
 }
 
-/// Consecutive lines: the holds to place, and the problem of each line that cannot be read.
+/// Consecutive lines: the holds to place, and the problem of each invalid line.
 struct Part {
     problems: Arc<[Option<Problem>]>,
     command: PlaceHolds,
@@ -117,7 +119,7 @@ impl Batch<'_> {
         Ok(response)
     }
 
-    /// Carries out the lines from `first` on that fit into one command.
+    /// Runs the lines from `first` on that fit into one command.
     async fn place_part(&self, first: usize) -> Result<PartAnswer, Refused> {
         let Part { problems, command } = self.parse_part(first);
         let (count, language) = (problems.len(), self.request.language);
@@ -142,8 +144,8 @@ impl Batch<'_> {
         }
     }
 
-    /// Reads lines until their command is heavy enough. A line that cannot be read never reaches the engine; its problem keeps
-    /// its place.
+    /// Parses lines until their command has the maximum weight. An invalid line is not passed to the engine; its
+    /// problem keeps its position in the answer.
     fn parse_part(&self, first: usize) -> Part {
         let weight_max = self.app.engine().part_weight();
         let (mut weight, mut commands, mut problems) = (0, Vec::new(), Vec::new());
@@ -171,7 +173,7 @@ impl Batch<'_> {
         place_command(self.app, self.caller, self.request, &line)
     }
 
-    /// Records a part in which nothing succeeded, because another part did: a repeated request has the same answer.
+    /// Records a part in which nothing succeeded, because another part succeeded: a retry must return the same answer.
     async fn keep(&self, answer: &mut PartAnswer) -> Result<(), Refused> {
         let Some((id, fingerprint)) = &self.receipt else { return Ok(()) };
         let record = record(answer.count, &answer.json);
@@ -198,10 +200,9 @@ impl Batch<'_> {
         Ok(PartAnswer { first, count, json: json.to_vec(), origin })
     }
 
-    /// The lines that are not carried out any more.
+    /// Answers the lines from `first` on with a problem, without running them.
     fn refuse_rest(&self, first: usize, problem: &Problem) -> PartAnswer {
-        let line =
-            serde_json::to_vec(&problem.to_json(self.request.language)).expect("a problem can be written as JSON");
+        let line = serde_json::to_vec(&problem.to_json(self.request.language)).expect("a problem serializes to JSON");
         let count = self.lines.len() - first;
         PartAnswer { first, count, json: vec![line; count].join(&b','), origin: Origin::Fresh }
     }
@@ -211,7 +212,7 @@ impl Batch<'_> {
     }
 }
 
-/// Key of the part that begins with line `first`. Keys of callers contain no line feed.
+/// Returns the key of the part that begins with line `first`. Keys of callers contain no line feed.
 fn part_id(id: &ReceiptId, first: usize) -> ReceiptId {
     let key = if first == 0 { id.key.clone() } else { format!("{}\n{first}", id.key) };
     ReceiptId { caller: id.caller.clone(), key }
@@ -221,7 +222,7 @@ fn record(count: usize, json: &[u8]) -> Vec<u8> {
     [&PART.as_u16().to_le_bytes()[..], &(count as u32).to_le_bytes(), json].concat()
 }
 
-/// Number of lines and their JSON. A server before this one recorded the whole answer, of `line_count` lines.
+/// Returns the number of lines and their JSON. An older version recorded the whole answer, of `line_count` lines.
 fn read_record(bytes: &[u8], line_count: usize) -> Option<(usize, &[u8])> {
     let (status, rest) = bytes.split_first_chunk()?;
     if u16::from_le_bytes(*status) == PART.as_u16() {
@@ -240,12 +241,12 @@ fn write_lines(problems: &[Option<Problem>], results: &[Result<StayHold, Rejecti
         }
         let written = match problem {
             Some(problem) => serde_json::to_writer(&mut json, &problem.to_json(language)),
-            None => match results.next().expect("one result for each line that was read") {
+            None => match results.next().expect("one result per valid line") {
                 Ok(hold) => serde_json::to_writer(&mut json, &HoldView::placed(hold)),
                 Err(rejection) => serde_json::to_writer(&mut json, &Problem::from(rejection).to_json(language)),
             },
         };
-        written.expect("wire types can be written as JSON");
+        written.expect("wire types serialize to JSON");
     }
     json
 }
@@ -255,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_of_both_forms_are_read() {
+    fn part_and_whole_records_are_parsed() {
         assert_eq!(read_record(&record(3, b"1,2,3"), 9), Some((3, &b"1,2,3"[..])));
         let whole = [&200_u16.to_le_bytes()[..], b"{\"results\":[1,2]}"].concat();
         assert_eq!(read_record(&whole, 2), Some((2, &b"1,2"[..])));
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_key_have_keys_of_their_own() {
+    fn parts_have_distinct_keys() {
         let id = ReceiptId { caller: "user:1".into(), key: "k".into() };
         assert_eq!(part_id(&id, 0), id);
         assert_ne!(part_id(&id, 512).key, "k512");

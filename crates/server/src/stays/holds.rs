@@ -1,4 +1,4 @@
-//! Holding a room.
+//! Holds on rooms.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -18,10 +18,10 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params, hold_id, id, parse_date};
 use crate::wire::stay::{HoldView, NewHoldBody, ReservationView};
 
-/// The most holds one batch may place.
+/// Maximum number of holds per batch.
 pub const BATCH_HOLDS_MAX: usize = 8_192;
 
-/// Hold a room for each night of a stay. One's own live hold on the same dates is replaced.
+/// Holds a room for each night of a stay. Replaces a live hold of the same user on the same dates.
 #[utoipa::path(post, path = "/v1/holds", tag = "stays", request_body = NewHoldBody,
     params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = HoldView), (status = 400, description = "`INVALID_INPUT`"),
@@ -33,7 +33,7 @@ pub async fn place(State(app): State<App>, caller: Caller, request: Mutation) ->
     app.run(caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &HoldView::placed(hold))).await
 }
 
-/// A hold, also after it has ended.
+/// Returns a hold, even after it has ended.
 #[utoipa::path(get, path = "/v1/holds/{holdId}", tag = "stays",
     params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = HoldView), (status = 403, description = "`FORBIDDEN`"),
@@ -49,7 +49,7 @@ pub async fn get(
     Ok(Reply::json(StatusCode::OK, &view).into_response())
 }
 
-/// Turn a live hold into a reservation.
+/// Confirms a live hold: creates its reservation.
 #[utoipa::path(post, path = "/v1/holds/{holdId}/confirm", tag = "stays",
     params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -69,7 +69,7 @@ pub async fn confirm(
     .await
 }
 
-/// Give a live hold back.
+/// Cancels a live hold.
 #[utoipa::path(delete, path = "/v1/holds/{holdId}", tag = "stays",
     params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -89,13 +89,13 @@ pub async fn cancel(
 #[derive(Deserialize, ToSchema)]
 #[schema(as = HoldBatch)]
 pub struct BatchBody {
-    /// At most 8,192; of a user at most `engine.holds_per_user_max`.
+    /// At most 8,192; for a user at most `engine.holds_per_user_max`.
     #[schema(value_type = Vec<NewHoldBody>, max_items = 8_192)]
     #[serde(deserialize_with = "lines")]
     holds: Vec<Box<RawValue>>,
 }
 
-/// All lines, or one more than are allowed: the rest of a list of millions is not kept.
+/// Deserializes the lines, at most one more than allowed, so that a huge list does not use memory.
 fn lines<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<Box<RawValue>>, D::Error> {
     struct Lines;
     impl<'de> Visitor<'de> for Lines {
@@ -123,11 +123,11 @@ fn lines<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<Box<RawValue>>, D::Er
 #[schema(as = HoldBatchResults)]
 #[expect(dead_code, reason = "only its schema is used; the answer is written line by line")]
 pub struct BatchView {
-    /// In the order of the request: a hold, or an object with the `code` of what was wrong with that line.
+    /// In the order of the request: a hold, or an object with the `code` of the error of that line.
     results: Vec<serde_json::Value>,
 }
 
-/// Place many holds at once. One bad line spoils no other.
+/// Places many holds at once. Lines fail independently.
 #[utoipa::path(post, path = "/v1/holds:batch", tag = "stays", request_body = BatchBody,
     params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, body = BatchView), (status = 400, description = "`INVALID_INPUT`"),

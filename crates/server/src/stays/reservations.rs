@@ -1,4 +1,4 @@
-//! What confirmed holds became.
+//! Reservations, made by confirming holds.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -15,7 +15,7 @@ use crate::request::{Mutation, Params, parse_id};
 use crate::wire::list::{List, page};
 use crate::wire::stay::{ReservationStatus, ReservationView};
 
-/// A reservation.
+/// Returns a reservation.
 #[utoipa::path(get, path = "/v1/reservations/{id}", tag = "stays",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
@@ -32,7 +32,7 @@ pub async fn get(
     Ok(Reply::json(StatusCode::OK, &ReservationView::new(&reservation)).into_response())
 }
 
-/// Reservations, oldest first. A user sees only their own.
+/// Lists reservations, oldest first. A user sees only their own.
 #[utoipa::path(get, path = "/v1/reservations", tag = "stays",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("roomTypeId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("status" = Option<ReservationStatus>, Query),
@@ -55,7 +55,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     Ok(axum::Json(List::new(reservations, page.limit, |it| it.id.get(), ReservationView::new)).into_response())
 }
 
-/// Cancel a reservation; its nights are free again. Possible until the day before check-in.
+/// Cancels a reservation and frees its nights. Possible until the day before check-in.
 #[utoipa::path(post, path = "/v1/reservations/{id}/cancel", tag = "stays",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),

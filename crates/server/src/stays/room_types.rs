@@ -1,4 +1,4 @@
-//! What a hotel sells, and what of it is free.
+//! Room types and their availability.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -16,7 +16,7 @@ use crate::wire::stay::{
     AvailabilityView, NewRoomTypeBody, NightRangeBody, NightsClosedView, RoomTypeChangeBody, RoomTypeView,
 };
 
-/// Put a room type on sale. Admins only.
+/// Creates a room type. Admins only.
 #[utoipa::path(post, path = "/v1/room-types", tag = "stays", request_body = NewRoomTypeBody,
     params(("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = RoomTypeView), (status = 400, description = "`INVALID_INPUT`")))]
@@ -37,7 +37,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     .await
 }
 
-/// All room types.
+/// Lists all room types.
 #[utoipa::path(get, path = "/v1/room-types", tag = "stays",
     params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
     responses((status = 200, body = List<RoomTypeView>)))]
@@ -47,7 +47,7 @@ pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Re
     Ok(axum::Json(List::new(room_types, page.limit, |it| it.id.get(), RoomTypeView::new)).into_response())
 }
 
-/// One room type.
+/// Returns a room type.
 #[utoipa::path(get, path = "/v1/room-types/{id}", tag = "stays",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = RoomTypeView), (status = 404, description = "`ROOM_TYPE_NOT_FOUND`")))]
@@ -57,7 +57,7 @@ pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>
     Ok(axum::Json(RoomTypeView::new(&room_type)).into_response())
 }
 
-/// Change a room type. Admins only.
+/// Changes a room type. Admins only.
 #[utoipa::path(patch, path = "/v1/room-types/{id}", tag = "stays", request_body = RoomTypeChangeBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -83,7 +83,7 @@ pub async fn change(
     app.run(caller, &request, command, |room_type| Reply::json(StatusCode::OK, &RoomTypeView::new(room_type))).await
 }
 
-/// Stop selling nights. What is confirmed or held stays. Admins only.
+/// Closes nights for sale. Holds and reservations stay valid. Admins only.
 #[utoipa::path(post, path = "/v1/room-types/{id}/close-nights", tag = "stays", request_body = NightRangeBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -97,7 +97,7 @@ pub async fn close_nights(
     set_nights_closed(app, caller, &id, &request, true).await
 }
 
-/// Sell closed nights again. Admins only.
+/// Opens closed nights for sale. Admins only.
 #[utoipa::path(post, path = "/v1/room-types/{id}/open-nights", tag = "stays", request_body = NightRangeBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -129,7 +129,7 @@ async fn set_nights_closed(
     .await
 }
 
-/// What is free, night by night.
+/// Returns the availability per night.
 #[utoipa::path(get, path = "/v1/room-types/{id}/availability", tag = "stays",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("checkIn" = String, Query, format = Date), ("checkOut" = String, Query, format = Date)),

@@ -1,4 +1,4 @@
-//! Bookings, and what users were told of them.
+//! Bookings and notifications of users.
 
 use std::time::{Duration, Instant};
 
@@ -27,13 +27,13 @@ use crate::request::{Mutation, Params, id, parse_id};
 use crate::wire::list::{List, page};
 use crate::wire::tee::{BookingView, CancelBody, NewBookingBody, NotificationView, RefundView};
 
-/// The longest that a caller may wait for a booking to be settled.
+/// Maximum time that a request waits until a booking is settled.
 const WAIT_MAX: Duration = Duration::from_secs(4);
-/// How often to look whether it is.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// Interval at which the status of a booking is read, because another server may change it.
+const POLL_EVERY: Duration = Duration::from_millis(5);
 
-/// Book places in a slot. The answer comes before they are given: the booking is `PENDING`, and settled soon. With
-/// `Prefer: wait=2` it comes when it is settled, or after so many seconds.
+/// Books places in a slot. The booking is `PENDING` in the answer, and is confirmed or fails asynchronously. With
+/// `Prefer: wait=2` the answer waits for that, at most this number of seconds.
 #[utoipa::path(post, path = "/bookings", tag = "tee times", request_body = NewBookingBody,
     params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Prefer" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)),
@@ -83,7 +83,8 @@ pub async fn create(
     Ok(answer)
 }
 
-/// The booking of an answer that was kept under an `Idempotency-Key`. The booking's own key may stand for another one by now.
+/// Returns the booking of an answer recorded under an `Idempotency-Key`. It is not looked up by the booking's own key,
+/// which may belong to another booking by now.
 fn repeated(request_id: &str, answer: &[u8]) -> Option<BookingId> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -97,7 +98,7 @@ fn repeated(request_id: &str, answer: &[u8]) -> Option<BookingId> {
     Some(id)
 }
 
-/// Whether this service has heard of all these slots.
+/// Whether this service knows all these slots.
 pub async fn know(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
     app.query(|rows, _| {
         for slot in slots {
@@ -112,8 +113,8 @@ pub async fn know(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
     .await
 }
 
-/// Waits until a booking is settled, within a time limit, and returns it as it was last read. The booking is committed: if it
-/// cannot be read, the caller is answered with what was committed.
+/// Waits until a booking is settled or the time is over, and returns it as last read. `None` if it could not be read:
+/// the caller then gets the committed answer.
 async fn settled(app: &App, id: BookingId, within: Duration) -> Option<Booking> {
     if within.is_zero() {
         return None;
@@ -134,7 +135,7 @@ async fn settled(app: &App, id: BookingId, within: Duration) -> Option<Booking> 
                     tracing::debug!(
                         bookingId = id.get(),
                         code = problem.code,
-                        "a booking could not be read; trying again"
+                        "a booking could not be read; the read is repeated"
                     );
                 }
                 Err(_) => return,
@@ -142,7 +143,7 @@ async fn settled(app: &App, id: BookingId, within: Duration) -> Option<Booking> 
             tokio::select! {
                 _ = committed.changed() => {}
                 // Another server may have settled it.
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(POLL_EVERY) => {}
             }
         }
     };
@@ -150,7 +151,7 @@ async fn settled(app: &App, id: BookingId, within: Duration) -> Option<Booking> 
     last
 }
 
-/// `Prefer: wait=2` of RFC 7240.
+/// Parses `Prefer: wait=2` (RFC 7240); at most [`WAIT_MAX`].
 fn wait_asked_for(headers: &HeaderMap) -> Duration {
     let preferences = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
     let mut waits = preferences.flat_map(|value| value.split(',')).filter_map(|preference| {
@@ -160,7 +161,7 @@ fn wait_asked_for(headers: &HeaderMap) -> Duration {
     waits.next().unwrap_or_default().min(WAIT_MAX)
 }
 
-/// A booking, with all that was done with it.
+/// Returns a booking, with its history.
 #[utoipa::path(get, path = "/bookings/{id}", tag = "tee times",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -178,7 +179,7 @@ pub async fn get(
     Ok(axum::Json(BookingView::with_history(&view)).into_response())
 }
 
-/// Bookings, each with its history: one's own, or for admins all or a user's.
+/// Lists bookings with their histories. A user sees only their own; an admin sees all, or those of one user.
 #[utoipa::path(get, path = "/bookings", tag = "tee times",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("status" = Option<String>, Query),
         ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
@@ -196,7 +197,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     Ok(axum::Json(List::new(views, page.limit, |it| it.booking.id.get(), BookingView::with_history)).into_response())
 }
 
-/// Cancel a booking. How much comes back depends on the time left and on who cancels.
+/// Cancels a booking. The refund depends on the time left and on the kind of caller.
 #[utoipa::path(post, path = "/bookings/{id}/cancel", tag = "tee times", request_body = Option<CancelBody>,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -216,7 +217,7 @@ pub async fn cancel(
     app.run(caller, &request, command, |booking| Reply::json(StatusCode::OK, &BookingView::new(booking))).await
 }
 
-/// What would come back if the booking were cancelled now.
+/// Returns the refund for a cancellation of the booking now.
 #[utoipa::path(get, path = "/bookings/{id}/refund-quote", tag = "tee times",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -234,7 +235,7 @@ pub async fn quote(
     Ok(axum::Json(RefundView::new(&refund)).into_response())
 }
 
-/// They came. Admins only.
+/// Marks a booking as completed: the players came. Admins only.
 #[utoipa::path(post, path = "/bookings/{id}/complete", tag = "tee times",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -251,7 +252,7 @@ pub async fn complete(
     app.run(caller, &request, command, |booking| Reply::json(StatusCode::OK, &BookingView::new(booking))).await
 }
 
-/// They did not come. Admins only.
+/// Marks a booking as a no-show: the players did not come. Admins only.
 #[utoipa::path(post, path = "/bookings/{id}/no-show", tag = "tee times",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -268,7 +269,7 @@ pub async fn no_show(
     app.run(caller, &request, command, |booking| Reply::json(StatusCode::OK, &BookingView::new(booking))).await
 }
 
-/// What users were told about their bookings.
+/// Lists notifications about bookings. A user sees only their own; an admin sees all, or those of one user.
 #[utoipa::path(get, path = "/v1/notifications", tag = "tee times",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
@@ -281,8 +282,8 @@ pub async fn notifications(State(app): State<App>, caller: Caller, params: Param
     Ok(axum::Json(List::new(told, page.limit, |it| it.id.get(), NotificationView::new)).into_response())
 }
 
-/// In whose name something is done: a customer's, a service's for a customer, or the operator's own. With auth off a call
-/// that names no user is the operator's.
+/// Returns the party that a booking action is attributed to: a user, or the operator. With auth off, a call without a
+/// user is the operator's.
 fn by(caller: Caller, named: Option<UserId>) -> Result<By, Problem> {
     match (caller, named) {
         (Caller::User(_), _) => caller.acting_for(named).map(By::User),

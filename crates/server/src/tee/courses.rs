@@ -21,11 +21,12 @@ use crate::request::{Mutation, Params, parse_date, parse_id};
 use crate::wire::list::{List, page};
 use crate::wire::tee::{CloseBody, CourseView, NewCourseBody, NewSlotBody, NewSlotsBody, SlotView};
 
-/// How long the answer waits for the booking service to hear of new slots: whoever made them may book at once.
-const HEARD_WITHIN: Duration = Duration::from_secs(3);
-const LOOK_EVERY: Duration = Duration::from_millis(2);
+/// Maximum time that the answer waits until the booking service knows new slots, so that they can be booked at once.
+const KNOWN_WITHIN: Duration = Duration::from_secs(3);
+/// Interval at which the booking service is asked.
+const POLL_EVERY: Duration = Duration::from_millis(2);
 
-/// Open a course. Admins only.
+/// Creates a course. Admins only.
 #[utoipa::path(post, path = "/v1/courses", tag = "tee times", request_body = NewCourseBody,
     params(("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = CourseView), (status = 400, description = "`INVALID_INPUT`")))]
@@ -36,7 +37,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     app.run(caller, &request, command, |course| Reply::json(StatusCode::CREATED, &CourseView::new(course))).await
 }
 
-/// All courses.
+/// Lists all courses.
 #[utoipa::path(get, path = "/v1/courses", tag = "tee times",
     params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
     responses((status = 200, body = List<CourseView>)))]
@@ -46,7 +47,7 @@ pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Re
     Ok(axum::Json(List::new(courses, page.limit, |it| it.id.get(), CourseView::new)).into_response())
 }
 
-/// Make slots: all of them, or none if one is there already. Admins only.
+/// Creates slots, all or none: none if one of them exists already. Admins only.
 #[utoipa::path(post, path = "/v1/courses/{id}/slots", tag = "tee times", request_body = NewSlotsBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -68,11 +69,11 @@ pub async fn create_slots(
     let (head, body) = response.into_parts();
     let body = body.collect().await.map_err(|_| Problem::internal())?.to_bytes();
     let made = made.map_or_else(|| repeated(&body), |made| made.iter().map(|slot| slot.id).collect());
-    tokio::time::timeout(HEARD_WITHIN, until_known(&app, &made)).await.ok();
+    tokio::time::timeout(KNOWN_WITHIN, until_known(&app, &made)).await.ok();
     Ok(Response::from_parts(head, Body::from(body)))
 }
 
-/// The slots of an answer that was kept under an `Idempotency-Key`.
+/// Returns the slots of an answer recorded under an `Idempotency-Key`.
 fn repeated(answer: &[u8]) -> Vec<TeeSlotId> {
     #[derive(Deserialize)]
     struct Kept {
@@ -82,14 +83,14 @@ fn repeated(answer: &[u8]) -> Vec<TeeSlotId> {
     kept.into_iter().filter_map(|slot| TeeSlotId::new(slot.id)).collect()
 }
 
-/// Waits until the booking service has heard of slots, or cannot be asked.
+/// Waits until the booking service knows the slots, or is unavailable.
 async fn until_known(app: &App, slots: &[TeeSlotId]) {
     while let Ok(false) = forward::know(app, slots).await {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_EVERY).await;
     }
 }
 
-/// The slots of a day.
+/// Lists the slots of a day.
 #[utoipa::path(get, path = "/v1/courses/{id}/slots", tag = "tee times",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("date" = String, Query, format = Date)),
     responses((status = 200, body = Vec<SlotView>), (status = 404, description = "`COURSE_NOT_FOUND`")))]
@@ -104,7 +105,7 @@ pub async fn slots(
     Ok(views(&slots).into_response())
 }
 
-/// One slot.
+/// Returns a slot.
 #[utoipa::path(get, path = "/v1/slots/{id}", tag = "tee times",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = SlotView), (status = 404, description = "`SLOT_NOT_FOUND`")))]
@@ -114,7 +115,7 @@ pub async fn get_slot(State(app): State<App>, _caller: Caller, Path(id): Path<St
     Ok(axum::Json(SlotView::new(&slot)).into_response())
 }
 
-/// Take no more bookings; with `cancelBookings` those there are are cancelled and refunded. Admins only.
+/// Closes a slot for bookings. With `cancelBookings`, also cancels and refunds existing ones. Admins only.
 #[utoipa::path(post, path = "/v1/slots/{id}/close", tag = "tee times", request_body = Option<CloseBody>,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -131,7 +132,7 @@ pub async fn close(
     app.run(caller, &request, command, |slot| Reply::json(StatusCode::OK, &SlotView::new(slot))).await
 }
 
-/// Take bookings again. Admins only.
+/// Reopens a slot for bookings. Admins only.
 #[utoipa::path(post, path = "/v1/slots/{id}/reopen", tag = "tee times",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),

@@ -1,10 +1,10 @@
-//! What the log says of a booking on its way. The tags are those operators know; each line has the booking's number, and the
-//! trace that the whole way has in common.
+//! Log lines of the booking saga. Operators know its tags. Each line has the id of the booking, and of the trace that
+//! all steps share.
 
 use holdfast_core::tee::{BookingId, Handled, Message, OrderingKey, Service};
 use holdfast_engine::{Answer, Refused, trace};
 
-/// What is about a booking is for operators; what is about a slot alone, for those who look closer: there are thousands of them.
+/// Logs at `info` with a booking, and at `debug` without one, because there are thousands of messages about slots.
 macro_rules! say {
     ($booking:expr, $($rest:tt)+) => {
         match $booking {
@@ -14,12 +14,12 @@ macro_rules! say {
     };
 }
 
-/// The trace of the running task, for the log.
+/// Returns the trace id of the running task, for the log.
 pub fn trace_id() -> Option<String> {
     trace::current().map(|trace| trace.id().to_string())
 }
 
-/// A booking was made, or found under its key.
+/// Logs that a booking was created, or found under its key.
 pub fn created(request_id: &str, booking: BookingId, number: &str, is_new: bool) {
     let (id, trace) = (booking.get(), trace_id());
     if is_new {
@@ -37,33 +37,33 @@ pub fn created(request_id: &str, booking: BookingId, number: &str, is_new: bool)
     }
 }
 
-/// A message has come.
+/// Logs a received message.
 pub fn received(message: &Message) {
     let (tag, subject) = (tag(message), message.subject());
     let (booking, slot, trace) = (booking_of(message), message.slot().get(), trace_id());
     say!(booking, slotId = slot, traceId = trace, "{tag} {subject} received");
 }
 
-/// It was acted on.
+/// Logs a processed message.
 pub fn handled(message: &Message, handled: &Answer<Handled>) {
     let (tag, subject) = (tag(message), message.subject());
     let (booking, slot, trace) = (booking_of(message), message.slot().get(), trace_id());
     match handled {
         Answer::Fresh(Handled::Repeated) => {
-            say!(booking, slotId = slot, traceId = trace, "{tag} DUPLICATE {subject}: nothing happened");
+            say!(booking, slotId = slot, traceId = trace, "{tag} DUPLICATE {subject}: ignored");
         }
         _ => say!(booking, slotId = slot, traceId = trace, "{tag} {subject} done"),
     }
 }
 
-/// It could not be acted on.
+/// Logs a message whose processing failed.
 pub fn failed(message: &Message, error: &Refused) {
     let (tag, subject) = (tag(message), message.subject());
     let (booking, slot, trace) = (booking_of(message), message.slot().get(), trace_id());
     tracing::warn!(bookingId = booking, slotId = slot, traceId = trace, %error, "{tag} {subject} failed");
 }
 
-/// Who speaks: the course service, the booking service, or the one that notifies.
+/// Returns the tag of the service that processes a message.
 fn tag(message: &Message) -> &'static str {
     match message.subject().consumer() {
         Some(Service::Course) => "[Saga]",
@@ -72,7 +72,7 @@ fn tag(message: &Message) -> &'static str {
     }
 }
 
-/// The booking a message is about.
+/// Returns the booking that a message is about.
 pub fn booking_of(message: &Message) -> Option<u64> {
     match message.ordering_key() {
         OrderingKey::Booking(booking) => Some(booking.get()),

@@ -1,4 +1,4 @@
-//! Tee times: handlers, the services behind them, and how messages get from one to the other.
+//! Tee times: handlers, the services behind them, and the messages between the services.
 
 pub mod bookings;
 pub mod courses;
@@ -17,7 +17,7 @@ use crate::{forward, given_up};
 use nats::NatsBus;
 use services::Services;
 
-/// Starts what this process runs of them. Without NATS the bus is a call.
+/// Starts the services and jobs of the roles of this process. Without NATS, the bus is a function call.
 pub fn start(app: &App, config: &TeeConfig) {
     let services = Arc::new(Services::new(app.clone(), config.lock_retries_max as u32));
     let bus: Arc<dyn Bus> = match app.bus() {

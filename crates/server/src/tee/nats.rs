@@ -1,5 +1,6 @@
-//! NATS as the bus: what the outbox has is published, and the services of this process act on what arrives. A message is
-//! acknowledged after the commit of what it caused, so it may arrive again; the services know it by its id.
+//! NATS as the bus: publishes events of the outbox, and passes received messages to the services of this process. A
+//! message is acknowledged after its effects are committed. It may therefore arrive again; the services deduplicate it
+//! by its id.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,15 +25,16 @@ use crate::roles::Role;
 use crate::wire::event::cloud_event;
 use crate::wire::message;
 
-/// How often, and how soon, what cannot be told at present is tried again before it loses its place.
-const IMPORT_TRIES_MAX: u32 = 10;
-const IMPORT_AGAIN_AFTER: Duration = Duration::from_millis(200);
+/// Maximum number of attempts to import an event before it is redelivered, and so loses its order.
+const IMPORT_ATTEMPTS_MAX: u32 = 10;
+/// Wait between these attempts.
+const IMPORT_RETRY_AFTER: Duration = Duration::from_millis(200);
 
-/// A message about something that is not there is tried so often, in about three seconds: it might come before its cause. Kept
-/// for good, a few hundred of them would leave no room for others.
-const REFUSED_TRIES_MAX: u64 = 5;
+/// Maximum number of deliveries of a message that the rules reject, within about three seconds: it may arrive before
+/// its cause. Without a bound, a few hundred such messages would block the consumer.
+const REJECTED_DELIVERIES_MAX: u64 = 5;
 
-/// Publishes what the outbox has.
+/// Publishes events of the outbox to NATS.
 #[derive(Debug)]
 pub struct NatsBus {
     connection: Connection,
@@ -91,7 +93,7 @@ pub async fn consume(app: App, connection: Connection, services: Arc<Services>, 
 async fn receive(services: &Services, service: Service, delivery: Delivery) -> Verdict {
     let Some(subject) = Subject::parse(&delivery.subject) else { return unreadable(&delivery) };
     if subject.consumer() != Some(service) {
-        // It is in this stream for others.
+        // Published for other subscribers of the stream.
         return Verdict::Done;
     }
     let read = CloudEvent::read(&delivery).and_then(|event| {
@@ -102,7 +104,8 @@ async fn receive(services: &Services, service: Service, delivery: Delivery) -> V
     verdict(&delivery, services.receive(received, trace).await)
 }
 
-/// Tells those who listen here what a booking service elsewhere tells, until the app stops. Several servers share the work.
+/// Imports the events of a booking service in another process for the subscribers of this one, until the app stops.
+/// Several servers share the work.
 pub async fn import(app: App, connection: Connection) {
     let importing = app.clone();
     let handle = move |delivery: Delivery| {
@@ -124,10 +127,10 @@ async fn import_one(app: &App, delivery: Delivery) -> Verdict {
         let trace = trace.map(|trace| trace.child(app.ids().number()));
         match trace::within(trace, app.engine().run(import.clone(), None)).await {
             Ok(_) => return Verdict::Done,
-            // What comes after it about the same booking waits meanwhile: it is told in order.
-            Err(error) if tries < IMPORT_TRIES_MAX && !app.is_stopping() => {
-                tracing::debug!(%error, subject = delivery.subject, "[Bus] not told yet; trying again");
-                tokio::time::sleep(IMPORT_AGAIN_AFTER).await;
+            // Later events of the same booking wait meanwhile, so that they stay in order.
+            Err(error) if tries < IMPORT_ATTEMPTS_MAX && !app.is_stopping() => {
+                tracing::debug!(%error, subject = delivery.subject, "[Bus] an event could not be imported; it is retried");
+                tokio::time::sleep(IMPORT_RETRY_AFTER).await;
             }
             Err(error) => return verdict(&delivery, Err(error)),
         }
@@ -141,25 +144,29 @@ fn verdict(delivery: &Delivery, acted: Result<(), Refused>) -> Verdict {
     }
     match acted {
         Ok(()) => Verdict::Done,
-        Err(Refused::Rejected(rejection)) if *tries >= REFUSED_TRIES_MAX => {
-            tracing::error!(subject, ?rejection, "[Bus] a message that no service can act on is thrown away");
+        Err(Refused::Rejected(rejection)) if *tries >= REJECTED_DELIVERIES_MAX => {
+            tracing::error!(
+                subject,
+                ?rejection,
+                "[Bus] a message was discarded: the rules reject it at every delivery"
+            );
             metrics::counter!("holdfast_bus_unreadable_total").increment(1);
             Verdict::Hopeless
         }
         Err(error) => {
-            tracing::warn!(subject, tries, %error, "[Bus] not acted on; it comes again");
+            tracing::warn!(subject, tries, %error, "[Bus] processing of a message failed; it is redelivered");
             Verdict::Again
         }
     }
 }
 
 fn unreadable(delivery: &Delivery) -> Verdict {
-    tracing::error!(subject = delivery.subject, "[Bus] a message that cannot be read is thrown away");
+    tracing::error!(subject = delivery.subject, "[Bus] a malformed message was discarded");
     metrics::counter!("holdfast_bus_unreadable_total").increment(1);
     Verdict::Hopeless
 }
 
-/// A message as it came, from us or from a program that knows no more than the contract. What it is about its subject says.
+/// A received message, from Holdfast or from any program that follows the contract. Its subject tells its type.
 #[derive(Deserialize)]
 struct CloudEvent<'a> {
     #[serde(borrow)]

@@ -1,4 +1,4 @@
-//! The outbox, for operators: what waits to be handed on, what was given up, and having it tried again.
+//! The outbox for operators: pending events, dead letters, and their retry.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,8 +20,9 @@ use crate::request::{Mutation, Params, parse_id};
 use crate::roles::Role;
 use crate::wire::list::{List, Page, page};
 
-/// How many events are looked through for one page.
-const LOOKED_THROUGH_MAX: usize = 10_000;
+/// Maximum number of events scanned for one page.
+const SCANNED_MAX: usize = 10_000;
+/// Events per read of the outbox.
 const READ_AT_ONCE: usize = 500;
 
 #[derive(Serialize, ToSchema)]
@@ -32,7 +33,7 @@ pub struct OutboxView {
     event_type: String,
     #[schema(value_type = Object)]
     payload: Box<RawValue>,
-    /// `PENDING`, `SENT` or `FAILED`; `PROCESSING` while the server that is asked hands it on.
+    /// `PENDING`, `SENT` or `FAILED`; `PROCESSING` while the server that answers is publishing it.
     #[schema(value_type = String)]
     status: OutboxStatus,
     retry_count: u32,
@@ -62,7 +63,7 @@ impl OutboxStatus {
     }
 }
 
-/// Durable events, and what became of handing them on. Admins only.
+/// Lists durable events with their publication status. Admins only.
 #[utoipa::path(get, path = "/v1/admin/outbox", tag = "events",
     params(("status" = Option<String>, Query),
         ("service" = Option<String>, Query, description = "Whose outbox, if services run apart: `booking` (the default), `course`, `notify` or `api`."),
@@ -76,18 +77,18 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
         .text("status")
         .map(|text| OutboxStatus::parse(text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
     let (asked, page) = (asked.transpose()?, page(&params, Some)?);
-    let marks = marks(&app).await?;
+    let positions = positions(&app).await?;
     if asked == Some(OutboxStatus::Failed) {
-        return given_up(&app, &page, &marks).await;
+        return dead_letters(&app, &page, &positions).await;
     }
-    let (mut views, mut after, mut looked_through) = (Vec::new(), page.after.unwrap_or(0), 0);
-    while views.len() <= page.limit && looked_through < LOOKED_THROUGH_MAX {
+    let (mut views, mut after, mut scanned) = (Vec::new(), page.after.unwrap_or(0), 0);
+    while views.len() <= page.limit && scanned < SCANNED_MAX {
         let records = app.store().outbox_after(after, READ_AT_ONCE).await?;
         let is_last = records.len() < READ_AT_ONCE;
-        looked_through += records.len();
+        scanned += records.len();
         after = records.last().map_or(after, |record| record.id);
         let troubles = troubles(&app, &records).await?;
-        let shown = records.into_iter().map(|record| view(&app, record, &marks, &troubles));
+        let shown = records.into_iter().map(|record| view(&app, record, &positions, &troubles));
         views.extend(shown.filter(|view| asked.is_none_or(|asked| asked == view.status)));
         if is_last {
             break;
@@ -95,15 +96,15 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     }
     let numbers: Vec<u64> = views.iter().map(|view| view.id).collect();
     let mut list = List::new(numbers, page.limit, |number| *number, |number| *number);
-    if list.next_cursor.is_none() && looked_through >= LOOKED_THROUGH_MAX {
+    if list.next_cursor.is_none() && scanned >= SCANNED_MAX {
         list.next_cursor = Some(List::<u64>::cursor(after));
     }
     views.truncate(page.limit);
     Ok(axum::Json(List { items: views, next_cursor: list.next_cursor }).into_response())
 }
 
-/// Those that were given up stand in a table of their own, so they are found however many others there are.
-async fn given_up(app: &App, page: &Page<u64>, marks: &HashMap<Partition, u64>) -> Result<Response, Problem> {
+/// Lists dead letters. They have a table of their own, so the outbox is not scanned.
+async fn dead_letters(app: &App, page: &Page<u64>, positions: &HashMap<Partition, u64>) -> Result<Response, Problem> {
     let after = page.after.map(|event| TroubleId { event });
     let found: Vec<(TroubleId, Trouble)> =
         app.list_with_keys(holdfast_records::relay::troubles(Some(true), after, page.limit + 1)).await?;
@@ -112,12 +113,12 @@ async fn given_up(app: &App, page: &Page<u64>, marks: &HashMap<Partition, u64>) 
     let mut items = Vec::new();
     for event in numbers.items {
         let record = app.store().outbox_after(event - 1, 1).await?.pop().filter(|record| record.id == event);
-        items.extend(record.map(|record| view(app, record, marks, &troubles)));
+        items.extend(record.map(|record| view(app, record, positions, &troubles)));
     }
     Ok(axum::Json(List { items, next_cursor: numbers.next_cursor }).into_response())
 }
 
-/// Try an event again that was given up. Admins only.
+/// Retries a dead letter. Admins only.
 #[utoipa::path(post, path = "/v1/admin/outbox/{id}/retry", tag = "events",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("service" = Option<String>, Query),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -134,16 +135,17 @@ pub async fn retry(
     let event: u64 = parse_id("id", &id, Some)?;
     let found = app.store().outbox_after(event.saturating_sub(1), 1).await?.pop().filter(|record| record.id == event);
     let record = found.ok_or_else(Problem::not_found)?;
-    let marks = marks(&app).await?;
+    let positions = positions(&app).await?;
     let shown = app.clone();
     app.run(caller, &request, RetryEvent { event }, move |trouble| {
         let troubles = trouble.iter().map(|trouble| (event, *trouble)).collect();
-        Reply::json(StatusCode::OK, &view(&shown, record.clone(), &marks, &troubles))
+        Reply::json(StatusCode::OK, &view(&shown, record.clone(), &positions, &troubles))
     })
     .await
 }
 
-/// A request for a service elsewhere does not come here; but it must be one there is.
+/// Checks that `service` is a known service. Requests for services in other processes are forwarded before this
+/// handler.
 fn check_service(params: &Params) -> Result<(), Problem> {
     match params.text("service") {
         Some(text) if Role::parse(text).is_none() => Err(Problem::invalid("service", &Fault::UnknownValue)),
@@ -151,15 +153,15 @@ fn check_service(params: &Params) -> Result<(), Problem> {
     }
 }
 
-/// How far each partition has come.
-async fn marks(app: &App) -> Result<HashMap<Partition, u64>, Problem> {
+/// Returns the committed position of each partition.
+async fn positions(app: &App) -> Result<HashMap<Partition, u64>, Problem> {
     app.query(|rows, _| {
         Partition::all().for_each(|partition| rows.relay.relays.want(&partition));
-        let mark = |partition: Partition| {
+        let position = |partition: Partition| {
             let relay = rows.relay.relays.get(&partition)?;
             Ok((partition, relay.map_or(0, |relay| relay.sent_up_to)))
         };
-        Partition::all().map(mark).collect()
+        Partition::all().map(position).collect()
     })
     .await
 }
@@ -184,18 +186,18 @@ async fn troubles(app: &App, records: &[OutboxRecord]) -> Result<HashMap<u64, Tr
 fn view(
     app: &App,
     record: OutboxRecord,
-    marks: &HashMap<Partition, u64>,
+    positions: &HashMap<Partition, u64>,
     troubles: &HashMap<u64, Trouble>,
 ) -> OutboxView {
     let trouble = troubles.get(&record.id);
-    let is_handed_on = match address(&record, app.bus().is_some()) {
-        Some(address) => marks.get(&Partition::of(address.key)).is_some_and(|mark| record.id <= *mark),
-        // It is for nobody but those who listen.
+    let is_published = match address(&record, app.bus().is_some()) {
+        Some(address) => positions.get(&Partition::of(address.key)).is_some_and(|position| record.id <= *position),
+        // Without a destination on the bus: published by the commit itself.
         None => true,
     };
     let status = match trouble {
         Some(trouble) if trouble.failed => OutboxStatus::Failed,
-        None if is_handed_on => OutboxStatus::Sent,
+        None if is_published => OutboxStatus::Sent,
         Some(_) | None if app.in_hand().has(record.id) => OutboxStatus::Processing,
         Some(_) | None => OutboxStatus::Pending,
     };

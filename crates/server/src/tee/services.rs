@@ -1,5 +1,5 @@
-//! The three services of tee times, in this process: each acts on the messages that are for it. In one process the bus is a
-//! call; what is handed on has been acted upon.
+//! The three services of tee times in this process; each processes its own messages. Within one process the bus is a
+//! function call: a published message has been processed.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ use crate::app::App;
 use crate::relay::{Address, Bus, Message as Envelope};
 use crate::wire::message;
 
-/// A message that is done bit by bit is received so often at most.
+/// Maximum number of commands for a message that is processed in several parts.
 const ROUNDS_MAX: usize = 10_000;
-/// How long to wait before a message whose turn did not come is tried again, longer each time.
+/// Backoff added per retry of a message that was refused for contention or overload.
 const LOCK_RETRY_AFTER: Duration = Duration::from_millis(50);
-/// Bookings that are looked at together by the sweep.
+/// Bookings per page of the sweep.
 const SWEEP_PAGE: usize = 500;
 
 /// The services of this process.
@@ -36,7 +36,7 @@ impl Services {
         Self { app, lock_retries_max }
     }
 
-    /// Acts on a message, once, as a part of what caused it.
+    /// Processes a message exactly once, within the trace that caused it.
     pub async fn receive(&self, received: Receive, trace: Option<Trace>) -> Result<(), Refused> {
         let trace = trace.map(|trace| trace.child(self.app.ids().number()));
         trace::within(trace, self.act(received)).await
@@ -49,7 +49,7 @@ impl Services {
         for _ in 0..ROUNDS_MAX {
             match self.app.engine().run(receive.clone(), None).await {
                 Ok(Answer::Fresh(Handled::More)) => {}
-                // Its turn did not come: once more, in a moment.
+                // Contention or overload: back off and retry.
                 Err(Refused::LockTimeout | Refused::Overloaded) if retries < self.lock_retries_max => {
                     retries += 1;
                     tokio::time::sleep(LOCK_RETRY_AFTER * retries).await;
@@ -64,12 +64,13 @@ impl Services {
                 }
             }
         }
-        tracing::error!(subject = %received.subject(), "a message does not come to an end");
+        tracing::error!(subject = %received.subject(), "a message was not finished within the maximum number of commands");
         Err(Refused::Internal)
     }
 }
 
-/// Whom an event is for; `None` if it is for nobody, or not ours to hand on. Over NATS also those are told who only listen.
+/// Returns the destination of an event. `None` if it has none, or was imported and is published by another store. Over
+/// NATS, events for subscribers have a destination too.
 pub fn address(record: &OutboxRecord, is_over_nats: bool) -> Option<Address> {
     let subject = Subject::parse(&record.event_type).filter(|_| !record.imported)?;
     let to = if is_over_nats { subject.stream() } else { subject.consumer()? };
@@ -94,12 +95,12 @@ impl Bus for Services {
         let parsed = subject.and_then(|subject| message::parse(subject, &record.data));
         match parsed {
             Some(message) => self.receive(Receive::new(message), record.trace).await.map_err(|error| error.to_string()),
-            None => Err("it cannot be read".into()),
+            None => Err("the event is malformed".into()),
         }
     }
 }
 
-/// Fails bookings that nobody answered in time.
+/// Fails bookings whose saga has passed its deadline.
 pub async fn sweep(app: App, every: Duration) {
     let mut due = tokio::time::interval(every);
     loop {
@@ -108,7 +109,10 @@ pub async fn sweep(app: App, every: Duration) {
             _ = due.tick() => {}
         }
         if let Err(error) = time_out_all(&app).await {
-            tracing::warn!(code = error.code, "[SagaScheduler] could not look for bookings to time out; trying again");
+            tracing::warn!(
+                code = error.code,
+                "[SagaScheduler] overdue bookings could not be read; the sweep is repeated"
+            );
         }
     }
 }
@@ -137,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn over_nats_also_listeners_are_told_and_what_came_from_elsewhere_is_not_handed_on() {
+    fn nats_addresses_subscribers_but_no_imports() {
         let record = |event_type: &str, imported: bool| OutboxRecord {
             id: 1,
             event_type: event_type.into(),
@@ -150,7 +154,7 @@ mod tests {
         let to = |event_type: &str, imported, is_over_nats| {
             address(&record(event_type, imported), is_over_nats).map(|address| (address.id, address.to))
         };
-        assert_eq!(to("booking.created", false, false), None, "nobody acts on it");
+        assert_eq!(to("booking.created", false, false), None, "no service consumes it");
         assert_eq!(to("booking.created", false, true), Some(("booking.created:15".into(), "notify")));
         assert_eq!(to("slot.reserve", false, false), Some(("slot.reserve:15".into(), "course")));
         assert_eq!((to("booking.confirmed", true, true), to("booking.confirmed", true, false)), (None, None));

@@ -1,4 +1,4 @@
-//! The door of an event: what the waiting room has to know of it, and who may come through.
+//! Queue gate of an event: its settings for the waiting room, and the check that a user has been admitted.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -18,46 +18,47 @@ use crate::problem::Problem;
 use crate::request::Mutation;
 use crate::wire::ticket::SeatReservationView;
 
-/// What was read of an event serves all who poll for so long, or until this server changes anything. Settings that are older than
-/// those the waiting room has seen are ignored there, so at worst a number of seats is this old: when others changed it, or time.
-const SEEN_FOR: Duration = Duration::from_millis(200);
-const SEEN_MAX: usize = 1_000;
+/// Lifetime of a cached event view; it ends earlier when this server commits a batch. The waiting room ignores settings
+/// of an older revision than it has seen, so at worst a seat count is this stale.
+const CACHED_FOR: Duration = Duration::from_millis(200);
+/// Maximum number of cached events.
+const CACHED_MAX: usize = 1_000;
 
-/// Events that were looked at a moment ago.
+/// Gate cache: event views that were read within [`CACHED_FOR`].
 #[derive(Debug, Default)]
-pub struct Doors(Mutex<HashMap<EventId, Seen>>);
+pub struct Doors(Mutex<HashMap<EventId, CachedEvent>>);
 
 #[derive(Debug)]
-struct Seen {
+struct CachedEvent {
     event: EventView,
     at: Instant,
-    /// How many batches this server had carried out before.
+    /// Number of batches that this server had answered before the read.
     batches: u64,
 }
 
 impl Doors {
     fn get(&self, id: EventId, batches: u64) -> Option<EventView> {
-        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_fresh = |seen: &&Seen| seen.batches == batches && seen.at.elapsed() < SEEN_FOR;
-        seen.get(&id).filter(is_fresh).map(|seen| seen.event.clone())
+        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fresh = |cached: &&CachedEvent| cached.batches == batches && cached.at.elapsed() < CACHED_FOR;
+        cached.get(&id).filter(is_fresh).map(|cached| cached.event.clone())
     }
 
     fn put(&self, event: &EventView, batches: u64) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() >= SEEN_MAX {
-            seen.retain(|_, seen| seen.at.elapsed() < SEEN_FOR);
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if cached.len() >= CACHED_MAX {
+            cached.retain(|_, cached| cached.at.elapsed() < CACHED_FOR);
         }
-        if seen.len() < SEEN_MAX {
-            seen.insert(event.id, Seen { event: event.clone(), at: Instant::now(), batches });
+        if cached.len() < CACHED_MAX {
+            cached.insert(event.id, CachedEvent { event: event.clone(), at: Instant::now(), batches });
         }
     }
 
-    fn forget(&self, id: EventId) {
+    fn evict(&self, id: EventId) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
 }
 
-/// An event, as the waiting room sees it.
+/// Gate of an event: the event, and its settings for the waiting room.
 pub(crate) struct Door {
     pub(crate) event: EventView,
     pub(crate) room: Room,
@@ -76,9 +77,10 @@ impl Door {
     }
 }
 
-/// The door of an event, whether it has a queue or not.
+/// Returns the gate of an event, with or without a queue.
 pub(crate) async fn door(app: &App, id: EventId) -> Result<Door, Problem> {
-    // In a cluster others change it as much as we do; and to read it takes longer than the next change.
+    // In a cluster other servers change the event too, and a read takes longer than the time between changes. The batch
+    // count of this server then says nothing, and only the lifetime counts.
     let batches = if app.store().is_split() { 0 } else { app.engine().batches() };
     if let Some(event) = app.doors().get(id, batches) {
         return Ok(Door::new(event));
@@ -88,15 +90,15 @@ pub(crate) async fn door(app: &App, id: EventId) -> Result<Door, Problem> {
     Ok(Door::new(event))
 }
 
-/// The door of an event that has a queue.
+/// Returns the gate of an event that has a queue.
 pub(crate) async fn queue_door(app: &App, id: EventId) -> Result<Door, Problem> {
     let door = door(app, id).await?;
     if door.event.queue_enabled { Ok(door) } else { Err(Problem::queue_disabled()) }
 }
 
-/// Lets changed settings of an event count at once. If that fails, they count with the next call.
+/// Applies changed settings of an event at once. If that fails, they apply with the next call.
 pub(crate) async fn settings_changed(app: &App, id: EventId) {
-    app.doors().forget(id);
+    app.doors().evict(id);
     let configured = async {
         let door = door(app, id).await?;
         if door.event.queue_enabled {
@@ -105,12 +107,12 @@ pub(crate) async fn settings_changed(app: &App, id: EventId) {
         Ok::<(), Problem>(())
     };
     if let Err(problem) = configured.await {
-        tracing::warn!(event = %id, code = problem.code, "the waiting room will learn of the change with the next call");
+        tracing::warn!(event = %id, code = problem.code, "event settings could not be applied to the waiting room; the next call applies them");
     }
 }
 
-/// Refuses who has not come in through the queue, if there is one, and who shows a `token` that does not prove it. One who
-/// repeats what has succeeded is given that answer again, although the entry was given back: it is returned.
+/// Entry guard: refuses a user without an entry if the event has a queue, and a `token` that does not prove the entry.
+/// A retry of a successful request returns its recorded answer, although its entry was already released.
 pub(crate) async fn check_inside(
     app: &App,
     id: EventId,
@@ -127,19 +129,19 @@ pub(crate) async fn check_inside(
         let is_proven = token.is_none_or(|token| app.room().keys().proves(token, door.room, user, &entry));
         return if is_proven { Ok(None) } else { Err(Problem::queue_token_required()) };
     }
-    // Looked for after the entry: it is given back only after the answer is kept.
+    // Looked up after the entry, because an entry is released only after the answer is recorded.
     match app.replay(caller, request).await? {
         Some(replayed) => Ok(Some(replayed)),
         None => Err(Problem::queue_token_required()),
     }
 }
 
-/// Somebody who has what they came for, if that has just happened: an answer that is only repeated buys nothing.
+/// Event and user of a reservation that this request made. Empty if the answer was only replayed.
 #[derive(Default)]
 pub(crate) struct Bought(Arc<OnceLock<(EventId, UserId)>>);
 
 impl Bought {
-    /// How a reservation is shown that was just made.
+    /// Returns the renderer of the new reservation, which also records its event and user.
     pub(crate) fn show(&self) -> impl Fn(&SeatReservation) -> Reply + Send + 'static {
         let bought = self.0.clone();
         move |reservation| {
@@ -148,7 +150,7 @@ impl Bought {
         }
     }
 
-    /// Gives the entry back. If that fails, time ends it.
+    /// Releases the entry. If that fails, it expires.
     pub(crate) async fn give_back(self, app: &App) {
         let Some((id, user)) = self.0.get().copied() else { return };
         let given_back = async {
@@ -159,7 +161,7 @@ impl Bought {
             Ok::<(), Problem>(())
         };
         if let Err(problem) = given_back.await {
-            tracing::warn!(event = %id, %user, code = problem.code, "could not give an entry back; it ends by time");
+            tracing::warn!(event = %id, %user, code = problem.code, "a queue entry could not be released; it expires");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is put on sale.
+//! Events that are on sale.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -17,7 +17,7 @@ use crate::request::{Mutation, Params, parse_time};
 use crate::wire::list::{List, page};
 use crate::wire::ticket::{EventChangeBody, EventView, NewEventBody};
 
-/// Put an event on sale, with all its seats. Admins only.
+/// Creates an event with all its seats. Admins only.
 #[utoipa::path(post, path = "/v1/events", tag = "tickets", request_body = NewEventBody,
     params(("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = EventView), (status = 400, description = "`INVALID_INPUT`"),
@@ -40,7 +40,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     app.run(caller, &request, command, |event| Reply::json(StatusCode::CREATED, &EventView::created(event))).await
 }
 
-/// All events.
+/// Lists all events.
 #[utoipa::path(get, path = "/v1/events", tag = "tickets",
     params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
     responses((status = 200, body = List<EventView>)))]
@@ -50,7 +50,7 @@ pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Re
     let list = List::new(events, page.limit, |it| it.id.get(), |it| it.id);
     let ids = list.items;
     let views = app.query(|rows, at| {
-        // All are asked for before any is waited for.
+        // The rows of all events are requested before the first missing one ends this pass.
         let views: Vec<_> = ids.iter().map(|id| event::view(rows, at, *id)).collect();
         views.into_iter().collect::<Decision<Vec<_>>>()
     });
@@ -58,7 +58,7 @@ pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Re
     Ok(Reply::json(StatusCode::OK, &List { items, next_cursor: list.next_cursor }).into_response())
 }
 
-/// One event, and what is left of it.
+/// Returns an event, with its number of free seats.
 #[utoipa::path(get, path = "/v1/events/{id}", tag = "tickets",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = EventView), (status = 404, description = "`EVENT_NOT_FOUND`")))]
@@ -68,7 +68,7 @@ pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>
     Ok(Reply::json(StatusCode::OK, &EventView::new(&event)).into_response())
 }
 
-/// Change an event's settings; what is held or reserved stays. Admins only.
+/// Changes the settings of an event. Holds and reservations stay valid. Admins only.
 #[utoipa::path(patch, path = "/v1/events/{id}", tag = "tickets", request_body = EventChangeBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),

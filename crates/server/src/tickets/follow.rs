@@ -1,4 +1,4 @@
-//! One's place in line as server-sent events, for those who would rather not poll. Being connected counts as polling.
+//! Queue position of a user as server-sent events, an alternative to polling. A connection counts as polling.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -24,15 +24,15 @@ use crate::request::Params;
 use crate::stream::over;
 use crate::wire::queue::PlaceView;
 
-/// However fast the line moves, each listener looks no more often.
-const LOOK_EVERY_MIN: Duration = Duration::from_millis(500);
-/// Looks at least so often, so that the place is kept. Sooner in the beginning: what moves before the first word of it can
-/// arrive would be missed.
-const LOOK_EVERY_MAX: Duration = Duration::from_secs(10);
-const FIRST_LOOK_AFTER: Duration = Duration::from_secs(1);
+/// Minimum interval between reads of the position, however fast the queue moves.
+const READ_EVERY_MIN: Duration = Duration::from_millis(500);
+/// Maximum interval between reads, so that the user keeps the position. The first reads follow each other faster,
+/// because a change before the subscription takes effect causes no notification.
+const READ_EVERY_MAX: Duration = Duration::from_secs(10);
+const FIRST_READ_AFTER: Duration = Duration::from_secs(1);
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
 
-/// Where one stands, as it changes. Ends when one is no longer in line.
+/// Streams the queue position of a user whenever it changes. Ends when the user is no longer in the queue.
 #[utoipa::path(get, path = "/v1/events/{id}/queue/stream", tag = "queue",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -50,16 +50,16 @@ pub async fn listen(
     let (id, user) = (event_id(&id)?, caller.acting_for(params.user()?)?);
     let language = Language::asked_for(&headers);
     let changes = app.room().subscribe();
-    // Whoever is not in line is told so at once, as a problem.
+    // A user who is not in the queue gets a problem instead of a stream.
     let first = place(&app, id, user).await?;
-    let (told, next, looks, looked_at) = (None, Some(first), 0, Instant::now());
+    let (sent, next, reads, read_at) = (None, Some(first), 0, Instant::now());
     let over = Box::pin(over(&app, &headers));
-    let follower = Follower { app, id, user, language, changes, told, next, looks, looked_at, over };
+    let follower = Follower { app, id, user, language, changes, sent, next, reads, read_at, over };
     let events = stream::unfold(Some(follower), |follower| async {
         let mut follower = follower?;
         match follower.next().await {
-            Some(Told::Place(event)) => Some((Ok::<_, std::convert::Infallible>(event), Some(follower))),
-            Some(Told::Last(event)) => Some((Ok(event), None)),
+            Some(Update::Place(event)) => Some((Ok::<_, std::convert::Infallible>(event), Some(follower))),
+            Some(Update::Last(event)) => Some((Ok(event), None)),
             None => None,
         }
     });
@@ -68,62 +68,63 @@ pub async fn listen(
     Ok(not_stored(response))
 }
 
+/// Stream of one client.
 struct Follower {
     app: App,
     id: EventId,
     user: UserId,
     language: Language,
     changes: broadcast::Receiver<Change>,
-    told: Option<PlaceView>,
+    sent: Option<PlaceView>,
     next: Option<PlaceView>,
-    /// How often it has looked.
-    looks: u32,
-    looked_at: Instant,
-    /// Resolves when nothing is to be told any more.
+    /// Number of reads so far.
+    reads: u32,
+    read_at: Instant,
+    /// Resolves when the stream must end.
     over: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-enum Told {
+enum Update {
     Place(Event),
     Last(Event),
 }
 
 impl Follower {
-    /// The next thing to tell; `None` when it is over.
-    async fn next(&mut self) -> Option<Told> {
+    /// Returns the next event; `None` at the end of the stream.
+    async fn next(&mut self) -> Option<Update> {
         loop {
-            if let Some(place) = self.next.take().filter(|place| self.told.as_ref() != Some(place)) {
-                let event = Event::default().event("place").json_data(&place).expect("wire types can be written");
-                self.told = Some(place);
-                return Some(Told::Place(event));
+            if let Some(place) = self.next.take().filter(|place| self.sent.as_ref() != Some(place)) {
+                let event = Event::default().event("place").json_data(&place).expect("wire types serialize to JSON");
+                self.sent = Some(place);
+                return Some(Update::Place(event));
             }
-            let at_the_latest = LOOK_EVERY_MAX.min(FIRST_LOOK_AFTER * 2_u32.saturating_pow(self.looks.min(8)));
+            let wait_max = READ_EVERY_MAX.min(FIRST_READ_AFTER * 2_u32.saturating_pow(self.reads.min(8)));
             tokio::select! {
                 () = &mut self.over => return None,
-                () = moved(&mut self.changes, self.id, self.looked_at) => {}
-                () = tokio::time::sleep_until(self.looked_at + at_the_latest) => {}
+                () = moved(&mut self.changes, self.id, self.read_at) => {}
+                () = tokio::time::sleep_until(self.read_at + wait_max) => {}
             }
-            (self.looks, self.looked_at) = (self.looks.saturating_add(1), Instant::now());
+            (self.reads, self.read_at) = (self.reads.saturating_add(1), Instant::now());
             match place(&self.app, self.id, self.user).await {
                 Ok(place) => self.next = Some(place),
                 Err(problem) => {
                     let event = Event::default().event("end").json_data(problem.to_json(self.language));
-                    return Some(Told::Last(event.expect("wire types can be written")));
+                    return Some(Update::Last(event.expect("wire types serialize to JSON")));
                 }
             }
         }
     }
 }
 
-/// Waits until the line has moved, and long enough for another look.
-async fn moved(changes: &mut broadcast::Receiver<Change>, id: EventId, looked_at: Instant) {
+/// Waits until the queue has moved and the minimum interval has passed.
+async fn moved(changes: &mut broadcast::Receiver<Change>, id: EventId, read_at: Instant) {
     loop {
         match changes.recv().await {
             Ok(Change::Moved { event } | Change::Admitted { event, .. }) if event.0 != id.get() => {}
-            // One who lags has missed some, and looks.
+            // A lagging receiver may have missed this queue, so it reads.
             Ok(_) | Err(RecvError::Lagged(_)) => break,
             Err(RecvError::Closed) => return std::future::pending().await,
         }
     }
-    tokio::time::sleep_until(looked_at + LOOK_EVERY_MIN).await;
+    tokio::time::sleep_until(read_at + READ_EVERY_MIN).await;
 }

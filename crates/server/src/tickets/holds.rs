@@ -1,4 +1,4 @@
-//! Holds on seats, once they are placed.
+//! Holds on seats: read, confirm, cancel.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params, hold_id};
 use crate::wire::ticket::{SeatHoldView, SeatReservationView};
 
-/// A hold, also after it has ended.
+/// Returns a hold, even after it has ended.
 #[utoipa::path(get, path = "/v1/seat-holds/{holdId}", tag = "tickets",
     params(("holdId" = Uuid, Path),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -30,7 +30,7 @@ pub async fn get(
     Ok(Reply::json(StatusCode::OK, &view).into_response())
 }
 
-/// Turn a live hold into a reservation, also when the entry has run out meanwhile. Gives the entry back.
+/// Confirms a live hold: creates its reservation, even if the queue entry has expired. Releases the entry.
 #[utoipa::path(post, path = "/v1/seat-holds/{holdId}/confirm", tag = "tickets",
     params(("holdId" = Uuid, Path),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -52,7 +52,7 @@ pub async fn confirm(
     Ok(response)
 }
 
-/// Give a live hold back.
+/// Cancels a live hold.
 #[utoipa::path(delete, path = "/v1/seat-holds/{holdId}", tag = "tickets",
     params(("holdId" = Uuid, Path),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),

@@ -15,7 +15,7 @@ use holdfast_core::ticket::EventId;
 use crate::problem::Problem;
 use crate::request::parse_id;
 
-/// The event of a path. A number that is an id, but cannot be an event's, is that of an event that does not exist.
+/// Parses the event id of a path. A valid id outside the range of event ids gives `EVENT_NOT_FOUND`.
 fn event_id(text: &str) -> Result<EventId, Problem> {
     let number = parse_id("id", text, |number| (1..=ID_MAX).contains(&number).then_some(number))?;
     EventId::new(number).ok_or_else(|| holdfast_core::Rejection::from(TicketRejection::EventNotFound).into())

@@ -1,4 +1,4 @@
-//! Standing in line for an event.
+//! The queue of an event.
 
 use std::time::Duration;
 
@@ -22,12 +22,12 @@ use crate::request::{Mutation, Params};
 use crate::wire::queue::{EntryView, PlaceView, StatsView};
 use crate::wire::ticket::EventView;
 
-/// Retries of an admission that could not be published, and the wait before the first; each waits longer by as much. About a
-/// minute in all.
+/// Maximum number of retries to publish an admission: about a minute in all.
 const ANNOUNCE_RETRIES_MAX: u32 = 15;
+/// Backoff added per retry.
 const ANNOUNCE_RETRY_AFTER: Duration = Duration::from_millis(500);
 
-/// Take a place at the end of the line; one who has a place keeps it.
+/// Joins the queue at its end. A user who is in the queue keeps the position.
 #[utoipa::path(post, path = "/v1/events/{id}/queue", tag = "queue", request_body = crate::wire::queue::QueueBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -52,7 +52,7 @@ pub async fn join(
     joined.await.map(not_stored)
 }
 
-/// Where one stands. Keeps a waiter's place, and renews the entry of one who has entered.
+/// Returns the queue position of a user. Keeps the position of a waiting user, and renews the entry of an admitted one.
 #[utoipa::path(get, path = "/v1/events/{id}/queue", tag = "queue",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -70,7 +70,7 @@ pub async fn poll(
     Ok(not_stored(Reply::json(StatusCode::OK, &place).into_response()))
 }
 
-/// Go in, if it is one's turn.
+/// Enters, if it is the user's turn.
 #[utoipa::path(post, path = "/v1/events/{id}/queue/enter", tag = "queue", request_body = crate::wire::queue::QueueBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -93,7 +93,7 @@ pub async fn enter(
     entered.await.map(not_stored)
 }
 
-/// Leave the line, or give the entry back; also one who is in neither may say so.
+/// Leaves the queue, or releases the entry. Succeeds without effect for a user who has neither.
 #[utoipa::path(delete, path = "/v1/events/{id}/queue", tag = "queue",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -117,7 +117,7 @@ pub async fn leave(
     .await
 }
 
-/// Let nobody in any more; those inside stay, joins and polls go on. Admins only.
+/// Stops admissions. Entries stay valid, and users can still join and poll. Admins only.
 #[utoipa::path(post, path = "/v1/events/{id}/queue/pause", tag = "queue",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -132,7 +132,7 @@ pub async fn pause(
     set_paused(&app, caller, &id, &request, true).await
 }
 
-/// Let people in again. Admins only.
+/// Resumes admissions. Admins only.
 #[utoipa::path(post, path = "/v1/events/{id}/queue/resume", tag = "queue",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -147,7 +147,7 @@ pub async fn resume(
     set_paused(&app, caller, &id, &request, false).await
 }
 
-/// How many wait, are ready and are inside. Admins only.
+/// Returns the numbers of waiting, ready and admitted users. Admins only.
 #[utoipa::path(get, path = "/v1/events/{id}/queue/stats", tag = "queue",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = StatsView), (status = 404, description = "`EVENT_NOT_FOUND`"),
@@ -159,7 +159,7 @@ pub async fn stats(State(app): State<App>, caller: Caller, Path(id): Path<String
     Ok(not_stored(Reply::json(StatusCode::OK, &StatsView::new(&stats)).into_response()))
 }
 
-/// Where somebody stands now.
+/// Polls the queue for a user, and returns the position.
 pub(super) async fn place(app: &App, id: EventId, user: UserId) -> Result<PlaceView, Problem> {
     let door = queue_door(app, id).await?;
     let view = app.room().poll(door.room, &door.settings, user).await??;
@@ -183,11 +183,11 @@ async fn set_paused(
     Ok(response)
 }
 
-/// Publishes an admission: once for each entry, also if a server died in between and the call is repeated. The user has
-/// entered: if the store is unavailable, the event follows later.
+/// Publishes an admission, once per entry, even if a server crashes and the call is repeated. The user has entered, so
+/// an unavailable store does not fail the request: the event follows later.
 async fn announce(app: &App, event: EventId, user: UserId, entry: &Entry) {
     let Err(error) = try_announce(app, event, user, entry).await else { return };
-    tracing::warn!(%event, %user, %error, "queue.admitted could not be published yet; trying again");
+    tracing::warn!(%event, %user, %error, "queue.admitted could not be published; it is retried");
     let (publishing, entry) = (app.clone(), entry.clone());
     app.spawn(async move {
         let app = publishing;
@@ -200,7 +200,7 @@ async fn announce(app: &App, event: EventId, user: UserId, entry: &Entry) {
                 return;
             }
         }
-        tracing::error!(%event, %user, "queue.admitted was not published; it is when the user enters again");
+        tracing::error!(%event, %user, "queue.admitted was not published; a repeated enter call publishes it");
     });
 }
 
@@ -214,7 +214,7 @@ async fn try_announce(app: &App, event: EventId, user: UserId, entry: &Entry) ->
     Ok(())
 }
 
-/// Nobody in between may keep it.
+/// Forbids proxies and clients to cache the response.
 pub(super) fn not_stored(mut response: Response) -> Response {
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response

@@ -1,4 +1,4 @@
-//! Seats that are sold.
+//! Reservations of seats.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -13,7 +13,7 @@ use crate::request::{Mutation, Params, parse_id};
 use crate::wire::list::{List, page};
 use crate::wire::ticket::SeatReservationView;
 
-/// A reservation.
+/// Returns a reservation.
 #[utoipa::path(get, path = "/v1/seat-reservations/{id}", tag = "tickets",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -31,7 +31,7 @@ pub async fn get(
     Ok(Reply::json(StatusCode::OK, &SeatReservationView::new(&reservation)).into_response())
 }
 
-/// Reservations: one's own, or for admins all or a user's; of all events, or of one.
+/// Lists reservations of all events or of one. A user sees only their own; an admin sees all, or those of one user.
 #[utoipa::path(get, path = "/v1/seat-reservations", tag = "tickets",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("eventId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -48,7 +48,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     Ok(Reply::json(StatusCode::OK, &list).into_response())
 }
 
-/// Cancel a reservation; its seats are free again.
+/// Cancels a reservation and frees its seats.
 #[utoipa::path(post, path = "/v1/seat-reservations/{id}/cancel", tag = "tickets",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),

@@ -1,4 +1,4 @@
-//! The seats of an event: looking at them, holding them, reserving them.
+//! Seats of an event: list, hold, reserve.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -17,7 +17,7 @@ use crate::problem::Problem;
 use crate::request::Mutation;
 use crate::wire::ticket::{BestSeatsBody, SeatHoldView, SeatReservationView, SeatView, SeatsBody};
 
-/// All seats of an event and what they are now. No entry is needed.
+/// Lists all seats of an event with their state. Needs no queue entry.
 #[utoipa::path(get, path = "/v1/events/{id}/seats", tag = "tickets",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = Vec<SeatView>), (status = 404, description = "`EVENT_NOT_FOUND`")))]
@@ -27,7 +27,7 @@ pub async fn list(State(app): State<App>, _caller: Caller, Path(id): Path<String
     Ok(Reply::json(StatusCode::OK, &SeatView::all(&map)).into_response())
 }
 
-/// Hold seats, all of them or none, to pay in between. One's own live holds on any of them are replaced.
+/// Holds seats, all or none, until payment. Replaces live holds of the same user on any of them.
 #[utoipa::path(post, path = "/v1/events/{id}/seats/hold", tag = "tickets", request_body = SeatsBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -52,7 +52,7 @@ pub async fn hold(
     app.run(caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &SeatHoldView::placed(hold))).await
 }
 
-/// Hold the best seats that are free: side by side if possible, and so that no single seat is left over.
+/// Holds the best free seats: adjacent if possible, and preferably without leaving a single free seat.
 #[utoipa::path(post, path = "/v1/events/{id}/seats/best", tag = "tickets", request_body = BestSeatsBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -78,7 +78,7 @@ pub async fn best(
     app.run(caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &SeatHoldView::placed(hold))).await
 }
 
-/// Reserve seats in one step, all of them or none. One's own held seats may be among them. Gives the entry back.
+/// Reserves seats in one step, all or none. Seats that the user holds may be among them. Releases the queue entry.
 #[utoipa::path(post, path = "/v1/events/{id}/seats/reserve", tag = "tickets", request_body = SeatsBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
@@ -107,7 +107,7 @@ pub async fn reserve(
     Ok(response)
 }
 
-/// Whether they are seats of the event is the rules' business; whether they are ids at all is not.
+/// Checks that the numbers are in the range of ids. The rules check that they are seats of the event.
 fn seat_numbers(numbers: Vec<u64>) -> Result<Vec<u64>, Problem> {
     if numbers.iter().all(|number| (1..=ID_MAX).contains(number)) {
         return Ok(numbers);

@@ -1,6 +1,6 @@
-//! Tries deliveries that are due. So many at once in all and for each webhook, and webhooks take turns, so that a slow receiver
-//! with a long line holds up no others. A delivery is claimed before it is tried; if the server dies, the claim runs out and
-//! somebody else tries it.
+//! Delivery worker: attempts deliveries that are due. Concurrency is bounded in total and per webhook, and webhooks
+//! take turns, so that a slow receiver with a long queue does not delay others. A delivery is claimed before an
+//! attempt; if the server crashes, the claim expires and another server attempts it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,17 +24,17 @@ use crate::problem::{Language, Problem};
 use crate::wire::event::cloud_event;
 use crate::wire::webhook::message_id;
 
-/// How much longer than a try may take a claim lasts.
+/// Lease of a claim beyond the maximum time of an attempt.
 const CLAIM_SLACK: Duration = Duration::from_secs(10);
-/// What is being tried when the server stops has this long to end; after that it is tried again elsewhere.
+/// Time that attempts in progress have to end when the server stops. The others are repeated after their claim expires.
 const FINISH_WITHIN: Duration = Duration::from_secs(3);
-/// After a failure nothing is tried for so long.
-const AGAIN_AFTER: Duration = Duration::from_millis(500);
-/// How often it is tried to write down what came of a try.
+/// Pause after an error of the store.
+const ERROR_PAUSE: Duration = Duration::from_millis(500);
+/// Maximum number of tries to commit the outcome of an attempt.
 const REPORTS_MAX: u32 = 5;
-/// How often old deliveries are cleared away, and what waits is counted.
-const TIDY_EVERY: Duration = Duration::from_secs(15);
-/// So many are counted, and no more.
+/// Interval of the purge of old deliveries, and of the count of pending ones.
+const MAINTAIN_EVERY: Duration = Duration::from_secs(15);
+/// Maximum value of the pending count, to bound its cost.
 const COUNTED_MAX: usize = 10_000;
 
 /// Runs until the app stops.
@@ -48,32 +48,35 @@ pub async fn run(app: App, config: WebhookConfig) {
         concurrency_max,
         per_webhook_max,
         lease,
-        tries: JoinSet::new(),
-        busy: HashMap::new(),
-        turn: None,
+        attempts: JoinSet::new(),
+        in_progress: HashMap::new(),
+        last_turn: None,
     };
-    let mut tidy = tokio::time::interval(TIDY_EVERY);
-    tidy.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut maintain = tokio::time::interval(MAINTAIN_EVERY);
+    maintain.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let wait = match courier.step().await {
             Ok(wait) => wait.map_or(config.poll, |wait| wait.min(config.poll)),
             Err(error) => {
-                tracing::warn!(error = error.detail(Language::English), "[Webhook] cannot look for deliveries");
-                AGAIN_AFTER
+                tracing::warn!(
+                    error = error.detail(Language::English),
+                    "[Webhook] due deliveries could not be read; trying again"
+                );
+                ERROR_PAUSE
             }
         };
         tokio::select! {
             () = courier.app.stopped() => break,
-            Some(ended) = courier.tries.join_next() => courier.ended(ended.ok()),
+            Some(ended) = courier.attempts.join_next() => courier.ended(ended.ok()),
             () = courier.app.webhooks().courier.notified() => {}
             () = tokio::time::sleep(wait) => {}
-            _ = tidy.tick() => courier.tidy(config.keep).await,
+            _ = maintain.tick() => courier.maintain(config.keep).await,
         }
-        while let Some(ended) = courier.tries.try_join_next() {
+        while let Some(ended) = courier.attempts.try_join_next() {
             courier.ended(ended.ok());
         }
     }
-    let finishing = async { while courier.tries.join_next().await.is_some() {} };
+    let finishing = async { while courier.attempts.join_next().await.is_some() {} };
     tokio::time::timeout(FINISH_WITHIN, finishing).await.ok();
 }
 
@@ -83,17 +86,17 @@ struct Courier {
     concurrency_max: usize,
     per_webhook_max: usize,
     lease: Span,
-    tries: JoinSet<WebhookId>,
-    /// How many tries of each webhook are under way.
-    busy: HashMap<WebhookId, usize>,
-    /// The webhook that had its turn last.
-    turn: Option<WebhookId>,
+    attempts: JoinSet<WebhookId>,
+    /// Number of attempts in progress per webhook.
+    in_progress: HashMap<WebhookId, usize>,
+    /// Webhook with the most recent turn.
+    last_turn: Option<WebhookId>,
 }
 
 impl Courier {
-    /// Begins as many tries as there is room for. Says when there will be more to do, as far as that is known.
+    /// Starts as many attempts as the bounds allow. Returns the wait until more are due, if known.
     async fn step(&mut self) -> Result<Option<Duration>, Problem> {
-        let room = self.concurrency_max.saturating_sub(self.tries.len());
+        let room = self.concurrency_max.saturating_sub(self.attempts.len());
         if room == 0 {
             return Ok(None);
         }
@@ -105,38 +108,40 @@ impl Courier {
         metrics::counter!("holdfast_webhook_deliveries_total", "outcome" => "dropped").increment(claims.dropped as u64);
         for claimed in claims.ready {
             let webhook = claimed.webhook.id;
-            *self.busy.entry(webhook).or_default() += 1;
+            *self.in_progress.entry(webhook).or_default() += 1;
             let (app, sender) = (self.app.clone(), self.sender.clone());
-            self.tries.spawn(async move {
+            self.attempts.spawn(async move {
                 attempt(&app, &sender, claimed, claims.now).await;
                 webhook
             });
         }
-        // There may be more of a webhook than was looked at.
+        // A webhook may have more due deliveries than were read.
         Ok(Some(Duration::ZERO))
     }
 
     fn ended(&mut self, webhook: Option<WebhookId>) {
         let Some(webhook) = webhook else {
-            // A try that broke. Which one it was nobody knows: count anew from what is left.
-            self.busy.clear();
+            // The task panicked, and its webhook is unknown. Counts restart at zero.
+            self.in_progress.clear();
             return;
         };
-        if let Some(count) = self.busy.get_mut(&webhook) {
+        if let Some(count) = self.in_progress.get_mut(&webhook) {
             *count -= 1;
             if *count == 0 {
-                self.busy.remove(&webhook);
+                self.in_progress.remove(&webhook);
             }
         }
     }
 
-    /// What is due, some of each webhook, beginning after the one that had its turn last; and how long until something else is.
+    /// Finds due deliveries, up to the bound of each webhook, starting after the webhook with the last turn. Also
+    /// returns the wait until the next delivery is due.
     async fn find(&mut self, room: usize) -> Result<(Vec<DueId>, Option<Duration>), Problem> {
         let now = self.app.query(|_, at| Ok(at.now)).await?;
         let mut due = Vec::new();
         let mut next: Option<Timestamp> = None;
-        let (mut after, mut is_second_round) = (self.turn.map(past), self.turn.is_none());
-        // Those of deleted webhooks are among them; whatever is left over is found the next time.
+        let (mut after, mut is_second_round) = (self.last_turn.map(after_all_of), self.last_turn.is_none());
+        // Twice the maximum, because deleted webhooks may be among them. Deliveries beyond the bound are found in the
+        // next step.
         for _ in 0..2 * WEBHOOKS_MAX {
             let page = self.app.list_with_keys::<Due>(webhook::due(after.as_ref(), self.per_webhook_max)).await?;
             let Some((first, _)) = page.first() else {
@@ -147,12 +152,12 @@ impl Courier {
                 continue;
             };
             let webhook = first.webhook;
-            if is_second_round && self.turn.is_some_and(|turn| webhook > turn) {
+            if is_second_round && self.last_turn.is_some_and(|last_turn| webhook > last_turn) {
                 break;
             }
             let of_webhook = page.iter().map(|(id, _)| *id).filter(|id| id.webhook == webhook);
-            let busy = self.busy.get(&webhook).copied().unwrap_or(0);
-            let free = self.per_webhook_max.saturating_sub(busy).min(room - due.len());
+            let in_progress = self.in_progress.get(&webhook).copied().unwrap_or(0);
+            let free = self.per_webhook_max.saturating_sub(in_progress).min(room - due.len());
             for id in of_webhook {
                 if id.at > now {
                     next = Some(next.map_or(id.at, |next| next.min(id.at)));
@@ -160,10 +165,10 @@ impl Courier {
             }
             due.extend(page.iter().map(|(id, _)| *id).filter(|id| id.webhook == webhook && id.at <= now).take(free));
             if due.len() == room {
-                self.turn = Some(webhook);
+                self.last_turn = Some(webhook);
                 break;
             }
-            after = Some(past(webhook));
+            after = Some(after_all_of(webhook));
         }
         Ok((due, next.map(|next| Duration::from_millis((next.as_millis() - now.as_millis()).unsigned_abs()))))
     }
@@ -175,16 +180,19 @@ impl Courier {
         }
     }
 
-    async fn tidy(&self, keep: Duration) {
-        if let Err(error) = self.forget_old(keep).await {
-            tracing::warn!(error = error.detail(Language::English), "[Webhook] cannot clear away old deliveries");
+    async fn maintain(&self, keep: Duration) {
+        if let Err(error) = self.purge(keep).await {
+            tracing::warn!(
+                error = error.detail(Language::English),
+                "[Webhook] old deliveries could not be purged; trying again"
+            );
         }
         if let Ok(pending) = self.count_pending().await {
             metrics::gauge!("holdfast_webhook_pending").set(pending as f64);
         }
     }
 
-    async fn forget_old(&self, keep: Duration) -> Result<(), Problem> {
+    async fn purge(&self, keep: Duration) -> Result<(), Problem> {
         let now = self.app.query(|_, at| Ok(at.now)).await?;
         let made_before = now - Span::from_millis(keep.as_millis() as i64);
         while !self.app.is_stopping() {
@@ -216,22 +224,22 @@ impl Courier {
     }
 }
 
-/// Behind everything of a webhook.
-fn past(webhook: WebhookId) -> DueId {
-    let delivery = DeliveryId::new(ID_MAX).expect("the last one is an id");
+/// Returns a key after all deliveries of a webhook.
+fn after_all_of(webhook: WebhookId) -> DueId {
+    let delivery = DeliveryId::new(ID_MAX).expect("ID_MAX is a valid id");
     DueId { webhook, at: Timestamp::from_millis(i64::MAX), delivery }
 }
 
-/// Tries a delivery that was claimed, and writes down what came of it.
+/// Attempts a claimed delivery, and commits the outcome.
 async fn attempt(app: &App, sender: &Sender, claimed: Claimed, now: Timestamp) {
     let began = Instant::now();
     let tried = match letter(app, &claimed, now) {
         Some(letter) => sender.send(&claimed.webhook.url, letter).await,
-        None => Tried::Failed { status: None, error: "the secret cannot be read".into(), retry_after: None },
+        None => Tried::Failed { status: None, error: "the secret is malformed".into(), retry_after: None },
     };
     metrics::histogram!("holdfast_webhook_attempt_seconds").record(began.elapsed());
     let (webhook, delivery, attempt) = (claimed.webhook.id.get(), claimed.delivery, claimed.attempt);
-    tracing::debug!(webhook, delivery = delivery.get(), attempt, ?tried, "[Webhook] tried");
+    tracing::debug!(webhook, delivery = delivery.get(), attempt, ?tried, "[Webhook] attempted");
     let jitter = app.ids().number() as u32 % (JITTER_MAX + 1);
     for again in 1..=REPORTS_MAX {
         let report = ReportAttempt { delivery, attempt, tried: tried.clone(), jitter };
@@ -239,9 +247,9 @@ async fn attempt(app: &App, sender: &Sender, claimed: Claimed, now: Timestamp) {
             Ok(Answer::Fresh(became)) => return count(became, webhook, delivery),
             Ok(_) => unreachable!("nothing is kept without a key"),
             Err(error) if again == REPORTS_MAX => {
-                tracing::warn!(%error, webhook, delivery = delivery.get(), "[Webhook] not written down; it will be tried again");
+                tracing::warn!(%error, webhook, delivery = delivery.get(), "[Webhook] an outcome could not be committed; the delivery is attempted again");
             }
-            Err(_) => tokio::time::sleep(AGAIN_AFTER).await,
+            Err(_) => tokio::time::sleep(ERROR_PAUSE).await,
         }
     }
 }
@@ -251,7 +259,11 @@ fn count(became: Option<DeliveryStatus>, webhook: u64, delivery: DeliveryId) {
         Some(DeliveryStatus::Delivered) => "delivered",
         Some(DeliveryStatus::Pending) => "retried",
         Some(DeliveryStatus::Failed) => {
-            tracing::warn!(webhook, delivery = delivery.get(), "[Webhook] given up; see the webhook's deliveries");
+            tracing::warn!(
+                webhook,
+                delivery = delivery.get(),
+                "[Webhook] a delivery has failed for good; retry it from the deliveries of the webhook"
+            );
             "failed"
         }
         None => "overtaken",
@@ -259,13 +271,13 @@ fn count(became: Option<DeliveryStatus>, webhook: u64, delivery: DeliveryId) {
     metrics::counter!("holdfast_webhook_deliveries_total", "outcome" => outcome).increment(1);
 }
 
-/// The event as it is sent, signed.
+/// Returns the signed request for an event.
 fn letter(app: &App, claimed: &Claimed, now: Timestamp) -> Option<Letter> {
     let event = &claimed.event;
     let body = cloud_event(app.stream().source(), &claimed.name, &event.event_type, event.at, &event.data, None);
     let (id, timestamp) = (message_id(app.installation(), claimed.delivery), now.as_millis() / 1_000);
     let secrets = claimed.webhook.secrets.signing(now).map(SigningSecret::parse);
-    // Several stand in one header; a receiver takes any that is right.
+    // One header holds all signatures; a receiver accepts any valid one.
     let signatures = secrets.map(|secret| Some(secret?.sign(&id, timestamp, body.as_bytes())));
     let signature = signatures.collect::<Option<Vec<_>>>()?.join(" ");
     Some(Letter { id, timestamp, signature, body: body.into() })

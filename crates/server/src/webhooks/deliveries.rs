@@ -1,4 +1,4 @@
-//! The log of what was sent to a webhook, and having something sent again that was given up.
+//! Deliveries of a webhook: their log, and the retry of failed ones.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -16,7 +16,7 @@ use crate::request::{Mutation, Params, parse_id};
 use crate::wire::list::{List, page};
 use crate::wire::webhook::DeliveryView;
 
-/// What was and is to be sent to a webhook, the oldest first. Admins only.
+/// Lists the deliveries of a webhook, sent and pending, oldest first. Admins only.
 #[utoipa::path(get, path = "/v1/webhooks/{id}/deliveries", tag = "webhooks",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("status" = Option<String>, Query, description = "`PENDING`, `DELIVERED` or `FAILED`."),
@@ -41,7 +41,7 @@ pub async fn list(
         .into_response())
 }
 
-/// Send something again that was given up, from the beginning of the schedule. Admins only.
+/// Retries a failed delivery, from the start of the retry schedule. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks/{id}/deliveries/{deliveryId}/retry", tag = "webhooks",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("deliveryId" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),

@@ -1,5 +1,6 @@
-//! Makes deliveries of events of holds, for webhooks that name them. Such events go through no outbox: each server offers what
-//! it committed itself, and what it has no time for is lost. While nobody wants any, nothing is listened to.
+//! Webhook fan-out of hold events, for webhooks that name them. These events are ephemeral and not in the outbox: each
+//! server enqueues those of its own commits, and loses those it cannot keep up with. Without such webhooks it does not
+//! subscribe.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,32 +16,32 @@ use crate::problem::Problem;
 use crate::stream::Told;
 use crate::wire::event::FLEETING_TYPES;
 
-/// How often to look who wants to be told.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// Interval at which the webhooks are read.
+const REFRESH_EVERY: Duration = Duration::from_secs(5);
 
-/// Runs until the app stops. `server` is a number that no other server has drawn: it makes the names of events unique.
+/// Runs until the app stops. `server` must be unique among servers: it makes the names of events unique.
 pub async fn run(app: App, server: u64) {
     while !app.is_stopping() {
-        let look_at = Instant::now() + LOOK_EVERY;
-        match wanted(&app).await {
-            Ok(webhooks) if !webhooks.is_empty() => listen(&app, server, &webhooks, look_at).await,
+        let refresh_at = Instant::now() + REFRESH_EVERY;
+        match subscribed(&app).await {
+            Ok(webhooks) if !webhooks.is_empty() => listen(&app, server, &webhooks, refresh_at).await,
             Ok(_) | Err(_) => tokio::select! {
                 () = app.stopped() => return,
                 () = app.webhooks().holds.notified() => {}
-                () = sleep_until(look_at) => {}
+                () = sleep_until(refresh_at) => {}
             },
         }
     }
 }
 
-/// Those who name an event of holds.
-async fn wanted(app: &App) -> Result<Vec<Webhook>, Problem> {
+/// Returns the webhooks that name a hold event.
+async fn subscribed(app: &App) -> Result<Vec<Webhook>, Problem> {
     let mut webhooks = app.query(|rows, _| subscription::active(rows)).await?;
     webhooks.retain(|webhook| FLEETING_TYPES.iter().any(|name| webhook.types.name(name)));
     Ok(webhooks)
 }
 
-/// Offers what is told until it is time to look again.
+/// Enqueues hold events until the webhooks are due to be read again.
 async fn listen(app: &App, server: u64, webhooks: &[Webhook], until: Instant) {
     let mut told = app.stream().listen();
     loop {
@@ -62,7 +63,7 @@ async fn listen(app: &App, server: u64, webhooks: &[Webhook], until: Instant) {
         if !events.is_empty()
             && let Err(error) = feed::offer(app, events).await
         {
-            tracing::warn!(%error, "[Webhook] events of holds are lost");
+            tracing::warn!(%error, "[Webhook] hold events could not be enqueued; they are lost");
         }
     }
 }

@@ -1,17 +1,17 @@
-//! Webhooks: events of all verticals, told by HTTP to whoever subscribed to them, signed as Standard Webhooks.
+//! Webhooks: events of all verticals, sent by HTTP to subscribers, and signed as Standard Webhooks.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! | --- | --- |
 //! | [`subscriptions`], [`deliveries`] | handlers |
-//! | [`feed`] | reads the outbox, and makes deliveries of what somebody wants |
-//! | [`holds`] | makes deliveries of events of holds, as far as this server hears of them |
-//! | [`courier`] | tries deliveries that are due, later and later, and clears away old ones |
-//! | [`send`] | one try: an address that may be connected to, one request, its status |
-//! | [`target`], [`network`] | which addresses those are |
+//! | [`feed`] | fan-out of durable events: reads the outbox and creates deliveries |
+//! | [`holds`] | fan-out of ephemeral hold events of this server |
+//! | [`courier`] | delivery worker: attempts due deliveries with backoff, and purges old ones |
+//! | [`send`] | one attempt: an allowed address, one request, its status |
+//! | [`target`], [`network`] | allowed addresses |
 //! | [`sign`] | secrets and signatures |
 //!
-//! Each durable event is delivered at least once to each webhook that wants it. Order is not promised: a try that fails is repeated
-//! later, and others overtake it.
+//! Each durable event is delivered at least once to each webhook that subscribes to it. Order is not guaranteed: later
+//! events may overtake a failed attempt.
 
 pub mod courier;
 pub mod deliveries;
@@ -25,13 +25,13 @@ pub mod target;
 
 use tokio::sync::Notify;
 
-/// Wakes those who would else look only now and then.
+/// Wake-up signals of the webhook jobs, which otherwise poll.
 #[derive(Debug, Default)]
 pub struct Bells {
-    /// Somebody wants to be told.
+    /// A webhook was created.
     pub feed: Notify,
-    /// Perhaps of holds too.
+    /// A webhook was created, possibly for hold events.
     pub holds: Notify,
-    /// There is something to deliver.
+    /// Deliveries were created.
     pub courier: Notify,
 }

@@ -10,8 +10,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Parses `10.0.0.0/8` or `fd00::/8`. `None` if bits are set behind the prefix, as in `10.1.2.3/8`, or if it is IPv4 written
-    /// as IPv6.
+    /// Parses `10.0.0.0/8` or `fd00::/8`. `None` if bits are set behind the prefix, as in `10.1.2.3/8`, or for IPv4
+    /// mapped into IPv6.
     pub fn parse(text: &str) -> Option<Self> {
         let (base, prefix) = text.split_once('/')?;
         let base: IpAddr = base.parse().ok()?;

@@ -1,5 +1,5 @@
-//! One try: a connection to an address that was looked at, one request on it, and the status that comes back. No redirect is
-//! followed, no proxy asked, and no connection kept, so that what was checked is what is connected to.
+//! One delivery attempt: a connection to a checked address, one request, and its status. There are no redirects,
+//! proxies or reused connections, so that the checked address is the one connected to.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,17 +22,18 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::target::{AllowedAddresses, Target};
 
-/// How much of an answer is read: nobody looks at it, but a receiver should be able to send it.
+/// Maximum size of a response body that is read, in bytes. It is discarded; reading it lets the receiver finish.
 const ANSWER_BYTES_MAX: usize = 16 << 10;
+/// Maximum time to read it.
 const ANSWER_BODY_WITHIN: Duration = Duration::from_secs(1);
-/// How many addresses of a name are tried.
+/// Maximum number of addresses of a name that are tried.
 const ADDRESSES_MAX: usize = 4;
 const USER_AGENT: &str = concat!("holdfast/", env!("CARGO_PKG_VERSION"));
 
-/// A message that is ready to be sent.
+/// Contents of a request: one signed event.
 #[derive(Clone, Debug)]
 pub struct Letter {
-    /// The same at each try.
+    /// The same at each attempt.
     pub id: String,
     /// Seconds since 1970.
     pub timestamp: i64,
@@ -40,12 +41,12 @@ pub struct Letter {
     pub body: Bytes,
 }
 
-/// Sends messages.
+/// Sends requests to receivers.
 #[derive(Debug)]
 pub struct Sender {
     pub allowed: AllowedAddresses,
     pub connect_within: Duration,
-    /// Connecting included.
+    /// Maximum time of an attempt, including the connection.
     pub answer_within: Duration,
     roots: OnceCell<Arc<ClientConfig>>,
 }
@@ -55,13 +56,13 @@ impl Sender {
         Self { allowed, connect_within, answer_within, roots: OnceCell::new() }
     }
 
-    /// Trusts these, and not what the machine trusts.
+    /// Replaces the TLS roots of the machine.
     #[must_use]
     pub fn trusting(self, roots: RootCertStore) -> Self {
         Self { roots: OnceCell::new_with(Some(Arc::new(trust::tls(roots)))), ..self }
     }
 
-    /// Never takes longer than `answer_within`.
+    /// Makes one attempt, within `answer_within`.
     pub async fn send(&self, url: &str, letter: Letter) -> Tried {
         let failed = |error: String| Tried::Failed { status: None, error, retry_after: None };
         let sent_at = letter.timestamp;
@@ -86,7 +87,7 @@ impl Sender {
         exchange(encrypted, request).await
     }
 
-    /// To the first address that takes it, of those that were looked at.
+    /// Connects to the first checked address that accepts.
     async fn connect(&self, target: &Target) -> Result<TcpStream, String> {
         let addresses = target.addresses(&self.allowed).await?;
         let mut error = String::new();
@@ -102,7 +103,7 @@ impl Sender {
         Err(error)
     }
 
-    /// Reads what the machine trusts at the first use: a server without `https` receivers never does.
+    /// Returns the TLS configuration. It is loaded at the first use, so only servers with `https` receivers load it.
     async fn tls(&self) -> Arc<ClientConfig> {
         let read = || async {
             let roots = tokio::task::spawn_blocking(trust::machine).await.unwrap_or_else(|_| RootCertStore::empty());
@@ -112,7 +113,7 @@ impl Sender {
     }
 }
 
-/// The part of an answer that matters.
+/// Status and headers of a response that are used.
 struct Answer {
     status: StatusCode,
     retry_after: Option<HeaderValue>,
@@ -124,7 +125,7 @@ impl Answer {
     }
 }
 
-/// The outcome of an attempt that was sent at `sent_at`, in seconds since 1970.
+/// Returns the outcome of an attempt that was sent at `sent_at`, in seconds since 1970.
 fn tried(answer: &Answer, sent_at: i64) -> Tried {
     let (status, number) = (answer.status, answer.status.as_u16());
     let retry_after = answer.retry_after.as_ref().and_then(|value| retry_after(value, sent_at));
@@ -139,11 +140,11 @@ fn tried(answer: &Answer, sent_at: i64) -> Tried {
     }
 }
 
-/// The wait that a receiver asks for, as seconds or as a date; `None` if it is neither or not in the future.
+/// Parses `Retry-After`, in seconds or as a date. `None` if it is neither, or not in the future.
 fn retry_after(value: &HeaderValue, sent_at: i64) -> Option<Span> {
     let text = value.to_str().ok()?.trim();
     let seconds = if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than fit are a long wait, too.
+        // Overflow means a long wait.
         text.parse().unwrap_or(i64::MAX)
     } else {
         let date = DateTimeParser::new().relaxed_weekday(true).parse_timestamp(text).ok()?;
@@ -190,18 +191,18 @@ where
                 }
             }
         };
-        // What was answered counts, however slowly the rest comes.
+        // The status counts even if the body is slow or incomplete.
         tokio::time::timeout(ANSWER_BODY_WITHIN, reading).await.ok();
         Ok(answer)
     };
-    // The connection is driven here, and ends with this: nothing goes on behind anybody's back.
+    // The connection is polled here and ends with this function, not in a background task.
     let mut connection = std::pin::pin!(connection);
     let mut answering = std::pin::pin!(answering);
     let mut is_open = true;
     loop {
         tokio::select! {
             answered = &mut answering => return answered,
-            // Whoever waits for an answer is told of what went wrong.
+            // `answering` returns the error of the connection.
             _ = &mut connection, if is_open => is_open = false,
         }
     }

@@ -1,17 +1,18 @@
-//! Secrets and signatures, as Standard Webhooks has them: `whsec_` and base64, and an HMAC-SHA256 of `id.timestamp.body`.
+//! Secrets and signatures of Standard Webhooks: `whsec_` and base64, and an HMAC-SHA256 of `id.timestamp.body`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// Stands before every secret.
+/// Prefix of every secret.
 pub const PREFIX: &str = "whsec_";
-/// How many bytes a secret may have.
+/// Minimum length of a secret, in bytes.
 pub const BYTES_MIN: usize = 24;
+/// Maximum length of a secret, in bytes.
 pub const BYTES_MAX: usize = 64;
 
-/// What deliveries of a webhook are signed with.
+/// Secret that signs the deliveries of a webhook.
 #[derive(Clone)]
 pub struct SigningSecret(Vec<u8>);
 
@@ -22,27 +23,27 @@ impl std::fmt::Debug for SigningSecret {
 }
 
 impl SigningSecret {
-    /// From random bytes; `None` if they are too few or too many.
+    /// Creates a secret from random bytes; `None` if they are too few or too many.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         (BYTES_MIN..=BYTES_MAX).contains(&bytes.len()).then(|| Self(bytes.to_vec()))
     }
 
-    /// As it is written; the prefix may be left out.
+    /// Parses a secret; the prefix is optional.
     pub fn parse(text: &str) -> Option<Self> {
-        // Nothing long is decoded.
+        // Bounded before it is decoded.
         let encoded = text.strip_prefix(PREFIX).unwrap_or(text);
         let bytes = if encoded.len() <= 2 * BYTES_MAX { STANDARD.decode(encoded).ok()? } else { return None };
         Self::new(&bytes)
     }
 
-    /// The way it is shown, once.
+    /// Returns the text form, which is shown only once.
     pub fn reveal(&self) -> String {
         format!("{PREFIX}{}", STANDARD.encode(&self.0))
     }
 
-    /// What stands in the header `webhook-signature`.
+    /// Returns the value of the header `webhook-signature`.
     pub fn sign(&self, id: &str, timestamp: i64, body: &[u8]) -> String {
-        let mac: Hmac<Sha256> = Hmac::new_from_slice(&self.0).expect("a key may have any length");
+        let mac: Hmac<Sha256> = Hmac::new_from_slice(&self.0).expect("HMAC accepts keys of any length");
         let mac = mac.chain_update(format!("{id}.{timestamp}.")).chain_update(body).finalize();
         format!("v1,{}", STANDARD.encode(mac.into_bytes()))
     }
@@ -54,14 +55,14 @@ mod tests {
 
     /// The example in the tests of the reference libraries of Standard Webhooks.
     #[test]
-    fn the_published_example_is_signed_as_published() {
+    fn signature_matches_published_example() {
         let secret = SigningSecret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let signature = secret.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
         assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
     }
 
     #[test]
-    fn a_secret_is_base64_of_24_to_64_bytes() {
+    fn secret_is_base64_of_24_to_64_bytes() {
         for bytes in [24, 32, 64] {
             let secret = SigningSecret::new(&vec![7; bytes]).unwrap();
             assert_eq!(SigningSecret::parse(&secret.reveal()).unwrap().0, vec![7; bytes]);
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_stays_out_of_logs() {
+    fn secret_is_redacted_in_debug_output() {
         assert_eq!(format!("{:?}", SigningSecret::new(&[7; 32])), "Some((secret))");
     }
 }

@@ -1,4 +1,4 @@
-//! Webhooks themselves. Admin calls all of them.
+//! Webhook subscriptions. All operations are for admins only.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -19,7 +19,7 @@ use crate::wire::event::{DURABLE_TYPES, FLEETING_TYPES};
 use crate::wire::list::{List, page};
 use crate::wire::webhook::{NewSecretBody, NewWebhookBody, WebhookView};
 
-/// Be told of events by HTTP. The secret is shown in this answer only. Admins only.
+/// Subscribes a URL to events. The secret is shown in this answer only. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks", tag = "webhooks", request_body = NewWebhookBody,
     params(("Idempotency-Key" = Option<String>, Header)),
     responses((status = 201, body = WebhookView), (status = 400, description = "`INVALID_INPUT`"),
@@ -42,7 +42,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     Ok(response)
 }
 
-/// All webhooks, without their secrets. Admins only.
+/// Lists all webhooks, without their secrets. Admins only.
 #[utoipa::path(get, path = "/v1/webhooks", tag = "webhooks",
     params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
     responses((status = 200, body = List<WebhookView>), (status = 403, description = "`FORBIDDEN`")))]
@@ -53,7 +53,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     Ok(axum::Json(List::new(webhooks, page.limit, |it| it.id.get(), WebhookView::new)).into_response())
 }
 
-/// One webhook, without its secret. Admins only.
+/// Returns a webhook, without its secret. Admins only.
 #[utoipa::path(get, path = "/v1/webhooks/{id}", tag = "webhooks",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = WebhookView), (status = 403, description = "`FORBIDDEN`"),
@@ -65,7 +65,7 @@ pub async fn get(State(app): State<App>, caller: Caller, Path(id): Path<String>)
     Ok(axum::Json(WebhookView::new(&webhook)).into_response())
 }
 
-/// Be told nothing more; what was still to be delivered is dropped. Admins only.
+/// Deletes a webhook. Its pending deliveries are dropped. Admins only.
 #[utoipa::path(delete, path = "/v1/webhooks/{id}", tag = "webhooks",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -82,7 +82,7 @@ pub async fn delete(
     app.run(caller, &request, command, |()| Reply::no_content()).await
 }
 
-/// Send to a receiver again that had answered 410. What happened meanwhile is not sent. Admins only.
+/// Enables a webhook whose receiver answered 410. Events since then are not sent. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks/{id}/enable", tag = "webhooks",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -99,8 +99,8 @@ pub async fn enable(
     app.run(caller, &request, command, |webhook| Reply::json(StatusCode::OK, &WebhookView::new(webhook))).await
 }
 
-/// Sign with another secret; the one before signs too, for 24 hours, so that no delivery is refused meanwhile. The new one is shown
-/// in this answer only. Admins only.
+/// Rotates the secret. The previous secret also signs for 24 hours, so that the receiver can switch without refusing
+/// deliveries. The new secret is shown in this answer only. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks/{id}/rotate-secret", tag = "webhooks", request_body = NewSecretBody,
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
@@ -121,7 +121,7 @@ pub async fn rotate(
     reveal(secret, app.run(caller, &request, command, show).await?).await
 }
 
-/// Adds a new secret to the first answer. Answers that are kept under an idempotency key, and so replays, are without it.
+/// Adds a new secret to the first answer. Recorded answers, and therefore replays, do not contain it.
 async fn reveal(secret: String, response: Response) -> Result<Response, Problem> {
     if response.headers().contains_key(REPLAYED) {
         return Ok(response);
@@ -134,7 +134,7 @@ async fn reveal(secret: String, response: Response) -> Result<Response, Problem>
     Ok(Response::from_parts(parts, shown.into()))
 }
 
-/// The secret that somebody chose, or a new one, as it is written.
+/// Returns the chosen secret or a generated one, in text form.
 fn secret(app: &App, chosen: Option<&str>) -> Result<String, Problem> {
     let secret = match chosen {
         Some(text) => SigningSecret::parse(text),
@@ -144,7 +144,7 @@ fn secret(app: &App, chosen: Option<&str>) -> Result<String, Problem> {
     Ok(secret.ok_or_else(|| Problem::invalid("secret", &not_one))?.reveal())
 }
 
-/// A webhook in a path.
+/// Parses the webhook id of a path.
 pub(super) fn webhook_id(text: &str) -> Result<WebhookId, Problem> {
     parse_id("id", text, WebhookId::new)
 }

@@ -1,5 +1,5 @@
-//! Where a webhook may be sent to. An address that only this network can reach is refused unless auth is off, or the operator
-//! allows its network: else whoever may make webhooks could have the server call whatever stands behind it.
+//! Allowed targets of webhooks. A private address is refused unless auth is off or the operator allows its network.
+//! This prevents server-side request forgery: a webhook could otherwise make the server call internal services.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -11,15 +11,15 @@ use http::uri::Scheme;
 
 use super::network::Network;
 
-/// How long a name may take to be looked up.
-const LOOK_UP_WITHIN: Duration = Duration::from_secs(2);
+/// Maximum time of a DNS lookup.
+const RESOLVE_WITHIN: Duration = Duration::from_secs(2);
 
 /// An `http` or `https` address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     pub uri: Uri,
     pub is_tls: bool,
-    /// A name or an IP address, without brackets.
+    /// Name or IP address, without brackets.
     pub host: String,
     pub port: u16,
 }
@@ -37,7 +37,7 @@ impl Target {
             _ => return Err(Fault::NotAWebAddress),
         };
         let authority = uri.authority().ok_or(Fault::NotAWebAddress)?;
-        // Names and passwords do not belong in an address, and a port must be one.
+        // User information is refused, and so is a port that is not a number from 1 to 65,535.
         let has_port = authority.as_str().len() > authority.host().len();
         if authority.as_str().contains('@') || (has_port && authority.port_u16().is_none_or(|port| port == 0)) {
             return Err(Fault::NotAWebAddress);
@@ -50,22 +50,22 @@ impl Target {
         Ok(Self { uri, is_tls, host, port })
     }
 
-    /// Whether it is refused for sure. A name that cannot be looked up now may be another time; it is looked up again whenever
-    /// something is sent there.
+    /// Whether the target is certainly refused. False if its name does not resolve now: each delivery resolves and
+    /// checks it again.
     pub async fn is_known_to_be_refused(&self, allowed: &AllowedAddresses) -> bool {
         let name = self.host.trim_end_matches('.').to_ascii_lowercase();
         if name == "localhost" || name.ends_with(".localhost") {
             let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
             return !loopback.into_iter().any(|ip| allowed.include(ip));
         }
-        self.look_up().await.is_ok_and(|found| found.iter().any(|address| !allowed.include(address.ip())))
+        self.resolve().await.is_ok_and(|found| found.iter().any(|address| !allowed.include(address.ip())))
     }
 
-    /// What may be connected to: what the name stands for now.
+    /// Resolves the name, and returns its addresses if all of them are allowed.
     pub async fn addresses(&self, allowed: &AllowedAddresses) -> Result<Vec<SocketAddr>, String> {
-        let found = self.look_up().await?;
+        let found = self.resolve().await?;
         if found.is_empty() {
-            return Err("the name stands for no address".into());
+            return Err("the name has no address".into());
         }
         if found.iter().any(|address| !allowed.include(address.ip())) {
             return Err("the address is private".into());
@@ -73,20 +73,20 @@ impl Target {
         Ok(found)
     }
 
-    async fn look_up(&self) -> Result<Vec<SocketAddr>, String> {
+    async fn resolve(&self) -> Result<Vec<SocketAddr>, String> {
         if let Ok(ip) = self.host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(ip, self.port)]);
         }
-        let looking_up = tokio::net::lookup_host((self.host.as_str(), self.port));
-        match tokio::time::timeout(LOOK_UP_WITHIN, looking_up).await {
+        let resolving = tokio::net::lookup_host((self.host.as_str(), self.port));
+        match tokio::time::timeout(RESOLVE_WITHIN, resolving).await {
             Ok(Ok(found)) => Ok(found.collect()),
-            Ok(Err(_)) => Err("the name cannot be looked up".into()),
-            Err(_) => Err("the name was not looked up in time".into()),
+            Ok(Err(_)) => Err("the name does not resolve".into()),
+            Err(_) => Err("the name did not resolve in time".into()),
         }
     }
 }
 
-/// The addresses that webhooks may be sent to: those of the public Internet, and some or all others.
+/// Addresses that webhooks may be sent to: public ones, and some or all private ones.
 #[derive(Clone, Debug)]
 pub struct AllowedAddresses {
     is_private_allowed: bool,
@@ -94,7 +94,7 @@ pub struct AllowedAddresses {
 }
 
 impl AllowedAddresses {
-    /// While auth is off every address is allowed; otherwise private ones within `networks` only.
+    /// Allows every address while auth is off, and private addresses only within `networks` otherwise.
     pub fn new(is_auth_off: bool, networks: &[Network]) -> Self {
         Self { is_private_allowed: is_auth_off, networks: networks.to_vec() }
     }
@@ -104,7 +104,7 @@ impl AllowedAddresses {
     }
 }
 
-/// Whether an address is anything but one of the public Internet.
+/// Whether an address is outside of the public Internet.
 pub fn is_private(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_private_v4(ip),
@@ -116,12 +116,13 @@ fn is_private_v4(ip: Ipv4Addr) -> bool {
     let [a, b, c, _] = ip.octets();
     ip.is_private()
         || ip.is_loopback()
-        // The addresses that clouds tell machines about themselves at are among these.
+        // Includes the metadata service of cloud providers.
         || ip.is_link_local()
         || ip.is_multicast()
         || ip.is_broadcast()
         || ip.is_documentation()
-        // This network; carriers' own (100.64.0.0/10); protocol assignments; benchmarks; what is reserved.
+        // 0.0.0.0/8 (this network), 100.64.0.0/10 (carrier-grade NAT), 192.0.0.0/24 (protocol assignments),
+        // 192.88.99.0/24 (6to4 relays), 198.18.0.0/15 (benchmarks), 240.0.0.0/4 (reserved).
         || a == 0
         || (a == 100 && (64..128).contains(&b))
         || (a == 192 && b == 0 && c == 0)
@@ -134,12 +135,12 @@ fn is_private_v6(ip: Ipv6Addr) -> bool {
     if let Some(inner) = embedded_v4(ip) {
         return is_private_v4(inner);
     }
-    // What is public lies in 2000::/3; of that not the tunnels and documentation.
+    // Public addresses are in 2000::/3, without the ranges for tunnels and documentation.
     let [a, b, ..] = ip.segments();
     a & 0xe000 != 0x2000 || (a == 0x2001 && (b < 0x200 || b == 0xdb8)) || (a == 0x3fff && b < 0x1000)
 }
 
-/// The address that is really meant: IPv4 mapped into IPv6, translated (NAT64) or tunnelled (6to4).
+/// Returns the IPv4 address embedded in an IPv6 address: mapped, translated (NAT64) or tunnelled (6to4).
 fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     let low = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match ip.segments() {
@@ -157,7 +158,7 @@ mod tests {
     const PUBLIC: AllowedAddresses = AllowedAddresses { is_private_allowed: false, networks: Vec::new() };
 
     #[test]
-    fn only_addresses_of_the_public_internet_are_public() {
+    fn special_ranges_are_private() {
         let private = "127.0.0.1 127.255.0.1 0.0.0.0 0.1.2.3 10.0.0.1 172.16.0.1 172.31.255.255 192.168.1.1 169.254.169.254 \
             100.64.0.1 100.127.255.255 192.0.0.8 192.0.2.1 198.18.0.1 198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1 \
             239.255.255.255 240.0.0.1 255.255.255.255 :: ::1 ::127.0.0.1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 \
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_http_or_https_without_a_name_and_password() {
+    fn target_is_http_url_without_user_info() {
         let target = Target::parse("https://example.com/hook?a=b#part").unwrap();
         assert_eq!((target.is_tls, &*target.host, target.port), (true, "example.com", 443));
         let target = Target::parse("http://[2606:4700::1]:8080").unwrap();
@@ -201,9 +202,8 @@ mod tests {
         assert_eq!(Target::parse(&long), Err(Fault::TooLong { max: URL_CHARS_MAX }));
     }
 
-    /// However it is written, what counts is what it stands for.
     #[tokio::test]
-    async fn other_spellings_of_a_private_address_are_private() {
+    async fn private_address_is_refused_in_any_notation() {
         for text in ["http://127.1", "http://2130706433", "http://0x7f.1", "http://localhost", "http://a.localhost."] {
             let target = Target::parse(text).unwrap();
             let refused = target.is_known_to_be_refused(&PUBLIC).await;

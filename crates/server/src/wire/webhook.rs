@@ -35,8 +35,8 @@ pub struct WebhookView {
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::optional_time")]
     #[schema(value_type = Option<String>, format = DateTime)]
     disabled_at: Option<Timestamp>,
-    /// What deliveries are signed with. Shown only when it is made, and not by an idempotent replay.
-    // Added to the first answer by its handler: what is rendered here is kept under the idempotency key.
+    /// Secret that signs deliveries. Present only in the answer that creates it, and not in its replays.
+    // The handler adds it to the first answer, because the rendered view is recorded under the idempotency key.
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
     /// Until this time deliveries are also signed with the previous secret. Present only when the secret is changed.

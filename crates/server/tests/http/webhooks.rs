@@ -559,9 +559,9 @@ async fn events_name_the_configured_source() {
     .await;
 }
 
-/// Old deliveries are purged on the restarted server.
+/// Pending deliveries are attempted after a restart, and old ones are purged.
 #[tokio::test(flavor = "multi_thread")]
-async fn pending_deliveries_survive_restart() {
+async fn pending_delivery_survives_restart() {
     let receiver = Receiver::start().await;
     with_restart(
         async |app| {

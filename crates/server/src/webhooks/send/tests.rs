@@ -1,4 +1,4 @@
-//! One try against sockets that behave well, and against some that do not.
+//! Attempts against well-behaved and faulty receivers.
 
 use holdfast_testkit::certificate::{CERTIFICATE, KEY};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -25,7 +25,7 @@ fn error_of(tried: &Tried) -> &str {
     }
 }
 
-/// All of it, up to the body.
+/// Reads a whole request with its body.
 async fn read_request(socket: &mut (impl AsyncRead + Unpin)) {
     let mut read = Vec::new();
     while !read.ends_with(b"\r\n\r\n{}") {
@@ -41,35 +41,35 @@ async fn answering(answer: &'static [u8]) -> u16 {
         let (mut socket, _) = listener.accept().await.unwrap();
         read_request(&mut socket).await;
         socket.write_all(answer).await.ok();
-        // Until the other side has had enough.
+        // Keeps the connection open until the client closes it.
         socket.read_to_end(&mut Vec::new()).await.ok();
     });
     port
 }
 
 #[tokio::test]
-async fn a_private_address_is_not_connected_to_unless_that_is_allowed() {
+async fn private_address_needs_permission() {
     let port = answering(b"HTTP/1.1 204 No Content\r\n\r\n").await;
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
         let tried = sender(false).send(&format!("http://{host}:{port}/"), letter()).await;
         assert_eq!(error_of(&tried), "the address is private", "{host}");
     }
     let tried = sender(true).send(&format!("http://127.0.0.1:{port}/"), letter()).await;
-    assert_eq!(tried, Tried::Accepted { status: 204 }, "nobody had come before");
+    assert_eq!(tried, Tried::Accepted { status: 204 }, "the refused attempts did not connect");
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_a_failure_with_a_reason() {
+async fn invalid_answer_fails_with_reason() {
     let port = answering(b"SSH-2.0-x\r\n").await;
     let tried = sender(true).send(&format!("http://127.0.0.1:{port}/"), letter()).await;
     assert!(error_of(&tried).starts_with("no valid answer: "), "{tried:?}");
-    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let tried = sender(true).send(&format!("http://{nobody}/"), letter()).await;
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let tried = sender(true).send(&format!("http://{closed}/"), letter()).await;
     assert_eq!(error_of(&tried), "cannot connect: connection refused");
 }
 
 #[tokio::test]
-async fn a_receiver_that_says_nothing_is_not_waited_for_longer_than_allowed() {
+async fn silent_receiver_times_out() {
     let port = answering(b"").await;
     let impatient = Sender { answer_within: Duration::from_millis(50), ..sender(true) };
     let tried = impatient.send(&format!("http://127.0.0.1:{port}/"), letter()).await;
@@ -77,7 +77,7 @@ async fn a_receiver_that_says_nothing_is_not_waited_for_longer_than_allowed() {
 }
 
 #[tokio::test]
-async fn an_endless_answer_is_not_read_to_its_end() {
+async fn endless_answer_is_cut_off() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let writing = tokio::spawn(async move {
@@ -96,7 +96,7 @@ async fn an_endless_answer_is_not_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn https_needs_a_certificate_that_is_trusted_for_the_name() {
+async fn https_needs_trusted_certificate_for_name() {
     let certificate = CertificateDer::from_pem_slice(CERTIFICATE).unwrap();
     let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
     let provider = Arc::new(crypto::ring::default_provider());
