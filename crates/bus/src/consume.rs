@@ -160,7 +160,8 @@ impl Connection {
         reporting.spawn(in_progress.clone().report(ack_wait, options.timeout));
         let lanes: Vec<_> = (0..LANES)
             .map(|_| {
-                let (sender, mut receiver) = mpsc::channel::<Dealt>(ACKS_PENDING_MAX / LANES);
+                // Room for all messages in flight: one that waits for its lane is reported as in progress.
+                let (sender, mut receiver) = mpsc::channel::<Dealt>(ACKS_PENDING_MAX);
                 let (is_returning, handle) = (is_returning.clone(), handle.clone());
                 workers.spawn(async move {
                     while let Some(Dealt { delivery, unfinished }) = receiver.recv().await {

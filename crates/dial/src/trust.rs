@@ -23,7 +23,13 @@ pub struct Trust {
     files: Vec<Arc<AuthorityFile>>,
     /// Authorities, and the version of the files they were read from. Empty until first used: reading the machine's takes
     /// milliseconds, and unencrypted connections need none.
-    read: Arc<Mutex<Option<(u64, Arc<RootCertStore>)>>>,
+    read: Arc<Mutex<Option<ReadRoots>>>,
+}
+
+#[derive(Clone)]
+struct ReadRoots {
+    version: u64,
+    roots: Arc<RootCertStore>,
 }
 
 struct AuthorityFile {
@@ -52,7 +58,9 @@ pub enum NameCheck {
 
 impl fmt::Debug for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Trust").field("files", &self.files.iter().map(|file| &file.path).collect::<Vec<_>>()).finish()
+        f.debug_struct("Trust")
+            .field("files", &self.files.iter().map(|file| &file.path).collect::<Vec<_>>())
+            .finish_non_exhaustive()
     }
 }
 
@@ -109,7 +117,7 @@ impl Trust {
         };
         let mut usable = machine_certificates();
         usable.retain(|certificate| RootCertStore::empty().add(certificate.clone()).is_ok());
-        usable.extend(self.from_files());
+        usable.extend(self.file_certificates());
         Some(usable.iter().map(text).collect::<String>().into_bytes())
     }
 
@@ -117,18 +125,18 @@ impl Trust {
         let version = self.version();
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         match &*read {
-            Some((of, roots)) if *of == version => roots.clone(),
+            Some(read) if read.version == version => read.roots.clone(),
             _ => {
                 let mut roots = machine();
-                roots.add_parsable_certificates(self.from_files());
+                roots.add_parsable_certificates(self.file_certificates());
                 let roots = Arc::new(roots);
-                *read = Some((version, roots.clone()));
+                *read = Some(ReadRoots { version, roots: roots.clone() });
                 roots
             }
         }
     }
 
-    fn from_files(&self) -> Vec<CertificateDer<'static>> {
+    fn file_certificates(&self) -> Vec<CertificateDer<'static>> {
         let of = |file: &Arc<AuthorityFile>| file.certificates.read().unwrap_or_else(PoisonError::into_inner).clone();
         self.files.iter().flat_map(of).collect()
     }
@@ -156,7 +164,10 @@ struct Verifier {
 
 impl fmt::Debug for Verifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Verifier").field("trust", &self.trust).field("name_check", &self.name_check).finish()
+        f.debug_struct("Verifier")
+            .field("trust", &self.trust)
+            .field("name_check", &self.name_check)
+            .finish_non_exhaustive()
     }
 }
 

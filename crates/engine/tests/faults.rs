@@ -1,5 +1,4 @@
 //! Panics of decisions and of queries. One test, because panics are counted for the whole process.
-#![expect(clippy::unwrap_used, reason = "a test that panics has failed, as it should")]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -88,7 +88,7 @@ impl Replays {
 
     /// Returns the events after `seen`, to the end of their page or to `until`, which is committed.
     pub(crate) async fn page(&self, app: &App, seen: u64, until: u64) -> Result<Arc<Page>, Refused> {
-        let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
+        let turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let end = (seen / PAGE + 1) * PAGE;
         let page = match self.kept(seen, until.min(end)) {
             Some(page) => page,
@@ -98,9 +98,14 @@ impl Replays {
                 let read = app.spawn(async move { Page::read(&reading, seen, end, until).await });
                 let page = read.await.map_err(|_| Refused::Internal)??;
                 self.keep(page.clone());
-                page
+                if page.up_to < until {
+                    // Bounds the rate of reads of the store, so the turn is kept.
+                    tokio::time::sleep(PAUSE).await;
+                }
+                return Ok(page);
             }
         };
+        drop(turn);
         if page.up_to < until {
             tokio::time::sleep(PAUSE).await;
         }

@@ -35,7 +35,7 @@ use crate::problem::Problem;
 use crate::pulse::Pulse;
 use crate::recent::Recent;
 use crate::replay::{Gap, Replays};
-use crate::request::Params;
+use crate::request::{Params, decimal};
 use crate::wire::event::{cloud_event, data_of, is_public, time_of, type_of};
 
 /// Maximum number of events that a slow client may lag behind before it catches up from the outbox.
@@ -443,6 +443,8 @@ fn types(params: &Params) -> Result<EventTypes, Problem> {
 fn resume_point(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
     let text = value.to_str().unwrap_or_default();
-    let durable = text.split('.').next().unwrap_or_default();
-    durable.parse().map(Some).map_err(|_| Problem::invalid("Last-Event-ID", &Fault::Malformed))
+    let (durable, rest) = text.split_once('.').map_or((text, None), |(durable, rest)| (durable, Some(rest)));
+    let is_known = rest.is_none_or(|rest| rest == "gap" || decimal(rest).is_some());
+    let resumed = decimal(durable).filter(|_| is_known);
+    resumed.map(Some).ok_or_else(|| Problem::invalid("Last-Event-ID", &Fault::Malformed))
 }

@@ -27,6 +27,8 @@ pub(crate) const READ_WITHIN: Duration = Duration::from_secs(2);
 const TIDY_WITHIN: Duration = Duration::from_secs(4);
 /// Maximum number of connections for lists and audits.
 const LISTS_MAX: usize = 4;
+/// Maximum number of connections for the outbox, so that lists never delay the publishing of events.
+const OUTBOX_MAX: usize = 2;
 /// Retention of decisions on holds after the end of the hold; no attempt can be in doubt longer.
 const DECISIONS_KEPT: Span = Span::from_hours(48);
 
@@ -50,6 +52,7 @@ pub(crate) enum AuditOf {
 pub(crate) struct Readers {
     pub(crate) by_key: Pool,
     lists: Pool,
+    outbox: Pool,
 }
 
 impl Readers {
@@ -60,6 +63,7 @@ impl Readers {
         Self {
             by_key: Pool::new(manager(Purpose::ByKey, by_key), readers_max),
             lists: Pool::new(manager(Purpose::Lists, Vec::new()), LISTS_MAX),
+            outbox: Pool::new(manager(Purpose::Lists, Vec::new()), OUTBOX_MAX),
         }
     }
 
@@ -68,7 +72,7 @@ impl Readers {
     }
 
     pub(crate) async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
-        within(&self.lists, LIST_WITHIN, async |lists| shared::outbox_after(lists, id, limit).await).await
+        within(&self.outbox, LIST_WITHIN, async |reader| shared::outbox_after(reader, id, limit).await).await
     }
 
     pub(crate) async fn outbox_last(&self) -> Result<u64, StoreError> {

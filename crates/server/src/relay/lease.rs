@@ -173,9 +173,10 @@ impl State {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Applies the leases that the store reported. Returns whether a partition was taken or lost.
+    /// Applies the leases that the store reported. Returns whether this server may publish other
+    /// partitions than before.
     fn update(&mut self, Leased { held, taken, now, .. }: Leased, asked_at: Option<Instant>) -> bool {
-        let before = std::mem::take(&mut self.held);
+        let (before, was_over) = (std::mem::take(&mut self.held), self.is_over());
         self.until = asked_at.map(|asked_at| {
             let ends = held.iter().map(|(_, relay)| relay.leased_until.as_millis() - now.as_millis());
             asked_at + span(ends.min().unwrap_or_default()) * 9 / 10
@@ -192,7 +193,7 @@ impl State {
             self.held.insert(partition, Lease { relay, term });
         }
         let terms = |leases: &BTreeMap<Partition, Lease>| leases.values().map(|lease| lease.term).collect::<Vec<_>>();
-        terms(&before) != terms(&self.held)
+        was_over || terms(&before) != terms(&self.held)
     }
 }
 

@@ -67,7 +67,9 @@ async fn reservation_cancelled_between_loads() {
     let (_cluster, a, b) = servers().await;
     let panicked = panics::count();
     let id = reserved(&a).await;
-    let a = interrupted(&a, Point::RecordLoaded, async move { drop(b.run(cancel(id)).await.unwrap()) });
+    let a = interrupted(&a, Point::RecordLoaded, async move {
+        b.run(cancel(id)).await.unwrap();
+    });
     let lost = rejected(a.run(cancel(id)).await);
     assert_eq!(lost, Rejection::Stay(StayRejection::StayReservationAlreadyCancelled));
     expect_no_panic(panicked);
@@ -154,7 +156,9 @@ impl<const LIVE: bool, const PANICS: bool> Command for Compare<LIVE, PANICS> {
 async fn compare<const LIVE: bool, const PANICS: bool>(point: Point) -> Result<(), Refused> {
     let (_cluster, a, b) = servers().await;
     let id = reserved(&a).await;
-    let a = interrupted(&a, point, async move { drop(b.run(cancel(id)).await.unwrap()) });
+    let a = interrupted(&a, point, async move {
+        b.run(cancel(id)).await.unwrap();
+    });
     a.run(Compare::<LIVE, PANICS>(id)).await
 }
 
