@@ -90,23 +90,20 @@ impl Replays {
     pub(crate) async fn page(&self, app: &App, seen: u64, until: u64) -> Result<Arc<Page>, Refused> {
         let turn = self.turns.acquire().await.expect("the semaphore is never closed");
         let end = (seen / PAGE + 1) * PAGE;
-        let page = match self.kept(seen, until.min(end)) {
-            Some(page) => page,
-            None => {
-                // A task of its own, on the runtime for work: the page is cached even if this client disconnects.
-                let reading = app.clone();
-                let read = app.spawn(async move { Page::read(&reading, seen, end, until).await });
-                let page = read.await.map_err(|_| Refused::Internal)??;
-                self.keep(page.clone());
-                if page.up_to < until {
-                    // Bounds the rate of reads of the store, so the turn is kept.
-                    tokio::time::sleep(PAUSE).await;
-                }
-                return Ok(page);
+        if let Some(page) = self.kept(seen, until.min(end)) {
+            drop(turn);
+            if page.up_to < until {
+                tokio::time::sleep(PAUSE).await;
             }
-        };
-        drop(turn);
+            return Ok(page);
+        }
+        // A task of its own, on the runtime for work: the page is cached even if this client disconnects.
+        let reading = app.clone();
+        let read = app.spawn(async move { Page::read(&reading, seen, end, until).await });
+        let page = read.await.map_err(|_| Refused::Internal)??;
+        self.keep(page.clone());
         if page.up_to < until {
+            // Bounds the rate of reads of the store, so the turn is kept.
             tokio::time::sleep(PAUSE).await;
         }
         Ok(page)
