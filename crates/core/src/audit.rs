@@ -43,13 +43,13 @@ impl Audit {
         units
     }
 
-    /// Adds the quantity that is counted as held of a unit, where holds cannot be listed. `pinned` is set if some of it
+    /// Adds the quantity that is counted as held of a unit, where holds cannot be listed. `prepared` is set if some of it
     /// is prepared.
-    pub fn held(&mut self, unit: Unit, quantity: u32, pinned: bool) {
+    pub fn held(&mut self, unit: Unit, quantity: u32, prepared: bool) {
         match unit.kind {
             Kind::Stay => self.stay.held(stay::night_of(unit), quantity),
             Kind::Shop => self.shop.held(shop::option_of(unit), quantity),
-            Kind::Room => self.calendar.held(calendar::SlotId::of(unit), quantity, pinned),
+            Kind::Room => self.calendar.held(calendar::SlotId::of(unit), quantity, prepared),
             Kind::Ticket => self.ticket.held(unit, quantity),
         }
     }

@@ -134,20 +134,20 @@ pub type Decision<T> = Result<T, Stop>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// Requested rows are not in the working set yet: load them and decide again.
-    Missing,
+    NeedRows,
     /// A prepared attempt of another command decides the outcome: back off and decide again.
-    Busy,
+    Retry,
     /// The command is rejected.
     Rejected(Rejection),
 }
 
 /// A requested row is not in the working set. The table has recorded the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Missing;
+pub struct NeedRows;
 
-impl From<Missing> for Stop {
-    fn from(_: Missing) -> Self {
-        Self::Missing
+impl From<NeedRows> for Stop {
+    fn from(_: NeedRows) -> Self {
+        Self::NeedRows
     }
 }
 

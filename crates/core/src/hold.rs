@@ -44,7 +44,7 @@ pub struct Hold<C> {
 pub enum HoldState {
     Held,
     /// Prepared by a confirm attempt: the hold no longer ends by time, and only that attempt's outcome can end it.
-    Confirming,
+    Prepared,
     /// Confirmed as the record of this number.
     Confirmed {
         record: u64,
@@ -59,7 +59,7 @@ pub enum HoldState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Held,
-    Confirming,
+    Prepared,
     Confirmed { record: u64 },
     Cancelled,
     Replaced,
@@ -71,7 +71,7 @@ impl<C: Claim> Hold<C> {
         match self.state {
             HoldState::Held if now < self.expires_at => Status::Held,
             HoldState::Held => Status::Expired,
-            HoldState::Confirming => Status::Confirming,
+            HoldState::Prepared => Status::Prepared,
             HoldState::Confirmed { record } => Status::Confirmed { record },
             HoldState::Cancelled => Status::Cancelled,
             HoldState::Replaced { .. } => Status::Replaced,
@@ -94,27 +94,27 @@ impl<C> std::ops::Deref for Hold<C> {
 impl<C: Claim> Row for Hold<C> {}
 
 /// Holds of one kind that have secondary indexes.
-pub trait Remembered: Sized {
+pub trait Indexed: Sized {
     /// Time after the end of a hold during which its index entries are still needed.
     const AFTER_END: Span = Span::from_millis(0);
 
     /// Whether the indexes include holds that have ended.
-    fn leaves_something() -> bool {
+    fn indexes_ended_holds() -> bool {
         Self::AFTER_END > Span::from_millis(0)
     }
 
-    /// Requests the rows that [`remember`](Self::remember) writes.
-    fn want_derived(rows: &mut Rows, hold: &Self);
+    /// Requests the rows that [`index`](Self::index) writes.
+    fn request_indexes(rows: &mut Rows, hold: &Self);
 
     /// Writes the secondary index entries of a hold. Stores that keep these indexes in memory call it at start, in the
     /// order of ids, for every live hold. If [`AFTER_END`](Self::AFTER_END) is not zero, they also call it for every
     /// hold that ended less than that long ago, whatever its state.
-    fn remember(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()>;
+    fn index(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()>;
 }
 
 /// Identity of one confirm attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TryId {
+pub struct AttemptId {
     pub hold: HoldId,
     pub attempt: Attempt,
 }
@@ -129,24 +129,24 @@ pub struct Decided {
 impl Row for Decided {}
 
 /// Returns the record of a confirm attempt that is already recorded, `None` if the attempt is undecided. Stops with
-/// [`Stop::Busy`] if the attempt was aborted, so that a new attempt is prepared.
-pub fn recorded_outcome(rows: &mut Rows, of: TryId) -> Decision<Option<u64>> {
+/// [`Stop::Retry`] if the attempt was aborted, so that a new attempt is prepared.
+pub fn recorded_outcome(rows: &mut Rows, of: AttemptId) -> Decision<Option<u64>> {
     match rows.decisions.get(&of)? {
         None => Ok(None),
-        Some(Decided { record: None }) => Err(Stop::Busy),
+        Some(Decided { record: None }) => Err(Stop::Retry),
         Some(Decided { record }) => Ok(*record),
     }
 }
 
 /// Records the outcome of a confirm attempt. The caller has checked with [`recorded_outcome`] that none is recorded.
-pub fn record_outcome(rows: &mut Rows, of: TryId, record: u64) {
+pub fn record_outcome(rows: &mut Rows, of: AttemptId, record: u64) {
     rows.decisions.put(of, Decided { record: Some(record) });
 }
 
 /// Returns the prepared hold of a confirm attempt that still has to be finished; `None` if the hold has ended already,
 /// or was lost.
-pub fn find_prepared<C: Clone>(hold: Option<&Hold<C>>, of: TryId) -> Option<Hold<C>> {
-    hold.filter(|hold| hold.state == HoldState::Confirming && hold.attempts == of.attempt).cloned()
+pub fn find_prepared<C: Clone>(hold: Option<&Hold<C>>, of: AttemptId) -> Option<Hold<C>> {
+    hold.filter(|hold| hold.state == HoldState::Prepared && hold.attempts == of.attempt).cloned()
 }
 
 /// `available(unit, now) = capacity − confirmed − held(now)`, the only formula for availability.
@@ -158,12 +158,12 @@ pub fn available(rows: &mut Rows, unit: Unit, capacity: u32, confirmed: u32, now
 /// Whether a prepared confirm attempt holds some of the unit. It may be recorded already, so that its quantity counts
 /// twice until it is finished.
 pub fn has_prepared(rows: &mut Rows, unit: Unit) -> Decision<bool> {
-    Ok(rows.held.get(&unit)?.is_some_and(|tally| tally.pinned() > 0))
+    Ok(rows.held.get(&unit)?.is_some_and(|tally| tally.prepared() > 0))
 }
 
 /// Returns the effective capacity: the recorded one, or that of a lower capacity fence.
 pub fn effective_capacity(rows: &mut Rows, resource: Resource, capacity: u32, now: Timestamp) -> Decision<u32> {
-    let fence = rows.limits.get(&resource)?.filter(|fence| fence.ends_at > now);
+    let fence = rows.fences.get(&resource)?.filter(|fence| fence.ends_at > now);
     Ok(fence.map_or(capacity, |fence| capacity.min(fence.capacity)))
 }
 
@@ -190,9 +190,9 @@ pub fn check_suspended(rows: &Rows, at: &Context<'_>) -> Result<(), Rejection> {
 
 /// Requests the counts that [`count`] and [`uncount`] change.
 pub fn request_counts<C: Claim>(rows: &mut Rows, owner: UserId, claim: &C) {
-    rows.holders.want(&Holder { kind: C::KIND, user: owner });
+    rows.holders.request(&Holder { kind: C::KIND, user: owner });
     for (unit, _) in claim.lines() {
-        rows.held.want(&unit);
+        rows.held.request(&unit);
     }
 }
 
@@ -203,14 +203,14 @@ pub fn count<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Decis
 
 /// Removes a confirmed, cancelled or replaced hold from all counts.
 pub fn uncount<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Decision<()> {
-    assert!(matches!(hold.status(now), Status::Held | Status::Confirming), "only a live hold is counted");
+    assert!(matches!(hold.status(now), Status::Held | Status::Prepared), "only a live hold is counted");
     count_hold(rows, hold, now, -1)
 }
 
 /// Prepares a live hold for confirming: its units count until the confirm attempt is finished, whatever the time.
 pub fn prepare<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Decision<Hold<C>> {
     assert!(hold.is_live(now), "only a live hold can be prepared");
-    let prepared = Hold { state: HoldState::Confirming, attempts: Attempt(hold.attempts.0 + 1), ..hold.clone() };
+    let prepared = Hold { state: HoldState::Prepared, attempts: Attempt(hold.attempts.0 + 1), ..hold.clone() };
     count_units(rows, hold, now, -1)?;
     count_units(rows, &prepared, now, 1)?;
     Ok(prepared)
@@ -218,7 +218,7 @@ pub fn prepare<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Dec
 
 /// Reverts [`prepare`] after an aborted attempt: the hold ends by time again, or has already ended.
 pub fn revert_prepare<C: Claim>(rows: &mut Rows, prepared: &Hold<C>, now: Timestamp) -> Decision<Hold<C>> {
-    assert_eq!(prepared.state, HoldState::Confirming, "only a prepared hold can be reverted");
+    assert_eq!(prepared.state, HoldState::Prepared, "only a prepared hold can be reverted");
     let hold = Hold { state: HoldState::Held, ..prepared.clone() };
     count_units(rows, prepared, now, -1)?;
     if hold.is_live(now) {
@@ -235,7 +235,7 @@ fn count_hold<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp, sign: i
 }
 
 fn count_units<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp, sign: i64) -> Decision<()> {
-    let ends_at = (hold.state != HoldState::Confirming).then_some(hold.expires_at);
+    let ends_at = (hold.state != HoldState::Prepared).then_some(hold.expires_at);
     for (unit, quantity) in hold.claim.lines() {
         rows.held.count(&unit, Count { quantity: sign * i64::from(quantity), ends_at, now })?;
     }

@@ -1,7 +1,7 @@
 //! The rules of Holdfast, as pure functions.
 //!
 //! A decision is a function of the rows it read, the command and `now`. It never does I/O, never waits, never reads a
-//! clock or a random number, and knows no wire format. Rows that are not loaded are requested ([`Missing`]), a refusal
+//! clock or a random number, and knows no wire format. Rows that are not loaded are requested ([`NeedRows`]), a refusal
 //! is returned as a value ([`Rejection`]), and changes are written to the working set ([`Rows`]).
 //!
 //! | module | contents |
@@ -25,17 +25,18 @@
 pub mod actor;
 pub mod audit;
 pub mod calendar;
+pub mod capacity_fence;
 pub mod command;
 pub mod event;
 pub mod hold;
 pub mod id;
-pub mod limit;
+pub mod idempotency;
 pub mod map;
 pub mod money;
-pub mod receipt;
 pub mod rejection;
 pub mod relay;
 pub mod rows;
+pub mod schema;
 pub mod shop;
 pub mod stay;
 pub mod table;
@@ -49,7 +50,7 @@ pub mod unit;
 pub mod webhook;
 
 pub use actor::Actor;
-pub use command::{Command, Context, Decision, Limits, Missing, Stop};
+pub use command::{Command, Context, Decision, Limits, NeedRows, Stop};
 pub use event::Event;
 pub use rejection::{
     CalendarRejection, Fault, Rejection, ShopRejection, StayRejection, TeeRejection, TicketRejection, WebhookRejection,

@@ -139,7 +139,7 @@ impl Command for LeaseRelays {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Leased> {
         for partition in &self.wanted {
-            rows.relay.relays.want(partition);
+            rows.relay.relays.request(partition);
         }
         let grace = if self.yields { LEASE } else { Span::from_millis(0) };
         let mut leased = Leased { held: Vec::new(), taken: Vec::new(), now: at.now, next_free_at: None };
@@ -183,7 +183,7 @@ impl Command for ReleaseRelays {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
         for (partition, _) in &self.partitions {
-            rows.relay.relays.want(partition);
+            rows.relay.relays.request(partition);
         }
         for (partition, sent_up_to) in &self.partitions {
             let relay = rows.relay.relays.get(partition)?.copied().unwrap_or_default();
@@ -226,9 +226,9 @@ impl Command for AdvanceRelay {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Vec<u64>> {
         assert!(self.handed.len() <= REPORTED_MAX, "the number of reported events is bounded");
-        rows.relay.relays.want(&self.partition);
+        rows.relay.relays.request(&self.partition);
         for (event, _) in &self.handed {
-            rows.relay.troubles.want(&TroubleId { event: *event });
+            rows.relay.troubles.request(&TroubleId { event: *event });
         }
         let relay = rows.relay.relays.get(&self.partition)?.copied().unwrap_or_default();
         if relay.leased_by != self.server {

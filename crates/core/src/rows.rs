@@ -4,11 +4,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::calendar;
-use crate::command::{Decision, Missing};
+use crate::command::{Decision, NeedRows};
 use crate::event::{Event, EventLog};
-use crate::hold::{Decided, TryId};
+use crate::hold::{AttemptId, Decided};
 use crate::id::{IdRange, Sequence};
-use crate::receipt::{Receipt, ReceiptId};
+use crate::idempotency::{IdempotencyRecord, IdempotencyRecordId};
 use crate::relay;
 use crate::shop;
 use crate::stay;
@@ -16,7 +16,7 @@ use crate::table::{Row, Table, TableSet};
 use crate::tee;
 use crate::ticket;
 use crate::time::Timestamp;
-use crate::unit::{Holder, Limit, Resource, Tally, Unit, Units};
+use crate::unit::{CapacityFence, Holder, Resource, Tally, Unit, Units};
 use crate::webhook;
 
 /// All rows that a decision can see. A new vertical adds a field to [`Tables`].
@@ -35,15 +35,15 @@ pub struct Rows {
 #[derive(Debug, Default)]
 pub struct Tables {
     pub ids: Table<Sequence, IdRange>,
-    pub receipts: Table<ReceiptId, Receipt>,
+    pub idempotency_records: Table<IdempotencyRecordId, IdempotencyRecord>,
     /// Secondary index: quantities held per unit.
     pub held: Table<Unit, Tally, Units>,
     /// Secondary index: number of live holds per user and kind.
     pub holders: Table<Holder, Tally>,
     /// Capacity fences. Used only where live and durable rows lie in two stores.
-    pub limits: Table<Resource, Limit>,
+    pub fences: Table<Resource, CapacityFence>,
     /// Outcomes of confirm attempts. Used only where live and durable rows lie in two stores.
-    pub decisions: Table<TryId, Decided>,
+    pub decisions: Table<AttemptId, Decided>,
     pub relay: relay::Tables,
     pub stay: stay::Tables,
     pub shop: shop::Tables,
@@ -55,10 +55,10 @@ pub struct Tables {
 
 crate::table_set!(Tables {
     ids,
-    receipts,
+    idempotency_records,
     held,
     holders,
-    limits,
+    fences,
     decisions,
     relay,
     stay,
@@ -76,11 +76,11 @@ impl Rows {
     pub fn memory() -> Self {
         Self::from(Tables {
             ids: Table::cache(),
-            // Not cached: receipts can be large and are rarely read again.
-            receipts: Table::default(),
+            // Not cached: idempotency_records can be large and are rarely read again.
+            idempotency_records: Table::default(),
             held: Table::complete(),
             holders: Table::complete(),
-            limits: Table::complete(),
+            fences: Table::complete(),
             decisions: Table::complete(),
             relay: relay::Tables::memory(),
             stay: stay::Tables::memory(),
@@ -96,10 +96,10 @@ impl Rows {
     pub fn complete() -> Self {
         Self::from(Tables {
             ids: Table::complete(),
-            receipts: Table::complete(),
+            idempotency_records: Table::complete(),
             held: Table::complete(),
             holders: Table::complete(),
-            limits: Table::complete(),
+            fences: Table::complete(),
             decisions: Table::complete(),
             relay: relay::Tables::complete(),
             stay: stay::Tables::complete(),
@@ -127,18 +127,18 @@ impl Rows {
 
     /// Returns an empty working set with the same requested rows.
     #[must_use]
-    pub fn copy_wants(&self) -> Self {
-        Self::from(self.tables.copy_wants())
+    pub fn copy_requests(&self) -> Self {
+        Self::from(self.tables.copy_requests())
     }
 
     /// Moves the live rows into a working set of their own, to be committed to the live tier.
     #[must_use]
     pub fn take_live(&mut self) -> Self {
-        let Tables { held, holders, limits, stay, shop, calendar, ticket, .. } = &mut *self.tables;
+        let Tables { held, holders, fences, stay, shop, calendar, ticket, .. } = &mut *self.tables;
         Self::from(Tables {
             held: std::mem::take(held),
             holders: std::mem::take(holders),
-            limits: std::mem::take(limits),
+            fences: std::mem::take(fences),
             stay: stay.take_live(),
             shop: shop.take_live(),
             calendar: calendar.take_live(),
@@ -155,12 +155,12 @@ impl Rows {
     }
 
     /// Draws the next number of a sequence.
-    pub fn next_id(&mut self, sequence: Sequence) -> Result<u64, Missing> {
+    pub fn next_id(&mut self, sequence: Sequence) -> Result<u64, NeedRows> {
         self.next_ids(sequence, 1)
     }
 
     /// Draws the next `count` consecutive numbers of a sequence and returns the first.
-    pub fn next_ids(&mut self, sequence: Sequence, count: usize) -> Result<u64, Missing> {
+    pub fn next_ids(&mut self, sequence: Sequence, count: usize) -> Result<u64, NeedRows> {
         let range = *self.ids.get(&sequence)?.unwrap_or(&IdRange { next: 1, last: crate::id::ID_MAX });
         let next = range.next + count as u64;
         assert!(next <= range.last + 1, "a store reserves enough numbers for a batch");
@@ -199,7 +199,7 @@ mod tests {
 
     fn with_numbers(next: u64, last: u64) -> Rows {
         let mut rows = Rows::default();
-        rows.ids.supply(Sequence::Order, Some(IdRange { next, last }));
+        rows.ids.fill(Sequence::Order, Some(IdRange { next, last }));
         rows
     }
 

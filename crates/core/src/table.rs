@@ -24,7 +24,7 @@ use memory::Memory;
 pub(crate) use memory::SWEEPS;
 pub use set::TableSet;
 
-use crate::command::Missing;
+use crate::command::NeedRows;
 use crate::time::Timestamp;
 
 /// A row of a table.
@@ -71,7 +71,7 @@ pub trait Scan<K>: Clone + PartialEq + Debug + Send + 'static {
     fn range(&self) -> RangeInclusive<K>;
 
     /// Returns the range to prefetch with a row, because its rows are likely to be read next.
-    fn around(_key: &K) -> Option<Self> {
+    fn prefetch(_key: &K) -> Option<Self> {
         None
     }
 }
@@ -94,13 +94,13 @@ pub struct Table<K, V, S = NoScan> {
     /// State of each key that was ever requested or written. A key keeps its slot until the table is cleared.
     cells: IndexMap<K, Cell<V>, RandomState>,
     /// Slots of the rows to load.
-    wanted: Vec<usize>,
-    scans_wanted: Vec<S>,
+    requested: Vec<usize>,
+    scans_requested: Vec<S>,
     scans_known: Vec<S>,
     /// All keys in order, built by the first scan: a batch may request thousands of ranges.
     ordered: Option<BTreeSet<K>>,
     /// Slots of rows that the store loaded because its in-memory state did not have them.
-    supplied: Vec<usize>,
+    filled: Vec<usize>,
     journal: Vec<Undo<V>>,
     stamp: u64,
     /// Present in in-memory state, which uses no cells.
@@ -153,11 +153,11 @@ impl<K: Key, V: Row, S: Scan<K>> Default for Table<K, V, S> {
     fn default() -> Self {
         Self {
             cells: IndexMap::default(),
-            wanted: Vec::new(),
-            scans_wanted: Vec::new(),
+            requested: Vec::new(),
+            scans_requested: Vec::new(),
             scans_known: Vec::new(),
             ordered: None,
-            supplied: Vec::new(),
+            filled: Vec::new(),
             journal: Vec::new(),
             stamp: 0,
             memory: None,
@@ -176,18 +176,18 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         Self { memory: Some(Box::new(Memory::cache())), ..Self::default() }
     }
 
-    /// Returns the row, `None` if it does not exist, or [`Missing`] if it has to be loaded; then it is requested.
-    pub fn get(&mut self, key: &K) -> Result<Option<&V>, Missing> {
+    /// Returns the row, `None` if it does not exist, or [`NeedRows`] if it has to be loaded; then it is requested.
+    pub fn get(&mut self, key: &K) -> Result<Option<&V>, NeedRows> {
         let slot = self.memory.is_none().then(|| self.slot_requested(key));
         let known = match slot {
             Some(slot) => self.known(slot),
             None => self.peek(key),
         };
-        known.ok_or(Missing)
+        known.ok_or(NeedRows)
     }
 
     /// Requests a row without reading it yet, so that one load fetches all of them.
-    pub fn want(&mut self, key: &K) {
+    pub fn request(&mut self, key: &K) {
         self.slot_requested(key);
     }
 
@@ -203,7 +203,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         self.cells[slot] = if self.scans_known.iter().any(|scan| scan.range().contains(key)) {
             Cell::Known(None)
         } else {
-            self.wanted.push(slot);
+            self.requested.push(slot);
             Cell::Requested
         };
         slot
@@ -227,17 +227,17 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     }
 
     /// Returns the keys of all rows in the range, in order.
-    pub fn scan(&mut self, scan: &S) -> Result<Vec<K>, Missing> {
+    pub fn scan(&mut self, scan: &S) -> Result<Vec<K>, NeedRows> {
         if self.memory.is_none() && self.ordered.is_none() {
             self.ordered = Some(self.cells.keys().cloned().collect());
         }
         if let Some(keys) = self.known_in(scan) {
             return Ok(keys);
         }
-        if !self.scans_wanted.contains(scan) {
-            self.scans_wanted.push(scan.clone());
+        if !self.scans_requested.contains(scan) {
+            self.scans_requested.push(scan.clone());
         }
-        Err(Missing)
+        Err(NeedRows)
     }
 
     /// Returns the keys of all rows in the range, in order; `None` if some may not be loaded.
@@ -295,12 +295,12 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     }
 
     /// Adds to the row of `key` in place; the row must be loaded.
-    pub fn count(&mut self, key: &K, count: Count) -> Result<(), Missing>
+    pub fn count(&mut self, key: &K, count: Count) -> Result<(), NeedRows>
     where
         V: Default,
     {
         let slot = self.slot_requested(key);
-        let Cell::Known(row) = &mut self.cells[slot] else { return Err(Missing) };
+        let Cell::Known(row) = &mut self.cells[slot] else { return Err(NeedRows) };
         // The first entry of a key tells whether the store has the row, so an absent row is journalled as a cell.
         let before = if row.is_some() { Before::Count(count) } else { Before::Cell(Cell::Known(None)) };
         row.get_or_insert_default().apply_count(count);
@@ -314,40 +314,40 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     }
 
     /// Returns the keys to load; they stay requested.
-    pub fn wanted(&self) -> impl Iterator<Item = &K> {
-        self.wanted.iter().map(|slot| self.key(*slot))
+    pub fn requested(&self) -> impl Iterator<Item = &K> {
+        self.requested.iter().map(|slot| self.key(*slot))
     }
 
-    pub fn scans_wanted(&self) -> &[S] {
-        &self.scans_wanted
+    pub fn scans_requested(&self) -> &[S] {
+        &self.scans_requested
     }
 
     /// Removes and returns the keys to load, each once, in order.
-    pub fn take_wanted(&mut self) -> Vec<K> {
-        let slots = std::mem::take(&mut self.wanted);
+    pub fn take_requested(&mut self) -> Vec<K> {
+        let slots = std::mem::take(&mut self.requested);
         let mut keys: Vec<K> = slots.into_iter().map(|slot| self.key(slot).clone()).collect();
         keys.sort_unstable();
         keys
     }
 
-    /// Requests keys again that [`take_wanted`](Self::take_wanted) returned, to be loaded from another store.
-    pub fn want_elsewhere(&mut self, keys: impl IntoIterator<Item = K>) {
+    /// Requests keys again that [`take_requested`](Self::take_requested) returned, to be loaded from another store.
+    pub fn request_elsewhere(&mut self, keys: impl IntoIterator<Item = K>) {
         for key in keys {
             let slot = self.slot(key);
-            self.wanted.push(slot);
+            self.requested.push(slot);
         }
     }
 
     /// Removes and returns the ranges to load.
-    pub fn take_scans_wanted(&mut self) -> Vec<S> {
-        std::mem::take(&mut self.scans_wanted)
+    pub fn take_scans_requested(&mut self) -> Vec<S> {
+        std::mem::take(&mut self.scans_requested)
     }
 
     /// Fills in a loaded row. A row that is known or written already is newer and stays.
-    pub fn supply(&mut self, key: K, row: Option<V>) {
+    pub fn fill(&mut self, key: K, row: Option<V>) {
         let slot = self.slot(key);
         if self.fill_slot(slot, row) {
-            self.supplied.push(slot);
+            self.filled.push(slot);
         }
     }
 
@@ -362,7 +362,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     }
 
     /// Marks a range as loaded: the store has filled in each of its rows.
-    pub fn supply_scan(&mut self, scan: S) {
+    pub fn fill_scan(&mut self, scan: S) {
         self.scans_known.push(scan);
     }
 

@@ -70,7 +70,7 @@ impl World {
         for loads in 0..LOADS_MAX {
             self.loads.set(loads);
             match query(&mut rows, &at) {
-                Err(Stop::Missing) => rows.answer_from(&self.memory),
+                Err(Stop::NeedRows) => rows.fill_from(&self.memory),
                 decision => return decision.map_err(rejection),
             }
         }
@@ -87,12 +87,12 @@ impl World {
         let mut rows = Rows::default();
         // Like the engine, the dry run does not know the time.
         let unknown = Context { now: Timestamp::default(), limits: &self.limits };
-        rows.attempt(|rows| decide(rows, &unknown).and(Err::<(), _>(Stop::Missing))).ok();
-        rows.answer_from(&self.memory);
+        rows.attempt(|rows| decide(rows, &unknown).and(Err::<(), _>(Stop::NeedRows))).ok();
+        rows.fill_from(&self.memory);
         for loads in 1..=LOADS_MAX {
             self.loads.set(loads);
             match rows.attempt(|rows| decide(rows, &at)) {
-                Err(Stop::Missing) => rows.answer_from(&self.memory),
+                Err(Stop::NeedRows) => rows.fill_from(&self.memory),
                 Err(stop) => return Err(stop),
                 Ok(outcome) => {
                     self.apply(rows, writes);
@@ -115,16 +115,16 @@ impl World {
         let mut live = rows.take_live();
         assert!(writes != Writes::Durable || !live.has_changes(), "a durable step writes live rows: {live:?}");
         assert!(writes != Writes::Live || !rows.has_changes(), "a live step writes durable rows: {rows:?}");
-        self.memory.ids.absorb(&mut ids);
-        self.memory.absorb(&mut live);
-        self.memory.absorb(&mut rows);
+        self.memory.ids.apply(&mut ids);
+        self.memory.apply(&mut live);
+        self.memory.apply(&mut rows);
     }
 }
 
 fn rejection(stop: Stop) -> Rejection {
     match stop {
         Stop::Rejected(rejection) => rejection,
-        Stop::Busy | Stop::Missing => panic!("{stop:?} without concurrent commands"),
+        Stop::Retry | Stop::NeedRows => panic!("{stop:?} without concurrent commands"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Time as the rules see it: milliseconds since 1970, supplied by the store.
+//! Time as the rules see it: milliseconds since 1970, filled by the store.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};

@@ -68,13 +68,13 @@ pub struct Resource {
 
 /// Capacity fence: a lower capacity that binds new holds before it is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limit {
+pub struct CapacityFence {
     pub capacity: u32,
     /// End of the fence; later than recording can finish.
     pub ends_at: Timestamp,
 }
 
-impl Row for Limit {
+impl Row for CapacityFence {
     fn ends_at(&self) -> Option<Timestamp> {
         Some(self.ends_at)
     }
@@ -87,10 +87,10 @@ impl Row for Limit {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Quantity of prepared holds, which counts until their confirm attempts are finished.
-    pinned: u32,
+    prepared: u32,
     /// Second of the end and quantity; ascending by second, no quantity is zero.
     lines: VecDeque<(i64, u32)>,
-    /// Sum of all lines, ended or not, without `pinned`.
+    /// Sum of all lines, ended or not, without `prepared`.
     total: u32,
 }
 
@@ -99,20 +99,20 @@ impl Tally {
     pub fn live(&self, now: Timestamp) -> u32 {
         let ended: u32 =
             self.lines.iter().take_while(|(second, _)| has_ended(*second, now)).map(|(_, quantity)| quantity).sum();
-        self.pinned + self.total - ended
+        self.prepared + self.total - ended
     }
 
     /// Returns the quantity of prepared holds.
-    pub fn pinned(&self) -> u32 {
-        self.pinned
+    pub fn prepared(&self) -> u32 {
+        self.prepared
     }
 
     /// Returns the tally with these stored lines; `None` if they are not ascending or a quantity is zero or overflows.
-    pub fn from_lines(pinned: u32, lines: impl IntoIterator<Item = (i64, u32)>) -> Option<Self> {
+    pub fn from_lines(prepared: u32, lines: impl IntoIterator<Item = (i64, u32)>) -> Option<Self> {
         let lines: VecDeque<(i64, u32)> = lines.into_iter().collect();
         let ascending = lines.iter().zip(lines.iter().skip(1)).all(|(a, b)| a.0 < b.0);
         let total = lines.iter().try_fold(0_u32, |sum, (_, quantity)| sum.checked_add(*quantity))?;
-        (ascending && lines.iter().all(|(_, quantity)| *quantity > 0)).then_some(Self { pinned, lines, total })
+        (ascending && lines.iter().all(|(_, quantity)| *quantity > 0)).then_some(Self { prepared, lines, total })
     }
 
     /// Counts `quantity` until `ends_at`, rounded up to the second, and purges the lines that have ended by `now`.
@@ -146,7 +146,7 @@ impl Tally {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.pinned == 0
+        self.lines.is_empty() && self.prepared == 0
     }
 
     /// Returns second and quantity of each line, earliest first.
@@ -167,7 +167,7 @@ impl Tally {
 
 impl Row for Tally {
     fn ends_at(&self) -> Option<Timestamp> {
-        if self.pinned > 0 {
+        if self.prepared > 0 {
             return None;
         }
         self.lines.back().map(|(second, _)| Timestamp::from_millis(second * 1_000))
@@ -182,9 +182,9 @@ impl Row for Tally {
         match count.ends_at {
             Some(ends_at) if count.quantity > 0 => self.add(ends_at, quantity, count.now),
             Some(ends_at) => self.remove(ends_at, quantity, count.now),
-            None if count.quantity > 0 => self.pinned += quantity,
+            None if count.quantity > 0 => self.prepared += quantity,
             // After a loss of live rows the tally is missing, but the attempt must still be finished.
-            None => self.pinned = self.pinned.saturating_sub(quantity),
+            None => self.prepared = self.prepared.saturating_sub(quantity),
         }
     }
 }

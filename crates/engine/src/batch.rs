@@ -26,8 +26,8 @@ const CONFLICTS_MAX: u32 = 64;
 const CONFLICT_WAIT: Duration = Duration::from_micros(100);
 /// Time after which a conflict is not retried; the commands are then answered as having no effect.
 const CONFLICTS_WITHIN: Duration = Duration::from_secs(1);
-/// Maximum number of retries of deferred commands when a batch runs without an engine.
-const DEFERRED_MAX: usize = 16;
+/// Maximum number of retries of backing_off commands when a batch runs without an engine.
+const BACKOFFS_MAX: usize = 16;
 
 /// Commands that are decided together.
 #[derive(Default)]
@@ -47,9 +47,9 @@ impl Batch {
         let mut runner = Runner::new(store, sink, limits, Meters::new());
         let meters = runner.meters.clone();
         let mut tasks = self.tasks;
-        for _ in 0..DEFERRED_MAX {
+        for _ in 0..BACKOFFS_MAX {
             runner.run(tasks, &mut |decided| decided.answer(sink, &meters)).await;
-            tasks = std::mem::take(&mut runner.deferred);
+            tasks = std::mem::take(&mut runner.backing_off);
             if tasks.is_empty() {
                 return;
             }
@@ -77,7 +77,7 @@ pub(crate) struct Runner<'a> {
     /// Whether the store was asked to commit, so that a panic leaves the outcome unknown.
     committing: bool,
     /// Commands that must retry after a backoff, because a prepared attempt decides their outcome.
-    pub deferred: Vec<Box<dyn Task>>,
+    pub backing_off: Vec<Box<dyn Task>>,
     /// Faults of the last decision. Its commit tells whether they are conflicts.
     faults: Vec<Fault>,
 }
@@ -188,13 +188,13 @@ impl<'a> Runner<'a> {
             meters,
             rows: Rows::default(),
             committing: false,
-            deferred: Vec::new(),
+            backing_off: Vec::new(),
             faults: Vec::new(),
         }
     }
 
     /// Runs one batch until it is committed or has failed. Finished tasks are passed to `answer` at once; commands that
-    /// must retry are `deferred`.
+    /// must retry are `backing_off`.
     pub(crate) async fn run(&mut self, mut tasks: Vec<Box<dyn Task>>, answer: &mut (dyn FnMut(Decided) + Send)) {
         tasks.retain(|task| task.take_turn());
         if tasks.is_empty() {
@@ -219,7 +219,7 @@ impl<'a> Runner<'a> {
             tasks.into_iter().partition(|task| task.writes() != Writes::Durable);
         let prepared = match self.commit(Step::Prepare, &mut first, &Rows::default()).await {
             Ok(outcome) => {
-                self.collect_deferred(&mut first);
+                self.collect_backing_off(&mut first);
                 let (under_way, done) = first.into_iter().partition(|task| task.is_under_way());
                 answer(Decided { tasks: done, result: Ok(outcome) });
                 second.extend::<Vec<_>>(under_way);
@@ -235,7 +235,7 @@ impl<'a> Runner<'a> {
             if recorded.is_err() {
                 // The decided outcomes were not recorded.
                 for task in &mut second {
-                    task.forget_outcome();
+                    task.discard_outcome();
                 }
             }
             // An unfinished attempt is recovered later; the replies do not depend on it.
@@ -244,12 +244,12 @@ impl<'a> Runner<'a> {
             }
         }
         // Deferred commands are finished first, because they start over.
-        self.collect_deferred(&mut second);
+        self.collect_backing_off(&mut second);
         answer(Decided { tasks: second, result: recorded });
     }
 
-    fn collect_deferred(&mut self, tasks: &mut Vec<Box<dyn Task>>) {
-        self.deferred.extend(tasks.extract_if(.., |task| task.is_busy()));
+    fn collect_backing_off(&mut self, tasks: &mut Vec<Box<dyn Task>>) {
+        self.backing_off.extend(tasks.extract_if(.., |task| task.must_retry()));
     }
 
     /// Decides and commits one step of the tasks that take part in it; retries with backoff after conflicts.
@@ -306,14 +306,14 @@ impl<'a> Runner<'a> {
         dry_run(rows, self.limits, step, &mut undecided);
         if step == Step::Record {
             // Prepared holds lead to further rows, which are requested before the first load.
-            rows.answer_from(prepared);
+            rows.fill_from(prepared);
             dry_run(rows, self.limits, step, &mut undecided);
         }
         let mut now = Timestamp::default();
         let mut traces = Vec::new();
         let mut is_refused = false;
         for _ in 0..LOADS_MAX {
-            rows.answer_from(prepared);
+            rows.fill_from(prepared);
             now = session.load(rows).await?;
             let at = Context { now, limits: self.limits };
             let decided = decide_all(rows, &mut traces, &at, step, undecided);
@@ -327,7 +327,7 @@ impl<'a> Runner<'a> {
         for task in undecided {
             self.faults.push(Fault { command: task.name(), panic: None });
             if step != Step::Finish {
-                task.settle(Refused::Internal);
+                task.fail(Refused::Internal);
             }
         }
         self.meters.decide_seconds.record(began.elapsed());
@@ -365,7 +365,7 @@ fn dry_run(rows: &mut Rows, limits: &Limits, step: Step, tasks: &mut [&mut Box<d
     let at = Context { now: Timestamp::default(), limits };
     for task in tasks {
         // Dry run: its effects and its panics are discarded; the command runs again once its rows are loaded.
-        let _ = panics::catch(|| rows.attempt(|rows| task.decide(rows, &at, step).and(Err::<(), _>(Stop::Missing))));
+        let _ = panics::catch(|| rows.attempt(|rows| task.decide(rows, &at, step).and(Err::<(), _>(Stop::NeedRows))));
     }
 }
 
@@ -392,20 +392,20 @@ fn decide_all<'a>(
         traces.resize(rows.events.len(), task.trace());
         match decided {
             Ok(Ok(())) => {}
-            Ok(Err(Stop::Missing)) => decisions.undecided.push(task),
+            Ok(Err(Stop::NeedRows)) => decisions.undecided.push(task),
             // The outcome is committed, so a failure to finish does not change the reply.
             Ok(Err(stopped)) if step == Step::Finish => {
                 tracing::error!(command = task.name(), ?stopped, "a committed confirm attempt could not be finished");
             }
-            Ok(Err(Stop::Busy)) => task.defer(),
+            Ok(Err(Stop::Retry)) => task.back_off(),
             Ok(Err(Stop::Rejected(rejection))) => {
                 decisions.is_refused = true;
-                task.settle(Refused::Rejected(rejection));
+                task.fail(Refused::Rejected(rejection));
             }
             Err(panic) => {
                 decisions.faults.push(Fault { command: task.name(), panic: Some(panic) });
                 if step != Step::Finish {
-                    task.settle(Refused::Internal);
+                    task.fail(Refused::Internal);
                 }
             }
         }

@@ -21,8 +21,8 @@ const COMMIT_WAIT_MAX: Duration = COMMIT_WITHIN.saturating_add(Duration::from_mi
 const SPLIT_LANES: usize = 2;
 /// Maximum number of committed batches that are not durable yet. It keeps the disk busy, and bounds unknown outcomes.
 const BATCHES_IN_FLIGHT_MAX: usize = 2;
-/// Backoff of deferred commands.
-const DEFERRED_WAIT: Duration = Duration::from_millis(2);
+/// Backoff of backing_off commands.
+const BACKOFF_WAIT: Duration = Duration::from_millis(2);
 /// Maximum time of a query.
 const QUERY_WITHIN: Duration = Duration::from_millis(4_500);
 /// Maximum number of idle working sets kept for queries.
@@ -227,8 +227,8 @@ impl Engine {
             match panics::catch(|| ask(rows, &at)) {
                 Ok(Ok(answer)) => return Ok(Ok(answer)),
                 Ok(Err(Stop::Rejected(rejection))) => return Err(Refused::Rejected(rejection)),
-                Ok(Err(Stop::Missing)) => {}
-                Ok(Err(Stop::Busy)) => return Err(Refused::LockTimeout),
+                Ok(Err(Stop::NeedRows)) => {}
+                Ok(Err(Stop::Retry)) => return Err(Refused::LockTimeout),
                 Err(panic) => return Ok(Err(Some(panic))),
             }
         }
@@ -271,7 +271,7 @@ async fn run_batches(
 ) {
     loop {
         let (mut tasks, late): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut runner.deferred).into_iter().partition(|task| task.waited() < lock_wait);
+            std::mem::take(&mut runner.backing_off).into_iter().partition(|task| task.waited() < lock_wait);
         for task in late {
             task.refuse(Refused::LockTimeout);
         }
@@ -280,7 +280,7 @@ async fn run_batches(
                 return;
             }
         } else {
-            tokio::time::sleep(DEFERRED_WAIT).await;
+            tokio::time::sleep(BACKOFF_WAIT).await;
         }
         let weight = tasks.iter().map(|task| task.weight()).sum();
         queue.take(lane_index, &mut tasks, weight);

@@ -1,7 +1,7 @@
 //! In-memory state of a single-writer store: all secondary indexes, and a cache of the primary rows. It is exact,
 //! because every write goes through it.
 
-use holdfast_core::hold::{HOLD_TTL_MAX, Remembered};
+use holdfast_core::hold::{HOLD_TTL_MAX, Indexed};
 use holdfast_core::id::HoldId;
 use holdfast_core::table::TableSet;
 use holdfast_core::time::Span;
@@ -11,7 +11,7 @@ use holdfast_core::{Rows, Timestamp};
 const CACHED_ROWS_MAX: usize = 100_000;
 
 /// Interval between purges of ended rows, each of one of 256 parts: all parts in 32 seconds, while there are commits.
-const TIDY_EVERY: Span = Span::from_millis(125);
+const PURGE_EVERY: Span = Span::from_millis(125);
 
 /// Maximum error of the clock that generated hold ids.
 const CLOCK_SLACK: Span = Span::from_hours(1);
@@ -21,53 +21,53 @@ pub struct Memory {
     pub rows: Rows,
     /// Number of applied commits; compared with the count in the database.
     pub commits: u64,
-    tidied_at: Timestamp,
+    purged_at: Timestamp,
 }
 
 impl Memory {
-    /// Creates the state without holds. A store adds all live holds at start by [`remember`](Self::remember).
+    /// Creates the state without holds. A store adds all live holds at start by [`index`](Self::index).
     pub fn new(commits: u64, now: Timestamp) -> Self {
-        Self { rows: Rows::memory(), commits, tidied_at: now }
+        Self { rows: Rows::memory(), commits, purged_at: now }
     }
 
     /// Returns the smallest id of holds that are still indexed at `now`, for kinds that stay indexed for `after_end`
     /// after their end.
-    pub fn remembered_from(now: Timestamp, after_end: Span) -> HoldId {
+    pub fn indexed_from(now: Timestamp, after_end: Span) -> HoldId {
         HoldId::earliest_at(now - HOLD_TTL_MAX - after_end - CLOCK_SLACK)
     }
 
     /// Rebuilds the secondary indexes of these holds. Batches of a few thousand keep the working set small.
-    pub fn remember<H: Remembered>(&mut self, holds: &[H], now: Timestamp) {
+    pub fn index<H: Indexed>(&mut self, holds: &[H], now: Timestamp) {
         let mut rows = Rows::default();
         for hold in holds {
-            H::want_derived(&mut rows, hold);
+            H::request_indexes(&mut rows, hold);
         }
-        rows.answer_from(&self.rows);
+        rows.fill_from(&self.rows);
         for hold in holds {
-            H::remember(&mut rows, hold, now).expect("all derived rows are in memory");
+            H::index(&mut rows, hold, now).expect("all derived rows are in memory");
         }
-        self.rows.absorb(&mut rows);
+        self.rows.apply(&mut rows);
     }
 
     /// Returns the ranges to prefetch with the requested rows.
-    pub fn around(&self, wants: &Rows) -> Rows {
-        wants.around(&self.rows, CACHED_ROWS_MAX).into()
+    pub fn prefetch(&self, requests: &Rows) -> Rows {
+        requests.prefetch(&self.rows, CACHED_ROWS_MAX).into()
     }
 
     /// Caches the rows that a query read from the database. Rows committed since the read must already be applied.
-    pub fn learn(&mut self, read: &Rows) {
-        self.rows.learn(read, CACHED_ROWS_MAX);
+    pub fn cache_read(&mut self, read: &Rows) {
+        self.rows.cache_read(read, CACHED_ROWS_MAX);
     }
 
     /// Applies a committed batch. Returns false if inserted rows were not cached, or cached rows were evicted.
-    pub fn absorb(&mut self, committed: &mut Rows, now: Timestamp) -> bool {
-        let is_all = self.rows.absorb(committed);
+    pub fn apply(&mut self, committed: &mut Rows, now: Timestamp) -> bool {
+        let is_all = self.rows.apply(committed);
         self.commits += 1;
-        if now < self.tidied_at + TIDY_EVERY {
+        if now < self.purged_at + PURGE_EVERY {
             return is_all;
         }
-        self.tidied_at = now;
-        let has_forgotten = self.rows.tidy(now, CACHED_ROWS_MAX);
-        is_all && !has_forgotten
+        self.purged_at = now;
+        let has_evicted = self.rows.purge(now, CACHED_ROWS_MAX);
+        is_all && !has_evicted
     }
 }

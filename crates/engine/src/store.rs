@@ -4,18 +4,18 @@
 //!
 //! # Adding a store
 //! Implement [`Store`] and [`Session`], and run the simulator and the HTTP tests against it. `load` fills in the
-//! requested rows of each table of [`Rows`]; `commit` writes the changes of each table. `holdfast_records` declares the
+//! requested rows of each table of [`Rows`]; `commit` writes the changes of each table. `holdfast_core::schema` declares the
 //! tables and their columns.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::TryId;
+use holdfast_core::hold::AttemptId;
+use holdfast_core::schema::{List, Listed, Record};
 use holdfast_core::time::Span;
 use holdfast_core::unit::Kind;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_records::{List, Listed, Record};
 
 use crate::sink::OutboxEntry;
 use crate::trace::Trace;
@@ -36,7 +36,7 @@ impl Default for Keep {
 }
 
 /// Maximum number of rows deleted at once, so that a purge does not delay batches.
-pub const TIDY_ROWS_MAX: usize = 1_000;
+pub const PURGE_ROWS_MAX: usize = 1_000;
 /// Time after which the outcome of a commit is unknown.
 pub const COMMIT_WITHIN: Duration = Duration::from_secs(3);
 /// Maximum time of a list query.
@@ -87,10 +87,10 @@ pub trait Store: Send + Sync + 'static {
     async fn installation(&self) -> Result<String, StoreError>;
 
     /// Purges a bounded number of expired rows. Returns whether there may be more.
-    async fn tidy(&self, keep: Keep) -> Result<bool, StoreError>;
+    async fn purge(&self, keep: Keep) -> Result<bool, StoreError>;
 
     /// Decides abandoned confirm attempts for good, and returns their outcomes; a bounded number at once.
-    async fn resolve(&self) -> Result<Vec<Resolved>, StoreError> {
+    async fn recover_in_doubt(&self) -> Result<Vec<RecoveredAttempt>, StoreError> {
         Ok(Vec::new())
     }
 
@@ -114,9 +114,9 @@ pub enum Tier {
 
 /// Outcome of an abandoned confirm attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct RecoveredAttempt {
     pub kind: Kind,
-    pub of: TryId,
+    pub of: AttemptId,
     /// Number of the record; `None` if the attempt was aborted.
     pub record: Option<u64>,
 }
@@ -167,7 +167,7 @@ impl std::fmt::Debug for Committed {
 
 /// Returns the records of a list.
 pub async fn list<R: Record>(store: &dyn Store, list: List) -> Result<Vec<R>, StoreError> {
-    let damaged = || StoreError::Damaged(format!("{}: a malformed row", R::LAYOUT.table));
+    let damaged = || StoreError::Damaged(format!("{}: a malformed row", R::SCHEMA.table));
     let listed = store.list(list).await?;
     listed.into_iter().map(|row| Ok(row.read::<R>().ok_or_else(damaged)?.1)).collect()
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use holdfast_core::command::{Attempt, Writes};
-use holdfast_core::receipt::{self, ReceiptId};
+use holdfast_core::idempotency::{self, IdempotencyRecordId};
 use holdfast_core::{Command, Context, Decision, Rejection, Rows, Stop};
 use tokio::sync::oneshot;
 
@@ -55,7 +55,7 @@ pub type Render<T> = Box<dyn Fn(&T) -> Option<Vec<u8>> + Send>;
 
 /// Idempotency of a command under a key.
 pub struct Once<T> {
-    pub id: ReceiptId,
+    pub id: IdempotencyRecordId,
     /// Fingerprint by which a repeated request is recognized.
     pub fingerprint: [u8; 32],
     /// Renders the response to be replayed.
@@ -110,15 +110,15 @@ pub(crate) trait Task: Send {
     /// Decides, and keeps the outcome until the batch is committed.
     fn decide(&mut self, rows: &mut Rows, at: &Context<'_>, step: Step) -> Decision<()>;
     /// Keeps a failure until the batch is committed, because it may depend on other effects of the batch.
-    fn settle(&mut self, refused: Refused);
+    fn fail(&mut self, refused: Refused);
     /// Marks the task for a retry after a backoff.
-    fn defer(&mut self);
+    fn back_off(&mut self);
     /// Whether the task must be retried; resets the mark.
-    fn is_busy(&mut self) -> bool;
+    fn must_retry(&mut self) -> bool;
     /// Whether the command is prepared and not recorded yet.
     fn is_under_way(&self) -> bool;
     /// Discards an outcome that was not recorded.
-    fn forget_outcome(&mut self);
+    fn discard_outcome(&mut self);
     /// Sends the result.
     fn answer(self: Box<Self>);
     fn refuse(self: Box<Self>, refused: Refused);
@@ -158,7 +158,7 @@ pub(crate) struct CommandTask<C: Command> {
 /// Progress of a command.
 enum Progress<T> {
     Undecided,
-    Busy,
+    Retry,
     Refused(Refused),
     Done {
         outcome: T,
@@ -190,19 +190,19 @@ impl<C: Command> CommandTask<C> {
     /// too.
     fn replay(&mut self, rows: &mut Rows, at: &Context<'_>, step: Step) -> Decision<bool> {
         let Some(once) = &self.once else { return Ok(false) };
-        match receipt::find(rows, at, &once.id, &once.fingerprint) {
+        match idempotency::find(rows, at, &once.id, &once.fingerprint) {
             Ok(None) => Ok(false),
             Ok(Some(response)) => {
                 self.progress = Progress::Replayed(response);
                 Ok(true)
             }
-            Err(Stop::Missing) => {
+            Err(Stop::NeedRows) => {
                 match (step, self.attempt) {
                     (Step::Record, Some(attempt)) => self.command.record(rows, at, attempt).map(|_| ()).ok(),
                     _ if Self::is_whole(step) => self.command.decide(rows, at).map(|_| ()).ok(),
                     _ => self.command.prepare(rows, at).map(|_| ()).ok(),
                 };
-                Err(Stop::Missing)
+                Err(Stop::NeedRows)
             }
             Err(refused) => Err(refused),
         }
@@ -211,7 +211,7 @@ impl<C: Command> CommandTask<C> {
     fn done(&mut self, rows: &mut Rows, at: &Context<'_>, outcome: C::Outcome) {
         let kept = self.once.as_ref().and_then(|once| {
             let response = (once.render)(&outcome)?;
-            receipt::keep(rows, at, once.id.clone(), once.fingerprint, response.clone());
+            idempotency::keep(rows, at, once.id.clone(), once.fingerprint, response.clone());
             Some(response)
         });
         self.progress = Progress::Done { outcome, kept };
@@ -288,27 +288,27 @@ impl<C: Command> Task for CommandTask<C> {
         }
     }
 
-    fn settle(&mut self, refused: Refused) {
+    fn fail(&mut self, refused: Refused) {
         self.progress = Progress::Refused(refused);
     }
 
-    fn defer(&mut self) {
-        self.progress = Progress::Busy;
+    fn back_off(&mut self) {
+        self.progress = Progress::Retry;
     }
 
-    fn is_busy(&mut self) -> bool {
-        let is_busy = matches!(self.progress, Progress::Busy);
-        if is_busy {
+    fn must_retry(&mut self) -> bool {
+        let must_retry = matches!(self.progress, Progress::Retry);
+        if must_retry {
             self.progress = Progress::Undecided;
         }
-        is_busy
+        must_retry
     }
 
     fn is_under_way(&self) -> bool {
         self.attempt.is_some() && matches!(self.progress, Progress::Undecided)
     }
 
-    fn forget_outcome(&mut self) {
+    fn discard_outcome(&mut self) {
         self.progress = Progress::Undecided;
     }
 
@@ -318,7 +318,7 @@ impl<C: Command> Task for CommandTask<C> {
             Progress::Done { outcome, kept: None } => Ok(Answer::Fresh(outcome)),
             Progress::Replayed(response) => Ok(Answer::Replayed(response)),
             Progress::Refused(refused) => Err(refused),
-            Progress::Undecided | Progress::Busy => Err(Refused::Internal),
+            Progress::Undecided | Progress::Retry => Err(Refused::Internal),
         };
         // The caller may have stopped waiting; the commit is not affected.
         self.reply.send(answer).ok();

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_core::command::Writes;
+use holdfast_core::schema::List;
 use holdfast_core::stay::RoomType;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft, RoomTypeId};
 use holdfast_core::{Command, Context, Decision, Limits, Rejection, Rows, Timestamp};
 use holdfast_engine::store;
 use holdfast_engine::{Answer, Batch, Engine, EngineSettings, ManualClock, NoSink, Refused, Store};
-use holdfast_records::List;
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 
 fn limits() -> Limits {

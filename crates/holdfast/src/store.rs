@@ -9,7 +9,7 @@ use holdfast_server::Config;
 use holdfast_server::config::{OnLoss as Loss, Secret};
 use holdfast_server::ids::IdMaker;
 use holdfast_store_postgres::{DurableTier, PostgresOptions, PostgresStore};
-use holdfast_store_redis::tries::ABANDONED_AFTER;
+use holdfast_store_redis::confirm_attempts::ABANDONED_AFTER;
 use holdfast_store_redis::{ClusterStore, LiveOptions, LiveTier, OnLoss};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 use holdfast_waiting_room::{

@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 
 use axum::response::{IntoResponse, Response};
 use holdfast_bus::Connection;
-use holdfast_core::calendar::confirm::SettleLock;
+use holdfast_core::calendar::confirm::RecoverLock;
 use holdfast_core::id::UserId;
-use holdfast_core::receipt::{self, KeepAnswer, ReceiptId};
-use holdfast_core::shop::payment::SettleOrder;
-use holdfast_core::stay::hold::SettleHold;
+use holdfast_core::idempotency::{self, IdempotencyRecordId, KeepAnswer};
+use holdfast_core::schema::{List, Record};
+use holdfast_core::shop::payment::RecoverOrder;
+use holdfast_core::stay::hold::RecoverHold;
 use holdfast_core::ticket::EventId;
-use holdfast_core::ticket::hold::SettleSeatHold;
+use holdfast_core::ticket::hold::RecoverSeatHold;
 use holdfast_core::unit::Kind;
 use holdfast_core::{Command, Context, Decision, Rows};
-use holdfast_engine::store::{Keep, Resolved};
+use holdfast_engine::store::{Keep, RecoveredAttempt};
 use holdfast_engine::{Answer, Engine, Once, Store};
-use holdfast_records::{List, Record};
 use holdfast_waiting_room::WaitingRoom;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -75,7 +75,7 @@ struct Shared {
     in_hand: InHand,
     probed: Probed,
     leases: Leases,
-    keys_in_use: Turns<ReceiptId>,
+    keys_in_use: Turns<IdempotencyRecordId>,
     record_quota: RecordQuota,
     unread: UnreadAnswers,
     entries_in_use: Turns<(EventId, UserId)>,
@@ -120,9 +120,9 @@ pub enum StartError {
 /// Time to wait for NATS before starting without it.
 const BUS_WITHIN: Duration = Duration::from_secs(2);
 /// Interval of garbage collection in the store while there is little to delete.
-const TIDY_EVERY: Duration = Duration::from_mins(1);
+const PURGE_EVERY: Duration = Duration::from_mins(1);
 /// Interval at which in-doubt holds are recovered: those whose confirmation was prepared and not finished.
-const RESOLVE_EVERY: Duration = Duration::from_secs(1);
+const RECOVER_EVERY: Duration = Duration::from_secs(1);
 /// Interval at which the outbox is read: for events that other servers committed, or only to see whether it is readable.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
 const FOLLOW_OWN_EVERY: Duration = Duration::from_secs(1);
@@ -131,7 +131,7 @@ const GENERATIONS_AT_ONCE_MAX: usize = 4;
 /// Maximum time that a further such request waits for a permit.
 const GENERATION_WAIT_MAX: Duration = Duration::from_secs(2);
 /// Interval at which the waiting room ends expired entries that no request touches.
-const TIDY_ROOMS_EVERY: Duration = Duration::from_secs(1);
+const PURGE_ROOMS_EVERY: Duration = Duration::from_secs(1);
 /// Header that marks an answer replayed under the same idempotency key.
 pub const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// Minimum weight of a command whose answer may be large.
@@ -185,7 +185,7 @@ impl App {
             tracing::warn!(%error, "[Bus] starting without NATS; bookings wait until NATS is available");
         }
         tokio::spawn(readiness::run(app.clone()));
-        tokio::spawn(app.clone().tidy_now_and_then());
+        tokio::spawn(app.clone().purge_periodically());
         if app.roles().has(Role::Api) {
             tokio::spawn(calendar::job::run(app.clone()));
             tokio::spawn(app.clone().tidy_rooms());
@@ -198,7 +198,7 @@ impl App {
         tokio::spawn(holds::run(app.clone(), feed_reader));
         tokio::spawn(courier::run(app.clone(), config.webhook.clone()));
         if app.store().is_split() {
-            tokio::spawn(app.clone().resolve_now_and_then());
+            tokio::spawn(app.clone().recover_periodically());
         }
         tokio::spawn(app.clone().follow_outbox());
         Ok((app, thread))
@@ -412,17 +412,21 @@ impl App {
 
     /// Rejects a large request under an idempotency key if its caller has used up its quota of records. A request that
     /// already has a record is always accepted.
-    pub(crate) async fn check_record_quota(&self, id: &ReceiptId, fingerprint: &[u8; 32]) -> Result<(), Problem> {
+    pub(crate) async fn check_record_quota(
+        &self,
+        id: &IdempotencyRecordId,
+        fingerprint: &[u8; 32],
+    ) -> Result<(), Problem> {
         let quota = &self.shared.record_quota;
         let Some(wait) = quota.wait(&id.caller, Instant::now()) else { return Ok(()) };
-        match self.query(|rows, at| receipt::find(rows, at, id, fingerprint)).await? {
+        match self.query(|rows, at| idempotency::find(rows, at, id, fingerprint)).await? {
             Some(_) => Ok(()),
             None => Err(Problem::record_quota_used_up(quota.bytes_max(), wait)),
         }
     }
 
     /// Counts a kept idempotency record against the quota of its caller.
-    pub(crate) fn count_record(&self, id: &ReceiptId, bytes: usize) {
+    pub(crate) fn count_record(&self, id: &IdempotencyRecordId, bytes: usize) {
         self.shared.record_quota.count(&id.caller, bytes, Instant::now());
     }
 
@@ -434,7 +438,7 @@ impl App {
     /// Returns the recorded answer for the idempotency key of a request, if there is one.
     pub async fn replay(&self, caller: Caller, request: &Mutation) -> Result<Option<Response>, Problem> {
         let Some((id, fingerprint)) = request.receipt(caller)? else { return Ok(None) };
-        let found = self.query(|rows, at| receipt::find(rows, at, &id, &fingerprint)).await?;
+        let found = self.query(|rows, at| idempotency::find(rows, at, &id, &fingerprint)).await?;
         found.map(|bytes| kept_answer(Answer::<()>::Replayed(bytes))).transpose()
     }
 
@@ -449,14 +453,14 @@ impl App {
     }
 
     /// Recovers in-doubt holds: those that a server prepared and did not commit or abort before it ended.
-    async fn resolve_now_and_then(self) {
-        let mut due = tokio::time::interval(RESOLVE_EVERY);
+    async fn recover_periodically(self) {
+        let mut due = tokio::time::interval(RECOVER_EVERY);
         loop {
             tokio::select! {
                 () = self.stopped() => return,
                 _ = due.tick() => {}
             }
-            let resolved = match self.store().resolve().await {
+            let resolved = match self.store().recover_in_doubt().await {
                 Ok(resolved) => resolved,
                 Err(error) => {
                     tracing::warn!(%error, "cannot read in-doubt holds; retrying");
@@ -464,18 +468,18 @@ impl App {
                 }
             };
             // Concurrently, so that the engine can put them into one batch.
-            futures_util::future::join_all(resolved.into_iter().map(|one| self.settle(one))).await;
+            futures_util::future::join_all(resolved.into_iter().map(|one| self.recover(one))).await;
         }
     }
 
-    async fn settle(&self, Resolved { kind, of, record }: Resolved) {
+    async fn recover(&self, RecoveredAttempt { kind, of, record }: RecoveredAttempt) {
         tracing::warn!(hold = %of.hold, ?record, "recovering an in-doubt hold of a server that ended");
         metrics::counter!("holdfast_holds_resolved_total").increment(1);
         let settled = match kind {
-            Kind::Stay => self.engine().run(SettleHold { of, record }, None).await,
-            Kind::Shop => self.engine().run(SettleOrder { of, record }, None).await,
-            Kind::Room => self.engine().run(SettleLock { of, record }, None).await,
-            Kind::Ticket => self.engine().run(SettleSeatHold { of, record }, None).await,
+            Kind::Stay => self.engine().run(RecoverHold { of, record }, None).await,
+            Kind::Shop => self.engine().run(RecoverOrder { of, record }, None).await,
+            Kind::Room => self.engine().run(RecoverLock { of, record }, None).await,
+            Kind::Ticket => self.engine().run(RecoverSeatHold { of, record }, None).await,
         };
         if let Err(error) = settled {
             tracing::warn!(hold = %of.hold, %error, "cannot recover an in-doubt hold; retrying");
@@ -484,7 +488,7 @@ impl App {
 
     /// Ends expired entries and places of the waiting room, so that subscribers receive the change.
     async fn tidy_rooms(self) {
-        let mut due = tokio::time::interval(TIDY_ROOMS_EVERY);
+        let mut due = tokio::time::interval(PURGE_ROOMS_EVERY);
         due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -514,15 +518,15 @@ impl App {
         }
     }
 
-    async fn tidy_now_and_then(self) {
-        let mut tidy = tokio::time::interval(TIDY_EVERY);
+    async fn purge_periodically(self) {
+        let mut tidy = tokio::time::interval(PURGE_EVERY);
         let mut upkeep = tokio::time::interval(METRICS_UPKEEP_EVERY);
         loop {
             tokio::select! {
                 () = self.stopped() => return,
                 _ = upkeep.tick() => self.metrics().run_upkeep(),
                 _ = tidy.tick() => loop {
-                    match self.store().tidy(self.shared.keep).await {
+                    match self.store().purge(self.shared.keep).await {
                         // A pause between two slices, in which other work can use the store.
                         Ok(true) if !self.is_stopping() => tokio::time::sleep(Duration::from_millis(20)).await,
                         Ok(_) => break,

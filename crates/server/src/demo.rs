@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use holdfast_core::calendar::Room;
+use holdfast_core::schema::List;
 use holdfast_core::shop::coupon::CreateCoupon;
 use holdfast_core::shop::product::{CreateProduct, OptionDraft};
 use holdfast_core::shop::user::{AddBalance, CreateUser};
@@ -17,7 +18,6 @@ use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft};
 use holdfast_core::tee::{TeeSlot, TeeSlotId};
 use holdfast_engine::store::{self, Store};
 use holdfast_engine::{Answer, Engine, EngineSettings, Refused};
-use holdfast_records::List;
 
 use crate::app::App;
 use crate::calendar;

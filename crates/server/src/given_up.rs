@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use holdfast_core::relay::{RetryEvent, Trouble, TroubleId};
+use holdfast_core::schema::relay::troubles;
 use holdfast_core::tee::Subject;
-use holdfast_records::relay::troubles;
 
 use crate::app::App;
 use crate::problem::Problem;

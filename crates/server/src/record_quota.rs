@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use holdfast_core::receipt::RECEIPT_TTL;
+use holdfast_core::idempotency::IDEMPOTENCY_TTL;
 
 /// Maximum size of a record that is not counted: the number of small records is bounded like that of all other rows.
 const FREE_BYTES: usize = 2 << 10;
@@ -69,7 +69,7 @@ impl RecordQuota {
 }
 
 fn ttl() -> Duration {
-    Duration::from_millis(RECEIPT_TTL.as_millis() as u64)
+    Duration::from_millis(IDEMPOTENCY_TTL.as_millis() as u64)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::{Bytes, BytesMut};
 use holdfast_core::id::{HoldId, UserId};
-use holdfast_core::receipt::ReceiptId;
+use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::{Fault, Timestamp};
 use http::HeaderMap;
 use http::request::Parts;
@@ -76,10 +76,10 @@ impl Mutation {
     }
 
     /// Returns the id of the idempotency record and the fingerprint of the request, if it has a key.
-    pub fn receipt(&self, caller: Caller) -> Result<Option<(ReceiptId, [u8; 32])>, Problem> {
+    pub fn receipt(&self, caller: Caller) -> Result<Option<(IdempotencyRecordId, [u8; 32])>, Problem> {
         let Some((key, fingerprint)) = self.key.clone() else { return Ok(None) };
         let caller = caller.key_space(self.named_user()?);
-        Ok(Some((ReceiptId { caller, key }, fingerprint)))
+        Ok(Some((IdempotencyRecordId { caller, key }, fingerprint)))
     }
 }
 

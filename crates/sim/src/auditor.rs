@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use holdfast_core::hold::HoldState;
 use holdfast_core::id::HoldId;
-use holdfast_core::receipt::ReceiptId;
+use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::stay::hold::ConfirmHold;
 use holdfast_core::stay::{ReservationState, StayDates, StayHold, StayReservation, StayReservationId};
 use holdfast_core::time::Span;
@@ -31,9 +31,9 @@ pub struct Auditor {
     holds: BTreeMap<HoldId, (StayHold, Option<Timestamp>)>,
     reservations: BTreeMap<StayReservationId, StayReservation>,
     /// Per key: number of the request, its response, and when it was recorded.
-    responses: BTreeMap<ReceiptId, (u64, Vec<u8>, Timestamp)>,
+    responses: BTreeMap<IdempotencyRecordId, (u64, Vec<u8>, Timestamp)>,
     /// Keyed requests without a reply, and since when. The first replayed response counts as their response.
-    unanswered: BTreeMap<(ReceiptId, u64), Timestamp>,
+    unanswered: BTreeMap<(IdempotencyRecordId, u64), Timestamp>,
 }
 
 impl Auditor {
@@ -74,12 +74,12 @@ impl Auditor {
                 let confirm = ConfirmHold { id: hold.id, actor: Actor::User(hold.owner) };
                 match rows.attempt(|rows| confirm.decide(rows, at)) {
                     Ok(_) => {}
-                    Err(Stop::Missing) => missing = true,
-                    Err(Stop::Busy) => return Err(Stop::Busy),
+                    Err(Stop::NeedRows) => missing = true,
+                    Err(Stop::Retry) => return Err(Stop::Retry),
                     Err(Stop::Rejected(rejection)) => return Ok(Some((hold.id, rejection))),
                 }
             }
-            if missing { Err(Stop::Missing) } else { Ok(None) }
+            if missing { Err(Stop::NeedRows) } else { Ok(None) }
         })?;
         ensure(confirmed == Ok(None), || format!("a live hold cannot be confirmed: {confirmed:?}"))
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use holdfast_core::id::HoldId;
-use holdfast_core::receipt::{self, ReceiptId};
+use holdfast_core::idempotency::{self, IdempotencyRecordId};
 use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold, PlaceHolds};
 use holdfast_core::stay::reservation::CancelReservation;
 use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, SetNightsClosed};
@@ -34,7 +34,7 @@ pub enum Request {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    pub id: ReceiptId,
+    pub id: IdempotencyRecordId,
     /// Identity of the request body: repeated requests have the same number, others different ones.
     pub request: u64,
 }
@@ -94,7 +94,7 @@ impl Call {
     /// Decides the call without an engine, including the engine's handling of idempotency keys.
     pub fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Reply> {
         if let Some(key) = &self.key
-            && let Some(response) = receipt::find(rows, at, &key.id, &key.fingerprint())?
+            && let Some(response) = idempotency::find(rows, at, &key.id, &key.fingerprint())?
         {
             return Ok(Reply::Replayed(response));
         }
@@ -112,7 +112,7 @@ impl Call {
             Request::CancelReservation(command) => Outcome::Reservation(command.decide(rows, at)?),
         };
         if let Some(key) = &self.key {
-            receipt::keep(rows, at, key.id.clone(), key.fingerprint(), outcome.render());
+            idempotency::keep(rows, at, key.id.clone(), key.fingerprint(), outcome.render());
         }
         Ok(Reply::Done(outcome))
     }

@@ -11,7 +11,7 @@ use holdfast_core::{Command, Event, Limits, Rows, Timestamp};
 use holdfast_engine::store::{Keep, OutboxRecord};
 use holdfast_engine::{Answer, Batch, Clock, EventSink, ManualClock, OutboxEntry, Published, Store, StoreError};
 use holdfast_store_redis::ClusterStore;
-use holdfast_store_redis::tries::ABANDONED_AFTER;
+use holdfast_store_redis::confirm_attempts::ABANDONED_AFTER;
 use holdfast_store_sqlite::open::{FILE_NAME, Step};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 use holdfast_testkit::{Place, Profile};
@@ -39,7 +39,7 @@ pub struct Crash {
 impl Crash {
     /// Chooses a random step; all are equally likely.
     pub fn plan(rng: &mut StdRng) -> Self {
-        let steps = [Step::Begun, Step::Loaded, Step::Written, Step::Committed, Step::Absorbed];
+        let steps = [Step::Begun, Step::Loaded, Step::Written, Step::Committed, Step::Applied];
         let step = *steps.choose(rng).expect("the list is not empty");
         // Only loading may happen more than once.
         let survived_first = if step == Step::Loaded { rng.random_range(0..3) } else { 0 };
@@ -48,7 +48,7 @@ impl Crash {
 
     /// Whether a batch killed at this step took effect: it did if it was committed, with or without a reply.
     pub fn is_durable(step: Step) -> bool {
-        matches!(step, Step::Committed | Step::Absorbed)
+        matches!(step, Step::Committed | Step::Applied)
     }
 }
 
@@ -162,7 +162,7 @@ impl Disk {
     }
 
     pub fn purge(&self) -> Result<(), Finding> {
-        while self.runtime.block_on(self.store().tidy(Keep::default())).map_err(|error| store_failed(&error))? {}
+        while self.runtime.block_on(self.store().purge(Keep::default())).map_err(|error| store_failed(&error))? {}
         Ok(())
     }
 
@@ -212,8 +212,8 @@ impl Source for Disk {
     fn read(&self, rows: &mut Rows) -> Result<(), Finding> {
         let store_now = self.runtime.block_on(self.store().read(rows)).map_err(|error| store_failed(&error))?;
         // A store shared by several servers reserves no numbers for queries.
-        for sequence in rows.ids.take_wanted() {
-            rows.ids.supply(sequence, Some(IdRange { next: 1, last: ID_MAX }));
+        for sequence in rows.ids.take_requested() {
+            rows.ids.fill(sequence, Some(IdRange { next: 1, last: ID_MAX }));
         }
         crate::ensure(store_now == self.now(), || {
             format!("the store's time is {store_now:?}, the clock's {:?}", self.now())

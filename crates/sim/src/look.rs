@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use holdfast_core::command::Attempt;
 use holdfast_core::hold::Hold;
 use holdfast_core::id::HoldId;
-use holdfast_core::receipt::{Receipt, ReceiptId};
+use holdfast_core::idempotency::{IdempotencyRecord, IdempotencyRecordId};
 use holdfast_core::stay::availability::{Availability, availability};
 use holdfast_core::stay::{RoomType, RoomTypeId, StayDates, StayHold, StayReservation, StayReservationId};
 use holdfast_core::{Context, Decision, Rejection, Rows, Stop, Timestamp};
@@ -36,19 +36,19 @@ pub struct Scope {
     pub room_types: u64,
     pub holds: BTreeSet<HoldId>,
     pub reservations: u64,
-    pub receipts: BTreeSet<ReceiptId>,
+    pub idempotency_records: BTreeSet<IdempotencyRecordId>,
     pub dates: StayDates,
 }
 
 impl Scope {
-    /// Returns a scope with only the days around the first one.
-    pub fn around(first_day: Date) -> Self {
+    /// Returns a scope with only the days prefetch the first one.
+    pub fn prefetch(first_day: Date) -> Self {
         let (check_in, check_out) = (first_day.saturating_sub(2.days()), first_day.saturating_add(2.days()));
         Self {
             room_types: 0,
             holds: BTreeSet::new(),
             reservations: 0,
-            receipts: BTreeSet::new(),
+            idempotency_records: BTreeSet::new(),
             dates: StayDates { check_in, check_out },
         }
     }
@@ -66,7 +66,7 @@ impl Scope {
             self.add_dates(place.check_in, place.check_out);
         }
         if let Some(key) = &call.key {
-            self.receipts.insert(key.id.clone());
+            self.idempotency_records.insert(key.id.clone());
         }
     }
 
@@ -101,7 +101,7 @@ pub struct View {
     pub holds: BTreeMap<HoldId, StayHold>,
     pub reservations: BTreeMap<StayReservationId, StayReservation>,
     /// Records that have not expired; expired ones may be purged or not.
-    pub receipts: BTreeMap<ReceiptId, Receipt>,
+    pub idempotency_records: BTreeMap<IdempotencyRecordId, IdempotencyRecord>,
 }
 
 impl View {
@@ -112,9 +112,9 @@ impl View {
 
     fn read(rows: &mut Rows, at: &Context<'_>, scope: &Scope) -> Decision<Self> {
         // All rows are requested first, so that one read loads them.
-        scope.reservation_ids().for_each(|id| rows.stay.reservations.want(&id));
-        scope.holds.iter().for_each(|id| rows.stay.holds.want(id));
-        scope.receipts.iter().for_each(|id| rows.receipts.want(id));
+        scope.reservation_ids().for_each(|id| rows.stay.reservations.request(&id));
+        scope.holds.iter().for_each(|id| rows.stay.holds.request(id));
+        scope.idempotency_records.iter().for_each(|id| rows.idempotency_records.request(id));
         let StayDates { check_in, check_out } = scope.dates;
         let availability: Vec<_> =
             scope.room_type_ids().map(|id| availability(rows, at, id, check_in, check_out)).collect();
@@ -133,9 +133,9 @@ impl View {
             let found = rows.stay.holds.get(id)?.cloned().map(|hold| Hold { attempts: Attempt::default(), ..hold });
             view.holds.extend(found.map(|hold| (*id, hold)));
         }
-        for id in &scope.receipts {
-            let receipt = rows.receipts.get(id)?.filter(|receipt| receipt.expires_at > at.now);
-            view.receipts.extend(receipt.cloned().map(|row| (id.clone(), row)));
+        for id in &scope.idempotency_records {
+            let receipt = rows.idempotency_records.get(id)?.filter(|receipt| receipt.expires_at > at.now);
+            view.idempotency_records.extend(receipt.cloned().map(|row| (id.clone(), row)));
         }
         Ok(view)
     }
@@ -151,7 +151,7 @@ impl View {
         compare("night", self.nights(), other.nights());
         compare("hold", debug(self.holds.values()), debug(other.holds.values()));
         compare("reservation", debug(self.reservations.values()), debug(other.reservations.values()));
-        compare("receipt", debug(self.receipts.iter()), debug(other.receipts.iter()));
+        compare("receipt", debug(self.idempotency_records.iter()), debug(other.idempotency_records.iter()));
         lines.join("\n")
     }
 
@@ -173,8 +173,8 @@ pub fn ask<T>(
         match rows.attempt(|rows| query(rows, at)) {
             Ok(answer) => return Ok(Ok(answer)),
             Err(Stop::Rejected(rejection)) => return Ok(Err(rejection)),
-            Err(Stop::Missing) => source.read(&mut rows)?,
-            Err(Stop::Busy) => return Err(Finding("a prepared hold is left unfinished".into())),
+            Err(Stop::NeedRows) => source.read(&mut rows)?,
+            Err(Stop::Retry) => return Err(Finding("a prepared hold is left unfinished".into())),
         }
     }
     Err(Finding("the read set of a query does not converge".into()))

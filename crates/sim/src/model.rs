@@ -4,7 +4,7 @@
 
 use holdfast_core::hold::HoldState;
 use holdfast_core::id::HoldId;
-use holdfast_core::receipt::Receipt;
+use holdfast_core::idempotency::IdempotencyRecord;
 use holdfast_core::stay::availability::{Availability, NightAvailability};
 use holdfast_core::stay::{ReservationState, RoomType, RoomTypeId, StayDates, StayHold, StayReservation};
 use holdfast_core::{Limits, Rejection, Timestamp};
@@ -111,9 +111,10 @@ impl Model {
     /// Returns the expected readable state.
     pub fn view(&self, scope: &Scope, now: Timestamp) -> View {
         let availability = self.room_types.iter().map(|room_type| self.availability(room_type, scope.dates, now));
-        let receipts = self.responses.iter().filter(|recorded| now < recorded.until).map(|recorded| {
+        let idempotency_records = self.responses.iter().filter(|recorded| now < recorded.until).map(|recorded| {
             let fingerprint = recorded.key.fingerprint();
-            let receipt = Receipt { fingerprint, response: recorded.response.clone(), expires_at: recorded.until };
+            let receipt =
+                IdempotencyRecord { fingerprint, response: recorded.response.clone(), expires_at: recorded.until };
             (recorded.key.id.clone(), receipt)
         });
         View {
@@ -121,7 +122,7 @@ impl Model {
             availability: availability.collect(),
             holds: self.holds.iter().map(|held| (held.hold.id, held.hold.clone())).collect(),
             reservations: self.reservations.iter().map(|row| (row.id, row.clone())).collect(),
-            receipts: receipts.collect(),
+            idempotency_records: idempotency_records.collect(),
         }
     }
 

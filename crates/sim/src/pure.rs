@@ -1,7 +1,7 @@
 //! Core without engine and store: each call is decided alone, on complete tables in memory. A batch on a store must be
 //! equivalent to its calls executed here in some order.
 
-use holdfast_core::hold::Remembered as _;
+use holdfast_core::hold::Indexed as _;
 use holdfast_core::id::HoldId;
 use holdfast_core::stay::StayHold;
 use holdfast_core::table::TableSet;
@@ -34,13 +34,13 @@ impl Pure {
         for _ in 0..LOADS_MAX {
             match rows.attempt(|rows| call.decide(rows, &at)) {
                 Ok(reply) => {
-                    memory.absorb(rows);
-                    memory.tidy(now, usize::MAX);
+                    memory.apply(rows);
+                    memory.purge(now, usize::MAX);
                     return reply;
                 }
                 Err(Stop::Rejected(rejection)) => return Reply::Rejected(rejection),
-                Err(Stop::Missing) => rows.answer_from(memory),
-                Err(Stop::Busy) => panic!("{call} must retry without concurrent commands"),
+                Err(Stop::NeedRows) => rows.fill_from(memory),
+                Err(Stop::Retry) => panic!("{call} must retry without concurrent commands"),
             }
         }
         panic!("the read set of {call} does not converge");
@@ -49,10 +49,10 @@ impl Pure {
     /// Deletes the record of an ended hold, like a store that purges it.
     pub fn remove_hold(&mut self, hold: HoldId) {
         let mut rows = Rows::default();
-        rows.stay.holds.want(&hold);
-        rows.answer_from(&self.memory);
+        rows.stay.holds.request(&hold);
+        rows.fill_from(&self.memory);
         rows.stay.holds.delete(hold);
-        self.memory.absorb(&mut rows);
+        self.memory.apply(&mut rows);
     }
 
     /// Rebuilds the secondary indexes from live holds, like a store at start.
@@ -60,19 +60,19 @@ impl Pure {
         let mut rows = Rows::default();
         let old = &self.memory;
         old.ids.rows().for_each(|(id, row)| rows.ids.insert(*id, *row));
-        old.receipts.rows().for_each(|(id, row)| rows.receipts.insert(id.clone(), row.clone()));
+        old.idempotency_records.rows().for_each(|(id, row)| rows.idempotency_records.insert(id.clone(), row.clone()));
         old.stay.room_types.rows().for_each(|(id, row)| rows.stay.room_types.insert(*id, row.clone()));
         old.stay.nights.rows().for_each(|(id, row)| rows.stay.nights.insert(*id, *row));
         old.stay.holds.rows().for_each(|(id, row)| rows.stay.holds.insert(*id, row.clone()));
         old.stay.reservations.rows().for_each(|(id, row)| rows.stay.reservations.insert(*id, row.clone()));
         let mut memory = Rows::complete();
-        memory.absorb(&mut rows);
+        memory.apply(&mut rows);
         for (_, hold) in old.stay.holds.rows().filter(|(_, hold)| hold.is_live(now)) {
             let mut rows = Rows::default();
-            StayHold::want_derived(&mut rows, hold);
-            rows.answer_from(&memory);
-            StayHold::remember(&mut rows, hold, now).expect("all index entries are in memory");
-            memory.absorb(&mut rows);
+            StayHold::request_indexes(&mut rows, hold);
+            rows.fill_from(&memory);
+            StayHold::index(&mut rows, hold, now).expect("all index entries are in memory");
+            memory.apply(&mut rows);
         }
         self.memory = memory;
     }
@@ -80,7 +80,7 @@ impl Pure {
 
 impl Source for Pure {
     fn read(&self, rows: &mut Rows) -> Result<(), Finding> {
-        rows.answer_from(&self.memory);
+        rows.fill_from(&self.memory);
         Ok(())
     }
 }

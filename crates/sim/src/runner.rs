@@ -73,7 +73,7 @@ impl Run {
             pure: Pure::new(limits.clone()),
             model: Model::new(limits.clone()),
             auditor: Auditor::default(),
-            scope: Scope::around(workload.starts_at().to_jiff().to_zoned(TimeZone::UTC).date()),
+            scope: Scope::prefetch(workload.starts_at().to_jiff().to_zoned(TimeZone::UTC).date()),
             summary: Summary::default(),
         })
     }

@@ -63,7 +63,7 @@ fn histories_reach_every_reply_and_crash() {
         "crashed when Loaded",
         "crashed when Written",
         "crashed when Committed",
-        "crashed when Absorbed",
+        "crashed when Applied",
         "rejected: RoomsInUse",
         "rejected: Forbidden",
         "rejected: IdempotencyKeyReused",

@@ -90,7 +90,7 @@ impl Session {
             placed: Vec::new(),
             replies: Vec::new(),
             expected: Vec::new(),
-            scope: Scope::around(TODAY),
+            scope: Scope::prefetch(TODAY),
         };
         for quantity in [1, 2] {
             let draft = RoomTypeDraft {

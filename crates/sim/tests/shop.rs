@@ -51,7 +51,7 @@ fn shop_histories_reach_every_reply_and_crash() {
         "crashed when Loaded",
         "crashed when Written",
         "crashed when Committed",
-        "crashed when Absorbed",
+        "crashed when Applied",
         "Balance",
         "Cart",
         "Issued",

@@ -46,7 +46,7 @@ const COMMON: &[(&str, &str)] = &[
 const BY_KEY: &[(&str, &str)] = &[
     ("default_transaction_isolation", "read committed"),
     // Every statement finds its rows by key. The planner does not know: it guesses from statistics that are not there
-    // yet on a new table, and from the size of a batch that it has not seen. One plan per statement, always by index.
+    // yet on a new table, and from the size of a batch that it has not versions. One plan per statement, always by index.
     ("plan_cache_mode", "force_generic_plan"),
     ("enable_seqscan", "off"),
     ("enable_hashjoin", "off"),
@@ -191,11 +191,14 @@ impl Connector {
             let (first, second) = (self.dial().await?, self.dial().await?);
             // A pooler gives a transaction the session that was used last, or the one that was not used for longest: two
             // connections then see one session, or one connection sees two.
-            let mut seen = Vec::new();
+            let mut versions = Vec::new();
             for client in [&first, &first, &second, &second, &first] {
-                seen.push(session(client).await.map_err(|error| unreachable(&error))?);
+                versions.push(session(client).await.map_err(|error| unreachable(&error))?);
             }
-            Ok(seen[0] == seen[1] && seen[0] == seen[4] && seen[2] == seen[3] && seen[0] != seen[2])
+            Ok(versions[0] == versions[1]
+                && versions[0] == versions[4]
+                && versions[2] == versions[3]
+                && versions[0] != versions[2])
         };
         tokio::time::timeout(limit, probe).await.unwrap_or_else(|_| Err(not_connected_within(limit)))
     }

@@ -1,7 +1,7 @@
 //! Bulk insertion with COPY in the binary format, faster than a statement for many rows.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
-use holdfast_records::{Column, Value};
+use holdfast_core::schema::{Column, Value};
 use tokio_postgres::types::{IsNull, ToSql as _};
 
 use crate::codec::{Col, type_of};
@@ -18,12 +18,12 @@ pub(crate) fn encode(columns: &[Column], rows: &[Vec<Value<'_>>]) -> Bytes {
     let kinds: Vec<_> = columns.iter().map(|column| type_of(column.kind)).collect();
     let mut out = BytesMut::from(HEADER);
     for row in rows {
-        assert_eq!(row.len(), kinds.len(), "a row has a cell for each column");
+        assert_eq!(row.len(), kinds.len(), "a row has a value for each column");
         out.put_i16(row.len() as i16);
-        for (kind, cell) in kinds.iter().zip(row) {
+        for (kind, value) in kinds.iter().zip(row) {
             let at = out.len();
             out.put_i32(NULL);
-            if let IsNull::No = Col(cell).to_sql(kind, &mut out).expect("rows fit their columns") {
+            if let IsNull::No = Col(value).to_sql(kind, &mut out).expect("rows fit their columns") {
                 let length = (out.len() - at - size_of::<i32>()) as i32;
                 out[at..at + size_of::<i32>()].copy_from_slice(&length.to_be_bytes());
             }
@@ -35,7 +35,7 @@ pub(crate) fn encode(columns: &[Column], rows: &[Vec<Value<'_>>]) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use holdfast_records::Type;
+    use holdfast_core::schema::Type;
 
     use super::*;
 

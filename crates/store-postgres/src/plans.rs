@@ -2,8 +2,8 @@
 //! and batch.
 
 use holdfast_core::id::UserId;
+use holdfast_core::schema::stay::StayReservationFilter;
 use holdfast_core::stay::{RoomTypeId, StayReservationId};
-use holdfast_records::stay::StayReservationFilter;
 use holdfast_testkit::postgres;
 use tokio_postgres::{Client, NoTls};
 
@@ -92,7 +92,7 @@ async fn batch_statements_use_indexes() {
     drop(PostgresStore::open(PostgresOptions::new(database.url())).await.unwrap());
     let client = connect(database.url(), Purpose::ByKey).await;
     fill(&client).await;
-    let all = [&crate::tier::statements()[..], shared::TIDIES, &records::tidies()].concat();
+    let all = [&crate::tier::statements()[..], shared::PURGES, &records::purges()].concat();
     // A COPY has no plan.
     for sql in all.into_iter().filter(|sql| !CONTROL.contains(sql) && !sql.starts_with("COPY ")) {
         let plan = plan(&client, sql).await;

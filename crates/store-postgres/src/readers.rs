@@ -8,10 +8,10 @@ use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX};
 use holdfast_core::id::HoldId;
+use holdfast_core::schema::{List, Listed};
 use holdfast_core::time::Span;
 use holdfast_engine::StoreError;
-use holdfast_engine::store::{Keep, LIST_WITHIN, OutboxRecord, TIDY_ROWS_MAX};
-use holdfast_records::{List, Listed};
+use holdfast_engine::store::{Keep, LIST_WITHIN, OutboxRecord, PURGE_ROWS_MAX};
 
 use crate::codec::{Col, get};
 use crate::connection::{Connector, Purpose};
@@ -19,12 +19,12 @@ use crate::error::{explain, sentence};
 use crate::pipeline::{self, Pipeline, Transaction};
 use crate::pool::{Manager, Pool, within};
 use crate::records;
-use crate::shared::{self, Head, Tidying};
+use crate::shared::{self, Head, Purging};
 
 /// Timeout of a read by key.
 pub(crate) const READ_WITHIN: Duration = Duration::from_secs(2);
 /// Timeout of a garbage-collection step.
-const TIDY_WITHIN: Duration = Duration::from_secs(4);
+const PURGE_WITHIN: Duration = Duration::from_secs(4);
 /// Maximum number of connections for lists and audits.
 const LISTS_MAX: usize = 4;
 /// Maximum number of connections for the outbox, so that lists never delay the publishing of events.
@@ -58,7 +58,7 @@ pub(crate) struct Readers {
 impl Readers {
     pub(crate) fn new(connector: &Arc<Connector>, readers_max: usize) -> Self {
         let by_key =
-            [CONTROL, shared::READS, shared::TIDIES, &records::reads(), &records::tidies(), DROPS, PROBES].concat();
+            [CONTROL, shared::READS, shared::PURGES, &records::reads(), &records::purges(), DROPS, PROBES].concat();
         let manager = |purpose, statements| Manager { connector: connector.clone(), purpose, statements, joins: false };
         Self {
             by_key: Pool::new(manager(Purpose::ByKey, by_key), readers_max),
@@ -130,22 +130,22 @@ impl Readers {
     }
 
     /// Deletes expired rows. Caches may still contain deleted rows, and no result depends on their absence.
-    pub(crate) async fn tidy(&self, now: Timestamp, keep: Keep) -> Result<bool, StoreError> {
+    pub(crate) async fn purge(&self, now: Timestamp, keep: Keep) -> Result<bool, StoreError> {
         let made_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
-        let tidying = Tidying {
+        let tidying = Purging {
             now,
             outbox_before: now - keep.outbox,
             inbox_before: now - keep.inbox,
             decisions_on_holds_before: HoldId::earliest_at(now - DECISIONS_KEPT - HOLD_TTL_MAX),
-            limit: TIDY_ROWS_MAX,
+            limit: PURGE_ROWS_MAX,
         };
         let dropped = self.drop_cleared_month().await?;
-        within(&self.by_key, TIDY_WITHIN, async |connection| {
+        within(&self.by_key, PURGE_WITHIN, async |connection| {
             let mut transaction = Transaction::begin(connection);
-            let mut tickets = records::tidy_holds(transaction.pipeline(), made_before, TIDY_ROWS_MAX);
-            tickets.extend(shared::tidy(transaction.pipeline(), tidying));
-            let mut answers = transaction.commit(TIDY_WITHIN).await?;
-            Ok(tickets.into_iter().any(|ticket| answers.take(ticket).len() >= TIDY_ROWS_MAX))
+            let mut tickets = records::purge_holds(transaction.pipeline(), made_before, PURGE_ROWS_MAX);
+            tickets.extend(shared::purge(transaction.pipeline(), tidying));
+            let mut answers = transaction.commit(PURGE_WITHIN).await?;
+            Ok(tickets.into_iter().any(|ticket| answers.take(ticket).len() >= PURGE_ROWS_MAX))
         })
         .await
         .map(|more| more || dropped)
@@ -153,10 +153,10 @@ impl Readers {
 
     /// Drops an empty partition of slots, if there is one. A conflict postpones it.
     async fn drop_cleared_month(&self) -> Result<bool, StoreError> {
-        let dropped = within(&self.by_key, TIDY_WITHIN, async |connection| {
+        let dropped = within(&self.by_key, PURGE_WITHIN, async |connection| {
             let mut transaction = Transaction::begin(connection);
             let dropped = transaction.pipeline().send(records::DROP_CLEARED_MONTH, Vec::new());
-            let answers = transaction.commit(TIDY_WITHIN).await?;
+            let answers = transaction.commit(PURGE_WITHIN).await?;
             get(answers.one(dropped), 0)
         });
         match dropped.await {
@@ -167,7 +167,7 @@ impl Readers {
 
     /// Audits a snapshot of all records; not bounded in time.
     pub(crate) async fn audit(&self, audit: &mut Audit, of: AuditOf) -> Result<(), StoreError> {
-        // Taken out of the pool: if this future is dropped, the connection is inside a transaction.
+        // ValueReader out of the pool: if this future is dropped, the connection is inside a transaction.
         let connection = Object::take(self.lists.get().await?);
         let client = connection.client();
         let begin = format!("{}; SET LOCAL statement_timeout = 0", pipeline::BEGIN_SNAPSHOT);

@@ -2,11 +2,11 @@
 
 use holdfast_core::Timestamp;
 use holdfast_core::id::{HoldId, ID_MAX, IdRange, Sequence};
-use holdfast_core::receipt::{RECEIPT_TTL, Receipt, ReceiptId};
+use holdfast_core::idempotency::{IDEMPOTENCY_TTL, IdempotencyRecord, IdempotencyRecordId};
 use holdfast_core::rows::Tables;
+use holdfast_core::schema::sequence;
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{OutboxEntry, StoreError, Trace};
-use holdfast_records::sequence;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
@@ -19,15 +19,15 @@ use crate::pipeline::{Pipeline, Rows, Ticket, column, params};
 pub(crate) const HEAD: &str = "SELECT count, last_at, clock_timestamp() FROM commits WHERE only_row";
 pub(crate) const NOW: &str = "SELECT clock_timestamp()";
 const SELECT_SEQUENCES: &str = "SELECT name, next FROM sequence WHERE name = ANY ($1::text[])";
-const SELECT_RECEIPTS: &str = "SELECT caller, key, fingerprint, response, expires_at
-    FROM unnest($1::text[], $2::text[]) AS wanted (caller, key) JOIN idempotency_key USING (caller, key)";
+const SELECT_IDEMPOTENCY_RECORDS: &str = "SELECT caller, key, fingerprint, response, expires_at
+    FROM unnest($1::text[], $2::text[]) AS requested (caller, key) JOIN idempotency_key USING (caller, key)";
 
 /// Returns the database's time.
 const COUNT_COMMIT: &str = "SELECT count_commit($1, $2)";
 const WRITE_SEQUENCES: &str = "INSERT INTO sequence SELECT * FROM unnest($1::text[], $2::bigint[])
     ON CONFLICT (name) DO UPDATE SET next = excluded.next";
 /// An idempotency record is replaced only if it has expired, so of two servers with the same request one fails.
-const WRITE_RECEIPTS: &str = "WITH written AS (
+const WRITE_IDEMPOTENCY_RECORDS: &str = "WITH written AS (
         INSERT INTO idempotency_key
         SELECT caller, key, fingerprint, response, expires_at
         FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[], $5::timestamptz[])
@@ -60,24 +60,26 @@ pub(crate) const PROBE_WRITE: &str =
     "INSERT INTO idempotency_key VALUES ('probe', txid_current()::text, '', '', clock_timestamp())";
 pub(crate) const INSTALLATION: &str = "SELECT id FROM installation";
 
-const TIDY_RECEIPTS: &str = "DELETE FROM idempotency_key WHERE (caller, key) IN
+const PURGE_IDEMPOTENCY_RECORDS: &str = "DELETE FROM idempotency_key WHERE (caller, key) IN
     (SELECT caller, key FROM idempotency_key WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2) RETURNING 1";
 /// Keeps unpublished entries. Without a publisher, all entries count as published.
-const TIDY_OUTBOX: &str = "DELETE FROM outbox WHERE id IN
+const PURGE_OUTBOX: &str = "DELETE FROM outbox WHERE id IN
     (SELECT id FROM outbox WHERE NOT EXISTS (SELECT FROM outbox_trouble WHERE outbox_id = outbox.id)
      ORDER BY id LIMIT $2)
     AND created_at < $1 AND id <= COALESCE((SELECT min(sent_up_to) FROM outbox_relay WHERE partition_no >= 0), id)
     RETURNING 1";
-const TIDY_INBOX: &str = "DELETE FROM message_inbox WHERE (service, message_id) IN
+const PURGE_INBOX: &str = "DELETE FROM message_inbox WHERE (service, message_id) IN
     (SELECT service, message_id FROM message_inbox WHERE received_at < $1 ORDER BY received_at LIMIT $2) RETURNING 1";
-const TIDY_IMPORTED: &str = "DELETE FROM imported_event WHERE message_id IN
+const PURGE_IMPORTED: &str = "DELETE FROM imported_event WHERE message_id IN
     (SELECT message_id FROM imported_event WHERE imported_at < $1 ORDER BY imported_at LIMIT $2) RETURNING 1";
-const TIDY_DECISIONS: &str = "DELETE FROM hold_decision WHERE (hold_id, attempt) IN
+const PURGE_DECISIONS: &str = "DELETE FROM hold_decision WHERE (hold_id, attempt) IN
     (SELECT hold_id, attempt FROM hold_decision WHERE hold_id < $1 ORDER BY hold_id LIMIT $2) RETURNING 1";
 
-pub(crate) const READS: &[&str] = &[HEAD, NOW, SELECT_SEQUENCES, SELECT_RECEIPTS, OUTBOX_LAST, IS_NEW, INSTALLATION];
-pub(crate) const WRITES: &[&str] = &[COUNT_COMMIT, WRITE_SEQUENCES, WRITE_RECEIPTS, APPEND_OUTBOX];
-pub(crate) const TIDIES: &[&str] = &[TIDY_RECEIPTS, TIDY_OUTBOX, TIDY_INBOX, TIDY_IMPORTED, TIDY_DECISIONS];
+pub(crate) const READS: &[&str] =
+    &[HEAD, NOW, SELECT_SEQUENCES, SELECT_IDEMPOTENCY_RECORDS, OUTBOX_LAST, IS_NEW, INSTALLATION];
+pub(crate) const WRITES: &[&str] = &[COUNT_COMMIT, WRITE_SEQUENCES, WRITE_IDEMPOTENCY_RECORDS, APPEND_OUTBOX];
+pub(crate) const PURGES: &[&str] =
+    &[PURGE_IDEMPOTENCY_RECORDS, PURGE_OUTBOX, PURGE_INBOX, PURGE_IMPORTED, PURGE_DECISIONS];
 
 /// State of the database.
 #[derive(Clone, Copy, Debug)]
@@ -96,42 +98,42 @@ impl Head {
 
 /// Pending requests.
 #[derive(Default)]
-pub(crate) struct Asked {
+pub(crate) struct PendingLoad {
     sequences: Vec<Sequence>,
-    receipts: Vec<ReceiptId>,
+    idempotency_records: Vec<IdempotencyRecordId>,
     sequences_at: Option<Ticket>,
     receipts_at: Option<Ticket>,
 }
 
-impl Asked {
+impl PendingLoad {
     /// Requests sequences, for a server that owns the database; servers that share it draw blocks of numbers.
     pub(crate) fn ask_sequences(&mut self, pipeline: &mut Pipeline<'_>, tables: &mut Tables) {
-        self.sequences = tables.ids.take_wanted();
+        self.sequences = tables.ids.take_requested();
         if !self.sequences.is_empty() {
             let names = column(&self.sequences, sequence::name);
             self.sequences_at = Some(pipeline.send(SELECT_SEQUENCES, vec![names]));
         }
     }
 
-    pub(crate) fn ask_receipts(&mut self, pipeline: &mut Pipeline<'_>, tables: &mut Tables) {
-        self.receipts = tables.receipts.take_wanted();
-        if !self.receipts.is_empty() {
-            let callers: Vec<_> = self.receipts.iter().map(|id| id.caller.clone()).collect();
-            let keys: Vec<_> = self.receipts.iter().map(|id| id.key.clone()).collect();
-            self.receipts_at = Some(pipeline.send(SELECT_RECEIPTS, params![callers, keys]));
+    pub(crate) fn request_idempotency_records(&mut self, pipeline: &mut Pipeline<'_>, tables: &mut Tables) {
+        self.idempotency_records = tables.idempotency_records.take_requested();
+        if !self.idempotency_records.is_empty() {
+            let callers: Vec<_> = self.idempotency_records.iter().map(|id| id.caller.clone()).collect();
+            let keys: Vec<_> = self.idempotency_records.iter().map(|id| id.key.clone()).collect();
+            self.receipts_at = Some(pipeline.send(SELECT_IDEMPOTENCY_RECORDS, params![callers, keys]));
         }
     }
 
-    pub(crate) fn receipts(&self) -> &[ReceiptId] {
-        &self.receipts
+    pub(crate) fn idempotency_records(&self) -> &[IdempotencyRecordId] {
+        &self.idempotency_records
     }
 
     /// Whether rows were asked for that memory does not keep.
-    pub(crate) fn is_beside_memory(&self) -> bool {
-        !self.receipts.is_empty()
+    pub(crate) fn has_ranges_requested(&self) -> bool {
+        !self.idempotency_records.is_empty()
     }
 
-    pub(crate) fn supply(self, answers: &mut Rows, tables: &mut Tables) -> Result<(), StoreError> {
+    pub(crate) fn fill(self, answers: &mut Rows, tables: &mut Tables) -> Result<(), StoreError> {
         if let Some(ticket) = self.sequences_at {
             let rows = answers.take(ticket);
             for sequence in self.sequences {
@@ -141,19 +143,21 @@ impl Asked {
                         Col(next) = get(row, 1)?;
                     }
                 }
-                tables.ids.supply(sequence, Some(IdRange { next, last: ID_MAX }));
+                tables.ids.fill(sequence, Some(IdRange { next, last: ID_MAX }));
             }
         }
         if let Some(ticket) = self.receipts_at {
             for row in answers.take(ticket) {
-                let id = ReceiptId { caller: get(&row, 0)?, key: get(&row, 1)? };
+                let id = IdempotencyRecordId { caller: get(&row, 0)?, key: get(&row, 1)? };
                 let fingerprint = get::<&[u8]>(&row, 2)?.try_into();
                 let fingerprint = fingerprint.map_err(|_| StoreError::Damaged("not a fingerprint".into()))?;
                 let Col(expires_at) = get(&row, 4)?;
-                tables.receipts.supply(id, Some(Receipt { fingerprint, response: get(&row, 3)?, expires_at }));
+                tables
+                    .idempotency_records
+                    .fill(id, Some(IdempotencyRecord { fingerprint, response: get(&row, 3)?, expires_at }));
             }
-            for id in self.receipts {
-                tables.receipts.supply(id, None);
+            for id in self.idempotency_records {
+                tables.idempotency_records.fill(id, None);
             }
         }
         Ok(())
@@ -176,25 +180,25 @@ pub(crate) fn write_sequences(pipeline: &mut Pipeline<'_>, tables: &Tables) {
     pipeline.send(WRITE_SEQUENCES, params![names, next]);
 }
 
-pub(crate) fn write_receipts<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
-    let changes = tables.receipts.changes();
+pub(crate) fn write_idempotency_records<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
+    let changes = tables.idempotency_records.changes();
     if changes.is_empty() {
         return;
     }
-    let receipts: Vec<(&'a ReceiptId, &'a Receipt)> = changes
+    let idempotency_records: Vec<(&'a IdempotencyRecordId, &'a IdempotencyRecord)> = changes
         .iter()
         .map(|change| (change.key, change.row.expect("idempotency records expire and are never deleted by commands")))
         .collect();
     pipeline.send(
-        WRITE_RECEIPTS,
+        WRITE_IDEMPOTENCY_RECORDS,
         vec![
-            column(&receipts, |(id, _)| &*id.caller),
-            column(&receipts, |(id, _)| &*id.key),
-            column(&receipts, |(_, receipt)| &receipt.fingerprint[..]),
-            column(&receipts, |(_, receipt)| &*receipt.response),
-            column(&receipts, |(_, receipt)| Col(receipt.expires_at)),
-            Box::new(RECEIPT_TTL.as_millis() as f64),
-            Box::new(receipts.len() as i64),
+            column(&idempotency_records, |(id, _)| &*id.caller),
+            column(&idempotency_records, |(id, _)| &*id.key),
+            column(&idempotency_records, |(_, receipt)| &receipt.fingerprint[..]),
+            column(&idempotency_records, |(_, receipt)| &*receipt.response),
+            column(&idempotency_records, |(_, receipt)| Col(receipt.expires_at)),
+            Box::new(IDEMPOTENCY_TTL.as_millis() as f64),
+            Box::new(idempotency_records.len() as i64),
         ],
     );
 }
@@ -247,7 +251,7 @@ pub(crate) fn ask_outbox_last(pipeline: &mut Pipeline<'_>) -> Ticket {
 
 /// Bounds of a garbage-collection step.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tidying {
+pub(crate) struct Purging {
     pub(crate) now: Timestamp,
     pub(crate) outbox_before: Timestamp,
     pub(crate) inbox_before: Timestamp,
@@ -256,13 +260,13 @@ pub(crate) struct Tidying {
     pub(crate) limit: usize,
 }
 
-pub(crate) fn tidy(pipeline: &mut Pipeline<'_>, tidying: Tidying) -> [Ticket; 5] {
+pub(crate) fn purge(pipeline: &mut Pipeline<'_>, tidying: Purging) -> [Ticket; 5] {
     let limit = tidying.limit as i64;
     [
-        pipeline.send(TIDY_RECEIPTS, params![Col(tidying.now), limit]),
-        pipeline.send(TIDY_OUTBOX, params![Col(tidying.outbox_before), limit]),
-        pipeline.send(TIDY_INBOX, params![Col(tidying.inbox_before), limit]),
-        pipeline.send(TIDY_IMPORTED, params![Col(tidying.outbox_before), limit]),
-        pipeline.send(TIDY_DECISIONS, params![Col(tidying.decisions_on_holds_before), limit]),
+        pipeline.send(PURGE_IDEMPOTENCY_RECORDS, params![Col(tidying.now), limit]),
+        pipeline.send(PURGE_OUTBOX, params![Col(tidying.outbox_before), limit]),
+        pipeline.send(PURGE_INBOX, params![Col(tidying.inbox_before), limit]),
+        pipeline.send(PURGE_IMPORTED, params![Col(tidying.outbox_before), limit]),
+        pipeline.send(PURGE_DECISIONS, params![Col(tidying.decisions_on_holds_before), limit]),
     ]
 }

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
+use holdfast_core::schema::{List, Listed};
 use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::store::{Keep, OutboxRecord, Session, Tier};
 use holdfast_engine::{Memory, Store, StoreError};
-use holdfast_records::{List, Listed};
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
 use crate::clock::StoreClock;
@@ -154,8 +154,8 @@ impl Shared {
 
 impl Cache {
     /// Applies a committed batch.
-    fn absorb(&mut self, committed: &mut Rows, now: Timestamp) {
-        if !self.memory.absorb(committed, now) {
+    fn apply(&mut self, committed: &mut Rows, now: Timestamp) {
+        if !self.memory.apply(committed, now) {
             self.epoch += 1;
         }
     }
@@ -193,8 +193,8 @@ impl Store for PostgresStore {
         self.shared.readers.installation().await
     }
 
-    async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
-        self.shared.readers.tidy(self.shared.clock.now(), keep).await
+    async fn purge(&self, keep: Keep) -> Result<bool, StoreError> {
+        self.shared.readers.purge(self.shared.clock.now(), keep).await
     }
 
     async fn check(&self) -> Result<(), StoreError> {

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::TryId;
+use holdfast_core::hold::AttemptId;
 use holdfast_core::id::HoldId;
+use holdfast_core::schema::{List, Listed};
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::StoreError;
 use holdfast_engine::store::{COMMIT_WITHIN, Keep, OutboxRecord};
-use holdfast_records::{List, Listed};
 
 use crate::clock::StoreClock;
 use crate::codec::{Col, get};
@@ -27,7 +27,7 @@ use crate::open::{self, OpenError, PostgresOptions};
 use crate::pipeline::{self, Pipeline, Transaction, params};
 use crate::pool::{Manager, Pool, within};
 use crate::readers::{AuditOf, CONTROL, READ_WITHIN, Readers};
-use crate::records::{self, Kept, Of};
+use crate::records::{self, Of, RowCache};
 use crate::shared;
 
 pub use numbers::Drawn;
@@ -68,7 +68,7 @@ struct Shared {
     readers: Readers,
     batches: Pool,
     numbers: Arc<Numbers>,
-    kept: Kept,
+    kept: RowCache,
 }
 
 impl std::fmt::Debug for DurableTier {
@@ -90,7 +90,7 @@ impl DurableTier {
             connector,
             clock: StoreClock::new(options.clock),
             numbers: Arc::default(),
-            kept: Kept::default(),
+            kept: RowCache::default(),
         };
         // Joins now, so that a rejection fails the start.
         drop(shared.batches.get().await?);
@@ -109,7 +109,7 @@ impl DurableTier {
     pub async fn read_into(&self, rows: &mut Rows, read_set: &mut ReadSet) -> Result<Timestamp, StoreError> {
         let Shared { readers, clock, kept, .. } = &*self.shared;
         kept.answer(rows);
-        if !wants_durable(rows) {
+        if !requests_durable(rows) {
             return Ok(clock.now());
         }
         let asked = Instant::now();
@@ -159,7 +159,7 @@ impl DurableTier {
             drawings.into_iter().map(|drawing| drawing.drawn(&answers)).collect::<Result<Vec<_>, _>>()
         };
         for (sequence, range) in within(&self.shared.batches, READ_WITHIN, draw).await? {
-            drawn.supply(rows, sequence, range);
+            drawn.fill(rows, sequence, range);
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ impl DurableTier {
     }
 
     /// Returns the outcome of those attempts that are decided: a reservation, or none.
-    pub async fn decided(&self, tries: &[TryId]) -> Result<Vec<(TryId, Option<u64>)>, StoreError> {
+    pub async fn decided(&self, tries: &[AttemptId]) -> Result<Vec<(AttemptId, Option<u64>)>, StoreError> {
         let ask = async |connection: &Connection| {
             let mut pipeline = Pipeline::new(connection);
             let asked: Vec<_> = tries
@@ -249,9 +249,9 @@ impl DurableTier {
     }
 
     /// Deletes a bounded number of expired rows. Returns whether there may be more.
-    pub async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
+    pub async fn purge(&self, keep: Keep) -> Result<bool, StoreError> {
         self.tell_time().await?;
-        self.shared.readers.tidy(self.now(), keep).await
+        self.shared.readers.purge(self.now(), keep).await
     }
 
     /// Verifies that batches can be committed.
@@ -280,52 +280,52 @@ impl DurableTier {
     }
 }
 
-fn wants_durable(rows: &Rows) -> bool {
-    !rows.receipts.is_settled() || records::wants_durable(rows)
+fn requests_durable(rows: &Rows) -> bool {
+    !rows.idempotency_records.is_loaded() || records::requests_durable(rows)
 }
 
-/// Loads what is wanted of durable tables, as it stood at one moment, in one round trip. Tells the database's time.
+/// Loads what is requested of durable tables, as it stood at one moment, in one round trip. Tells the database's time.
 async fn load(
     connection: &Connection,
     rows: &mut Rows,
     read_set: &mut ReadSet,
-    kept: &Kept,
+    kept: &RowCache,
 ) -> Result<Timestamp, StoreError> {
     let mut pipeline = Pipeline::new(connection);
-    let asked = Asked::ask(&mut pipeline, rows);
+    let asked = PendingLoad::ask(&mut pipeline, rows);
     let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
-    asked.supply(&mut answers, rows, read_set, kept)
+    asked.fill(&mut answers, rows, read_set, kept)
 }
 
 /// Pending snapshot.
-struct Asked {
+struct PendingLoad {
     now: pipeline::Ticket,
-    shared: shared::Asked,
-    records: records::Asked,
+    shared: shared::PendingLoad,
+    records: records::PendingLoad,
 }
 
-impl Asked {
+impl PendingLoad {
     fn ask(pipeline: &mut Pipeline<'_>, rows: &mut Rows) -> Self {
         pipeline.send(pipeline::BEGIN_SNAPSHOT, Vec::new());
         let now = pipeline.send(shared::NOW, Vec::new());
-        let mut shared = shared::Asked::default();
-        shared.ask_receipts(pipeline, rows);
-        let records = records::Asked::ask(pipeline, rows, Of::Durable);
+        let mut shared = shared::PendingLoad::default();
+        shared.request_idempotency_records(pipeline, rows);
+        let records = records::PendingLoad::ask(pipeline, rows, Of::Durable);
         pipeline.send(pipeline::COMMIT, Vec::new());
         Self { now, shared, records }
     }
 
-    fn supply(
+    fn fill(
         self,
         answers: &mut pipeline::Rows,
         rows: &mut Rows,
         read_set: &mut ReadSet,
-        kept: &Kept,
+        kept: &RowCache,
     ) -> Result<Timestamp, StoreError> {
-        let receipts = self.shared.receipts().to_vec();
-        self.shared.supply(answers, rows)?;
-        read_set.snapshot(rows, receipts);
-        self.records.supply(answers, rows, Of::Durable, &mut read_set.seen, Some(kept))?;
+        let idempotency_records = self.shared.idempotency_records().to_vec();
+        self.shared.fill(answers, rows)?;
+        read_set.snapshot(rows, idempotency_records);
+        self.records.fill(answers, rows, Of::Durable, &mut read_set.versions, Some(kept))?;
         let Col(now) = get(answers.one(self.now), 0)?;
         Ok(now)
     }

@@ -9,12 +9,12 @@ use holdfast_core::calendar::LiveLock;
 use holdfast_core::command::Attempt;
 use holdfast_core::hold::{Claim, Hold};
 use holdfast_core::id::{HoldId, UserId};
-use holdfast_core::receipt::Receipt;
+use holdfast_core::idempotency::IdempotencyRecord;
+use holdfast_core::schema::{Column, Record, Type, Value, ValueReader, Values};
 use holdfast_core::shop::LastHold;
 use holdfast_core::stay::LiveHold;
 use holdfast_core::ticket::SeatPointer;
-use holdfast_core::unit::{Limit, Tally};
-use holdfast_records::{Cells, Column, Record, Taken, Type, Value};
+use holdfast_core::unit::{CapacityFence, Tally};
 use uuid::Uuid;
 
 /// Row stored in Redis.
@@ -26,7 +26,7 @@ pub(crate) trait Stored: Sized {
 
 impl Stored for Tally {
     fn encode(&self, out: &mut Vec<u8>) {
-        let mut text = self.pinned().to_string();
+        let mut text = self.prepared().to_string();
         for (second, quantity) in self.lines() {
             write!(text, " {second}:{quantity}").expect("writing to a string cannot fail");
         }
@@ -35,18 +35,18 @@ impl Stored for Tally {
 
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut words = std::str::from_utf8(bytes).ok()?.split(' ');
-        let pinned = words.next()?.parse().ok()?;
+        let prepared = words.next()?.parse().ok()?;
         let lines: Option<Vec<(i64, u32)>> = words
             .map(|word| {
                 let (second, quantity) = word.split_once(':')?;
                 Some((second.parse().ok()?, quantity.parse().ok()?))
             })
             .collect();
-        Self::from_lines(pinned, lines?)
+        Self::from_lines(prepared, lines?)
     }
 }
 
-impl Stored for Limit {
+impl Stored for CapacityFence {
     fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(format!("{} {}", self.capacity, self.ends_at.as_millis()).as_bytes());
     }
@@ -108,29 +108,29 @@ impl Stored for LiveHold {
     }
 }
 
-/// Encodes a hold as its cells, one word each: number of confirm attempts, then its columns. Each child row follows on
+/// Encodes a hold as its values, one word each: number of confirm attempts, then its columns. Each child row follows on
 /// a line of its own.
 impl<C: Claim> Stored for Hold<C>
 where
     Self: Record<Key = HoldId>,
 {
     fn encode(&self, out: &mut Vec<u8>) {
-        let (mut cells, mut lines) = (Cells::default(), Vec::new());
-        Self::put_key(&self.id, &mut cells);
-        self.put(&self.id, &mut cells);
-        self.put_parts(&mut lines);
+        let (mut values, mut lines) = (Values::default(), Vec::new());
+        Self::put_key(&self.id, &mut values);
+        self.put(&self.id, &mut values);
+        self.put_child_rows(&mut lines);
         let mut text = self.attempts.0.to_string();
-        for cell in &cells.0 {
+        for value in &values.0 {
             text.push(' ');
-            write_cell(cell, &mut text);
+            write_cell(value, &mut text);
         }
         for line in &lines {
             text.push('\n');
-            for (number, cell) in line.0.iter().enumerate() {
+            for (number, value) in line.0.iter().enumerate() {
                 if number > 0 {
                     text.push(' ');
                 }
-                write_cell(cell, &mut text);
+                write_cell(value, &mut text);
             }
         }
         out.extend_from_slice(text.as_bytes());
@@ -138,18 +138,18 @@ where
 
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut lines = std::str::from_utf8(bytes).ok()?.split('\n');
-        let (attempts, cells) = lines.next()?.split_once(' ')?;
-        let cells = read_cells(Self::LAYOUT.columns(), cells)?;
-        let columns = Self::LAYOUT.parts.as_ref().map_or(&[][..], |parts| parts.columns);
+        let (attempts, values) = lines.next()?.split_once(' ')?;
+        let values = read_cells(Self::SCHEMA.columns(), values)?;
+        let columns = Self::SCHEMA.child_rows.as_ref().map_or(&[][..], |child_rows| child_rows.columns);
         let lines: Option<Vec<_>> =
-            lines.map(|line| read_cells(columns.iter().copied(), line).map(Taken::new)).collect();
-        let (_, hold) = Self::take(&mut Taken::new(cells), lines?)?;
+            lines.map(|line| read_cells(columns.iter().copied(), line).map(ValueReader::new)).collect();
+        let (_, hold) = Self::take(&mut ValueReader::new(values), lines?)?;
         Some(Self { attempts: Attempt(attempts.parse().ok()?), ..hold })
     }
 }
 
-fn write_cell(cell: &Value<'_>, out: &mut String) {
-    match cell {
+fn write_cell(value: &Value<'_>, out: &mut String) {
+    match value {
         Value::Null => out.push('-'),
         Value::Bool(value) => write!(out, "{value}").expect("writing to a string cannot fail"),
         Value::Int(number) => write!(out, "{number}").expect("writing to a string cannot fail"),
@@ -173,8 +173,8 @@ fn write_cell(cell: &Value<'_>, out: &mut String) {
 
 fn read_cells(columns: impl Iterator<Item = Column>, text: &str) -> Option<Vec<Value<'_>>> {
     let mut words = text.split(' ');
-    let cells: Option<Vec<_>> = columns.map(|column| read_cell(column.kind, words.next()?)).collect();
-    if words.next().is_none() { cells } else { None }
+    let values: Option<Vec<_>> = columns.map(|column| read_cell(column.kind, words.next()?)).collect();
+    if words.next().is_none() { values } else { None }
 }
 
 fn read_cell(kind: Type, word: &str) -> Option<Value<'_>> {
@@ -209,7 +209,7 @@ fn read_cell(kind: Type, word: &str) -> Option<Value<'_>> {
     })
 }
 
-impl Stored for Receipt {
+impl Stored for IdempotencyRecord {
     fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(format!("{} ", self.expires_at.as_millis()).as_bytes());
         out.extend_from_slice(&self.fingerprint);
@@ -284,19 +284,19 @@ mod tests {
     #[test]
     fn rows_round_trip() {
         let by = HoldId::new(Timestamp::from_millis(5), [1; 10]);
-        let states = [HoldState::Held, HoldState::Confirming, HoldState::Cancelled, HoldState::Replaced { by }];
+        let states = [HoldState::Held, HoldState::Prepared, HoldState::Cancelled, HoldState::Replaced { by }];
         for state in states.into_iter().chain([HoldState::Confirmed { record: 77 }]) {
             assert_round_trip(&hold(state));
         }
         assert_round_trip(&Tally::from_lines(2, [(1_800_000_000, 3), (1_800_000_001, 1)]).expect("lines in order"));
-        assert_round_trip(&Tally::from_lines(1, []).expect("pinned only"));
-        assert_round_trip(&Limit { capacity: 4, ends_at: Timestamp::from_millis(99) });
+        assert_round_trip(&Tally::from_lines(1, []).expect("prepared only"));
+        assert_round_trip(&CapacityFence { capacity: 4, ends_at: Timestamp::from_millis(99) });
         let owner = UserId::new(7).expect("a number");
         for expires_at in [None, Some(Timestamp::from_millis(99))] {
             assert_round_trip(&SeatPointer { hold: by, owner, expires_at });
         }
         assert_round_trip(&LiveHold { hold: by, expires_at: Timestamp::from_millis(99) });
-        let receipt = Receipt {
+        let receipt = IdempotencyRecord {
             fingerprint: [0x20; 32],
             response: b"any bytes \0 at all".to_vec(),
             expires_at: Timestamp::from_millis(1),
@@ -320,6 +320,6 @@ mod tests {
             assert_eq!(Tally::decode(text.as_bytes()), None, "{text}");
         }
         assert_eq!(StayHold::decode(b"HELD"), None);
-        assert_eq!(Receipt::decode(b"5 short"), None);
+        assert_eq!(IdempotencyRecord::decode(b"5 short"), None);
     }
 }

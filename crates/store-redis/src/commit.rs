@@ -10,39 +10,39 @@ use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::StoreError;
 use redis::Value;
 
-use crate::connection::{Order, Script};
-use crate::incarnation::Incarnation;
+use crate::confirm_attempts::ConfirmAttempts;
+use crate::connection::{Script, ScriptCall};
+use crate::epoch::Epoch;
 use crate::keys::Keys;
 use crate::live::LiveTier;
-use crate::seen::{READ_AGE_MAX, Seen};
+use crate::read_set::{LiveReadSet, READ_AGE_MAX};
 use crate::tables::{self, Live, Visitor};
-use crate::tries::Tries;
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("compare_and_set.lua")));
 
 /// Minimum time to live of every row, also of one without effect: see the script.
 const ROW_KEPT_MIN: Span = Span::from_secs(30);
 /// Time to live of rows that do not expire by themselves. Recovery finishes abandoned attempts long before.
-const PINNED_KEPT: Span = Span::from_hours(7 * 24);
+const PREPARED_TTL: Span = Span::from_hours(7 * 24);
 
 impl LiveTier {
-    /// Checks that nothing that was seen has changed.
-    pub(crate) async fn validate(&self, seen: &Seen) -> Result<(), StoreError> {
-        if seen.versions.is_empty() { Ok(()) } else { self.commit(&Rows::default(), seen).await }
+    /// Checks that nothing that was read_set has changed.
+    pub(crate) async fn validate(&self, read_set: &LiveReadSet) -> Result<(), StoreError> {
+        if read_set.versions.is_empty() { Ok(()) } else { self.commit(&Rows::default(), read_set).await }
     }
 
-    /// Writes all changes of live rows, and receipts, if nothing that was seen has changed: all or nothing.
-    pub async fn commit(&self, rows: &Rows, seen: &Seen) -> Result<(), StoreError> {
-        let Some(incarnation) = &seen.incarnation else { return Ok(()) };
+    /// Writes all changes of live rows, and idempotency_records, if nothing that was read_set has changed: all or nothing.
+    pub async fn commit(&self, rows: &Rows, read_set: &LiveReadSet) -> Result<(), StoreError> {
+        let Some(epoch) = &read_set.epoch else { return Ok(()) };
         let mut writes = Writes { tier: self, now: self.latest_now(), list: Vec::new() };
-        tables::walk(rows, &mut writes);
-        Visitor::visit(&mut writes, &rows.receipts);
-        let mut tries = Tries::of(rows, seen.now);
+        tables::visit_all(rows, &mut writes);
+        Visitor::visit(&mut writes, &rows.idempotency_records);
+        let mut attempts = ConfirmAttempts::of(rows, read_set.now);
         if self.has_clock_of_its_own() {
             // A test's clock stands still meanwhile.
-            tries.age_max = READ_AGE_MAX;
+            attempts.age_max = READ_AGE_MAX;
         }
-        let order = order(self.keys(), incarnation, seen, &writes.list, &tries);
+        let order = order(self.keys(), epoch, read_set, &writes.list, &attempts);
         match self.connection().order(order).await? {
             Value::Int(1) => Ok(()),
             Value::Int(0 | -1) => Err(StoreError::Conflict),
@@ -73,7 +73,7 @@ impl Visitor for Writes<'_> {
                 row.encode(&mut value);
                 let until = row.kept_until(self.now);
                 let rest = until.map(|until| Span::from_millis(until.as_millis() - self.now.as_millis()));
-                let rest = rest.map_or(PINNED_KEPT, |rest| rest.max(Span::from_millis(0)));
+                let rest = rest.map_or(PREPARED_TTL, |rest| rest.max(Span::from_millis(0)));
                 kept = Span::from_millis(kept.as_millis() + rest.as_millis());
             }
             self.list.push(Write { name: V::name(self.tier.keys(), change.key), value, kept });
@@ -82,11 +82,17 @@ impl Visitor for Writes<'_> {
 }
 
 /// Builds the script's call, which groups rows by what to compare and what to write.
-fn order(keys: &Keys, incarnation: &Incarnation, seen: &Seen, writes: &[Write], tries: &Tries) -> Order {
+fn order(
+    keys: &Keys,
+    epoch: &Epoch,
+    read_set: &LiveReadSet,
+    writes: &[Write],
+    attempts: &ConfirmAttempts,
+) -> ScriptCall {
     let mut unread: HashMap<&str, &Write, RandomState> = writes.iter().map(|write| (&*write.name, write)).collect();
     let (mut absent, mut created) = (Vec::new(), Vec::new());
     let (mut replaced, mut present) = (Vec::new(), Vec::new());
-    for (name, version) in &seen.versions {
+    for (name, version) in &read_set.versions {
         match (unread.remove(&**name), version) {
             (None, None) => absent.push(&**name),
             (Some(write), None) => created.push(write),
@@ -98,16 +104,16 @@ fn order(keys: &Keys, incarnation: &Incarnation, seen: &Seen, writes: &[Write], 
     let counts = [absent.len(), created.len(), put.len(), replaced.len(), present.len()];
     let written = || created.iter().chain(&put).copied().chain(replaced.iter().map(|(write, _)| *write));
 
-    let mut order = Order::new(&SCRIPT, 3 + counts.iter().sum::<usize>());
-    order.arg(keys.incarnation()).arg(keys.clock()).arg(keys.unfinished());
+    let mut order = ScriptCall::new(&SCRIPT, 3 + counts.iter().sum::<usize>());
+    order.arg(keys.epoch()).arg(keys.clock()).arg(keys.unfinished());
     order.args(&absent).args(written().map(|write| &*write.name)).args(present.iter().map(|(name, _)| *name));
-    order.arg(&incarnation.value).arg(seen.read_at).arg(tries.age_max.as_millis() * 1_000);
-    order.args(counts).arg(tries.noted.len()).arg(tries.struck.len());
+    order.arg(&epoch.value).arg(read_set.read_at).arg(attempts.age_max.as_millis() * 1_000);
+    order.args(counts).arg(attempts.noted.len()).arg(attempts.struck.len());
     let versions = replaced.iter().map(|(_, version)| *version).chain(present.iter().map(|(_, version)| *version));
     order.args(versions.map(|version| &version[..]));
     for write in written() {
         order.arg(&write.value[..]).arg(write.kept.as_millis());
     }
-    order.args(&tries.noted).args(&tries.struck);
+    order.args(&attempts.noted).args(&attempts.struck);
     order
 }

@@ -41,7 +41,7 @@ impl Connection {
     }
 
     /// Sends a request that must not be repeated: an error after sending leaves its outcome unknown.
-    pub(crate) async fn order(&self, order: Order) -> Result<Value, StoreError> {
+    pub(crate) async fn order(&self, order: ScriptCall) -> Result<Value, StoreError> {
         let mut open = self.link.open().await.map_err(|error| away(&error))?;
         for _ in 0..2 {
             let answer = self.link.ask(&mut open, async |connection| order.call.query_async(connection).await).await;
@@ -113,12 +113,12 @@ impl Script {
 }
 
 /// Call of a script with keys and arguments.
-pub(crate) struct Order {
+pub(crate) struct ScriptCall {
     script: &'static Script,
     call: Cmd,
 }
 
-impl Order {
+impl ScriptCall {
     /// The first `keys` arguments are keys.
     pub(crate) fn new(script: &'static Script, keys: usize) -> Self {
         let mut call = redis::cmd("EVALSHA");

@@ -2,7 +2,7 @@
 
 use holdfast_core::calendar::{RoomId, SlotId};
 use holdfast_core::id::{HoldId, UserId};
-use holdfast_core::receipt::ReceiptId;
+use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::stay::{ClientKey, DatesKey, StayDates, night_of};
 use holdfast_core::ticket::{BuyerId, SeatId, seat_of};
 use holdfast_core::unit::{Holder, Kind, Resource, Unit};
@@ -13,8 +13,8 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub(crate) fn incarnation(&self) -> String {
-        format!("{}incarnation", self.prefix)
+    pub(crate) fn epoch(&self) -> String {
+        format!("{}epoch", self.prefix)
     }
 
     /// Written to find out whether Redis takes writes; never read.
@@ -56,7 +56,7 @@ impl Keys {
         format!("{}hold-limit:{}:{}", self.prefix, kind(resource.kind), resource.id)
     }
 
-    pub(crate) fn receipt(&self, id: &ReceiptId) -> String {
+    pub(crate) fn idempotency_record(&self, id: &IdempotencyRecordId) -> String {
         format!("{}idempotency:{}:{}", self.prefix, id.caller, id.key)
     }
 
@@ -78,7 +78,7 @@ impl Keys {
     }
 
     /// Cache versions and invalidation intents of a room's slots.
-    pub(crate) fn room_stamp(&self, room: RoomId) -> String {
+    pub(crate) fn room_cache_version(&self, room: RoomId) -> String {
         format!("{}slots:{room}", self.prefix)
     }
 

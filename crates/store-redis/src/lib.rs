@@ -4,12 +4,12 @@
 //! | --- | --- |
 //! | [`store`] | the [`Store`](holdfast_engine::Store) of both tiers |
 //! | [`live`] | the live tier: versioned rows, read together |
-//! | [`seen`] | read set of a commit |
+//! | [`read_set`] | read set of a commit |
 //! | `commit` | conditional commit of rows |
-//! | [`tries`] | confirm attempts, and abandoned ones |
-//! | `hot`, `stamps` | near-term slot cache, and its versions |
+//! | [`attempts`] | confirm attempts, and abandoned ones |
+//! | `near_term_slots`, `cache_versions` | near-term slot cache, and its versions |
 //! | [`fault`] | fault injection for tests |
-//! | `incarnation` | epoch of the data in Redis |
+//! | `epoch` | epoch of the data in Redis |
 //! | `connection` | a connection that reconnects by itself |
 //! | `tables` | all live tables, in visiting order |
 //! | `keys` | names of rows in Redis |
@@ -17,19 +17,19 @@
 //!
 //! No rule is written in Lua. Redis provides the time, and a server's own clock decides nothing.
 
+mod cache_versions;
 mod codec;
 mod commit;
+pub mod confirm_attempts;
 mod connection;
+mod epoch;
 pub mod fault;
-mod hot;
-mod incarnation;
 mod keys;
 pub mod live;
-pub mod seen;
-mod stamps;
+mod near_term_slots;
+pub mod read_set;
 pub mod store;
 mod tables;
-pub mod tries;
 
 pub use live::{LiveOptions, LiveTier, OnLoss};
 pub use store::ClusterStore;

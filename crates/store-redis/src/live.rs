@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use holdfast_core::audit::Audit;
 use holdfast_core::calendar::RoomId;
-use holdfast_core::receipt::Receipt;
+use holdfast_core::idempotency::IdempotencyRecord;
 use holdfast_core::stay::{DAYS_AHEAD_MAX, HOLD_NIGHTS_MAX};
 use holdfast_core::table::{Key, Scan, Table};
 use holdfast_core::ticket::SeatsOf;
@@ -17,18 +17,18 @@ use holdfast_dial::Trust;
 use holdfast_engine::{Clock, StoreError};
 use redis::{Cmd, Pipeline, Value};
 
+use crate::cache_versions::{self, CacheVersion};
 use crate::connection::Connection;
-use crate::incarnation::{Found, Incarnation, Witness};
+use crate::epoch::{Epoch, FoundEpoch, KnownEpoch};
 use crate::keys::Keys;
-use crate::seen::{Lookup, Seen};
-use crate::stamps::{self, Stamp};
+use crate::read_set::{LiveReadSet, Lookup};
 use crate::tables::{self, Live, VisitorMut};
 
 /// Maximum number of rows per command.
 const ROWS_AT_ONCE_MAX: usize = 4_096;
 /// Time to live of the row that a probe writes.
 const PROBE_KEPT: Span = Span::from_secs(10);
-/// Maximum number of attempts of a read, which restarts after a new incarnation was begun.
+/// Maximum number of attempts of a read, which restarts after a new epoch was begun.
 const READS_MAX: usize = 4;
 
 /// Policy for lost data of Redis.
@@ -76,7 +76,7 @@ struct Shared {
     on_loss: OnLoss,
     abandoned_after: Span,
     clock: Option<Arc<dyn Clock>>,
-    witness: Witness,
+    known_epoch: KnownEpoch,
     /// Latest time returned: time never runs backwards, whatever Redis says.
     latest: AtomicI64,
     next_version: AtomicU64,
@@ -100,7 +100,7 @@ impl LiveTier {
                 on_loss: options.on_loss,
                 abandoned_after: options.abandoned_after,
                 clock: options.clock,
-                witness: Witness::new(options.is_first),
+                known_epoch: KnownEpoch::new(options.is_first),
                 latest: AtomicI64::new(0),
                 next_version: AtomicU64::new(options.nonce),
             }),
@@ -124,68 +124,69 @@ impl LiveTier {
         self.shared.connection.ask(&probe).await.map(|_| ())
     }
 
-    /// Supplies wanted live rows and tells the time, in one round trip. Receipts that are not here may be elsewhere, and
-    /// stay wanted.
-    pub async fn load(&self, rows: &mut Rows, seen: &mut Seen) -> Result<Timestamp, StoreError> {
-        self.load_with_stamps(rows, seen, &[]).await.map(|(now, _)| now)
+    /// Supplies requested live rows and tells the time, in one round trip. Receipts that are not here may be elsewhere, and
+    /// stay requested.
+    pub async fn load(&self, rows: &mut Rows, read_set: &mut LiveReadSet) -> Result<Timestamp, StoreError> {
+        self.load_with_cache_versions(rows, read_set, &[]).await.map(|(now, _)| now)
     }
 
     /// Loads like [`load`](Self::load), and returns the cache versions of these rooms as of then or later.
-    pub(crate) async fn load_with_stamps(
+    pub(crate) async fn load_with_cache_versions(
         &self,
         rows: &mut Rows,
-        seen: &mut Seen,
+        read_set: &mut LiveReadSet,
         rooms: &[RoomId],
-    ) -> Result<(Timestamp, Vec<Stamp>), StoreError> {
+    ) -> Result<(Timestamp, Vec<CacheVersion>), StoreError> {
         let Shared { keys, .. } = &*self.shared;
-        let scans = rows.held.take_scans_wanted();
-        let mut held = rows.held.take_wanted();
+        let scans = rows.held.take_scans_requested();
+        let mut held = rows.held.take_requested();
         if !scans.is_empty() && self.shared.latest.load(Ordering::Acquire) == 0 {
             self.ask(&[], &[]).await?;
         }
         held.extend(scans.iter().flat_map(|scan| self.units_of(scan)));
-        rows.held.want_elsewhere(each_once(held));
-        let seats_of = rows.ticket.by_seat.take_scans_wanted();
-        let mut seats = rows.ticket.by_seat.take_wanted();
+        rows.held.request_elsewhere(each_once(held));
+        let seats_of = rows.ticket.by_seat.take_scans_requested();
+        let mut seats = rows.ticket.by_seat.take_requested();
         for SeatsOf { event, seat_count } in &seats_of {
             seats.extend((1..=*seat_count).map(|position| event.seat(position)));
         }
-        rows.ticket.by_seat.want_elsewhere(each_once(seats));
-        let receipts = rows.receipts.take_wanted();
-        let mut asking = Asking { keys, names: Vec::new(), tables: Vec::new() };
-        tables::walk_mut(rows, &mut asking);
-        let Asking { mut names, tables, .. } = asking;
-        names.extend(receipts.iter().map(|key| keys.receipt(key)));
-        if !names.is_empty() && names.len() + seen.versions.len() <= ROWS_AT_ONCE_MAX {
+        rows.ticket.by_seat.request_elsewhere(each_once(seats));
+        let idempotency_records = rows.idempotency_records.take_requested();
+        let mut asking = CollectKeys { keys, names: Vec::new(), tables: Vec::new() };
+        tables::visit_all_mut(rows, &mut asking);
+        let CollectKeys { mut names, tables, .. } = asking;
+        names.extend(idempotency_records.iter().map(|key| keys.idempotency_record(key)));
+        if !names.is_empty() && names.len() + read_set.versions.len() <= ROWS_AT_ONCE_MAX {
             // Re-reads the earlier rows, so that a decision rests on one snapshot. Rows beyond one command are left to
             // the validation at commit.
-            names.extend(seen.versions.keys().cloned());
+            names.extend(read_set.versions.keys().cloned());
         }
         let answer = self.ask(&names, rooms).await?;
 
-        seen.begin(&answer)?;
-        rows.suspended_until = self.suspended_until(&answer.incarnation);
+        read_set.begin(&answer)?;
+        rows.suspended_until = self.suspended_until(&answer.epoch);
         let mut found = names.into_iter().zip(answer.values);
-        let mut supplying = Supplying { tables: tables.into_iter(), found: &mut found, seen, result: Ok(()) };
-        tables::walk_mut(rows, &mut supplying);
+        let mut supplying = FillRows { tables: tables.into_iter(), found: &mut found, read_set, result: Ok(()) };
+        tables::visit_all_mut(rows, &mut supplying);
         supplying.result?;
-        for id in receipts {
+        for id in idempotency_records {
             // An expired record may have a successor in the other store.
-            match seen.note::<Receipt>(found.next())?.filter(|receipt| receipt.expires_at > answer.now) {
-                Some(receipt) => rows.receipts.supply(id, Some(receipt)),
-                None => rows.receipts.want_elsewhere([id]),
+            match read_set.record::<IdempotencyRecord>(found.next())?.filter(|receipt| receipt.expires_at > answer.now)
+            {
+                Some(receipt) => rows.idempotency_records.fill(id, Some(receipt)),
+                None => rows.idempotency_records.request_elsewhere([id]),
             }
         }
         for (name, value) in found {
-            seen.must_be_the_same(&name, value.as_deref())?;
+            read_set.check_unchanged(&name, value.as_deref())?;
         }
         for scan in scans {
-            rows.held.supply_scan(scan);
+            rows.held.fill_scan(scan);
         }
         for scan in seats_of {
-            rows.ticket.by_seat.supply_scan(scan);
+            rows.ticket.by_seat.fill_scan(scan);
         }
-        Ok((answer.now, answer.stamps))
+        Ok((answer.now, answer.cache_versions))
     }
 
     /// Passes the holds on these units to the auditor.
@@ -194,18 +195,18 @@ impl LiveTier {
         for units in units {
             rows.held.scan(units).ok();
         }
-        let now = self.load(&mut rows, &mut Seen::default()).await?;
+        let now = self.load(&mut rows, &mut LiveReadSet::default()).await?;
         for (unit, tally) in rows.held.rows() {
-            audit.held(*unit, tally.live(now), tally.pinned() > 0);
+            audit.held(*unit, tally.live(now), tally.prepared() > 0);
         }
         Ok(())
     }
 
     /// Reads the rows of these names, the time and the epoch; last the cache versions of these rooms.
     async fn ask(&self, names: &[String], rooms: &[RoomId]) -> Result<Answer, StoreError> {
-        let Shared { connection, keys, witness, .. } = &*self.shared;
+        let Shared { connection, keys, known_epoch, .. } = &*self.shared;
         let mut pipeline = redis::pipe();
-        pipeline.cmd("TIME").get(keys.clock()).get(keys.incarnation());
+        pipeline.cmd("TIME").get(keys.clock()).get(keys.epoch());
         for names in names.chunks(ROWS_AT_ONCE_MAX) {
             let mut command = Cmd::new();
             command.arg("MGET");
@@ -215,36 +216,38 @@ impl LiveTier {
             pipeline.add_command(command);
         }
         for room in rooms {
-            pipeline.add_command(stamps::ask(&keys.room_stamp(*room)));
+            pipeline.add_command(cache_versions::ask(&keys.room_cache_version(*room)));
         }
         for _ in 0..READS_MAX {
             let mut answers = connection.ask(&pipeline).await?.into_iter();
             let (Some(time), Some(latest), Some(found)) = (answers.next(), answers.next(), answers.next()) else {
-                return Err(strange(&answers));
+                return Err(unexpected(&answers));
             };
-            let latest: Option<i64> = redis::from_redis_value(latest).map_err(|_| strange(&time))?;
+            let latest: Option<i64> = redis::from_redis_value(latest).map_err(|_| unexpected(&time))?;
             let read_at = micros_of(&time)?.max(latest.unwrap_or_default());
             let now = self.shared.tell_time(read_at);
-            let found: Option<String> = redis::from_redis_value(found).map_err(|_| strange(&time))?;
-            match witness.look(found.as_deref(), self.shared.next_version(), now) {
-                Found::Same(incarnation) => {
+            let found: Option<String> = redis::from_redis_value(found).map_err(|_| unexpected(&time))?;
+            match known_epoch.look(found.as_deref(), self.shared.next_version(), now) {
+                FoundEpoch::Same(epoch) => {
                     let mut values = Vec::with_capacity(names.len());
                     for part in answers.by_ref().take(names.len().div_ceil(ROWS_AT_ONCE_MAX)) {
-                        let part: Vec<Option<Vec<u8>>> = redis::from_redis_value(part).map_err(|_| strange(&time))?;
+                        let part: Vec<Option<Vec<u8>>> =
+                            redis::from_redis_value(part).map_err(|_| unexpected(&time))?;
                         values.extend(part);
                     }
-                    let stamps = answers.map(|hash| stamps::read(&hash, now)).collect::<Result<_, _>>()?;
-                    return Ok(Answer { now, read_at, incarnation, values, stamps });
+                    let cache_versions =
+                        answers.map(|hash| cache_versions::read(&hash, now)).collect::<Result<_, _>>()?;
+                    return Ok(Answer { now, read_at, epoch, values, cache_versions });
                 }
-                Found::Missing(incarnation) => self.begin_incarnation(&incarnation).await?,
+                FoundEpoch::Missing(epoch) => self.begin_epoch(&epoch).await?,
             }
         }
         Err(StoreError::Unavailable("Redis does not keep written keys".into()))
     }
 
-    async fn begin_incarnation(&self, incarnation: &Incarnation) -> Result<(), StoreError> {
+    async fn begin_epoch(&self, epoch: &Epoch) -> Result<(), StoreError> {
         let mut pipeline: Pipeline = redis::pipe();
-        pipeline.cmd("SET").arg(self.shared.keys.incarnation()).arg(&incarnation.value).arg("NX");
+        pipeline.cmd("SET").arg(self.shared.keys.epoch()).arg(&epoch.value).arg("NX");
         self.shared.connection.ask(&pipeline).await.map(|_| ())
     }
 
@@ -272,10 +275,10 @@ impl LiveTier {
         self.shared.clock.is_some()
     }
 
-    fn suspended_until(&self, incarnation: &Incarnation) -> Option<Timestamp> {
+    fn suspended_until(&self, epoch: &Epoch) -> Option<Timestamp> {
         match self.shared.on_loss {
             OnLoss::Resume => None,
-            OnLoss::Quarantine(span) => incarnation.lost_at.map(|lost_at| lost_at + span),
+            OnLoss::Quarantine(span) => epoch.lost_at.map(|lost_at| lost_at + span),
         }
     }
 
@@ -317,41 +320,41 @@ impl Shared {
 pub(crate) struct Answer {
     pub now: Timestamp,
     pub read_at: i64,
-    pub incarnation: Incarnation,
+    pub epoch: Epoch,
     values: Vec<Option<Vec<u8>>>,
-    stamps: Vec<Stamp>,
+    cache_versions: Vec<CacheVersion>,
 }
 
 /// Collects the requested keys of each table, and their names in Redis.
-struct Asking<'a> {
+struct CollectKeys<'a> {
     keys: &'a Keys,
     names: Vec<String>,
     /// Keys of each table, in visiting order.
     tables: Vec<Box<dyn Any + Send>>,
 }
 
-impl VisitorMut for Asking<'_> {
+impl VisitorMut for CollectKeys<'_> {
     fn visit<K: Key + Send + 'static, V: Live<K>, S: Scan<K>>(&mut self, table: &mut Table<K, V, S>) {
-        let wanted = table.take_wanted();
-        self.names.extend(wanted.iter().map(|key| V::name(self.keys, key)));
-        self.tables.push(Box::new(wanted));
+        let requested = table.take_requested();
+        self.names.extend(requested.iter().map(|key| V::name(self.keys, key)));
+        self.tables.push(Box::new(requested));
     }
 }
 
 /// Fills requested rows with the values of these names.
-struct Supplying<'a, F> {
+struct FillRows<'a, F> {
     tables: std::vec::IntoIter<Box<dyn Any + Send>>,
     found: &'a mut F,
-    seen: &'a mut Seen,
+    read_set: &'a mut LiveReadSet,
     result: Result<(), StoreError>,
 }
 
-impl<F: Iterator<Item = Lookup>> VisitorMut for Supplying<'_, F> {
+impl<F: Iterator<Item = Lookup>> VisitorMut for FillRows<'_, F> {
     fn visit<K: Key + Send + 'static, V: Live<K>, S: Scan<K>>(&mut self, table: &mut Table<K, V, S>) {
-        let wanted = self.tables.next().and_then(|keys| keys.downcast::<Vec<K>>().ok());
-        for key in *wanted.expect("tables are walked in the same order") {
-            match self.seen.note(self.found.next()) {
-                Ok(row) => table.supply(key, row),
+        let requested = self.tables.next().and_then(|keys| keys.downcast::<Vec<K>>().ok());
+        for key in *requested.expect("tables are walked in the same order") {
+            match self.read_set.record(self.found.next()) {
+                Ok(row) => table.fill(key, row),
                 Err(error) => self.result = Err(error),
             }
         }
@@ -365,10 +368,10 @@ fn each_once<K: Ord>(mut keys: Vec<K>) -> Vec<K> {
 }
 
 pub(crate) fn micros_of(time: &Value) -> Result<i64, StoreError> {
-    let (seconds, micros): (i64, i64) = redis::from_redis_value_ref(time).map_err(|_| strange(time))?;
+    let (seconds, micros): (i64, i64) = redis::from_redis_value_ref(time).map_err(|_| unexpected(time))?;
     Ok(seconds * 1_000_000 + micros)
 }
 
-pub(crate) fn strange(what: &impl std::fmt::Debug) -> StoreError {
+pub(crate) fn unexpected(what: &impl std::fmt::Debug) -> StoreError {
     StoreError::Damaged(format!("unexpected response from Redis: {what:?}"))
 }

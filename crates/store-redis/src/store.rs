@@ -9,18 +9,18 @@ use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::calendar::RoomId;
 use holdfast_core::hold::Decided;
+use holdfast_core::schema::{List, Listed};
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{Committed, Keep, OutboxRecord, Resolved, Session, Tier};
+use holdfast_engine::store::{Committed, Keep, OutboxRecord, RecoveredAttempt, Session, Tier};
 use holdfast_engine::{OutboxEntry, Store, StoreError};
-use holdfast_records::{List, Listed};
 use holdfast_store_postgres::{Decision, Drawn, DurableSession, DurableTier, ReadSet};
 
+use crate::cache_versions::CacheVersion;
 use crate::fault::{Faults, Point};
-use crate::hot::{self, Hot, HotRoom, Under};
 use crate::live::LiveTier;
-use crate::seen::Seen;
-use crate::stamps::Stamp;
+use crate::near_term_slots::{self, CachedRoom, NearTermSlots, Validity};
+use crate::read_set::LiveReadSet;
 
 /// Number of units that the auditor looks up at once. An unbounded range counts as that many.
 const AUDIT_UNITS_MAX: u64 = 40_000;
@@ -32,7 +32,7 @@ pub struct ClusterStore {
     durable: DurableTier,
     /// The last record step conflicted: a confirm attempt may have been aborted.
     recheck: Arc<AtomicBool>,
-    hot: Arc<Hot>,
+    near_term_slots: Arc<NearTermSlots>,
     faults: Option<Arc<dyn Faults>>,
 }
 
@@ -44,7 +44,7 @@ impl std::fmt::Debug for ClusterStore {
 
 impl ClusterStore {
     pub fn new(live: LiveTier, durable: DurableTier) -> Self {
-        Self { live, durable, recheck: Arc::default(), hot: Arc::default(), faults: None }
+        Self { live, durable, recheck: Arc::default(), near_term_slots: Arc::default(), faults: None }
     }
 
     /// Injects faults, for tests.
@@ -63,16 +63,21 @@ impl ClusterStore {
 
     /// Reads live rows first, durable ones second. In the other order, a hold confirmed in between would be counted
     /// neither as held nor as reserved.
-    async fn load(&self, rows: &mut Rows, seen: &mut Seen, durable: &mut ReadSet) -> Result<Timestamp, StoreError> {
-        let now = self.live.load(rows, seen).await?;
+    async fn load(
+        &self,
+        rows: &mut Rows,
+        read_set: &mut LiveReadSet,
+        durable: &mut ReadSet,
+    ) -> Result<Timestamp, StoreError> {
+        let now = self.live.load(rows, read_set).await?;
         self.reach(Point::LiveLoaded).await?;
         self.read_durable(rows, durable).await?;
         Ok(now)
     }
 
-    /// All that is still wanted is durable.
+    /// All that is still requested is durable.
     async fn read_durable(&self, rows: &mut Rows, read_set: &mut ReadSet) -> Result<(), StoreError> {
-        if !rows.is_settled() {
+        if !rows.is_loaded() {
             self.durable.read_into(rows, read_set).await?;
         }
         self.reach(Point::DurableRead).await
@@ -80,22 +85,24 @@ impl ClusterStore {
 
     /// Fills requested slots of a room from the cache if its version is current; else loads near-term ones into the
     /// cache.
-    async fn answer_from_memory(
+    async fn fill_from_cache(
         &self,
         room: RoomId,
-        stamp: Stamp,
+        cache_version: CacheVersion,
         rows: &mut Rows,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let connection = self.live.connection().opened();
-        let kept = match stamp {
-            Stamp::Changing => return Ok(()),
-            Stamp::Is(stamp) => self.hot.kept_under(room, &Under { stamp, connection }),
-            Stamp::Missing => None,
+        let kept = match cache_version {
+            CacheVersion::Changing => return Ok(()),
+            CacheVersion::Is(cache_version) => {
+                self.near_term_slots.cached_under(room, &Validity { cache_version, connection })
+            }
+            CacheVersion::Missing => None,
         };
         match kept {
             Some(kept) => kept.answer(rows),
-            None if hot::is_wanted(rows, room, now) => self.read_to_keep(room, rows, now).await?,
+            None if near_term_slots::is_requested(rows, room, now) => self.read_into_cache(room, rows, now).await?,
             None => {}
         }
         Ok(())
@@ -103,19 +110,19 @@ impl ClusterStore {
 
     /// Loads a room with all its near-term slots into the cache. If the room is changed meanwhile, its version is gone
     /// and the entry is invalid; if Redis fails, nothing is cached.
-    async fn read_to_keep(&self, room: RoomId, rows: &mut Rows, now: Timestamp) -> Result<(), StoreError> {
-        let Some(_reading) = self.hot.begin_reading(room) else { return Ok(()) };
+    async fn read_into_cache(&self, room: RoomId, rows: &mut Rows, now: Timestamp) -> Result<(), StoreError> {
+        let Some(_reading) = self.near_term_slots.begin_reading(room) else { return Ok(()) };
         let connection = self.live.connection().opened();
-        let Ok(Some(stamp)) = self.live.stamp(room).await else { return Ok(()) };
-        let (days, mut wants) = HotRoom::wants(room, now);
-        self.durable.read(&mut wants).await?;
-        let read = Arc::new(HotRoom::from_rows(room, days, &wants));
+        let Ok(Some(cache_version)) = self.live.cache_version(room).await else { return Ok(()) };
+        let (days, mut requests) = CachedRoom::requests(room, now);
+        self.durable.read(&mut requests).await?;
+        let read = Arc::new(CachedRoom::from_rows(room, days, &requests));
         read.answer(rows);
         if read.is_there() {
-            self.hot.keep(Under { stamp, connection }, read);
+            self.near_term_slots.keep(Validity { cache_version, connection }, read);
         } else {
             // A request for a missing room leaves no key behind.
-            self.live.unstamp(room).await.ok();
+            self.live.delete_cache_version(room).await.ok();
         }
         Ok(())
     }
@@ -123,13 +130,13 @@ impl ClusterStore {
     /// Loads decisions on confirm attempts. Aborts by other servers are so rare that decisions are read only after a
     /// conflict; the commit validates them in any case.
     async fn load_decisions(&self, rows: &mut Rows) -> Result<(), StoreError> {
-        let wanted = rows.decisions.take_wanted();
+        let requested = rows.decisions.take_requested();
         let mut decided = HashMap::new();
-        if !wanted.is_empty() && self.recheck.swap(false, Ordering::AcqRel) {
-            decided.extend(self.durable.decided(&wanted).await?);
+        if !requested.is_empty() && self.recheck.swap(false, Ordering::AcqRel) {
+            decided.extend(self.durable.decided(&requested).await?);
         }
-        for of in wanted {
-            rows.decisions.supply(of, decided.get(&of).map(|record| Decided { record: *record }));
+        for of in requested {
+            rows.decisions.fill(of, decided.get(&of).map(|record| Decided { record: *record }));
         }
         Ok(())
     }
@@ -152,22 +159,23 @@ impl Store for ClusterStore {
         match tier {
             Tier::Whole => unreachable!("no commit covers both tiers"),
             Tier::Live => {
-                let (seen, durable, drawn) = (Seen::default(), ReadSet::default(), self.durable.numbers());
-                Ok(Box::new(LiveSession { store: self.clone(), seen, durable, drawn }))
+                let (read_set, durable, drawn) = (LiveReadSet::default(), ReadSet::default(), self.durable.numbers());
+                Ok(Box::new(LiveSession { store: self.clone(), read_set, durable, drawn }))
             }
             Tier::Durable => {
                 let session = self.durable.begin().await?;
-                Ok(Box::new(RecordSession { store: self.clone(), session, live: Seen::default() }))
+                Ok(Box::new(RecordSession { store: self.clone(), session, live: LiveReadSet::default() }))
             }
         }
     }
 
     async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
-        let rooms = hot::rooms_asked(rows);
-        let (now, stamps) = self.live.load_with_stamps(rows, &mut Seen::default(), &rooms).await?;
+        let rooms = near_term_slots::rooms_asked(rows);
+        let (now, cache_versions) =
+            self.live.load_with_cache_versions(rows, &mut LiveReadSet::default(), &rooms).await?;
         self.reach(Point::LiveLoaded).await?;
-        for (room, stamp) in rooms.into_iter().zip(stamps) {
-            self.answer_from_memory(room, stamp, rows, now).await?;
+        for (room, cache_version) in rooms.into_iter().zip(cache_versions) {
+            self.fill_from_cache(room, cache_version, rows, now).await?;
         }
         self.read_durable(rows, &mut ReadSet::default()).await?;
         Ok(now)
@@ -189,20 +197,20 @@ impl Store for ClusterStore {
         self.durable.installation().await
     }
 
-    async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
+    async fn purge(&self, keep: Keep) -> Result<bool, StoreError> {
         // Live rows expire by themselves.
-        self.durable.tidy(keep).await
+        self.durable.purge(keep).await
     }
 
     /// Aborts abandoned attempts in PostgreSQL first, so that no later confirmation is possible: it waits for one in
     /// flight, and loses to it. A mere look would prove nothing.
-    async fn resolve(&self) -> Result<Vec<Resolved>, StoreError> {
+    async fn recover_in_doubt(&self) -> Result<Vec<RecoveredAttempt>, StoreError> {
         let mut resolved = Vec::new();
         let abandoned = self.live.abandoned().await?;
         self.reach(Point::AbandonedListed).await?;
         for (kind, of) in abandoned {
             match self.durable.decide_aborted(of.hold, of.attempt.0).await {
-                Ok(record) => resolved.push(Resolved { kind, of, record }),
+                Ok(record) => resolved.push(RecoveredAttempt { kind, of, record }),
                 // An attempt that has to wait must not delay the others.
                 Err(error) => {
                     tracing::warn!(hold = %of.hold, %error, "confirm attempt not resolved; retrying");
@@ -238,7 +246,7 @@ impl Store for ClusterStore {
 /// Commit of live rows. Durable rows are read only, except for drawing ids.
 struct LiveSession {
     store: ClusterStore,
-    seen: Seen,
+    read_set: LiveReadSet,
     durable: ReadSet,
     drawn: Drawn,
 }
@@ -247,7 +255,7 @@ struct LiveSession {
 impl Session for LiveSession {
     async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
         self.store.durable.draw(rows, &mut self.drawn).await?;
-        self.store.load(rows, &mut self.seen, &mut self.durable).await
+        self.store.load(rows, &mut self.read_set, &mut self.durable).await
     }
 
     async fn validate(&mut self) -> Result<(), StoreError> {
@@ -258,7 +266,7 @@ impl Session for LiveSession {
         self.drawn.used_by(rows);
         assert!(outbox.is_empty(), "durable events come with durable rows");
         self.store.reach(Point::LiveDecided).await?;
-        self.store.live.commit(rows, &self.seen).await?;
+        self.store.live.commit(rows, &self.read_set).await?;
         self.store.reach(Point::LiveCommitted).await?;
         Ok(Committed { outbox_ids: Vec::new(), safe: Box::new(|| Ok(())) })
     }
@@ -269,7 +277,7 @@ struct RecordSession {
     store: ClusterStore,
     session: DurableSession,
     /// Live rows that were read; not those that an earlier step prepared.
-    live: Seen,
+    live: LiveReadSet,
 }
 
 #[async_trait]
@@ -291,15 +299,15 @@ impl Session for RecordSession {
         let decided = changes.iter().filter_map(|change| Some((change.key, change.row?.record?)));
         let decisions: Vec<Decision> =
             decided.map(|(of, reservation)| Decision { hold: of.hold, attempt: of.attempt.0, reservation }).collect();
-        let rooms = hot::rooms_changed(rows, self.store.live.latest_now());
-        let announced = if rooms.is_empty() { None } else { Some(self.store.live.announce(rooms).await?) };
+        let rooms = near_term_slots::rooms_changed(rows, self.store.live.latest_now());
+        let intent = if rooms.is_empty() { None } else { Some(self.store.live.declare_intent(rooms).await?) };
         self.store.reach(Point::RecordDecided).await?;
         let committed = self.session.commit(rows, outbox, &decisions).await;
         // While the outcome is unknown, the change may still be committed.
-        if let Some(announced) = announced
+        if let Some(intent) = intent
             && !matches!(committed, Err(StoreError::OutcomeUnknown(_)))
         {
-            self.store.live.withdraw(announced).await;
+            self.store.live.withdraw_intent(intent).await;
         }
         self.store.recheck.store(matches!(committed, Err(StoreError::Conflict)), Ordering::Release);
         let outbox_ids = committed?;

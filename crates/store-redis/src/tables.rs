@@ -4,12 +4,12 @@ use holdfast_core::Timestamp;
 use holdfast_core::calendar::SlotId;
 use holdfast_core::hold::{Claim, ENDED_HOLD_KEPT, Hold, HoldState};
 use holdfast_core::id::{HoldId, UserId};
-use holdfast_core::receipt::{Receipt, ReceiptId};
+use holdfast_core::idempotency::{IdempotencyRecord, IdempotencyRecordId};
 use holdfast_core::rows::Tables;
 use holdfast_core::stay::{self, ClientKey, DatesKey};
 use holdfast_core::table::{Key, Row, Scan, Table};
 use holdfast_core::ticket::{self, BuyerId, SeatId};
-use holdfast_core::unit::{Holder, Limit, Resource, Tally, Unit};
+use holdfast_core::unit::{CapacityFence, Holder, Resource, Tally, Unit};
 use holdfast_core::{calendar, shop};
 
 use crate::codec::Stored;
@@ -36,31 +36,31 @@ pub(crate) trait VisitorMut {
 }
 
 /// Idempotency records are apart: those not found here may be in the other store.
-macro_rules! walk {
+macro_rules! visit_all {
     ($($table:ident),+; $($set:ident.$of_set:ident),+ $(;)?) => {
-        pub(crate) fn walk(tables: &Tables, visitor: &mut impl Visitor) {
+        pub(crate) fn visit_all(tables: &Tables, visitor: &mut impl Visitor) {
             $(visitor.visit(&tables.$table);)+
             $(visitor.visit(&tables.$set.$of_set);)+
         }
 
-        pub(crate) fn walk_mut(tables: &mut Tables, visitor: &mut impl VisitorMut) {
+        pub(crate) fn visit_all_mut(tables: &mut Tables, visitor: &mut impl VisitorMut) {
             $(visitor.visit(&mut tables.$table);)+
             $(visitor.visit(&mut tables.$set.$of_set);)+
         }
     };
 }
-walk!(held, holders, limits; stay.holds, stay.by_dates, stay.by_client_key, shop.holds, shop.by_user,
+visit_all!(held, holders, fences; stay.holds, stay.by_dates, stay.by_client_key, shop.holds, shop.by_user,
     calendar.locks, calendar.by_slot, ticket.holds, ticket.by_seat, ticket.buyers_held);
 
-/// Fails to compile for a new table until it is listed here: if it is live, add it to `walk!` above.
+/// Fails to compile for a new table until it is listed here: if it is live, add it to `visit_all!` above.
 #[expect(dead_code, reason = "it is there to be compiled")]
-fn every_table_is_listed(tables: Tables) {
+fn check_tables_are_listed(tables: Tables) {
     let Tables {
         ids: _,
-        receipts: _,
+        idempotency_records: _,
         held: _,
         holders: _,
-        limits: _,
+        fences: _,
         decisions: _,
         relay: _,
         stay,
@@ -118,15 +118,15 @@ impl Live<Holder> for Tally {
     }
 }
 
-impl Live<Resource> for Limit {
+impl Live<Resource> for CapacityFence {
     fn name(keys: &Keys, key: &Resource) -> String {
         keys.limit(*key)
     }
 }
 
-impl Live<ReceiptId> for Receipt {
-    fn name(keys: &Keys, key: &ReceiptId) -> String {
-        keys.receipt(key)
+impl Live<IdempotencyRecordId> for IdempotencyRecord {
+    fn name(keys: &Keys, key: &IdempotencyRecordId) -> String {
+        keys.idempotency_record(key)
     }
 
     fn kept_until(&self, _now: Timestamp) -> Option<Timestamp> {
@@ -144,7 +144,7 @@ where
 
     fn kept_until(&self, now: Timestamp) -> Option<Timestamp> {
         match self.state {
-            HoldState::Confirming => None,
+            HoldState::Prepared => None,
             HoldState::Held => Some(self.expires_at + ENDED_HOLD_KEPT),
             HoldState::Confirmed { .. } | HoldState::Cancelled | HoldState::Replaced { .. } => {
                 Some(now + ENDED_HOLD_KEPT)

@@ -2,7 +2,7 @@
 //! damage.
 
 use holdfast_core::Timestamp;
-use holdfast_records::{Type, Value};
+use holdfast_core::schema::{Type, Value};
 use rusqlite::types::{self, FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use uuid::Uuid;
 

@@ -7,7 +7,7 @@
 //! | `log`, `checkpoint` | what is safe on disk; how the log is emptied |
 //! | [`reserve`] | disk space set aside for opening a store on a full disk |
 //! | `shared` | SQL of what all verticals share |
-//! | `records` | SQL of records, made from their layouts |
+//! | `records` | SQL of records, made from their schemas |
 //!
 //! Nothing is decided here. Secondary indexes are never written to the file; they are rebuilt from live holds at start.
 

@@ -85,7 +85,7 @@ pub enum Step {
     /// The transaction is in the log, not yet answered.
     Committed,
     /// The commit is applied to in-memory state.
-    Absorbed,
+    Applied,
 }
 
 impl std::fmt::Debug for OpenOptions {

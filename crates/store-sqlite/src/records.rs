@@ -5,14 +5,16 @@ use std::sync::LazyLock;
 
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::{Claim, Hold, Remembered};
+use holdfast_core::hold::{Claim, Hold, Indexed};
 use holdfast_core::id::HoldId;
 use holdfast_core::rows::Tables;
+use holdfast_core::schema::table::LINE_NO;
+use holdfast_core::schema::visit::{self, HoldVisitor, Visitor, VisitorMut};
+use holdfast_core::schema::{
+    ChildRows, Filter, List, Listed, Record, TableSchema, ToValue as _, Value, ValueReader, Values,
+};
 use holdfast_core::table::{Scan, Table};
 use holdfast_engine::Memory;
-use holdfast_records::layout::LINE_NO;
-use holdfast_records::walk::{self, HoldVisitor, Visitor, VisitorMut};
-use holdfast_records::{Cells, Filter, Layout, List, Listed, Parts, Record, Taken, ToCell as _, Value};
 use rusqlite::types::FromSqlError;
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, params_from_iter};
 
@@ -23,34 +25,34 @@ const REBUILD_SLICE: usize = 10_000;
 
 pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Result<()> {
     let mut load = Load { connection, result: Ok(()) };
-    walk::durable_mut(tables, &mut load);
-    walk::hold_records_mut(tables, &mut load);
+    visit::durable_mut(tables, &mut load);
+    visit::hold_records_mut(tables, &mut load);
     load.result
 }
 
 pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Result<()> {
     let mut write = Write { connection, result: Ok(()) };
-    walk::durable(tables, &mut write);
-    walk::hold_records(tables, &mut write);
+    visit::durable(tables, &mut write);
+    visit::hold_records(tables, &mut write);
     write.result
 }
 
 /// Rebuilds in-memory state from the live holds.
-pub(crate) fn remember_holds(connection: &Connection, memory: &mut Memory, now: Timestamp) -> rusqlite::Result<()> {
+pub(crate) fn index_holds(connection: &Connection, memory: &mut Memory, now: Timestamp) -> rusqlite::Result<()> {
     let tables = Tables::default();
-    let mut remember = Remember { connection, memory, now, result: Ok(()) };
-    walk::holds(&tables, &mut remember);
-    remember.result
+    let mut index = IndexHolds { connection, memory, now, result: Ok(()) };
+    visit::holds(&tables, &mut index);
+    index.result
 }
 
 /// Deletes at most `limit` holds of each kind created before `made_before`. Returns their number.
-pub(crate) fn tidy_holds(connection: &Connection, made_before: HoldId, limit: usize) -> rusqlite::Result<usize> {
+pub(crate) fn purge_holds(connection: &Connection, made_before: HoldId, limit: usize) -> rusqlite::Result<usize> {
     let mut deleted = 0;
-    for layout in walk::hold_layouts() {
-        let table = layout.table;
+    for schema in visit::hold_schemas() {
+        let table = schema.table;
         let sql =
             format!("DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE id < ?1 ORDER BY id LIMIT ?2)");
-        deleted += connection.prepare_cached(&sql)?.execute((Bound(&made_before.to_cell()), limit))?;
+        deleted += connection.prepare_cached(&sql)?.execute((Bound(&made_before.to_value()), limit))?;
     }
     Ok(deleted)
 }
@@ -59,14 +61,14 @@ pub(crate) fn tidy_holds(connection: &Connection, made_before: HoldId, limit: us
 pub(crate) fn audit(connection: &Connection, audit: &mut Audit) -> rusqlite::Result<()> {
     let tables = Tables::default();
     let mut show = Show { connection, audit, result: Ok(()) };
-    walk::durable(&tables, &mut show);
-    walk::hold_records(&tables, &mut show);
+    visit::durable(&tables, &mut show);
+    visit::hold_records(&tables, &mut show);
     show.result
 }
 
 pub(crate) fn list(connection: &Connection, list: &List) -> rusqlite::Result<Vec<Listed>> {
-    let List { layout, by, filters, after, until, limit } = list;
-    let (key, marks) = (names(layout.key), vec!["?"; layout.key.len()].join(", "));
+    let List { schema, by, filters, after, until, limit } = list;
+    let (key, marks) = (names(schema.key), vec!["?"; schema.key.len()].join(", "));
     let (mut conditions, mut values) = (Vec::new(), Vec::new());
     if let Some((column, value)) = by {
         conditions.push(format!("{column} = ?"));
@@ -97,7 +99,8 @@ pub(crate) fn list(connection: &Connection, list: &List) -> rusqlite::Result<Vec
             Filter::IsNull(column) => conditions.push(format!("{column} IS NULL")),
             Filter::IsNotNull(column) => conditions.push(format!("{column} IS NOT NULL")),
             Filter::HasLine(column, value) => {
-                let Parts { table, owner, .. } = layout.parts.as_ref().expect("only what has lines is listed by them");
+                let ChildRows { table, owner, .. } =
+                    schema.child_rows.as_ref().expect("only what has lines is listed by them");
                 conditions.push(format!("{key} IN (SELECT {owner} FROM {table} WHERE {column} = ?)"));
                 values.push(value);
             }
@@ -106,14 +109,14 @@ pub(crate) fn list(connection: &Connection, list: &List) -> rusqlite::Result<Vec
     if conditions.is_empty() {
         conditions.push("true".into());
     }
-    let sql = format!("{} WHERE {} ORDER BY {key} LIMIT {limit}", select(layout), conditions.join(" AND "));
+    let sql = format!("{} WHERE {} ORDER BY {key} LIMIT {limit}", select(schema), conditions.join(" AND "));
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(values.into_iter().map(Bound)))?;
     let mut listed = Vec::new();
     while let Some(row) = rows.next()? {
-        let cells: Vec<Value<'static>> = cells(layout, row)?.into_iter().map(Value::into_owned).collect();
-        let lines = lines(connection, layout, &cells[0])?;
-        listed.push(Listed { cells, lines });
+        let values: Vec<Value<'static>> = row_values(schema, row)?.into_iter().map(Value::into_owned).collect();
+        let lines = lines(connection, schema, &values[0])?;
+        listed.push(Listed { values, lines });
     }
     Ok(listed)
 }
@@ -130,40 +133,40 @@ struct Sql {
 }
 
 static SQL: LazyLock<HashMap<&'static str, Sql>> = LazyLock::new(|| {
-    let layouts = walk::durable_layouts().into_iter().chain(walk::hold_layouts());
-    layouts.map(|layout| (layout.table, Sql::of(layout))).collect()
+    let schemas = visit::durable_schemas().into_iter().chain(visit::hold_schemas());
+    schemas.map(|schema| (schema.table, Sql::of(schema))).collect()
 });
 
 impl Sql {
-    fn of(layout: &Layout) -> Self {
-        let table = layout.table;
+    fn of(schema: &TableSchema) -> Self {
+        let table = schema.table;
         let marks = |from: usize, count: usize| {
             (from..from + count).map(|number| format!("?{number}")).collect::<Vec<_>>().join(", ")
         };
-        let numbered = |columns: &[holdfast_records::Column], from: usize, glue: &str| {
+        let numbered = |columns: &[holdfast_core::schema::Column], from: usize, glue: &str| {
             let each = columns.iter().zip(from..).map(|(column, number)| format!("{} = ?{number}", column.name));
             each.collect::<Vec<_>>().join(glue)
         };
-        let (keys, columns) = (layout.key.len(), layout.columns().count());
-        let by_key = numbered(layout.key, 1, " AND ");
-        let all: Vec<_> = layout.columns().collect();
+        let (keys, columns) = (schema.key.len(), schema.columns().count());
+        let by_key = numbered(schema.key, 1, " AND ");
+        let all: Vec<_> = schema.columns().collect();
         let (mut select_lines, mut insert_line) = (String::new(), String::new());
-        if let Some(Parts { table, owner, columns }) = &layout.parts {
+        if let Some(ChildRows { table, owner, columns }) = &schema.child_rows {
             let (marks, columns) = (marks(1, columns.len() + 2), names(columns));
             select_lines = format!("SELECT {columns} FROM {table} WHERE {owner} = ?1 ORDER BY {LINE_NO}");
             insert_line = format!("INSERT INTO {table} ({owner}, {LINE_NO}, {columns}) VALUES ({marks})");
         }
         Self {
-            select: format!("{} WHERE {by_key}", select(layout)),
+            select: format!("{} WHERE {by_key}", select(schema)),
             select_range: format!(
                 "{} WHERE ({key}) >= ({}) AND ({key}) <= ({}) ORDER BY {key}",
-                select(layout),
+                select(schema),
                 marks(1, keys),
                 marks(keys + 1, keys),
-                key = names(layout.key),
+                key = names(schema.key),
             ),
             insert: format!("INSERT INTO {table} ({}) VALUES ({})", names(&all), marks(1, columns)),
-            update: format!("UPDATE {table} SET {} WHERE {by_key}", numbered(layout.changing, keys + 1, ", ")),
+            update: format!("UPDATE {table} SET {} WHERE {by_key}", numbered(schema.changing, keys + 1, ", ")),
             delete: format!("DELETE FROM {table} WHERE {by_key}"),
             select_lines,
             insert_line,
@@ -172,47 +175,47 @@ impl Sql {
 }
 
 fn sql<R: Record>() -> &'static Sql {
-    &SQL[R::LAYOUT.table]
+    &SQL[R::SCHEMA.table]
 }
 
-fn names(columns: &[holdfast_records::Column]) -> String {
+fn names(columns: &[holdfast_core::schema::Column]) -> String {
     columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
 }
 
-fn select(layout: &Layout) -> String {
-    let columns: Vec<_> = layout.columns().collect();
-    format!("SELECT {} FROM {}", names(&columns), layout.table)
+fn select(schema: &TableSchema) -> String {
+    let columns: Vec<_> = schema.columns().collect();
+    format!("SELECT {} FROM {}", names(&columns), schema.table)
 }
 
-fn cells<'r>(layout: &Layout, row: &'r Row<'_>) -> rusqlite::Result<Vec<Value<'r>>> {
-    layout.columns().enumerate().map(|(index, column)| Ok(value_of(column.kind, row.get_ref(index)?)?)).collect()
+fn row_values<'r>(schema: &TableSchema, row: &'r Row<'_>) -> rusqlite::Result<Vec<Value<'r>>> {
+    schema.columns().enumerate().map(|(index, column)| Ok(value_of(column.kind, row.get_ref(index)?)?)).collect()
 }
 
 /// Child rows of a row.
-fn lines(connection: &Connection, layout: &Layout, key: &Value<'_>) -> rusqlite::Result<Vec<Vec<Value<'static>>>> {
-    let Some(Parts { columns, .. }) = &layout.parts else { return Ok(Vec::new()) };
-    let mut select = connection.prepare_cached(&SQL[layout.table].select_lines)?;
+fn lines(connection: &Connection, schema: &TableSchema, key: &Value<'_>) -> rusqlite::Result<Vec<Vec<Value<'static>>>> {
+    let Some(ChildRows { columns, .. }) = &schema.child_rows else { return Ok(Vec::new()) };
+    let mut select = connection.prepare_cached(&SQL[schema.table].select_lines)?;
     let read = |row: &Row<'_>| {
-        let cell = |(index, column): (usize, &holdfast_records::Column)| {
+        let value = |(index, column): (usize, &holdfast_core::schema::Column)| {
             Ok(value_of(column.kind, row.get_ref(index)?)?.into_owned())
         };
-        columns.iter().enumerate().map(cell).collect()
+        columns.iter().enumerate().map(value).collect()
     };
     select.query_map([Bound(key)], read)?.collect()
 }
 
 fn read<R: Record>(connection: &Connection, row: &Row<'_>) -> rusqlite::Result<(R::Key, R)> {
-    let cells = cells(R::LAYOUT, row)?;
-    let lines = lines(connection, R::LAYOUT, &cells[0])?;
-    let damaged = || FromSqlError::Other(format!("{}: a row that cannot be read", R::LAYOUT.table).into());
-    let lines = lines.into_iter().map(Taken::new).collect();
-    Ok(R::take(&mut Taken::new(cells), lines).ok_or_else(damaged)?)
+    let values = row_values(R::SCHEMA, row)?;
+    let lines = lines(connection, R::SCHEMA, &values[0])?;
+    let damaged = || FromSqlError::Other(format!("{}: a row that cannot be read", R::SCHEMA.table).into());
+    let lines = lines.into_iter().map(ValueReader::new).collect();
+    Ok(R::take(&mut ValueReader::new(values), lines).ok_or_else(damaged)?)
 }
 
-fn key_of<R: Record>(key: &R::Key) -> Cells<'_> {
-    let mut cells = Cells::default();
-    R::put_key(key, &mut cells);
-    cells
+fn key_of<R: Record>(key: &R::Key) -> Values<'_> {
+    let mut values = Values::default();
+    R::put_key(key, &mut values);
+    values
 }
 
 struct Load<'a> {
@@ -232,27 +235,28 @@ fn load_table<R: Record, S: Scan<R::Key>>(
     connection: &Connection,
     table: &mut Table<R::Key, R, S>,
 ) -> rusqlite::Result<()> {
-    let wanted = table.take_wanted();
-    if !wanted.is_empty() {
+    let requested = table.take_requested();
+    if !requested.is_empty() {
         let mut select = connection.prepare_cached(&sql::<R>().select)?;
-        for key in wanted {
-            let cells = key_of::<R>(&key);
-            let found = select.query_row(params_from_iter(cells.0.iter().map(Bound)), |row| read::<R>(connection, row));
+        for key in requested {
+            let values = key_of::<R>(&key);
+            let found =
+                select.query_row(params_from_iter(values.0.iter().map(Bound)), |row| read::<R>(connection, row));
             let row = found.optional()?.map(|(_, row)| row);
-            drop(cells);
-            table.supply(key, row);
+            drop(values);
+            table.fill(key, row);
         }
     }
-    for scan in table.take_scans_wanted() {
+    for scan in table.take_scans_requested() {
         let mut select = connection.prepare_cached(&sql::<R>().select_range)?;
         let range = scan.range();
         let (first, last) = (key_of::<R>(range.start()), key_of::<R>(range.end()));
         let ends = first.0.iter().chain(&last.0).map(Bound);
         for found in select.query_map(params_from_iter(ends), |row| read::<R>(connection, row))? {
             let (key, row) = found?;
-            table.supply(key, Some(row));
+            table.fill(key, Some(row));
         }
-        table.supply_scan(scan);
+        table.fill_scan(scan);
     }
     Ok(())
 }
@@ -278,36 +282,36 @@ fn write_table<R: Record, S: Scan<R::Key>>(
     if changes.is_empty() {
         return Ok(());
     }
-    let (sql, layout) = (sql::<R>(), R::LAYOUT);
-    let (keys, fixed) = (layout.key.len(), layout.fixed.len());
+    let (sql, schema) = (sql::<R>(), R::SCHEMA);
+    let (keys, fixed) = (schema.key.len(), schema.fixed.len());
     let mut statements = Statements::new(connection);
-    let mut cells = Cells::default();
+    let mut values = Values::default();
     for change in changes {
-        cells.0.clear();
-        R::put_key(change.key, &mut cells);
+        values.0.clear();
+        R::put_key(change.key, &mut values);
         if change.is_remade {
             let delete = statements.get(Change::Delete, &sql.delete)?;
-            delete.execute(params_from_iter(cells.0.iter().map(Bound)))?;
+            delete.execute(params_from_iter(values.0.iter().map(Bound)))?;
         }
         let is_new = change.is_new || change.is_remade;
         let statement = match (is_new, change.row) {
             (true, Some(row)) => {
-                row.put(change.key, &mut cells);
+                row.put(change.key, &mut values);
                 statements.get(Change::Insert, &sql.insert)?
             }
             (false, Some(row)) => {
-                row.put(change.key, &mut cells);
-                cells.0.drain(keys..keys + fixed);
+                row.put(change.key, &mut values);
+                values.0.drain(keys..keys + fixed);
                 statements.get(Change::Update, &sql.update)?
             }
             (false, None) => statements.get(Change::Delete, &sql.delete)?,
             // Created and deleted in the same batch.
             (true, None) => continue,
         };
-        let written = statement.execute(params_from_iter(cells.0.iter().map(Bound)))?;
-        assert_eq!(written, 1, "a row of {} that was loaded is there to be changed", layout.table);
+        let written = statement.execute(params_from_iter(values.0.iter().map(Bound)))?;
+        assert_eq!(written, 1, "a row of {} that was loaded is there to be changed", schema.table);
         if let (true, Some(row)) = (is_new, change.row) {
-            write_lines(connection, row, &cells.0[0])?;
+            write_lines(connection, row, &values.0[0])?;
         }
     }
     Ok(())
@@ -342,11 +346,11 @@ impl<'c> Statements<'c> {
 }
 
 fn write_lines<R: Record>(connection: &Connection, row: &R, key: &Value<'_>) -> rusqlite::Result<()> {
-    if R::LAYOUT.parts.is_none() {
+    if R::SCHEMA.child_rows.is_none() {
         return Ok(());
     }
     let mut lines = Vec::new();
-    row.put_parts(&mut lines);
+    row.put_child_rows(&mut lines);
     let mut insert = connection.prepare_cached(&sql::<R>().insert_line)?;
     for (number, line) in lines.iter().enumerate() {
         let number = Value::Int(number as i64);
@@ -356,40 +360,40 @@ fn write_lines<R: Record>(connection: &Connection, row: &R, key: &Value<'_>) -> 
     Ok(())
 }
 
-struct Remember<'a> {
+struct IndexHolds<'a> {
     connection: &'a Connection,
     memory: &'a mut Memory,
     now: Timestamp,
     result: rusqlite::Result<()>,
 }
 
-impl<'a> HoldVisitor<'a> for Remember<'_> {
+impl<'a> HoldVisitor<'a> for IndexHolds<'_> {
     fn visit<C: Claim>(&mut self, _table: &'a Table<HoldId, Hold<C>>)
     where
-        Hold<C>: Record<Key = HoldId> + Remembered,
+        Hold<C>: Record<Key = HoldId> + Indexed,
     {
         if self.result.is_ok() {
-            self.result = self.remember::<Hold<C>>();
+            self.result = self.index::<Hold<C>>();
         }
     }
 }
 
-impl Remember<'_> {
-    fn remember<H: Record<Key = HoldId> + Remembered>(&mut self) -> rusqlite::Result<()> {
-        let held = if H::leaves_something() { "" } else { "AND state = 'HELD'" };
-        let sql = format!("{} WHERE id >= ?1 {held} AND expires_at > ?2 ORDER BY id", select(H::LAYOUT));
+impl IndexHolds<'_> {
+    fn index<H: Record<Key = HoldId> + Indexed>(&mut self) -> rusqlite::Result<()> {
+        let held = if H::indexes_ended_holds() { "" } else { "AND state = 'HELD'" };
+        let sql = format!("{} WHERE id >= ?1 {held} AND expires_at > ?2 ORDER BY id", select(H::SCHEMA));
         let mut select = self.connection.prepare(&sql)?;
-        let from = Memory::remembered_from(self.now, H::AFTER_END);
-        let (from, ended) = (from.to_cell(), Value::Moment(self.now - H::AFTER_END));
+        let from = Memory::indexed_from(self.now, H::AFTER_END);
+        let (from, ended) = (from.to_value(), Value::Moment(self.now - H::AFTER_END));
         let mut slice: Vec<H> = Vec::new();
         for hold in select.query_map([Bound(&from), Bound(&ended)], |row| read::<H>(self.connection, row))? {
             slice.push(hold?.1);
             if slice.len() == REBUILD_SLICE {
-                self.memory.remember(&slice, self.now);
+                self.memory.index(&slice, self.now);
                 slice.clear();
             }
         }
-        self.memory.remember(&slice, self.now);
+        self.memory.index(&slice, self.now);
         Ok(())
     }
 }
@@ -410,7 +414,7 @@ impl<'a> Visitor<'a> for Show<'_> {
 
 impl Show<'_> {
     fn show<R: Record>(&mut self) -> rusqlite::Result<()> {
-        let mut all = self.connection.prepare(&select(R::LAYOUT))?;
+        let mut all = self.connection.prepare(&select(R::SCHEMA))?;
         for record in all.query_map([], |row| read::<R>(self.connection, row))? {
             let (key, row) = record?;
             R::show(&key, &row, self.audit);

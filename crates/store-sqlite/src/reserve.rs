@@ -119,11 +119,11 @@ mod tests {
         let (length, occupied) = size(directory.path());
         assert!(length == RESERVE_BYTES && occupied >= RESERVE_BYTES, "{length} {occupied}");
 
-        let mut parts = 0;
+        let mut child_rows = 0;
         while reserve.release().unwrap() {
-            parts += 1;
+            child_rows += 1;
         }
-        assert_eq!((parts, size(directory.path()).0), (RESERVE_BYTES / PART_BYTES_MAX, 0));
+        assert_eq!((child_rows, size(directory.path()).0), (RESERVE_BYTES / PART_BYTES_MAX, 0));
         reserve.fill().unwrap();
         assert_eq!(size(directory.path()).0, RESERVE_BYTES);
     }

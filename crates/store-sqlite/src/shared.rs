@@ -2,34 +2,34 @@
 
 use holdfast_core::Timestamp;
 use holdfast_core::id::{ID_MAX, IdRange};
-use holdfast_core::receipt::Receipt;
+use holdfast_core::idempotency::IdempotencyRecord;
 use holdfast_core::rows::Tables;
+use holdfast_core::schema::sequence;
 use holdfast_engine::store::{Keep, OutboxRecord};
 use holdfast_engine::{OutboxEntry, Trace};
-use holdfast_records::sequence;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::codec::Moment;
 
 pub(crate) fn load(connection: &Connection, tables: &mut Tables) -> rusqlite::Result<()> {
-    for sequence in tables.ids.take_wanted() {
+    for sequence in tables.ids.take_requested() {
         let next = connection
             .prepare_cached("SELECT next FROM sequence WHERE name = ?1")?
             .query_row([sequence::name(sequence)], |row| row.get(0))
             .optional()?;
-        tables.ids.supply(sequence, Some(IdRange { next: next.unwrap_or(1), last: ID_MAX }));
+        tables.ids.fill(sequence, Some(IdRange { next: next.unwrap_or(1), last: ID_MAX }));
     }
-    for id in tables.receipts.take_wanted() {
+    for id in tables.idempotency_records.take_requested() {
         let receipt = connection
             .prepare_cached(
                 "SELECT fingerprint, response, expires_at FROM idempotency_key WHERE caller = ?1 AND key = ?2",
             )?
             .query_row([&id.caller, &id.key], |row| {
                 let Moment(expires_at) = row.get(2)?;
-                Ok(Receipt { fingerprint: row.get(0)?, response: row.get(1)?, expires_at })
+                Ok(IdempotencyRecord { fingerprint: row.get(0)?, response: row.get(1)?, expires_at })
             })
             .optional()?;
-        tables.receipts.supply(id, receipt);
+        tables.idempotency_records.fill(id, receipt);
     }
     Ok(())
 }
@@ -39,7 +39,7 @@ pub(crate) fn write(connection: &Connection, tables: &Tables) -> rusqlite::Resul
         let range = change.row.expect("sequences are never deleted");
         write_sequence(connection, sequence::name(*change.key), range.next)?;
     }
-    for change in tables.receipts.changes() {
+    for change in tables.idempotency_records.changes() {
         let (id, receipt) =
             (change.key, change.row.expect("idempotency records expire and are never deleted by commands"));
         connection
@@ -110,8 +110,8 @@ pub(crate) fn last_commit_at(connection: &Connection) -> rusqlite::Result<Timest
 }
 
 /// Deletes at most `limit` rows of each table. Returns their number.
-pub(crate) fn tidy(connection: &Connection, now: Timestamp, keep: Keep, limit: usize) -> rusqlite::Result<usize> {
-    let receipts = connection
+pub(crate) fn purge(connection: &Connection, now: Timestamp, keep: Keep, limit: usize) -> rusqlite::Result<usize> {
+    let idempotency_records = connection
         .prepare_cached(
             "DELETE FROM idempotency_key WHERE (caller, key) IN
                (SELECT caller, key FROM idempotency_key WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)",
@@ -137,7 +137,7 @@ pub(crate) fn tidy(connection: &Connection, now: Timestamp, keep: Keep, limit: u
                (SELECT message_id FROM imported_event WHERE imported_at < ?1 ORDER BY imported_at LIMIT ?2)",
         )?
         .execute(params![Moment(now - keep.outbox), limit])?;
-    Ok(receipts + outbox + inbox + imported)
+    Ok(idempotency_records + outbox + inbox + imported)
 }
 
 fn write_sequence(connection: &Connection, name: &str, next: u64) -> rusqlite::Result<()> {

@@ -9,11 +9,11 @@ use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX};
 use holdfast_core::id::HoldId;
+use holdfast_core::schema::{List, Listed};
 use holdfast_core::table::TableSet;
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{Committed, Keep, LIST_WITHIN, OutboxRecord, Safe, Session, TIDY_ROWS_MAX, Tier};
+use holdfast_engine::store::{Committed, Keep, LIST_WITHIN, OutboxRecord, PURGE_ROWS_MAX, Safe, Session, Tier};
 use holdfast_engine::{Clock, Memory, OutboxEntry, Store, StoreError};
-use holdfast_records::{List, Listed};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::OwnedMutexGuard;
 
@@ -32,7 +32,7 @@ const CHECK_WITHIN: Duration = Duration::from_secs(2);
 /// Logged when a store is opened on a disk that is full.
 const NO_RESERVE: &str = "the disk is full: free space on it; reads are answered, writes are refused until then";
 /// Maximum number of attempts of a read that finds a batch in the file but not yet in memory.
-const READ_TRIES_MAX: usize = 1_000;
+const READ_ATTEMPTS_MAX: usize = 1_000;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -208,11 +208,11 @@ impl Shared {
 
     /// Fills requested rows from in-memory state and file as of one commit, and returns that commit.
     fn read(&self, rows: &mut Rows) -> Result<u64, StoreError> {
-        for _ in 0..READ_TRIES_MAX {
+        for _ in 0..READ_ATTEMPTS_MAX {
             let commits = {
                 let memory = self.memory();
-                if rows.is_answered_by(&memory.rows) {
-                    rows.answer_from(&memory.rows);
+                if rows.is_covered_by(&memory.rows) {
+                    rows.fill_from(&memory.rows);
                     return Ok(memory.commits);
                 }
                 memory.commits
@@ -229,14 +229,14 @@ impl Shared {
                     if memory.commits != commits {
                         return Ok(false);
                     }
-                    rows.answer_from(&memory.rows);
-                    memory.around(rows)
+                    rows.fill_from(&memory.rows);
+                    memory.prefetch(rows)
                 };
-                let mut read = rows.copy_wants();
+                let mut read = rows.copy_requests();
                 load(&snapshot, &mut read)?;
-                rows.answer_from(&read);
+                rows.fill_from(&read);
                 load(&snapshot, &mut ahead)?;
-                self.learn(&[&read, &ahead], commits);
+                self.cache_read(&[&read, &ahead], commits);
                 Ok(true)
             })?;
             if done {
@@ -248,11 +248,11 @@ impl Shared {
     }
 
     /// Caches rows read from the file, if nothing was committed since.
-    fn learn(&self, read: &[&Rows], commits: u64) {
+    fn cache_read(&self, read: &[&Rows], commits: u64) {
         let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
         if memory.commits == commits {
             for rows in read {
-                memory.learn(rows);
+                memory.cache_read(rows);
             }
         }
     }
@@ -317,7 +317,7 @@ impl Store for SqliteStore {
         self.shared.with_reader(shared::installation)
     }
 
-    async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
+    async fn purge(&self, keep: Keep) -> Result<bool, StoreError> {
         self.shared.check_reserve()?;
         let now = self.shared.now();
         let made_before = HoldId::earliest_at(now - ENDED_HOLD_KEPT - HOLD_TTL_MAX);
@@ -325,13 +325,13 @@ impl Store for SqliteStore {
         // The cache may still have deleted rows, which is harmless.
         let deleted = tokio::task::spawn_blocking(move || {
             let transaction = writer.transaction()?;
-            let deleted = records::tidy_holds(&transaction, made_before, TIDY_ROWS_MAX)?
-                + shared::tidy(&transaction, now, keep, TIDY_ROWS_MAX)?;
+            let deleted = records::purge_holds(&transaction, made_before, PURGE_ROWS_MAX)?
+                + shared::purge(&transaction, now, keep, PURGE_ROWS_MAX)?;
             transaction.commit()?;
             Ok(deleted)
         });
         let deleted = deleted.await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        Ok(deleted.map_err(|error| self.shared.explain_write(error))? >= TIDY_ROWS_MAX)
+        Ok(deleted.map_err(|error| self.shared.explain_write(error))? >= PURGE_ROWS_MAX)
     }
 
     async fn check(&self) -> Result<(), StoreError> {
@@ -375,8 +375,8 @@ struct Batch {
 impl Session for Batch {
     async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
         self.shared.step(Step::Loaded)?;
-        rows.answer_from(&self.shared.memory().rows);
-        if !rows.is_settled() {
+        rows.fill_from(&self.shared.memory().rows);
+        if !rows.is_loaded() {
             // One transaction for all rows: starting one costs more than finding a row.
             let snapshot = self.writer.unchecked_transaction().map_err(explain)?;
             load(&snapshot, rows).map_err(explain)?;
@@ -423,11 +423,11 @@ impl Batch {
         shared.step(Step::Committed)?;
         let commits = {
             let mut memory = shared.memory.write().unwrap_or_else(PoisonError::into_inner);
-            memory.absorb(rows, shared.now());
+            memory.apply(rows, shared.now());
             memory.commits
         };
         shared.half_done.store(false, Ordering::Release);
-        shared.step(Step::Absorbed)?;
+        shared.step(Step::Applied)?;
         shared.checkpointer.after_commit(&self.writer);
         Ok(Committed { outbox_ids, safe: shared.clone().safe(commits) })
     }
@@ -442,7 +442,7 @@ fn reader(idle: Option<Connection>, options: &OpenOptions) -> Result<Connection,
 /// Rebuilds in-memory state from the file.
 fn rebuild(connection: &Connection, now: Timestamp) -> rusqlite::Result<Memory> {
     let mut memory = Memory::new(shared::commits(connection)?, now);
-    records::remember_holds(connection, &mut memory, now)?;
+    records::index_holds(connection, &mut memory, now)?;
     Ok(memory)
 }
 

@@ -6,7 +6,7 @@ use holdfast_core::time::Span;
 use holdfast_dial::Trust;
 use holdfast_engine::{Clock, Store};
 use holdfast_store_postgres::{DurableTier, PostgresOptions, PostgresStore};
-use holdfast_store_redis::tries::ABANDONED_AFTER;
+use holdfast_store_redis::confirm_attempts::ABANDONED_AFTER;
 use holdfast_store_redis::{ClusterStore, LiveOptions, LiveTier, OnLoss};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 use holdfast_waiting_room::{

@@ -55,9 +55,9 @@ impl CalendarAudit {
     pub fn lock(&mut self, lock: &RoomLock) {
         self.records += 1;
         match lock.status(self.now) {
-            status @ (Status::Held | Status::Confirming) => {
+            status @ (Status::Held | Status::Prepared) => {
                 for id in lock.ids() {
-                    self.hold(id, 1, status == Status::Confirming);
+                    self.hold(id, 1, status == Status::Prepared);
                 }
             }
             Status::Confirmed { record } if lock.purpose == Purpose::Reserve => {
@@ -73,12 +73,12 @@ impl CalendarAudit {
         }
     }
 
-    /// Adds the quantity that is counted as held of a slot, where locks cannot be listed. `pinned` is set if some of it
+    /// Adds the quantity that is counted as held of a slot, where locks cannot be listed. `prepared` is set if some of it
     /// is prepared. A lock in its last second may be counted beside the next one, so a quantity above one counts as
     /// one.
-    pub fn held(&mut self, id: SlotId, quantity: u32, pinned: bool) {
+    pub fn held(&mut self, id: SlotId, quantity: u32, prepared: bool) {
         self.records += 1;
-        self.hold(id, quantity.min(1), pinned);
+        self.hold(id, quantity.min(1), prepared);
     }
 
     /// Returns the units that could be held, from the slots collected so far. A lock lives at most a day, so earlier
@@ -124,10 +124,10 @@ impl CalendarAudit {
         self.findings
     }
 
-    fn hold(&mut self, id: SlotId, quantity: u32, pinned: bool) {
+    fn hold(&mut self, id: SlotId, quantity: u32, prepared: bool) {
         let held = self.held.entry(id).or_default();
         held.0 += quantity;
-        held.1 |= pinned;
+        held.1 |= prepared;
     }
 
     fn check_slots(&mut self) {

@@ -65,7 +65,7 @@ pub fn availability(
 ) -> Decision<Availability> {
     let starts = check_starts(starts, LOCK_SLOTS_MAX)?;
     let ids: Vec<SlotId> = starts.into_iter().map(|start| SlotId { room, start }).collect();
-    rows.calendar.rooms.want(&room);
+    rows.calendar.rooms.request(&room);
     for id in &ids {
         slot::request_rows(rows, *id);
     }
@@ -117,7 +117,7 @@ fn result(slots: &[AskedSlot]) -> AvailabilityResult {
 fn request_locks(rows: &mut Rows, at: &Context<'_>, ids: &[SlotId]) -> Decision<()> {
     for id in ids {
         if let LockedBy::Lock(lock) = slot::locked_by(rows, *id, at.now)? {
-            rows.calendar.locks.want(&lock);
+            rows.calendar.locks.request(&lock);
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotView, check_start
 use super::wall::SlotStart;
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, HoldState, Remembered as _, TryId};
+use crate::hold::{self, AttemptId, HoldState, Indexed as _};
 use crate::id::{HoldId, ID_MAX, UserId};
 use crate::rejection::{CalendarRejection, Rejection};
 use crate::rows::Rows;
@@ -49,7 +49,7 @@ impl Command for BlockSlots {
     }
 
     fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
-        rows.holders.want(&Holder { kind: Kind::Room, user: system_user() });
+        rows.holders.request(&Holder { kind: Kind::Room, user: system_user() });
         let (room, slots) = changeable(rows, at, self.room, &self.slots)?;
         let line = |(id, slot): &(SlotId, Slot)| LockedSlot { start: id.start, minutes: slot.minutes, price: 0 };
         let claim = RoomClaim {
@@ -70,14 +70,14 @@ impl Command for BlockSlots {
     fn record(&self, rows: &mut Rows, _at: &Context<'_>, attempt: Attempt) -> Decision<Vec<SlotView>> {
         let ids = ids(self.room, &self.slots)?;
         for id in &ids {
-            rows.calendar.slots.want(id);
+            rows.calendar.slots.request(id);
         }
-        rows.calendar.rooms.want(&self.room);
+        rows.calendar.rooms.request(&self.room);
         // The prepared lock was lost: prepare again.
-        let Some(lock) = self.own_lock(rows, ids[0], attempt)? else { return Err(Stop::Busy) };
-        let of = TryId { hold: lock.id, attempt };
+        let Some(lock) = self.own_lock(rows, ids[0], attempt)? else { return Err(Stop::Retry) };
+        let of = AttemptId { hold: lock.id, attempt };
         if rows.decisions.get(&of)?.is_some() {
-            return Err(Stop::Busy);
+            return Err(Stop::Retry);
         }
         let room = room::find(rows, self.room)?;
         let mut slots = Vec::with_capacity(ids.len());
@@ -102,8 +102,8 @@ impl Command for BlockSlots {
     ) -> Decision<()> {
         let ids = ids(self.room, &self.slots)?;
         let Some(lock) = self.own_lock(rows, ids[0], attempt)? else { return Ok(()) };
-        RoomLock::want_derived(rows, &lock);
-        finish_attempt(rows, TryId { hold: lock.id, attempt }, outcome.map(|_| self.room.get()), at.now)
+        RoomLock::request_indexes(rows, &lock);
+        finish_attempt(rows, AttemptId { hold: lock.id, attempt }, outcome.map(|_| self.room.get()), at.now)
     }
 
     fn lane(&self) -> u64 {
@@ -142,7 +142,7 @@ impl BlockSlots {
         let lock = rows.calendar.locks.get(&entry.hold)?.cloned();
         Ok(lock.filter(|lock| {
             let is_own = lock.id == HoldId::new(lock.created_at, self.random);
-            is_own && lock.state == HoldState::Confirming && lock.attempts == attempt
+            is_own && lock.state == HoldState::Prepared && lock.attempts == attempt
         }))
     }
 }
@@ -201,7 +201,7 @@ fn changeable(
     starts: &[SlotStart],
 ) -> Decision<(Room, Vec<(SlotId, Slot)>)> {
     let ids = ids(room, starts)?;
-    rows.calendar.rooms.want(&room);
+    rows.calendar.rooms.request(&room);
     for id in &ids {
         slot::request_rows(rows, *id);
     }
@@ -213,7 +213,7 @@ fn changeable(
         let Some(slot) = slot.filter(|slot| slot.exists(locked_by)) else { return Err(not_found(id).into()) };
         match (slot.state, locked_by) {
             (SlotState::Reserved { .. }, _) | (_, LockedBy::Lock(_)) => return Err(not_available(id.start).into()),
-            (_, LockedBy::Prepared) => return Err(Stop::Busy),
+            (_, LockedBy::Prepared) => return Err(Stop::Retry),
             (_, LockedBy::None) => slots.push((id, slot)),
         }
     }

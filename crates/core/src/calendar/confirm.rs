@@ -6,7 +6,7 @@ use super::slot::{Slot, SlotId, SlotState, not_available};
 use crate::actor::Actor;
 use crate::command::{Attempt, Command, Context, Decision, Writes};
 use crate::event::Event;
-use crate::hold::{self, HoldState, Remembered as _, TryId};
+use crate::hold::{self, AttemptId, HoldState, Indexed as _};
 use crate::id::{HoldId, Sequence};
 use crate::rejection::CalendarRejection;
 use crate::rows::Rows;
@@ -25,7 +25,7 @@ impl Command for ConfirmLock {
     const WRITES: Writes = Writes::Both;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<RoomReservation> {
-        rows.ids.want(&Sequence::RoomReservation);
+        rows.ids.request(&Sequence::RoomReservation);
         let lock = find_open(rows, self.id, self.actor, at.now)?;
         request_slots(rows, &lock);
         let reservation = reserve(rows, &lock, at.now)?;
@@ -42,11 +42,11 @@ impl Command for ConfirmLock {
     }
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<RoomReservation> {
-        rows.ids.want(&Sequence::RoomReservation);
+        rows.ids.request(&Sequence::RoomReservation);
         let lock = find_for_change(rows, self.id, self.actor)?;
-        assert_eq!((lock.state, lock.attempts), (HoldState::Confirming, attempt), "the lock is prepared");
+        assert_eq!((lock.state, lock.attempts), (HoldState::Prepared, attempt), "the lock is prepared");
         request_slots(rows, &lock);
-        let of = TryId { hold: lock.id, attempt };
+        let of = AttemptId { hold: lock.id, attempt };
         if let reservation @ Some(_) = hold::recorded_outcome(rows, of)? {
             return Err(CalendarRejection::SlotNotLocked { reservation }.into());
         }
@@ -63,19 +63,19 @@ impl Command for ConfirmLock {
         outcome: Option<&RoomReservation>,
     ) -> Decision<()> {
         let record = outcome.map(|reservation| reservation.id.get());
-        finish_attempt(rows, TryId { hold: self.id, attempt }, record, at.now)
+        finish_attempt(rows, AttemptId { hold: self.id, attempt }, record, at.now)
     }
 }
 
 /// Finishes an attempt to confirm or to block whose server failed. The durable outcome is already decided: the record
 /// of this number, or aborted.
 #[derive(Clone, Debug)]
-pub struct SettleLock {
-    pub of: TryId,
+pub struct RecoverLock {
+    pub of: AttemptId,
     pub record: Option<u64>,
 }
 
-impl Command for SettleLock {
+impl Command for RecoverLock {
     type Outcome = ();
     const NAME: &'static str = "calendar.lock.finish_attempt";
     const WRITES: Writes = Writes::Live;
@@ -116,9 +116,9 @@ fn reserve(rows: &mut Rows, lock: &RoomLock, now: Timestamp) -> Decision<RoomRes
 }
 
 /// Finishes a confirm attempt. No effect if it is finished already, or if the lock was lost.
-pub(super) fn finish_attempt(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
+pub(super) fn finish_attempt(rows: &mut Rows, of: AttemptId, record: Option<u64>, now: Timestamp) -> Decision<()> {
     let Some(lock) = hold::find_prepared(rows.calendar.locks.get(&of.hold)?, of) else { return Ok(()) };
-    RoomLock::want_derived(rows, &lock);
+    RoomLock::request_indexes(rows, &lock);
     match (record, lock.purpose) {
         (Some(record), _) => end(rows, &lock, HoldState::Confirmed { record }, now),
         // An aborted attempt to block leaves no lock.
@@ -132,5 +132,5 @@ pub(super) fn finish_attempt(rows: &mut Rows, of: TryId, record: Option<u64>, no
 }
 
 fn request_slots(rows: &mut Rows, lock: &RoomLock) {
-    lock.ids().for_each(|id| rows.calendar.slots.want(&id));
+    lock.ids().for_each(|id| rows.calendar.slots.request(&id));
 }

@@ -10,7 +10,7 @@ use super::room::{self, Room, RoomId};
 use super::slot::{self, Slot, SlotId, SlotsOf};
 use super::wall::{DayRange, SlotStart, day_after, day_before, days_after};
 use super::{BULK_WEIGHT, DAYS_AHEAD_MAX, DAYS_PER_COMMAND_MAX, SLOTS_PER_COMMAND_MAX};
-use crate::command::{Command, Context, Decision, Missing, Writes};
+use crate::command::{Command, Context, Decision, NeedRows, Writes};
 use crate::id::Sequence;
 use crate::rejection::{Fault, Rejection};
 use crate::rows::Rows;
@@ -65,8 +65,8 @@ impl Command for GenerateSlots {
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Generated> {
-        rows.ids.want(&Sequence::Generation);
-        rows.calendar.hours.want(&self.room);
+        rows.ids.request(&Sequence::Generation);
+        rows.calendar.hours.request(&self.room);
         let room = room::find(rows, self.room)?;
         let has_hours = rows.calendar.hours.get(&self.room)?.is_some();
         let hours = hours::find(rows, self.room)?;
@@ -163,7 +163,7 @@ fn generate_missing(
         let found = slot::scan(rows, SlotsOf { room: room.id, days: days.widened() });
         existing = existing.and_then(|mut slots: Vec<(SlotId, Slot)>| {
             slots.extend(found?);
-            Ok::<_, Missing>(slots)
+            Ok::<_, NeedRows>(slots)
         });
     }
     let last = missing_days.map_or(today, |days| days.last);

@@ -7,7 +7,7 @@ use jiff::civil::Date;
 
 use super::BULK_WEIGHT;
 use super::wall::DayRange;
-use crate::command::{Command, Context, Decision, Missing, Writes};
+use crate::command::{Command, Context, Decision, NeedRows, Writes};
 use crate::rejection::{Fault, Rejection};
 use crate::rows::Rows;
 use crate::table::{Row, Scan};
@@ -101,6 +101,6 @@ impl Command for SetHolidays {
 }
 
 /// Returns the holidays in a range, in order.
-pub fn within(rows: &mut Rows, range: &HolidaysOf) -> Result<BTreeSet<Date>, Missing> {
+pub fn within(rows: &mut Rows, range: &HolidaysOf) -> Result<BTreeSet<Date>, NeedRows> {
     Ok(rows.calendar.holidays.scan(range)?.into_iter().map(|id| id.date).collect())
 }

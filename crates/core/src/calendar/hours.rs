@@ -127,7 +127,7 @@ impl Opening {
 
 /// Returns the hours of an existing room.
 pub fn of_room(rows: &mut Rows, room: RoomId) -> Decision<OperatingHours> {
-    rows.calendar.hours.want(&room);
+    rows.calendar.hours.request(&room);
     room::find(rows, room)?;
     find(rows, room)
 }
@@ -135,7 +135,7 @@ pub fn of_room(rows: &mut Rows, room: RoomId) -> Decision<OperatingHours> {
 /// Returns the rooms that have hours.
 pub fn given(rows: &mut Rows, rooms: &[RoomId]) -> Decision<Vec<RoomId>> {
     for room in rooms {
-        rows.calendar.hours.want(room);
+        rows.calendar.hours.request(room);
     }
     let mut given = Vec::new();
     for room in rooms {

@@ -10,7 +10,7 @@ use super::wall::SlotStart;
 use crate::actor::Actor;
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, Claim, Hold, HoldState, Remembered, Status};
+use crate::hold::{self, Claim, Hold, HoldState, Indexed, Status};
 use crate::id::{HoldId, UserId};
 use crate::money::Currency;
 use crate::rejection::{CalendarRejection, Fault, Rejection};
@@ -151,8 +151,8 @@ impl LockSlots {
     }
 
     fn request_rows(&self, rows: &mut Rows, ids: &[SlotId]) {
-        rows.calendar.rooms.want(&self.room);
-        rows.holders.want(&Holder { kind: Kind::Room, user: self.user });
+        rows.calendar.rooms.request(&self.room);
+        rows.holders.request(&Holder { kind: Kind::Room, user: self.user });
         for id in ids {
             slot::request_rows(rows, *id);
         }
@@ -170,7 +170,7 @@ impl LockSlots {
         }
         // All locks are requested at once; lock by lock, each would need a load round.
         for lock in &lock_ids {
-            rows.calendar.locks.want(lock);
+            rows.calendar.locks.request(lock);
         }
         let mut own = Vec::new();
         for id in &lock_ids {
@@ -183,7 +183,7 @@ impl LockSlots {
             }
         }
         for lock in &own {
-            RoomLock::want_derived(rows, lock);
+            RoomLock::request_indexes(rows, lock);
         }
         let mut replaced = BTreeSet::new();
         for lock in own {
@@ -205,7 +205,7 @@ fn lockable(rows: &mut Rows, room: &Room, id: SlotId, was_own: bool, now: Timest
         |slot: &Slot| slot.state == SlotState::Free && (slot.exists(locked_by) || was_own) && !has_begun(room, id, now);
     match (slot.filter(is_for_sale), locked_by) {
         (None, _) | (_, LockedBy::Lock(_)) => Err(not_available(id.start).into()),
-        (_, LockedBy::Prepared) => Err(Stop::Busy),
+        (_, LockedBy::Prepared) => Err(Stop::Retry),
         (Some(slot), LockedBy::None) => {
             Ok(LockedSlot { start: id.start, minutes: slot.minutes, price: slot.final_price })
         }
@@ -227,7 +227,7 @@ pub(super) fn insert_lock(
 ) -> Decision<RoomLock> {
     let (state, attempts) = (HoldState::Held, Attempt::default());
     let lock = RoomLock { id, owner, created_at: now, expires_at, state, attempts, claim };
-    RoomLock::remember(rows, &lock, now)?;
+    RoomLock::index(rows, &lock, now)?;
     rows.calendar.locks.insert(lock.id, lock.clone());
     Ok(lock)
 }
@@ -260,13 +260,13 @@ pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<RoomLock> {
 }
 
 /// Counts of a live lock, and its entries by slot.
-impl Remembered for RoomLock {
-    fn want_derived(rows: &mut Rows, lock: &Self) {
+impl Indexed for RoomLock {
+    fn request_indexes(rows: &mut Rows, lock: &Self) {
         hold::request_counts(rows, lock.owner, &lock.claim);
-        lock.ids().for_each(|id| rows.calendar.by_slot.want(&id));
+        lock.ids().for_each(|id| rows.calendar.by_slot.request(&id));
     }
 
-    fn remember(rows: &mut Rows, lock: &Self, now: Timestamp) -> Decision<()> {
+    fn index(rows: &mut Rows, lock: &Self, now: Timestamp) -> Decision<()> {
         hold::count(rows, lock, now)?;
         for id in lock.ids() {
             rows.calendar.by_slot.put(id, LiveLock { hold: lock.id, expires_at: lock.expires_at });
@@ -302,10 +302,10 @@ pub(super) fn find_open(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestam
     let lock = find_for_change(rows, id, actor)?;
     let reservation = match (lock.status(now), lock.purpose) {
         (Status::Held, _) => {
-            RoomLock::want_derived(rows, &lock);
+            RoomLock::request_indexes(rows, &lock);
             return Ok(lock);
         }
-        (Status::Confirming, _) => return Err(Stop::Busy),
+        (Status::Prepared, _) => return Err(Stop::Retry),
         (Status::Confirmed { record }, Purpose::Reserve) => Some(record),
         (Status::Confirmed { .. } | Status::Expired | Status::Replaced | Status::Cancelled, _) => None,
     };

@@ -46,8 +46,8 @@ impl Command for SetOperatingHours {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<HoursSet> {
         let hours = OperatingHours::new(self.weekly.clone(), self.exceptions.clone())?;
-        rows.ids.want(&Sequence::Generation);
-        rows.calendar.hours.want(&self.room);
+        rows.ids.request(&Sequence::Generation);
+        rows.calendar.hours.request(&self.room);
         let room = room::find(rows, self.room)?;
         hours::find(rows, self.room)?;
         let Some(last) = room.generated_until else {
@@ -97,8 +97,8 @@ impl Command for RebuildSlots {
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Rebuilt> {
-        rows.ids.want(&Sequence::Generation);
-        rows.calendar.hours.want(&self.room);
+        rows.ids.request(&Sequence::Generation);
+        rows.calendar.hours.request(&self.room);
         let room = room::find(rows, self.room)?;
         let hours = hours::find(rows, self.room)?;
         rebuild_some(rows, at, &room, &hours)

@@ -38,7 +38,7 @@ impl Command for RepriceSlots {
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Repriced> {
         let all = DayRange::new(self.from, self.to, RANGE_DAYS_MAX)?;
         let mut days = all.beginning(DAYS_PER_COMMAND_MAX);
-        rows.calendar.rooms.want(&self.room);
+        rows.calendar.rooms.request(&self.room);
         let slots = slot::scan(rows, SlotsOf { room: self.room, days });
         let room = room::find(rows, self.room)?;
         let holidays = holiday::within(rows, &HolidaysOf { country: room.country, days });

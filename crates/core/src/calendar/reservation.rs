@@ -93,7 +93,7 @@ impl Command for CancelRoomReservation {
         if reservation.state != RoomReservationState::Confirmed {
             return Err(CalendarRejection::RoomReservationAlreadyCancelled.into());
         }
-        reservation.ids().for_each(|id| rows.calendar.slots.want(&id));
+        reservation.ids().for_each(|id| rows.calendar.slots.request(&id));
         for id in reservation.ids() {
             // Old slots are purged.
             let Some(slot) = rows.calendar.slots.get(&id)?.copied() else { continue };

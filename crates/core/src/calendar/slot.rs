@@ -10,7 +10,7 @@ use super::making::ends_at;
 use super::reservation::RoomReservationId;
 use super::room::{self, Room, RoomId};
 use super::wall::{DayRange, SlotStart, WallTime};
-use crate::command::{Context, Decision, Missing};
+use crate::command::{Context, Decision, NeedRows};
 use crate::hold;
 use crate::id::HoldId;
 use crate::money::Currency;
@@ -85,7 +85,7 @@ impl Scan<SlotId> for SlotsOf {
     }
 
     /// Prefetches the whole day, because further queries of the same day are likely.
-    fn around(key: &SlotId) -> Option<Self> {
+    fn prefetch(key: &SlotId) -> Option<Self> {
         let day = key.start.date();
         Some(Self { room: key.room, days: DayRange { first: day, last: day } })
     }
@@ -121,7 +121,7 @@ pub enum SlotStatus {
 /// would appear neither as lock nor as reservation.
 pub fn ids(rows: &mut Rows, room: RoomId, from: Date, to: Date) -> Decision<Vec<SlotId>> {
     let days = DayRange::new(from, to, LIST_DAYS_MAX)?;
-    rows.calendar.rooms.want(&room);
+    rows.calendar.rooms.request(&room);
     let ids = rows.calendar.slots.scan(&SlotsOf { room, days });
     room::find(rows, room)?;
     Ok(ids?)
@@ -129,7 +129,7 @@ pub fn ids(rows: &mut Rows, room: RoomId, from: Date, to: Date) -> Decision<Vec<
 
 /// Returns the present state of these slots, without those that no longer exist.
 pub fn views(rows: &mut Rows, at: &Context<'_>, room: RoomId, ids: &[SlotId]) -> Decision<Vec<SlotView>> {
-    rows.calendar.rooms.want(&room);
+    rows.calendar.rooms.request(&room);
     for id in ids {
         request_rows(rows, *id);
     }
@@ -146,7 +146,7 @@ pub fn views(rows: &mut Rows, at: &Context<'_>, room: RoomId, ids: &[SlotId]) ->
 }
 
 /// Returns all slots in a range, in order.
-pub(super) fn scan(rows: &mut Rows, range: SlotsOf) -> Result<Vec<(SlotId, Slot)>, Missing> {
+pub(super) fn scan(rows: &mut Rows, range: SlotsOf) -> Result<Vec<(SlotId, Slot)>, NeedRows> {
     let slots = &mut rows.calendar.slots;
     let ids = slots.scan(&range)?;
     ids.into_iter().map(|id| Ok((id, *slots.get(&id)?.expect("a scanned slot exists")))).collect()
@@ -155,9 +155,9 @@ pub(super) fn scan(rows: &mut Rows, range: SlotsOf) -> Result<Vec<(SlotId, Slot)
 /// Requests a slot together with its held quantity, so that a lock that is being confirmed is seen either as lock or as
 /// reservation.
 pub(super) fn request_rows(rows: &mut Rows, id: SlotId) {
-    rows.calendar.slots.want(&id);
-    rows.calendar.by_slot.want(&id);
-    rows.held.want(&id.unit());
+    rows.calendar.slots.request(&id);
+    rows.calendar.by_slot.request(&id);
+    rows.held.request(&id.unit());
 }
 
 /// Lock on a slot.

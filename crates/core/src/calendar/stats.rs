@@ -62,7 +62,7 @@ pub fn stats(
     reservations: &[RoomReservation],
 ) -> Decision<Stats> {
     let days = DayRange::new(from, to, RANGE_DAYS_MAX)?;
-    rows.calendar.rooms.want(&room);
+    rows.calendar.rooms.request(&room);
     let slots = slot::scan(rows, SlotsOf { room, days });
     let currency = room::find(rows, room)?.currency;
     let slots = slots?;

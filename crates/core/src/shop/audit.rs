@@ -111,7 +111,7 @@ impl ShopAudit {
     pub fn hold(&mut self, hold: &OrderHold) {
         self.records += 1;
         match hold.status(self.now) {
-            Status::Held | Status::Confirming => {
+            Status::Held | Status::Prepared => {
                 for line in hold.lines.iter() {
                     self.goods.entry(line.option).or_default().held += u64::from(line.quantity);
                 }

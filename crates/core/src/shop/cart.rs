@@ -69,8 +69,8 @@ impl Command for PutCartItem {
             return Err(Rejection::invalid("quantity", fault).into());
         }
         let id = CartItemId { user: self.user, option: self.option };
-        rows.shop.options.want(&self.option);
-        rows.shop.cart.want(&id);
+        rows.shop.options.request(&self.option);
+        rows.shop.cart.request(&id);
         request_rows(rows, self.user);
         let account = user::find(rows, self.user)?;
         let option = product::find_option(rows, self.option)?;
@@ -114,11 +114,11 @@ pub fn view(rows: &mut Rows, user: UserId) -> Decision<Cart> {
 
 /// Requests the rows of a cart, as far as they are known before it is loaded.
 pub(super) fn request_rows(rows: &mut Rows, user: UserId) {
-    rows.shop.users.want(&user);
+    rows.shop.users.request(&user);
     if let Ok(lines) = rows.shop.cart.scan(&CartOf(user)) {
         for line in lines {
-            rows.shop.cart.want(&line);
-            rows.shop.options.want(&line.option);
+            rows.shop.cart.request(&line);
+            rows.shop.options.request(&line.option);
         }
     }
 }

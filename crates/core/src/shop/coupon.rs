@@ -170,9 +170,9 @@ impl Command for IssueCoupon {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Coupon> {
         let id = UserCouponId { code: self.code.clone(), user: self.user };
-        rows.shop.coupons.want(&self.code);
-        rows.shop.users.want(&self.user);
-        rows.shop.user_coupons.want(&id);
+        rows.shop.coupons.request(&self.code);
+        rows.shop.users.request(&self.user);
+        rows.shop.user_coupons.request(&id);
         let coupon = rows.shop.coupons.get(&self.code)?.cloned().ok_or(ShopRejection::CouponNotFound)?;
         user::find(rows, self.user)?;
         if !coupon.is_valid(at.now) {

@@ -64,9 +64,9 @@ impl Command for CancelOrder {
         if order.state != OrderState::Paid {
             return Err(ShopRejection::OrderAlreadyCancelled.into());
         }
-        rows.shop.users.want(&order.user);
+        rows.shop.users.request(&order.user);
         for item in order.items.iter() {
-            rows.shop.inventory.want(&item.option);
+            rows.shop.inventory.request(&item.option);
         }
         return_coupon(rows, &order)?;
         for item in order.items.iter() {

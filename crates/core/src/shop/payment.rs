@@ -9,7 +9,7 @@ use super::user::{self, UserAccount};
 use super::{CART_LINES_MAX, stock_unit};
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, HoldState, Remembered as _, Status, TryId};
+use crate::hold::{self, AttemptId, HoldState, Indexed as _, Status};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::money::AMOUNT_MAX;
 use crate::rejection::{Fault, Rejection, ShopRejection};
@@ -61,8 +61,8 @@ impl Command for PayOrder {
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<PaidOrder> {
         self.request_rows(rows, at.now);
         let hold = reservation::last_hold(rows, self.user, at.now)?.expect("the hold is prepared");
-        assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "the hold is prepared");
-        let of = TryId { hold: hold.id, attempt };
+        assert_eq!((hold.state, hold.attempts), (HoldState::Prepared, attempt), "the hold is prepared");
+        let of = AttemptId { hold: hold.id, attempt };
         if let Some(number) = hold::recorded_outcome(rows, of)? {
             // The attempt was recorded by a commit whose outcome was reported as unknown.
             return recorded(rows, number);
@@ -82,7 +82,7 @@ impl Command for PayOrder {
             },
         };
         let record = outcome.map(|paid| paid.order.id.get());
-        finish_attempt(rows, TryId { hold, attempt }, record, at.now)
+        finish_attempt(rows, AttemptId { hold, attempt }, record, at.now)
     }
 
     fn weight(&self) -> usize {
@@ -97,12 +97,12 @@ impl Command for PayOrder {
 /// Finishes a payment whose server failed. The durable outcome is already decided: the order of this number, or
 /// aborted.
 #[derive(Clone, Debug)]
-pub struct SettleOrder {
-    pub of: TryId,
+pub struct RecoverOrder {
+    pub of: AttemptId,
     pub record: Option<u64>,
 }
 
-impl Command for SettleOrder {
+impl Command for RecoverOrder {
     type Outcome = ();
     const NAME: &'static str = "shop.order.finish_attempt";
     const WRITES: Writes = Writes::Live;
@@ -125,18 +125,18 @@ impl PayOrder {
 
     /// Requests the rows of a payment, as far as they are known before the hold is loaded.
     fn request_rows(&self, rows: &mut Rows, now: Timestamp) {
-        rows.ids.want(&Sequence::Order);
-        rows.shop.users.want(&self.user);
+        rows.ids.request(&Sequence::Order);
+        rows.shop.users.request(&self.user);
         if let Some(id) = self.user_coupon() {
-            rows.shop.coupons.want(&id.code);
-            rows.shop.user_coupons.want(&id);
+            rows.shop.coupons.request(&id.code);
+            rows.shop.user_coupons.request(&id);
         }
         reservation::request_last_hold(rows, self.user);
         if let Ok(Some(hold)) = reservation::last_hold(rows, self.user, now) {
             for line in hold.lines.iter() {
-                rows.shop.inventory.want(&line.option);
-                rows.held.want(&stock_unit(line.option));
-                rows.shop.cart.want(&CartItemId { user: self.user, option: line.option });
+                rows.shop.inventory.request(&line.option);
+                rows.held.request(&stock_unit(line.option));
+                rows.shop.cart.request(&CartItemId { user: self.user, option: line.option });
             }
         }
     }
@@ -149,7 +149,7 @@ impl PayOrder {
     fn find_open(&self, rows: &mut Rows, now: Timestamp) -> Decision<OrderHold> {
         let hold = reservation::last_hold(rows, self.user, now)?;
         match hold.as_ref().map(|hold| hold.status(now)) {
-            Some(Status::Confirming) => Err(Stop::Busy),
+            Some(Status::Prepared) => Err(Stop::Retry),
             Some(Status::Expired) => reservation::reject(rows, self.user, ShopRejection::OrderReservationExpired),
             Some(Status::Held | Status::Confirmed { .. } | Status::Cancelled | Status::Replaced) | None => {
                 match hold.filter(|hold| hold.is_live(now) && self.has_expected_lines(hold)) {
@@ -245,9 +245,9 @@ fn recorded(rows: &mut Rows, number: u64) -> Decision<PaidOrder> {
 }
 
 /// Finishes a payment attempt. No effect if it is finished already, or if the hold was lost.
-fn finish_attempt(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
+fn finish_attempt(rows: &mut Rows, of: AttemptId, record: Option<u64>, now: Timestamp) -> Decision<()> {
     let Some(hold) = hold::find_prepared(rows.shop.holds.get(&of.hold)?, of) else { return Ok(()) };
-    OrderHold::want_derived(rows, &hold);
+    OrderHold::request_indexes(rows, &hold);
     match record {
         Some(record) => reservation::end(rows, &hold, HoldState::Confirmed { record }, now),
         None => {

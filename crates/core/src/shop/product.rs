@@ -81,8 +81,8 @@ impl Command for CreateProduct {
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<ProductView> {
-        rows.ids.want(&Sequence::Product);
-        rows.ids.want(&Sequence::ProductOption);
+        rows.ids.request(&Sequence::Product);
+        rows.ids.request(&Sequence::ProductOption);
         let name: Arc<str> = check_name("name", &self.name)?.into();
         let currency = parse_currency("currency", self.currency.as_deref())?;
         self.check_options()?;

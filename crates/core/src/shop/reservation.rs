@@ -7,7 +7,7 @@ use super::product::ProductOptionId;
 use super::{stock, stock_unit, user};
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, Claim, ENDED_HOLD_KEPT, Hold, HoldState, Remembered, Status};
+use crate::hold::{self, Claim, ENDED_HOLD_KEPT, Hold, HoldState, Indexed, Status};
 use crate::id::{HoldId, Sequence, UserId, number_id};
 use crate::money::{AMOUNT_MAX, Currency};
 use crate::rejection::{Fault, Rejection, ShopRejection};
@@ -120,7 +120,7 @@ impl Command for ReserveOrder {
             attempts: Attempt::default(),
             claim,
         };
-        OrderHold::remember(rows, &hold, at.now)?;
+        OrderHold::index(rows, &hold, at.now)?;
         rows.shop.holds.insert(hold.id, hold.clone());
         rows.emit(Event::OrderReserved(hold.clone()));
         Ok(ReservedOrder { hold, available })
@@ -138,8 +138,8 @@ impl Command for ReserveOrder {
 impl ReserveOrder {
     /// The lines of the cart lead to further rows, which are requested once the lines are known.
     fn request_rows(&self, rows: &mut Rows) {
-        rows.ids.want(&Sequence::InventoryReservation);
-        rows.holders.want(&Holder { kind: Kind::Shop, user: self.user });
+        rows.ids.request(&Sequence::InventoryReservation);
+        rows.holders.request(&Holder { kind: Kind::Shop, user: self.user });
         request_last_hold(rows, self.user);
         cart::request_rows(rows, self.user);
         if let Ok(lines) = cart::lines(rows, self.user) {
@@ -184,7 +184,7 @@ fn check_stock(rows: &mut Rows, at: &Context<'_>, cart: &Cart) -> Decision<Vec<u
         let available = stock::available(rows, at, option)?;
         match available.checked_sub(line.quantity) {
             Some(rest) => left.push(rest),
-            None if hold::has_prepared(rows, stock_unit(option))? => return Err(Stop::Busy),
+            None if hold::has_prepared(rows, stock_unit(option))? => return Err(Stop::Retry),
             None => return Err(ShopRejection::InsufficientAvailableStock { option, available }.into()),
         }
     }
@@ -227,7 +227,7 @@ impl Command for ReleaseOrder {
 /// Returns the user's live reservation, including one that is being paid.
 pub fn view(rows: &mut Rows, at: &Context<'_>, user: UserId) -> Decision<ReservedOrder> {
     request_last_hold(rows, user);
-    let is_open = |hold: &OrderHold| matches!(hold.status(at.now), Status::Held | Status::Confirming);
+    let is_open = |hold: &OrderHold| matches!(hold.status(at.now), Status::Held | Status::Prepared);
     let Some(hold) = last_hold(rows, user, at.now)?.filter(is_open) else {
         return reject(rows, user, ShopRejection::OrderReservationNotFound);
     };
@@ -239,18 +239,18 @@ pub fn view(rows: &mut Rows, at: &Context<'_>, user: UserId) -> Decision<Reserve
 }
 
 /// Counts of a live hold, and the entry of the latest hold, which outlives it.
-impl Remembered for OrderHold {
+impl Indexed for OrderHold {
     const AFTER_END: Span = ENDED_HOLD_KEPT;
 
-    fn want_derived(rows: &mut Rows, hold: &Self) {
+    fn request_indexes(rows: &mut Rows, hold: &Self) {
         hold::request_counts(rows, hold.owner, &hold.claim);
-        rows.shop.by_user.want(&hold.owner);
+        rows.shop.by_user.request(&hold.owner);
     }
 
-    fn remember(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()> {
+    fn index(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()> {
         let entry = LastHold { hold: hold.id, kept_until: hold.expires_at + ENDED_HOLD_KEPT };
         match hold.status(now) {
-            Status::Held | Status::Confirming => {
+            Status::Held | Status::Prepared => {
                 hold::count(rows, hold, now)?;
                 rows.shop.by_user.put(hold.owner, entry);
             }
@@ -273,7 +273,7 @@ impl Remembered for OrderHold {
 
 /// Ends an open hold before its time, and deletes its index entries.
 pub(super) fn end(rows: &mut Rows, hold: &OrderHold, state: HoldState, now: Timestamp) -> Decision<()> {
-    OrderHold::want_derived(rows, hold);
+    OrderHold::request_indexes(rows, hold);
     hold::uncount(rows, hold, now)?;
     if rows.shop.by_user.get(&hold.owner)?.is_some_and(|entry| entry.hold == hold.id) {
         rows.shop.by_user.delete(hold.owner);
@@ -293,9 +293,9 @@ pub(super) fn last_hold(rows: &mut Rows, user: UserId, now: Timestamp) -> Decisi
 /// Requests the latest hold of a user as soon as its id is known.
 pub(super) fn request_last_hold(rows: &mut Rows, user: UserId) {
     if let Ok(Some(entry)) = rows.shop.by_user.get(&user).map(Option::<&LastHold>::copied) {
-        rows.shop.holds.want(&entry.hold);
+        rows.shop.holds.request(&entry.hold);
         if let Ok(Some(hold)) = rows.shop.holds.get(&entry.hold).map(Option::<&OrderHold>::cloned) {
-            OrderHold::want_derived(rows, &hold);
+            OrderHold::request_indexes(rows, &hold);
         }
     }
 }
@@ -310,7 +310,7 @@ pub(super) fn reject<T>(rows: &mut Rows, user: UserId, rejection: ShopRejection)
 /// Returns the user's live hold; backs off while it is being paid.
 fn find_live(rows: &mut Rows, user: UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
     match last_hold(rows, user, now)? {
-        Some(hold) if hold.state == HoldState::Confirming => Err(Stop::Busy),
+        Some(hold) if hold.state == HoldState::Prepared => Err(Stop::Retry),
         Some(hold) => Ok(Some(hold).filter(|hold| hold.is_live(now))),
         None => Ok(None),
     }

@@ -3,9 +3,9 @@
 
 use super::product::{self, ProductOption, ProductOptionId};
 use super::{RECEIVED_MAX, STOCK_MAX, resource, stock_unit};
+use crate::capacity_fence;
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::hold;
-use crate::limit;
 use crate::money::check_price;
 use crate::rejection::{Fault, Rejection, ShopRejection};
 use crate::rows::Rows;
@@ -71,11 +71,11 @@ impl Command for ChangeOption {
     fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
         let change = self.change(rows)?;
         if !change.is_lower() {
-            return Ok(limit::NO_FENCE);
+            return Ok(capacity_fence::NO_FENCE);
         }
-        limit::check_unfenced(rows, resource(self.id), at.now)?;
+        capacity_fence::check_unfenced(rows, resource(self.id), at.now)?;
         let capacity = change.check_covers_held(rows, at)?;
-        Ok(limit::set(rows, resource(self.id), capacity, at.now))
+        Ok(capacity_fence::set(rows, resource(self.id), capacity, at.now))
     }
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<StockView> {
@@ -84,9 +84,9 @@ impl Command for ChangeOption {
             // Requires this attempt's own fence and a capacity no lower than it, because held quantities were checked
             // against it. Orders cancelled since then make the same stock a lower capacity, and more may be held:
             // prepare again.
-            let capacity = limit::fenced_capacity(rows, resource(self.id), attempt, at.now)?;
+            let capacity = capacity_fence::fenced_capacity(rows, resource(self.id), attempt, at.now)?;
             if change.received < i64::from(capacity) {
-                return Err(Stop::Busy);
+                return Err(Stop::Retry);
             }
         }
         change.write(rows, at)
@@ -99,7 +99,7 @@ impl Command for ChangeOption {
         attempt: Attempt,
         _outcome: Option<&StockView>,
     ) -> Decision<()> {
-        limit::remove(rows, resource(self.id), attempt)
+        capacity_fence::remove(rows, resource(self.id), attempt)
     }
 }
 
@@ -177,7 +177,7 @@ impl Change {
             return Ok(self.received as u32);
         }
         if hold::has_prepared(rows, unit)? {
-            return Err(Stop::Busy);
+            return Err(Stop::Retry);
         }
         Err(ShopRejection::StockInUse { in_use: held }.into())
     }
@@ -205,10 +205,10 @@ pub fn view(rows: &mut Rows, at: &Context<'_>, id: ProductOptionId) -> Decision<
 
 /// Requests the rows of an option and its stock.
 pub(super) fn request_rows(rows: &mut Rows, id: ProductOptionId) {
-    rows.shop.options.want(&id);
-    rows.shop.inventory.want(&id);
-    rows.held.want(&stock_unit(id));
-    rows.limits.want(&resource(id));
+    rows.shop.options.request(&id);
+    rows.shop.inventory.request(&id);
+    rows.held.request(&stock_unit(id));
+    rows.fences.request(&resource(id));
 }
 
 /// Returns the quantity that can still be reserved.

@@ -65,7 +65,7 @@ impl StayAudit {
     pub fn hold(&mut self, hold: &StayHold) {
         self.records += 1;
         match hold.status(self.now) {
-            Status::Held | Status::Confirming => {
+            Status::Held | Status::Prepared => {
                 for date in hold.dates.nights() {
                     self.nights.entry(NightId { room_type: hold.room_type, date }).or_default().held += 1;
                 }

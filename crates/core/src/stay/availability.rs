@@ -36,10 +36,10 @@ pub fn availability(
     check_out: Date,
 ) -> Decision<Availability> {
     let dates = StayDates::new(check_in, check_out, RANGE_NIGHTS_MAX, ["checkIn", "checkOut"])?;
-    rows.stay.room_types.want(&room_type);
+    rows.stay.room_types.request(&room_type);
     for date in dates.nights() {
-        rows.stay.nights.want(&NightId { room_type, date });
-        rows.held.want(&night_unit(room_type, date));
+        rows.stay.nights.request(&NightId { room_type, date });
+        rows.held.request(&night_unit(room_type, date));
     }
     let total_quantity = room_type::find(rows, room_type)?.total_quantity;
     let mut nights = Vec::new();

@@ -11,7 +11,7 @@ use super::{
 use crate::actor::Actor;
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, Claim, Hold, HoldState, Remembered, Status, TryId};
+use crate::hold::{self, AttemptId, Claim, Hold, HoldState, Indexed, Status};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::money::Currency;
 use crate::rejection::{Fault, Rejection, StayRejection};
@@ -41,7 +41,7 @@ impl Claim for StayClaim {
     }
 }
 
-/// Client-supplied key of a hold. A UUID never equals a ULID.
+/// Client-filled key of a hold. A UUID never equals a ULID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClientHoldKey {
     Uuid(Uuid),
@@ -84,7 +84,7 @@ impl Command for PlaceHold {
             let unit = night_unit(self.room_type, date);
             let free = hold::available(rows, unit, capacity, night.reserved, at.now)?;
             if free == 0 && !night.closed && hold::has_prepared(rows, unit)? {
-                return Err(Stop::Busy);
+                return Err(Stop::Retry);
             }
             if free == 0 || night.closed {
                 return Err(StayRejection::RoomNotAvailable { date }.into());
@@ -106,7 +106,7 @@ impl Command for PlaceHold {
                 currency: room_type.currency,
             },
         };
-        StayHold::remember(rows, &hold, at.now)?;
+        StayHold::index(rows, &hold, at.now)?;
         rows.stay.holds.insert(hold.id, hold.clone());
         rows.emit(Event::StayHoldPlaced(hold.clone()));
         Ok(hold)
@@ -129,14 +129,14 @@ impl Command for PlaceHold {
 
 impl PlaceHold {
     fn request_rows(&self, rows: &mut Rows, dates: StayDates) {
-        rows.stay.room_types.want(&self.room_type);
-        rows.stay.by_dates.want(&self.dates_key(dates));
-        rows.stay.by_client_key.want(&self.client_key(dates));
-        rows.limits.want(&resource(self.room_type));
-        rows.holders.want(&Holder { kind: Kind::Stay, user: self.user });
+        rows.stay.room_types.request(&self.room_type);
+        rows.stay.by_dates.request(&self.dates_key(dates));
+        rows.stay.by_client_key.request(&self.client_key(dates));
+        rows.fences.request(&resource(self.room_type));
+        rows.holders.request(&Holder { kind: Kind::Stay, user: self.user });
         for date in dates.nights() {
-            rows.stay.nights.want(&NightId { room_type: self.room_type, date });
-            rows.held.want(&night_unit(self.room_type, date));
+            rows.stay.nights.request(&NightId { room_type: self.room_type, date });
+            rows.held.request(&night_unit(self.room_type, date));
         }
     }
 
@@ -186,13 +186,13 @@ impl Command for PlaceHolds {
                 Ok(hold) => results.push(Ok(hold)),
                 Err(Stop::Rejected(rejection)) => results.push(Err(rejection)),
                 // Continue, so that the rows of all lines are requested for one load.
-                Err(Stop::Missing) => missing = true,
-                Err(Stop::Busy) => busy = true,
+                Err(Stop::NeedRows) => missing = true,
+                Err(Stop::Retry) => busy = true,
             }
         }
         match (missing, busy) {
-            (true, _) => Err(Stop::Missing),
-            (false, true) => Err(Stop::Busy),
+            (true, _) => Err(Stop::NeedRows),
+            (false, true) => Err(Stop::Retry),
             (false, false) => Ok(results),
         }
     }
@@ -215,7 +215,7 @@ impl Command for ConfirmHold {
     const WRITES: Writes = Writes::Both;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<StayReservation> {
-        rows.ids.want(&Sequence::StayReservation);
+        rows.ids.request(&Sequence::StayReservation);
         let hold = find_open(rows, self.id, self.actor, at.now)?;
         request_nights(rows, &hold);
         let reservation = reserve(rows, &hold, at.now)?;
@@ -232,11 +232,11 @@ impl Command for ConfirmHold {
     }
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<StayReservation> {
-        rows.ids.want(&Sequence::StayReservation);
+        rows.ids.request(&Sequence::StayReservation);
         let hold = find(rows, self.id, self.actor)?;
-        assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "the hold is prepared");
+        assert_eq!((hold.state, hold.attempts), (HoldState::Prepared, attempt), "the hold is prepared");
         request_nights(rows, &hold);
-        let of = TryId { hold: hold.id, attempt };
+        let of = AttemptId { hold: hold.id, attempt };
         if let reservation @ Some(_) = hold::recorded_outcome(rows, of)? {
             return Err(StayRejection::StayHoldAlreadyProcessed { reservation }.into());
         }
@@ -253,19 +253,19 @@ impl Command for ConfirmHold {
         outcome: Option<&StayReservation>,
     ) -> Decision<()> {
         let record = outcome.map(|reservation| reservation.id.get());
-        finish_attempt(rows, TryId { hold: self.id, attempt }, record, at.now)
+        finish_attempt(rows, AttemptId { hold: self.id, attempt }, record, at.now)
     }
 }
 
 /// Finishes a confirm attempt whose server failed. The durable outcome is already decided: the record of this number,
 /// or aborted.
 #[derive(Clone, Debug)]
-pub struct SettleHold {
-    pub of: TryId,
+pub struct RecoverHold {
+    pub of: AttemptId,
     pub record: Option<u64>,
 }
 
-impl Command for SettleHold {
+impl Command for RecoverHold {
     type Outcome = ();
     const NAME: &'static str = "stay.hold.finish_attempt";
     const WRITES: Writes = Writes::Live;
@@ -306,9 +306,9 @@ fn reserve(rows: &mut Rows, hold: &StayHold, now: Timestamp) -> Decision<StayRes
 }
 
 /// Finishes a confirm attempt. No effect if it is finished already, or if the hold was lost.
-fn finish_attempt(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
+fn finish_attempt(rows: &mut Rows, of: AttemptId, record: Option<u64>, now: Timestamp) -> Decision<()> {
     let Some(hold) = hold::find_prepared(rows.stay.holds.get(&of.hold)?, of) else { return Ok(()) };
-    StayHold::want_derived(rows, &hold);
+    StayHold::request_indexes(rows, &hold);
     match record {
         Some(record) => end(rows, &hold, HoldState::Confirmed { record }, now),
         None => {
@@ -347,14 +347,14 @@ pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<StayHold> {
 }
 
 /// Counts of units and users, and lookups by dates and client key.
-impl Remembered for StayHold {
-    fn want_derived(rows: &mut Rows, hold: &Self) {
+impl Indexed for StayHold {
+    fn request_indexes(rows: &mut Rows, hold: &Self) {
         hold::request_counts(rows, hold.owner, &hold.claim);
-        rows.stay.by_dates.want(&dates_key_of(hold));
-        rows.stay.by_client_key.want(&client_key_of(hold));
+        rows.stay.by_dates.request(&dates_key_of(hold));
+        rows.stay.by_client_key.request(&client_key_of(hold));
     }
 
-    fn remember(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()> {
+    fn index(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()> {
         hold::count(rows, hold, now)?;
         let entry = LiveHold { hold: hold.id, expires_at: hold.expires_at };
         rows.stay.by_dates.put(dates_key_of(hold), entry);
@@ -382,21 +382,21 @@ fn find_open(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decis
     let hold = find(rows, id, actor)?;
     match hold.status(now) {
         Status::Held => {}
-        Status::Confirming => return Err(Stop::Busy),
+        Status::Prepared => return Err(Stop::Retry),
         Status::Expired | Status::Replaced => return Err(StayRejection::StayHoldExpired.into()),
         Status::Cancelled => return Err(StayRejection::StayHoldAlreadyProcessed { reservation: None }.into()),
         Status::Confirmed { record } => {
             return Err(StayRejection::StayHoldAlreadyProcessed { reservation: Some(record) }.into());
         }
     }
-    StayHold::want_derived(rows, &hold);
+    StayHold::request_indexes(rows, &hold);
     Ok(hold)
 }
 
 fn request_nights(rows: &mut Rows, hold: &StayHold) {
-    rows.stay.room_types.want(&hold.room_type);
+    rows.stay.room_types.request(&hold.room_type);
     for date in hold.dates.nights() {
-        rows.stay.nights.want(&NightId { room_type: hold.room_type, date });
+        rows.stay.nights.request(&NightId { room_type: hold.room_type, date });
     }
 }
 
@@ -413,7 +413,7 @@ fn find_live(rows: &mut Rows, entry: LiveHold, now: Timestamp) -> Decision<Optio
         return Ok(None);
     }
     match rows.stay.holds.get(&entry.hold)? {
-        Some(hold) if hold.state == HoldState::Confirming => Err(Stop::Busy),
+        Some(hold) if hold.state == HoldState::Prepared => Err(Stop::Retry),
         Some(hold) if hold.is_live(now) => Ok(Some(hold.clone())),
         Some(_) | None => Ok(None),
     }

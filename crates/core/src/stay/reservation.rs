@@ -57,7 +57,7 @@ impl Command for CancelReservation {
             return Err(StayRejection::StayReservationAlreadyCancelled.into());
         }
         for date in reservation.dates.nights() {
-            rows.stay.nights.want(&NightId { room_type: reservation.room_type, date });
+            rows.stay.nights.request(&NightId { room_type: reservation.room_type, date });
         }
         let room_type = room_type::find(rows, reservation.room_type)?;
         if room_type.zone.today(at.now) >= reservation.dates.check_in {

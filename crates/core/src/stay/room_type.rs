@@ -6,10 +6,10 @@ use std::sync::Arc;
 use jiff::civil::Date;
 
 use super::{RANGE_NIGHTS_MAX, StayDates, night_of, night_unit, resource};
+use crate::capacity_fence;
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::hold;
 use crate::id::{Sequence, number_id};
-use crate::limit;
 use crate::money::{Currency, check_price};
 use crate::rejection::{Fault, Rejection, StayRejection};
 use crate::rows::Rows;
@@ -137,18 +137,18 @@ impl Command for ChangeRoomType {
     fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
         let (old, new) = self.change(rows)?;
         if can_reduce_availability(&old, &new) {
-            limit::check_unfenced(rows, resource(self.id), at.now)?;
+            capacity_fence::check_unfenced(rows, resource(self.id), at.now)?;
             check_quantity_covers(rows, at, &old, &new, InUse::ReservedAndHeld)?;
-            return Ok(limit::set(rows, resource(self.id), new.total_quantity, at.now));
+            return Ok(capacity_fence::set(rows, resource(self.id), new.total_quantity, at.now));
         }
-        Ok(limit::NO_FENCE)
+        Ok(capacity_fence::NO_FENCE)
     }
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<RoomType> {
         let (old, new) = self.change(rows)?;
         if can_reduce_availability(&old, &new) {
             // Requires this attempt's own fence: the room type may have changed since it was prepared.
-            limit::fenced_capacity(rows, resource(self.id), attempt, at.now)?;
+            capacity_fence::fenced_capacity(rows, resource(self.id), attempt, at.now)?;
             // Held rooms were checked by `prepare`. Since then they can only have been confirmed or released.
             check_quantity_covers(rows, at, &old, &new, InUse::Reserved)?;
         }
@@ -163,7 +163,7 @@ impl Command for ChangeRoomType {
         attempt: Attempt,
         _outcome: Option<&RoomType>,
     ) -> Decision<()> {
-        limit::remove(rows, resource(self.id), attempt)
+        capacity_fence::remove(rows, resource(self.id), attempt)
     }
 
     fn weight_in_steps(&self) -> usize {
@@ -204,7 +204,7 @@ impl Command for SetNightsClosed {
     fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<StayDates> {
         let dates = StayDates::new(self.from, self.to, RANGE_NIGHTS_MAX, ["from", "to"])?;
         for date in dates.nights() {
-            rows.stay.nights.want(&NightId { room_type: self.room_type, date });
+            rows.stay.nights.request(&NightId { room_type: self.room_type, date });
         }
         let room_type = find(rows, self.room_type)?;
         for date in dates.nights() {
@@ -261,9 +261,9 @@ fn check_quantity_covers(
     dates.dedup();
     // All rows are requested at once; night by night, each would need a load round.
     for date in &dates {
-        rows.stay.nights.want(&NightId { room_type: id, date: *date });
+        rows.stay.nights.request(&NightId { room_type: id, date: *date });
         if count == InUse::ReservedAndHeld {
-            rows.held.want(&night_unit(id, *date));
+            rows.held.request(&night_unit(id, *date));
         }
     }
     for date in dates {
@@ -273,7 +273,7 @@ fn check_quantity_covers(
         let (in_use, is_future) = (reserved + held, date >= today);
         if in_use > new.total_quantity && (is_future || held > 0) {
             if held > 0 && hold::has_prepared(rows, unit)? {
-                return Err(Stop::Busy);
+                return Err(Stop::Retry);
             }
             return Err(StayRejection::RoomsInUse { date, in_use }.into());
         }

@@ -21,22 +21,22 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
         }
     }
 
-    fn is_settled(&self) -> bool {
-        self.wanted.is_empty() && self.scans_wanted.is_empty()
+    fn is_loaded(&self) -> bool {
+        self.requested.is_empty() && self.scans_requested.is_empty()
     }
 
     fn has_changes(&self) -> bool {
         !self.journal.is_empty()
     }
 
-    fn is_answered_by(&self, memory: &Self) -> bool {
-        self.wanted.iter().all(|slot| memory.peek(self.key(*slot)).is_some())
-            && self.scans_wanted.iter().all(|scan| memory.knows(scan))
+    fn is_covered_by(&self, memory: &Self) -> bool {
+        self.requested.iter().all(|slot| memory.peek(self.key(*slot)).is_some())
+            && self.scans_requested.iter().all(|scan| memory.knows(scan))
     }
 
-    fn answer_from(&mut self, memory: &Self) {
+    fn fill_from(&mut self, memory: &Self) {
         let cells = &mut self.cells;
-        self.wanted.retain(|slot| match cells.get_index_mut(*slot) {
+        self.requested.retain(|slot| match cells.get_index_mut(*slot) {
             Some((key, cell @ Cell::Requested)) => match memory.peek(key) {
                 Some(row) => {
                     *cell = Cell::Known(row.cloned());
@@ -46,9 +46,9 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
             },
             _ => true,
         });
-        for scan in std::mem::take(&mut self.scans_wanted) {
+        for scan in std::mem::take(&mut self.scans_requested) {
             let Some(keys) = memory.known_in(&scan) else {
-                self.scans_wanted.push(scan);
+                self.scans_requested.push(scan);
                 continue;
             };
             for key in keys {
@@ -56,35 +56,35 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
                 let slot = self.slot(key);
                 self.fill_slot(slot, row);
             }
-            self.supply_scan(scan);
+            self.fill_scan(scan);
         }
     }
 
-    fn copy_wants(&self) -> Self {
+    fn copy_requests(&self) -> Self {
         let mut copy = Self::default();
-        for slot in &self.wanted {
-            copy.want(self.key(*slot));
+        for slot in &self.requested {
+            copy.request(self.key(*slot));
         }
-        copy.scans_wanted.clone_from(&self.scans_wanted);
+        copy.scans_requested.clone_from(&self.scans_requested);
         copy
     }
 
-    fn around(&self, memory: &Self, cached_max: usize) -> Self {
+    fn prefetch(&self, memory: &Self, cached_max: usize) -> Self {
         let mut prefetch = Self::default();
         if memory.memory.as_ref().is_some_and(|memory| !memory.is_full(cached_max)) {
-            prefetch.scans_wanted = self.wanted.iter().filter_map(|slot| S::around(self.key(*slot))).collect();
-            prefetch.scans_wanted.dedup();
+            prefetch.scans_requested = self.requested.iter().filter_map(|slot| S::prefetch(self.key(*slot))).collect();
+            prefetch.scans_requested.dedup();
         }
         prefetch
     }
 
-    fn absorb(&mut self, committed: &mut Self) -> bool {
+    fn apply(&mut self, committed: &mut Self) -> bool {
         let Some(memory) = &mut self.memory else { return true };
-        let Self { cells, supplied, journal, .. } = committed;
-        let supplied = supplied.drain(..).map(|slot| (slot, false));
+        let Self { cells, filled, journal, .. } = committed;
+        let filled = filled.drain(..).map(|slot| (slot, false));
         let written = journal.drain(..).map(|undo| (undo.slot, !V::CACHED_ON_INSERT && undo.before.is_absent()));
         let mut is_all = true;
-        for (slot, is_not_cached) in supplied.chain(written) {
+        for (slot, is_not_cached) in filled.chain(written) {
             let (key, cell) = cells.get_index_mut(slot).expect("a slot lasts as long as the working set");
             // A key may occur twice; its first occurrence already took the final value.
             let Cell::Known(row) = std::mem::replace(cell, Cell::Unknown) else { continue };
@@ -97,33 +97,33 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
         is_all
     }
 
-    fn learn(&mut self, read: &Self, cached_max: usize) {
+    fn cache_read(&mut self, read: &Self, cached_max: usize) {
         let Some(memory) = &mut self.memory else { return };
-        let supplied = read.supplied.iter().filter_map(|slot| match read.cells.get_index(*slot) {
+        let filled = read.filled.iter().filter_map(|slot| match read.cells.get_index(*slot) {
             Some((key, Cell::Known(row))) => Some((key, row)),
             _ => None,
         });
-        memory.cache_rows(supplied, &read.scans_known, cached_max);
+        memory.cache_rows(filled, &read.scans_known, cached_max);
     }
 
     fn clear(&mut self, kept: usize) {
-        if self.cells.is_empty() && self.scans_wanted.is_empty() && self.scans_known.is_empty() {
+        if self.cells.is_empty() && self.scans_requested.is_empty() && self.scans_known.is_empty() {
             return;
         }
         self.cells.clear();
         self.cells.shrink_to(kept);
-        self.wanted.clear();
-        self.wanted.shrink_to(kept);
-        self.scans_wanted.clear();
+        self.requested.clear();
+        self.requested.shrink_to(kept);
+        self.scans_requested.clear();
         self.scans_known.clear();
         self.ordered = None;
-        self.supplied.clear();
-        self.supplied.shrink_to(kept);
+        self.filled.clear();
+        self.filled.shrink_to(kept);
         self.journal.clear();
         self.journal.shrink_to(kept);
     }
 
-    fn tidy(&mut self, now: Timestamp, cached_max: usize) -> bool {
+    fn purge(&mut self, now: Timestamp, cached_max: usize) -> bool {
         self.memory.as_mut().is_some_and(|memory| memory.purge(now, cached_max))
     }
 }

@@ -9,31 +9,31 @@ pub trait TableSet {
     /// Rolls back all writes journalled under `stamp` or a later one.
     fn roll_back(&mut self, stamp: u64);
     /// Whether all requested rows are known.
-    fn is_settled(&self) -> bool;
+    fn is_loaded(&self) -> bool;
     /// Whether any row was written.
     fn has_changes(&self) -> bool;
     /// Whether `memory` knows all rows requested here.
-    fn is_answered_by(&self, memory: &Self) -> bool;
+    fn is_covered_by(&self, memory: &Self) -> bool;
     /// Fills in the requested rows that `memory` knows. `memory` may be another working set.
-    fn answer_from(&mut self, memory: &Self);
+    fn fill_from(&mut self, memory: &Self);
     /// Returns an empty working set with the same requests.
     #[must_use]
-    fn copy_wants(&self) -> Self;
+    fn copy_requests(&self) -> Self;
     /// Returns an empty working set that requests the ranges to prefetch with the rows requested here, to be cached in
     /// `memory`; none for a table whose cache is full.
     #[must_use]
-    fn around(&self, memory: &Self, cached_max: usize) -> Self;
+    fn prefetch(&self, memory: &Self, cached_max: usize) -> Self;
     /// In-memory state: applies the loaded and changed rows of a committed working set. Returns false if an inserted
     /// row was not cached, as if it had been evicted at once.
-    fn absorb(&mut self, committed: &mut Self) -> bool;
+    fn apply(&mut self, committed: &mut Self) -> bool;
     /// In-memory state: caches rows and ranges that a query read from the store, unless the cache is full. Rows
     /// committed since the read must already be applied here.
-    fn learn(&mut self, read: &Self, cached_max: usize);
+    fn cache_read(&mut self, read: &Self, cached_max: usize);
     /// Removes all rows for reuse; keeps capacity for up to `kept` rows per table.
     fn clear(&mut self, kept: usize);
     /// In-memory state: purges some of the ended rows, and evicts caches above `cached_max` rows per table, times
     /// `Row::CACHE_FACTOR`. Returns whether a cache was evicted.
-    fn tidy(&mut self, now: Timestamp, cached_max: usize) -> bool;
+    fn purge(&mut self, now: Timestamp, cached_max: usize) -> bool;
 }
 
 /// Implements [`TableSet`] for a struct by delegating to each field. An omitted field does not compile.
@@ -49,46 +49,46 @@ macro_rules! table_set {
                 let Self { $($field),+ } = self;
                 $($crate::table::TableSet::roll_back($field, stamp);)+
             }
-            fn is_settled(&self) -> bool {
+            fn is_loaded(&self) -> bool {
                 let Self { $($field),+ } = self;
-                true $(&& $crate::table::TableSet::is_settled($field))+
+                true $(&& $crate::table::TableSet::is_loaded($field))+
             }
             fn has_changes(&self) -> bool {
                 let Self { $($field),+ } = self;
                 false $(|| $crate::table::TableSet::has_changes($field))+
             }
-            fn is_answered_by(&self, memory: &Self) -> bool {
+            fn is_covered_by(&self, memory: &Self) -> bool {
                 let Self { $($field),+ } = self;
-                true $(&& $crate::table::TableSet::is_answered_by($field, &memory.$field))+
+                true $(&& $crate::table::TableSet::is_covered_by($field, &memory.$field))+
             }
-            fn answer_from(&mut self, memory: &Self) {
+            fn fill_from(&mut self, memory: &Self) {
                 let Self { $($field),+ } = self;
-                $($crate::table::TableSet::answer_from($field, &memory.$field);)+
+                $($crate::table::TableSet::fill_from($field, &memory.$field);)+
             }
-            fn copy_wants(&self) -> Self {
+            fn copy_requests(&self) -> Self {
                 let Self { $($field),+ } = self;
-                Self { $($field: $crate::table::TableSet::copy_wants($field)),+ }
+                Self { $($field: $crate::table::TableSet::copy_requests($field)),+ }
             }
-            fn around(&self, memory: &Self, cached_max: usize) -> Self {
+            fn prefetch(&self, memory: &Self, cached_max: usize) -> Self {
                 let Self { $($field),+ } = self;
-                Self { $($field: $crate::table::TableSet::around($field, &memory.$field, cached_max)),+ }
+                Self { $($field: $crate::table::TableSet::prefetch($field, &memory.$field, cached_max)),+ }
             }
-            fn absorb(&mut self, committed: &mut Self) -> bool {
+            fn apply(&mut self, committed: &mut Self) -> bool {
                 let Self { $($field),+ } = self;
                 // No short circuit: every table applies its rows.
-                true $(& $crate::table::TableSet::absorb($field, &mut committed.$field))+
+                true $(& $crate::table::TableSet::apply($field, &mut committed.$field))+
             }
-            fn learn(&mut self, read: &Self, cached_max: usize) {
+            fn cache_read(&mut self, read: &Self, cached_max: usize) {
                 let Self { $($field),+ } = self;
-                $($crate::table::TableSet::learn($field, &read.$field, cached_max);)+
+                $($crate::table::TableSet::cache_read($field, &read.$field, cached_max);)+
             }
             fn clear(&mut self, kept: usize) {
                 let Self { $($field),+ } = self;
                 $($crate::table::TableSet::clear($field, kept);)+
             }
-            fn tidy(&mut self, now: $crate::time::Timestamp, cached_max: usize) -> bool {
+            fn purge(&mut self, now: $crate::time::Timestamp, cached_max: usize) -> bool {
                 let Self { $($field),+ } = self;
-                false $(| $crate::table::TableSet::tidy($field, now, cached_max))+
+                false $(| $crate::table::TableSet::purge($field, now, cached_max))+
             }
         }
     };

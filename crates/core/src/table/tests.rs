@@ -22,7 +22,7 @@ impl Scan<u32> for Upto {
         0..=self.0
     }
 
-    fn around(key: &u32) -> Option<Self> {
+    fn prefetch(key: &u32) -> Option<Self> {
         Some(Self(key / 10 * 10 + 9))
     }
 }
@@ -36,7 +36,7 @@ fn commit(table: &mut Texts, key: u32, row: Option<Text>) {
 /// Purges until every shard has been searched.
 fn sweep(memory: &mut Texts, now: Timestamp) {
     for _ in 0..SWEEPS {
-        memory.tidy(now, 0);
+        memory.purge(now, 0);
     }
 }
 
@@ -49,16 +49,16 @@ fn unknown_row_is_requested_once() {
     let mut table = Texts::default();
     assert!(table.get(&1).is_err());
     assert!(table.get(&1).is_err());
-    assert_eq!(table.take_wanted(), [1]);
-    table.supply(1, Some(lasting("one")));
+    assert_eq!(table.take_requested(), [1]);
+    table.fill(1, Some(lasting("one")));
     assert_eq!(table.get(&1).unwrap(), Some(&lasting("one")));
 }
 
 #[test]
 fn roll_back_restores_rows_before_stamp() {
     let mut table = Texts::default();
-    table.supply(1, Some(lasting("old")));
-    table.want(&4);
+    table.fill(1, Some(lasting("old")));
+    table.request(&4);
     table.begin(1);
     table.insert(2, lasting("kept"));
     table.begin(2);
@@ -76,8 +76,8 @@ fn roll_back_restores_rows_before_stamp() {
 #[test]
 fn change_tells_whether_row_is_new() {
     let mut table = Texts::default();
-    table.supply(1, Some(lasting("old")));
-    table.supply(2, None);
+    table.fill(1, Some(lasting("old")));
+    table.fill(2, None);
     table.insert(3, lasting("new"));
     for key in [2, 1, 1] {
         table.put(key, lasting("new"));
@@ -90,7 +90,7 @@ fn change_tells_whether_row_is_new() {
 fn replaced_row_differs_from_changed_row() {
     let mut table = Texts::default();
     for key in 1..=4 {
-        table.supply(key, Some(lasting("old")));
+        table.fill(key, Some(lasting("old")));
     }
     table.put(1, lasting("changed"));
     for key in 2..=4 {
@@ -125,10 +125,10 @@ fn scan_sees_own_writes() {
     commit(&mut memory, 9, Some(lasting("nine")));
     let mut table = Texts::default();
     table.insert(3, lasting("three"));
-    table.supply(1, Some(lasting("one")));
+    table.fill(1, Some(lasting("one")));
     table.delete(1);
     assert!(table.scan(&Upto(5)).is_err());
-    table.answer_from(&memory);
+    table.fill_from(&memory);
     assert_eq!(table.scan(&Upto(5)).unwrap(), [2, 3]);
 }
 
@@ -138,9 +138,9 @@ fn absent_row_in_known_range_does_not_exist() {
     commit(&mut memory, 1, Some(lasting("one")));
     let mut table = Texts::default();
     assert!(table.scan(&Upto(5)).is_err());
-    table.answer_from(&memory);
+    table.fill_from(&memory);
     assert_eq!(table.get(&2).unwrap(), None);
-    assert!(table.is_settled());
+    assert!(table.is_loaded());
     table.put(2, lasting("two"));
     assert_eq!(table.changes(), [Change { is_new: true, is_remade: false, key: &2, row: Some(&lasting("two")) }]);
     assert!(table.get(&6).is_err(), "beyond the range no row is known");
@@ -175,12 +175,12 @@ fn prepared_row_is_kept_until_it_ends_again() {
 #[test]
 fn scan_sees_all_rows_and_no_deleted_ones() {
     let mut table = Texts::default();
-    table.supply(5, Some(lasting("before the scan")));
+    table.fill(5, Some(lasting("before the scan")));
     assert!(table.scan(&Upto(9)).is_err());
-    table.supply(3, Some(lasting("supplied")));
-    table.supply(4, None);
-    table.supply_scan(Upto(9));
-    table.want(&6);
+    table.fill(3, Some(lasting("filled")));
+    table.fill(4, None);
+    table.fill_scan(Upto(9));
+    table.request(&6);
     table.begin(1);
     table.insert(2, lasting("written"));
     table.delete(5);
@@ -189,7 +189,7 @@ fn scan_sees_all_rows_and_no_deleted_ones() {
     assert_eq!(table.scan(&Upto(9)).unwrap(), [3, 5]);
     let mut other = Texts::default();
     assert!(other.scan(&Upto(9)).is_err());
-    other.answer_from(&table);
+    other.fill_from(&table);
     assert_eq!(other.scan(&Upto(9)).unwrap(), [3, 5]);
 }
 
@@ -211,9 +211,9 @@ fn load_never_overwrites_own_write() {
     commit(&mut memory, 1, Some(lasting("old")));
     let mut table = Texts::default();
     assert!(table.scan(&Upto(5)).is_err());
-    table.want(&1);
+    table.request(&1);
     table.insert(1, lasting("new"));
-    table.answer_from(&memory);
+    table.fill_from(&memory);
     assert_eq!(table.get(&1).unwrap(), Some(&lasting("new")));
 }
 
@@ -221,7 +221,7 @@ fn load_never_overwrites_own_write() {
 #[should_panic(expected = "is written before it was read")]
 fn blind_write_panics() {
     let mut table = Texts::default();
-    table.want(&1);
+    table.request(&1);
     table.put(1, lasting("blind"));
 }
 
@@ -233,7 +233,7 @@ fn purge_removes_ended_rows_in_steps() {
     }
     commit(&mut memory, 1_000, Some(lasting("stays")));
     let mut count = || {
-        memory.tidy(Timestamp::from_millis(10_000), usize::MAX);
+        memory.purge(Timestamp::from_millis(10_000), usize::MAX);
         memory.rows().count()
     };
     let counts: Vec<usize> = (0..SWEEPS).map(|_| count()).collect();
@@ -256,7 +256,7 @@ fn final_value_of_row_written_twice_is_applied() {
     let mut table = Texts::default();
     table.insert(1, lasting("first"));
     table.put(1, lasting("second"));
-    memory.absorb(&mut table);
+    memory.apply(&mut table);
     assert_eq!(memory.get(&1).unwrap(), Some(&lasting("second")));
 }
 
@@ -265,35 +265,35 @@ fn read(rows: &[(u32, &'static str)], upto: u32) -> Texts {
     let mut read = Texts::default();
     assert!(read.scan(&Upto(upto)).is_err());
     for (key, text) in rows {
-        read.supply(*key, Some(lasting(text)));
+        read.fill(*key, Some(lasting(text)));
     }
-    read.take_scans_wanted();
-    read.supply_scan(Upto(upto));
+    read.take_scans_requested();
+    read.fill_scan(Upto(upto));
     read
 }
 
 fn scanned(memory: &Texts, upto: u32) -> Option<Vec<u32>> {
     let mut request = Texts::default();
     assert!(request.scan(&Upto(upto)).is_err());
-    let is_answered = request.is_answered_by(memory);
-    request.answer_from(memory);
-    assert_eq!(request.is_settled(), is_answered);
+    let is_answered = request.is_covered_by(memory);
+    request.fill_from(memory);
+    assert_eq!(request.is_loaded(), is_answered);
     is_answered.then(|| request.scan(&Upto(upto)).unwrap())
 }
 
 #[test]
 fn cache_has_rows_read_and_committed_since() {
     let mut memory = Texts::cache();
-    memory.learn(&read(&[(2, "two"), (5, "five")], 9), 100);
+    memory.cache_read(&read(&[(2, "two"), (5, "five")], 9), 100);
     assert_eq!(scanned(&memory, 9), Some(vec![2, 5]));
     assert_eq!(scanned(&memory, 4), Some(vec![2]), "a part of a known range is known");
     assert_eq!(scanned(&memory, 10), None);
 
     let mut committed = Texts::default();
-    committed.supply(5, Some(lasting("five")));
+    committed.fill(5, Some(lasting("five")));
     committed.delete(5);
     committed.insert(7, lasting("seven"));
-    memory.absorb(&mut committed);
+    memory.apply(&mut committed);
     assert_eq!(scanned(&memory, 9), Some(vec![2, 7]));
 }
 
@@ -302,19 +302,19 @@ fn read_never_overwrites_newer_cached_row() {
     let mut memory = Texts::cache();
     let mut committed = Texts::default();
     committed.insert(2, lasting("new"));
-    memory.absorb(&mut committed);
-    memory.learn(&read(&[(2, "old")], 9), 100);
+    memory.apply(&mut committed);
+    memory.cache_read(&read(&[(2, "old")], 9), 100);
     assert_eq!(memory.get(&2).unwrap(), Some(&lasting("new")));
 }
 
 #[test]
 fn full_cache_adds_nothing_and_is_evicted() {
     let mut memory = Texts::cache();
-    memory.learn(&read(&[(1, "one"), (2, "two")], 9), 2);
-    memory.learn(&read(&[(12, "twelve")], 19), 2);
+    memory.cache_read(&read(&[(1, "one"), (2, "two")], 9), 2);
+    memory.cache_read(&read(&[(12, "twelve")], 19), 2);
     assert_eq!(scanned(&memory, 9), Some(vec![1, 2]));
     assert_eq!(scanned(&memory, 19), None);
-    memory.tidy(Timestamp::default(), 2);
+    memory.purge(Timestamp::default(), 2);
     assert_eq!(scanned(&memory, 9), None);
 }
 
@@ -336,18 +336,18 @@ fn overlapping_ranges_are_merged() {
 fn prefetch_adds_ranges_unless_cache_is_full() {
     let mut memory = Texts::cache();
     let mut request = Texts::default();
-    request.want(&2);
-    request.want(&3);
-    assert_eq!(request.around(&memory, 100).take_scans_wanted(), [Upto(9)]);
-    memory.learn(&read(&[(1, "one"), (2, "two")], 9), 100);
-    assert!(request.is_answered_by(&memory), "an absent row in a known range does not exist");
-    request.answer_from(&memory);
+    request.request(&2);
+    request.request(&3);
+    assert_eq!(request.prefetch(&memory, 100).take_scans_requested(), [Upto(9)]);
+    memory.cache_read(&read(&[(1, "one"), (2, "two")], 9), 100);
+    assert!(request.is_covered_by(&memory), "an absent row in a known range does not exist");
+    request.fill_from(&memory);
     assert_eq!(request.get(&2).unwrap(), Some(&lasting("two")));
     assert_eq!(request.get(&3).unwrap(), None);
-    assert!(request.around(&memory, 100).is_settled(), "no row is requested any more");
-    request.want(&12);
-    assert_eq!(request.around(&memory, 100).take_scans_wanted(), [Upto(19)]);
-    assert!(request.around(&memory, 2).is_settled(), "the cache is full");
+    assert!(request.prefetch(&memory, 100).is_loaded(), "no row is requested any more");
+    request.request(&12);
+    assert_eq!(request.prefetch(&memory, 100).take_scans_requested(), [Upto(19)]);
+    assert!(request.prefetch(&memory, 2).is_loaded(), "the cache is full");
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -361,16 +361,16 @@ impl Row for NotCachedOnInsert {
 fn uncached_insert_is_applied_to_known_rows_only() {
     let mut memory = Table::<u32, NotCachedOnInsert, Upto>::cache();
     let mut read = Table::default();
-    read.supply_scan(Upto(9));
-    memory.learn(&read, 100);
+    read.fill_scan(Upto(9));
+    memory.cache_read(&read, 100);
     let mut committed = Table::default();
     committed.insert(5, NotCachedOnInsert(5));
-    assert!(memory.absorb(&mut committed), "the cache knew that the row did not exist");
+    assert!(memory.apply(&mut committed), "the cache knew that the row did not exist");
     committed.insert(15, NotCachedOnInsert(15));
     committed.put(15, NotCachedOnInsert(16));
-    committed.supply(25, Some(NotCachedOnInsert(25)));
+    committed.fill(25, Some(NotCachedOnInsert(25)));
     committed.put(25, NotCachedOnInsert(26));
-    assert!(!memory.absorb(&mut committed));
+    assert!(!memory.apply(&mut committed));
     assert_eq!((memory.peek(&5), memory.peek(&15)), (Some(Some(&NotCachedOnInsert(5))), None));
     assert_eq!(memory.peek(&25), Some(Some(&NotCachedOnInsert(26))), "the row was read");
 }

@@ -73,9 +73,9 @@ impl Command for CreateBooking {
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<BookingCreated> {
         check_players(self.players, SLOT_PLAYERS_MAX)?;
         let key = BookingKey { user: self.user, key: self.key.clone() };
-        rows.tee.booking_keys.want(&key);
-        rows.tee.known_slots.want(&self.slot);
-        rows.ids.want(&Sequence::Booking);
+        rows.tee.booking_keys.request(&key);
+        rows.tee.known_slots.request(&self.slot);
+        rows.ids.request(&Sequence::Booking);
         if let Some(earlier) = rows.tee.booking_keys.get(&key)?.copied() {
             let booking = booking::find(rows, earlier.booking)?;
             if at.now < booking.created_at + at.limits.tee.key_ttl {

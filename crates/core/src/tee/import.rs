@@ -52,11 +52,11 @@ impl Command for ImportBookingEvent {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Handled> {
         let event = &self.told;
-        rows.tee.imported.want(&self.key);
-        rows.tee.bookings.want(&event.booking);
+        rows.tee.imported.request(&self.key);
+        rows.tee.bookings.request(&event.booking);
         let creation = self.creation_key();
         if let Some(creation) = &creation {
-            rows.tee.imported.want(creation);
+            rows.tee.imported.request(creation);
         }
         if rows.tee.imported.get(&self.key)?.is_some() {
             return Ok(Handled::Repeated);
@@ -72,7 +72,7 @@ impl Command for ImportBookingEvent {
             && event.created_at.is_some_and(is_new)
             && rows.tee.imported.get(&creation)?.is_none()
         {
-            return Err(Stop::Busy);
+            return Err(Stop::Retry);
         }
         rows.tee.imported.put(self.key.clone(), Imported { at: at.now });
         let event_at = event.at.map_or(at.now, |event_at| event_at.min(at.now));

@@ -91,7 +91,7 @@ impl Command for Receive {
         let message = &self.message;
         let Some(service) = message.subject().consumer() else { return Ok(Handled::Done) };
         let id = InboxId { service, message: self.key.clone() };
-        rows.tee.inbox.want(&id);
+        rows.tee.inbox.request(&id);
         request_rows(rows, message);
         if rows.tee.inbox.get(&id)?.is_some() {
             return Ok(Handled::Repeated);
@@ -122,7 +122,7 @@ fn request_rows(rows: &mut Rows, message: &Message) {
         Message::SlotReserved { places, .. }
         | Message::SlotReserveFailed { places, .. }
         | Message::SlotReleased(places) => saga::request_rows(rows, places),
-        Message::SlotChanged(news) => rows.tee.known_slots.want(&news.slot),
+        Message::SlotChanged(news) => rows.tee.known_slots.request(&news.slot),
         Message::SlotClosed { slot, .. } => saga::request_open(rows, *slot),
         Message::Booking { action, booking } => notify::request_rows(rows, *action, booking.id),
         Message::Told { action, booking, .. } => notify::request_rows(rows, *action, *booking),

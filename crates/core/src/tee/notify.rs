@@ -40,8 +40,8 @@ pub struct Notice {
 impl Row for Notice {}
 
 pub(super) fn request_rows(rows: &mut Rows, kind: BookingAction, booking: BookingId) {
-    rows.tee.notices.want(&NoticeId { booking, kind });
-    rows.ids.want(&Sequence::Notification);
+    rows.tee.notices.request(&NoticeId { booking, kind });
+    rows.ids.request(&Sequence::Notification);
 }
 
 /// `booking.confirmed` and similar: creates the user's notification, once.

@@ -32,8 +32,8 @@ pub enum SlotBookingState {
 }
 
 pub(super) fn request_rows(rows: &mut Rows, places: &Places) {
-    rows.tee.slot_bookings.want(&places.booking);
-    rows.tee.slots.want(&places.slot);
+    rows.tee.slot_bookings.request(&places.booking);
+    rows.tee.slots.request(&places.slot);
 }
 
 /// `slot.reserve`: reserves places for a booking, or replies with a reason.

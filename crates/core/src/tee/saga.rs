@@ -45,8 +45,8 @@ impl Command for TimeOutBooking {
 }
 
 pub(super) fn request_rows(rows: &mut Rows, places: &Places) {
-    rows.tee.bookings.want(&places.booking);
-    rows.tee.by_slot.want(&OpenBookingId { slot: places.slot, booking: places.booking });
+    rows.tee.bookings.request(&places.booking);
+    rows.tee.by_slot.request(&OpenBookingId { slot: places.slot, booking: places.booking });
 }
 
 pub(super) fn request_open(rows: &mut Rows, slot: TeeSlotId) {
@@ -123,7 +123,7 @@ pub(super) fn closed(rows: &mut Rows, at: &Context<'_>, slot: TeeSlotId, version
     let is_more = affected.len() > CANCELLED_AT_ONCE_MAX;
     affected.truncate(CANCELLED_AT_ONCE_MAX);
     for id in &affected {
-        rows.tee.bookings.want(id);
+        rows.tee.bookings.request(id);
     }
     for id in affected {
         let booking = booking::find(rows, id)?;

@@ -139,10 +139,10 @@ impl Command for CreateSlots {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Vec<TeeSlot>> {
         self.check_count()?;
-        rows.tee.courses.want(&self.course);
-        rows.ids.want(&Sequence::TeeSlot);
+        rows.tee.courses.request(&self.course);
+        rows.ids.request(&Sequence::TeeSlot);
         for draft in &self.slots {
-            rows.tee.slot_times.want(&self.time_of(draft));
+            rows.tee.slot_times.request(&self.time_of(draft));
         }
         let course = course::find(rows, self.course)?;
         let last = course.zone.today(at.now).saturating_add(jiff::Span::new().days(DAYS_AHEAD_MAX));
@@ -285,13 +285,13 @@ pub fn find(rows: &mut Rows, id: TeeSlotId) -> Decision<TeeSlot> {
 
 /// Returns all slots of a course on a date, by time.
 pub fn on_date(rows: &mut Rows, course: CourseId, date: Date) -> Decision<Vec<TeeSlot>> {
-    rows.tee.courses.want(&course);
+    rows.tee.courses.request(&course);
     let times = rows.tee.slot_times.scan(&SlotsOn { course, date });
     course::find(rows, course)?;
     let mut ids = Vec::new();
     for time in times? {
         let slot = rows.tee.slot_times.get(&time)?.expect("a scanned time exists").slot;
-        rows.tee.slots.want(&slot);
+        rows.tee.slots.request(&slot);
         ids.push(slot);
     }
     ids.into_iter().map(|id| find(rows, id)).collect()

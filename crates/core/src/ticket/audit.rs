@@ -93,7 +93,7 @@ impl TicketAudit {
     pub fn hold(&mut self, hold: &SeatHold) {
         self.records += 1;
         match hold.status(self.now) {
-            Status::Held | Status::Confirming => {
+            Status::Held | Status::Prepared => {
                 self.events.entry(hold.event).or_default().held += hold.seats.len() as u32;
                 for seat in &*hold.seats {
                     self.seats.entry(seat.seat).or_default().held += 1;

@@ -202,9 +202,9 @@ pub fn plan(rows: &mut Rows, id: EventId) -> Decision<SeatPlan> {
 
 /// Requests the rows from which the remaining seats are computed.
 pub(super) fn request_remaining(rows: &mut Rows, id: EventId) {
-    rows.ticket.events.want(&id);
-    rows.ticket.sales.want(&id);
-    rows.held.want(&event_unit(id));
+    rows.ticket.events.request(&id);
+    rows.ticket.sales.request(&id);
+    rows.held.request(&event_unit(id));
 }
 
 impl EventDraft {

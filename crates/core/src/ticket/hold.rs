@@ -7,7 +7,7 @@ use super::{BuyerId, EventId, SeatPointer, event_unit, seat_unit};
 use crate::actor::Actor;
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, Claim, Hold, HoldState, Remembered, Status, TryId};
+use crate::hold::{self, AttemptId, Claim, Hold, HoldState, Indexed, Status};
 use crate::id::{HoldId, Sequence};
 use crate::money::Currency;
 use crate::rejection::TicketRejection;
@@ -52,7 +52,7 @@ impl Command for ConfirmSeatHold {
     const WRITES: Writes = Writes::Both;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatReservation> {
-        rows.ids.want(&Sequence::SeatReservation);
+        rows.ids.request(&Sequence::SeatReservation);
         let hold = find_open(rows, self.id, self.actor, at.now)?;
         let reservation = reservation::reserve(rows, &hold, at.now)?;
         end(rows, &hold, HoldState::Confirmed { record: reservation.id.get() }, at.now)?;
@@ -68,7 +68,7 @@ impl Command for ConfirmSeatHold {
     }
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<SeatReservation> {
-        rows.ids.want(&Sequence::SeatReservation);
+        rows.ids.request(&Sequence::SeatReservation);
         let hold = find(rows, self.id, self.actor)?;
         record(rows, &hold, attempt, at.now)
     }
@@ -81,19 +81,19 @@ impl Command for ConfirmSeatHold {
         outcome: Option<&SeatReservation>,
     ) -> Decision<()> {
         let record = outcome.map(|reservation| reservation.id.get());
-        finish_attempt(rows, TryId { hold: self.id, attempt }, record, at.now)
+        finish_attempt(rows, AttemptId { hold: self.id, attempt }, record, at.now)
     }
 }
 
 /// Finishes a confirm attempt whose server failed. The durable outcome is already decided: the record of this number,
 /// or aborted.
 #[derive(Clone, Debug)]
-pub struct SettleSeatHold {
-    pub of: TryId,
+pub struct RecoverSeatHold {
+    pub of: AttemptId,
     pub record: Option<u64>,
 }
 
-impl Command for SettleSeatHold {
+impl Command for RecoverSeatHold {
     type Outcome = ();
     const NAME: &'static str = "ticket.hold.finish_attempt";
     const WRITES: Writes = Writes::Live;
@@ -131,16 +131,16 @@ pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<SeatHold> {
 }
 
 /// Counts of a live hold, the number of seats that its owner holds of the event, and entries by seat.
-impl Remembered for SeatHold {
-    fn want_derived(rows: &mut Rows, hold: &Self) {
+impl Indexed for SeatHold {
+    fn request_indexes(rows: &mut Rows, hold: &Self) {
         hold::request_counts(rows, hold.owner, &hold.claim);
-        rows.ticket.buyers_held.want(&buyer_of(hold));
+        rows.ticket.buyers_held.request(&buyer_of(hold));
         for seat in &*hold.seats {
-            rows.ticket.by_seat.want(&seat.seat);
+            rows.ticket.by_seat.request(&seat.seat);
         }
     }
 
-    fn remember(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()> {
+    fn index(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()> {
         hold::count(rows, hold, now)?;
         count_buyer(rows, hold, now, 1)?;
         put_seat_entries(rows, hold)
@@ -171,9 +171,9 @@ pub(super) fn prepare(rows: &mut Rows, hold: &SeatHold, now: Timestamp) -> Decis
 
 /// Records a confirm attempt as a reservation, unless the attempt is decided already.
 pub(super) fn record(rows: &mut Rows, hold: &SeatHold, attempt: Attempt, now: Timestamp) -> Decision<SeatReservation> {
-    assert_eq!((hold.state, hold.attempts), (HoldState::Confirming, attempt), "the hold is prepared");
+    assert_eq!((hold.state, hold.attempts), (HoldState::Prepared, attempt), "the hold is prepared");
     reservation::request_rows(rows, hold.event, hold.owner, hold.seats.iter().map(|seat| seat.seat));
-    let of = TryId { hold: hold.id, attempt };
+    let of = AttemptId { hold: hold.id, attempt };
     if let reservation @ Some(_) = hold::recorded_outcome(rows, of)? {
         return Err(TicketRejection::SeatHoldAlreadyProcessed { reservation }.into());
     }
@@ -183,9 +183,9 @@ pub(super) fn record(rows: &mut Rows, hold: &SeatHold, attempt: Attempt, now: Ti
 }
 
 /// Finishes a confirm attempt. No effect if it is finished already, or if the hold was lost.
-pub(super) fn finish_attempt(rows: &mut Rows, of: TryId, record: Option<u64>, now: Timestamp) -> Decision<()> {
+pub(super) fn finish_attempt(rows: &mut Rows, of: AttemptId, record: Option<u64>, now: Timestamp) -> Decision<()> {
     let Some(hold) = hold::find_prepared(rows.ticket.holds.get(&of.hold)?, of) else { return Ok(()) };
-    SeatHold::want_derived(rows, &hold);
+    SeatHold::request_indexes(rows, &hold);
     match record {
         Some(record) => end(rows, &hold, HoldState::Confirmed { record }, now),
         None => {
@@ -206,14 +206,14 @@ fn find_open(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decis
     let hold = find(rows, id, actor)?;
     match hold.status(now) {
         Status::Held => {}
-        Status::Confirming => return Err(Stop::Busy),
+        Status::Prepared => return Err(Stop::Retry),
         Status::Expired | Status::Replaced => return Err(TicketRejection::SeatHoldExpired.into()),
         Status::Cancelled => return Err(TicketRejection::SeatHoldAlreadyProcessed { reservation: None }.into()),
         Status::Confirmed { record } => {
             return Err(TicketRejection::SeatHoldAlreadyProcessed { reservation: Some(record) }.into());
         }
     }
-    SeatHold::want_derived(rows, &hold);
+    SeatHold::request_indexes(rows, &hold);
     Ok(hold)
 }
 
@@ -236,7 +236,7 @@ fn count_buyer(rows: &mut Rows, hold: &SeatHold, now: Timestamp, sign: i64) -> D
 
 /// Returns the end of a hold; `None` while it is prepared.
 fn end_of(hold: &SeatHold) -> Option<Timestamp> {
-    (hold.state != HoldState::Confirming).then_some(hold.expires_at)
+    (hold.state != HoldState::Prepared).then_some(hold.expires_at)
 }
 
 fn buyer_of(hold: &SeatHold) -> BuyerId {

@@ -8,7 +8,7 @@ use super::take::{SeatRequest, check_at_once, check_on_sale, claim_seats};
 use super::{EventId, ReservedSeat, SEATS_AT_ONCE_MAX, SeatPlan, SeatsOf, event_unit, seat_unit};
 use crate::command::{Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
-use crate::hold::{self, Remembered as _};
+use crate::hold::{self, Indexed as _};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection, TicketRejection};
 use crate::rows::Rows;
@@ -151,7 +151,7 @@ impl HoldBest {
     /// Rejects, or backs off if prepared seats could become free in sufficient number.
     fn reject<T>(&self, available: u32, prepared: u32) -> Decision<T> {
         if available + prepared >= self.count {
-            return Err(Stop::Busy);
+            return Err(Stop::Retry);
         }
         Err(TicketRejection::NotEnoughSeats { available }.into())
     }
@@ -160,7 +160,7 @@ impl HoldBest {
 /// Inserts a new hold, unless its owner has too many.
 fn insert(rows: &mut Rows, at: &Context<'_>, hold: SeatHold) -> Decision<SeatHold> {
     hold::check_hold_limit(rows, at, Kind::Ticket, hold.owner)?;
-    SeatHold::remember(rows, &hold, at.now)?;
+    SeatHold::index(rows, &hold, at.now)?;
     rows.ticket.holds.insert(hold.id, hold.clone());
     rows.emit(Event::SeatsHeld(hold.clone()));
     Ok(hold)

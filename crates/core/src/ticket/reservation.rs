@@ -140,11 +140,11 @@ pub(super) fn reserve(rows: &mut Rows, hold: &SeatHold, now: Timestamp) -> Decis
 
 /// Requests the durable rows that change when seats are reserved or freed.
 pub(super) fn request_rows(rows: &mut Rows, event: EventId, user: UserId, seats: impl Iterator<Item = SeatId>) {
-    rows.ticket.events.want(&event);
-    rows.ticket.sales.want(&event);
-    rows.ticket.buyers.want(&BuyerId { event, user });
+    rows.ticket.events.request(&event);
+    rows.ticket.sales.request(&event);
+    rows.ticket.buyers.request(&BuyerId { event, user });
     for seat in seats {
-        rows.ticket.seats.want(&seat);
+        rows.ticket.seats.request(&seat);
     }
 }
 

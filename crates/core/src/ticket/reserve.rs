@@ -5,7 +5,7 @@ use super::reservation::{self, SeatReservation};
 use super::take::{SeatClaimed, SeatRequest, claim_seats};
 use super::{EventId, SEATS_AT_ONCE_MAX};
 use crate::command::{Attempt, Command, Context, Decision, Writes};
-use crate::hold::{Hold, HoldState, Remembered as _, TryId};
+use crate::hold::{AttemptId, Hold, HoldState, Indexed as _};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::rows::Rows;
 use crate::time::Span;
@@ -34,7 +34,7 @@ impl Command for ReserveSeats {
     const WRITES: Writes = Writes::Both;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatReservation> {
-        rows.ids.want(&Sequence::SeatReservation);
+        rows.ids.request(&Sequence::SeatReservation);
         let hold = self.claim(rows, at)?;
         let reservation = reservation::reserve(rows, &hold, at.now)?;
         let state = HoldState::Confirmed { record: reservation.id.get() };
@@ -46,7 +46,7 @@ impl Command for ReserveSeats {
 
     fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
         let hold = self.claim(rows, at)?;
-        SeatHold::remember(rows, &hold, at.now)?;
+        SeatHold::index(rows, &hold, at.now)?;
         let prepared = prepare(rows, &hold, at.now)?;
         let attempt = prepared.attempts;
         write(rows, prepared);
@@ -54,7 +54,7 @@ impl Command for ReserveSeats {
     }
 
     fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<SeatReservation> {
-        rows.ids.want(&Sequence::SeatReservation);
+        rows.ids.request(&Sequence::SeatReservation);
         reservation::request_rows(rows, self.event, self.user, self.request().ids());
         let hold = self.prepared_hold(rows)?.expect("the hold is prepared");
         record(rows, &hold, attempt, at.now)
@@ -74,7 +74,7 @@ impl Command for ReserveSeats {
         };
         // A lost hold needs no finish.
         let Some(hold) = id else { return Ok(()) };
-        finish_attempt(rows, TryId { hold, attempt }, outcome.map(|reservation| reservation.id.get()), at.now)
+        finish_attempt(rows, AttemptId { hold, attempt }, outcome.map(|reservation| reservation.id.get()), at.now)
     }
 
     fn lane(&self) -> u64 {

@@ -41,7 +41,7 @@ impl SeatMap {
 }
 
 pub fn seat_map(rows: &mut Rows, at: &Context<'_>, id: EventId) -> Decision<SeatMap> {
-    rows.ticket.plans.want(&id);
+    rows.ticket.plans.request(&id);
     let event = event::find(rows, id)?;
     let plan = event::plan(rows, id)?;
     let statuses = statuses(rows, id, event.seat_count, at.now)?;
@@ -69,7 +69,7 @@ pub(super) fn statuses(rows: &mut Rows, event: EventId, seat_count: u32, now: Ti
 
 /// Returns the quantity of prepared holds, which may become reserved or free.
 pub(super) fn prepared(rows: &mut Rows, unit: Unit) -> Decision<u32> {
-    Ok(rows.held.get(&unit)?.map_or(0, Tally::pinned))
+    Ok(rows.held.get(&unit)?.map_or(0, Tally::prepared))
 }
 
 /// Returns the range of the event as a whole and each of its seats.

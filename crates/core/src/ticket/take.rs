@@ -8,7 +8,7 @@ use super::hold::{SeatClaim, SeatHold, end};
 use super::{BuyerId, EventId, ReservedSeat, SEATS_AT_ONCE_MAX, SeatId, event_unit, seat, seat_unit};
 use crate::command::{Attempt, Context, Decision, Stop};
 use crate::event::Event;
-use crate::hold::{self, Hold, HoldState, Remembered as _};
+use crate::hold::{self, Hold, HoldState, Indexed as _};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection, TicketRejection};
 use crate::rows::Rows;
@@ -34,23 +34,23 @@ pub(super) struct SeatClaimed {
 impl SeatRequest<'_> {
     /// Requests all rows at once.
     pub(super) fn request_rows(&self, rows: &mut Rows) {
-        rows.ticket.plans.want(&self.event);
+        rows.ticket.plans.request(&self.event);
         event::request_remaining(rows, self.event);
-        rows.ticket.buyers.want(&self.buyer());
+        rows.ticket.buyers.request(&self.buyer());
         self.request_live_rows(rows);
         for seat in self.ids() {
-            rows.ticket.seats.want(&seat);
+            rows.ticket.seats.request(&seat);
         }
     }
 
     /// Requests the live rows that a hold on the seats writes.
     pub(super) fn request_live_rows(&self, rows: &mut Rows) {
-        rows.held.want(&event_unit(self.event));
-        rows.holders.want(&Holder { kind: Kind::Ticket, user: self.user });
-        rows.ticket.buyers_held.want(&self.buyer());
+        rows.held.request(&event_unit(self.event));
+        rows.holders.request(&Holder { kind: Kind::Ticket, user: self.user });
+        rows.ticket.buyers_held.request(&self.buyer());
         for seat in self.ids() {
-            rows.held.want(&seat_unit(seat));
-            rows.ticket.by_seat.want(&seat);
+            rows.held.request(&seat_unit(seat));
+            rows.ticket.by_seat.request(&seat);
         }
     }
 
@@ -168,14 +168,14 @@ fn own_holds(rows: &mut Rows, user: UserId, seats: &[ReservedSeat], now: Timesta
     ids.sort_unstable();
     ids.dedup();
     for id in &ids {
-        rows.ticket.holds.want(id);
+        rows.ticket.holds.request(id);
     }
     let mut own = Vec::new();
     for id in ids {
         own.extend(rows.ticket.holds.get(&id)?.filter(|hold| hold.is_live(now)).cloned());
     }
     for hold in &own {
-        SeatHold::want_derived(rows, hold);
+        SeatHold::request_indexes(rows, hold);
     }
     Ok(own)
 }
@@ -189,7 +189,7 @@ fn check_free(rows: &mut Rows, id: SeatId, own: &[SeatHold], now: Timestamp) -> 
         return Ok(());
     }
     if hold::has_prepared(rows, seat_unit(id))? {
-        return Err(Stop::Busy);
+        return Err(Stop::Retry);
     }
     Err(TicketRejection::SeatHeldByAnother { seat: id.get() }.into())
 }
@@ -199,14 +199,14 @@ fn check_limit(rows: &mut Rows, at: &Context<'_>, event: &TicketEvent, user: Use
     let buyer = BuyerId { event: event.id, user };
     let reserved = rows.ticket.buyers.get(&buyer)?.map_or(0, |buyer| buyer.reserved);
     let tally = rows.ticket.buyers_held.get(&buyer)?;
-    let (held, prepared) = tally.map_or((0, 0), |tally| (tally.live(at.now), tally.pinned()));
+    let (held, prepared) = tally.map_or((0, 0), |tally| (tally.live(at.now), tally.prepared()));
     let max = event.max_seats_per_user;
     if reserved + held + more <= max {
         return Ok(());
     }
     // Prepared seats may be reserved already, or their attempt may be aborted.
     if reserved + held - prepared + more <= max {
-        return Err(Stop::Busy);
+        return Err(Stop::Retry);
     }
     Err(TicketRejection::SeatLimitReached { max }.into())
 }

@@ -52,9 +52,9 @@ impl Command for ClaimDeliveries {
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Claims> {
         assert!(self.due.len() <= AT_ONCE_MAX, "the number of claimed deliveries is bounded");
         for due in &self.due {
-            rows.webhook.due.want(due);
-            rows.webhook.deliveries.want(&due.delivery);
-            rows.webhook.webhooks.want(&due.webhook);
+            rows.webhook.due.request(due);
+            rows.webhook.deliveries.request(&due.delivery);
+            rows.webhook.webhooks.request(&due.webhook);
         }
         let mut due_deliveries = Vec::new();
         for due in &self.due {
@@ -64,7 +64,7 @@ impl Command for ClaimDeliveries {
             due_deliveries.extend(delivery.filter(|delivery| delivery.due() == Some(*due)));
         }
         for delivery in &due_deliveries {
-            rows.webhook.events.want(&delivery.event);
+            rows.webhook.events.request(&delivery.event);
         }
         let mut claims = Claims { now: at.now, ..Claims::default() };
         for delivery in due_deliveries {

@@ -168,7 +168,7 @@ impl Command for RetryDelivery {
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Delivery> {
-        rows.webhook.deliveries.want(&self.id);
+        rows.webhook.deliveries.request(&self.id);
         let webhook = subscription::find(rows, self.webhook)?;
         let found = rows.webhook.deliveries.get(&self.id)?.cloned();
         let before =
@@ -202,7 +202,7 @@ impl Command for ForgetDeliveries {
     fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<usize> {
         assert!(self.ids.len() <= AT_ONCE_MAX, "the number of purged deliveries is bounded");
         for id in &self.ids {
-            rows.webhook.deliveries.want(id);
+            rows.webhook.deliveries.request(id);
         }
         let mut old = Vec::new();
         for id in &self.ids {
@@ -212,7 +212,7 @@ impl Command for ForgetDeliveries {
             old.extend(found.cloned());
         }
         for delivery in &old {
-            rows.webhook.events.want(&delivery.event);
+            rows.webhook.events.request(&delivery.event);
         }
         for delivery in &old {
             remove(rows, delivery)?;

@@ -80,10 +80,10 @@ impl Command for Offer {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<usize> {
         assert!(self.events.len() <= OFFERED_MAX, "the number of events is bounded");
-        rows.relay.relays.want(&Partition::WEBHOOKS);
-        rows.ids.want(&Sequence::WebhookDelivery);
+        rows.relay.relays.request(&Partition::WEBHOOKS);
+        rows.ids.request(&Sequence::WebhookDelivery);
         for event in &self.events {
-            rows.webhook.events.want(&event.name);
+            rows.webhook.events.request(&event.name);
         }
         let webhooks = active(rows)?;
         let fanned_out_up_to = self.advance(rows, at)?;

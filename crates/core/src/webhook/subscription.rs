@@ -81,7 +81,7 @@ impl Command for CreateWebhook {
 
     fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Webhook> {
         check_text("url", &self.url, URL_CHARS_MAX)?;
-        rows.ids.want(&Sequence::Webhook);
+        rows.ids.request(&Sequence::Webhook);
         if rows.webhook.webhooks.scan(&AllWebhooks)?.len() >= WEBHOOKS_MAX {
             return Err(WebhookRejection::TooManyWebhooks { max: WEBHOOKS_MAX }.into());
         }

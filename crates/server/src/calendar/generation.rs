@@ -4,8 +4,8 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::calendar::generation::{GenerateSlots, check_anywhere};
 use holdfast_core::calendar::{Generation, GenerationId, RoomId, room};
+use holdfast_core::schema::calendar::generations;
 use holdfast_engine::Refused;
-use holdfast_records::calendar::generations;
 use http::StatusCode;
 use tokio::sync::watch;
 

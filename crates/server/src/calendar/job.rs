@@ -11,8 +11,8 @@ use holdfast_core::Timestamp;
 use holdfast_core::calendar::hours::{self, OperatingHours};
 use holdfast_core::calendar::rebuild::RebuildSlots;
 use holdfast_core::calendar::{Limits, Room, RoomId, room};
+use holdfast_core::schema::{Filter, List};
 use holdfast_core::time::{Span, Zone};
-use holdfast_records::{Filter, List};
 use http::StatusCode;
 use jiff::civil::Date;
 

@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::calendar::reservation::{self, CancelRoomReservation};
 use holdfast_core::calendar::{RoomId, RoomReservation, RoomReservationId};
-use holdfast_records::calendar::RoomReservationFilter;
+use holdfast_core::schema::calendar::RoomReservationFilter;
 use http::StatusCode;
 
 use crate::app::{App, Reply};

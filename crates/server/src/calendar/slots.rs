@@ -6,7 +6,7 @@ use holdfast_core::Fault;
 use holdfast_core::calendar::availability::availability;
 use holdfast_core::calendar::wall::DayRange;
 use holdfast_core::calendar::{RANGE_DAYS_MAX, RoomReservation, RoomReservationId, slot, stats};
-use holdfast_records::calendar::sold;
+use holdfast_core::schema::calendar::sold;
 use http::StatusCode;
 
 use super::room_id;

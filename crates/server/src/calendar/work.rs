@@ -142,7 +142,7 @@ pub(super) async fn generate_for(
     }
     let (mut after, mut is_any_generated, mut rejected) = (None, false, None);
     loop {
-        let rooms = app.list::<Room>(holdfast_records::List::of::<Room>(after.as_ref(), ROOMS_AT_ONCE)).await?;
+        let rooms = app.list::<Room>(holdfast_core::schema::List::of::<Room>(after.as_ref(), ROOMS_AT_ONCE)).await?;
         for room in rooms.iter().filter(|room| room.active) {
             match generate(app, room.id, until, |created| progress.send_modify(|it| it.add(created))).await {
                 Ok(until) => {

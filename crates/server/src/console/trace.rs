@@ -3,8 +3,8 @@
 use holdfast_core::Timestamp;
 use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX, Status};
 use holdfast_core::id::HoldId;
+use holdfast_core::schema::shop::{order_holds, order_of};
 use holdfast_core::shop::{InventoryReservationId, Order, OrderHold, OrderLine, OrderState};
-use holdfast_records::shop::{order_holds, order_of};
 use serde_json::{Map, Value, json};
 
 use super::ask::Ask;
@@ -33,7 +33,7 @@ pub async fn shop_reservation(app: &App, number: &str) -> Option<Map<String, Val
     let hold = held(app, id, now).await?;
     let line = hold.lines.iter().find(|line| line.reservation == id)?;
     let status = match hold.status(now) {
-        Status::Held | Status::Confirming => "RESERVED",
+        Status::Held | Status::Prepared => "RESERVED",
         Status::Confirmed { .. } => "CONFIRMED",
         Status::Cancelled => "RELEASED",
         Status::Replaced => "REPLACED",

@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use holdfast_core::Rejection;
 use holdfast_core::relay::{AdvanceRelay, Handed, Partition, REPORTED_MAX, RetryEvent, Trouble, TroubleId};
+use holdfast_core::schema::relay::troubles;
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{Answer, Refused};
-use holdfast_records::relay::troubles;
 
 use self::bus::Line;
 pub use self::bus::{Address, Bus, Message};
@@ -255,7 +255,7 @@ impl Worker {
         loop {
             let page = self.app.store().list(troubles(None, after, TROUBLES_MAX)).await?;
             let is_last = page.len() < TROUBLES_MAX;
-            let found: Vec<_> = page.into_iter().filter_map(holdfast_records::Listed::read::<Trouble>).collect();
+            let found: Vec<_> = page.into_iter().filter_map(holdfast_core::schema::Listed::read::<Trouble>).collect();
             after = found.last().map(|(id, _)| *id);
             let ours = found.iter().filter(|(_, trouble)| self.leased.contains_key(&trouble.partition));
             let again = ours.map(|(id, _)| self.app.engine().run(RetryEvent { event: id.event }, None));

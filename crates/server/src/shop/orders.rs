@@ -64,7 +64,7 @@ pub async fn get(
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.listing(params.user()?)?;
     let page = page(&params, OrderId::new)?;
-    let orders = app.list::<Order>(holdfast_records::shop::orders(user, page.after, page.limit + 1)).await?;
+    let orders = app.list::<Order>(holdfast_core::schema::shop::orders(user, page.after, page.limit + 1)).await?;
     Ok(ok(List::new(orders, page.limit, |it| it.id.get(), OrderView::new)))
 }
 

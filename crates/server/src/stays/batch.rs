@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::{IntoResponse as _, Response};
-use holdfast_core::receipt::{KeepAnswer, ReceiptId};
+use holdfast_core::idempotency::{IdempotencyRecordId, KeepAnswer};
 use holdfast_core::stay::StayHold;
 use holdfast_core::stay::hold::{PlaceHold, PlaceHolds};
 use holdfast_core::{Command, Rejection};
@@ -55,7 +55,7 @@ struct Batch<'a> {
     caller: Caller,
     request: &'a Mutation,
     lines: &'a [Box<RawValue>],
-    receipt: Option<(ReceiptId, [u8; 32])>,
+    receipt: Option<(IdempotencyRecordId, [u8; 32])>,
     began: Instant,
 }
 
@@ -213,9 +213,9 @@ impl Batch<'_> {
 }
 
 /// Returns the key of the part that begins with line `first`. Keys of callers contain no line feed.
-fn part_id(id: &ReceiptId, first: usize) -> ReceiptId {
+fn part_id(id: &IdempotencyRecordId, first: usize) -> IdempotencyRecordId {
     let key = if first == 0 { id.key.clone() } else { format!("{}\n{first}", id.key) };
-    ReceiptId { caller: id.caller.clone(), key }
+    IdempotencyRecordId { caller: id.caller.clone(), key }
 }
 
 fn record(count: usize, json: &[u8]) -> Vec<u8> {
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn parts_have_distinct_keys() {
-        let id = ReceiptId { caller: "user:1".into(), key: "k".into() };
+        let id = IdempotencyRecordId { caller: "user:1".into(), key: "k".into() };
         assert_eq!(part_id(&id, 0), id);
         assert_ne!(part_id(&id, 512).key, "k512");
     }

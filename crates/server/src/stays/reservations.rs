@@ -3,9 +3,9 @@
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::Fault;
+use holdfast_core::schema::stay::StayReservationFilter;
 use holdfast_core::stay::reservation::{self, CancelReservation};
 use holdfast_core::stay::{RoomTypeId, StayReservation, StayReservationId};
-use holdfast_records::stay::StayReservationFilter;
 use http::StatusCode;
 
 use crate::app::{App, Reply};

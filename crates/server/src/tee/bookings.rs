@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::id::UserId;
+use holdfast_core::schema::tee;
 use holdfast_core::tee::attendance::{CompleteBooking, NoShowBooking};
 use holdfast_core::tee::booking;
 use holdfast_core::tee::cancel::{self, CancelBooking};
@@ -14,7 +15,6 @@ use holdfast_core::tee::{
     Booking, BookingId, BookingStatus, By, IdempotencyKey, Notification, NotificationId, TeeSlotId,
 };
 use holdfast_core::{Actor, Fault};
-use holdfast_records::tee;
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt as _;
 use serde::Deserialize;
@@ -102,7 +102,7 @@ fn repeated(request_id: &str, answer: &[u8]) -> Option<BookingId> {
 pub async fn know(app: &App, slots: &[TeeSlotId]) -> Result<bool, Problem> {
     app.query(|rows, _| {
         for slot in slots {
-            rows.tee.known_slots.want(slot);
+            rows.tee.known_slots.request(slot);
         }
         let mut are_known = true;
         for slot in slots {

@@ -107,7 +107,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
 async fn dead_letters(app: &App, page: &Page<u64>, positions: &HashMap<Partition, u64>) -> Result<Response, Problem> {
     let after = page.after.map(|event| TroubleId { event });
     let found: Vec<(TroubleId, Trouble)> =
-        app.list_with_keys(holdfast_records::relay::troubles(Some(true), after, page.limit + 1)).await?;
+        app.list_with_keys(holdfast_core::schema::relay::troubles(Some(true), after, page.limit + 1)).await?;
     let numbers = List::new(found.clone(), page.limit, |(id, _)| id.event, |(id, _)| id.event);
     let troubles: HashMap<u64, Trouble> = found.into_iter().map(|(id, trouble)| (id.event, trouble)).collect();
     let mut items = Vec::new();
@@ -156,7 +156,7 @@ fn check_service(params: &Params) -> Result<(), Problem> {
 /// Returns the committed position of each partition.
 async fn positions(app: &App) -> Result<HashMap<Partition, u64>, Problem> {
     app.query(|rows, _| {
-        Partition::all().for_each(|partition| rows.relay.relays.want(&partition));
+        Partition::all().for_each(|partition| rows.relay.relays.request(&partition));
         let position = |partition: Partition| {
             let relay = rows.relay.relays.get(&partition)?;
             Ok((partition, relay.map_or(0, |relay| relay.sent_up_to)))
@@ -172,7 +172,7 @@ async fn troubles(app: &App, records: &[OutboxRecord]) -> Result<HashMap<u64, Tr
     let events: HashSet<u64> = ours.map(|record| record.id).collect();
     app.query(|rows, _| {
         for event in &events {
-            rows.relay.troubles.want(&TroubleId { event: *event });
+            rows.relay.troubles.request(&TroubleId { event: *event });
         }
         let mut found = HashMap::new();
         for event in &events {

@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use holdfast_core::schema::tee;
 use holdfast_core::tee::inbox::{Handled, Receive};
 use holdfast_core::tee::saga::TimeOutBooking;
 use holdfast_core::tee::{Booking, BookingStatus, Subject};
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::trace::{self, Trace};
 use holdfast_engine::{Answer, Refused};
-use holdfast_records::tee;
 
 use super::log;
 use crate::app::App;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::id::UserId;
-use holdfast_core::receipt::ReceiptId;
+use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::ticket::EventId;
 use holdfast_core::ticket::admission::{AnnounceAdmission, QueueAdmission};
 use holdfast_core::ticket::event::SetPaused;
@@ -207,7 +207,7 @@ async fn announce(app: &App, event: EventId, user: UserId, entry: &Entry) {
 async fn try_announce(app: &App, event: EventId, user: UserId, entry: &Entry) -> Result<(), Refused> {
     let Entry { id, entered_at, expires_at, .. } = *entry;
     let key = uuid::Uuid::from_bytes(id).to_string();
-    let receipt = ReceiptId { caller: "queue".into(), key };
+    let receipt = IdempotencyRecordId { caller: "queue".into(), key };
     let admission = QueueAdmission { event, user, entry: id, entered_at, expires_at };
     let once = Once { id: receipt, fingerprint: [0; 32], render: Box::new(|()| Some(Vec::new())) };
     app.engine().run(AnnounceAdmission(admission), Some(once)).await?;

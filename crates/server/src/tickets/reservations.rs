@@ -42,7 +42,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     let user = caller.listing(params.user()?)?;
     let page = page(&params, SeatReservationId::new)?;
     let event = params.id("eventId", EventId::new)?;
-    let list = holdfast_records::ticket::reservations(user, event, page.after, page.limit + 1);
+    let list = holdfast_core::schema::ticket::reservations(user, event, page.after, page.limit + 1);
     let found = app.list::<SeatReservation>(list).await?;
     let list = List::new(found, page.limit, |it| it.id.get(), SeatReservationView::new);
     Ok(Reply::json(StatusCode::OK, &list).into_response())

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use holdfast_core::Timestamp;
 use holdfast_core::id::ID_MAX;
+use holdfast_core::schema::webhook;
 use holdfast_core::time::Span;
 use holdfast_core::webhook::attempt::{ClaimDeliveries, Claimed, Claims, JITTER_MAX, ReportAttempt, Tried};
 use holdfast_core::webhook::delivery::ForgetDeliveries;
 use holdfast_core::webhook::{AT_ONCE_MAX, Delivery, DeliveryId, DeliveryStatus, Due, DueId, WEBHOOKS_MAX, WebhookId};
 use holdfast_engine::Answer;
-use holdfast_records::webhook;
 use tokio::task::JoinSet;
 
 use super::send::{Letter, Sender};

@@ -3,9 +3,9 @@
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::Fault;
+use holdfast_core::schema::webhook;
 use holdfast_core::webhook::delivery::RetryDelivery;
 use holdfast_core::webhook::{Delivery, DeliveryId, DeliveryStatus, subscription};
-use holdfast_records::webhook;
 use http::StatusCode;
 
 use super::subscriptions::webhook_id;

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use holdfast_core::Fault;
-use holdfast_records::Record;
+use holdfast_core::schema::Record;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -28,8 +28,8 @@ pub struct Page<Id> {
 
 impl<Id> Page<Id> {
     /// Requests one record more than the limit, to know whether there is another page.
-    pub fn of<R: Record<Key = Id>>(&self) -> holdfast_records::List {
-        holdfast_records::List::of::<R>(self.after.as_ref(), self.limit + 1)
+    pub fn of<R: Record<Key = Id>>(&self) -> holdfast_core::schema::List {
+        holdfast_core::schema::List::of::<R>(self.after.as_ref(), self.limit + 1)
     }
 }
 

@@ -231,7 +231,7 @@ impl SeatHoldView {
         use super::stay::HoldStatus;
         let (status, reservation_id) = match hold.status(now) {
             // A prepared confirmation is shown as held: it is decided within a moment.
-            Status::Held | Status::Confirming => (HoldStatus::Held, None),
+            Status::Held | Status::Prepared => (HoldStatus::Held, None),
             Status::Confirmed { record } => (HoldStatus::Confirmed, Some(record)),
             Status::Cancelled => (HoldStatus::Cancelled, None),
             Status::Replaced => (HoldStatus::Replaced, None),

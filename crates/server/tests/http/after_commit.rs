@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
+use holdfast_core::schema::{List, Listed};
 use holdfast_core::{Rows, Timestamp};
-use holdfast_engine::store::{Committed, Keep, OutboxRecord, Resolved, Safe, Session, Tier};
+use holdfast_engine::store::{Committed, Keep, OutboxRecord, RecoveredAttempt, Safe, Session, Tier};
 use holdfast_engine::{OutboxEntry, Store, StoreError};
-use holdfast_records::{List, Listed};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, TestApp, day, fresh_key, with_store};
@@ -122,12 +122,12 @@ impl Store for FaultyStore {
         self.inner.outbox_last().await
     }
 
-    async fn tidy(&self, keep: Keep) -> Result<bool, StoreError> {
-        self.inner.tidy(keep).await
+    async fn purge(&self, keep: Keep) -> Result<bool, StoreError> {
+        self.inner.purge(keep).await
     }
 
-    async fn resolve(&self) -> Result<Vec<Resolved>, StoreError> {
-        self.inner.resolve().await
+    async fn recover_in_doubt(&self) -> Result<Vec<RecoveredAttempt>, StoreError> {
+        self.inner.recover_in_doubt().await
     }
 
     async fn check(&self) -> Result<(), StoreError> {

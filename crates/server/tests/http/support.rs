@@ -270,7 +270,7 @@ impl TestApp {
 
     /// Purges old rows, as the server does periodically.
     pub(crate) async fn clear_away(&self) {
-        while self.store.as_ref().unwrap().tidy(Keep::default()).await.unwrap() {}
+        while self.store.as_ref().unwrap().purge(Keep::default()).await.unwrap() {}
     }
 
     /// Id of the last durable event.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use holdfast_client::NewRoomType;
 use holdfast_core::Rows;
-use holdfast_core::receipt::ReceiptId;
+use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::relay::Partition;
 use holdfast_core::time::Span;
 use holdfast_server::Config;
@@ -41,8 +41,8 @@ async fn get(app: &TestApp, path: &str) -> Answer {
 /// The idempotency record of a caller without a name holds an answer, and not the secret that the first answer showed.
 async fn assert_no_secret_is_kept(app: &TestApp, key: &str, first: &Answer) {
     let secret = first.json["secret"].as_str().unwrap();
-    let id = ReceiptId { caller: "unnamed".into(), key: key.into() };
-    let kept = |rows: &mut Rows| Ok(rows.receipts.get(&id)?.map(|receipt| receipt.response.clone()));
+    let id = IdempotencyRecordId { caller: "unnamed".into(), key: key.into() };
+    let kept = |rows: &mut Rows| Ok(rows.idempotency_records.get(&id)?.map(|record| record.response.clone()));
     let kept = app.app().query(|rows, _| kept(rows)).await.ok().flatten().expect("an idempotency record");
     let kept = String::from_utf8_lossy(&kept);
     assert!(kept.contains("createdAt") && !kept.contains(secret), "{kept}");

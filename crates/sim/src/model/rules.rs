@@ -200,7 +200,7 @@ impl Model {
         check_owner(actor, held.hold.owner.get())?;
         match held.hold.state {
             HoldState::Held if held.is_live(now) => Ok(held.hold.clone()),
-            HoldState::Confirming => unreachable!("the model confirms in one step"),
+            HoldState::Prepared => unreachable!("the model confirms in one step"),
             HoldState::Held | HoldState::Replaced { .. } => Err(Rejection::Stay(StayRejection::StayHoldExpired)),
             HoldState::Cancelled => Err(Rejection::Stay(StayRejection::StayHoldAlreadyProcessed { reservation: None })),
             HoldState::Confirmed { record } => {

@@ -1,7 +1,7 @@
 //! Single calls: sensible, conflicting, invalid and repeated ones.
 
 use holdfast_core::id::{HoldId, UserId};
-use holdfast_core::receipt::ReceiptId;
+use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold, PlaceHolds};
 use holdfast_core::stay::reservation::CancelReservation;
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft, SetNightsClosed, TOTAL_QUANTITY_MAX};
@@ -64,7 +64,7 @@ impl Workload {
             Actor::User(user) => format!("user {user}"),
             Actor::Admin => "admin".into(),
         };
-        Key { id: ReceiptId { caller, key: format!("key-{number}") }, request: self.requests_made }
+        Key { id: IdempotencyRecordId { caller, key: format!("key-{number}") }, request: self.requests_made }
     }
 
     /// Plans a request and its sender.

@@ -2,18 +2,20 @@
 
 use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
-use holdfast_core::hold::{Claim, Hold, Remembered};
+use holdfast_core::hold::{Claim, Hold, Indexed};
 use holdfast_core::id::HoldId;
 use holdfast_core::rows::Tables;
+use holdfast_core::schema::visit::{self, HoldVisitor, Visitor};
+use holdfast_core::schema::{
+    ChildRows, Filter, List, Listed, Record, TableSchema, ToValue as _, Type as Kind, Value, ValueReader,
+};
 use holdfast_core::table::{Scan, Table};
 use holdfast_core::time::Span;
 use holdfast_engine::{Memory, StoreError};
-use holdfast_records::walk::{self, HoldVisitor, Visitor};
-use holdfast_records::{Filter, Layout, List, Listed, Parts, Record, Taken, ToCell as _, Type as Kind, Value};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
-use super::load::{by_owner, cells, damaged};
+use super::load::{by_owner, damaged, row_values};
 use super::sql::{self, names};
 use crate::codec::{Col, type_of, value_of};
 use crate::error::explain;
@@ -25,33 +27,33 @@ const PAGE: usize = 10_000;
 pub(crate) async fn list(client: &Client, list: &List) -> Result<Vec<Listed>, StoreError> {
     let (sql, values) = list_sql(list);
     let rows = query(client, &sql, &values).await?;
-    let owners = if list.layout.parts.is_some() { first_cells(list.layout, &rows)? } else { Vec::new() };
-    let lines = match &sql::of(list.layout).select_lines {
+    let owners = if list.schema.child_rows.is_some() { first_cells(list.schema, &rows)? } else { Vec::new() };
+    let lines = match &sql::of(list.schema).select_lines {
         Some(sql) if !owners.is_empty() => {
-            let kind = array_of(list.layout.key[0].kind);
+            let kind = array_of(list.schema.key[0].kind);
             client.query_typed(sql, &[(&owners, kind)]).await.map_err(|error| explain(&error))?
         }
         _ => Vec::new(),
     };
-    let mut lines = lines_of(list.layout, &lines)?;
+    let mut lines = lines_of(list.schema, &lines)?;
     let listed = rows.iter().map(|row| {
-        let cells: Vec<_> = cells(list.layout, row)?.into_iter().map(Value::into_owned).collect();
-        let lines = lines.remove(&cells[0]).unwrap_or_default();
-        Ok(Listed { cells, lines })
+        let values: Vec<_> = row_values(list.schema, row)?.into_iter().map(Value::into_owned).collect();
+        let lines = lines.remove(&values[0]).unwrap_or_default();
+        Ok(Listed { values, lines })
     });
     listed.collect()
 }
 
-fn first_cells<'a>(layout: &Layout, rows: &'a [Row]) -> Result<Vec<Col<Value<'a>>>, StoreError> {
-    rows.iter().map(|row| value_of(layout.key[0].kind, row, 0).map(Col)).collect()
+fn first_cells<'a>(schema: &TableSchema, rows: &'a [Row]) -> Result<Vec<Col<Value<'a>>>, StoreError> {
+    rows.iter().map(|row| value_of(schema.key[0].kind, row, 0).map(Col)).collect()
 }
 
 type OwnedLines = std::collections::HashMap<Value<'static>, Vec<Vec<Value<'static>>>>;
 
-fn lines_of(layout: &Layout, rows: &[Row]) -> Result<OwnedLines, StoreError> {
-    let lines = by_owner(layout, rows)?;
-    let owned = |(owner, lines): (Value<'_>, Vec<Taken<'_>>)| {
-        (owner.into_owned(), lines.into_iter().map(Taken::into_owned).collect())
+fn lines_of(schema: &TableSchema, rows: &[Row]) -> Result<OwnedLines, StoreError> {
+    let lines = by_owner(schema, rows)?;
+    let owned = |(owner, lines): (Value<'_>, Vec<ValueReader<'_>>)| {
+        (owner.into_owned(), lines.into_iter().map(ValueReader::into_owned).collect())
     };
     Ok(lines.into_iter().map(owned).collect())
 }
@@ -62,17 +64,17 @@ type Typed = (Col<Value<'static>>, Type);
 /// Builds a list's statement. A condition with an index is written as a range, not with `=`, so that only this index
 /// yields the rows in order. Otherwise the planner may scan the primary key in the hope of an early match.
 pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
-    let List { layout, by, filters, after, until, limit } = list;
-    let columns: Vec<_> = layout.columns().collect();
+    let List { schema, by, filters, after, until, limit } = list;
+    let columns: Vec<_> = schema.columns().collect();
     let mut values: Vec<Typed> = Vec::new();
-    let line_columns = layout.parts.as_ref().map_or(&[][..], |parts| parts.columns);
+    let line_columns = schema.child_rows.as_ref().map_or(&[][..], |child_rows| child_rows.columns);
     let mut mark = |column: &str, value: &Value<'static>| {
         let mut known = columns.iter().chain(line_columns);
         let kind = known.find(|known| known.name == column).map(|known| known.kind);
         values.push((Col(value.clone()), type_of(kind.expect("lists are by columns of their table"))));
         format!("${}", values.len())
     };
-    let key_names = names(layout.key);
+    let key_names = names(schema.key);
     let mut conditions = Vec::new();
     if let Some((column, value)) = by {
         let mark = mark(column, value);
@@ -82,14 +84,14 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
         }
     }
     if let Some(after) = after {
-        let marks: Vec<_> = layout.key.iter().zip(after).map(|(column, value)| mark(column.name, value)).collect();
+        let marks: Vec<_> = schema.key.iter().zip(after).map(|(column, value)| mark(column.name, value)).collect();
         conditions.push(match by {
             Some((column, _)) => format!("({column}, {key_names}) > ($1, {})", marks.join(", ")),
             None => format!("({key_names}) > ({})", marks.join(", ")),
         });
     }
     if let Some(until) = until {
-        let marks: Vec<_> = layout.key.iter().zip(until).map(|(column, value)| mark(column.name, value)).collect();
+        let marks: Vec<_> = schema.key.iter().zip(until).map(|(column, value)| mark(column.name, value)).collect();
         conditions.push(format!("({key_names}) <= ({})", marks.join(", ")));
     }
     for filter in filters {
@@ -100,7 +102,8 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
             Filter::IsNull(column) => format!("{column} IS NULL"),
             Filter::IsNotNull(column) => format!("{column} IS NOT NULL"),
             Filter::HasLine(column, value) => {
-                let Parts { table, owner, .. } = layout.parts.as_ref().expect("only what has lines is listed by them");
+                let ChildRows { table, owner, .. } =
+                    schema.child_rows.as_ref().expect("only what has lines is listed by them");
                 format!("{key_names} IN (SELECT {owner} FROM {table} WHERE {column} = {})", mark(column, value))
             }
         });
@@ -110,7 +113,7 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
     }
     let order = by.as_ref().map_or_else(String::new, |(column, _)| format!("{column}, ")) + &key_names;
     let (columns, conditions) = (names(&columns), conditions.join(" AND "));
-    let sql = format!("SELECT {columns} FROM {} WHERE {conditions} ORDER BY {order} LIMIT {limit}", layout.table);
+    let sql = format!("SELECT {columns} FROM {} WHERE {conditions} ORDER BY {order} LIMIT {limit}", schema.table);
     (sql, values)
 }
 
@@ -130,21 +133,21 @@ async fn pages(
     loop {
         let page = self::list(client, &list).await?;
         let is_last = page.len() < PAGE;
-        list.after = page.last().map(|last| last.cells[..list.layout.key.len()].to_vec());
-        each(page).ok_or_else(|| damaged(list.layout))?;
+        list.after = page.last().map(|last| last.values[..list.schema.key.len()].to_vec());
+        each(page).ok_or_else(|| damaged(list.schema))?;
         if is_last {
             return Ok(());
         }
     }
 }
 
-fn all(layout: &'static Layout) -> List {
-    List { layout, by: None, filters: Vec::new(), after: None, until: None, limit: PAGE }
+fn all(schema: &'static TableSchema) -> List {
+    List { schema, by: None, filters: Vec::new(), after: None, until: None, limit: PAGE }
 }
 
 /// Adapter that passes rows of a table to the auditor; `None` if one cannot be parsed.
 struct Shown {
-    layout: &'static Layout,
+    schema: &'static TableSchema,
     show: fn(Listed, &mut Audit) -> Option<()>,
 }
 
@@ -157,73 +160,77 @@ impl Visitor<'static> for Shows {
             R::show(&key, &row, audit);
             Some(())
         }
-        self.0.push(Shown { layout: R::LAYOUT, show: show::<R> });
+        self.0.push(Shown { schema: R::SCHEMA, show: show::<R> });
     }
 }
 
 /// Audits every row except holds.
 pub(crate) async fn audit_durable(client: &Client, audit: &mut Audit) -> Result<(), StoreError> {
-    show_all(client, walk::durable, audit).await
+    show_all(client, visit::durable, audit).await
 }
 
 pub(crate) async fn audit_holds(client: &Client, audit: &mut Audit) -> Result<(), StoreError> {
-    show_all(client, walk::hold_records, audit).await
+    show_all(client, visit::hold_records, audit).await
 }
 
-async fn show_all(client: &Client, walk: fn(&'static Tables, &mut Shows), audit: &mut Audit) -> Result<(), StoreError> {
+async fn show_all(
+    client: &Client,
+    visit_tables: fn(&'static Tables, &mut Shows),
+    audit: &mut Audit,
+) -> Result<(), StoreError> {
     let mut shows = Shows(Vec::new());
-    walk(walk::empty(), &mut shows);
-    for Shown { layout, show } in shows.0 {
-        pages(client, all(layout), |page| page.into_iter().try_for_each(|row| show(row, audit))).await?;
+    visit_tables(visit::empty(), &mut shows);
+    for Shown { schema, show } in shows.0 {
+        pages(client, all(schema), |page| page.into_iter().try_for_each(|row| show(row, audit))).await?;
     }
     Ok(())
 }
 
 /// Adapter that rebuilds the secondary indexes of a kind of holds; `None` if one cannot be parsed.
-struct Kept {
-    layout: &'static Layout,
+struct RowCache {
+    schema: &'static TableSchema,
     after_end: Span,
-    leaves_something: bool,
-    remember: fn(Vec<Listed>, &mut Memory, Timestamp) -> Option<()>,
+    indexes_ended_holds: bool,
+    index: fn(Vec<Listed>, &mut Memory, Timestamp) -> Option<()>,
 }
 
-struct Keeps(Vec<Kept>);
+struct Keeps(Vec<RowCache>);
 
 impl HoldVisitor<'static> for Keeps {
     fn visit<C: Claim>(&mut self, _table: &'static Table<HoldId, Hold<C>>)
     where
-        Hold<C>: Record<Key = HoldId> + Remembered,
+        Hold<C>: Record<Key = HoldId> + Indexed,
     {
-        fn remember<H: Record + Remembered>(page: Vec<Listed>, memory: &mut Memory, now: Timestamp) -> Option<()> {
+        fn index<H: Record + Indexed>(page: Vec<Listed>, memory: &mut Memory, now: Timestamp) -> Option<()> {
             let holds: Option<Vec<H>> = page.into_iter().map(|row| Some(row.read::<H>()?.1)).collect();
-            memory.remember(&holds?, now);
+            memory.index(&holds?, now);
             Some(())
         }
-        let (layout, after_end) = (Hold::<C>::LAYOUT, Hold::<C>::AFTER_END);
-        let leaves_something = Hold::<C>::leaves_something();
-        self.0.push(Kept { layout, after_end, leaves_something, remember: remember::<Hold<C>> });
+        let (schema, after_end) = (Hold::<C>::SCHEMA, Hold::<C>::AFTER_END);
+        let indexes_ended_holds = Hold::<C>::indexes_ended_holds();
+        self.0.push(RowCache { schema, after_end, indexes_ended_holds, index: index::<Hold<C>> });
     }
 }
 
 /// Rebuilds in-memory state from the live holds.
-pub(crate) async fn remember_holds(client: &Client, memory: &mut Memory, now: Timestamp) -> Result<(), StoreError> {
+pub(crate) async fn index_holds(client: &Client, memory: &mut Memory, now: Timestamp) -> Result<(), StoreError> {
     let mut keeps = Keeps(Vec::new());
-    walk::holds(walk::empty(), &mut keeps);
-    for Kept { layout, after_end, leaves_something, remember } in keeps.0 {
-        let from = Memory::remembered_from(now, after_end).to_cell().into_owned();
-        let mut kept = List { after: Some(vec![from]), ..all(layout) }
+    visit::holds(visit::empty(), &mut keeps);
+    for RowCache { schema, after_end, indexes_ended_holds, index } in keeps.0 {
+        let from = Memory::indexed_from(now, after_end).to_value().into_owned();
+        let mut kept = List { after: Some(vec![from]), ..all(schema) }
             .filter(Filter::Above("expires_at", Value::Moment(now - after_end)));
-        if !leaves_something {
+        if !indexes_ended_holds {
             kept = kept.filter(Filter::Is("state", "HELD".into()));
         }
-        pages(client, kept, |page| remember(page, memory, now)).await?;
+        pages(client, kept, |page| index(page, memory, now)).await?;
     }
     Ok(())
 }
 
 /// Deletes at most `limit` holds of each kind created before `made_before`.
-pub(crate) fn tidy_holds(pipeline: &mut Pipeline<'_>, made_before: HoldId, limit: usize) -> Vec<Ticket> {
-    sql::tidies().into_iter().map(|sql| pipeline.send(sql, params![Col(made_before), limit as i64])).collect()
+pub(crate) fn purge_holds(pipeline: &mut Pipeline<'_>, made_before: HoldId, limit: usize) -> Vec<Ticket> {
+    sql::purges().into_iter().map(|sql| pipeline.send(sql, params![Col(made_before), limit as i64])).collect()
 }
 
 fn array_of(kind: Kind) -> Type {

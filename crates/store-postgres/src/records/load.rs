@@ -5,24 +5,24 @@ use std::collections::HashMap;
 
 use holdfast_core::id::HoldId;
 use holdfast_core::rows::Tables;
+use holdfast_core::schema::visit::{self, Visitor, VisitorMut};
+use holdfast_core::schema::{Column, Record, TableSchema, Value, ValueReader};
 use holdfast_core::table::{Scan, Table, TableSet as _};
 use holdfast_engine::StoreError;
-use holdfast_records::walk::{self, Visitor, VisitorMut};
-use holdfast_records::{Column, Layout, Record, Taken, Value};
 use tokio_postgres::Row;
 
-use super::{Kept, Seen, owned_key, sql};
+use super::{RowCache, RowVersions, owned_key, sql};
 use crate::codec::{Col, get, value_of};
 use crate::pipeline::{Param, Pipeline, Rows, Ticket, column};
 
-/// Pending requests: an [`AskedTable`] per table, in visiting order.
+/// Pending requests: an [`PendingTable`] per table, in visiting order.
 #[derive(Default)]
-pub(crate) struct Asked {
+pub(crate) struct PendingLoad {
     tables: Vec<Box<dyn Any + Send>>,
     has_ranges: bool,
 }
 
-struct AskedTable<K, S> {
+struct PendingTable<K, S> {
     keys: Vec<K>,
     rows: Option<Ticket>,
     lines: Option<Ticket>,
@@ -38,76 +38,76 @@ pub(crate) enum Of {
 }
 
 /// Whether a durable row is requested.
-pub(crate) fn wants_durable(tables: &Tables) -> bool {
-    struct Wants(bool);
-    impl<'a> Visitor<'a> for Wants {
+pub(crate) fn requests_durable(tables: &Tables) -> bool {
+    struct RequestsDurable(bool);
+    impl<'a> Visitor<'a> for RequestsDurable {
         fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &'a Table<R::Key, R, S>) {
-            self.0 |= !table.is_settled();
+            self.0 |= !table.is_loaded();
         }
     }
-    let mut wants = Wants(false);
-    walk::durable(tables, &mut wants);
-    wants.0
+    let mut requests = RequestsDurable(false);
+    visit::durable(tables, &mut requests);
+    requests.0
 }
 
-impl Asked {
+impl PendingLoad {
     pub(crate) fn ask(pipeline: &mut Pipeline<'_>, tables: &mut Tables, of: Of) -> Self {
-        let mut ask = Ask { pipeline, asked: Self::default() };
-        walk::durable_mut(tables, &mut ask);
+        let mut ask = SendLoads { pipeline, asked: Self::default() };
+        visit::durable_mut(tables, &mut ask);
         if of == Of::Everything {
-            walk::hold_records_mut(tables, &mut ask);
+            visit::hold_records_mut(tables, &mut ask);
         }
         ask.asked
     }
 
     /// Whether ranges were requested: in-memory state cannot tell which rows exist.
-    pub(crate) fn is_beside_memory(&self) -> bool {
+    pub(crate) fn has_ranges_requested(&self) -> bool {
         self.has_ranges
     }
 
     /// Fills found rows, records their versions in the read set, and caches immutable ones. A row not found does not
     /// exist.
-    pub(crate) fn supply(
+    pub(crate) fn fill(
         self,
         answers: &mut Rows,
         tables: &mut Tables,
         of: Of,
-        seen: &mut Seen,
-        kept: Option<&Kept>,
+        versions: &mut RowVersions,
+        kept: Option<&RowCache>,
     ) -> Result<(), StoreError> {
-        let mut supply = Supply { asked: self.tables.into_iter(), answers, seen, kept, result: Ok(()) };
-        walk::durable_mut(tables, &mut supply);
+        let mut supply = FillLoads { asked: self.tables.into_iter(), answers, versions, kept, result: Ok(()) };
+        visit::durable_mut(tables, &mut supply);
         if of == Of::Everything {
-            walk::hold_records_mut(tables, &mut supply);
+            visit::hold_records_mut(tables, &mut supply);
         }
         supply.result
     }
 }
 
-struct Ask<'p, 'a> {
+struct SendLoads<'p, 'a> {
     pipeline: &'p mut Pipeline<'a>,
-    asked: Asked,
+    asked: PendingLoad,
 }
 
-impl VisitorMut for Ask<'_, '_> {
+impl VisitorMut for SendLoads<'_, '_> {
     fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &mut Table<R::Key, R, S>) {
-        let sql = sql::of(R::LAYOUT);
-        let keys = table.take_wanted();
+        let sql = sql::of(R::SCHEMA);
+        let keys = table.take_requested();
         let (mut rows, mut lines) = (None, None);
         if !keys.is_empty() {
-            let cells: Vec<_> = keys.iter().map(owned_key::<R>).collect();
-            rows = Some(self.pipeline.send(&sql.select, by_column(cells.clone(), R::LAYOUT.key.len())));
-            lines = sql.select_lines.as_ref().map(|sql| self.pipeline.send(sql, by_column(cells, 1)));
+            let values: Vec<_> = keys.iter().map(owned_key::<R>).collect();
+            rows = Some(self.pipeline.send(&sql.select, by_column(values.clone(), R::SCHEMA.key.len())));
+            lines = sql.select_lines.as_ref().map(|sql| self.pipeline.send(sql, by_column(values, 1)));
         }
         let mut ranges = Vec::new();
-        for scan in table.take_scans_wanted() {
+        for scan in table.take_scans_requested() {
             let range = scan.range();
             let ends = owned_key::<R>(range.start()).into_iter().chain(owned_key::<R>(range.end()));
             let ends = ends.map(|end| Box::new(Col(end)) as Param<'_>).collect();
             ranges.push((scan, self.pipeline.send(&sql.select_range, ends)));
             self.asked.has_ranges = true;
         }
-        self.asked.tables.push(Box::new(AskedTable { keys, rows, lines, ranges }));
+        self.asked.tables.push(Box::new(PendingTable { keys, rows, lines, ranges }));
     }
 }
 
@@ -115,101 +115,101 @@ impl VisitorMut for Ask<'_, '_> {
 pub(super) fn by_column<'a>(rows: Vec<Vec<Value<'a>>>, width: usize) -> Vec<Param<'a>> {
     let mut columns: Vec<Vec<Col<Value<'a>>>> = (0..width).map(|_| Vec::with_capacity(rows.len())).collect();
     for row in rows {
-        assert_eq!(row.len(), width, "a row has a cell for each column");
-        for (column, cell) in columns.iter_mut().zip(row) {
-            column.push(Col(cell));
+        assert_eq!(row.len(), width, "a row has a value for each column");
+        for (column, value) in columns.iter_mut().zip(row) {
+            column.push(Col(value));
         }
     }
     columns.into_iter().map(|column| Box::new(column) as Param<'a>).collect()
 }
 
-struct Supply<'a> {
+struct FillLoads<'a> {
     asked: std::vec::IntoIter<Box<dyn Any + Send>>,
     answers: &'a mut Rows,
-    seen: &'a mut Seen,
-    kept: Option<&'a Kept>,
+    versions: &'a mut RowVersions,
+    kept: Option<&'a RowCache>,
     result: Result<(), StoreError>,
 }
 
-impl VisitorMut for Supply<'_> {
+impl VisitorMut for FillLoads<'_> {
     fn visit<R: Record, S: Scan<R::Key>>(&mut self, table: &mut Table<R::Key, R, S>) {
-        let asked = self.asked.next().and_then(|asked| asked.downcast::<AskedTable<R::Key, S>>().ok());
+        let asked = self.asked.next().and_then(|asked| asked.downcast::<PendingTable<R::Key, S>>().ok());
         let asked = asked.expect("tables are walked in the same order");
         if self.result.is_ok() {
-            self.result = self.supply::<R, S>(*asked, table);
+            self.result = self.fill::<R, S>(*asked, table);
         }
     }
 }
 
-impl Supply<'_> {
-    fn supply<R: Record, S: Scan<R::Key>>(
+impl FillLoads<'_> {
+    fn fill<R: Record, S: Scan<R::Key>>(
         &mut self,
-        asked: AskedTable<R::Key, S>,
+        asked: PendingTable<R::Key, S>,
         table: &mut Table<R::Key, R, S>,
     ) -> Result<(), StoreError> {
-        let version_at = R::LAYOUT.columns().count();
+        let version_at = R::SCHEMA.columns().count();
         let rows = asked.rows.map(|ticket| self.answers.take(ticket)).unwrap_or_default();
         let lines = asked.lines.map(|ticket| self.answers.take(ticket)).unwrap_or_default();
-        let mut lines = by_owner(R::LAYOUT, &lines)?;
+        let mut lines = by_owner(R::SCHEMA, &lines)?;
         for row in &rows {
             let (key, record, line_count) = read::<R>(row, &mut lines)?;
-            self.seen.row::<R>(key.clone(), Some(get(row, version_at)?));
+            self.versions.row::<R>(key.clone(), Some(get(row, version_at)?));
             if let Some(kept) = self.kept {
                 kept.keep(&key, &record, line_count);
             }
-            table.supply(key, Some(record));
+            table.fill(key, Some(record));
         }
         for key in asked.keys {
-            self.seen.row::<R>(key.clone(), None);
-            table.supply(key, None);
+            self.versions.row::<R>(key.clone(), None);
+            table.fill(key, None);
         }
         for (scan, ticket) in asked.ranges {
             let rows = self.answers.take(ticket);
             for row in &rows {
                 let (key, record, _) = read::<R>(row, &mut HashMap::new())?;
-                self.seen.row::<R>(key.clone(), Some(get(row, version_at)?));
-                table.supply(key, Some(record));
+                self.versions.row::<R>(key.clone(), Some(get(row, version_at)?));
+                table.fill(key, Some(record));
             }
             let range = scan.range();
-            self.seen.range::<R>(owned_key::<R>(range.start()), owned_key::<R>(range.end()), rows.len());
-            table.supply_scan(scan);
+            self.versions.range::<R>(owned_key::<R>(range.start()), owned_key::<R>(range.end()), rows.len());
+            table.fill_scan(scan);
         }
         Ok(())
     }
 }
 
 /// Child rows of several rows.
-pub(super) type Lines<'a> = HashMap<Value<'a>, Vec<Taken<'a>>>;
+pub(super) type Lines<'a> = HashMap<Value<'a>, Vec<ValueReader<'a>>>;
 
 /// Groups child rows by their owner.
-pub(super) fn by_owner<'a>(layout: &Layout, rows: &'a [Row]) -> Result<Lines<'a>, StoreError> {
+pub(super) fn by_owner<'a>(schema: &TableSchema, rows: &'a [Row]) -> Result<Lines<'a>, StoreError> {
     let mut lines = Lines::new();
-    let Some(parts) = &layout.parts else { return Ok(lines) };
+    let Some(child_rows) = &schema.child_rows else { return Ok(lines) };
     for row in rows {
-        let owner = value_of(layout.key[0].kind, row, 0)?;
-        let cells: Result<_, _> =
-            parts.columns.iter().zip(1..).map(|(column, index)| value_of(column.kind, row, index)).collect();
-        lines.entry(owner).or_default().push(Taken::new(cells?));
+        let owner = value_of(schema.key[0].kind, row, 0)?;
+        let values: Result<_, _> =
+            child_rows.columns.iter().zip(1..).map(|(column, index)| value_of(column.kind, row, index)).collect();
+        lines.entry(owner).or_default().push(ValueReader::new(values?));
     }
     Ok(lines)
 }
 
-pub(super) fn cells<'a>(layout: &Layout, row: &'a Row) -> Result<Vec<Value<'a>>, StoreError> {
-    let cell = |(index, column): (usize, Column)| value_of(column.kind, row, index);
-    layout.columns().enumerate().map(cell).collect()
+pub(super) fn row_values<'a>(schema: &TableSchema, row: &'a Row) -> Result<Vec<Value<'a>>, StoreError> {
+    let value = |(index, column): (usize, Column)| value_of(column.kind, row, index);
+    schema.columns().enumerate().map(value).collect()
 }
 
 /// Parses key, row, and number of child rows.
 fn read<'a, R: Record>(row: &'a Row, lines: &mut Lines<'a>) -> Result<(R::Key, R, usize), StoreError> {
-    let cells = cells(R::LAYOUT, row)?;
-    let lines = lines.remove(&cells[0]).unwrap_or_default();
+    let values = row_values(R::SCHEMA, row)?;
+    let lines = lines.remove(&values[0]).unwrap_or_default();
     let line_count = lines.len();
-    let (key, row) = R::take(&mut Taken::new(cells), lines).ok_or_else(|| damaged(R::LAYOUT))?;
+    let (key, row) = R::take(&mut ValueReader::new(values), lines).ok_or_else(|| damaged(R::SCHEMA))?;
     Ok((key, row, line_count))
 }
 
-pub(super) fn damaged(layout: &Layout) -> StoreError {
-    StoreError::Damaged(format!("{}: a row that cannot be read", layout.table))
+pub(super) fn damaged(schema: &TableSchema) -> StoreError {
+    StoreError::Damaged(format!("{}: a row that cannot be read", schema.table))
 }
 
 /// Requests which of these holds became records, of any kind.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use holdfast_core::schema::table::LINE_NO;
+use holdfast_core::schema::{ChildRows, Column, TableSchema, Type, visit};
 use holdfast_core::unit::Kind;
-use holdfast_records::layout::LINE_NO;
-use holdfast_records::{Column, Layout, Parts, Type, walk};
 
 pub(super) struct Sql {
     /// Last column is the version.
@@ -27,21 +27,21 @@ pub(super) struct Sql {
     pub(super) tidy: String,
 }
 
-static DURABLE: LazyLock<Vec<(&'static str, Sql)>> = LazyLock::new(|| all(&walk::durable_layouts()));
-static HOLDS: LazyLock<Vec<(&'static str, Sql)>> = LazyLock::new(|| all(&walk::hold_layouts()));
+static DURABLE: LazyLock<Vec<(&'static str, Sql)>> = LazyLock::new(|| all(&visit::durable_schemas()));
+static HOLDS: LazyLock<Vec<(&'static str, Sql)>> = LazyLock::new(|| all(&visit::hold_schemas()));
 static BY_TABLE: LazyLock<HashMap<&'static str, &'static Sql>> =
     LazyLock::new(|| DURABLE.iter().chain(&*HOLDS).map(|(table, sql)| (*table, sql)).collect());
 static CONFIRMED: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let each = Kind::ALL.iter().map(|kind| walk::record_of(*kind).table);
+    let each = Kind::ALL.iter().map(|kind| visit::record_of(*kind).table);
     each.map(|table| format!("SELECT hold_id, id FROM {table} WHERE hold_id = ANY ($1::uuid[])")).collect()
 });
 
-fn all(layouts: &[&'static Layout]) -> Vec<(&'static str, Sql)> {
-    layouts.iter().map(|layout| (layout.table, Sql::of(layout))).collect()
+fn all(schemas: &[&'static TableSchema]) -> Vec<(&'static str, Sql)> {
+    schemas.iter().map(|schema| (schema.table, Sql::of(schema))).collect()
 }
 
-pub(super) fn of(layout: &Layout) -> &'static Sql {
-    BY_TABLE[layout.table]
+pub(super) fn of(schema: &TableSchema) -> &'static Sql {
+    BY_TABLE[schema.table]
 }
 
 /// Statements that find the records of confirmed holds, per kind.
@@ -67,10 +67,10 @@ pub(super) const MAKE_MONTHS: &str = "SELECT make_months($1, $2::date[])";
 /// Drops an empty partition.
 pub(crate) const DROP_CLEARED_MONTH: &str = "SELECT drop_cleared_month()";
 
-/// Index of the partitioning column among the cells of a row, if the table is partitioned.
-pub(super) fn month_at(layout: &Layout) -> Option<usize> {
-    let (_, column) = BY_MONTH.iter().find(|(table, _)| *table == layout.table)?;
-    layout.columns().position(|known| known.name == *column)
+/// Index of the partitioning column among the values of a row, if the table is partitioned.
+pub(super) fn month_at(schema: &TableSchema) -> Option<usize> {
+    let (_, column) = BY_MONTH.iter().find(|(table, _)| *table == schema.table)?;
+    schema.columns().position(|known| known.name == *column)
 }
 
 /// Statements for connections that write.
@@ -89,23 +89,23 @@ pub(crate) fn locks() -> Vec<&'static str> {
 }
 
 /// Statements that delete old holds.
-pub(crate) fn tidies() -> Vec<&'static str> {
+pub(crate) fn purges() -> Vec<&'static str> {
     HOLDS.iter().map(|(_, sql)| &*sql.tidy).collect()
 }
 
 impl Sql {
-    fn of(layout: &Layout) -> Self {
-        let Layout { table, key, fixed, changing, parts } = layout;
-        let all: Vec<Column> = layout.columns().collect();
+    fn of(schema: &TableSchema) -> Self {
+        let TableSchema { table, key, fixed, changing, child_rows } = schema;
+        let all: Vec<Column> = schema.columns().collect();
         let (keys, columns) = (names(key), names(&all));
         let same = each(key, " AND ", |name| format!("old.{name} = new.{name}"));
         let found = if key.len() == 1 {
             format!("{table} WHERE {keys} = ANY ($1::{}[])", sql_type(key[0].kind))
         } else {
-            format!("unnest({}) AS wanted ({keys}) JOIN {table} USING ({keys})", arrays(key, 1))
+            format!("unnest({}) AS requested ({keys}) JOIN {table} USING ({keys})", arrays(key, 1))
         };
         // Implied by the key range, but repeated for partition pruning.
-        let within_months = month_at(layout).map_or_else(String::new, |at| {
+        let within_months = month_at(schema).map_or_else(String::new, |at| {
             format!(" AND {name} >= ${} AND {name} <= ${}", at + 1, key.len() + at + 1, name = key[at].name)
         });
         let (first, last) = (marks(key, 1), marks(key, key.len() + 1));
@@ -121,12 +121,12 @@ impl Sql {
                 names(&given),
             )
         };
-        let owned = |Parts { table, owner, columns }: &Parts| {
+        let owned = |ChildRows { table, owner, columns }: &ChildRows| {
             let head = [Column { name: owner, kind: key[0].kind }, Column { name: LINE_NO, kind: Type::Int }];
             let all: Vec<Column> = head.into_iter().chain(columns.iter().copied()).collect();
             format!("INSERT INTO {table} ({}) SELECT * FROM unnest({})", names(&all), arrays(&all, 1))
         };
-        let lines = |Parts { table, owner, columns }: &Parts| {
+        let lines = |ChildRows { table, owner, columns }: &ChildRows| {
             let (columns, kind) = (names(columns), sql_type(key[0].kind));
             format!(
                 "SELECT {owner}, {columns} FROM {table} WHERE {owner} = ANY ($1::{kind}[]) ORDER BY {owner}, {LINE_NO}"
@@ -135,10 +135,10 @@ impl Sql {
         Self {
             select: format!("SELECT {columns}, version FROM {found}"),
             select_range: format!("SELECT {columns}, version FROM {table} WHERE {range}"),
-            select_lines: parts.as_ref().map(lines),
+            select_lines: child_rows.as_ref().map(lines),
             insert: format!("INSERT INTO {table} ({columns}) SELECT * FROM unnest({})", arrays(&all, 1)),
-            copy: month_at(layout).map(|_| format!("COPY {table} ({columns}) FROM STDIN (FORMAT binary)")),
-            insert_lines: parts.as_ref().map(owned),
+            copy: month_at(schema).map(|_| format!("COPY {table} ({columns}) FROM STDIN (FORMAT binary)")),
+            insert_lines: child_rows.as_ref().map(owned),
             update: (!changing.is_empty()).then(|| update(changing)),
             remake: (!fixed.is_empty()).then(|| update(&all[key.len()..])),
             delete: format!(

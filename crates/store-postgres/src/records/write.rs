@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use holdfast_core::rows::Tables;
+use holdfast_core::schema::visit::{self, Visitor};
+use holdfast_core::schema::{Record, Value, Values};
 use holdfast_core::table::{Scan, Table, TableSet as _};
-use holdfast_records::walk::{self, Visitor};
-use holdfast_records::{Cells, Record, Value};
 use jiff::civil::Date;
 
 use super::load::by_column;
@@ -19,12 +19,12 @@ const COPIED_FROM: usize = 200;
 
 /// Writes all changes except those of holds.
 pub(crate) fn write_durable<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
-    walk::durable(tables, &mut Write { pipeline });
+    visit::durable(tables, &mut Write { pipeline });
 }
 
 /// Writes holds, for a server that owns the database.
 pub(crate) fn write_holds<'a>(pipeline: &mut Pipeline<'a>, tables: &'a Tables) {
-    walk::hold_records(tables, &mut Write { pipeline });
+    visit::hold_records(tables, &mut Write { pipeline });
 }
 
 /// Whether [`write_durable`] would write anything.
@@ -36,7 +36,7 @@ pub(crate) fn has_durable_changes(tables: &Tables) -> bool {
         }
     }
     let mut changes = Changes(false);
-    walk::durable(tables, &mut changes);
+    visit::durable(tables, &mut changes);
     changes.0
 }
 
@@ -50,31 +50,31 @@ impl<'a> Visitor<'a> for Write<'_, 'a> {
         if changes.is_empty() {
             return;
         }
-        let (sql, layout) = (sql::of(R::LAYOUT), R::LAYOUT);
-        let (keys, fixed, width) = (layout.key.len(), layout.fixed.len(), layout.columns().count());
+        let (sql, schema) = (sql::of(R::SCHEMA), R::SCHEMA);
+        let (keys, fixed, width) = (schema.key.len(), schema.fixed.len(), schema.columns().count());
         let (mut new, mut lines, mut old, mut gone) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut remade = Vec::new();
         for change in changes {
-            let mut cells = Cells::default();
-            R::put_key(change.key, &mut cells);
+            let mut values = Values::default();
+            R::put_key(change.key, &mut values);
             match (change.is_new, change.row) {
                 (true, Some(row)) => {
-                    row.put(change.key, &mut cells);
-                    add_lines(row, &cells.0[0], &mut lines);
-                    new.push(cells.0);
+                    row.put(change.key, &mut values);
+                    add_lines(row, &values.0[0], &mut lines);
+                    new.push(values.0);
                 }
                 // Replaces a row and increments its version, so that a transaction that has read the old row conflicts.
                 (false, Some(row)) if change.is_remade && fixed > 0 => {
-                    assert!(layout.parts.is_none(), "rows of {} have lines and are never remade", layout.table);
-                    row.put(change.key, &mut cells);
-                    remade.push(cells.0);
+                    assert!(schema.child_rows.is_none(), "rows of {} have lines and are never remade", schema.table);
+                    row.put(change.key, &mut values);
+                    remade.push(values.0);
                 }
                 (false, Some(row)) => {
-                    row.put(change.key, &mut cells);
-                    cells.0.drain(keys..keys + fixed);
-                    old.push(cells.0);
+                    row.put(change.key, &mut values);
+                    values.0.drain(keys..keys + fixed);
+                    old.push(values.0);
                 }
-                (false, None) => gone.push(cells.0),
+                (false, None) => gone.push(values.0),
                 // Created and deleted in the same batch.
                 (true, None) => {}
             }
@@ -83,12 +83,12 @@ impl<'a> Visitor<'a> for Write<'_, 'a> {
         if !gone.is_empty() {
             self.pipeline.send(&sql.delete, by_column(gone, keys));
         }
-        if let Some(date_at) = sql::month_at(layout).filter(|_| !new.is_empty()) {
-            self.pipeline.send(sql::MAKE_MONTHS, params![layout.table, months(&new, date_at)]);
+        if let Some(date_at) = sql::month_at(schema).filter(|_| !new.is_empty()) {
+            self.pipeline.send(sql::MAKE_MONTHS, params![schema.table, months(&new, date_at)]);
         }
         match &sql.copy {
             Some(copy) if new.len() >= COPIED_FROM => {
-                self.pipeline.copy(copy, copy::encode(&layout.columns().collect::<Vec<_>>(), &new));
+                self.pipeline.copy(copy, copy::encode(&schema.columns().collect::<Vec<_>>(), &new));
             }
             _ if new.is_empty() => {}
             _ => {
@@ -96,7 +96,7 @@ impl<'a> Visitor<'a> for Write<'_, 'a> {
             }
         }
         if let Some(sql) = sql.insert_lines.as_ref().filter(|_| !lines.is_empty()) {
-            let width = layout.parts.as_ref().map_or(0, |parts| parts.columns.len());
+            let width = schema.child_rows.as_ref().map_or(0, |child_rows| child_rows.columns.len());
             self.pipeline.send(sql, by_column(lines, 2 + width));
         }
         if let Some(sql) = sql.remake.as_ref().filter(|_| !remade.is_empty()) {
@@ -120,7 +120,7 @@ fn months(rows: &[Vec<Value<'_>>], date_at: usize) -> Vec<Col<Value<'static>>> {
 
 fn add_lines<'a, R: Record>(row: &'a R, owner: &Value<'a>, all: &mut Vec<Vec<Value<'a>>>) {
     let mut lines = Vec::new();
-    row.put_parts(&mut lines);
+    row.put_child_rows(&mut lines);
     for (number, line) in lines.into_iter().enumerate() {
         all.push([owner.clone(), Value::Int(number as i64)].into_iter().chain(line.0).collect());
     }

@@ -16,7 +16,7 @@ use crate::connection::Connection;
 use crate::error::{NOT_THE_LAST_COMMIT, UNEXPECTED_ROWS, explain};
 use crate::pipeline::{Pipeline, Transaction};
 use crate::readers::READ_WITHIN;
-use crate::records::{self, Of, Seen};
+use crate::records::{self, Of, RowVersions};
 use crate::shared;
 
 pub(super) struct Batch {
@@ -27,8 +27,8 @@ pub(super) struct Batch {
 #[async_trait]
 impl Session for Batch {
     async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
-        rows.answer_from(&self.shared.memory().memory.rows);
-        if !rows.is_settled() {
+        rows.fill_from(&self.shared.memory().memory.rows);
+        if !rows.is_loaded() {
             // Put back after all responses: an interrupted call must not leave a half-read connection.
             let connection = self.take_connection()?;
             let loaded = tokio::time::timeout(READ_WITHIN, load(&connection, rows)).await;
@@ -47,7 +47,7 @@ impl Session for Batch {
         let mut transaction = Transaction::begin(&connection);
         let counted = shared::count_commit(transaction.pipeline(), expected, now);
         shared::write_sequences(transaction.pipeline(), rows);
-        shared::write_receipts(transaction.pipeline(), rows);
+        shared::write_idempotency_records(transaction.pipeline(), rows);
         records::write_durable(transaction.pipeline(), rows);
         records::write_holds(transaction.pipeline(), rows);
         let appended = shared::append_outbox(transaction.pipeline(), outbox);
@@ -71,7 +71,7 @@ impl Session for Batch {
         shared.clock.heard(shown, asked);
         let commits = {
             let mut cache = shared.memory_mut();
-            cache.absorb(rows, shared.clock.now());
+            cache.apply(rows, shared.clock.now());
             cache.memory.commits
         };
         shared.commits.send_replace(commits);
@@ -93,11 +93,11 @@ fn lost() -> StoreError {
 /// Loads requested rows in one round trip. No other server writes, so no snapshot is needed.
 pub(super) async fn load(connection: &Connection, rows: &mut Rows) -> Result<(), StoreError> {
     let mut pipeline = Pipeline::new(connection);
-    let mut shared = shared::Asked::default();
+    let mut shared = shared::PendingLoad::default();
     shared.ask_sequences(&mut pipeline, rows);
-    shared.ask_receipts(&mut pipeline, rows);
-    let asked = records::Asked::ask(&mut pipeline, rows, Of::Everything);
+    shared.request_idempotency_records(&mut pipeline, rows);
+    let asked = records::PendingLoad::ask(&mut pipeline, rows, Of::Everything);
     let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
-    shared.supply(&mut answers, rows)?;
-    asked.supply(&mut answers, rows, Of::Everything, &mut Seen::default(), None)
+    shared.fill(&mut answers, rows)?;
+    asked.fill(&mut answers, rows, Of::Everything, &mut RowVersions::default(), None)
 }

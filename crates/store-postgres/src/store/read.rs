@@ -13,13 +13,13 @@ use crate::error::explain;
 use crate::pipeline::{self, Pipeline};
 use crate::pool::within;
 use crate::readers::READ_WITHIN;
-use crate::records::{self, Of, Seen};
+use crate::records::{self, Of, RowVersions};
 use crate::shared::{self, Head};
 
 /// Optimistic attempts of a read before it takes the writer's lock.
-const READ_TRIES_MAX: usize = 4;
-/// Maximum wait until a commit seen in the database is applied in memory.
-const ABSORBED_WITHIN: Duration = Duration::from_secs(2);
+const READ_ATTEMPTS_MAX: usize = 4;
+/// Maximum wait until a commit versions in the database is applied in memory.
+const APPLIED_WITHIN: Duration = Duration::from_secs(2);
 /// Timeout of a read.
 const ANSWER_WITHIN: Duration = Duration::from_secs(4);
 
@@ -32,7 +32,7 @@ impl Shared {
     }
 
     async fn answer(self: &Arc<Self>, rows: &mut Rows) -> Result<(), StoreError> {
-        for _ in 0..READ_TRIES_MAX {
+        for _ in 0..READ_ATTEMPTS_MAX {
             if !self.is_fit() {
                 drop(self.writer().await?);
             }
@@ -43,7 +43,7 @@ impl Shared {
         // Commits or evictions are too frequent: read between two batches, with the writer's lock.
         let writer = self.writer().await?;
         let Some(connection) = &writer.connection else { unreachable!("the writer is fit") };
-        rows.answer_from(&self.memory().memory.rows);
+        rows.fill_from(&self.memory().memory.rows);
         batch::load(connection, rows).await
     }
 
@@ -54,50 +54,50 @@ impl Shared {
     /// were evicted, which `epoch` tells. It cannot update rows it never has, nor ranges; for those both must be of the
     /// same commit.
     async fn try_answer(&self, rows: &mut Rows) -> Result<bool, StoreError> {
-        let (mut wants, mut ahead, epoch) = {
+        let (mut requests, mut ahead, epoch) = {
             let cache = self.memory();
-            if rows.is_answered_by(&cache.memory.rows) {
-                rows.answer_from(&cache.memory.rows);
+            if rows.is_covered_by(&cache.memory.rows) {
+                rows.fill_from(&cache.memory.rows);
                 return Ok(true);
             }
-            let mut wants = rows.copy_wants();
-            wants.answer_from(&cache.memory.rows);
-            let ahead = cache.memory.around(&wants);
-            (wants, ahead, cache.epoch)
+            let mut requests = rows.copy_requests();
+            requests.fill_from(&cache.memory.rows);
+            let ahead = cache.memory.prefetch(&requests);
+            (requests, ahead, cache.epoch)
         };
-        let snapshot = async |connection: &Connection| snapshot(connection, &mut wants, &mut ahead).await;
+        let snapshot = async |connection: &Connection| snapshot(connection, &mut requests, &mut ahead).await;
         let snapshot = within(&self.readers.by_key, READ_WITHIN, snapshot).await?;
-        if !self.absorbed(snapshot.commits).await {
+        if !self.applied(snapshot.commits).await {
             return Ok(false);
         }
         let cache = self.memory();
         let commits = cache.memory.commits;
         let fits = cache.epoch == epoch && commits >= snapshot.commits && self.is_fit();
-        if !fits || (snapshot.is_beside_memory && commits != snapshot.commits) {
+        if !fits || (snapshot.has_ranges_requested && commits != snapshot.commits) {
             return Ok(false);
         }
-        rows.answer_from(&cache.memory.rows);
-        rows.answer_from(&wants);
+        rows.fill_from(&cache.memory.rows);
+        rows.fill_from(&requests);
         drop(cache);
-        self.learn(&wants, epoch, commits);
+        self.cache_read(&requests, epoch, commits);
         // Ranges are known only as of the snapshot.
-        self.learn(&ahead, epoch, snapshot.commits);
+        self.cache_read(&ahead, epoch, snapshot.commits);
         Ok(true)
     }
 
     /// Caches rows that were read, if nothing was committed or evicted since.
-    fn learn(&self, read: &Rows, epoch: u64, commits: u64) {
+    fn cache_read(&self, read: &Rows, epoch: u64, commits: u64) {
         let mut cache = self.memory_mut();
         if (cache.epoch, cache.memory.commits) == (epoch, commits) {
-            cache.memory.learn(read);
+            cache.memory.cache_read(read);
         }
     }
 
     /// Waits until a commit is applied in memory. False if it cannot be, or on timeout.
-    async fn absorbed(&self, commits: u64) -> bool {
-        let mut absorbed = self.commits.subscribe();
-        let waiting = absorbed.wait_for(|absorbed| *absorbed >= commits || !self.is_fit());
-        matches!(tokio::time::timeout(ABSORBED_WITHIN, waiting).await, Ok(Ok(absorbed)) if *absorbed >= commits)
+    async fn applied(&self, commits: u64) -> bool {
+        let mut applied = self.commits.subscribe();
+        let waiting = applied.wait_for(|applied| *applied >= commits || !self.is_fit());
+        matches!(tokio::time::timeout(APPLIED_WITHIN, waiting).await, Ok(Ok(applied)) if *applied >= commits)
     }
 }
 
@@ -105,25 +105,25 @@ impl Shared {
 struct Snapshot {
     commits: u64,
     /// Some rows cannot be updated from in-memory state.
-    is_beside_memory: bool,
+    has_ranges_requested: bool,
 }
 
 /// Loads requested rows, and those worth prefetching, as of one commit, in one round trip.
-async fn snapshot(connection: &Connection, wants: &mut Rows, ahead: &mut Rows) -> Result<Snapshot, StoreError> {
+async fn snapshot(connection: &Connection, requests: &mut Rows, ahead: &mut Rows) -> Result<Snapshot, StoreError> {
     let mut pipeline = Pipeline::new(connection);
     pipeline.send(pipeline::BEGIN_SNAPSHOT, Vec::new());
     let head = pipeline.send(shared::HEAD, Vec::new());
-    let mut shared = shared::Asked::default();
-    shared.ask_sequences(&mut pipeline, wants);
-    shared.ask_receipts(&mut pipeline, wants);
-    let asked = records::Asked::ask(&mut pipeline, wants, Of::Everything);
-    let asked_ahead = records::Asked::ask(&mut pipeline, ahead, Of::Everything);
+    let mut shared = shared::PendingLoad::default();
+    shared.ask_sequences(&mut pipeline, requests);
+    shared.request_idempotency_records(&mut pipeline, requests);
+    let asked = records::PendingLoad::ask(&mut pipeline, requests, Of::Everything);
+    let asked_ahead = records::PendingLoad::ask(&mut pipeline, ahead, Of::Everything);
     pipeline.send(pipeline::COMMIT, Vec::new());
-    let is_beside_memory = shared.is_beside_memory() || asked.is_beside_memory();
+    let has_ranges_requested = shared.has_ranges_requested() || asked.has_ranges_requested();
     let mut answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
     let commits = Head::read(answers.one(head))?.commits;
-    shared.supply(&mut answers, wants)?;
-    asked.supply(&mut answers, wants, Of::Everything, &mut Seen::default(), None)?;
-    asked_ahead.supply(&mut answers, ahead, Of::Everything, &mut Seen::default(), None)?;
-    Ok(Snapshot { commits, is_beside_memory })
+    shared.fill(&mut answers, requests)?;
+    asked.fill(&mut answers, requests, Of::Everything, &mut RowVersions::default(), None)?;
+    asked_ahead.fill(&mut answers, ahead, Of::Everything, &mut RowVersions::default(), None)?;
+    Ok(Snapshot { commits, has_ranges_requested })
 }

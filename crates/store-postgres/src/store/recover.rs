@@ -21,7 +21,7 @@ fn statements() -> Vec<&'static str> {
 }
 
 /// Connection that holds the exclusive lock.
-pub(super) struct Taken {
+pub(super) struct ValueReader {
     pub(super) connection: Connection,
     pub(super) backend: Backend,
     pub(super) commits: u64,
@@ -31,7 +31,7 @@ pub(super) async fn take(
     connector: &Connector,
     clock: &StoreClock,
     previous: Option<&Backend>,
-) -> Result<Taken, OpenError> {
+) -> Result<ValueReader, OpenError> {
     let connection = connector.connect(Purpose::ByKey, &statements()).await?;
     let backend = open::lock(&connection, Tenancy::Alone, previous).await?;
     // Read after the lock: before it, another server may have written.
@@ -42,7 +42,7 @@ pub(super) async fn take(
     let head = Head::read(answers.one(head))?;
     clock.heard(head.now, asked);
     clock.not_before(head.last_at);
-    Ok(Taken { connection, backend, commits: head.commits })
+    Ok(ValueReader { connection, backend, commits: head.commits })
 }
 
 /// Rebuilds in-memory state. The exclusive lock excludes concurrent writes.
@@ -54,7 +54,7 @@ pub(super) async fn rebuild(connection: &Connection, now: Timestamp) -> Result<M
     let head = pipeline.send(shared::HEAD, Vec::new());
     let answers = pipeline.answers().await.check().map_err(|error| explain(&error))?;
     let mut memory = Memory::new(Head::read(answers.one(head))?.commits, now);
-    records::remember_holds(client, &mut memory, now).await?;
+    records::index_holds(client, &mut memory, now).await?;
     client.batch_execute(pipeline::COMMIT).await.map_err(|error| explain(&error))?;
     Ok(memory)
 }

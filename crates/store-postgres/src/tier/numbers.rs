@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use holdfast_core::Rows as WorkingSet;
 use holdfast_core::id::{IdRange, NUMBERS_PER_WEIGHT_MAX, Sequence};
+use holdfast_core::schema::sequence;
 use holdfast_engine::StoreError;
-use holdfast_records::sequence;
 
 use crate::codec::{Col, get};
 use crate::pipeline::{self, Pipeline, Rows, Ticket, params};
@@ -66,18 +66,18 @@ impl Drawn {
     /// Fills requested sequences from allocated ids. Returns the sequences with too few.
     pub(super) fn take(&mut self, rows: &mut WorkingSet) -> Vec<Sequence> {
         let mut lacking = Vec::new();
-        for sequence in rows.ids.take_wanted() {
+        for sequence in rows.ids.take_requested() {
             match self.numbers.take(sequence) {
-                Some(range) => self.supply(rows, sequence, range),
+                Some(range) => self.fill(rows, sequence, range),
                 None => lacking.push(sequence),
             }
         }
         lacking
     }
 
-    pub(super) fn supply(&mut self, rows: &mut WorkingSet, sequence: Sequence, range: IdRange) {
+    pub(super) fn fill(&mut self, rows: &mut WorkingSet, sequence: Sequence, range: IdRange) {
         self.ranges.insert(sequence, range);
-        rows.ids.supply(sequence, Some(range));
+        rows.ids.fill(sequence, Some(range));
     }
 
     /// Marks ids drawn by a batch as used, whatever its outcome.

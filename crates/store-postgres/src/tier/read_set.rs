@@ -3,22 +3,22 @@
 use std::collections::HashSet;
 
 use holdfast_core::Rows;
-use holdfast_core::receipt::ReceiptId;
+use holdfast_core::idempotency::IdempotencyRecordId;
 
 use crate::pipeline::{Pipeline, params};
-use crate::records::Seen;
+use crate::records::RowVersions;
 
-const EXPECT_NO_RECEIPTS: &str = "SELECT expect_version(count(*), 0)
+const EXPECT_NO_IDEMPOTENCY_RECORDS: &str = "SELECT expect_version(count(*), 0)
     FROM unnest($1::text[], $2::text[]) AS absent (caller, key) JOIN idempotency_key USING (caller, key)";
 
-pub(super) const STATEMENTS: &[&str] = &[EXPECT_NO_RECEIPTS];
+pub(super) const STATEMENTS: &[&str] = &[EXPECT_NO_IDEMPOTENCY_RECORDS];
 
 /// Rows that were read, with their versions.
 #[derive(Debug, Default)]
 pub struct ReadSet {
-    pub(super) seen: Seen,
+    pub(super) versions: RowVersions,
     /// Idempotency records that did not exist.
-    absent_receipts: Vec<ReceiptId>,
+    absent_receipts: Vec<IdempotencyRecordId>,
     /// Number of snapshots that the rows come from.
     snapshots: usize,
 }
@@ -30,21 +30,22 @@ impl ReadSet {
     }
 
     /// Notes another snapshot, and which of these idempotency records it does not have.
-    pub(super) fn snapshot(&mut self, rows: &mut Rows, receipts: Vec<ReceiptId>) {
+    pub(super) fn snapshot(&mut self, rows: &mut Rows, idempotency_records: Vec<IdempotencyRecordId>) {
         self.snapshots += 1;
-        self.absent_receipts.extend(receipts.into_iter().filter(|id| rows.receipts.get(id) == Ok(None)));
+        self.absent_receipts
+            .extend(idempotency_records.into_iter().filter(|id| rows.idempotency_records.get(id) == Ok(None)));
     }
 
     /// Locks all rows until the end of the transaction, and refuses if anything has changed.
     pub(super) fn lock(&self, pipeline: &mut Pipeline<'_>, rows: &Rows) {
-        self.seen.lock(pipeline, rows);
+        self.versions.lock(pipeline, rows);
         // Written records are compared by the write itself.
-        let written: HashSet<_> = rows.receipts.changes().iter().map(|change| change.key).collect();
+        let written: HashSet<_> = rows.idempotency_records.changes().iter().map(|change| change.key).collect();
         let unwritten = || self.absent_receipts.iter().filter(|id| !written.contains(id));
         if unwritten().next().is_some() {
             let callers: Vec<_> = unwritten().map(|id| id.caller.clone()).collect();
             let keys: Vec<_> = unwritten().map(|id| id.key.clone()).collect();
-            pipeline.send(EXPECT_NO_RECEIPTS, params![callers, keys]);
+            pipeline.send(EXPECT_NO_IDEMPOTENCY_RECORDS, params![callers, keys]);
         }
     }
 }

@@ -10,7 +10,7 @@ use holdfast_core::{Rows, Timestamp};
 use holdfast_engine::store::COMMIT_WITHIN;
 use holdfast_engine::{OutboxEntry, StoreError};
 
-use super::{Asked, Drawn, ReadSet, Shared, numbers, wants_durable};
+use super::{Drawn, PendingLoad, ReadSet, Shared, numbers, requests_durable};
 use crate::codec::Col;
 use crate::error::{CommitError, UNEXPECTED_ROWS, explain};
 use crate::pipeline::{Pipeline, Transaction, column, params};
@@ -68,7 +68,7 @@ impl DurableSession {
     /// Fills requested rows of durable tables, and sequences. Returns the database's time. Live rows stay requested.
     pub async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
         self.shared.kept.answer(rows);
-        if rows.ids.is_settled() && !wants_durable(rows) {
+        if rows.ids.is_loaded() && !requests_durable(rows) {
             return Ok(self.shared.clock.now());
         }
         // Put back after all responses: an interrupted call must not leave a half-read connection.
@@ -77,7 +77,7 @@ impl DurableSession {
         let mut pipeline = Pipeline::new(&connection);
         let lacking = self.drawn.take(rows).into_iter();
         let drawings: Vec<_> = lacking.map(|sequence| numbers::draw(&mut pipeline, sequence)).collect();
-        let asked = Asked::ask(&mut pipeline, rows);
+        let asked = PendingLoad::ask(&mut pipeline, rows);
         let Ok(answers) = tokio::time::timeout(READ_WITHIN, pipeline.answers()).await else {
             drop(Object::take(connection));
             return Err(StoreError::Unavailable("PostgreSQL took too long".into()));
@@ -86,9 +86,9 @@ impl DurableSession {
         let mut answers = answers.check().map_err(|error| explain(&error))?;
         for drawing in drawings {
             let (sequence, range) = drawing.drawn(&answers)?;
-            self.drawn.supply(rows, sequence, range);
+            self.drawn.fill(rows, sequence, range);
         }
-        let now = asked.supply(&mut answers, rows, &mut self.read_set, &self.shared.kept)?;
+        let now = asked.fill(&mut answers, rows, &mut self.read_set, &self.shared.kept)?;
         self.loaded_at.get_or_insert(now);
         self.shared.clock.heard(now, asked_at);
         Ok(self.shared.clock.now())
@@ -105,7 +105,7 @@ impl DurableSession {
     ) -> Result<Vec<u64>, StoreError> {
         self.drawn.used_by(rows);
         let is_empty = outbox.is_empty() && decisions.is_empty();
-        let is_empty = is_empty && !rows.receipts.has_changes() && !records::has_durable_changes(rows);
+        let is_empty = is_empty && !rows.idempotency_records.has_changes() && !records::has_durable_changes(rows);
         if is_empty && self.read_set.is_snapshot() {
             return Ok(Vec::new());
         }
@@ -117,7 +117,7 @@ impl DurableSession {
         }
         self.read_set.lock(pipeline, rows);
         insert_decisions(pipeline, decisions);
-        shared::write_receipts(pipeline, rows);
+        shared::write_idempotency_records(pipeline, rows);
         records::write_durable(pipeline, rows);
         // Last: other servers' events wait from here to the commit.
         let appended = shared::append_outbox(pipeline, outbox);

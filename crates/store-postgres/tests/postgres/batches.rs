@@ -1,6 +1,8 @@
 //! Batches of a server that owns the database.
 
-use holdfast_core::receipt::ReceiptId;
+use holdfast_core::idempotency::IdempotencyRecordId;
+use holdfast_core::schema::List;
+use holdfast_core::schema::stay::StayReservationFilter;
 use holdfast_core::stay::hold::CancelHold;
 use holdfast_core::stay::reservation::CancelReservation;
 use holdfast_core::stay::{RoomType, StayReservation};
@@ -8,8 +10,6 @@ use holdfast_core::time::Span;
 use holdfast_core::{Actor, Rejection, Rows, StayRejection};
 use holdfast_engine::store;
 use holdfast_engine::{Answer, Batch, NoSink, Once, Refused, Store as _, StoreError};
-use holdfast_records::List;
-use holdfast_records::stay::StayReservationFilter;
 
 use crate::support::{confirm, connect, counts, create, database, findings, limits, number, open, place, run, run_all};
 
@@ -135,10 +135,10 @@ async fn expired_rows_are_deleted_in_steps() {
         )
         .await
         .unwrap();
-    assert!(!store.tidy(store::Keep::default()).await.unwrap(), "nothing is old yet");
+    assert!(!store.purge(store::Keep::default()).await.unwrap(), "nothing is old yet");
     clock.advance(Span::from_hours(8 * 24));
-    assert!(store.tidy(store::Keep::default()).await.unwrap());
-    assert!(!store.tidy(store::Keep::default()).await.unwrap());
+    assert!(store.purge(store::Keep::default()).await.unwrap());
+    assert!(!store.purge(store::Keep::default()).await.unwrap());
     for table in ["stay_hold", "idempotency_key", "outbox", "hold_decision"] {
         assert_eq!(number(&client, &format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
     }
@@ -154,7 +154,7 @@ async fn invalid_row_is_damage() {
     let bad = "INSERT INTO room_type VALUES (1, 'n', NULL, 1, 1, 'KRW', 'Middle/Earth')";
     client.batch_execute(bad).await.unwrap();
     let mut rows = Rows::default();
-    rows.stay.room_types.want(&crate::support::room_type());
+    rows.stay.room_types.request(&crate::support::room_type());
     let error = store.read(&mut rows).await.unwrap_err();
     assert!(matches!(error, StoreError::Damaged(_)), "{error}");
     store.check().await.unwrap();
@@ -166,7 +166,7 @@ async fn response_is_replayed_until_key_expires() {
     let (store, clock) = open(database.url()).await;
     let twice = async |rooms| {
         let mut batch = Batch::default();
-        let id = ReceiptId { caller: "u1".into(), key: "once".into() };
+        let id = IdempotencyRecordId { caller: "u1".into(), key: "once".into() };
         let render = Box::new(|room_type: &RoomType| Some(room_type.total_quantity.to_string().into_bytes()));
         let answer = batch.add(create(rooms), Some(Once { id, fingerprint: [1; 32], render }));
         batch.run(&store, &NoSink, &limits()).await;

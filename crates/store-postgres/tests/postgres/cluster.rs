@@ -2,7 +2,7 @@
 
 use holdfast_core::command::Attempt;
 use holdfast_core::hold::HoldState;
-use holdfast_core::hold::Remembered as _;
+use holdfast_core::hold::Indexed as _;
 use holdfast_core::id::HoldId;
 use holdfast_core::money::Currency;
 use holdfast_core::stay::hold::ConfirmHold;
@@ -33,9 +33,9 @@ pub(crate) async fn decide<C: Command>(
     for _ in 0..8 {
         match rows.attempt(|rows| command.decide(rows, &Context { now, limits: &limits })) {
             Ok(outcome) => return outcome,
-            Err(Stop::Busy) => panic!("no other server commits"),
-            Err(Stop::Missing) => {
-                rows.answer_from(live);
+            Err(Stop::Retry) => panic!("no other server commits"),
+            Err(Stop::NeedRows) => {
+                rows.fill_from(live);
                 now = session.load(rows).await.unwrap();
             }
             Err(Stop::Rejected(rejection)) => panic!("{rejection:?}"),
@@ -77,11 +77,11 @@ pub(crate) fn live_hold_on(tier: &DurableTier, user: u64, days_later: u64, night
     // Its secondary indexes are complete; it has no rows of durable tables.
     let mut live = Rows::memory();
     let mut rows = Rows::default();
-    StayHold::want_derived(&mut rows, &hold);
-    rows.answer_from(&live);
-    StayHold::remember(&mut rows, &hold, now).unwrap();
+    StayHold::request_indexes(&mut rows, &hold);
+    rows.fill_from(&live);
+    StayHold::index(&mut rows, &hold, now).unwrap();
     rows.stay.holds.insert(hold.id, hold.clone());
-    live.absorb(&mut rows);
+    live.apply(&mut rows);
     Live { hold, rows: live }
 }
 

@@ -4,6 +4,8 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use holdfast_core::id::HoldId;
+use holdfast_core::schema::List;
+use holdfast_core::schema::stay::StayReservationFilter;
 use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold};
 use holdfast_core::stay::reservation::{CancelReservation, StayReservationId};
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft, RoomTypeId, SetNightsClosed};
@@ -12,8 +14,6 @@ use holdfast_core::time::Span;
 use holdfast_core::{Actor, Command, Timestamp};
 use holdfast_engine::store;
 use holdfast_engine::{Answer, Batch, ManualClock, NoSink, Store};
-use holdfast_records::List;
-use holdfast_records::stay::StayReservationFilter;
 use holdfast_store_postgres::{PostgresOptions, PostgresStore};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 use jiff::ToSpan as _;

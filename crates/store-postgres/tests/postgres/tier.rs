@@ -7,12 +7,12 @@ use holdfast_core::calendar::room::RoomId;
 use holdfast_core::calendar::slot::{Slot, SlotId, SlotState};
 use holdfast_core::calendar::wall::SlotStart;
 use holdfast_core::id::HoldId;
-use holdfast_core::receipt::{self, ReceiptId};
+use holdfast_core::idempotency::{self, IdempotencyRecordId};
+use holdfast_core::schema::List;
 use holdfast_core::stay::RoomType;
 use holdfast_core::table::TableSet as _;
 use holdfast_core::{Context, Rows};
 use holdfast_engine::{Refused, Store as _, StoreError};
-use holdfast_records::List;
 use holdfast_store_postgres::{DurableTier, OpenError, PostgresOptions, PostgresStore};
 
 use crate::cluster::{
@@ -109,7 +109,7 @@ async fn regenerated_slot_is_a_conflict() {
     let (mut reserving, mut reserved) = (tier.begin().await.unwrap(), Rows::default());
     let (mut remaking, mut remade) = (tier.begin().await.unwrap(), Rows::default());
     for (session, rows) in [(&mut reserving, &mut reserved), (&mut remaking, &mut remade)] {
-        rows.calendar.slots.want(&id);
+        rows.calendar.slots.request(&id);
         session.load(rows).await.unwrap();
     }
     remade.calendar.slots.delete(id);
@@ -211,15 +211,15 @@ async fn ids_are_drawn_in_blocks_and_unique() {
 async fn same_key_on_two_servers_is_a_conflict() {
     let database = database();
     let (one, two) = (join(&database).await, join(&database).await);
-    let id = ReceiptId { caller: "u1".into(), key: "k".into() };
+    let id = IdempotencyRecordId { caller: "u1".into(), key: "k".into() };
     let write = async |tier: &DurableTier, response: &str| {
         let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
-        rows.receipts.want(&id);
+        rows.idempotency_records.request(&id);
         let now = session.load(&mut rows).await.unwrap();
-        assert!(rows.receipts.get(&id).unwrap().is_none());
+        assert!(rows.idempotency_records.get(&id).unwrap().is_none());
         let limits = limits();
         let at = Context { now, limits: &limits };
-        receipt::keep(&mut rows, &at, id.clone(), [1; 32], response.into());
+        idempotency::keep(&mut rows, &at, id.clone(), [1; 32], response.into());
         (session, rows)
     };
     let (mut a, rows_a) = write(&one, "first").await;
@@ -228,9 +228,9 @@ async fn same_key_on_two_servers_is_a_conflict() {
     let lost = b.commit(&rows_b, &[], &[]).await;
     assert!(matches!(lost, Err(StoreError::Conflict)), "{lost:?}");
     let mut rows = Rows::default();
-    rows.receipts.want(&id);
+    rows.idempotency_records.request(&id);
     two.read(&mut rows).await.unwrap();
-    assert_eq!(rows.receipts.get(&id).unwrap().unwrap().response, b"first");
+    assert_eq!(rows.idempotency_records.get(&id).unwrap().unwrap().response, b"first");
 }
 
 #[tokio::test]
@@ -240,12 +240,12 @@ async fn batch_takes_two_round_trips() {
     create_room_type(&tier, 10).await;
     let hold = live_hold(&tier, 1);
     let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
-    rows.stay.holds.want(&hold.hold.id);
-    rows.stay.room_types.want(&room_type());
+    rows.stay.holds.request(&hold.hold.id);
+    rows.stay.room_types.request(&room_type());
     let before = tier.round_trips();
     session.load(&mut rows).await.unwrap();
     assert_eq!(tier.round_trips() - before, 1);
-    assert!(!rows.is_settled(), "live rows stay requested");
+    assert!(!rows.is_loaded(), "live rows stay requested");
     assert!(rows.stay.room_types.get(&room_type()).unwrap().is_some());
 
     let reservation = confirm_in(&mut session, &mut rows, &hold).await;
@@ -253,7 +253,7 @@ async fn batch_takes_two_round_trips() {
     session.commit(&rows, &[event(&tier)], &[decision(&reservation, 1)]).await.unwrap();
     assert_eq!(tier.round_trips() - before, 1);
     tier.check().await.unwrap();
-    assert!(!tier.tidy(holdfast_engine::store::Keep::default()).await.unwrap());
+    assert!(!tier.purge(holdfast_engine::store::Keep::default()).await.unwrap());
     assert_eq!(tier.list(&List::of::<RoomType>(None, 10)).await.unwrap().len(), 1);
 }
 

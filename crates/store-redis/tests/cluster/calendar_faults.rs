@@ -60,7 +60,7 @@ async fn lock_confirm_survives_faults() {
         let confirmed = broken.confirm_lock(lock.id).await;
         assert!(healthy.lock(2, room, &[10, 11]).await.is_err(), "{what}: no other user gets them");
         assert!(healthy.maintain(room, &[9]).await.is_err(), "{what}: nor can an admin block them");
-        healthy.resolve().await;
+        healthy.recover_in_doubt().await;
         match confirmed {
             Ok(reservation) => {
                 let again = rejected(healthy.confirm_lock(lock.id).await);
@@ -112,7 +112,7 @@ async fn slot_block_survives_faults() {
         let blocked = broken.maintain(room, &[9, 10]).await;
         // Another user locks before the failure is detected.
         let locked = healthy.lock(2, room, &[10, 11]).await;
-        healthy.resolve().await;
+        healthy.recover_in_doubt().await;
         match (blocked, locked, &*healthy.slots(room).await) {
             (Err(_), Ok(lock), [Available, Locked, Locked]) => healthy.release_lock(lock.id).await.unwrap(),
             (_, Err(_), [Maintenance, Maintenance, Available])
@@ -153,16 +153,16 @@ async fn lock_recovery_survives_faults() {
     for_each_fault(&points, async |_, broken, healthy, what| {
         let room = healthy.meeting_room().await;
         let lock = healthy.lock(1, room, &[9]).await.unwrap();
-        // A server that dies right after it has pinned the slots, or right after the outcome was recorded.
+        // A server that dies right after it has prepared the slots, or right after the outcome was recorded.
         for point in [Point::LiveCommitted, Point::RecordCommitted] {
             dying(healthy, point).confirm_lock(lock.id).await.unwrap_err();
             dying(healthy, point).maintain(room, &[10, 11]).await.unwrap_err();
-            if let Ok(resolved) = broken.store.resolve().await {
+            if let Ok(resolved) = broken.store.recover_in_doubt().await {
                 for one in &resolved {
-                    broken.settle(one).await.ok();
+                    broken.recover(one).await.ok();
                 }
             }
-            healthy.resolve().await;
+            healthy.recover_in_doubt().await;
         }
         assert_eq!(healthy.slots(room).await, [Reserved, Maintenance, Maintenance], "{what}");
         assert_eq!(healthy.room_reservations(room).await.len(), 1, "{what}: recorded once");

@@ -50,7 +50,7 @@ async fn one_changed_row_of_many_is_a_conflict() {
         let mut session = a.store.begin(Tier::Live).await.unwrap();
         let mut rows = Rows::default();
         for night in nights.clone() {
-            rows.held.want(&night_unit(room_type, night));
+            rows.held.request(&night_unit(room_type, night));
         }
         session.load(&mut rows).await.unwrap();
         b.place(1 + u64::from(was_there), room_type).await.unwrap();
@@ -74,7 +74,7 @@ async fn read_from_future_is_a_conflict() {
         let () = redis.set(&clock, latest + ahead).unwrap();
         let mut session = server.store.begin(Tier::Live).await.unwrap();
         let mut rows = Rows::default();
-        rows.held.want(&night_unit(room_type, tomorrow()));
+        rows.held.request(&night_unit(room_type, tomorrow()));
         session.load(&mut rows).await.unwrap();
         if is_set_back {
             let () = redis.del(&clock).unwrap();

@@ -77,8 +77,8 @@ pub(crate) fn dying(healthy: &Server, point: Point) -> Server {
 
 /// Resolves unfinished attempts, and audits the result.
 async fn check(server: &Server, what: &str) {
-    server.resolve().await;
-    assert_eq!(server.resolve().await, 0, "{what}: something is still unfinished");
+    server.recover_in_doubt().await;
+    assert_eq!(server.recover_in_doubt().await, 0, "{what}: something is still unfinished");
     let mut audit = Audit::new(server.clock.now());
     server.store.audit(&mut audit).await.unwrap();
     assert_eq!(audit.finish(), [""; 0], "{what}");
@@ -134,7 +134,7 @@ async fn confirm_survives_faults() {
         let confirmed = broken.confirm(hold.id).await;
         // No other user gets the room, whatever the state of the hold.
         assert!(healthy.place(2, room_type).await.is_err(), "{what}");
-        healthy.resolve().await;
+        healthy.recover_in_doubt().await;
         match confirmed {
             Ok(reservation) => {
                 let again = rejected(healthy.confirm(hold.id).await);
@@ -202,15 +202,15 @@ async fn recovery_survives_faults() {
         async |_, broken, healthy, what| {
             let room_type = healthy.room_type(1).await;
             let hold = healthy.place(1, room_type).await.unwrap();
-            // A server that dies right after it has pinned the hold, or right after the confirmation was recorded.
+            // A server that dies right after it has prepared the hold, or right after the confirmation was recorded.
             for point in [Point::LiveCommitted, Point::RecordCommitted] {
                 dying(healthy, point).confirm(hold.id).await.unwrap_err();
-                if let Ok(resolved) = broken.store.resolve().await {
+                if let Ok(resolved) = broken.store.recover_in_doubt().await {
                     for one in &resolved {
-                        broken.settle(one).await.ok();
+                        broken.recover(one).await.ok();
                     }
                 }
-                healthy.resolve().await;
+                healthy.recover_in_doubt().await;
             }
             let night = healthy.night(room_type).await;
             assert_eq!((night.reserved, night.held), (1, 0), "{what}: recorded once");
@@ -266,7 +266,7 @@ async fn aborted_attempt_is_followed_by_another() {
     let slow = Server { store: healthy.store.clone().with_faults(gate.clone()), ..healthy.clone() };
     let resolving = async {
         gate.reached.notified().await;
-        let resolved = healthy.resolve().await;
+        let resolved = healthy.recover_in_doubt().await;
         gate.go_on.notify_one();
         resolved
     };

@@ -88,7 +88,7 @@ impl Server {
     }
 
     pub(crate) async fn orders(&self, user: UserId) -> Vec<Order> {
-        let orders = holdfast_records::shop::orders(Some(user), None, 100);
+        let orders = holdfast_core::schema::shop::orders(Some(user), None, 100);
         holdfast_engine::store::list(&self.store, orders).await.unwrap()
     }
 }

@@ -70,7 +70,7 @@ async fn payment_survives_faults() {
         let paid = broken.pay(user).await;
         // No other user gets the goods, whatever the state of the reservation.
         assert!(healthy.reserve(other).await.is_err(), "{what}");
-        healthy.resolve().await;
+        healthy.recover_in_doubt().await;
         match paid {
             Ok(paid) => {
                 assert_eq!((paid.order.paid, paid.balance_after), (PRICE, BALANCE - PRICE), "{what}");
@@ -149,15 +149,15 @@ async fn payment_recovery_survives_faults() {
         let option = healthy.goods(2).await;
         let user = healthy.buyer(option, 2).await;
         healthy.reserve(user).await.unwrap();
-        // A server that dies right after it has pinned the reservation, or right after the payment was recorded.
+        // A server that dies right after it has prepared the reservation, or right after the payment was recorded.
         for point in [Point::LiveCommitted, Point::RecordCommitted] {
             dying(healthy, point).pay(user).await.unwrap_err();
-            if let Ok(resolved) = broken.store.resolve().await {
+            if let Ok(resolved) = broken.store.recover_in_doubt().await {
                 for one in &resolved {
-                    broken.settle(one).await.ok();
+                    broken.recover(one).await.ok();
                 }
             }
-            healthy.resolve().await;
+            healthy.recover_in_doubt().await;
         }
         assert!(paid_once(healthy, user, what).await, "{what}");
         assert_eq!((healthy.balance(user).await, healthy.stock(option).await), (BALANCE - PRICE, (0, 0, 0)), "{what}");
@@ -178,7 +178,7 @@ async fn aborted_payment_is_followed_by_another() {
     let slow = Server { store: healthy.store.clone().with_faults(gate.clone()), ..healthy.clone() };
     let resolving = async {
         gate.reached.notified().await;
-        let resolved = healthy.resolve().await;
+        let resolved = healthy.recover_in_doubt().await;
         gate.go_on.notify_one();
         resolved
     };

@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_core::actor::Actor;
-use holdfast_core::calendar::confirm::SettleLock;
+use holdfast_core::calendar::confirm::RecoverLock;
 use holdfast_core::id::{HoldId, UserId};
-use holdfast_core::shop::payment::SettleOrder;
+use holdfast_core::shop::payment::RecoverOrder;
 use holdfast_core::stay::availability::{NightAvailability, availability};
-use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold, SettleHold};
+use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold, RecoverHold};
 use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, RoomTypeDraft};
 use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayHold, StayReservation};
-use holdfast_core::ticket::hold::SettleSeatHold;
+use holdfast_core::ticket::hold::RecoverSeatHold;
 use holdfast_core::time::Span;
 use holdfast_core::{Command, Context, Decision, Kind, Limits, Rejection, Rows, Stop, Timestamp, stay};
-use holdfast_engine::store::Resolved;
+use holdfast_engine::store::RecoveredAttempt;
 use holdfast_engine::{Answer, Batch, Clock as _, Engine, EngineSettings, ManualClock, NoSink, Refused, Store as _};
 use holdfast_store_redis::ClusterStore;
 use holdfast_testkit::{Place, Profile};
@@ -104,21 +104,21 @@ impl Server {
     }
 
     /// Resolves abandoned attempts, as the server's job does.
-    pub(crate) async fn resolve(&self) -> usize {
-        let resolved = self.store.resolve().await.unwrap();
+    pub(crate) async fn recover_in_doubt(&self) -> usize {
+        let resolved = self.store.recover_in_doubt().await.unwrap();
         for one in &resolved {
-            self.settle(one).await.unwrap();
+            self.recover(one).await.unwrap();
         }
         resolved.len()
     }
 
-    pub(crate) async fn settle(&self, one: &Resolved) -> Result<(), Refused> {
+    pub(crate) async fn recover(&self, one: &RecoveredAttempt) -> Result<(), Refused> {
         let (of, record) = (one.of, one.record);
         match one.kind {
-            Kind::Stay => self.run(SettleHold { of, record }).await,
-            Kind::Shop => self.run(SettleOrder { of, record }).await,
-            Kind::Room => self.run(SettleLock { of, record }).await,
-            Kind::Ticket => self.run(SettleSeatHold { of, record }).await,
+            Kind::Stay => self.run(RecoverHold { of, record }).await,
+            Kind::Shop => self.run(RecoverOrder { of, record }).await,
+            Kind::Room => self.run(RecoverLock { of, record }).await,
+            Kind::Ticket => self.run(RecoverSeatHold { of, record }).await,
         }
     }
 
@@ -140,8 +140,8 @@ impl Server {
             match question(&mut rows, &at) {
                 Ok(answer) => return Ok(answer),
                 Err(Stop::Rejected(rejection)) => return Err(rejection),
-                Err(Stop::Missing) => self.store.read(&mut rows).await.unwrap(),
-                Err(other @ Stop::Busy) => panic!("{other:?}"),
+                Err(Stop::NeedRows) => self.store.read(&mut rows).await.unwrap(),
+                Err(other @ Stop::Retry) => panic!("{other:?}"),
             };
         }
     }

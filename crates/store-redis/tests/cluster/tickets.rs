@@ -67,7 +67,7 @@ impl Server {
     }
 
     pub(crate) async fn seat_reservations(&self, user: u64) -> Vec<SeatReservation> {
-        let list = holdfast_records::ticket::reservations(Some(user_id(user)), None, None, 100);
+        let list = holdfast_core::schema::ticket::reservations(Some(user_id(user)), None, None, 100);
         holdfast_engine::store::list(&self.store, list).await.unwrap()
     }
 }

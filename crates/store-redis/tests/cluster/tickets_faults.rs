@@ -75,7 +75,7 @@ async fn seat_confirm_survives_faults() {
         // No other user gets a seat of it, whatever the state of the hold.
         assert!(healthy.hold_seats(2, event, &[2, 3]).await.is_err(), "{what}");
         assert!(healthy.reserve_seats(2, event, &[1]).await.is_err(), "{what}");
-        healthy.resolve().await;
+        healthy.recover_in_doubt().await;
         match confirmed {
             Ok(reservation) => {
                 let reservation = Some(reservation.id.get());
@@ -108,7 +108,7 @@ async fn one_step_reservation_survives_faults() {
         healthy.hold_seats(1, event, &[1]).await.unwrap();
         let reserved = broken.reserve_seats(1, event, &[1, 2]).await;
         assert!(healthy.hold_seats(2, event, &[1]).await.is_err(), "{what}: no other user gets it");
-        healthy.resolve().await;
+        healthy.recover_in_doubt().await;
         let found = healthy.seat_reservations(1).await;
         match (&reserved, found.len()) {
             (Ok(told), 1) => assert_eq!(told.id, found[0].id, "{what}"),
@@ -139,7 +139,7 @@ async fn aborted_reservation_releases_its_seats() {
     for_each_fault(&LIVE, async |cluster, broken, healthy, what| {
         let event = healthy.concert(2).await;
         let reserved = broken.reserve_seats(1, event, &[1, 2]).await;
-        healthy.resolve().await;
+        healthy.recover_in_doubt().await;
         cluster.clock.advance(Span::from_secs(11));
         let other = healthy.reserve_seats(2, event, &[1, 2]).await;
         let is_sold = healthy.seat_reservations(1).await.len() == 1;
@@ -180,16 +180,16 @@ async fn seat_recovery_survives_faults() {
     for_each_fault(&points, async |_, broken, healthy, what| {
         let event = healthy.concert(4).await;
         let hold = healthy.hold_seats(1, event, &[1, 2]).await.unwrap();
-        // A server that dies right after it has pinned the seats, or right after the reservation was recorded.
+        // A server that dies right after it has prepared the seats, or right after the reservation was recorded.
         for point in [Point::LiveCommitted, Point::RecordCommitted] {
             dying(healthy, point).confirm_seats(hold.id).await.unwrap_err();
             dying(healthy, point).reserve_seats(2, event, &[3, 4]).await.unwrap_err();
-            if let Ok(resolved) = broken.store.resolve().await {
+            if let Ok(resolved) = broken.store.recover_in_doubt().await {
                 for one in &resolved {
-                    broken.settle(one).await.ok();
+                    broken.recover(one).await.ok();
                 }
             }
-            healthy.resolve().await;
+            healthy.recover_in_doubt().await;
         }
         assert_eq!(healthy.taken(event).await, (0, 4), "{what}");
         for user in [1, 2] {

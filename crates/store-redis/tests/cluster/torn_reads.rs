@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use holdfast_core::actor::Actor;
 use holdfast_core::command::Writes;
-use holdfast_core::receipt::ReceiptId;
+use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::stay::StayReservationId;
 use holdfast_core::stay::reservation::{CancelReservation, ReservationState};
 use holdfast_core::stay::room_type::NightId;
@@ -119,7 +119,7 @@ async fn one_key_at_two_servers_gets_one_answer() {
     let panicked = panics::count();
     let id = reserved(&a).await;
     let under_key = async move |server: &Server| {
-        let id_of_key = ReceiptId { caller: "admin".into(), key: "k".into() };
+        let id_of_key = IdempotencyRecordId { caller: "admin".into(), key: "k".into() };
         let render = Box::new(|_: &_| Some(b"cancelled".to_vec()));
         let mut batch = Batch::default();
         let pending = batch.add(cancel(id), Some(Once { id: id_of_key, fingerprint: [7; 32], render }));

@@ -43,7 +43,7 @@ async fn changed_row_on_reread_is_a_conflict() {
     let unit = night_unit(room_type, tomorrow());
     let mut session = a.store.begin(Tier::Live).await.unwrap();
     let mut rows = Rows::default();
-    rows.held.want(&unit);
+    rows.held.request(&unit);
     session.load(&mut rows).await.unwrap();
     b.place(1, room_type).await.unwrap();
     rows.held.scan(&Units::from(Unit { part: 0, ..unit })).unwrap_err();
@@ -61,10 +61,10 @@ async fn two_step_read_is_a_snapshot() {
     let hold = b.place(1, room_type).await.unwrap();
     let mut session = a.store.begin(Tier::Live).await.unwrap();
     let mut rows = Rows::default();
-    rows.stay.holds.want(&hold.id);
+    rows.stay.holds.request(&hold.id);
     session.load(&mut rows).await.unwrap();
     b.confirm(hold.id).await.unwrap();
-    rows.held.want(&night_unit(room_type, tomorrow()));
+    rows.held.request(&night_unit(room_type, tomorrow()));
     let read_on = session.load(&mut rows).await;
     assert!(matches!(read_on, Err(StoreError::Conflict)), "{read_on:?}");
 }

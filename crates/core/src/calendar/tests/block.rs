@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::calendar::block::UnblockSlots;
-use crate::calendar::confirm::SettleLock;
+use crate::calendar::confirm::RecoverLock;
 use crate::calendar::holiday::SetHolidays;
 use crate::calendar::reprice::{RepriceSlots, Repriced};
 use crate::calendar::room::ChangeRoom;
 use crate::command::{Stop, Writes};
 use crate::event::Event;
-use crate::hold::TryId;
+use crate::hold::AttemptId;
 use crate::rejection::Fault;
 use crate::table::Table;
 
@@ -86,7 +86,7 @@ fn slot_is_not_locked_while_being_blocked() {
     let attempt = world.prepare(&block).unwrap();
     let other = lock_command(&world, room, 1, &slots[1..]);
     let decide = |world: &mut World| world.step(Writes::Live, |rows, at| crate::Command::decide(&other, rows, at));
-    assert_eq!(decide(&mut world), Err(Stop::Busy));
+    assert_eq!(decide(&mut world), Err(Stop::Retry));
     world.wait(Span::from_secs(30));
     let views = world.record(&block, attempt).unwrap();
     assert_eq!(decide(&mut world), Err(Stop::Rejected(not_available(TOMORROW, "10:00"))));
@@ -107,12 +107,12 @@ fn abandoned_block_attempt_is_finished() {
         let attempt = world.prepare(&block).unwrap();
         let (hold, _) = world.memory.calendar.locks.rows().map(|(id, lock)| (*id, lock.clone())).next().unwrap();
         world.wait(Span::from_secs(3_600));
-        world.run(&SettleLock { of: TryId { hold, attempt }, record }).unwrap();
+        world.run(&RecoverLock { of: AttemptId { hold, attempt }, record }).unwrap();
         assert_eq!(world.memory.held.rows().count(), 0);
         assert_eq!(audit(&world), [""; 0]);
         lock(&mut world, room, 1, &slots).expect("the slot was not recorded as blocked");
         // A late step of the failed server has no effect.
-        assert_eq!(world.record(&block, attempt), Err(Stop::Busy));
+        assert_eq!(world.record(&block, attempt), Err(Stop::Retry));
         world.finish(&block, attempt, None);
     }
 }
@@ -128,7 +128,7 @@ fn block_of_slot_sold_after_loss_is_rejected() {
     world.memory.held = Table::complete();
     world.memory.calendar.by_slot = Table::complete();
     reserve(&mut world, room, 1, &slots);
-    assert_eq!(world.record(&block, attempt), Err(Stop::Busy), "the prepared lock is not found");
+    assert_eq!(world.record(&block, attempt), Err(Stop::Retry), "the prepared lock is not found");
     world.memory.held = held;
     world.memory.calendar.by_slot = by_slot;
     assert_eq!(world.record(&block, attempt), Err(Stop::Rejected(not_available(TOMORROW, "09:00"))));

@@ -1,15 +1,15 @@
 //! Confirming a lock, in one commit and in steps, and cancelling the reservation.
 
 use super::*;
-use crate::calendar::confirm::SettleLock;
+use crate::calendar::confirm::RecoverLock;
 use crate::calendar::lock::{self, ReleaseLock};
 use crate::calendar::reprice::RepriceSlots;
 use crate::calendar::reservation::{self, CancelRoomReservation};
 use crate::calendar::room::ChangeRoom;
 use crate::command::{Attempt, Stop};
 use crate::event::Event;
-use crate::hold::Remembered as _;
-use crate::hold::{HoldState, TryId};
+use crate::hold::Indexed as _;
+use crate::hold::{AttemptId, HoldState};
 use crate::id::HoldId;
 use crate::table::Table;
 
@@ -129,8 +129,8 @@ fn restore(world: &mut World, lock: &RoomLock) {
     world.memory.holders = Table::complete();
     world
         .step(crate::command::Writes::Live, |rows, at| {
-            RoomLock::want_derived(rows, lock);
-            RoomLock::remember(rows, lock, at.now)
+            RoomLock::request_indexes(rows, lock);
+            RoomLock::index(rows, lock, at.now)
         })
         .unwrap();
 }
@@ -148,11 +148,11 @@ fn prepared_lock_does_not_expire() {
     for by in [1, 2] {
         let other = lock_command(&world, room, by, &slots);
         let decided = world.step(crate::command::Writes::Live, |rows, at| crate::Command::decide(&other, rows, at));
-        assert_eq!(decided, Err(Stop::Busy));
+        assert_eq!(decided, Err(Stop::Retry));
     }
-    assert_eq!(world.prepare(&command), Err(Stop::Busy));
+    assert_eq!(world.prepare(&command), Err(Stop::Retry));
     let block = block_command(room, &slots, BlockStatus::Blocked);
-    assert_eq!(world.prepare(&block), Err(Stop::Busy));
+    assert_eq!(world.prepare(&block), Err(Stop::Retry));
     let reservation = world.record(&command, attempt).unwrap();
     // Recorded and not yet finished: other commands see the reservation.
     let other = lock_command(&world, room, 2, &slots);
@@ -175,10 +175,10 @@ fn replacing_or_releasing_prepared_lock_retries() {
     world.prepare(&confirm_command(&lock)).unwrap();
     let repeated = lock_command(&world, room, 1, &slots);
     let decided = world.step(crate::command::Writes::Live, |rows, at| crate::Command::decide(&repeated, rows, at));
-    assert_eq!(decided, Err(Stop::Busy));
+    assert_eq!(decided, Err(Stop::Retry));
     let release = ReleaseLock { id: lock.id, actor: Actor::Admin };
     let decided = world.step(crate::command::Writes::Live, |rows, at| crate::Command::decide(&release, rows, at));
-    assert_eq!(decided, Err(Stop::Busy));
+    assert_eq!(decided, Err(Stop::Retry));
 }
 
 #[test]
@@ -188,14 +188,14 @@ fn abandoned_attempt_is_finished_as_decided() {
         let room = room(&mut world);
         let held = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
         let attempt = world.prepare(&confirm_command(&held)).unwrap();
-        let of = TryId { hold: held.id, attempt };
-        world.run(&SettleLock { of: TryId { attempt: Attempt(attempt.0 + 1), ..of }, record }).unwrap();
-        world.run(&SettleLock { of, record }).unwrap();
-        world.run(&SettleLock { of, record: Some(88) }).expect("a second finish has no effect");
+        let of = AttemptId { hold: held.id, attempt };
+        world.run(&RecoverLock { of: AttemptId { attempt: Attempt(attempt.0 + 1), ..of }, record }).unwrap();
+        world.run(&RecoverLock { of, record }).unwrap();
+        world.run(&RecoverLock { of, record: Some(88) }).expect("a second finish has no effect");
         let state = world.ask(|rows, _| Ok(lock::find(rows, held.id, Actor::Admin)?.state)).unwrap();
         assert_eq!(state, record.map_or(HoldState::Held, |record| HoldState::Confirmed { record }));
-        let unknown = TryId { hold: HoldId::new(world.now, [9; 10]), attempt };
-        world.run(&SettleLock { of: unknown, record }).expect("a lost lock is ignored");
+        let unknown = AttemptId { hold: HoldId::new(world.now, [9; 10]), attempt };
+        world.run(&RecoverLock { of: unknown, record }).expect("a lost lock is ignored");
     }
 }
 
@@ -206,14 +206,14 @@ fn aborted_attempt_is_not_recorded() {
     let lock = lock(&mut world, room, 1, &slots_at(TOMORROW, &["09:00"])).unwrap();
     let command = confirm_command(&lock);
     let attempt = world.prepare(&command).unwrap();
-    let of = TryId { hold: lock.id, attempt };
+    let of = AttemptId { hold: lock.id, attempt };
     let abort = |rows: &mut crate::Rows, _: &crate::Context<'_>| {
         rows.decisions.get(&of)?;
         rows.decisions.put(of, crate::hold::Decided { record: None });
         Ok(())
     };
     world.step(crate::command::Writes::Durable, abort).unwrap();
-    assert_eq!(world.record(&command, attempt), Err(Stop::Busy));
+    assert_eq!(world.record(&command, attempt), Err(Stop::Retry));
     world.finish(&command, attempt, None);
     assert!(world.run_in_steps(&command).is_ok(), "a new attempt is independent");
 }

@@ -184,7 +184,7 @@ impl History {
 }
 
 fn no_outcome<T>(stop: &Stop) -> Option<T> {
-    assert_ne!(*stop, Stop::Missing);
+    assert_ne!(*stop, Stop::NeedRows);
     None
 }
 
@@ -202,7 +202,7 @@ fn random_commands_never_oversell_or_leak() {
             }
             history.world.wait(Span::from_secs(400));
             for _ in 0..SWEEPS {
-                history.world.memory.tidy(history.world.now, usize::MAX);
+                history.world.memory.purge(history.world.now, usize::MAX);
             }
             assert_eq!(history.world.memory.held.rows().count(), 0, "seed {seed}: all that is not confirmed is free");
             assert_eq!(history.world.memory.holders.rows().count(), 0, "seed {seed}");

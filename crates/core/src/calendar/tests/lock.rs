@@ -3,7 +3,7 @@
 use super::*;
 use crate::calendar::lock::{self, ReleaseLock};
 use crate::event::Event;
-use crate::hold::Remembered as _;
+use crate::hold::Indexed as _;
 use crate::hold::{HoldState, Status};
 use crate::id::HoldId;
 use crate::rejection::Fault;
@@ -223,10 +223,10 @@ fn indexes_are_rebuilt_from_live_locks() {
     assert_eq!(live, std::slice::from_ref(&kept));
     for lock in &live {
         let mut rows = crate::Rows::default();
-        RoomLock::want_derived(&mut rows, lock);
-        rows.answer_from(&world.memory);
-        RoomLock::remember(&mut rows, lock, world.now).unwrap();
-        world.memory.absorb(&mut rows);
+        RoomLock::request_indexes(&mut rows, lock);
+        rows.fill_from(&world.memory);
+        RoomLock::index(&mut rows, lock, world.now).unwrap();
+        world.memory.apply(&mut rows);
     }
     assert_eq!(day(&mut world, room, TOMORROW), "09:00L 10:00L 11:00");
     world.run(&ReleaseLock { id: kept.id, actor: Actor::Admin }).unwrap();

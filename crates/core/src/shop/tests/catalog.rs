@@ -155,8 +155,8 @@ fn received_quantity_is_bounded() {
     let mut shop = Shop::new(false);
     let option = shop.option(0, 0);
     let mut rows = Rows::default();
-    rows.shop.inventory.supply(option, Some(Inventory { received: RECEIVED_MAX - 5, sold: RECEIVED_MAX - 8 }));
-    shop.world.memory.absorb(&mut rows);
+    rows.shop.inventory.fill(option, Some(Inventory { received: RECEIVED_MAX - 5, sold: RECEIVED_MAX - 8 }));
+    shop.world.memory.apply(&mut rows);
     assert_eq!(invalid(shop.set_stock(option, StockChange::Set(9))), ("stockQuantity", stock::out_of_range(8)));
     let range = Fault::OutOfRange { min: -i64::from(STOCK_MAX), max: 5 };
     assert_eq!(invalid(shop.set_stock(option, StockChange::Delta(6))), ("stockDelta", range));

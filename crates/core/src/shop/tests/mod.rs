@@ -24,7 +24,7 @@ use super::*;
 use crate::actor::Actor;
 use crate::command::Command;
 use crate::event::Event;
-use crate::hold::Remembered as _;
+use crate::hold::Indexed as _;
 use crate::rejection::{Fault, Rejection};
 use crate::rows::Rows;
 use crate::table::TableSet as _;
@@ -161,13 +161,13 @@ impl Shop {
         let mut holds: Vec<OrderHold> = old.shop.holds.rows().map(|(_, hold)| hold.clone()).collect();
         holds.sort_by_key(|hold| hold.id);
         let mut memory = Rows::complete();
-        memory.absorb(&mut durable);
+        memory.apply(&mut durable);
         for hold in holds {
             let mut rows = Rows::default();
-            OrderHold::want_derived(&mut rows, &hold);
-            rows.answer_from(&memory);
-            OrderHold::remember(&mut rows, &hold, self.world.now).unwrap();
-            memory.absorb(&mut rows);
+            OrderHold::request_indexes(&mut rows, &hold);
+            rows.fill_from(&memory);
+            OrderHold::index(&mut rows, &hold, self.world.now).unwrap();
+            memory.apply(&mut rows);
         }
         self.world.memory = memory;
     }

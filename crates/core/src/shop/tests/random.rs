@@ -1,9 +1,9 @@
 //! Random histories: money and pieces are conserved in any order of commands.
 
-use super::payment::SettleOrder;
+use super::payment::RecoverOrder;
 use super::*;
 use crate::command::{Attempt, Decision, Stop};
-use crate::hold::{HoldState, TryId};
+use crate::hold::{AttemptId, HoldState};
 use crate::rejection::ShopRejection;
 use crate::table::SWEEPS;
 use crate::testing::Dice;
@@ -79,7 +79,7 @@ impl History {
                 self.shop.world.wait(Span::from_millis(millis));
                 if self.dice.roll(2) == 0 {
                     for _ in 0..SWEEPS {
-                        self.shop.world.memory.tidy(self.shop.world.now, usize::MAX);
+                        self.shop.world.memory.purge(self.shop.world.now, usize::MAX);
                     }
                 }
             }
@@ -172,9 +172,9 @@ impl History {
     fn recover(&mut self) {
         let Some(index) = pick_index(&mut self.dice, self.payments.len()) else { return };
         let command = self.payments.swap_remove(index);
-        let of = TryId { hold: command.hold.unwrap(), attempt: command.attempt };
+        let of = AttemptId { hold: command.hold.unwrap(), attempt: command.attempt };
         let record = command.recorded.and_then(Result::ok).map(|paid| paid.order.id.get());
-        self.shop.run(&SettleOrder { of, record }).unwrap();
+        self.shop.run(&RecoverOrder { of, record }).unwrap();
     }
 
     fn inspect(&mut self) {
@@ -240,12 +240,12 @@ fn money_and_pieces_are_conserved() {
         history.inspect();
         let now = history.shop.world.now;
         for _ in 0..SWEEPS {
-            history.shop.world.memory.tidy(now, usize::MAX);
+            history.shop.world.memory.purge(now, usize::MAX);
         }
         let tables = &history.shop.world.memory.shop;
         orders += tables.orders.rows().count();
         cancelled += tables.orders.rows().filter(|(_, order)| order.state != OrderState::Paid).count();
-        assert!(tables.holds.rows().all(|(_, hold)| hold.state != HoldState::Confirming));
+        assert!(tables.holds.rows().all(|(_, hold)| hold.state != HoldState::Prepared));
         assert!(history.shop.world.memory.held.rows().next().is_none(), "no unit stays held");
     }
     assert!(orders > 300 && cancelled > 100, "histories reach enough orders and cancellations: {orders}, {cancelled}");

@@ -1,9 +1,9 @@
 //! Intermediate states of commands, where live and durable rows lie in two stores.
 
-use super::payment::SettleOrder;
+use super::payment::RecoverOrder;
 use super::*;
 use crate::command::{Attempt, Stop};
-use crate::hold::{Decided, HoldState, TryId};
+use crate::hold::{AttemptId, Decided, HoldState};
 use crate::rejection::ShopRejection;
 use crate::time::Span;
 
@@ -22,17 +22,17 @@ impl Shop {
             crate::command::Writes::Both => self.world.prepare(command).err(),
             writes => self.world.step(writes, |rows, at| command.decide(rows, at)).err(),
         };
-        stopped == Some(Stop::Busy)
+        stopped == Some(Stop::Retry)
     }
 
     fn state(&mut self, hold: &OrderHold) -> HoldState {
         self.world.memory.shop.holds.get(&hold.id).unwrap().unwrap().state
     }
 
-    fn decide_attempt(&mut self, of: TryId, record: Option<u64>) {
+    fn decide_attempt(&mut self, of: AttemptId, record: Option<u64>) {
         let mut rows = Rows::default();
-        rows.decisions.supply(of, Some(Decided { record }));
-        self.world.memory.absorb(&mut rows);
+        rows.decisions.fill(of, Some(Decided { record }));
+        self.world.memory.apply(&mut rows);
     }
 }
 
@@ -50,7 +50,7 @@ fn commands_back_off_during_payment() {
     }
     assert!(shop.must_retry(&ReleaseOrder { user }));
     assert!(shop.must_retry(&payment_of(user)));
-    assert_eq!(shop.reservation(user).unwrap().hold.state, HoldState::Confirming, "it is still returned");
+    assert_eq!(shop.reservation(user).unwrap().hold.state, HoldState::Prepared, "it is still returned");
     let paid = shop.world.record(&payment_of(user), attempt).unwrap();
     shop.world.finish(&payment_of(user), attempt, Some(&paid));
     assert_eq!(shop.release(user).unwrap_err(), Rejection::Shop(ShopRejection::OrderReservationNotFound));
@@ -112,20 +112,20 @@ fn abandoned_payment_finishes_as_decided() {
     for is_recorded in [false, true] {
         let (mut shop, user, option, hold) = reserved(5_000);
         let attempt = shop.world.prepare(&payment_of(user)).unwrap();
-        let of = TryId { hold: hold.id, attempt };
+        let of = AttemptId { hold: hold.id, attempt };
         let record = is_recorded.then(|| shop.world.record(&payment_of(user), attempt).unwrap().order.id.get());
-        let other_attempt = TryId { attempt: Attempt(attempt.0 + 1), ..of };
-        shop.run(&SettleOrder { of: other_attempt, record }).unwrap();
-        assert_eq!(shop.state(&hold), HoldState::Confirming, "another attempt does not affect this one");
+        let other_attempt = AttemptId { attempt: Attempt(attempt.0 + 1), ..of };
+        shop.run(&RecoverOrder { of: other_attempt, record }).unwrap();
+        assert_eq!(shop.state(&hold), HoldState::Prepared, "another attempt does not affect this one");
         for _ in 0..2 {
-            shop.run(&SettleOrder { of, record }).unwrap();
+            shop.run(&RecoverOrder { of, record }).unwrap();
             let state = record.map_or(HoldState::Held, |record| HoldState::Confirmed { record });
             assert_eq!(shop.state(&hold), state);
         }
         assert_eq!(shop.stock(option), if is_recorded { (2, 0, 2) } else { (4, 2, 2) });
         shop.inspect();
-        let lost = TryId { hold: HoldId::earliest_at(shop.world.now), ..of };
-        shop.run(&SettleOrder { of: lost, record }).unwrap();
+        let lost = AttemptId { hold: HoldId::earliest_at(shop.world.now), ..of };
+        shop.run(&RecoverOrder { of: lost, record }).unwrap();
     }
 }
 
@@ -133,8 +133,8 @@ fn abandoned_payment_finishes_as_decided() {
 fn aborted_attempt_records_nothing() {
     let (mut shop, user, _, hold) = reserved(5_000);
     let attempt = shop.world.prepare(&payment_of(user)).unwrap();
-    shop.decide_attempt(TryId { hold: hold.id, attempt }, None);
-    assert_eq!(shop.world.record(&payment_of(user), attempt), Err(Stop::Busy));
+    shop.decide_attempt(AttemptId { hold: hold.id, attempt }, None);
+    assert_eq!(shop.world.record(&payment_of(user), attempt), Err(Stop::Retry));
     shop.world.finish(&payment_of(user), attempt, None);
     shop.pay(user).unwrap();
     shop.inspect();
@@ -155,13 +155,13 @@ fn recorded_attempt_is_not_recorded_again() {
 fn late_finish_does_not_affect_next_attempt() {
     let (mut shop, user, _, hold) = reserved(5_000);
     let late = shop.world.prepare(&payment_of(user)).unwrap();
-    shop.run(&SettleOrder { of: TryId { hold: hold.id, attempt: late }, record: None }).unwrap();
+    shop.run(&RecoverOrder { of: AttemptId { hold: hold.id, attempt: late }, record: None }).unwrap();
     shop.release(user).unwrap();
     shop.world.finish(&payment_of(user), late, None);
     let next = shop.reserve(user).unwrap().hold;
     shop.world.prepare(&payment_of(user)).unwrap();
     shop.world.finish(&payment_of(user), late, None);
-    assert_eq!(shop.state(&next), HoldState::Confirming);
+    assert_eq!(shop.state(&next), HoldState::Prepared);
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn late_record_is_prepared_again() {
     let change = lower(option, StockChange::Set(2));
     let attempt = shop.world.prepare(&change).unwrap();
     shop.world.wait(Span::from_secs(45));
-    assert_eq!(shop.world.record(&change, attempt), Err(Stop::Busy));
+    assert_eq!(shop.world.record(&change, attempt), Err(Stop::Retry));
     shop.world.finish(&change, attempt, None);
     shop.run(&change).unwrap();
 }
@@ -214,7 +214,7 @@ fn change_that_became_lower_is_prepared_again() {
     let change = lower(option, StockChange::Set(6));
     let attempt = shop.world.prepare(&change).unwrap();
     shop.set_stock(option, StockChange::Set(9)).unwrap();
-    assert_eq!(shop.world.record(&change, attempt), Err(Stop::Busy), "it was no reduction when it was prepared");
+    assert_eq!(shop.world.record(&change, attempt), Err(Stop::Retry), "it was no reduction when it was prepared");
     shop.world.finish(&change, attempt, None);
     shop.run(&change).unwrap();
     assert_eq!(shop.stock(option), (6, 2, 4));
@@ -230,7 +230,7 @@ fn cancel_while_lowering_keeps_reservations() {
     let other = shop.user(5_000);
     shop.put(other, option, 3);
     shop.reserve(other).unwrap();
-    assert_eq!(shop.world.record(&change, attempt), Err(Stop::Busy));
+    assert_eq!(shop.world.record(&change, attempt), Err(Stop::Retry));
     shop.world.finish(&change, attempt, None);
     assert_eq!(shop.run(&change), Err(Rejection::Shop(ShopRejection::StockInUse { in_use: 3 })));
     shop.pay(other).unwrap();
@@ -255,7 +255,7 @@ fn stock_covers_sold_after_loss_of_live_rows() {
     let change = lower(option, StockChange::Delta(-2));
     let attempt = shop.world.prepare(&change).unwrap();
     let mut rows = Rows::default();
-    rows.shop.inventory.supply(option, Some(Inventory { received: 4, sold: 3 }));
-    shop.world.memory.absorb(&mut rows);
+    rows.shop.inventory.fill(option, Some(Inventory { received: 4, sold: 3 }));
+    shop.world.memory.apply(&mut rows);
     assert_eq!(shop.world.record(&change, attempt), Err(ShopRejection::StockInUse { in_use: 2 }.into()));
 }

@@ -56,7 +56,7 @@ fn creation_event_is_imported_first() {
         let command = ImportBookingEvent { key: MessageKey::parse(id).unwrap(), told: event.clone() };
         club.world.step(ImportBookingEvent::WRITES, |rows, at| command.decide(rows, at))
     };
-    assert_eq!(import_step(&mut club, "booking.confirmed:1", &confirmed), Err(Stop::Busy));
+    assert_eq!(import_step(&mut club, "booking.confirmed:1", &confirmed), Err(Stop::Retry));
     assert_eq!(import_step(&mut club, "booking.created:1", &created), Ok(Handled::Done));
     assert_eq!(import_step(&mut club, "booking.confirmed:1", &confirmed), Ok(Handled::Done));
     let old = external_event(2, Some(now - Span::from_secs(10)));

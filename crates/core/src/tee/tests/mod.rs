@@ -185,7 +185,7 @@ fn purge_inbox(world: &mut World) {
     let ids: Vec<InboxId> = world.memory.tee.inbox.rows().map(|(id, _)| id.clone()).collect();
     let purge = |rows: &mut Rows, _: &Context<'_>| {
         for id in &ids {
-            rows.tee.inbox.want(id);
+            rows.tee.inbox.request(id);
         }
         for id in &ids {
             rows.tee.inbox.get(id)?;

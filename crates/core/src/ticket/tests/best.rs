@@ -54,7 +54,7 @@ fn prepared_seats_make_best_seats_retry() {
     let hold = hall.hold(2, &[1]).unwrap();
     hall.world.prepare(&ConfirmSeatHold { id: hold.id, actor: Actor::Admin }).unwrap();
     let two = best_in(&mut hall, "left", 2);
-    assert_eq!(hall.world.step(Writes::Live, |rows, at| two.decide(rows, at)), Err(Stop::Busy));
+    assert_eq!(hall.world.step(Writes::Live, |rows, at| two.decide(rows, at)), Err(Stop::Retry));
     let three = best_in(&mut hall, "left", 3);
     assert_eq!(
         hall.run(&three),
@@ -120,10 +120,10 @@ fn many_in_one_batch_share_two_load_rounds() {
                 taken.extend(hold.seats.iter().map(|seat| seat.seat));
                 false
             }
-            Err(Stop::Missing) => true,
+            Err(Stop::NeedRows) => true,
             Err(stop) => panic!("{stop:?}"),
         });
-        rows.answer_from(&hall.world.memory);
+        rows.fill_from(&hall.world.memory);
     }
     assert_eq!(undecided.len(), 0);
     taken.sort_unstable();

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::command::{Attempt, Stop, Writes};
-use crate::hold::{Decided, TryId};
-use crate::ticket::hold::{SettleSeatHold, find};
+use crate::hold::{AttemptId, Decided};
+use crate::ticket::hold::{RecoverSeatHold, find};
 use crate::ticket::reservation;
 
 fn confirming(hold: &SeatHold) -> ConfirmSeatHold {
@@ -99,17 +99,17 @@ fn commands_back_off_from_prepared_hold() {
     let attempt = hall.world.prepare(&confirm).unwrap();
     hall.world.wait(Span::from_secs(301));
     assert_eq!(hall.map(), "h.", "a prepared hold does not end by time");
-    assert_eq!(hall.world.prepare(&confirm), Err(Stop::Busy));
+    assert_eq!(hall.world.prepare(&confirm), Err(Stop::Retry));
     let cancel = CancelSeatHold { id: hold.id, actor: Actor::Admin };
-    assert_eq!(hall.world.step(Writes::Live, |rows, at| cancel.decide(rows, at)), Err(Stop::Busy));
+    assert_eq!(hall.world.step(Writes::Live, |rows, at| cancel.decide(rows, at)), Err(Stop::Retry));
     for user in [1, 2] {
         let holding = hall.holding(user, &[1, 2]);
-        assert_eq!(hall.world.step(Writes::Live, |rows, at| holding.decide(rows, at)), Err(Stop::Busy));
+        assert_eq!(hall.world.step(Writes::Live, |rows, at| holding.decide(rows, at)), Err(Stop::Retry));
         let reserving = hall.reserving(user, &[1]);
-        assert_eq!(hall.world.prepare(&reserving), Err(Stop::Busy));
+        assert_eq!(hall.world.prepare(&reserving), Err(Stop::Retry));
     }
     let best = HoldBest { random: hall.draw(), event: hall.event, user: id(2), count: 2, section: None };
-    assert_eq!(hall.world.step(Writes::Live, |rows, at| best.decide(rows, at)), Err(Stop::Busy));
+    assert_eq!(hall.world.step(Writes::Live, |rows, at| best.decide(rows, at)), Err(Stop::Retry));
     let reservation = hall.world.record(&confirm, attempt).unwrap();
     assert_eq!((hall.map().as_str(), hall.remaining()), ("R.", 0), "counted twice until finished");
     let seat = hall.seat(1);
@@ -128,7 +128,7 @@ fn limit_counting_prepared_seats_makes_retry() {
     let attempt = hall.world.prepare(&confirm).unwrap();
     hall.world.wait(Span::from_secs(301));
     let two = hall.holding(1, &[2, 3]);
-    assert_eq!(hall.world.step(Writes::Live, |rows, at| two.decide(rows, at)), Err(Stop::Busy));
+    assert_eq!(hall.world.step(Writes::Live, |rows, at| two.decide(rows, at)), Err(Stop::Retry));
     let reached = Err(TicketRejection::SeatLimitReached { max: 2 }.into());
     assert_eq!(hall.hold(1, &[2, 3, 4]), reached, "too many whatever the attempt's outcome");
     let reservation = hall.world.record(&confirm, attempt).unwrap();
@@ -148,7 +148,7 @@ fn aborted_attempt_restores_the_hold() {
     let second = hall.world.prepare(&confirm).unwrap();
     assert_eq!((attempt, second), (Attempt(1), Attempt(2)));
     hall.world.finish(&confirm, attempt, None);
-    assert_eq!(hall.world.prepare(&confirm), Err(Stop::Busy), "an old attempt does not finish a new one");
+    assert_eq!(hall.world.prepare(&confirm), Err(Stop::Retry), "an old attempt does not finish a new one");
     hall.world.wait(Span::from_secs(300));
     hall.world.finish(&confirm, second, None);
     assert_eq!(hall.confirm(hold.id), Err(TicketRejection::SeatHoldExpired.into()), "the hold kept its end");
@@ -165,14 +165,14 @@ fn abandoned_attempt_is_finished_as_decided() {
         if record.is_some() {
             hall.world.record(&confirm, attempt).unwrap();
         }
-        let recover = SettleSeatHold { of: TryId { hold: hold.id, attempt }, record };
+        let recover = RecoverSeatHold { of: AttemptId { hold: hold.id, attempt }, record };
         for _ in 0..2 {
             hall.run(&recover).unwrap();
             assert_eq!(hall.map(), if record.is_some() { "R." } else { "h." });
         }
         assert_eq!(hall.audit(), [""; 0]);
-        let unknown = TryId { hold: HoldId::new(hall.world.now, [9; 10]), attempt };
-        hall.run(&SettleSeatHold { of: unknown, record }).unwrap();
+        let unknown = AttemptId { hold: HoldId::new(hall.world.now, [9; 10]), attempt };
+        hall.run(&RecoverSeatHold { of: unknown, record }).unwrap();
     }
 }
 
@@ -183,9 +183,9 @@ fn attempt_is_decided_once() {
     let confirm = confirming(&hold);
     let attempt = hall.world.prepare(&confirm).unwrap();
     for (record, expected) in
-        [(None, Stop::Busy), (Some(5), TicketRejection::SeatHoldAlreadyProcessed { reservation: Some(5) }.into())]
+        [(None, Stop::Retry), (Some(5), TicketRejection::SeatHoldAlreadyProcessed { reservation: Some(5) }.into())]
     {
-        let of = TryId { hold: hold.id, attempt };
+        let of = AttemptId { hold: hold.id, attempt };
         let decide = |rows: &mut crate::Rows, _: &crate::Context<'_>| {
             rows.decisions.get(&of)?;
             rows.decisions.put(of, Decided { record });

@@ -53,8 +53,8 @@ fn ordinary_hold_takes_one_load() {
         let holding = hall.holding(2, positions);
         let at = Context { now: hall.world.now, limits: &hall.world.limits };
         let mut rows = Rows::default();
-        assert_eq!(holding.decide(&mut rows, &at), Err(Stop::Missing));
-        rows.answer_from(&hall.world.memory);
+        assert_eq!(holding.decide(&mut rows, &at), Err(Stop::NeedRows));
+        rows.fill_from(&hall.world.memory);
         assert_eq!(holding.decide(&mut rows, &at).err(), expected);
     }
 }

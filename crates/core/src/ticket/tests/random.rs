@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::command::{Attempt, Decision, Stop, Writes};
-use crate::hold::Remembered as _;
-use crate::hold::TryId;
+use crate::hold::AttemptId;
+use crate::hold::Indexed as _;
 use crate::table::TableSet as _;
 use crate::testing::Dice;
-use crate::ticket::hold::SettleSeatHold;
+use crate::ticket::hold::RecoverSeatHold;
 
 const USERS: u64 = 4;
 
@@ -126,10 +126,10 @@ fn indexes_are_rebuilt_from_live_holds() {
         rebuilt.world.now = now;
         for (_, hold) in hall.world.memory.ticket.holds.rows().filter(|(_, hold)| hold.is_live(now)) {
             let mut rows = crate::Rows::default();
-            SeatHold::want_derived(&mut rows, hold);
-            rows.answer_from(&rebuilt.world.memory);
-            SeatHold::remember(&mut rows, hold, now).unwrap();
-            rebuilt.world.memory.absorb(&mut rows);
+            SeatHold::request_indexes(&mut rows, hold);
+            rows.fill_from(&rebuilt.world.memory);
+            SeatHold::index(&mut rows, hold, now).unwrap();
+            rebuilt.world.memory.apply(&mut rows);
         }
         assert_eq!(rebuilt.derived(), before, "seed {seed}");
     }
@@ -164,7 +164,7 @@ fn complete<C: Command<Outcome = SeatReservation>>(
     let outcome = recorded.then(|| hall.world.record(command, attempt).expect("a prepared hold can be recorded"));
     if is_abandoned {
         let record = outcome.map(|reservation| reservation.id.get());
-        hall.world.run(&SettleSeatHold { of: TryId { hold, attempt }, record }).unwrap();
+        hall.world.run(&RecoverSeatHold { of: AttemptId { hold, attempt }, record }).unwrap();
     } else {
         hall.world.finish(command, attempt, outcome.as_ref());
     }
@@ -174,8 +174,8 @@ fn complete<C: Command<Outcome = SeatReservation>>(
 fn outcome_of<T>(decision: Decision<T>) -> Option<T> {
     match decision {
         Ok(outcome) => Some(outcome),
-        Err(Stop::Busy | Stop::Rejected(_)) => None,
-        Err(Stop::Missing) => unreachable!("rows are loaded"),
+        Err(Stop::Retry | Stop::Rejected(_)) => None,
+        Err(Stop::NeedRows) => unreachable!("rows are loaded"),
     }
 }
 

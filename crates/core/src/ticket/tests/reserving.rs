@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::command::{Attempt, Stop, Writes};
-use crate::hold::{Decided, TryId};
+use crate::hold::{AttemptId, Decided};
 
 #[test]
 fn seats_are_reserved_all_or_none() {
@@ -62,7 +62,7 @@ fn prepared_seats_are_not_available() {
     hall.world.wait(Span::from_secs(60));
     assert_eq!(hall.map(), "hh.");
     let holding = hall.holding(2, &[2]);
-    assert_eq!(hall.world.step(Writes::Live, |rows, at| holding.decide(rows, at)), Err(Stop::Busy));
+    assert_eq!(hall.world.step(Writes::Live, |rows, at| holding.decide(rows, at)), Err(Stop::Retry));
     let reservation = hall.world.record(&reserving, attempt).expect("a prepared hold does not expire");
     hall.world.finish(&reserving, attempt, Some(&reservation));
     assert_eq!((hall.map().as_str(), hall.audit()), ("RR.", Vec::new()));
@@ -110,13 +110,13 @@ fn check_retry(later: Span) {
     let attempt = hall.world.prepare(&reserving).unwrap();
     let hold = hall.world.memory.ticket.by_seat.rows().next().unwrap().1.hold;
     let abort = |rows: &mut crate::Rows, _: &crate::Context<'_>| {
-        let of = TryId { hold, attempt: Attempt(1) };
+        let of = AttemptId { hold, attempt: Attempt(1) };
         rows.decisions.get(&of)?;
         rows.decisions.put(of, Decided { record: None });
         Ok(())
     };
     hall.world.step(Writes::Durable, abort).unwrap();
-    assert_eq!(hall.world.record(&reserving, attempt), Err(Stop::Busy));
+    assert_eq!(hall.world.record(&reserving, attempt), Err(Stop::Retry));
     hall.world.finish(&reserving, attempt, None);
     hall.world.wait(later);
     hall.run(&reserving).unwrap();

@@ -84,7 +84,7 @@ impl LockView {
     pub fn new(lock: &RoomLock, now: Timestamp) -> Self {
         let (status, reservation_id) = match lock.status(now) {
             // A prepared confirmation is shown as locked: it is decided within a moment.
-            Status::Held | Status::Confirming => (LockStatus::Locked, None),
+            Status::Held | Status::Prepared => (LockStatus::Locked, None),
             Status::Confirmed { record } => (LockStatus::Confirmed, Some(record)),
             Status::Cancelled => (LockStatus::Released, None),
             Status::Replaced => (LockStatus::Replaced, None),

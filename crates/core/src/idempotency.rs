@@ -1,0 +1,66 @@
+//! Idempotency records: the first successful response under a key is kept for a day and replayed to repeated requests.
+
+use crate::command::{Command, Context, Decision, Writes};
+use crate::rejection::Rejection;
+use crate::rows::Rows;
+use crate::table::Row;
+use crate::time::{Span, Timestamp};
+
+/// Lifetime of an idempotency record.
+pub const IDEMPOTENCY_TTL: Span = Span::from_hours(24);
+
+/// Idempotency key within the scope of one caller.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IdempotencyRecordId {
+    pub caller: String,
+    pub key: String,
+}
+
+/// Idempotency record: the response, and the fingerprint of its request. The response is opaque to the rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdempotencyRecord {
+    pub fingerprint: [u8; 32],
+    pub response: Vec<u8>,
+    pub expires_at: Timestamp,
+}
+
+impl Row for IdempotencyRecord {}
+
+/// Returns the response recorded under this key. Rejects a request with another fingerprint.
+pub fn find(
+    rows: &mut Rows,
+    at: &Context<'_>,
+    id: &IdempotencyRecordId,
+    fingerprint: &[u8; 32],
+) -> Decision<Option<Vec<u8>>> {
+    match rows.idempotency_records.get(id)? {
+        Some(receipt) if receipt.expires_at > at.now => {
+            if receipt.fingerprint == *fingerprint {
+                Ok(Some(receipt.response.clone()))
+            } else {
+                Err(Rejection::IdempotencyKeyReused.into())
+            }
+        }
+        Some(_) | None => Ok(None),
+    }
+}
+
+/// Records the response of a successful command, in the same commit as its effect.
+pub fn keep(rows: &mut Rows, at: &Context<'_>, id: IdempotencyRecordId, fingerprint: [u8; 32], response: Vec<u8>) {
+    rows.idempotency_records.put(id, IdempotencyRecord { fingerprint, response, expires_at: at.now + IDEMPOTENCY_TTL });
+}
+
+/// A command without effect. Ends a sequence of commands that is idempotent as a whole: the response is recorded with
+/// it.
+#[derive(Clone, Copy, Debug)]
+pub struct KeepAnswer;
+
+impl Command for KeepAnswer {
+    type Outcome = ();
+    const NAME: &'static str = "receipt.keep";
+    const WRITES: Writes = Writes::Durable;
+
+    fn decide(&self, _rows: &mut Rows, _at: &Context<'_>) -> Decision<()> {
+        Ok(())
+    }
+}

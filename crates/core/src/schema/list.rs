@@ -1,0 +1,75 @@
+//! Pages of long lists, in ascending order of key.
+
+use crate::schema::record::Record;
+use crate::schema::table::TableSchema;
+use crate::schema::value::{Value, ValueReader, Values};
+
+/// At most `limit` rows after the key `after`.
+#[derive(Clone, Debug)]
+pub struct List {
+    pub schema: &'static TableSchema,
+    /// Column with an index that ends in the key, and the value to match.
+    pub by: Option<(&'static str, Value<'static>)>,
+    pub filters: Vec<Filter>,
+    /// Key after which the page begins.
+    pub after: Option<Vec<Value<'static>>>,
+    /// Last key of a list within a range.
+    pub until: Option<Vec<Value<'static>>>,
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug)]
+pub enum Filter {
+    Is(&'static str, Value<'static>),
+    Above(&'static str, Value<'static>),
+    Below(&'static str, Value<'static>),
+    IsNull(&'static str),
+    IsNotNull(&'static str),
+    /// A child row has this value in an indexed column.
+    HasLine(&'static str, Value<'static>),
+}
+
+/// A row of a list, as read.
+#[derive(Debug)]
+pub struct Listed {
+    pub values: Vec<Value<'static>>,
+    pub lines: Vec<Vec<Value<'static>>>,
+}
+
+impl List {
+    pub fn of<R: Record>(after: Option<&R::Key>, limit: usize) -> Self {
+        let after = after.map(|key| owned_key::<R>(key));
+        Self { schema: R::SCHEMA, by: None, filters: Vec::new(), after, until: None, limit }
+    }
+
+    /// Restricts the list to rows with this value in a column whose index ends in the key.
+    #[must_use]
+    pub fn by(self, column: &'static str, value: impl Into<Value<'static>>) -> Self {
+        Self { by: Some((column, value.into())), ..self }
+    }
+
+    #[must_use]
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.filters.push(filter);
+        self
+    }
+
+    /// Restricts the list to keys up to this one.
+    #[must_use]
+    pub fn until<R: Record>(self, key: &R::Key) -> Self {
+        Self { until: Some(owned_key::<R>(key)), ..self }
+    }
+}
+
+fn owned_key<R: Record>(key: &R::Key) -> Vec<Value<'static>> {
+    let mut values = Values::default();
+    R::put_key(key, &mut values);
+    values.0.into_iter().map(Value::into_owned).collect()
+}
+
+impl Listed {
+    /// Converts into a record; `None` if a value is not valid.
+    pub fn read<R: Record>(self) -> Option<(R::Key, R)> {
+        R::take(&mut ValueReader::new(self.values), self.lines.into_iter().map(ValueReader::new).collect())
+    }
+}

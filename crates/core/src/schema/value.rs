@@ -1,0 +1,251 @@
+//! Column values, and the conversion of core's types.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::Timestamp;
+use crate::id::{HoldId, UserId};
+use crate::money::Currency;
+use crate::time::Zone;
+use jiff::civil::Date;
+use uuid::Uuid;
+
+/// Value of a column.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Value<'a> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Text(Cow<'a, str>),
+    Date(Date),
+    Moment(Timestamp),
+    Uuid(Uuid),
+}
+
+impl Value<'_> {
+    /// Converts into a value without borrowed data.
+    #[must_use]
+    pub fn into_owned(self) -> Value<'static> {
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(value),
+            Self::Int(value) => Value::Int(value),
+            Self::Text(text) => Value::Text(text.into_owned().into()),
+            Self::Date(date) => Value::Date(date),
+            Self::Moment(moment) => Value::Moment(moment),
+            Self::Uuid(uuid) => Value::Uuid(uuid),
+        }
+    }
+}
+
+/// Values of a row, in the order of its columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Values<'a>(pub Vec<Value<'a>>);
+
+impl<'a> Values<'a> {
+    /// Appends the value of a field.
+    pub fn add(&mut self, value: &'a (impl ToValue + ?Sized)) -> &mut Self {
+        self.0.push(value.to_value());
+        self
+    }
+
+    /// Appends a computed value.
+    pub fn add_value(&mut self, value: impl Into<Value<'a>>) -> &mut Self {
+        self.0.push(value.into());
+        self
+    }
+}
+
+/// Values that were read, consumed one after another.
+#[derive(Debug)]
+pub struct ValueReader<'a>(std::vec::IntoIter<Value<'a>>);
+
+impl<'a> ValueReader<'a> {
+    pub fn new(values: Vec<Value<'a>>) -> Self {
+        Self(values.into_iter())
+    }
+
+    /// Returns the remaining values without borrowed data.
+    pub fn into_owned(self) -> Vec<Value<'static>> {
+        self.0.map(Value::into_owned).collect()
+    }
+
+    /// Returns the next value; `None` if it has another type, or is not valid for `T`.
+    pub fn take<T: FromValue>(&mut self) -> Option<T> {
+        T::from_value(self.0.next()?)
+    }
+}
+
+/// Conversion into a column value.
+pub trait ToValue {
+    fn to_value(&self) -> Value<'_>;
+}
+
+/// Conversion from a column value; `None` if the value is not valid.
+pub trait FromValue: Sized {
+    fn from_value(value: Value<'_>) -> Option<Self>;
+}
+
+impl<T: ToValue> ToValue for Option<T> {
+    fn to_value(&self) -> Value<'_> {
+        self.as_ref().map_or(Value::Null, ToValue::to_value)
+    }
+}
+
+impl<T: FromValue> FromValue for Option<T> {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        match value {
+            Value::Null => Some(None),
+            value => T::from_value(value).map(Some),
+        }
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<String> for Value<'_> {
+    fn from(text: String) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl ToValue for str {
+    fn to_value(&self) -> Value<'_> {
+        self.into()
+    }
+}
+
+impl ToValue for Arc<str> {
+    fn to_value(&self) -> Value<'_> {
+        (&**self).into()
+    }
+}
+
+impl FromValue for Arc<str> {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        match value {
+            Value::Text(text) => Some((&*text).into()),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for String {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        match value {
+            Value::Text(text) => Some(text.into_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// Implements the conversions of a type with a variant of its own.
+macro_rules! copy_value {
+    ($($type:ty => $variant:ident),+ $(,)?) => { $(
+        impl From<$type> for Value<'_> {
+            fn from(value: $type) -> Self {
+                Self::$variant(value)
+            }
+        }
+
+        impl ToValue for $type {
+            fn to_value(&self) -> Value<'_> {
+                (*self).into()
+            }
+        }
+
+        impl FromValue for $type {
+            fn from_value(value: Value<'_>) -> Option<Self> {
+                match value {
+                    Value::$variant(value) => Some(value),
+                    _ => None,
+                }
+            }
+        }
+    )+ };
+}
+copy_value!(bool => Bool, i64 => Int, Date => Date, Timestamp => Moment, Uuid => Uuid);
+
+/// Implements the conversions of an integer type.
+macro_rules! integer {
+    ($($type:ty),+) => { $(
+        impl From<$type> for Value<'_> {
+            fn from(value: $type) -> Self {
+                Self::Int(i64::try_from(value).expect("numbers are below 2^53"))
+            }
+        }
+
+        impl ToValue for $type {
+            fn to_value(&self) -> Value<'_> {
+                (*self).into()
+            }
+        }
+
+        impl FromValue for $type {
+            fn from_value(value: Value<'_>) -> Option<Self> {
+                i64::from_value(value)?.try_into().ok()
+            }
+        }
+    )+ };
+}
+integer!(u8, u16, u32, u64);
+
+/// Implements the conversions of a numeric id.
+macro_rules! number_id {
+    ($($id:ty),+ $(,)?) => { $(
+        impl $crate::schema::value::ToValue for $id {
+            fn to_value(&self) -> $crate::schema::value::Value<'_> {
+                self.get().into()
+            }
+        }
+
+        impl $crate::schema::value::FromValue for $id {
+            fn from_value(value: $crate::schema::value::Value<'_>) -> Option<Self> {
+                <$id>::new(u64::from_value(value)?)
+            }
+        }
+    )+ };
+}
+pub(crate) use number_id;
+number_id!(UserId);
+
+/// Implements the conversions of a type that is stored as text.
+macro_rules! text {
+    ($type:ty, $write:expr, $parse:expr) => {
+        impl $crate::schema::value::ToValue for $type {
+            fn to_value(&self) -> $crate::schema::value::Value<'_> {
+                let write: fn(&$type) -> std::borrow::Cow<'_, str> = $write;
+                $crate::schema::value::Value::Text(write(self))
+            }
+        }
+
+        impl $crate::schema::value::FromValue for $type {
+            fn from_value(value: $crate::schema::value::Value<'_>) -> Option<Self> {
+                let parse: fn(&str) -> Option<$type> = $parse;
+                match value {
+                    $crate::schema::value::Value::Text(text) => parse(&text),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+pub(crate) use text;
+text!(Currency, |currency| currency.as_str().into(), Currency::parse);
+text!(Zone, |zone| zone.name().into(), Zone::parse);
+
+impl ToValue for HoldId {
+    fn to_value(&self) -> Value<'_> {
+        Value::Uuid(self.0)
+    }
+}
+
+impl FromValue for HoldId {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        Uuid::from_value(value).map(Self)
+    }
+}

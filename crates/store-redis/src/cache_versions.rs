@@ -1,0 +1,132 @@
+//! Validity of the near-term slot cache.
+//!
+//! A room has a hash in Redis with a *cache version*. A server that has read the room after it saw the version may use
+//! what it read while the version stands. A server about to change the room's slots first writes an *invalidation
+//! intent* beside it and deletes the version. When the change is committed, or cannot be any more, it deletes its
+//! intent, and any version with it, in case the intent was lost meanwhile. While an intent stands, the room is read
+//! from PostgreSQL. So no read is older than the last commit. A server that dies in between only costs others the read
+//! from PostgreSQL until its intent expires. `protocol-model` has a model of this.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use holdfast_core::Timestamp;
+use holdfast_core::calendar::RoomId;
+use holdfast_core::time::Span;
+use holdfast_engine::StoreError;
+use redis::{Cmd, Value};
+
+use crate::connection::{Script, ScriptCall};
+use crate::live::{LiveTier, unexpected};
+
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("cache_version.lua")));
+
+/// Time to live of an intent: longer than the intent commit can take, also if it waits for a standby.
+const NAME_LASTS: Span = Span::from_hours(1);
+/// Time to live of a cache version; bounds the staleness after writes that bypass Holdfast.
+const CACHE_VERSION_TTL: Span = Span::from_secs(120);
+/// Attempts to delete an intent that could not be deleted, and the delay between them.
+const WITHDRAWALS_MAX: usize = 20;
+const WITHDRAWAL_WAIT: Duration = Duration::from_millis(500);
+
+const CACHE_VERSION: &str = "cache_version";
+
+/// Cache state of a room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CacheVersion {
+    Missing,
+    Is(String),
+    /// A server is changing the room.
+    Changing,
+}
+
+/// InvalidationIntent change of some rooms' slots.
+pub(crate) struct InvalidationIntent {
+    name: String,
+    rooms: Vec<RoomId>,
+}
+
+impl LiveTier {
+    /// Announces a change; to be called before it is committed.
+    pub(crate) async fn declare_intent(&self, rooms: Vec<RoomId>) -> Result<InvalidationIntent, StoreError> {
+        let name = self.unique();
+        let until = self.latest_now() + NAME_LASTS;
+        let mut pipeline = redis::pipe();
+        for room in &rooms {
+            let key = self.keys().room_cache_version(*room);
+            pipeline
+                .hset(&key, &name, until.as_millis())
+                .hdel(&key, CACHE_VERSION)
+                .pexpire(&key, NAME_LASTS.as_millis());
+        }
+        self.connection().ask(&pipeline).await?;
+        Ok(InvalidationIntent { name, rooms })
+    }
+
+    /// Ends an intent change that is committed or cannot be any more. Until then the rooms are read from PostgreSQL.
+    pub(crate) async fn withdraw_intent(&self, intent: InvalidationIntent) {
+        if self.try_withdraw_intent(&intent).await.is_ok() {
+            return;
+        }
+        let live = self.clone();
+        tokio::spawn(async move {
+            for _ in 0..WITHDRAWALS_MAX {
+                tokio::time::sleep(WITHDRAWAL_WAIT).await;
+                if live.try_withdraw_intent(&intent).await.is_ok() {
+                    break;
+                }
+            }
+        });
+    }
+
+    async fn try_withdraw_intent(
+        &self,
+        InvalidationIntent { name, rooms }: &InvalidationIntent,
+    ) -> Result<(), StoreError> {
+        let mut pipeline = redis::pipe();
+        for room in rooms {
+            pipeline.hdel(self.keys().room_cache_version(*room), &[&name[..], CACHE_VERSION]);
+        }
+        self.connection().ask(&pipeline).await.map(|_| ())
+    }
+
+    /// Returns the room's cache version, a new one if it has none. Sent once: a delayed repetition after a change would
+    /// reuse a version.
+    pub(crate) async fn cache_version(&self, room: RoomId) -> Result<Option<String>, StoreError> {
+        let mut order = ScriptCall::new(&SCRIPT, 1);
+        order.arg(self.keys().room_cache_version(room)).arg(self.unique());
+        order.arg(self.latest_now().as_millis()).arg(CACHE_VERSION_TTL.as_millis());
+        let answer = self.connection().order(order).await?;
+        redis::from_redis_value(answer).map_err(|error| unexpected(&error))
+    }
+
+    /// Deletes the cache version of a room that does not exist.
+    pub(crate) async fn delete_cache_version(&self, room: RoomId) -> Result<(), StoreError> {
+        let mut pipeline = redis::pipe();
+        pipeline.hdel(self.keys().room_cache_version(room), CACHE_VERSION);
+        self.connection().ask(&pipeline).await.map(|_| ())
+    }
+
+    /// Returns a name unique among all servers.
+    fn unique(&self) -> String {
+        format!("{:016x}", self.next_version())
+    }
+}
+
+/// Command that reads a room's hash.
+pub(crate) fn ask(key: &str) -> Cmd {
+    Cmd::hgetall(key)
+}
+
+/// Parses a room's hash at `now`.
+pub(crate) fn read(hash: &Value, now: Timestamp) -> Result<CacheVersion, StoreError> {
+    let mut fields: HashMap<String, String> = redis::from_redis_value_ref(hash).map_err(|_| unexpected(hash))?;
+    let cache_version = fields.remove(CACHE_VERSION);
+    // An intent that cannot be parsed does not expire.
+    let is_over = |until: &String| until.parse().is_ok_and(|until| Timestamp::from_millis(until) <= now);
+    if !fields.values().all(is_over) {
+        return Ok(CacheVersion::Changing);
+    }
+    Ok(cache_version.map_or(CacheVersion::Missing, CacheVersion::Is))
+}
