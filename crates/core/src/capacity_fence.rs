@@ -4,9 +4,9 @@
 //! reads the old capacity.
 
 use crate::command::{Attempt, Decision, Stop};
-use crate::rows::Rows;
 use crate::time::{Span, Timestamp};
 use crate::unit::{CapacityFence, Resource};
+use crate::working_set::WorkingSet;
 
 /// Attempt of a command that was prepared without a fence.
 pub const NO_FENCE: Attempt = Attempt(0);
@@ -18,14 +18,14 @@ const FENCE_TTL: Span = Span::from_secs(60);
 const RECORD_WITHIN: Span = Span::from_secs(20);
 
 /// Backs off while another command has a fence on the same resource.
-pub fn check_unfenced(rows: &mut Rows, resource: Resource, now: Timestamp) -> Decision<()> {
+pub fn check_unfenced(rows: &mut WorkingSet, resource: Resource, now: Timestamp) -> Decision<()> {
     let is_fenced = rows.fences.get(&resource)?.is_some_and(|fence| fence.ends_at > now);
     if is_fenced { Err(Stop::Retry) } else { Ok(()) }
 }
 
 /// Sets a fence: new holds may claim up to `capacity` only. The caller has checked with [`check_unfenced`] that the
 /// resource has none.
-pub fn set(rows: &mut Rows, resource: Resource, capacity: u32, now: Timestamp) -> Attempt {
+pub fn set(rows: &mut WorkingSet, resource: Resource, capacity: u32, now: Timestamp) -> Attempt {
     let fence = CapacityFence { capacity, ends_at: now + FENCE_TTL };
     rows.fences.put(resource, fence);
     attempt_of(fence)
@@ -33,7 +33,7 @@ pub fn set(rows: &mut Rows, resource: Resource, capacity: u32, now: Timestamp) -
 
 /// Returns the capacity of the attempt's own fence, which may be recorded if the fence outlasts the commit. Otherwise
 /// the attempt took too long, or the capacity to record was not prepared: prepare again.
-pub fn fenced_capacity(rows: &mut Rows, resource: Resource, attempt: Attempt, now: Timestamp) -> Decision<u32> {
+pub fn fenced_capacity(rows: &mut WorkingSet, resource: Resource, attempt: Attempt, now: Timestamp) -> Decision<u32> {
     let fence = rows.fences.get(&resource)?.copied();
     let binds = |fence: &CapacityFence| attempt_of(*fence) == attempt && fence.ends_at > now + RECORD_WITHIN;
     match fence.filter(binds) {
@@ -43,7 +43,7 @@ pub fn fenced_capacity(rows: &mut Rows, resource: Resource, attempt: Attempt, no
 }
 
 /// Removes the fence of this attempt; a fence of another attempt stays.
-pub fn remove(rows: &mut Rows, resource: Resource, attempt: Attempt) -> Decision<()> {
+pub fn remove(rows: &mut WorkingSet, resource: Resource, attempt: Attempt) -> Decision<()> {
     if attempt != NO_FENCE && rows.fences.get(&resource)?.is_some_and(|fence| attempt_of(*fence) == attempt) {
         rows.fences.delete(resource);
     }

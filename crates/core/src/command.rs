@@ -4,18 +4,18 @@ use crate::calendar;
 use crate::id::UserId;
 use crate::rejection::Rejection;
 use crate::relay;
-use crate::rows::Rows;
 use crate::shop;
 use crate::stay;
 use crate::tee;
 use crate::ticket;
 use crate::time::{Span, Timestamp};
 use crate::webhook;
+use crate::working_set::WorkingSet;
 
 /// A requested change.
 ///
 /// `decide` may run several times: first as a dry run that collects its read set, then on loaded rows. It depends on
-/// its arguments only. If it stops, the caller rolls back its writes ([`Rows::attempt`]).
+/// its arguments only. If it stops, the caller rolls back its writes ([`WorkingSet::attempt`]).
 ///
 /// Where live and durable rows lie in two stores, no commit covers both. A command that writes both then runs as a
 /// two-phase commit with three steps, each a commit of its own: [`prepare`](Self::prepare), [`record`](Self::record),
@@ -30,23 +30,23 @@ pub trait Command: Send + 'static {
     const WRITES: Writes;
 
     /// Decides the command as a whole, in one commit.
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Self::Outcome>;
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Self::Outcome>;
 
     /// First step, live rows only: ensures that the record stays possible until `finish`, independent of time and other
     /// commands.
-    fn prepare(&self, _rows: &mut Rows, _at: &Context<'_>) -> Decision<Attempt> {
+    fn prepare(&self, _rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Attempt> {
         unreachable!("{} writes one kind of rows", Self::NAME)
     }
 
     /// Second step, durable rows only. Live rows are as `prepare` left them.
-    fn record(&self, _rows: &mut Rows, _at: &Context<'_>, _attempt: Attempt) -> Decision<Self::Outcome> {
+    fn record(&self, _rows: &mut WorkingSet, _at: &Context<'_>, _attempt: Attempt) -> Decision<Self::Outcome> {
         unreachable!("{} writes one kind of rows", Self::NAME)
     }
 
     /// Last step, live rows only: reverts `prepare`. `None` as outcome means that nothing was recorded.
     fn finish(
         &self,
-        _rows: &mut Rows,
+        _rows: &mut WorkingSet,
         _at: &Context<'_>,
         _attempt: Attempt,
         _outcome: Option<&Self::Outcome>,

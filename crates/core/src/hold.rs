@@ -6,10 +6,10 @@
 use crate::command::{Attempt, Context, Decision, Stop};
 use crate::id::{HoldId, UserId};
 use crate::rejection::Rejection;
-use crate::rows::Rows;
 use crate::table::{Count, Row};
 use crate::time::{Span, Timestamp};
 use crate::unit::{Holder, Kind, Resource, Unit};
+use crate::working_set::WorkingSet;
 
 /// Retention of ended holds, which stay readable for this time.
 pub const ENDED_HOLD_KEPT: Span = Span::from_hours(24);
@@ -104,12 +104,12 @@ pub trait Indexed: Sized {
     }
 
     /// Requests the rows that [`index`](Self::index) writes.
-    fn request_indexes(rows: &mut Rows, hold: &Self);
+    fn request_indexes(rows: &mut WorkingSet, hold: &Self);
 
     /// Writes the secondary index entries of a hold. Stores that keep these indexes in memory call it at start, in the
     /// order of ids, for every live hold. If [`AFTER_END`](Self::AFTER_END) is not zero, they also call it for every
     /// hold that ended less than that long ago, whatever its state.
-    fn index(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()>;
+    fn index(rows: &mut WorkingSet, hold: &Self, now: Timestamp) -> Decision<()>;
 }
 
 /// Identity of one confirm attempt.
@@ -130,7 +130,7 @@ impl Row for Decided {}
 
 /// Returns the record of a confirm attempt that is already recorded, `None` if the attempt is undecided. Stops with
 /// [`Stop::Retry`] if the attempt was aborted, so that a new attempt is prepared.
-pub fn recorded_outcome(rows: &mut Rows, of: AttemptId) -> Decision<Option<u64>> {
+pub fn recorded_outcome(rows: &mut WorkingSet, of: AttemptId) -> Decision<Option<u64>> {
     match rows.decisions.get(&of)? {
         None => Ok(None),
         Some(Decided { record: None }) => Err(Stop::Retry),
@@ -139,7 +139,7 @@ pub fn recorded_outcome(rows: &mut Rows, of: AttemptId) -> Decision<Option<u64>>
 }
 
 /// Records the outcome of a confirm attempt. The caller has checked with [`recorded_outcome`] that none is recorded.
-pub fn record_outcome(rows: &mut Rows, of: AttemptId, record: u64) {
+pub fn record_outcome(rows: &mut WorkingSet, of: AttemptId, record: u64) {
     rows.decisions.put(of, Decided { record: Some(record) });
 }
 
@@ -150,30 +150,30 @@ pub fn find_prepared<C: Clone>(hold: Option<&Hold<C>>, of: AttemptId) -> Option<
 }
 
 /// `available(unit, now) = capacity − confirmed − held(now)`, the only formula for availability.
-pub fn available(rows: &mut Rows, unit: Unit, capacity: u32, confirmed: u32, now: Timestamp) -> Decision<u32> {
+pub fn available(rows: &mut WorkingSet, unit: Unit, capacity: u32, confirmed: u32, now: Timestamp) -> Decision<u32> {
     let held = held(rows, unit, now)?;
     Ok(capacity.saturating_sub(confirmed).saturating_sub(held))
 }
 
 /// Whether a prepared confirm attempt holds some of the unit. It may be recorded already, so that its quantity counts
 /// twice until it is finished.
-pub fn has_prepared(rows: &mut Rows, unit: Unit) -> Decision<bool> {
+pub fn has_prepared(rows: &mut WorkingSet, unit: Unit) -> Decision<bool> {
     Ok(rows.held.get(&unit)?.is_some_and(|tally| tally.prepared() > 0))
 }
 
 /// Returns the effective capacity: the recorded one, or that of a lower capacity fence.
-pub fn effective_capacity(rows: &mut Rows, resource: Resource, capacity: u32, now: Timestamp) -> Decision<u32> {
+pub fn effective_capacity(rows: &mut WorkingSet, resource: Resource, capacity: u32, now: Timestamp) -> Decision<u32> {
     let fence = rows.fences.get(&resource)?.filter(|fence| fence.ends_at > now);
     Ok(fence.map_or(capacity, |fence| capacity.min(fence.capacity)))
 }
 
 /// Returns the quantity held of a unit at `now`.
-pub fn held(rows: &mut Rows, unit: Unit, now: Timestamp) -> Decision<u32> {
+pub fn held(rows: &mut WorkingSet, unit: Unit, now: Timestamp) -> Decision<u32> {
     Ok(rows.held.get(&unit)?.map_or(0, |tally| tally.live(now)))
 }
 
 /// Rejects a user who has reached the maximum number of live holds of a kind, and every user while holds are suspended.
-pub fn check_hold_limit(rows: &mut Rows, at: &Context<'_>, kind: Kind, user: UserId) -> Decision<()> {
+pub fn check_hold_limit(rows: &mut WorkingSet, at: &Context<'_>, kind: Kind, user: UserId) -> Decision<()> {
     check_suspended(rows, at)?;
     let live = rows.holders.get(&Holder { kind, user })?.map_or(0, |tally| tally.live(at.now));
     let max = at.limits.holds_per_user_max;
@@ -181,7 +181,7 @@ pub fn check_hold_limit(rows: &mut Rows, at: &Context<'_>, kind: Kind, user: Use
 }
 
 /// Rejects while holds are suspended after a loss of live rows.
-pub fn check_suspended(rows: &Rows, at: &Context<'_>) -> Result<(), Rejection> {
+pub fn check_suspended(rows: &WorkingSet, at: &Context<'_>) -> Result<(), Rejection> {
     match rows.suspended_until.filter(|until| at.now < *until) {
         Some(until) => Err(Rejection::HoldsSuspended { until }),
         None => Ok(()),
@@ -189,7 +189,7 @@ pub fn check_suspended(rows: &Rows, at: &Context<'_>) -> Result<(), Rejection> {
 }
 
 /// Requests the counts that [`count`] and [`uncount`] change.
-pub fn request_counts<C: Claim>(rows: &mut Rows, owner: UserId, claim: &C) {
+pub fn request_counts<C: Claim>(rows: &mut WorkingSet, owner: UserId, claim: &C) {
     rows.holders.request(&Holder { kind: C::KIND, user: owner });
     for (unit, _) in claim.lines() {
         rows.held.request(&unit);
@@ -197,18 +197,18 @@ pub fn request_counts<C: Claim>(rows: &mut Rows, owner: UserId, claim: &C) {
 }
 
 /// Counts a new hold on its units and for its owner. The vertical has checked the availability.
-pub fn count<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Decision<()> {
+pub fn count<C: Claim>(rows: &mut WorkingSet, hold: &Hold<C>, now: Timestamp) -> Decision<()> {
     count_hold(rows, hold, now, 1)
 }
 
 /// Removes a confirmed, cancelled or replaced hold from all counts.
-pub fn uncount<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Decision<()> {
+pub fn uncount<C: Claim>(rows: &mut WorkingSet, hold: &Hold<C>, now: Timestamp) -> Decision<()> {
     assert!(matches!(hold.status(now), Status::Held | Status::Prepared), "only a live hold is counted");
     count_hold(rows, hold, now, -1)
 }
 
 /// Prepares a live hold for confirming: its units count until the confirm attempt is finished, whatever the time.
-pub fn prepare<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Decision<Hold<C>> {
+pub fn prepare<C: Claim>(rows: &mut WorkingSet, hold: &Hold<C>, now: Timestamp) -> Decision<Hold<C>> {
     assert!(hold.is_live(now), "only a live hold can be prepared");
     let prepared = Hold { state: HoldState::Prepared, attempts: Attempt(hold.attempts.0 + 1), ..hold.clone() };
     count_units(rows, hold, now, -1)?;
@@ -217,7 +217,7 @@ pub fn prepare<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp) -> Dec
 }
 
 /// Reverts [`prepare`] after an aborted attempt: the hold ends by time again, or has already ended.
-pub fn revert_prepare<C: Claim>(rows: &mut Rows, prepared: &Hold<C>, now: Timestamp) -> Decision<Hold<C>> {
+pub fn revert_prepare<C: Claim>(rows: &mut WorkingSet, prepared: &Hold<C>, now: Timestamp) -> Decision<Hold<C>> {
     assert_eq!(prepared.state, HoldState::Prepared, "only a prepared hold can be reverted");
     let hold = Hold { state: HoldState::Held, ..prepared.clone() };
     count_units(rows, prepared, now, -1)?;
@@ -227,14 +227,14 @@ pub fn revert_prepare<C: Claim>(rows: &mut Rows, prepared: &Hold<C>, now: Timest
     Ok(hold)
 }
 
-fn count_hold<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp, sign: i64) -> Decision<()> {
+fn count_hold<C: Claim>(rows: &mut WorkingSet, hold: &Hold<C>, now: Timestamp, sign: i64) -> Decision<()> {
     count_units(rows, hold, now, sign)?;
     let holder = Holder { kind: C::KIND, user: hold.owner };
     rows.holders.count(&holder, Count { quantity: sign, ends_at: Some(hold.expires_at), now })?;
     Ok(())
 }
 
-fn count_units<C: Claim>(rows: &mut Rows, hold: &Hold<C>, now: Timestamp, sign: i64) -> Decision<()> {
+fn count_units<C: Claim>(rows: &mut WorkingSet, hold: &Hold<C>, now: Timestamp, sign: i64) -> Decision<()> {
     let ends_at = (hold.state != HoldState::Prepared).then_some(hold.expires_at);
     for (unit, quantity) in hold.claim.lines() {
         rows.held.count(&unit, Count { quantity: sign * i64::from(quantity), ends_at, now })?;

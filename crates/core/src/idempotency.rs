@@ -2,9 +2,9 @@
 
 use crate::command::{Command, Context, Decision, Writes};
 use crate::rejection::Rejection;
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::{Span, Timestamp};
+use crate::working_set::WorkingSet;
 
 /// Lifetime of an idempotency record.
 pub const IDEMPOTENCY_TTL: Span = Span::from_hours(24);
@@ -28,7 +28,7 @@ impl Row for IdempotencyRecord {}
 
 /// Returns the response recorded under this key. Rejects a request with another fingerprint.
 pub fn find(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     at: &Context<'_>,
     id: &IdempotencyRecordId,
     fingerprint: &[u8; 32],
@@ -46,7 +46,13 @@ pub fn find(
 }
 
 /// Records the response of a successful command, in the same commit as its effect.
-pub fn keep(rows: &mut Rows, at: &Context<'_>, id: IdempotencyRecordId, fingerprint: [u8; 32], response: Vec<u8>) {
+pub fn keep(
+    rows: &mut WorkingSet,
+    at: &Context<'_>,
+    id: IdempotencyRecordId,
+    fingerprint: [u8; 32],
+    response: Vec<u8>,
+) {
     rows.idempotency_records.put(id, IdempotencyRecord { fingerprint, response, expires_at: at.now + IDEMPOTENCY_TTL });
 }
 
@@ -60,7 +66,7 @@ impl Command for KeepAnswer {
     const NAME: &'static str = "receipt.keep";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, _rows: &mut Rows, _at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, _rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
         Ok(())
     }
 }

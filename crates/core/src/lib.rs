@@ -2,7 +2,7 @@
 //!
 //! A decision is a function of the rows it read, the command and `now`. It never does I/O, never waits, never reads a
 //! clock or a random number, and knows no wire format. Rows that are not loaded are requested ([`NeedRows`]), a refusal
-//! is returned as a value ([`Rejection`]), and changes are written to the working set ([`Rows`]).
+//! is returned as a value ([`Rejection`]), and changes are written to the working set ([`WorkingSet`]).
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -35,7 +35,6 @@ pub mod map;
 pub mod money;
 pub mod rejection;
 pub mod relay;
-pub mod rows;
 pub mod schema;
 pub mod shop;
 pub mod stay;
@@ -48,6 +47,7 @@ pub mod ticket;
 pub mod time;
 pub mod unit;
 pub mod webhook;
+pub mod working_set;
 
 pub use actor::Actor;
 pub use command::{Command, Context, Decision, Limits, NeedRows, Stop};
@@ -55,6 +55,6 @@ pub use event::Event;
 pub use rejection::{
     CalendarRejection, Fault, Rejection, ShopRejection, StayRejection, TeeRejection, TicketRejection, WebhookRejection,
 };
-pub use rows::Rows;
 pub use time::Timestamp;
 pub use unit::{Kind, Tally, Unit};
+pub use working_set::WorkingSet;

@@ -6,9 +6,9 @@
 
 use crate::command::{Command, Context, Decision, Writes};
 use crate::rejection::Rejection;
-use crate::rows::Rows;
 use crate::table::{Row, Table};
 use crate::time::{Span, Timestamp};
+use crate::working_set::WorkingSet;
 
 /// Number of partitions, and so the maximum number of servers that share the work.
 pub const PARTITIONS: u32 = 8;
@@ -137,7 +137,7 @@ impl Command for LeaseRelays {
     const NAME: &'static str = "relay.lease";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Leased> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Leased> {
         for partition in &self.wanted {
             rows.relay.relays.request(partition);
         }
@@ -181,7 +181,7 @@ impl Command for ReleaseRelays {
     const NAME: &'static str = "relay.release";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         for (partition, _) in &self.partitions {
             rows.relay.relays.request(partition);
         }
@@ -224,7 +224,7 @@ impl Command for AdvanceRelay {
     const NAME: &'static str = "relay.advance";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Vec<u64>> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Vec<u64>> {
         assert!(self.handed.len() <= REPORTED_MAX, "the number of reported events is bounded");
         rows.relay.relays.request(&self.partition);
         for (event, _) in &self.handed {
@@ -277,7 +277,7 @@ impl Command for RetryEvent {
     const NAME: &'static str = "relay.retry";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Option<Trouble>> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Option<Trouble>> {
         let id = TroubleId { event: self.event };
         let Some(trouble) = rows.relay.troubles.get(&id)?.copied() else { return Ok(None) };
         let trouble = Trouble { retries: 0, next_try_at: at.now, failed: false, ..trouble };

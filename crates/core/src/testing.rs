@@ -5,16 +5,16 @@ use std::cell::Cell;
 use crate::command::{Attempt, Command, Context, Decision, Limits, Stop, Writes};
 use crate::event::Event;
 use crate::rejection::Rejection;
-use crate::rows::Rows;
 use crate::table::TableSet as _;
 use crate::time::{Span, Timestamp};
+use crate::working_set::WorkingSet;
 
 /// Maximum number of load rounds per command; more means that its read set does not converge.
 const LOADS_MAX: usize = 16;
 
 #[derive(Debug)]
 pub(crate) struct World {
-    pub(crate) memory: Rows,
+    pub(crate) memory: WorkingSet,
     pub(crate) now: Timestamp,
     pub(crate) limits: Limits,
     pub(crate) events: Vec<Event>,
@@ -26,7 +26,7 @@ impl World {
     pub(crate) fn new() -> Self {
         let limits = Limits::DEFAULT;
         let now = Timestamp::from_millis(1_762_237_800_000); // 2025-11-04T06:30:00Z
-        Self { memory: Rows::complete(), now, limits, events: Vec::new(), loads: Cell::new(0) }
+        Self { memory: WorkingSet::complete(), now, limits, events: Vec::new(), loads: Cell::new(0) }
     }
 
     /// Advances the clock. Ended rows are not purged: no rule may depend on that.
@@ -64,9 +64,9 @@ impl World {
     }
 
     /// Runs a query.
-    pub(crate) fn ask<T>(&self, query: impl Fn(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Rejection> {
+    pub(crate) fn ask<T>(&self, query: impl Fn(&mut WorkingSet, &Context<'_>) -> Decision<T>) -> Result<T, Rejection> {
         let at = Context { now: self.now, limits: &self.limits };
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         for loads in 0..LOADS_MAX {
             self.loads.set(loads);
             match query(&mut rows, &at) {
@@ -81,10 +81,10 @@ impl World {
     pub(crate) fn step<T>(
         &mut self,
         writes: Writes,
-        decide: impl Fn(&mut Rows, &Context<'_>) -> Decision<T>,
+        decide: impl Fn(&mut WorkingSet, &Context<'_>) -> Decision<T>,
     ) -> Decision<T> {
         let at = Context { now: self.now, limits: &self.limits };
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         // Like the engine, the dry run does not know the time.
         let unknown = Context { now: Timestamp::default(), limits: &self.limits };
         rows.attempt(|rows| decide(rows, &unknown).and(Err::<(), _>(Stop::NeedRows))).ok();
@@ -103,7 +103,7 @@ impl World {
         panic!("the read set of a command does not converge");
     }
 
-    fn apply(&mut self, mut rows: Rows, writes: Writes) {
+    fn apply(&mut self, mut rows: WorkingSet, writes: Writes) {
         let events = rows.events.take();
         assert!(
             writes != Writes::Live || !events.iter().any(Event::is_durable),

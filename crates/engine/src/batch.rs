@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use holdfast_core::command::Writes;
 use holdfast_core::table::TableSet;
-use holdfast_core::{Command, Context, Limits, Rows, Stop, Timestamp};
+use holdfast_core::{Command, Context, Limits, Stop, Timestamp, WorkingSet};
 use metrics::{Counter, Histogram};
 
 use crate::panics::{self, Panic};
@@ -73,7 +73,7 @@ pub(crate) struct Runner<'a> {
     limits: &'a Limits,
     meters: Meters,
     /// The working set, empty between batches.
-    rows: Rows,
+    rows: WorkingSet,
     /// Whether the store was asked to commit, so that a panic leaves the outcome unknown.
     committing: bool,
     /// Commands that must retry after a backoff, because a prepared attempt decides their outcome.
@@ -186,7 +186,7 @@ impl<'a> Runner<'a> {
             sink,
             limits,
             meters,
-            rows: Rows::default(),
+            rows: WorkingSet::default(),
             committing: false,
             backing_off: Vec::new(),
             faults: Vec::new(),
@@ -207,7 +207,7 @@ impl<'a> Runner<'a> {
         if self.store.is_split() {
             self.run_in_steps(tasks, answer).await;
         } else {
-            let result = self.commit(Step::Whole, &mut tasks, &Rows::default()).await;
+            let result = self.commit(Step::Whole, &mut tasks, &WorkingSet::default()).await;
             answer(Decided { tasks, result });
         }
     }
@@ -217,7 +217,7 @@ impl<'a> Runner<'a> {
     async fn run_in_steps(&mut self, tasks: Vec<Box<dyn Task>>, answer: &mut (dyn FnMut(Decided) + Send)) {
         let (mut first, mut second): (Vec<_>, Vec<_>) =
             tasks.into_iter().partition(|task| task.writes() != Writes::Durable);
-        let prepared = match self.commit(Step::Prepare, &mut first, &Rows::default()).await {
+        let prepared = match self.commit(Step::Prepare, &mut first, &WorkingSet::default()).await {
             Ok(outcome) => {
                 self.collect_backing_off(&mut first);
                 let (under_way, done) = first.into_iter().partition(|task| task.is_under_way());
@@ -227,7 +227,7 @@ impl<'a> Runner<'a> {
             }
             Err(error) => {
                 answer(Decided { tasks: first, result: Err(error) });
-                Rows::default()
+                WorkingSet::default()
             }
         };
         let recorded = self.commit(Step::Record, &mut second, &prepared).await;
@@ -239,7 +239,7 @@ impl<'a> Runner<'a> {
                 }
             }
             // An unfinished attempt is recovered later; the replies do not depend on it.
-            if let Err(error) = self.commit(Step::Finish, &mut second, &Rows::default()).await {
+            if let Err(error) = self.commit(Step::Finish, &mut second, &WorkingSet::default()).await {
                 tracing::warn!(%error, "committed confirm attempts could not be finished; recovery finishes them");
             }
         }
@@ -257,7 +257,7 @@ impl<'a> Runner<'a> {
         &mut self,
         step: Step,
         tasks: &mut [Box<dyn Task>],
-        prepared: &Rows,
+        prepared: &WorkingSet,
     ) -> Result<Outcome, StoreError> {
         let mut tasks: Vec<&mut Box<dyn Task>> = tasks.iter_mut().filter(|task| task.takes_part(step)).collect();
         if tasks.is_empty() {
@@ -291,7 +291,7 @@ impl<'a> Runner<'a> {
         &mut self,
         step: Step,
         tasks: &mut [&mut Box<dyn Task>],
-        prepared: &Rows,
+        prepared: &WorkingSet,
     ) -> Result<Outcome, StoreError> {
         let mut session = self.store.begin(step.tier()).await?;
         let rows = &mut self.rows;
@@ -361,7 +361,7 @@ impl<'a> Runner<'a> {
 }
 
 /// Collects the read set of each command in a dry run, without rows or the time.
-fn dry_run(rows: &mut Rows, limits: &Limits, step: Step, tasks: &mut [&mut Box<dyn Task>]) {
+fn dry_run(rows: &mut WorkingSet, limits: &Limits, step: Step, tasks: &mut [&mut Box<dyn Task>]) {
     let at = Context { now: Timestamp::default(), limits };
     for task in tasks {
         // Dry run: its effects and its panics are discarded; the command runs again once its rows are loaded.
@@ -380,7 +380,7 @@ struct Decisions<'a> {
 
 /// Decides in order. `traces` gets the trace of each event.
 fn decide_all<'a>(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     traces: &mut Vec<Option<Trace>>,
     at: &Context<'_>,
     step: Step,

@@ -5,7 +5,7 @@ use std::sync::mpsc as blocking;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use holdfast_core::{Command, Context, Decision, Limits, Rows, Stop};
+use holdfast_core::{Command, Context, Decision, Limits, Stop, WorkingSet};
 
 use crate::batch::{Decided, Meters, Runner};
 use crate::panics::{self, Panic};
@@ -58,7 +58,7 @@ struct Shared {
     settings: EngineSettings,
     answered: Arc<AtomicU64>,
     /// Working sets of finished queries, because allocating one costs more than most queries.
-    idle_rows: Mutex<Vec<Rows>>,
+    idle_rows: Mutex<Vec<WorkingSet>>,
     /// Last, because the thread ends when it is dropped: a caller that has joined it may open the store anew.
     queue: OpenQueue,
 }
@@ -177,7 +177,7 @@ impl Engine {
     }
 
     /// Runs a query on committed state. `ask` runs again until its read set is loaded, and must have no side effects.
-    pub async fn query<T>(&self, ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Refused> {
+    pub async fn query<T>(&self, ask: impl FnMut(&mut WorkingSet, &Context<'_>) -> Decision<T>) -> Result<T, Refused> {
         let idle_rows = || self.shared.idle_rows.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rows = idle_rows().pop().unwrap_or_default();
         let answer = tokio::time::timeout(QUERY_WITHIN, self.answer(&mut rows, ask)).await;
@@ -191,8 +191,8 @@ impl Engine {
 
     async fn answer<T>(
         &self,
-        rows: &mut Rows,
-        mut ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>,
+        rows: &mut WorkingSet,
+        mut ask: impl FnMut(&mut WorkingSet, &Context<'_>) -> Decision<T>,
     ) -> Result<T, Refused> {
         for retries in 0.. {
             let fault = match self.answer_once(rows, &mut ask).await? {
@@ -215,8 +215,8 @@ impl Engine {
     /// The inner `Err` is a fault, of consistent rows or not: the query panicked, or its read set does not converge.
     async fn answer_once<T>(
         &self,
-        rows: &mut Rows,
-        ask: &mut impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>,
+        rows: &mut WorkingSet,
+        ask: &mut impl FnMut(&mut WorkingSet, &Context<'_>) -> Decision<T>,
     ) -> Result<Result<T, Option<Panic>>, Refused> {
         let Shared { store, settings, .. } = &*self.shared;
         let mut at = Context { now: holdfast_core::Timestamp::default(), limits: &settings.limits };

@@ -5,7 +5,7 @@ use holdfast_core::hold::{HOLD_TTL_MAX, Indexed};
 use holdfast_core::id::HoldId;
 use holdfast_core::table::TableSet;
 use holdfast_core::time::Span;
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 
 /// Maximum number of cached rows per table.
 const CACHED_ROWS_MAX: usize = 100_000;
@@ -18,7 +18,7 @@ const CLOCK_SLACK: Span = Span::from_hours(1);
 
 #[derive(Debug)]
 pub struct Memory {
-    pub rows: Rows,
+    pub rows: WorkingSet,
     /// Number of applied commits; compared with the count in the database.
     pub commits: u64,
     purged_at: Timestamp,
@@ -27,7 +27,7 @@ pub struct Memory {
 impl Memory {
     /// Creates the state without holds. A store adds all live holds at start by [`index`](Self::index).
     pub fn new(commits: u64, now: Timestamp) -> Self {
-        Self { rows: Rows::memory(), commits, purged_at: now }
+        Self { rows: WorkingSet::memory(), commits, purged_at: now }
     }
 
     /// Returns the smallest id of holds that are still indexed at `now`, for kinds that stay indexed for `after_end`
@@ -38,7 +38,7 @@ impl Memory {
 
     /// Rebuilds the secondary indexes of these holds. Batches of a few thousand keep the working set small.
     pub fn index<H: Indexed>(&mut self, holds: &[H], now: Timestamp) {
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         for hold in holds {
             H::request_indexes(&mut rows, hold);
         }
@@ -50,17 +50,17 @@ impl Memory {
     }
 
     /// Returns the ranges to prefetch with the requested rows.
-    pub fn prefetch(&self, requests: &Rows) -> Rows {
+    pub fn prefetch(&self, requests: &WorkingSet) -> WorkingSet {
         requests.prefetch(&self.rows, CACHED_ROWS_MAX).into()
     }
 
     /// Caches the rows that a query read from the database. Rows committed since the read must already be applied.
-    pub fn cache_read(&mut self, read: &Rows) {
+    pub fn cache_read(&mut self, read: &WorkingSet) {
         self.rows.cache_read(read, CACHED_ROWS_MAX);
     }
 
     /// Applies a committed batch. Returns false if inserted rows were not cached, or cached rows were evicted.
-    pub fn apply(&mut self, committed: &mut Rows, now: Timestamp) -> bool {
+    pub fn apply(&mut self, committed: &mut WorkingSet, now: Timestamp) -> bool {
         let is_all = self.rows.apply(committed);
         self.commits += 1;
         if now < self.purged_at + PURGE_EVERY {

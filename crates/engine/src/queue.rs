@@ -206,7 +206,7 @@ mod tests {
     use std::sync::Arc;
 
     use holdfast_core::command::Writes;
-    use holdfast_core::{Command, Context, Decision, Rows};
+    use holdfast_core::{Command, Context, Decision, WorkingSet};
 
     use super::*;
     use crate::task::CommandTask;
@@ -218,7 +218,7 @@ mod tests {
         const NAME: &'static str = "test.nothing";
         const WRITES: Writes = Writes::Durable;
 
-        fn decide(&self, _rows: &mut Rows, _at: &Context<'_>) -> Decision<()> {
+        fn decide(&self, _rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
             Ok(())
         }
     }

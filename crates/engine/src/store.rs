@@ -4,7 +4,7 @@
 //!
 //! # Adding a store
 //! Implement [`Store`] and [`Session`], and run the simulator and the HTTP tests against it. `load` fills in the
-//! requested rows of each table of [`Rows`]; `commit` writes the changes of each table. `holdfast_core::schema` declares the
+//! requested rows of each table of [`WorkingSet`]; `commit` writes the changes of each table. `holdfast_core::schema` declares the
 //! tables and their columns.
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ use holdfast_core::hold::AttemptId;
 use holdfast_core::schema::{List, Listed, Record};
 use holdfast_core::time::Span;
 use holdfast_core::unit::Kind;
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 
 use crate::sink::OutboxEntry;
 use crate::trace::Trace;
@@ -72,7 +72,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Fills in requested rows from committed state, concurrently to the engine, and returns the time. A caller sees
     /// its own acknowledged writes.
-    async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError>;
+    async fn read(&self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError>;
 
     /// Returns a page of a list, in ascending order of key. See [`list`].
     async fn list(&self, list: List) -> Result<Vec<Listed>, StoreError>;
@@ -129,7 +129,7 @@ pub struct RecoveredAttempt {
 #[async_trait]
 pub trait Session: Send {
     /// Fills in requested rows and returns the time, which never runs backwards.
-    async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError>;
+    async fn load(&mut self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError>;
 
     /// Validates rows of the other tier, which [`commit`](Self::commit) does not compare. The engine calls it before it
     /// rejects a command. Returns [`StoreError::Conflict`] if the rows are not from one consistent snapshot.
@@ -140,7 +140,7 @@ pub trait Session: Send {
     /// Writes all changes and the outbox atomically. A store that is shared with other servers validates the read set
     /// even without writes. The next batch reads this commit; replies and events must wait until [`Committed::safe`]
     /// returns `Ok`.
-    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError>;
+    async fn commit(&mut self, rows: &mut WorkingSet, outbox: &[OutboxEntry]) -> Result<Committed, StoreError>;
 
     /// Durability of the rows that a batch without writes has read.
     fn safe(&self) -> Safe {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use holdfast_core::command::{Attempt, Writes};
 use holdfast_core::idempotency::{self, IdempotencyRecordId};
-use holdfast_core::{Command, Context, Decision, Rejection, Rows, Stop};
+use holdfast_core::{Command, Context, Decision, Rejection, Stop, WorkingSet};
 use tokio::sync::oneshot;
 
 use crate::store::{StoreError, Tier};
@@ -108,7 +108,7 @@ pub(crate) trait Task: Send {
     /// Discards the result of an earlier run of this step, before a conflict.
     fn begin(&mut self, step: Step);
     /// Decides, and keeps the outcome until the batch is committed.
-    fn decide(&mut self, rows: &mut Rows, at: &Context<'_>, step: Step) -> Decision<()>;
+    fn decide(&mut self, rows: &mut WorkingSet, at: &Context<'_>, step: Step) -> Decision<()>;
     /// Keeps a failure until the batch is committed, because it may depend on other effects of the batch.
     fn fail(&mut self, refused: Refused);
     /// Marks the task for a retry after a backoff.
@@ -188,7 +188,7 @@ impl<C: Command> CommandTask<C> {
 
     /// Looks up the response recorded under the same key. While that is not loaded, requests the command's own rows
     /// too.
-    fn replay(&mut self, rows: &mut Rows, at: &Context<'_>, step: Step) -> Decision<bool> {
+    fn replay(&mut self, rows: &mut WorkingSet, at: &Context<'_>, step: Step) -> Decision<bool> {
         let Some(once) = &self.once else { return Ok(false) };
         match idempotency::find(rows, at, &once.id, &once.fingerprint) {
             Ok(None) => Ok(false),
@@ -208,7 +208,7 @@ impl<C: Command> CommandTask<C> {
         }
     }
 
-    fn done(&mut self, rows: &mut Rows, at: &Context<'_>, outcome: C::Outcome) {
+    fn done(&mut self, rows: &mut WorkingSet, at: &Context<'_>, outcome: C::Outcome) {
         let kept = self.once.as_ref().and_then(|once| {
             let response = (once.render)(&outcome)?;
             idempotency::keep(rows, at, once.id.clone(), once.fingerprint, response.clone());
@@ -261,7 +261,7 @@ impl<C: Command> Task for CommandTask<C> {
         }
     }
 
-    fn decide(&mut self, rows: &mut Rows, at: &Context<'_>, step: Step) -> Decision<()> {
+    fn decide(&mut self, rows: &mut WorkingSet, at: &Context<'_>, step: Step) -> Decision<()> {
         match (step, self.attempt) {
             (Step::Finish, Some(attempt)) => {
                 let outcome = match &self.progress {

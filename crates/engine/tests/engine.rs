@@ -8,7 +8,7 @@ use holdfast_core::command::Writes;
 use holdfast_core::schema::List;
 use holdfast_core::stay::RoomType;
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft, RoomTypeId};
-use holdfast_core::{Command, Context, Decision, Limits, Rejection, Rows, Timestamp};
+use holdfast_core::{Command, Context, Decision, Limits, Rejection, Timestamp, WorkingSet};
 use holdfast_engine::store;
 use holdfast_engine::{Answer, Batch, Engine, EngineSettings, ManualClock, NoSink, Refused, Store};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
@@ -47,7 +47,7 @@ impl Command for Breaks {
     const NAME: &'static str = "test.breaks";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         create("must not stay").decide(rows, at)?;
         panic!("a broken rule, on purpose");
     }
@@ -61,7 +61,7 @@ impl Command for Refuses {
     const NAME: &'static str = "test.refuses";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         create("must not stay").decide(rows, at)?;
         Err(Rejection::Forbidden.into())
     }
@@ -75,7 +75,7 @@ impl Command for AsksInCircles {
     const NAME: &'static str = "test.asks_in_circles";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
         for number in 1.. {
             rows.stay.room_types.get(&RoomTypeId::new(number).unwrap())?;
         }

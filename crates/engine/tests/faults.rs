@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_core::command::Writes;
-use holdfast_core::{Command, Context, Decision, Limits, Rows, Timestamp};
+use holdfast_core::{Command, Context, Decision, Limits, Timestamp, WorkingSet};
 use holdfast_engine::{Engine, EngineSettings, ManualClock, NoSink, Refused, panics};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 
@@ -15,7 +15,7 @@ impl Command for Breaks {
     const NAME: &'static str = "test.breaks";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, _rows: &mut Rows, _at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, _rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
         panic!("a broken rule, on purpose");
     }
 }

@@ -71,7 +71,7 @@ fn verify_file(args: &Args, runtime: &tokio::runtime::Runtime) -> anyhow::Result
 /// Returns the number of records checked, and the findings.
 async fn audit(store: &dyn Store) -> Result<(u64, Vec<String>), StoreError> {
     // Expiry is judged by the store's own time.
-    let now = store.read(&mut holdfast_core::Rows::default()).await.unwrap_or_else(|_| SystemClock.now());
+    let now = store.read(&mut holdfast_core::WorkingSet::default()).await.unwrap_or_else(|_| SystemClock.now());
     let mut audit = Audit::new(now);
     store.audit(&mut audit).await?;
     Ok((audit.records(), audit.finish()))

@@ -16,7 +16,7 @@ use holdfast_core::stay::hold::RecoverHold;
 use holdfast_core::ticket::EventId;
 use holdfast_core::ticket::hold::RecoverSeatHold;
 use holdfast_core::unit::Kind;
-use holdfast_core::{Command, Context, Decision, Rows};
+use holdfast_core::{Command, Context, Decision, WorkingSet};
 use holdfast_engine::store::{Keep, RecoveredAttempt};
 use holdfast_engine::{Answer, Engine, Once, Store};
 use holdfast_waiting_room::WaitingRoom;
@@ -448,7 +448,7 @@ impl App {
     }
 
     /// Evaluates a query on committed state.
-    pub async fn query<T>(&self, ask: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>) -> Result<T, Problem> {
+    pub async fn query<T>(&self, ask: impl FnMut(&mut WorkingSet, &Context<'_>) -> Decision<T>) -> Result<T, Problem> {
         Ok(self.shared.engine.query(ask).await?)
     }
 

@@ -10,7 +10,7 @@ use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold, PlaceHolds};
 use holdfast_core::stay::reservation::CancelReservation;
 use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, SetNightsClosed};
 use holdfast_core::stay::{RoomType, StayDates, StayHold, StayReservation};
-use holdfast_core::{Command, Context, Decision, Rejection, Rows, Timestamp};
+use holdfast_core::{Command, Context, Decision, Rejection, Timestamp, WorkingSet};
 use holdfast_engine::{Answer, Batch, Once, Pending, Refused};
 
 /// A request, optionally under an idempotency key.
@@ -92,7 +92,7 @@ impl Call {
     }
 
     /// Decides the call without an engine, including the engine's handling of idempotency keys.
-    pub fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Reply> {
+    pub fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Reply> {
         if let Some(key) = &self.key
             && let Some(response) = idempotency::find(rows, at, &key.id, &key.fingerprint())?
         {

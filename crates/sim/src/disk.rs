@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use holdfast_core::audit::Audit;
 use holdfast_core::id::{ID_MAX, IdRange, UserId};
 use holdfast_core::time::Span;
-use holdfast_core::{Command, Event, Limits, Rows, Timestamp};
+use holdfast_core::{Command, Event, Limits, Timestamp, WorkingSet};
 use holdfast_engine::store::{Keep, OutboxRecord};
 use holdfast_engine::{Answer, Batch, Clock, EventSink, ManualClock, OutboxEntry, Published, Store, StoreError};
 use holdfast_store_redis::ClusterStore;
@@ -209,7 +209,7 @@ impl Disk {
 }
 
 impl Source for Disk {
-    fn read(&self, rows: &mut Rows) -> Result<(), Finding> {
+    fn read(&self, rows: &mut WorkingSet) -> Result<(), Finding> {
         let store_now = self.runtime.block_on(self.store().read(rows)).map_err(|error| store_failed(&error))?;
         // A store shared by several servers reserves no numbers for queries.
         for sequence in rows.ids.take_requested() {

@@ -9,7 +9,7 @@ use holdfast_core::id::HoldId;
 use holdfast_core::idempotency::{IdempotencyRecord, IdempotencyRecordId};
 use holdfast_core::stay::availability::{Availability, availability};
 use holdfast_core::stay::{RoomType, RoomTypeId, StayDates, StayHold, StayReservation, StayReservationId};
-use holdfast_core::{Context, Decision, Rejection, Rows, Stop, Timestamp};
+use holdfast_core::{Context, Decision, Rejection, Stop, Timestamp, WorkingSet};
 use jiff::ToSpan;
 use jiff::civil::Date;
 
@@ -27,7 +27,7 @@ const SHORT_NIGHTS_MAX: i32 = 7;
 /// A source of committed rows.
 pub trait Source {
     /// Fills in all requested rows.
-    fn read(&self, rows: &mut Rows) -> Result<(), Finding>;
+    fn read(&self, rows: &mut WorkingSet) -> Result<(), Finding>;
 }
 
 /// Keys to read: all that any call has contained so far, whether it was executed or not.
@@ -110,7 +110,7 @@ impl View {
             .map_err(|rejection| Finding(format!("reading was rejected: {rejection:?}")))
     }
 
-    fn read(rows: &mut Rows, at: &Context<'_>, scope: &Scope) -> Decision<Self> {
+    fn read(rows: &mut WorkingSet, at: &Context<'_>, scope: &Scope) -> Decision<Self> {
         // All rows are requested first, so that one read loads them.
         scope.reservation_ids().for_each(|id| rows.stay.reservations.request(&id));
         scope.holds.iter().for_each(|id| rows.stay.holds.request(id));
@@ -166,9 +166,9 @@ impl View {
 pub fn ask<T>(
     source: &impl Source,
     at: &Context<'_>,
-    mut query: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>,
+    mut query: impl FnMut(&mut WorkingSet, &Context<'_>) -> Decision<T>,
 ) -> Result<Result<T, Rejection>, Finding> {
-    let mut rows = Rows::default();
+    let mut rows = WorkingSet::default();
     for _ in 0..READS_MAX {
         match rows.attempt(|rows| query(rows, at)) {
             Ok(answer) => return Ok(Ok(answer)),

@@ -5,7 +5,7 @@ use holdfast_core::hold::Indexed as _;
 use holdfast_core::id::HoldId;
 use holdfast_core::stay::StayHold;
 use holdfast_core::table::TableSet;
-use holdfast_core::{Context, Limits, Rows, Stop, Timestamp};
+use holdfast_core::{Context, Limits, Stop, Timestamp, WorkingSet};
 
 use crate::Finding;
 use crate::call::{Call, Reply};
@@ -16,15 +16,15 @@ const LOADS_MAX: usize = 16;
 
 #[derive(Debug)]
 pub struct Pure {
-    memory: Rows,
+    memory: WorkingSet,
     /// Working set of all calls, cleared before each, like that of the engine's batches.
-    rows: Rows,
+    rows: WorkingSet,
     limits: Limits,
 }
 
 impl Pure {
     pub fn new(limits: Limits) -> Self {
-        Self { memory: Rows::complete(), rows: Rows::default(), limits }
+        Self { memory: WorkingSet::complete(), rows: WorkingSet::default(), limits }
     }
 
     pub fn run(&mut self, call: &Call, now: Timestamp) -> Reply {
@@ -48,7 +48,7 @@ impl Pure {
 
     /// Deletes the record of an ended hold, like a store that purges it.
     pub fn remove_hold(&mut self, hold: HoldId) {
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         rows.stay.holds.request(&hold);
         rows.fill_from(&self.memory);
         rows.stay.holds.delete(hold);
@@ -57,7 +57,7 @@ impl Pure {
 
     /// Rebuilds the secondary indexes from live holds, like a store at start.
     pub fn restart(&mut self, now: Timestamp) {
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         let old = &self.memory;
         old.ids.rows().for_each(|(id, row)| rows.ids.insert(*id, *row));
         old.idempotency_records.rows().for_each(|(id, row)| rows.idempotency_records.insert(id.clone(), row.clone()));
@@ -65,10 +65,10 @@ impl Pure {
         old.stay.nights.rows().for_each(|(id, row)| rows.stay.nights.insert(*id, *row));
         old.stay.holds.rows().for_each(|(id, row)| rows.stay.holds.insert(*id, row.clone()));
         old.stay.reservations.rows().for_each(|(id, row)| rows.stay.reservations.insert(*id, row.clone()));
-        let mut memory = Rows::complete();
+        let mut memory = WorkingSet::complete();
         memory.apply(&mut rows);
         for (_, hold) in old.stay.holds.rows().filter(|(_, hold)| hold.is_live(now)) {
-            let mut rows = Rows::default();
+            let mut rows = WorkingSet::default();
             StayHold::request_indexes(&mut rows, hold);
             rows.fill_from(&memory);
             StayHold::index(&mut rows, hold, now).expect("all index entries are in memory");
@@ -79,7 +79,7 @@ impl Pure {
 }
 
 impl Source for Pure {
-    fn read(&self, rows: &mut Rows) -> Result<(), Finding> {
+    fn read(&self, rows: &mut WorkingSet) -> Result<(), Finding> {
         rows.fill_from(&self.memory);
         Ok(())
     }

@@ -101,16 +101,16 @@ pub(crate) struct Answers(Vec<Result<Vec<Row>, Error>>);
 
 impl Answers {
     /// Returns the first error, if any; later ones follow from it.
-    pub(crate) fn check(self) -> Result<Rows, Error> {
-        self.0.into_iter().collect::<Result<_, _>>().map(Rows)
+    pub(crate) fn check(self) -> Result<QueryResults, Error> {
+        self.0.into_iter().collect::<Result<_, _>>().map(QueryResults)
     }
 }
 
 /// Responses of successful statements.
 #[derive(Debug)]
-pub(crate) struct Rows(Vec<Vec<Row>>);
+pub(crate) struct QueryResults(Vec<Vec<Row>>);
 
-impl Rows {
+impl QueryResults {
     pub(crate) fn take(&mut self, ticket: Ticket) -> Vec<Row> {
         std::mem::take(&mut self.0[ticket.0])
     }
@@ -137,12 +137,12 @@ impl<'a> Transaction<'a> {
     }
 
     /// Commits and returns the outcome. If it is unknown, the connection must not be used again.
-    pub(crate) async fn commit(self, within: Duration) -> Result<Rows, CommitError> {
+    pub(crate) async fn commit(self, within: Duration) -> Result<QueryResults, CommitError> {
         let ended = tokio::time::timeout(within, self.end()).await;
         ended.unwrap_or_else(|_| Err(CommitError::Unknown(format!("no answer within {within:?}"))))
     }
 
-    async fn end(mut self) -> Result<Rows, CommitError> {
+    async fn end(mut self) -> Result<QueryResults, CommitError> {
         let is_sent = !self.0.refused() && !self.0.connection.is_closed();
         let copied = if is_sent { self.0.send_copies().await } else { Ok(()) };
         let may_commit = is_sent && copied.is_ok();
@@ -154,7 +154,7 @@ impl<'a> Transaction<'a> {
             Err(error) if !may_commit || error.as_db_error().is_some() => Err(CommitError::Refused(error)),
             Err(error) => Err(CommitError::Unknown(sentence(&error))),
             Ok(answers) => match last {
-                Ok(_) => Ok(Rows(answers)),
+                Ok(_) => Ok(QueryResults(answers)),
                 Err(error) if !may_commit || is_refusal_of_commit(&error) => Err(CommitError::Refused(error)),
                 Err(error) => Err(CommitError::Unknown(sentence(&error))),
             },

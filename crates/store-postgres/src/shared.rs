@@ -3,8 +3,8 @@
 use holdfast_core::Timestamp;
 use holdfast_core::id::{HoldId, ID_MAX, IdRange, Sequence};
 use holdfast_core::idempotency::{IDEMPOTENCY_TTL, IdempotencyRecord, IdempotencyRecordId};
-use holdfast_core::rows::Tables;
 use holdfast_core::schema::sequence;
+use holdfast_core::working_set::Tables;
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{OutboxEntry, StoreError, Trace};
 use tokio_postgres::Row;
@@ -13,7 +13,7 @@ use tokio_postgres::types::Type;
 use crate::codec::{Col, get};
 use crate::connection::Connection;
 use crate::error::explain;
-use crate::pipeline::{Pipeline, Rows, Ticket, column, params};
+use crate::pipeline::{Pipeline, QueryResults, Ticket, column, params};
 
 /// Number of commits, time of the last one, current time.
 pub(crate) const HEAD: &str = "SELECT count, last_at, clock_timestamp() FROM commits WHERE only_row";
@@ -133,7 +133,7 @@ impl PendingLoad {
         !self.idempotency_records.is_empty()
     }
 
-    pub(crate) fn fill(self, answers: &mut Rows, tables: &mut Tables) -> Result<(), StoreError> {
+    pub(crate) fn fill(self, answers: &mut QueryResults, tables: &mut Tables) -> Result<(), StoreError> {
         if let Some(ticket) = self.sequences_at {
             let rows = answers.take(ticket);
             for sequence in self.sequences {
@@ -223,7 +223,7 @@ pub(crate) fn append_outbox<'a>(pipeline: &mut Pipeline<'a>, outbox: &'a [Outbox
 
 /// Ids assigned by [`append_outbox`].
 pub(crate) fn outbox_ids(
-    answers: &Rows,
+    answers: &QueryResults,
     ticket: Option<Ticket>,
     outbox: &[OutboxEntry],
 ) -> Result<Vec<u64>, StoreError> {

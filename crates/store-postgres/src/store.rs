@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::schema::{List, Listed};
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::store::{Keep, OutboxRecord, Session, Tier};
 use holdfast_engine::{Memory, Store, StoreError};
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
@@ -154,7 +154,7 @@ impl Shared {
 
 impl Cache {
     /// Applies a committed batch.
-    fn apply(&mut self, committed: &mut Rows, now: Timestamp) {
+    fn apply(&mut self, committed: &mut WorkingSet, now: Timestamp) {
         if !self.memory.apply(committed, now) {
             self.epoch += 1;
         }
@@ -173,7 +173,7 @@ impl Store for PostgresStore {
         Ok(Box::new(Batch { shared: self.shared.clone(), writer }))
     }
 
-    async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+    async fn read(&self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
         self.shared.read(rows).await
     }
 

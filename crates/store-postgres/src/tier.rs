@@ -15,7 +15,7 @@ use holdfast_core::hold::AttemptId;
 use holdfast_core::id::HoldId;
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::table::TableSet as _;
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::StoreError;
 use holdfast_engine::store::{COMMIT_WITHIN, Keep, OutboxRecord};
 
@@ -101,12 +101,12 @@ impl DurableTier {
     }
 
     /// Fills requested rows of durable tables, and returns the database's time. Live rows and sequences stay requested.
-    pub async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+    pub async fn read(&self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
         self.read_into(rows, &mut ReadSet::default()).await
     }
 
     /// The same, for a batch whose rows are written elsewhere.
-    pub async fn read_into(&self, rows: &mut Rows, read_set: &mut ReadSet) -> Result<Timestamp, StoreError> {
+    pub async fn read_into(&self, rows: &mut WorkingSet, read_set: &mut ReadSet) -> Result<Timestamp, StoreError> {
         let Shared { readers, clock, kept, .. } = &*self.shared;
         kept.answer(rows);
         if !requests_durable(rows) {
@@ -125,7 +125,7 @@ impl DurableTier {
         }
         let validate = async |connection: &Connection| {
             let mut transaction = Transaction::begin(connection);
-            read_set.lock(transaction.pipeline(), &Rows::default());
+            read_set.lock(transaction.pipeline(), &WorkingSet::default());
             match transaction.commit(COMMIT_WITHIN).await.map_err(StoreError::from) {
                 // Nothing was to be written.
                 Err(StoreError::OutcomeUnknown(why)) => Err(StoreError::Unavailable(why)),
@@ -147,7 +147,7 @@ impl DurableTier {
     }
 
     /// Fills requested sequences.
-    pub async fn draw(&self, rows: &mut Rows, drawn: &mut Drawn) -> Result<(), StoreError> {
+    pub async fn draw(&self, rows: &mut WorkingSet, drawn: &mut Drawn) -> Result<(), StoreError> {
         let lacking = drawn.take(rows);
         if lacking.is_empty() {
             return Ok(());
@@ -280,14 +280,14 @@ impl DurableTier {
     }
 }
 
-fn requests_durable(rows: &Rows) -> bool {
+fn requests_durable(rows: &WorkingSet) -> bool {
     !rows.idempotency_records.is_loaded() || records::requests_durable(rows)
 }
 
 /// Loads what is requested of durable tables, as it stood at one moment, in one round trip. Tells the database's time.
 async fn load(
     connection: &Connection,
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     read_set: &mut ReadSet,
     kept: &RowCache,
 ) -> Result<Timestamp, StoreError> {
@@ -305,7 +305,7 @@ struct PendingLoad {
 }
 
 impl PendingLoad {
-    fn ask(pipeline: &mut Pipeline<'_>, rows: &mut Rows) -> Self {
+    fn ask(pipeline: &mut Pipeline<'_>, rows: &mut WorkingSet) -> Self {
         pipeline.send(pipeline::BEGIN_SNAPSHOT, Vec::new());
         let now = pipeline.send(shared::NOW, Vec::new());
         let mut shared = shared::PendingLoad::default();
@@ -317,8 +317,8 @@ impl PendingLoad {
 
     fn fill(
         self,
-        answers: &mut pipeline::Rows,
-        rows: &mut Rows,
+        answers: &mut pipeline::QueryResults,
+        rows: &mut WorkingSet,
         read_set: &mut ReadSet,
         kept: &RowCache,
     ) -> Result<Timestamp, StoreError> {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use foldhash::fast::RandomState;
 use holdfast_core::table::{Key, Scan, Table};
 use holdfast_core::time::Span;
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::StoreError;
 use redis::Value;
 
@@ -28,11 +28,11 @@ const PREPARED_TTL: Span = Span::from_hours(7 * 24);
 impl LiveTier {
     /// Checks that nothing that was read_set has changed.
     pub(crate) async fn validate(&self, read_set: &LiveReadSet) -> Result<(), StoreError> {
-        if read_set.versions.is_empty() { Ok(()) } else { self.commit(&Rows::default(), read_set).await }
+        if read_set.versions.is_empty() { Ok(()) } else { self.commit(&WorkingSet::default(), read_set).await }
     }
 
     /// Writes all changes of live rows, and idempotency_records, if nothing that was read_set has changed: all or nothing.
-    pub async fn commit(&self, rows: &Rows, read_set: &LiveReadSet) -> Result<(), StoreError> {
+    pub async fn commit(&self, rows: &WorkingSet, read_set: &LiveReadSet) -> Result<(), StoreError> {
         let Some(epoch) = &read_set.epoch else { return Ok(()) };
         let mut writes = Writes { tier: self, now: self.latest_now(), list: Vec::new() };
         tables::visit_all(rows, &mut writes);

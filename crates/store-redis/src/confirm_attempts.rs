@@ -10,7 +10,7 @@ use holdfast_core::schema::visit::{self, HoldVisitor, HoldVisitorMut};
 use holdfast_core::table::Table;
 use holdfast_core::time::Span;
 use holdfast_core::unit::Kind;
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::StoreError;
 use redis::Value;
 use uuid::Uuid;
@@ -37,7 +37,7 @@ impl LiveTier {
         let old = attempts.into_iter().filter(|(_, began)| *began <= oldest).map(|(member, _)| member);
         let (mut abandoned, mut left_over) = (Vec::new(), Vec::new());
         let mut open = Open { attempts: Vec::new(), open: HashSet::new() };
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         let attempts: Vec<_> = old.map(|member| (parse_attempt(&member), member)).collect();
         open.attempts.extend(attempts.iter().filter_map(|(parsed, _)| *parsed));
         if !attempts.is_empty() {
@@ -71,7 +71,7 @@ pub(crate) struct ConfirmAttempts {
 }
 
 impl ConfirmAttempts {
-    pub(crate) fn of(rows: &Rows, read_at: Timestamp) -> Self {
+    pub(crate) fn of(rows: &WorkingSet, read_at: Timestamp) -> Self {
         let mut attempts = Self { noted: Vec::new(), struck: Vec::new(), read_at, age_max: READ_AGE_MAX };
         visit::holds(rows, &mut attempts);
         attempts

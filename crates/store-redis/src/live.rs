@@ -12,7 +12,7 @@ use holdfast_core::table::{Key, Scan, Table};
 use holdfast_core::ticket::SeatsOf;
 use holdfast_core::time::{Span, date_ordinal};
 use holdfast_core::unit::{Kind, Unit, Units};
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_dial::Trust;
 use holdfast_engine::{Clock, StoreError};
 use redis::{Cmd, Pipeline, Value};
@@ -126,14 +126,14 @@ impl LiveTier {
 
     /// Supplies requested live rows and tells the time, in one round trip. Receipts that are not here may be elsewhere, and
     /// stay requested.
-    pub async fn load(&self, rows: &mut Rows, read_set: &mut LiveReadSet) -> Result<Timestamp, StoreError> {
+    pub async fn load(&self, rows: &mut WorkingSet, read_set: &mut LiveReadSet) -> Result<Timestamp, StoreError> {
         self.load_with_cache_versions(rows, read_set, &[]).await.map(|(now, _)| now)
     }
 
     /// Loads like [`load`](Self::load), and returns the cache versions of these rooms as of then or later.
     pub(crate) async fn load_with_cache_versions(
         &self,
-        rows: &mut Rows,
+        rows: &mut WorkingSet,
         read_set: &mut LiveReadSet,
         rooms: &[RoomId],
     ) -> Result<(Timestamp, Vec<CacheVersion>), StoreError> {
@@ -191,7 +191,7 @@ impl LiveTier {
 
     /// Passes the holds on these units to the auditor.
     pub(crate) async fn audit(&self, units: &[Units], audit: &mut Audit) -> Result<(), StoreError> {
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         for units in units {
             rows.held.scan(units).ok();
         }

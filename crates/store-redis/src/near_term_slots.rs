@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use holdfast_core::calendar::{DayRange, Room, RoomId, Slot, SlotId, SlotsOf};
 use holdfast_core::table::{Scan as _, TableSet as _};
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 
 /// Maximum number of rooms that one query may take from the cache; larger queries bypass it.
 const ROOMS_ASKED_MAX: usize = 4;
@@ -95,15 +95,15 @@ impl Drop for Reading<'_> {
 
 impl CachedRoom {
     /// Returns the days to cache, and a request for all rows of the room in them.
-    pub(crate) fn requests(id: RoomId, now: Timestamp) -> (DayRange, Rows) {
-        let (days, mut rows) = (days_around(now, &NEAR_TERM_DAYS), Rows::default());
+    pub(crate) fn requests(id: RoomId, now: Timestamp) -> (DayRange, WorkingSet) {
+        let (days, mut rows) = (days_around(now, &NEAR_TERM_DAYS), WorkingSet::default());
         rows.calendar.rooms.request(&id);
         // Marks the range as requested; it cannot be complete yet.
         rows.calendar.slots.scan(&SlotsOf { room: id, days }).ok();
         (days, rows)
     }
 
-    pub(crate) fn from_rows(id: RoomId, days: DayRange, rows: &Rows) -> Self {
+    pub(crate) fn from_rows(id: RoomId, days: DayRange, rows: &WorkingSet) -> Self {
         let mut slots: Vec<(SlotId, Slot)> = rows.calendar.slots.rows().map(|(id, slot)| (*id, *slot)).collect();
         slots.sort_unstable_by_key(|(id, _)| *id);
         let room = rows.calendar.rooms.rows().next().map(|(_, room)| room.clone());
@@ -120,7 +120,7 @@ impl CachedRoom {
     }
 
     /// Fills requested rows of this room; the rest stays requested.
-    pub(crate) fn answer(&self, rows: &mut Rows) {
+    pub(crate) fn answer(&self, rows: &mut WorkingSet) {
         let known = SlotsOf { room: self.id, days: self.days }.range();
         let calendar = &mut rows.calendar;
         let (rooms, slots) = (&mut calendar.rooms, &mut calendar.slots);
@@ -156,7 +156,7 @@ impl CachedRoom {
 }
 
 /// Returns the rooms whose slots are requested, if they are few.
-pub(crate) fn rooms_asked(rows: &Rows) -> Vec<RoomId> {
+pub(crate) fn rooms_asked(rows: &WorkingSet) -> Vec<RoomId> {
     let slots = &rows.calendar.slots;
     let of_scans = slots.scans_requested().iter().map(|scan| scan.room);
     let rooms: BTreeSet<RoomId> = slots.requested().map(|id| id.room).chain(of_scans).collect();
@@ -164,7 +164,7 @@ pub(crate) fn rooms_asked(rows: &Rows) -> Vec<RoomId> {
 }
 
 /// Whether near-term slots of this room are requested.
-pub(crate) fn is_requested(rows: &Rows, room: RoomId, now: Timestamp) -> bool {
+pub(crate) fn is_requested(rows: &WorkingSet, room: RoomId, now: Timestamp) -> bool {
     let (days, slots) = (days_around(now, &NEAR_TERM_DAYS), &rows.calendar.slots);
     slots.requested().any(|id| id.room == room && days.contains(id.start.date()))
         || slots
@@ -174,7 +174,7 @@ pub(crate) fn is_requested(rows: &Rows, room: RoomId, now: Timestamp) -> bool {
 }
 
 /// Returns the rooms with changes that caches may contain.
-pub(crate) fn rooms_changed(rows: &Rows, now: Timestamp) -> Vec<RoomId> {
+pub(crate) fn rooms_changed(rows: &WorkingSet, now: Timestamp) -> Vec<RoomId> {
     let days = days_around(now, &INTENT_DAYS);
     let mut rooms: BTreeSet<RoomId> = rows.calendar.rooms.changes().iter().map(|change| *change.key).collect();
     if rows.calendar.slots.has_changes() {

@@ -11,7 +11,7 @@ use holdfast_core::calendar::RoomId;
 use holdfast_core::hold::Decided;
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::table::TableSet as _;
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::store::{Committed, Keep, OutboxRecord, RecoveredAttempt, Session, Tier};
 use holdfast_engine::{OutboxEntry, Store, StoreError};
 use holdfast_store_postgres::{Decision, Drawn, DurableSession, DurableTier, ReadSet};
@@ -65,7 +65,7 @@ impl ClusterStore {
     /// neither as held nor as reserved.
     async fn load(
         &self,
-        rows: &mut Rows,
+        rows: &mut WorkingSet,
         read_set: &mut LiveReadSet,
         durable: &mut ReadSet,
     ) -> Result<Timestamp, StoreError> {
@@ -76,7 +76,7 @@ impl ClusterStore {
     }
 
     /// All that is still requested is durable.
-    async fn read_durable(&self, rows: &mut Rows, read_set: &mut ReadSet) -> Result<(), StoreError> {
+    async fn read_durable(&self, rows: &mut WorkingSet, read_set: &mut ReadSet) -> Result<(), StoreError> {
         if !rows.is_loaded() {
             self.durable.read_into(rows, read_set).await?;
         }
@@ -89,7 +89,7 @@ impl ClusterStore {
         &self,
         room: RoomId,
         cache_version: CacheVersion,
-        rows: &mut Rows,
+        rows: &mut WorkingSet,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let connection = self.live.connection().opened();
@@ -110,7 +110,7 @@ impl ClusterStore {
 
     /// Loads a room with all its near-term slots into the cache. If the room is changed meanwhile, its version is gone
     /// and the entry is invalid; if Redis fails, nothing is cached.
-    async fn read_into_cache(&self, room: RoomId, rows: &mut Rows, now: Timestamp) -> Result<(), StoreError> {
+    async fn read_into_cache(&self, room: RoomId, rows: &mut WorkingSet, now: Timestamp) -> Result<(), StoreError> {
         let Some(_reading) = self.near_term_slots.begin_reading(room) else { return Ok(()) };
         let connection = self.live.connection().opened();
         let Ok(Some(cache_version)) = self.live.cache_version(room).await else { return Ok(()) };
@@ -129,7 +129,7 @@ impl ClusterStore {
 
     /// Loads decisions on confirm attempts. Aborts by other servers are so rare that decisions are read only after a
     /// conflict; the commit validates them in any case.
-    async fn load_decisions(&self, rows: &mut Rows) -> Result<(), StoreError> {
+    async fn load_decisions(&self, rows: &mut WorkingSet) -> Result<(), StoreError> {
         let requested = rows.decisions.take_requested();
         let mut decided = HashMap::new();
         if !requested.is_empty() && self.recheck.swap(false, Ordering::AcqRel) {
@@ -169,7 +169,7 @@ impl Store for ClusterStore {
         }
     }
 
-    async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+    async fn read(&self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
         let rooms = near_term_slots::rooms_asked(rows);
         let (now, cache_versions) =
             self.live.load_with_cache_versions(rows, &mut LiveReadSet::default(), &rooms).await?;
@@ -253,7 +253,7 @@ struct LiveSession {
 
 #[async_trait]
 impl Session for LiveSession {
-    async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+    async fn load(&mut self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
         self.store.durable.draw(rows, &mut self.drawn).await?;
         self.store.load(rows, &mut self.read_set, &mut self.durable).await
     }
@@ -262,7 +262,7 @@ impl Session for LiveSession {
         self.store.durable.validate(&self.durable).await
     }
 
-    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
+    async fn commit(&mut self, rows: &mut WorkingSet, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         self.drawn.used_by(rows);
         assert!(outbox.is_empty(), "durable events come with durable rows");
         self.store.reach(Point::LiveDecided).await?;
@@ -282,7 +282,7 @@ struct RecordSession {
 
 #[async_trait]
 impl Session for RecordSession {
-    async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+    async fn load(&mut self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
         let now = self.store.live.load(rows, &mut self.live).await?;
         self.store.load_decisions(rows).await?;
         self.session.load(rows).await?;
@@ -294,7 +294,7 @@ impl Session for RecordSession {
         self.store.live.validate(&self.live).await
     }
 
-    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
+    async fn commit(&mut self, rows: &mut WorkingSet, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         let changes = rows.decisions.changes();
         let decided = changes.iter().filter_map(|change| Some((change.key, change.row?.record?)));
         let decisions: Vec<Decision> =

@@ -5,11 +5,11 @@ use holdfast_core::calendar::SlotId;
 use holdfast_core::hold::{Claim, ENDED_HOLD_KEPT, Hold, HoldState};
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::idempotency::{IdempotencyRecord, IdempotencyRecordId};
-use holdfast_core::rows::Tables;
 use holdfast_core::stay::{self, ClientKey, DatesKey};
 use holdfast_core::table::{Key, Row, Scan, Table};
 use holdfast_core::ticket::{self, BuyerId, SeatId};
 use holdfast_core::unit::{CapacityFence, Holder, Resource, Tally, Unit};
+use holdfast_core::working_set::Tables;
 use holdfast_core::{calendar, shop};
 
 use crate::codec::Stored;

@@ -7,13 +7,13 @@ use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::{Claim, Hold, Indexed};
 use holdfast_core::id::HoldId;
-use holdfast_core::rows::Tables;
 use holdfast_core::schema::table::LINE_NO;
 use holdfast_core::schema::visit::{self, HoldVisitor, Visitor, VisitorMut};
 use holdfast_core::schema::{
     ChildRows, Filter, List, Listed, Record, TableSchema, ToValue as _, Value, ValueReader, Values,
 };
 use holdfast_core::table::{Scan, Table};
+use holdfast_core::working_set::Tables;
 use holdfast_engine::Memory;
 use rusqlite::types::FromSqlError;
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, params_from_iter};

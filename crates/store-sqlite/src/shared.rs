@@ -3,8 +3,8 @@
 use holdfast_core::Timestamp;
 use holdfast_core::id::{ID_MAX, IdRange};
 use holdfast_core::idempotency::IdempotencyRecord;
-use holdfast_core::rows::Tables;
 use holdfast_core::schema::sequence;
+use holdfast_core::working_set::Tables;
 use holdfast_engine::store::{Keep, OutboxRecord};
 use holdfast_engine::{OutboxEntry, Trace};
 use rusqlite::{Connection, OptionalExtension, params};

@@ -11,7 +11,7 @@ use holdfast_core::hold::{ENDED_HOLD_KEPT, HOLD_TTL_MAX};
 use holdfast_core::id::HoldId;
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::table::TableSet;
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::store::{Committed, Keep, LIST_WITHIN, OutboxRecord, PURGE_ROWS_MAX, Safe, Session, Tier};
 use holdfast_engine::{Clock, Memory, OutboxEntry, Store, StoreError};
 use rusqlite::{Connection, TransactionBehavior};
@@ -207,7 +207,7 @@ impl Shared {
     }
 
     /// Fills requested rows from in-memory state and file as of one commit, and returns that commit.
-    fn read(&self, rows: &mut Rows) -> Result<u64, StoreError> {
+    fn read(&self, rows: &mut WorkingSet) -> Result<u64, StoreError> {
         for _ in 0..READ_ATTEMPTS_MAX {
             let commits = {
                 let memory = self.memory();
@@ -248,7 +248,7 @@ impl Shared {
     }
 
     /// Caches rows read from the file, if nothing was committed since.
-    fn cache_read(&self, read: &[&Rows], commits: u64) {
+    fn cache_read(&self, read: &[&WorkingSet], commits: u64) {
         let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
         if memory.commits == commits {
             for rows in read {
@@ -288,7 +288,7 @@ impl Store for SqliteStore {
         Ok(Box::new(Batch { shared: self.shared.clone(), writer }))
     }
 
-    async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+    async fn read(&self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
         if self.shared.in_doubt.load(Ordering::Acquire) {
             let (shared, mut writer) = (self.shared.clone(), self.shared.writer.clone().lock_owned().await);
             // Takes seconds with millions of holds.
@@ -373,7 +373,7 @@ struct Batch {
 
 #[async_trait]
 impl Session for Batch {
-    async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+    async fn load(&mut self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
         self.shared.step(Step::Loaded)?;
         rows.fill_from(&self.shared.memory().rows);
         if !rows.is_loaded() {
@@ -384,7 +384,7 @@ impl Session for Batch {
         Ok(self.shared.now())
     }
 
-    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
+    async fn commit(&mut self, rows: &mut WorkingSet, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         let committed = self.write(rows, outbox);
         // One that broke a rule says nothing about the disk.
         *self.shared.failed_to_write() = match &committed {
@@ -403,7 +403,7 @@ impl Session for Batch {
 }
 
 impl Batch {
-    fn write(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
+    fn write(&mut self, rows: &mut WorkingSet, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         let shared = &self.shared;
         shared.check_reserve()?;
         let failed = |error| shared.explain_write(error);
@@ -446,12 +446,17 @@ fn rebuild(connection: &Connection, now: Timestamp) -> rusqlite::Result<Memory> 
     Ok(memory)
 }
 
-fn load(connection: &Connection, rows: &mut Rows) -> rusqlite::Result<()> {
+fn load(connection: &Connection, rows: &mut WorkingSet) -> rusqlite::Result<()> {
     shared::load(connection, rows)?;
     records::load(connection, rows)
 }
 
-fn write(connection: &Connection, rows: &Rows, outbox: &[OutboxEntry], now: Timestamp) -> rusqlite::Result<Vec<u64>> {
+fn write(
+    connection: &Connection,
+    rows: &WorkingSet,
+    outbox: &[OutboxEntry],
+    now: Timestamp,
+) -> rusqlite::Result<Vec<u64>> {
     shared::write(connection, rows)?;
     records::write(connection, rows)?;
     shared::count_commit(connection, now)?;

@@ -7,7 +7,7 @@ use super::wall::SlotStart;
 use crate::command::{Context, Decision};
 use crate::id::UserId;
 use crate::money::Currency;
-use crate::rows::Rows;
+use crate::working_set::WorkingSet;
 
 /// Availability of the requested slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub enum AskedStatus {
 }
 
 pub fn availability(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     at: &Context<'_>,
     room: RoomId,
     user: Option<UserId>,
@@ -114,7 +114,7 @@ fn result(slots: &[AskedSlot]) -> AvailabilityResult {
 }
 
 /// Requests all locks on the slots at once, to read their owners.
-fn request_locks(rows: &mut Rows, at: &Context<'_>, ids: &[SlotId]) -> Decision<()> {
+fn request_locks(rows: &mut WorkingSet, at: &Context<'_>, ids: &[SlotId]) -> Decision<()> {
     for id in ids {
         if let LockedBy::Lock(lock) = slot::locked_by(rows, *id, at.now)? {
             rows.calendar.locks.request(&lock);
@@ -123,7 +123,7 @@ fn request_locks(rows: &mut Rows, at: &Context<'_>, ids: &[SlotId]) -> Decision<
     Ok(())
 }
 
-fn free_status(rows: &mut Rows, locked_by: LockedBy, user: Option<UserId>) -> Decision<AskedStatus> {
+fn free_status(rows: &mut WorkingSet, locked_by: LockedBy, user: Option<UserId>) -> Decision<AskedStatus> {
     Ok(match (locked_by, user) {
         (LockedBy::None, _) => AskedStatus::Available,
         (LockedBy::Lock(lock), Some(user)) => match rows.calendar.locks.get(&lock)? {

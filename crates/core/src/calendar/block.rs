@@ -14,8 +14,8 @@ use crate::event::Event;
 use crate::hold::{self, AttemptId, HoldState, Indexed as _};
 use crate::id::{HoldId, ID_MAX, UserId};
 use crate::rejection::{CalendarRejection, Rejection};
-use crate::rows::Rows;
 use crate::unit::{Holder, Kind};
+use crate::working_set::WorkingSet;
 
 /// Reason why a slot is not for sale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +43,12 @@ impl Command for BlockSlots {
     const NAME: &'static str = "calendar.slots.block";
     const WRITES: Writes = Writes::Both;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Vec<SlotView>> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Vec<SlotView>> {
         let (room, slots) = changeable(rows, at, self.room, &self.slots)?;
         Ok(self.block(rows, &room, slots))
     }
 
-    fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
         rows.holders.request(&Holder { kind: Kind::Room, user: system_user() });
         let (room, slots) = changeable(rows, at, self.room, &self.slots)?;
         let line = |(id, slot): &(SlotId, Slot)| LockedSlot { start: id.start, minutes: slot.minutes, price: 0 };
@@ -67,7 +67,7 @@ impl Command for BlockSlots {
         Ok(attempt)
     }
 
-    fn record(&self, rows: &mut Rows, _at: &Context<'_>, attempt: Attempt) -> Decision<Vec<SlotView>> {
+    fn record(&self, rows: &mut WorkingSet, _at: &Context<'_>, attempt: Attempt) -> Decision<Vec<SlotView>> {
         let ids = ids(self.room, &self.slots)?;
         for id in &ids {
             rows.calendar.slots.request(id);
@@ -95,7 +95,7 @@ impl Command for BlockSlots {
 
     fn finish(
         &self,
-        rows: &mut Rows,
+        rows: &mut WorkingSet,
         at: &Context<'_>,
         attempt: Attempt,
         outcome: Option<&Vec<SlotView>>,
@@ -116,7 +116,7 @@ impl Command for BlockSlots {
 }
 
 impl BlockSlots {
-    fn block(&self, rows: &mut Rows, room: &Room, slots: Vec<(SlotId, Slot)>) -> Vec<SlotView> {
+    fn block(&self, rows: &mut WorkingSet, room: &Room, slots: Vec<(SlotId, Slot)>) -> Vec<SlotView> {
         let state = SlotState::from(self.status);
         let mut changed = Vec::new();
         let mut views = Vec::with_capacity(slots.len());
@@ -137,7 +137,7 @@ impl BlockSlots {
 
     /// Returns the lock that `prepare` placed. It is looked up by one of its slots, because its id contains the time of
     /// `prepare`, which is not passed on.
-    fn own_lock(&self, rows: &mut Rows, id: SlotId, attempt: Attempt) -> Decision<Option<RoomLock>> {
+    fn own_lock(&self, rows: &mut WorkingSet, id: SlotId, attempt: Attempt) -> Decision<Option<RoomLock>> {
         let Some(entry) = rows.calendar.by_slot.get(&id)?.copied() else { return Ok(None) };
         let lock = rows.calendar.locks.get(&entry.hold)?.cloned();
         Ok(lock.filter(|lock| {
@@ -160,7 +160,7 @@ impl Command for UnblockSlots {
     const NAME: &'static str = "calendar.slots.unblock";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Vec<SlotView>> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Vec<SlotView>> {
         let (room, slots) = changeable(rows, at, self.room, &self.slots)?;
         let mut views = Vec::with_capacity(slots.len());
         for (id, slot) in slots {
@@ -195,7 +195,7 @@ fn ids(room: RoomId, starts: &[SlotStart]) -> Result<Vec<SlotId>, Rejection> {
 
 /// Returns the slots if all of them exist, and none is reserved or locked.
 fn changeable(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     at: &Context<'_>,
     room: RoomId,
     starts: &[SlotStart],
@@ -220,7 +220,7 @@ fn changeable(
     Ok((room, slots))
 }
 
-fn find_slot(rows: &mut Rows, id: SlotId) -> Decision<Slot> {
+fn find_slot(rows: &mut WorkingSet, id: SlotId) -> Decision<Slot> {
     Ok(rows.calendar.slots.get(&id)?.copied().ok_or(not_found(id))?)
 }
 

@@ -9,8 +9,8 @@ use crate::event::Event;
 use crate::hold::{self, AttemptId, HoldState, Indexed as _};
 use crate::id::{HoldId, Sequence};
 use crate::rejection::CalendarRejection;
-use crate::rows::Rows;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 /// Confirms a live lock as a reservation.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ impl Command for ConfirmLock {
     const NAME: &'static str = "calendar.lock.confirm";
     const WRITES: Writes = Writes::Both;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<RoomReservation> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<RoomReservation> {
         rows.ids.request(&Sequence::RoomReservation);
         let lock = find_open(rows, self.id, self.actor, at.now)?;
         request_slots(rows, &lock);
@@ -33,7 +33,7 @@ impl Command for ConfirmLock {
         Ok(reservation)
     }
 
-    fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
         let lock = find_open(rows, self.id, self.actor, at.now)?;
         let prepared = hold::prepare(rows, &lock, at.now)?;
         let attempt = prepared.attempts;
@@ -41,7 +41,7 @@ impl Command for ConfirmLock {
         Ok(attempt)
     }
 
-    fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<RoomReservation> {
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, attempt: Attempt) -> Decision<RoomReservation> {
         rows.ids.request(&Sequence::RoomReservation);
         let lock = find_for_change(rows, self.id, self.actor)?;
         assert_eq!((lock.state, lock.attempts), (HoldState::Prepared, attempt), "the lock is prepared");
@@ -57,7 +57,7 @@ impl Command for ConfirmLock {
 
     fn finish(
         &self,
-        rows: &mut Rows,
+        rows: &mut WorkingSet,
         at: &Context<'_>,
         attempt: Attempt,
         outcome: Option<&RoomReservation>,
@@ -80,13 +80,13 @@ impl Command for RecoverLock {
     const NAME: &'static str = "calendar.lock.finish_attempt";
     const WRITES: Writes = Writes::Live;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         finish_attempt(rows, self.of, self.record, at.now)
     }
 }
 
 /// Records the slots of a lock as reserved, at the lock's prices, and inserts the reservation.
-fn reserve(rows: &mut Rows, lock: &RoomLock, now: Timestamp) -> Decision<RoomReservation> {
+fn reserve(rows: &mut WorkingSet, lock: &RoomLock, now: Timestamp) -> Decision<RoomReservation> {
     let number = rows.next_id(Sequence::RoomReservation)?;
     let reservation = RoomReservation {
         id: RoomReservationId::new(number).expect("sequence numbers are valid ids"),
@@ -116,7 +116,12 @@ fn reserve(rows: &mut Rows, lock: &RoomLock, now: Timestamp) -> Decision<RoomRes
 }
 
 /// Finishes a confirm attempt. No effect if it is finished already, or if the lock was lost.
-pub(super) fn finish_attempt(rows: &mut Rows, of: AttemptId, record: Option<u64>, now: Timestamp) -> Decision<()> {
+pub(super) fn finish_attempt(
+    rows: &mut WorkingSet,
+    of: AttemptId,
+    record: Option<u64>,
+    now: Timestamp,
+) -> Decision<()> {
     let Some(lock) = hold::find_prepared(rows.calendar.locks.get(&of.hold)?, of) else { return Ok(()) };
     RoomLock::request_indexes(rows, &lock);
     match (record, lock.purpose) {
@@ -131,6 +136,6 @@ pub(super) fn finish_attempt(rows: &mut Rows, of: AttemptId, record: Option<u64>
     }
 }
 
-fn request_slots(rows: &mut Rows, lock: &RoomLock) {
+fn request_slots(rows: &mut WorkingSet, lock: &RoomLock) {
     lock.ids().for_each(|id| rows.calendar.slots.request(&id));
 }

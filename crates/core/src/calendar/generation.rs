@@ -13,9 +13,9 @@ use super::{BULK_WEIGHT, DAYS_AHEAD_MAX, DAYS_PER_COMMAND_MAX, SLOTS_PER_COMMAND
 use crate::command::{Command, Context, Decision, NeedRows, Writes};
 use crate::id::Sequence;
 use crate::rejection::{Fault, Rejection};
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 /// Minimum number of days for which slots are kept; longer than a lock on them may live.
 const KEEP_DAYS_MIN: u32 = 2;
@@ -64,7 +64,7 @@ impl Command for GenerateSlots {
     const NAME: &'static str = "calendar.slots.generate";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Generated> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Generated> {
         rows.ids.request(&Sequence::Generation);
         rows.calendar.hours.request(&self.room);
         let room = room::find(rows, self.room)?;
@@ -114,7 +114,7 @@ impl Command for GenerateSlots {
 
 impl GenerateSlots {
     /// Validates the command without executing it.
-    pub fn check(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+    pub fn check(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         let room = room::find(rows, self.room)?;
         self.until(room.zone.today(at.now), at)?;
         Ok(())
@@ -148,7 +148,7 @@ fn check_until(until: Date, earliest: Date, latest: Date) -> Result<(), Rejectio
 
 /// Generates slots of missing days, at most those of one command, and returns the last complete day.
 fn generate_missing(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     room: &Room,
     hours: &OperatingHours,
     today: Date,
@@ -188,7 +188,13 @@ fn generate_missing(
 }
 
 /// Adds a log entry if slots were generated.
-pub(super) fn add_log_entry(rows: &mut Rows, at: &Context<'_>, room: &Room, created: u32, until: Date) -> Decision<()> {
+pub(super) fn add_log_entry(
+    rows: &mut WorkingSet,
+    at: &Context<'_>,
+    room: &Room,
+    created: u32,
+    until: Date,
+) -> Decision<()> {
     if created == 0 {
         return Ok(());
     }
@@ -221,7 +227,7 @@ impl Command for ClearOldSlots {
     const NAME: &'static str = "calendar.slots.clear";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Cleared> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Cleared> {
         let room = room::find(rows, self.room)?;
         let days_kept = at.limits.calendar.keep_days.max(KEEP_DAYS_MIN);
         let kept_from = room.zone.today(at.now).saturating_sub(jiff::Span::new().days(days_kept));

@@ -9,8 +9,8 @@ use super::BULK_WEIGHT;
 use super::wall::DayRange;
 use crate::command::{Command, Context, Decision, NeedRows, Writes};
 use crate::rejection::{Fault, Rejection};
-use crate::rows::Rows;
 use crate::table::{Row, Scan};
+use crate::working_set::WorkingSet;
 
 /// Maximum number of holidays per country, enough for decades.
 pub const HOLIDAYS_MAX: usize = 1_000;
@@ -80,7 +80,7 @@ impl Command for SetHolidays {
     const NAME: &'static str = "calendar.holidays.set";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<Vec<Date>> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Vec<Date>> {
         let new: BTreeSet<Date> = self.dates.iter().copied().collect();
         if new.len() > HOLIDAYS_MAX {
             return Err(Rejection::invalid("dates", Fault::TooManyItems { max: HOLIDAYS_MAX }).into());
@@ -101,6 +101,6 @@ impl Command for SetHolidays {
 }
 
 /// Returns the holidays in a range, in order.
-pub fn within(rows: &mut Rows, range: &HolidaysOf) -> Result<BTreeSet<Date>, NeedRows> {
+pub fn within(rows: &mut WorkingSet, range: &HolidaysOf) -> Result<BTreeSet<Date>, NeedRows> {
     Ok(rows.calendar.holidays.scan(range)?.into_iter().map(|id| id.date).collect())
 }

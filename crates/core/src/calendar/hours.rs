@@ -8,9 +8,9 @@ use super::room::{self, RoomId};
 use super::wall::{WallTime, day_after, day_before, local_datetime};
 use crate::command::Decision;
 use crate::rejection::{Fault, Rejection};
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::{Timestamp, Zone};
+use crate::working_set::WorkingSet;
 
 /// Maximum number of openings per day.
 pub const OPENINGS_PER_DAY_MAX: usize = 48;
@@ -126,14 +126,14 @@ impl Opening {
 }
 
 /// Returns the hours of an existing room.
-pub fn of_room(rows: &mut Rows, room: RoomId) -> Decision<OperatingHours> {
+pub fn of_room(rows: &mut WorkingSet, room: RoomId) -> Decision<OperatingHours> {
     rows.calendar.hours.request(&room);
     room::find(rows, room)?;
     find(rows, room)
 }
 
 /// Returns the rooms that have hours.
-pub fn given(rows: &mut Rows, rooms: &[RoomId]) -> Decision<Vec<RoomId>> {
+pub fn given(rows: &mut WorkingSet, rooms: &[RoomId]) -> Decision<Vec<RoomId>> {
     for room in rooms {
         rows.calendar.hours.request(room);
     }
@@ -147,7 +147,7 @@ pub fn given(rows: &mut Rows, rooms: &[RoomId]) -> Decision<Vec<RoomId>> {
 }
 
 /// Returns the hours of a room; a room without hours is closed.
-pub(super) fn find(rows: &mut Rows, room: RoomId) -> Decision<OperatingHours> {
+pub(super) fn find(rows: &mut WorkingSet, room: RoomId) -> Decision<OperatingHours> {
     Ok(rows.calendar.hours.get(&room)?.cloned().unwrap_or_default())
 }
 

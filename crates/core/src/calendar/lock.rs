@@ -14,10 +14,10 @@ use crate::hold::{self, Claim, Hold, HoldState, Indexed, Status};
 use crate::id::{HoldId, UserId};
 use crate::money::Currency;
 use crate::rejection::{CalendarRejection, Fault, Rejection};
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::{Span, Timestamp};
 use crate::unit::{Holder, Kind, Unit};
+use crate::working_set::WorkingSet;
 
 /// A hold on one or more slots of a room.
 pub type RoomLock = Hold<RoomClaim>;
@@ -95,7 +95,7 @@ impl Command for LockSlots {
     const NAME: &'static str = "calendar.lock.insert_lock";
     const WRITES: Writes = Writes::Live;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<RoomLock> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<RoomLock> {
         let ids = self.check()?;
         let expires_at = at.now + self.ttl(at)?;
         self.request_rows(rows, &ids);
@@ -150,7 +150,7 @@ impl LockSlots {
         }
     }
 
-    fn request_rows(&self, rows: &mut Rows, ids: &[SlotId]) {
+    fn request_rows(&self, rows: &mut WorkingSet, ids: &[SlotId]) {
         rows.calendar.rooms.request(&self.room);
         rows.holders.request(&Holder { kind: Kind::Room, user: self.user });
         for id in ids {
@@ -159,7 +159,13 @@ impl LockSlots {
     }
 
     /// Ends the user's live locks on any of these slots, and returns all slots of those locks.
-    fn replace_own(&self, rows: &mut Rows, ids: &[SlotId], by: HoldId, now: Timestamp) -> Decision<BTreeSet<SlotId>> {
+    fn replace_own(
+        &self,
+        rows: &mut WorkingSet,
+        ids: &[SlotId],
+        by: HoldId,
+        now: Timestamp,
+    ) -> Decision<BTreeSet<SlotId>> {
         let mut lock_ids = BTreeSet::new();
         for id in ids {
             if let Some(entry) = rows.calendar.by_slot.get(id)?
@@ -198,7 +204,7 @@ impl LockSlots {
 
 /// Returns the line of a slot that can be locked. `was_own` is set if this command has replaced a lock on it, because
 /// that lock may be the only reason why the slot still exists.
-fn lockable(rows: &mut Rows, room: &Room, id: SlotId, was_own: bool, now: Timestamp) -> Decision<LockedSlot> {
+fn lockable(rows: &mut WorkingSet, room: &Room, id: SlotId, was_own: bool, now: Timestamp) -> Decision<LockedSlot> {
     let slot = rows.calendar.slots.get(&id)?.copied();
     let locked_by = slot::locked_by(rows, id, now)?;
     let is_for_sale =
@@ -218,7 +224,7 @@ fn has_begun(room: &Room, id: SlotId, now: Timestamp) -> bool {
 
 /// Inserts a lock. The caller has checked that its slots are free.
 pub(super) fn insert_lock(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     id: HoldId,
     owner: UserId,
     expires_at: Timestamp,
@@ -244,7 +250,7 @@ impl Command for ReleaseLock {
     const NAME: &'static str = "calendar.lock.release";
     const WRITES: Writes = Writes::Live;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         let lock = find_open(rows, self.id, self.actor, at.now)?;
         end(rows, &lock, HoldState::Cancelled, at.now)?;
         rows.emit(Event::RoomSlotsReleased(Hold { state: HoldState::Cancelled, ..lock }));
@@ -253,7 +259,7 @@ impl Command for ReleaseLock {
 }
 
 /// Returns the lock to its owner or an operator.
-pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<RoomLock> {
+pub fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<RoomLock> {
     let lock = rows.calendar.locks.get(&id)?.cloned().ok_or(CalendarRejection::LockNotFound)?;
     actor.must_own(lock.owner)?;
     Ok(lock)
@@ -261,12 +267,12 @@ pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<RoomLock> {
 
 /// Counts of a live lock, and its entries by slot.
 impl Indexed for RoomLock {
-    fn request_indexes(rows: &mut Rows, lock: &Self) {
+    fn request_indexes(rows: &mut WorkingSet, lock: &Self) {
         hold::request_counts(rows, lock.owner, &lock.claim);
         lock.ids().for_each(|id| rows.calendar.by_slot.request(&id));
     }
 
-    fn index(rows: &mut Rows, lock: &Self, now: Timestamp) -> Decision<()> {
+    fn index(rows: &mut WorkingSet, lock: &Self, now: Timestamp) -> Decision<()> {
         hold::count(rows, lock, now)?;
         for id in lock.ids() {
             rows.calendar.by_slot.put(id, LiveLock { hold: lock.id, expires_at: lock.expires_at });
@@ -276,7 +282,7 @@ impl Indexed for RoomLock {
 }
 
 /// Ends a live lock before its time, and deletes its index entries.
-pub(super) fn end(rows: &mut Rows, lock: &RoomLock, state: HoldState, now: Timestamp) -> Decision<()> {
+pub(super) fn end(rows: &mut WorkingSet, lock: &RoomLock, state: HoldState, now: Timestamp) -> Decision<()> {
     hold::uncount(rows, lock, now)?;
     for id in lock.ids() {
         if rows.calendar.by_slot.get(&id)?.is_some_and(|entry| entry.hold == lock.id) {
@@ -288,7 +294,7 @@ pub(super) fn end(rows: &mut Rows, lock: &RoomLock, state: HoldState, now: Times
 }
 
 /// Returns the lock for a change, to its owner or an operator. An unknown lock is rejected as not locked.
-pub(super) fn find_for_change(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<RoomLock> {
+pub(super) fn find_for_change(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<RoomLock> {
     match find(rows, id, actor) {
         Err(Stop::Rejected(Rejection::Calendar(CalendarRejection::LockNotFound))) => {
             Err(CalendarRejection::SlotNotLocked { reservation: None }.into())
@@ -298,7 +304,7 @@ pub(super) fn find_for_change(rows: &mut Rows, id: HoldId, actor: Actor) -> Deci
 }
 
 /// Returns the lock if `actor` can still confirm or release it, and requests its index entries.
-pub(super) fn find_open(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decision<RoomLock> {
+pub(super) fn find_open(rows: &mut WorkingSet, id: HoldId, actor: Actor, now: Timestamp) -> Decision<RoomLock> {
     let lock = find_for_change(rows, id, actor)?;
     let reservation = match (lock.status(now), lock.purpose) {
         (Status::Held, _) => {

@@ -20,7 +20,7 @@ use super::wall::{DayRange, SlotStart, day_after, days_after};
 use super::{BULK_WEIGHT, DAYS_AHEAD_MAX, DAYS_PER_COMMAND_MAX, SLOTS_PER_COMMAND_MAX};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::id::Sequence;
-use crate::rows::Rows;
+use crate::working_set::WorkingSet;
 
 /// Sets the hours of a room, and begins to rebuild its slots from tomorrow on. A room without generated slots gets them
 /// only from [`GenerateSlots`](super::generation::GenerateSlots).
@@ -44,7 +44,7 @@ impl Command for SetOperatingHours {
     const NAME: &'static str = "calendar.hours.set";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<HoursSet> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<HoursSet> {
         let hours = OperatingHours::new(self.weekly.clone(), self.exceptions.clone())?;
         rows.ids.request(&Sequence::Generation);
         rows.calendar.hours.request(&self.room);
@@ -96,7 +96,7 @@ impl Command for RebuildSlots {
     const NAME: &'static str = "calendar.slots.rebuild";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Rebuilt> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Rebuilt> {
         rows.ids.request(&Sequence::Generation);
         rows.calendar.hours.request(&self.room);
         let room = room::find(rows, self.room)?;
@@ -115,7 +115,7 @@ impl Command for RebuildSlots {
 
 /// Rebuilds the next days, at most those of one command.
 pub(super) fn rebuild_some(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     at: &Context<'_>,
     room: &Room,
     hours: &OperatingHours,
@@ -199,7 +199,7 @@ impl<'a> Portion<'a> {
     }
 
     /// Divides the existing slots into free ones and those that stay.
-    fn partition(&mut self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+    fn partition(&mut self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         let is_deletable = |id: &SlotId, slot: &Slot| {
             slot.state == SlotState::Free && (self.days.first..=self.deletable_until).contains(&id.start.date())
         };
@@ -233,7 +233,7 @@ impl<'a> Portion<'a> {
         is_misplaced || !self.hours.cover(&self.room.zone, id.start.date(), begins_at, ends_at)
     }
 
-    fn write(&mut self, rows: &mut Rows) -> Rebuilt {
+    fn write(&mut self, rows: &mut WorkingSet) -> Rebuilt {
         let mut rebuilt = Rebuilt::default();
         let mut affected = BTreeSet::new();
         for (id, slot) in &self.existing {

@@ -9,7 +9,7 @@ use super::slot::{self, LockedBy, Slot, SlotState, SlotsOf};
 use super::wall::{DayRange, day_after};
 use super::{BULK_WEIGHT, DAYS_PER_COMMAND_MAX, RANGE_DAYS_MAX, SLOTS_PER_COMMAND_MAX};
 use crate::command::{Command, Context, Decision, Writes};
-use crate::rows::Rows;
+use crate::working_set::WorkingSet;
 
 /// Gives free slots that have not begun the price that they would have if generated now. Slots that are locked or not
 /// for sale keep their prices.
@@ -35,7 +35,7 @@ impl Command for RepriceSlots {
     const NAME: &'static str = "calendar.slots.reprice";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Repriced> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Repriced> {
         let all = DayRange::new(self.from, self.to, RANGE_DAYS_MAX)?;
         let mut days = all.beginning(DAYS_PER_COMMAND_MAX);
         rows.calendar.rooms.request(&self.room);

@@ -14,9 +14,9 @@ use crate::event::Event;
 use crate::id::{HoldId, UserId, number_id};
 use crate::money::Currency;
 use crate::rejection::CalendarRejection;
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 number_id!(
     /// Number of a reservation of slots.
@@ -88,7 +88,7 @@ impl Command for CancelRoomReservation {
     const NAME: &'static str = "calendar.reservation.cancel";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<RoomReservation> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<RoomReservation> {
         let reservation = find(rows, self.id, self.actor)?;
         if reservation.state != RoomReservationState::Confirmed {
             return Err(CalendarRejection::RoomReservationAlreadyCancelled.into());
@@ -108,7 +108,7 @@ impl Command for CancelRoomReservation {
 }
 
 /// Frees a slot that is no longer used, or deletes it if it is outside the hours.
-pub(super) fn free_slot(rows: &mut Rows, id: SlotId, slot: Slot) {
+pub(super) fn free_slot(rows: &mut WorkingSet, id: SlotId, slot: Slot) {
     if slot.outside_hours {
         rows.calendar.slots.delete(id);
     } else {
@@ -117,7 +117,7 @@ pub(super) fn free_slot(rows: &mut Rows, id: SlotId, slot: Slot) {
 }
 
 /// Returns the reservation to its owner or an operator.
-pub fn find(rows: &mut Rows, id: RoomReservationId, actor: Actor) -> Decision<RoomReservation> {
+pub fn find(rows: &mut WorkingSet, id: RoomReservationId, actor: Actor) -> Decision<RoomReservation> {
     let reservation =
         rows.calendar.reservations.get(&id)?.cloned().ok_or(CalendarRejection::RoomReservationNotFound)?;
     actor.must_own(reservation.user)?;

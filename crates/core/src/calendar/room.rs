@@ -10,11 +10,11 @@ use crate::command::{Command, Context, Decision, Writes};
 use crate::id::{Sequence, number_id};
 use crate::money::Currency;
 use crate::rejection::{CalendarRejection, Fault, Rejection};
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::text::check_name;
 use crate::time::Zone;
 use crate::unit::{Kind, Unit};
+use crate::working_set::WorkingSet;
 
 pub const SLOT_MINUTES_MIN: u16 = 5;
 pub const SLOT_MINUTES_MAX: u16 = DAY_MINUTES;
@@ -87,7 +87,7 @@ impl Command for CreateRoom {
     const NAME: &'static str = "calendar.room.create";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<Room> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Room> {
         let missing = |field| Rejection::invalid(field, Fault::Missing);
         let draft = &self.0;
         draft.name.as_ref().ok_or_else(|| missing("name"))?;
@@ -126,7 +126,7 @@ impl Command for ChangeRoom {
     const NAME: &'static str = "calendar.room.change";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<Room> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Room> {
         let old = find(rows, self.id)?;
         let new = self.draft.apply_to(&old)?;
         if old.generated_until.is_some() {
@@ -148,7 +148,7 @@ impl Command for ChangeRoom {
 }
 
 /// Returns the room, or rejects an unknown one.
-pub fn find(rows: &mut Rows, id: RoomId) -> Decision<Room> {
+pub fn find(rows: &mut WorkingSet, id: RoomId) -> Decision<Room> {
     Ok(rows.calendar.rooms.get(&id)?.cloned().ok_or(CalendarRejection::RoomNotFound)?)
 }
 

@@ -15,10 +15,10 @@ use crate::hold;
 use crate::id::HoldId;
 use crate::money::Currency;
 use crate::rejection::{CalendarRejection, Fault, Rejection};
-use crate::rows::Rows;
 use crate::table::{Row, Scan};
 use crate::time::Timestamp;
 use crate::unit::Unit;
+use crate::working_set::WorkingSet;
 
 /// Key of a slot of a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,7 +119,7 @@ pub enum SlotStatus {
 /// Returns the keys of the slots of some days, in order, for [`views`]. Listing takes two queries, because slots and
 /// locks must be read together and the keys are not known before. Otherwise a lock that is confirmed between two reads
 /// would appear neither as lock nor as reservation.
-pub fn ids(rows: &mut Rows, room: RoomId, from: Date, to: Date) -> Decision<Vec<SlotId>> {
+pub fn ids(rows: &mut WorkingSet, room: RoomId, from: Date, to: Date) -> Decision<Vec<SlotId>> {
     let days = DayRange::new(from, to, LIST_DAYS_MAX)?;
     rows.calendar.rooms.request(&room);
     let ids = rows.calendar.slots.scan(&SlotsOf { room, days });
@@ -128,7 +128,7 @@ pub fn ids(rows: &mut Rows, room: RoomId, from: Date, to: Date) -> Decision<Vec<
 }
 
 /// Returns the present state of these slots, without those that no longer exist.
-pub fn views(rows: &mut Rows, at: &Context<'_>, room: RoomId, ids: &[SlotId]) -> Decision<Vec<SlotView>> {
+pub fn views(rows: &mut WorkingSet, at: &Context<'_>, room: RoomId, ids: &[SlotId]) -> Decision<Vec<SlotView>> {
     rows.calendar.rooms.request(&room);
     for id in ids {
         request_rows(rows, *id);
@@ -146,7 +146,7 @@ pub fn views(rows: &mut Rows, at: &Context<'_>, room: RoomId, ids: &[SlotId]) ->
 }
 
 /// Returns all slots in a range, in order.
-pub(super) fn scan(rows: &mut Rows, range: SlotsOf) -> Result<Vec<(SlotId, Slot)>, NeedRows> {
+pub(super) fn scan(rows: &mut WorkingSet, range: SlotsOf) -> Result<Vec<(SlotId, Slot)>, NeedRows> {
     let slots = &mut rows.calendar.slots;
     let ids = slots.scan(&range)?;
     ids.into_iter().map(|id| Ok((id, *slots.get(&id)?.expect("a scanned slot exists")))).collect()
@@ -154,7 +154,7 @@ pub(super) fn scan(rows: &mut Rows, range: SlotsOf) -> Result<Vec<(SlotId, Slot)
 
 /// Requests a slot together with its held quantity, so that a lock that is being confirmed is seen either as lock or as
 /// reservation.
-pub(super) fn request_rows(rows: &mut Rows, id: SlotId) {
+pub(super) fn request_rows(rows: &mut WorkingSet, id: SlotId) {
     rows.calendar.slots.request(&id);
     rows.calendar.by_slot.request(&id);
     rows.held.request(&id.unit());
@@ -170,7 +170,7 @@ pub(super) enum LockedBy {
 }
 
 /// Returns the live lock on a slot.
-pub(super) fn locked_by(rows: &mut Rows, id: SlotId, now: Timestamp) -> Decision<LockedBy> {
+pub(super) fn locked_by(rows: &mut WorkingSet, id: SlotId, now: Timestamp) -> Decision<LockedBy> {
     if hold::has_prepared(rows, id.unit())? {
         return Ok(LockedBy::Prepared);
     }

@@ -14,7 +14,7 @@ use super::slot::{self, LockedBy, SlotsOf};
 use super::wall::{DayRange, SlotStart};
 use crate::command::{Context, Decision};
 use crate::money::Currency;
-use crate::rows::Rows;
+use crate::working_set::WorkingSet;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stats {
@@ -54,7 +54,7 @@ impl Sold {
 /// Computes statistics of a room. `reservations` contains those with a slot on these days; cancelled and other
 /// reservations are ignored.
 pub fn stats(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     at: &Context<'_>,
     room: RoomId,
     from: Date,

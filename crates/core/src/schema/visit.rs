@@ -2,9 +2,9 @@
 
 use crate::hold::{Claim, Hold, Indexed};
 use crate::id::HoldId;
-use crate::rows::Tables;
 use crate::table::{Scan, Table};
 use crate::unit::Kind;
+use crate::working_set::Tables;
 use crate::{calendar, relay, shop, stay, tee, ticket, webhook};
 
 use crate::schema::record::Record;

@@ -7,8 +7,8 @@ use super::{CART_LINES_MAX, LINE_QUANTITY_MAX, user};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::id::{ID_MAX, UserId};
 use crate::rejection::{Fault, Rejection};
-use crate::rows::Rows;
 use crate::table::{Row, Scan};
+use crate::working_set::WorkingSet;
 
 /// Key of one line of a user's cart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,7 +63,7 @@ impl Command for PutCartItem {
     const NAME: &'static str = "shop.cart.put";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<Cart> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Cart> {
         if self.quantity > LINE_QUANTITY_MAX {
             let fault = Fault::OutOfRange { min: 0, max: LINE_QUANTITY_MAX.into() };
             return Err(Rejection::invalid("quantity", fault).into());
@@ -106,14 +106,14 @@ impl Command for PutCartItem {
 }
 
 /// Returns the cart of a user.
-pub fn view(rows: &mut Rows, user: UserId) -> Decision<Cart> {
+pub fn view(rows: &mut WorkingSet, user: UserId) -> Decision<Cart> {
     request_rows(rows, user);
     user::find(rows, user)?;
     contents(rows, user)
 }
 
 /// Requests the rows of a cart, as far as they are known before it is loaded.
-pub(super) fn request_rows(rows: &mut Rows, user: UserId) {
+pub(super) fn request_rows(rows: &mut WorkingSet, user: UserId) {
     rows.shop.users.request(&user);
     if let Ok(lines) = rows.shop.cart.scan(&CartOf(user)) {
         for line in lines {
@@ -124,12 +124,12 @@ pub(super) fn request_rows(rows: &mut Rows, user: UserId) {
 }
 
 /// Returns the lines of a cart, ascending by option.
-pub(super) fn lines(rows: &mut Rows, user: UserId) -> Decision<Vec<CartItemId>> {
+pub(super) fn lines(rows: &mut WorkingSet, user: UserId) -> Decision<Vec<CartItemId>> {
     Ok(rows.shop.cart.scan(&CartOf(user))?)
 }
 
 /// Returns the cart of an existing user.
-pub(super) fn contents(rows: &mut Rows, user: UserId) -> Decision<Cart> {
+pub(super) fn contents(rows: &mut WorkingSet, user: UserId) -> Decision<Cart> {
     let mut items = Vec::new();
     for line in lines(rows, user)? {
         let quantity = rows.shop.cart.get(&line)?.expect("a scanned line exists").quantity;

@@ -8,9 +8,9 @@ use crate::command::{Command, Context, Decision, Writes};
 use crate::id::UserId;
 use crate::money::{AMOUNT_MAX, Currency, check_amount, parse_currency};
 use crate::rejection::{Fault, Rejection, ShopRejection};
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 pub const COUPON_CODE_CHARS_MAX: usize = 64;
 pub const COUPON_USES_MAX: u32 = 1_000_000_000;
@@ -138,7 +138,7 @@ impl Command for CreateCoupon {
     const NAME: &'static str = "shop.coupon.create";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<Coupon> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Coupon> {
         self.discount.check()?;
         let currency = match self.discount {
             Discount::Percent(_) if self.currency.is_none() => None,
@@ -168,7 +168,7 @@ impl Command for IssueCoupon {
     const NAME: &'static str = "shop.coupon.issue";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Coupon> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Coupon> {
         let id = UserCouponId { code: self.code.clone(), user: self.user };
         rows.shop.coupons.request(&self.code);
         rows.shop.users.request(&self.user);
@@ -192,7 +192,7 @@ impl Command for IssueCoupon {
 }
 
 /// The coupon, if the user has it and may still use it for a total in `currency`.
-pub(super) fn usable(rows: &mut Rows, id: &UserCouponId, currency: Currency, now: Timestamp) -> Decision<Coupon> {
+pub(super) fn usable(rows: &mut WorkingSet, id: &UserCouponId, currency: Currency, now: Timestamp) -> Decision<Coupon> {
     let coupon = rows.shop.coupons.get(&id.code)?;
     let coupon = coupon.filter(|coupon| coupon.is_valid(now) && coupon.discounts(currency)).cloned();
     let is_unused = rows.shop.user_coupons.get(id)?.is_some_and(|coupon| coupon.state == CouponState::Issued);

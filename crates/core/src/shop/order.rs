@@ -12,9 +12,9 @@ use crate::event::Event;
 use crate::id::{HoldId, UserId, number_id};
 use crate::money::Currency;
 use crate::rejection::ShopRejection;
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 number_id!(
     /// Number of an order.
@@ -59,7 +59,7 @@ impl Command for CancelOrder {
     const NAME: &'static str = "shop.order.cancel";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Order> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Order> {
         let order = find(rows, self.id, self.actor)?;
         if order.state != OrderState::Paid {
             return Err(ShopRejection::OrderAlreadyCancelled.into());
@@ -86,7 +86,7 @@ impl Command for CancelOrder {
 }
 
 /// Marks the order's coupon as unused; it can be used again while it is valid.
-fn return_coupon(rows: &mut Rows, order: &Order) -> Decision<()> {
+fn return_coupon(rows: &mut WorkingSet, order: &Order) -> Decision<()> {
     let Some(code) = order.coupon.clone() else { return Ok(()) };
     let id = UserCouponId { code, user: order.user };
     let state = rows.shop.user_coupons.get(&id)?.map(|coupon| coupon.state);
@@ -96,7 +96,7 @@ fn return_coupon(rows: &mut Rows, order: &Order) -> Decision<()> {
 }
 
 /// Returns the order to its owner or an operator.
-pub fn find(rows: &mut Rows, id: OrderId, actor: Actor) -> Decision<Order> {
+pub fn find(rows: &mut WorkingSet, id: OrderId, actor: Actor) -> Decision<Order> {
     let order = rows.shop.orders.get(&id)?.cloned().ok_or(ShopRejection::OrderNotFound)?;
     actor.must_own(order.user)?;
     Ok(order)

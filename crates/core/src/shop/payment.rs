@@ -13,8 +13,8 @@ use crate::hold::{self, AttemptId, HoldState, Indexed as _, Status};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::money::AMOUNT_MAX;
 use crate::rejection::{Fault, Rejection, ShopRejection};
-use crate::rows::Rows;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 /// A new order, and the remaining balance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Command for PayOrder {
     const NAME: &'static str = "shop.order.pay";
     const WRITES: Writes = Writes::Both;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<PaidOrder> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<PaidOrder> {
         self.check_input()?;
         self.request_rows(rows, at.now);
         let hold = self.find_open(rows, at.now)?;
@@ -48,7 +48,7 @@ impl Command for PayOrder {
         Ok(paid)
     }
 
-    fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
         self.check_input()?;
         reservation::request_last_hold(rows, self.user);
         let hold = self.find_open(rows, at.now)?;
@@ -58,7 +58,7 @@ impl Command for PayOrder {
         Ok(attempt)
     }
 
-    fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<PaidOrder> {
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, attempt: Attempt) -> Decision<PaidOrder> {
         self.request_rows(rows, at.now);
         let hold = reservation::last_hold(rows, self.user, at.now)?.expect("the hold is prepared");
         assert_eq!((hold.state, hold.attempts), (HoldState::Prepared, attempt), "the hold is prepared");
@@ -72,7 +72,13 @@ impl Command for PayOrder {
         Ok(paid)
     }
 
-    fn finish(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt, outcome: Option<&PaidOrder>) -> Decision<()> {
+    fn finish(
+        &self,
+        rows: &mut WorkingSet,
+        at: &Context<'_>,
+        attempt: Attempt,
+        outcome: Option<&PaidOrder>,
+    ) -> Decision<()> {
         let hold = match outcome {
             Some(paid) => paid.order.hold,
             // If another hold is the latest by now, its attempts have other numbers, so finishing has no effect.
@@ -107,7 +113,7 @@ impl Command for RecoverOrder {
     const NAME: &'static str = "shop.order.finish_attempt";
     const WRITES: Writes = Writes::Live;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         finish_attempt(rows, self.of, self.record, at.now)
     }
 }
@@ -124,7 +130,7 @@ impl PayOrder {
     }
 
     /// Requests the rows of a payment, as far as they are known before the hold is loaded.
-    fn request_rows(&self, rows: &mut Rows, now: Timestamp) {
+    fn request_rows(&self, rows: &mut WorkingSet, now: Timestamp) {
         rows.ids.request(&Sequence::Order);
         rows.shop.users.request(&self.user);
         if let Some(id) = self.user_coupon() {
@@ -146,7 +152,7 @@ impl PayOrder {
     }
 
     /// Returns the user's hold if it can still be paid and has the expected lines.
-    fn find_open(&self, rows: &mut Rows, now: Timestamp) -> Decision<OrderHold> {
+    fn find_open(&self, rows: &mut WorkingSet, now: Timestamp) -> Decision<OrderHold> {
         let hold = reservation::last_hold(rows, self.user, now)?;
         match hold.as_ref().map(|hold| hold.status(now)) {
             Some(Status::Prepared) => Err(Stop::Retry),
@@ -168,7 +174,7 @@ impl PayOrder {
     }
 
     /// Debits the account, uses the coupon, takes the stock, and inserts the order of a hold.
-    fn pay(&self, rows: &mut Rows, hold: &OrderHold, now: Timestamp) -> Decision<PaidOrder> {
+    fn pay(&self, rows: &mut WorkingSet, hold: &OrderHold, now: Timestamp) -> Decision<PaidOrder> {
         let account = user::find(rows, self.user)?;
         let discount = match self.user_coupon() {
             Some(id) => coupon::usable(rows, &id, hold.currency, now)?.discount.of(hold.total),
@@ -208,7 +214,7 @@ impl PayOrder {
     }
 }
 
-fn take_stock(rows: &mut Rows, hold: &OrderHold) -> Decision<()> {
+fn take_stock(rows: &mut WorkingSet, hold: &OrderHold) -> Decision<()> {
     for line in hold.lines.iter() {
         let old = stock::inventory(rows, line.option)?;
         // A live hold can always be paid. Only after a loss of live rows may its goods have been sold to another user.
@@ -222,7 +228,7 @@ fn take_stock(rows: &mut Rows, hold: &OrderHold) -> Decision<()> {
 }
 
 /// Removes the bought quantities from the cart; quantities added since stay.
-fn take_from_cart(rows: &mut Rows, hold: &OrderHold) -> Decision<()> {
+fn take_from_cart(rows: &mut WorkingSet, hold: &OrderHold) -> Decision<()> {
     for line in hold.lines.iter() {
         let id = CartItemId { user: hold.owner, option: line.option };
         match rows.shop.cart.get(&id)?.copied() {
@@ -237,7 +243,7 @@ fn take_from_cart(rows: &mut Rows, hold: &OrderHold) -> Decision<()> {
 }
 
 /// Returns the outcome of a payment that was recorded before.
-fn recorded(rows: &mut Rows, number: u64) -> Decision<PaidOrder> {
+fn recorded(rows: &mut WorkingSet, number: u64) -> Decision<PaidOrder> {
     let id = OrderId::new(number).expect("a record number is an order id");
     let order = rows.shop.orders.get(&id)?.cloned().expect("a recorded order exists");
     let balance_after = user::find(rows, order.user)?.balance;
@@ -245,7 +251,7 @@ fn recorded(rows: &mut Rows, number: u64) -> Decision<PaidOrder> {
 }
 
 /// Finishes a payment attempt. No effect if it is finished already, or if the hold was lost.
-fn finish_attempt(rows: &mut Rows, of: AttemptId, record: Option<u64>, now: Timestamp) -> Decision<()> {
+fn finish_attempt(rows: &mut WorkingSet, of: AttemptId, record: Option<u64>, now: Timestamp) -> Decision<()> {
     let Some(hold) = hold::find_prepared(rows.shop.holds.get(&of.hold)?, of) else { return Ok(()) };
     OrderHold::request_indexes(rows, &hold);
     match record {

@@ -8,9 +8,9 @@ use crate::command::{Command, Context, Decision, Writes};
 use crate::id::{Sequence, number_id};
 use crate::money::{Currency, check_price, parse_currency};
 use crate::rejection::{Fault, Rejection, ShopRejection};
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::text::check_name;
+use crate::working_set::WorkingSet;
 
 number_id!(
     /// Number of a product.
@@ -80,7 +80,7 @@ impl Command for CreateProduct {
     const NAME: &'static str = "shop.product.create";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<ProductView> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<ProductView> {
         rows.ids.request(&Sequence::Product);
         rows.ids.request(&Sequence::ProductOption);
         let name: Arc<str> = check_name("name", &self.name)?.into();
@@ -148,7 +148,7 @@ pub struct ProductView {
 }
 
 /// Returns the current state of a product.
-pub fn view(rows: &mut Rows, at: &Context<'_>, id: ProductId) -> Decision<ProductView> {
+pub fn view(rows: &mut WorkingSet, at: &Context<'_>, id: ProductId) -> Decision<ProductView> {
     let product = rows.shop.products.get(&id)?.cloned().ok_or(ShopRejection::ProductNotFound)?;
     for option in product.options() {
         stock::request_rows(rows, option);
@@ -158,6 +158,6 @@ pub fn view(rows: &mut Rows, at: &Context<'_>, id: ProductId) -> Decision<Produc
 }
 
 /// Returns the option, or rejects an unknown one.
-pub fn find_option(rows: &mut Rows, id: ProductOptionId) -> Decision<ProductOption> {
+pub fn find_option(rows: &mut WorkingSet, id: ProductOptionId) -> Decision<ProductOption> {
     Ok(rows.shop.options.get(&id)?.cloned().ok_or(ShopRejection::ProductOptionNotFound)?)
 }

@@ -11,10 +11,10 @@ use crate::hold::{self, Claim, ENDED_HOLD_KEPT, Hold, HoldState, Indexed, Status
 use crate::id::{HoldId, Sequence, UserId, number_id};
 use crate::money::{AMOUNT_MAX, Currency};
 use crate::rejection::{Fault, Rejection, ShopRejection};
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::{Span, Timestamp};
 use crate::unit::{Holder, Kind, Unit};
+use crate::working_set::WorkingSet;
 
 number_id!(
     /// Number of one line of a reservation.
@@ -95,7 +95,7 @@ impl Command for ReserveOrder {
     const NAME: &'static str = "shop.order.reserve";
     const WRITES: Writes = Writes::Live;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<ReservedOrder> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<ReservedOrder> {
         self.request_rows(rows);
         let account = user::find(rows, self.user)?;
         let cart = self.cart(rows)?;
@@ -137,7 +137,7 @@ impl Command for ReserveOrder {
 
 impl ReserveOrder {
     /// The lines of the cart lead to further rows, which are requested once the lines are known.
-    fn request_rows(&self, rows: &mut Rows) {
+    fn request_rows(&self, rows: &mut WorkingSet) {
         rows.ids.request(&Sequence::InventoryReservation);
         rows.holders.request(&Holder { kind: Kind::Shop, user: self.user });
         request_last_hold(rows, self.user);
@@ -150,7 +150,7 @@ impl ReserveOrder {
     }
 
     /// Returns the cart, if it is not empty and all its options are active.
-    fn cart(&self, rows: &mut Rows) -> Decision<Cart> {
+    fn cart(&self, rows: &mut WorkingSet) -> Decision<Cart> {
         let cart = cart::contents(rows, self.user)?;
         if cart.items.is_empty() {
             return Err(ShopRejection::CartEmpty.into());
@@ -163,7 +163,7 @@ impl ReserveOrder {
 }
 
 /// Copies the lines of a cart, with their current prices.
-fn to_order_lines(rows: &mut Rows, cart: Cart) -> Decision<Arc<[OrderLine]>> {
+fn to_order_lines(rows: &mut WorkingSet, cart: Cart) -> Decision<Arc<[OrderLine]>> {
     let first = rows.next_ids(Sequence::InventoryReservation, cart.items.len())?;
     let line = |(number, line): (u64, CartLine)| OrderLine {
         reservation: InventoryReservationId::new(number).expect("sequence numbers are valid ids"),
@@ -177,7 +177,7 @@ fn to_order_lines(rows: &mut Rows, cart: Cart) -> Decision<Arc<[OrderLine]>> {
 }
 
 /// Returns the remaining availability of each line, or rejects the first line that exceeds it.
-fn check_stock(rows: &mut Rows, at: &Context<'_>, cart: &Cart) -> Decision<Vec<u32>> {
+fn check_stock(rows: &mut WorkingSet, at: &Context<'_>, cart: &Cart) -> Decision<Vec<u32>> {
     let mut left = Vec::with_capacity(cart.items.len());
     for line in &cart.items {
         let option = line.option.id;
@@ -211,7 +211,7 @@ impl Command for ReleaseOrder {
     const NAME: &'static str = "shop.order.release";
     const WRITES: Writes = Writes::Live;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         request_last_hold(rows, self.user);
         let Some(hold) = find_live(rows, self.user, at.now)? else {
             return reject(rows, self.user, ShopRejection::OrderReservationNotFound);
@@ -225,7 +225,7 @@ impl Command for ReleaseOrder {
 }
 
 /// Returns the user's live reservation, including one that is being paid.
-pub fn view(rows: &mut Rows, at: &Context<'_>, user: UserId) -> Decision<ReservedOrder> {
+pub fn view(rows: &mut WorkingSet, at: &Context<'_>, user: UserId) -> Decision<ReservedOrder> {
     request_last_hold(rows, user);
     let is_open = |hold: &OrderHold| matches!(hold.status(at.now), Status::Held | Status::Prepared);
     let Some(hold) = last_hold(rows, user, at.now)?.filter(is_open) else {
@@ -242,12 +242,12 @@ pub fn view(rows: &mut Rows, at: &Context<'_>, user: UserId) -> Decision<Reserve
 impl Indexed for OrderHold {
     const AFTER_END: Span = ENDED_HOLD_KEPT;
 
-    fn request_indexes(rows: &mut Rows, hold: &Self) {
+    fn request_indexes(rows: &mut WorkingSet, hold: &Self) {
         hold::request_counts(rows, hold.owner, &hold.claim);
         rows.shop.by_user.request(&hold.owner);
     }
 
-    fn index(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()> {
+    fn index(rows: &mut WorkingSet, hold: &Self, now: Timestamp) -> Decision<()> {
         let entry = LastHold { hold: hold.id, kept_until: hold.expires_at + ENDED_HOLD_KEPT };
         match hold.status(now) {
             Status::Held | Status::Prepared => {
@@ -272,7 +272,7 @@ impl Indexed for OrderHold {
 }
 
 /// Ends an open hold before its time, and deletes its index entries.
-pub(super) fn end(rows: &mut Rows, hold: &OrderHold, state: HoldState, now: Timestamp) -> Decision<()> {
+pub(super) fn end(rows: &mut WorkingSet, hold: &OrderHold, state: HoldState, now: Timestamp) -> Decision<()> {
     OrderHold::request_indexes(rows, hold);
     hold::uncount(rows, hold, now)?;
     if rows.shop.by_user.get(&hold.owner)?.is_some_and(|entry| entry.hold == hold.id) {
@@ -283,7 +283,7 @@ pub(super) fn end(rows: &mut Rows, hold: &OrderHold, state: HoldState, now: Time
 }
 
 /// Returns the user's latest hold, whatever its state.
-pub(super) fn last_hold(rows: &mut Rows, user: UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
+pub(super) fn last_hold(rows: &mut WorkingSet, user: UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
     match rows.shop.by_user.get(&user)?.copied() {
         Some(entry) if now < entry.kept_until => Ok(rows.shop.holds.get(&entry.hold)?.cloned()),
         Some(_) | None => Ok(None),
@@ -291,7 +291,7 @@ pub(super) fn last_hold(rows: &mut Rows, user: UserId, now: Timestamp) -> Decisi
 }
 
 /// Requests the latest hold of a user as soon as its id is known.
-pub(super) fn request_last_hold(rows: &mut Rows, user: UserId) {
+pub(super) fn request_last_hold(rows: &mut WorkingSet, user: UserId) {
     if let Ok(Some(entry)) = rows.shop.by_user.get(&user).map(Option::<&LastHold>::copied) {
         rows.shop.holds.request(&entry.hold);
         if let Ok(Some(hold)) = rows.shop.holds.get(&entry.hold).map(Option::<&OrderHold>::cloned) {
@@ -302,13 +302,13 @@ pub(super) fn request_last_hold(rows: &mut Rows, user: UserId) {
 
 /// Rejects, with `UserNotFound` if the user does not exist. Only existing users have reservations, so the account is
 /// read only on this path.
-pub(super) fn reject<T>(rows: &mut Rows, user: UserId, rejection: ShopRejection) -> Decision<T> {
+pub(super) fn reject<T>(rows: &mut WorkingSet, user: UserId, rejection: ShopRejection) -> Decision<T> {
     user::find(rows, user)?;
     Err(rejection.into())
 }
 
 /// Returns the user's live hold; backs off while it is being paid.
-fn find_live(rows: &mut Rows, user: UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
+fn find_live(rows: &mut WorkingSet, user: UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
     match last_hold(rows, user, now)? {
         Some(hold) if hold.state == HoldState::Prepared => Err(Stop::Retry),
         Some(hold) => Ok(Some(hold).filter(|hold| hold.is_live(now))),
@@ -316,7 +316,7 @@ fn find_live(rows: &mut Rows, user: UserId, now: Timestamp) -> Decision<Option<O
     }
 }
 
-fn release(rows: &mut Rows, hold: &OrderHold, state: HoldState, now: Timestamp) -> Decision<()> {
+fn release(rows: &mut WorkingSet, hold: &OrderHold, state: HoldState, now: Timestamp) -> Decision<()> {
     end(rows, hold, state, now)?;
     rows.emit(Event::OrderReleased(Hold { state, ..hold.clone() }));
     Ok(())

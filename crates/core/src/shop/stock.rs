@@ -8,8 +8,8 @@ use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::hold;
 use crate::money::check_price;
 use crate::rejection::{Fault, Rejection, ShopRejection};
-use crate::rows::Rows;
 use crate::table::Row;
+use crate::working_set::WorkingSet;
 
 /// Durable counts of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Command for ChangeOption {
     const NAME: &'static str = "shop.option.change";
     const WRITES: Writes = Writes::Both;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<StockView> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<StockView> {
         let change = self.change(rows)?;
         if change.is_lower() {
             change.check_covers_held(rows, at)?;
@@ -68,7 +68,7 @@ impl Command for ChangeOption {
     }
 
     /// Sets a capacity fence, which also binds holds that are decided on the old stock.
-    fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
         let change = self.change(rows)?;
         if !change.is_lower() {
             return Ok(capacity_fence::NO_FENCE);
@@ -78,7 +78,7 @@ impl Command for ChangeOption {
         Ok(capacity_fence::set(rows, resource(self.id), capacity, at.now))
     }
 
-    fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<StockView> {
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, attempt: Attempt) -> Decision<StockView> {
         let change = self.change(rows)?;
         if change.is_lower() {
             // Requires this attempt's own fence and a capacity no lower than it, because held quantities were checked
@@ -94,7 +94,7 @@ impl Command for ChangeOption {
 
     fn finish(
         &self,
-        rows: &mut Rows,
+        rows: &mut WorkingSet,
         _at: &Context<'_>,
         attempt: Attempt,
         _outcome: Option<&StockView>,
@@ -112,7 +112,7 @@ struct Change {
 }
 
 impl ChangeOption {
-    fn change(&self, rows: &mut Rows) -> Decision<Change> {
+    fn change(&self, rows: &mut WorkingSet) -> Decision<Change> {
         self.check_input()?;
         request_rows(rows, self.id);
         let old = product::find_option(rows, self.id)?;
@@ -169,7 +169,7 @@ impl Change {
     }
 
     /// Checks that the changed capacity covers sold and held quantities, and returns it.
-    fn check_covers_held(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<u32> {
+    fn check_covers_held(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<u32> {
         let unit = stock_unit(self.option.id);
         let held = hold::held(rows, unit, at.now)?;
         let in_use = i64::from(self.old.sold) + i64::from(held);
@@ -182,7 +182,7 @@ impl Change {
         Err(ShopRejection::StockInUse { in_use: held }.into())
     }
 
-    fn write(self, rows: &mut Rows, at: &Context<'_>) -> Decision<StockView> {
+    fn write(self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<StockView> {
         let id = self.option.id;
         // The fence ensures this. Only after a loss of live rows may more have been sold since.
         if self.received < self.old.sold.into() {
@@ -195,7 +195,7 @@ impl Change {
 }
 
 /// Returns the current state of an option and its stock.
-pub fn view(rows: &mut Rows, at: &Context<'_>, id: ProductOptionId) -> Decision<StockView> {
+pub fn view(rows: &mut WorkingSet, at: &Context<'_>, id: ProductOptionId) -> Decision<StockView> {
     request_rows(rows, id);
     let option = product::find_option(rows, id)?;
     let inventory = inventory(rows, id)?;
@@ -204,7 +204,7 @@ pub fn view(rows: &mut Rows, at: &Context<'_>, id: ProductOptionId) -> Decision<
 }
 
 /// Requests the rows of an option and its stock.
-pub(super) fn request_rows(rows: &mut Rows, id: ProductOptionId) {
+pub(super) fn request_rows(rows: &mut WorkingSet, id: ProductOptionId) {
     rows.shop.options.request(&id);
     rows.shop.inventory.request(&id);
     rows.held.request(&stock_unit(id));
@@ -212,14 +212,14 @@ pub(super) fn request_rows(rows: &mut Rows, id: ProductOptionId) {
 }
 
 /// Returns the quantity that can still be reserved.
-pub(super) fn available(rows: &mut Rows, at: &Context<'_>, id: ProductOptionId) -> Decision<u32> {
+pub(super) fn available(rows: &mut WorkingSet, at: &Context<'_>, id: ProductOptionId) -> Decision<u32> {
     let inventory = inventory(rows, id)?;
     let capacity = hold::effective_capacity(rows, resource(id), inventory.received, at.now)?;
     hold::available(rows, stock_unit(id), capacity, inventory.sold, at.now)
 }
 
 /// Returns the counts of an existing option.
-pub(super) fn inventory(rows: &mut Rows, id: ProductOptionId) -> Decision<Inventory> {
+pub(super) fn inventory(rows: &mut WorkingSet, id: ProductOptionId) -> Decision<Inventory> {
     Ok(*rows.shop.inventory.get(&id)?.expect("every option has its inventory"))
 }
 

@@ -6,9 +6,9 @@ use crate::command::{Command, Context, Decision, Writes};
 use crate::id::{Sequence, UserId};
 use crate::money::{AMOUNT_MAX, Currency, check_amount, parse_currency};
 use crate::rejection::ShopRejection;
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::text::check_name;
+use crate::working_set::WorkingSet;
 
 /// A user's account. `balance` is the unspent part of the deposits: it never exceeds `charged`, so a refund never
 /// overflows.
@@ -36,7 +36,7 @@ impl Command for CreateUser {
     const NAME: &'static str = "shop.user.create";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<UserAccount> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<UserAccount> {
         let name = check_name("name", &self.name)?.into();
         let currency = parse_currency("currency", self.currency.as_deref())?;
         let id = UserId::new(rows.next_id(Sequence::User)?).expect("sequence numbers are valid ids");
@@ -58,7 +58,7 @@ impl Command for AddBalance {
     const NAME: &'static str = "shop.user.add_balance";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<UserAccount> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<UserAccount> {
         check_amount("amount", self.amount, AMOUNT_MAX)?;
         let old = find(rows, self.user)?;
         check_amount("amount", self.amount, AMOUNT_MAX - old.charged)?;
@@ -69,6 +69,6 @@ impl Command for AddBalance {
 }
 
 /// Returns the account, or rejects an unknown user.
-pub fn find(rows: &mut Rows, id: UserId) -> Decision<UserAccount> {
+pub fn find(rows: &mut WorkingSet, id: UserId) -> Decision<UserAccount> {
     Ok(rows.shop.users.get(&id)?.cloned().ok_or(ShopRejection::UserNotFound)?)
 }

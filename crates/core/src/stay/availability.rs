@@ -6,7 +6,7 @@ use super::room_type::{self, NightId, RoomTypeId};
 use super::{RANGE_NIGHTS_MAX, StayDates, night_unit};
 use crate::command::{Context, Decision};
 use crate::hold;
-use crate::rows::Rows;
+use crate::working_set::WorkingSet;
 
 /// Availability of a room type on a range of dates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct NightAvailability {
 }
 
 pub fn availability(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     at: &Context<'_>,
     room_type: RoomTypeId,
     check_in: Date,

@@ -15,9 +15,9 @@ use crate::hold::{self, AttemptId, Claim, Hold, HoldState, Indexed, Status};
 use crate::id::{HoldId, Sequence, UserId};
 use crate::money::Currency;
 use crate::rejection::{Fault, Rejection, StayRejection};
-use crate::rows::Rows;
 use crate::time::Timestamp;
 use crate::unit::{Holder, Kind, Unit};
+use crate::working_set::WorkingSet;
 
 /// A hold on one room of a type, for each night of a stay.
 pub type StayHold = Hold<StayClaim>;
@@ -65,7 +65,7 @@ impl Command for PlaceHold {
     const NAME: &'static str = "stay.hold.place";
     const WRITES: Writes = Writes::Live;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<StayHold> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<StayHold> {
         let dates = StayDates::new(self.check_in, self.check_out, HOLD_NIGHTS_MAX, ["checkIn", "checkOut"])?;
         self.request_rows(rows, dates);
         let room_type = room_type::find(rows, self.room_type)?;
@@ -128,7 +128,7 @@ impl Command for PlaceHold {
 }
 
 impl PlaceHold {
-    fn request_rows(&self, rows: &mut Rows, dates: StayDates) {
+    fn request_rows(&self, rows: &mut WorkingSet, dates: StayDates) {
         rows.stay.room_types.request(&self.room_type);
         rows.stay.by_dates.request(&self.dates_key(dates));
         rows.stay.by_client_key.request(&self.client_key(dates));
@@ -140,7 +140,7 @@ impl PlaceHold {
         }
     }
 
-    fn check_client_key(&self, rows: &mut Rows, dates: StayDates, now: Timestamp) -> Decision<()> {
+    fn check_client_key(&self, rows: &mut WorkingSet, dates: StayDates, now: Timestamp) -> Decision<()> {
         let Some(entry) = rows.stay.by_client_key.get(&self.client_key(dates))?.copied() else { return Ok(()) };
         match find_live(rows, entry, now)? {
             Some(hold) if hold.owner != self.user => Err(StayRejection::StayHoldKeyConflict.into()),
@@ -178,7 +178,7 @@ impl Command for PlaceHolds {
     const NAME: &'static str = "stay.hold.place_batch";
     const WRITES: Writes = Writes::Live;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Self::Outcome> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Self::Outcome> {
         let mut results = Vec::with_capacity(self.0.len());
         let (mut missing, mut busy) = (false, false);
         for line in &self.0 {
@@ -214,7 +214,7 @@ impl Command for ConfirmHold {
     const NAME: &'static str = "stay.hold.confirm";
     const WRITES: Writes = Writes::Both;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<StayReservation> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<StayReservation> {
         rows.ids.request(&Sequence::StayReservation);
         let hold = find_open(rows, self.id, self.actor, at.now)?;
         request_nights(rows, &hold);
@@ -223,7 +223,7 @@ impl Command for ConfirmHold {
         Ok(reservation)
     }
 
-    fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
         let hold = find_open(rows, self.id, self.actor, at.now)?;
         let prepared = hold::prepare(rows, &hold, at.now)?;
         let attempt = prepared.attempts;
@@ -231,7 +231,7 @@ impl Command for ConfirmHold {
         Ok(attempt)
     }
 
-    fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<StayReservation> {
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, attempt: Attempt) -> Decision<StayReservation> {
         rows.ids.request(&Sequence::StayReservation);
         let hold = find(rows, self.id, self.actor)?;
         assert_eq!((hold.state, hold.attempts), (HoldState::Prepared, attempt), "the hold is prepared");
@@ -247,7 +247,7 @@ impl Command for ConfirmHold {
 
     fn finish(
         &self,
-        rows: &mut Rows,
+        rows: &mut WorkingSet,
         at: &Context<'_>,
         attempt: Attempt,
         outcome: Option<&StayReservation>,
@@ -270,13 +270,13 @@ impl Command for RecoverHold {
     const NAME: &'static str = "stay.hold.finish_attempt";
     const WRITES: Writes = Writes::Live;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         finish_attempt(rows, self.of, self.record, at.now)
     }
 }
 
 /// Counts the nights of a hold as reserved, and inserts the reservation.
-fn reserve(rows: &mut Rows, hold: &StayHold, now: Timestamp) -> Decision<StayReservation> {
+fn reserve(rows: &mut WorkingSet, hold: &StayHold, now: Timestamp) -> Decision<StayReservation> {
     let number = rows.next_id(Sequence::StayReservation)?;
     let room_type = room_type::find(rows, hold.room_type)?;
     for date in hold.dates.nights() {
@@ -306,7 +306,7 @@ fn reserve(rows: &mut Rows, hold: &StayHold, now: Timestamp) -> Decision<StayRes
 }
 
 /// Finishes a confirm attempt. No effect if it is finished already, or if the hold was lost.
-fn finish_attempt(rows: &mut Rows, of: AttemptId, record: Option<u64>, now: Timestamp) -> Decision<()> {
+fn finish_attempt(rows: &mut WorkingSet, of: AttemptId, record: Option<u64>, now: Timestamp) -> Decision<()> {
     let Some(hold) = hold::find_prepared(rows.stay.holds.get(&of.hold)?, of) else { return Ok(()) };
     StayHold::request_indexes(rows, &hold);
     match record {
@@ -331,7 +331,7 @@ impl Command for CancelHold {
     const NAME: &'static str = "stay.hold.cancel";
     const WRITES: Writes = Writes::Live;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         let hold = find_open(rows, self.id, self.actor, at.now)?;
         end(rows, &hold, HoldState::Cancelled, at.now)?;
         rows.emit(Event::StayHoldCancelled(Hold { state: HoldState::Cancelled, ..hold }));
@@ -340,7 +340,7 @@ impl Command for CancelHold {
 }
 
 /// Returns the hold to its owner or an operator.
-pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<StayHold> {
+pub fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<StayHold> {
     let hold = rows.stay.holds.get(&id)?.cloned().ok_or(StayRejection::StayHoldNotFound)?;
     actor.must_own(hold.owner)?;
     Ok(hold)
@@ -348,13 +348,13 @@ pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<StayHold> {
 
 /// Counts of units and users, and lookups by dates and client key.
 impl Indexed for StayHold {
-    fn request_indexes(rows: &mut Rows, hold: &Self) {
+    fn request_indexes(rows: &mut WorkingSet, hold: &Self) {
         hold::request_counts(rows, hold.owner, &hold.claim);
         rows.stay.by_dates.request(&dates_key_of(hold));
         rows.stay.by_client_key.request(&client_key_of(hold));
     }
 
-    fn index(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()> {
+    fn index(rows: &mut WorkingSet, hold: &Self, now: Timestamp) -> Decision<()> {
         hold::count(rows, hold, now)?;
         let entry = LiveHold { hold: hold.id, expires_at: hold.expires_at };
         rows.stay.by_dates.put(dates_key_of(hold), entry);
@@ -364,7 +364,7 @@ impl Indexed for StayHold {
 }
 
 /// Ends a live hold before its time, and deletes its index entries.
-fn end(rows: &mut Rows, hold: &StayHold, state: HoldState, now: Timestamp) -> Decision<()> {
+fn end(rows: &mut WorkingSet, hold: &StayHold, state: HoldState, now: Timestamp) -> Decision<()> {
     hold::uncount(rows, hold, now)?;
     let (dates_key, client_key) = (dates_key_of(hold), client_key_of(hold));
     if rows.stay.by_dates.get(&dates_key)?.is_some_and(|entry| entry.hold == hold.id) {
@@ -378,7 +378,7 @@ fn end(rows: &mut Rows, hold: &StayHold, state: HoldState, now: Timestamp) -> De
 }
 
 /// Returns the hold if `actor` can still confirm or cancel it, and requests its index entries.
-fn find_open(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decision<StayHold> {
+fn find_open(rows: &mut WorkingSet, id: HoldId, actor: Actor, now: Timestamp) -> Decision<StayHold> {
     let hold = find(rows, id, actor)?;
     match hold.status(now) {
         Status::Held => {}
@@ -393,14 +393,14 @@ fn find_open(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decis
     Ok(hold)
 }
 
-fn request_nights(rows: &mut Rows, hold: &StayHold) {
+fn request_nights(rows: &mut WorkingSet, hold: &StayHold) {
     rows.stay.room_types.request(&hold.room_type);
     for date in hold.dates.nights() {
         rows.stay.nights.request(&NightId { room_type: hold.room_type, date });
     }
 }
 
-fn find_live_by_dates(rows: &mut Rows, key: DatesKey, now: Timestamp) -> Decision<Option<StayHold>> {
+fn find_live_by_dates(rows: &mut WorkingSet, key: DatesKey, now: Timestamp) -> Decision<Option<StayHold>> {
     match rows.stay.by_dates.get(&key)?.copied() {
         Some(entry) => find_live(rows, entry, now),
         None => Ok(None),
@@ -408,7 +408,7 @@ fn find_live_by_dates(rows: &mut Rows, key: DatesKey, now: Timestamp) -> Decisio
 }
 
 /// Returns the live hold of an index entry. An entry whose hold has ended or is gone has no effect.
-fn find_live(rows: &mut Rows, entry: LiveHold, now: Timestamp) -> Decision<Option<StayHold>> {
+fn find_live(rows: &mut WorkingSet, entry: LiveHold, now: Timestamp) -> Decision<Option<StayHold>> {
     if entry.expires_at <= now {
         return Ok(None);
     }

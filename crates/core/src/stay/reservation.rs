@@ -8,9 +8,9 @@ use crate::event::Event;
 use crate::id::{HoldId, UserId, number_id};
 use crate::money::Currency;
 use crate::rejection::StayRejection;
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 number_id!(
     /// Number of a reservation.
@@ -51,7 +51,7 @@ impl Command for CancelReservation {
     const NAME: &'static str = "stay.reservation.cancel";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<StayReservation> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<StayReservation> {
         let reservation = find(rows, self.id, self.actor)?;
         if reservation.state != ReservationState::Confirmed {
             return Err(StayRejection::StayReservationAlreadyCancelled.into());
@@ -78,7 +78,7 @@ impl Command for CancelReservation {
 }
 
 /// Returns the reservation to its owner or an operator.
-pub fn find(rows: &mut Rows, id: StayReservationId, actor: Actor) -> Decision<StayReservation> {
+pub fn find(rows: &mut WorkingSet, id: StayReservationId, actor: Actor) -> Decision<StayReservation> {
     let reservation = rows.stay.reservations.get(&id)?.cloned().ok_or(StayRejection::StayReservationNotFound)?;
     actor.must_own(reservation.user)?;
     Ok(reservation)

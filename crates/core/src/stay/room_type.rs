@@ -12,11 +12,11 @@ use crate::hold;
 use crate::id::{Sequence, number_id};
 use crate::money::{Currency, check_price};
 use crate::rejection::{Fault, Rejection, StayRejection};
-use crate::rows::Rows;
 use crate::table::{Row, Scan};
 use crate::text::{check_name, check_text};
 use crate::time::Zone;
 use crate::unit::{Unit, Units};
+use crate::working_set::WorkingSet;
 
 pub const DESCRIPTION_CHARS_MAX: usize = 10_000;
 pub const TOTAL_QUANTITY_MAX: u32 = 1_000_000;
@@ -93,7 +93,7 @@ impl Command for CreateRoomType {
     const NAME: &'static str = "stay.room_type.create";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<RoomType> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<RoomType> {
         let missing = |field| Rejection::invalid(field, Fault::Missing);
         let draft = &self.0;
         draft.name.as_ref().ok_or_else(|| missing("name"))?;
@@ -124,7 +124,7 @@ impl Command for ChangeRoomType {
     const NAME: &'static str = "stay.room_type.change";
     const WRITES: Writes = Writes::Both;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<RoomType> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<RoomType> {
         let (old, new) = self.change(rows)?;
         if can_reduce_availability(&old, &new) {
             check_quantity_covers(rows, at, &old, &new, InUse::ReservedAndHeld)?;
@@ -134,7 +134,7 @@ impl Command for ChangeRoomType {
     }
 
     /// Sets a capacity fence, which also binds holds that are decided on the old total.
-    fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
         let (old, new) = self.change(rows)?;
         if can_reduce_availability(&old, &new) {
             capacity_fence::check_unfenced(rows, resource(self.id), at.now)?;
@@ -144,7 +144,7 @@ impl Command for ChangeRoomType {
         Ok(capacity_fence::NO_FENCE)
     }
 
-    fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<RoomType> {
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, attempt: Attempt) -> Decision<RoomType> {
         let (old, new) = self.change(rows)?;
         if can_reduce_availability(&old, &new) {
             // Requires this attempt's own fence: the room type may have changed since it was prepared.
@@ -158,7 +158,7 @@ impl Command for ChangeRoomType {
 
     fn finish(
         &self,
-        rows: &mut Rows,
+        rows: &mut WorkingSet,
         _at: &Context<'_>,
         attempt: Attempt,
         _outcome: Option<&RoomType>,
@@ -174,7 +174,7 @@ impl Command for ChangeRoomType {
 
 impl ChangeRoomType {
     /// Returns the present and the changed room type.
-    fn change(&self, rows: &mut Rows) -> Decision<(RoomType, RoomType)> {
+    fn change(&self, rows: &mut WorkingSet) -> Decision<(RoomType, RoomType)> {
         let old = find(rows, self.id)?;
         let new = self.draft.apply_to(&old)?;
         Ok((old, new))
@@ -201,7 +201,7 @@ impl Command for SetNightsClosed {
     const NAME: &'static str = "stay.nights.set_closed";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<StayDates> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<StayDates> {
         let dates = StayDates::new(self.from, self.to, RANGE_NIGHTS_MAX, ["from", "to"])?;
         for date in dates.nights() {
             rows.stay.nights.request(&NightId { room_type: self.room_type, date });
@@ -224,12 +224,12 @@ impl Command for SetNightsClosed {
 }
 
 /// Returns the room type, or rejects an unknown one.
-pub fn find(rows: &mut Rows, id: RoomTypeId) -> Decision<RoomType> {
+pub fn find(rows: &mut WorkingSet, id: RoomTypeId) -> Decision<RoomType> {
     Ok(rows.stay.room_types.get(&id)?.cloned().ok_or(StayRejection::RoomTypeNotFound)?)
 }
 
 /// Returns the counts of a night; a night without a row is open and empty.
-pub fn night(rows: &mut Rows, id: NightId) -> Decision<Night> {
+pub fn night(rows: &mut WorkingSet, id: NightId) -> Decision<Night> {
     Ok(rows.stay.nights.get(&id)?.copied().unwrap_or(Night { total_quantity: 0, reserved: 0, closed: false }))
 }
 
@@ -241,7 +241,7 @@ enum InUse {
 }
 
 fn check_quantity_covers(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     at: &Context<'_>,
     old: &RoomType,
     new: &RoomType,

@@ -4,7 +4,7 @@ use super::booking::{self, Booking, BookingAction, BookingId, BookingState, Book
 use super::refund;
 use crate::command::{Command, Context, Decision, Writes};
 use crate::rejection::TeeRejection;
-use crate::rows::Rows;
+use crate::working_set::WorkingSet;
 
 /// Completes a booking whose players came.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ impl Command for CompleteBooking {
     const NAME: &'static str = "tee.booking.complete";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Booking> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Booking> {
         let booking = find_confirmed(rows, self.id, BookingStatus::Completed)?;
         let step = Step { action: BookingAction::Completed, by: By::Admin, reason: None };
         booking::advance(rows, at, &booking, BookingState::Completed { at: at.now }, step)
@@ -39,7 +39,7 @@ impl Command for NoShowBooking {
     const NAME: &'static str = "tee.booking.no_show";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Booking> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Booking> {
         let booking = find_confirmed(rows, self.id, BookingStatus::NoShow)?;
         let state = BookingState::NoShow { at: at.now, refund: refund::on_no_show(&booking) };
         let step = Step { action: BookingAction::NoShow, by: By::Admin, reason: None };
@@ -51,7 +51,7 @@ impl Command for NoShowBooking {
     }
 }
 
-fn find_confirmed(rows: &mut Rows, id: BookingId, to: BookingStatus) -> Decision<Booking> {
+fn find_confirmed(rows: &mut WorkingSet, id: BookingId, to: BookingStatus) -> Decision<Booking> {
     let booking = booking::find(rows, id)?;
     match booking.status() {
         BookingStatus::Confirmed => Ok(booking),

@@ -14,9 +14,9 @@ use crate::event::Event;
 use crate::id::{ID_MAX, UserId, number_id};
 use crate::money::Currency;
 use crate::rejection::TeeRejection;
-use crate::rows::Rows;
 use crate::table::{Row, Scan};
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 number_id!(
     /// Internal number of a booking; customers see its [`BookingNumber`].
@@ -237,21 +237,21 @@ pub struct BookingView {
 }
 
 /// Returns the booking and its history to its owner or an operator.
-pub fn view(rows: &mut Rows, id: BookingId, actor: Actor) -> Decision<BookingView> {
+pub fn view(rows: &mut WorkingSet, id: BookingId, actor: Actor) -> Decision<BookingView> {
     let history = history_of(rows, id, HISTORY_NUMBER_MAX);
     let booking = find_for(rows, id, actor)?;
     Ok(BookingView { booking, history: history? })
 }
 
 /// Returns bookings of a list, each with its history as of the time when the list was read.
-pub fn with_history(rows: &mut Rows, bookings: &[Booking]) -> Decision<Vec<BookingView>> {
+pub fn with_history(rows: &mut WorkingSet, bookings: &[Booking]) -> Decision<Vec<BookingView>> {
     // All histories are requested before the first missing one stops the decision.
     let histories: Vec<_> = bookings.iter().map(|booking| history_of(rows, booking.id, booking.revision)).collect();
     let pairs = bookings.iter().zip(histories);
     pairs.map(|(booking, history)| Ok(BookingView { booking: booking.clone(), history: history? })).collect()
 }
 
-fn history_of(rows: &mut Rows, id: BookingId, last: u32) -> Decision<Vec<HistoryEntry>> {
+fn history_of(rows: &mut WorkingSet, id: BookingId, last: u32) -> Decision<Vec<HistoryEntry>> {
     let mut history = Vec::new();
     for entry in rows.tee.history.scan(&HistoryOf(id))?.into_iter().filter(|entry| entry.number <= last) {
         history.push(rows.tee.history.get(&entry)?.cloned().expect("a scanned entry exists"));
@@ -260,13 +260,13 @@ fn history_of(rows: &mut Rows, id: BookingId, last: u32) -> Decision<Vec<History
 }
 
 /// Returns the booking to its owner or an operator.
-pub fn find_for(rows: &mut Rows, id: BookingId, actor: Actor) -> Decision<Booking> {
+pub fn find_for(rows: &mut WorkingSet, id: BookingId, actor: Actor) -> Decision<Booking> {
     let booking = find(rows, id)?;
     actor.must_own(booking.user)?;
     Ok(booking)
 }
 
-pub(super) fn find(rows: &mut Rows, id: BookingId) -> Decision<Booking> {
+pub(super) fn find(rows: &mut WorkingSet, id: BookingId) -> Decision<Booking> {
     Ok(rows.tee.bookings.get(&id)?.cloned().ok_or(TeeRejection::BookingNotFound)?)
 }
 
@@ -286,7 +286,7 @@ impl Step {
 
 /// Moves a booking to its next state, writes its history and emits the event.
 pub(super) fn advance(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     at: &Context<'_>,
     old: &Booking,
     state: BookingState,
@@ -304,7 +304,7 @@ pub(super) fn advance(
 }
 
 /// Writes a history entry of a booking that is written already, and emits the event.
-pub(super) fn record_step(rows: &mut Rows, at: &Context<'_>, booking: &Booking, step: Step) {
+pub(super) fn record_step(rows: &mut WorkingSet, at: &Context<'_>, booking: &Booking, step: Step) {
     let Step { action, by, reason } = step;
     let id = HistoryId { booking: booking.id, number: booking.revision };
     rows.tee.history.insert(id, HistoryEntry { action, at: at.now, by, reason });
@@ -312,6 +312,6 @@ pub(super) fn record_step(rows: &mut Rows, at: &Context<'_>, booking: &Booking, 
 }
 
 /// Requests the release of the places, whether they were reserved or not.
-pub(super) fn release(rows: &mut Rows, booking: &Booking) {
+pub(super) fn release(rows: &mut WorkingSet, booking: &Booking) {
     rows.emit(Event::Tee(Message::SlotRelease(booking.places())));
 }

@@ -7,8 +7,8 @@ use super::booking::{self, Booking, BookingAction, BookingId, BookingState, By, 
 use super::refund::{self, Refund};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::rejection::Rejection;
-use crate::rows::Rows;
 use crate::text::check_text;
+use crate::working_set::WorkingSet;
 
 /// Cancels a booking and releases its places.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ impl Command for CancelBooking {
     const NAME: &'static str = "tee.booking.cancel";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Booking> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Booking> {
         let reason = self.reason.as_deref().map(|text| check_text("reason", text, REASON_CHARS_MAX)).transpose()?;
         let booking = find(rows, self.id, self.by)?;
         let reason = reason.filter(|text| !text.trim().is_empty()).map(Arc::from);
@@ -36,7 +36,7 @@ impl Command for CancelBooking {
 }
 
 /// Returns the refund of cancelling the booking now. Rejected like cancelling.
-pub fn quote(rows: &mut Rows, at: &Context<'_>, id: BookingId, by: By) -> Decision<Refund> {
+pub fn quote(rows: &mut WorkingSet, at: &Context<'_>, id: BookingId, by: By) -> Decision<Refund> {
     let booking = find(rows, id, by)?;
     Ok(refund::on_cancelling(&booking, by, at.now)?)
 }
@@ -44,7 +44,7 @@ pub fn quote(rows: &mut Rows, at: &Context<'_>, id: BookingId, by: By) -> Decisi
 /// Cancels an open booking. Its places are released even if they were never reserved, because the request may be in
 /// flight.
 pub(super) fn cancel(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     at: &Context<'_>,
     booking: &Booking,
     by: By,
@@ -58,7 +58,7 @@ pub(super) fn cancel(
     Ok(cancelled)
 }
 
-fn find(rows: &mut Rows, id: BookingId, by: By) -> Decision<Booking> {
+fn find(rows: &mut WorkingSet, id: BookingId, by: By) -> Decision<Booking> {
     let booking = booking::find(rows, id)?;
     match by {
         By::User(user) if user != booking.user => Err(Rejection::Forbidden.into()),

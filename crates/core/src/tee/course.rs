@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::command::{Command, Context, Decision, Writes};
 use crate::id::{Sequence, number_id};
 use crate::rejection::{Fault, Rejection, TeeRejection};
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::text::check_name;
 use crate::time::Zone;
+use crate::working_set::WorkingSet;
 
 number_id!(
     /// Number of a course.
@@ -37,7 +37,7 @@ impl Command for CreateCourse {
     const NAME: &'static str = "tee.course.create";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<Course> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Course> {
         let name = check_name("name", &self.name)?.into();
         let zone = Zone::parse(self.time_zone.as_deref().unwrap_or("Asia/Seoul"))
             .ok_or_else(|| Rejection::invalid("timeZone", Fault::UnknownTimeZone))?;
@@ -49,6 +49,6 @@ impl Command for CreateCourse {
 }
 
 /// Returns the course, or rejects an unknown one.
-pub fn find(rows: &mut Rows, id: CourseId) -> Decision<Course> {
+pub fn find(rows: &mut WorkingSet, id: CourseId) -> Decision<Course> {
     Ok(rows.tee.courses.get(&id)?.cloned().ok_or(TeeRejection::CourseNotFound)?)
 }

@@ -11,9 +11,9 @@ use crate::command::{Command, Context, Decision, Writes};
 use crate::event::Event;
 use crate::id::{Sequence, UserId};
 use crate::rejection::{Fault, Rejection};
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::text::check_text;
+use crate::working_set::WorkingSet;
 
 /// Idempotency key of a customer's request. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,7 +70,7 @@ impl Command for CreateBooking {
     const NAME: &'static str = "tee.booking.create";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<BookingCreated> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<BookingCreated> {
         check_players(self.players, SLOT_PLAYERS_MAX)?;
         let key = BookingKey { user: self.user, key: self.key.clone() };
         rows.tee.booking_keys.request(&key);

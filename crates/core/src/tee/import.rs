@@ -8,9 +8,9 @@ use super::inbox::{Handled, MessageKey};
 use crate::command::{Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
 use crate::id::UserId;
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::{Span, Timestamp};
+use crate::working_set::WorkingSet;
 
 /// Time after the creation of a booking for which its other events wait for its creation event. Several servers share
 /// the work, so the events may overtake each other; after this time the creation event was imported or is lost.
@@ -50,7 +50,7 @@ impl Command for ImportBookingEvent {
     const NAME: &'static str = "tee.event.import";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Handled> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Handled> {
         let event = &self.told;
         rows.tee.imported.request(&self.key);
         rows.tee.bookings.request(&event.booking);

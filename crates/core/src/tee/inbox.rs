@@ -9,9 +9,9 @@ use super::booking::{BookingAction, BookingId};
 use super::message::{Message, MessageId, Service};
 use super::{known_slot, notify, places, saga};
 use crate::command::{Command, Context, Decision, Writes};
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 /// Sender's identifier of a message. Messages with the same key are the same. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,7 +87,7 @@ impl Command for Receive {
     const NAME: &'static str = "tee.message.receive";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Handled> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Handled> {
         let message = &self.message;
         let Some(service) = message.subject().consumer() else { return Ok(Handled::Done) };
         let id = InboxId { service, message: self.key.clone() };
@@ -116,7 +116,7 @@ impl Command for Receive {
 }
 
 /// Requests the rows of a message's handler, as far as they are known before they are loaded.
-fn request_rows(rows: &mut Rows, message: &Message) {
+fn request_rows(rows: &mut WorkingSet, message: &Message) {
     match message {
         Message::SlotReserve(places) | Message::SlotRelease(places) => places::request_rows(rows, places),
         Message::SlotReserved { places, .. }
@@ -129,7 +129,7 @@ fn request_rows(rows: &mut Rows, message: &Message) {
     }
 }
 
-fn handle(rows: &mut Rows, at: &Context<'_>, message: &Message) -> Decision<Handled> {
+fn handle(rows: &mut WorkingSet, at: &Context<'_>, message: &Message) -> Decision<Handled> {
     match message {
         Message::SlotReserve(places) => places::reserve(rows, *places)?,
         Message::SlotRelease(places) => places::release(rows, *places)?,

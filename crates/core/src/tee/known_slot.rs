@@ -7,9 +7,9 @@ use super::slot::TeeSlotId;
 use crate::command::Decision;
 use crate::money::Currency;
 use crate::rejection::TeeRejection;
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 /// A replica of a slot at a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct KnownSlot {
 impl Row for KnownSlot {}
 
 /// `slot.changed`: replaces an older replica.
-pub(super) fn update(rows: &mut Rows, news: &SlotNews) -> Decision<()> {
+pub(super) fn update(rows: &mut WorkingSet, news: &SlotNews) -> Decision<()> {
     let SlotNews { slot, course, tee_off, max_players, price, currency, closed, version } = *news;
     if rows.tee.known_slots.get(&slot)?.is_none_or(|replica| replica.version < version) {
         let replica = KnownSlot { course, tee_off, max_players, price, currency, closed, version };
@@ -36,6 +36,6 @@ pub(super) fn update(rows: &mut Rows, news: &SlotNews) -> Decision<()> {
 }
 
 /// Returns the replica, or rejects an unknown slot.
-pub fn find(rows: &mut Rows, id: TeeSlotId) -> Decision<KnownSlot> {
+pub fn find(rows: &mut WorkingSet, id: TeeSlotId) -> Decision<KnownSlot> {
     Ok(rows.tee.known_slots.get(&id)?.copied().ok_or(TeeRejection::SlotNotFound)?)
 }

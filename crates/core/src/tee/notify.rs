@@ -3,9 +3,9 @@
 use super::booking::{BookingAction, BookingId};
 use crate::command::{Context, Decision};
 use crate::id::{Sequence, UserId, number_id};
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 number_id!(
     /// Number of a notification.
@@ -39,14 +39,14 @@ pub struct Notice {
 
 impl Row for Notice {}
 
-pub(super) fn request_rows(rows: &mut Rows, kind: BookingAction, booking: BookingId) {
+pub(super) fn request_rows(rows: &mut WorkingSet, kind: BookingAction, booking: BookingId) {
     rows.tee.notices.request(&NoticeId { booking, kind });
     rows.ids.request(&Sequence::Notification);
 }
 
 /// `booking.confirmed` and similar: creates the user's notification, once.
 pub(super) fn notify(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     at: &Context<'_>,
     kind: BookingAction,
     booking: BookingId,

@@ -7,8 +7,8 @@ use super::message::{FailureReason, Message, Places};
 use super::slot::{TeeSlot, TeeSlotId};
 use crate::command::Decision;
 use crate::event::Event;
-use crate::rows::Rows;
 use crate::table::Row;
+use crate::working_set::WorkingSet;
 
 /// Decision of the course service about a booking's places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,13 +31,13 @@ pub enum SlotBookingState {
     Released,
 }
 
-pub(super) fn request_rows(rows: &mut Rows, places: &Places) {
+pub(super) fn request_rows(rows: &mut WorkingSet, places: &Places) {
     rows.tee.slot_bookings.request(&places.booking);
     rows.tee.slots.request(&places.slot);
 }
 
 /// `slot.reserve`: reserves places for a booking, or replies with a reason.
-pub(super) fn reserve(rows: &mut Rows, places: Places) -> Decision<()> {
+pub(super) fn reserve(rows: &mut WorkingSet, places: Places) -> Decision<()> {
     let decided = match rows.tee.slot_bookings.get(&places.booking)? {
         // A booking has one slot, so a request for another slot does not come from this booking.
         Some(earlier) if earlier.slot != places.slot => SlotBookingState::Refused(FailureReason::SlotRefused),
@@ -55,7 +55,7 @@ pub(super) fn reserve(rows: &mut Rows, places: Places) -> Decision<()> {
 }
 
 /// `slot.release`: releases the places, if any are reserved.
-pub(super) fn release(rows: &mut Rows, places: Places) -> Decision<()> {
+pub(super) fn release(rows: &mut WorkingSet, places: Places) -> Decision<()> {
     match rows.tee.slot_bookings.get(&places.booking)?.copied() {
         Some(SlotBooking { slot, players, state: SlotBookingState::Reserved { .. } }) => {
             let old = rows.tee.slots.get(&slot)?.cloned().expect("an allotment belongs to a slot");
@@ -71,7 +71,7 @@ pub(super) fn release(rows: &mut Rows, places: Places) -> Decision<()> {
     Ok(())
 }
 
-fn decide(rows: &mut Rows, places: Places) -> Decision<SlotBookingState> {
+fn decide(rows: &mut WorkingSet, places: Places) -> Decision<SlotBookingState> {
     let Places { booking, slot, players } = places;
     let state = match rows.tee.slots.get(&slot)?.cloned() {
         None => SlotBookingState::Refused(FailureReason::SlotNotFound),
@@ -87,6 +87,6 @@ fn decide(rows: &mut Rows, places: Places) -> Decision<SlotBookingState> {
     Ok(state)
 }
 
-fn put(rows: &mut Rows, booking: BookingId, slot: TeeSlotId, players: u32, state: SlotBookingState) {
+fn put(rows: &mut WorkingSet, booking: BookingId, slot: TeeSlotId, players: u32, state: SlotBookingState) {
     rows.tee.slot_bookings.put(booking, SlotBooking { slot, players, state });
 }

@@ -13,7 +13,7 @@ use super::inbox::Handled;
 use super::message::{FailureReason, Places};
 use super::slot::TeeSlotId;
 use crate::command::{Command, Context, Decision, Writes};
-use crate::rows::Rows;
+use crate::working_set::WorkingSet;
 
 /// Fails a booking that got no reply before its deadline. No effect if it is no longer pending, or the deadline has not
 /// passed.
@@ -28,7 +28,7 @@ impl Command for TimeOutBooking {
     const NAME: &'static str = "tee.booking.time_out";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Option<Booking>> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Option<Booking>> {
         let booking = booking::find(rows, self.id)?;
         if booking.state != BookingState::Pending || at.now < booking.deadline {
             return Ok(None);
@@ -44,25 +44,25 @@ impl Command for TimeOutBooking {
     }
 }
 
-pub(super) fn request_rows(rows: &mut Rows, places: &Places) {
+pub(super) fn request_rows(rows: &mut WorkingSet, places: &Places) {
     rows.tee.bookings.request(&places.booking);
     rows.tee.by_slot.request(&OpenBookingId { slot: places.slot, booking: places.booking });
 }
 
-pub(super) fn request_open(rows: &mut Rows, slot: TeeSlotId) {
+pub(super) fn request_open(rows: &mut WorkingSet, slot: TeeSlotId) {
     // The scan records its request even if it fails.
     rows.tee.by_slot.scan(&OpenBookingsOf(slot)).ok();
 }
 
 /// Returns the booking of a reply; `None` if the reply is about another slot, so does not answer this booking's
 /// request.
-fn booking_of(rows: &mut Rows, places: Places) -> Decision<Option<Booking>> {
+fn booking_of(rows: &mut WorkingSet, places: Places) -> Decision<Option<Booking>> {
     let booking = booking::find(rows, places.booking)?;
     Ok(Some(booking).filter(|booking| booking.slot == places.slot))
 }
 
 /// `slot.reserved`: confirms the booking, or releases the places if it has ended meanwhile.
-pub(super) fn reserved(rows: &mut Rows, at: &Context<'_>, places: Places, version: Option<u64>) -> Decision<()> {
+pub(super) fn reserved(rows: &mut WorkingSet, at: &Context<'_>, places: Places, version: Option<u64>) -> Decision<()> {
     let Some(booking) = booking_of(rows, places)? else { return Ok(()) };
     match booking.status() {
         BookingStatus::Pending => {
@@ -87,7 +87,7 @@ pub(super) fn reserved(rows: &mut Rows, at: &Context<'_>, places: Places, versio
 
 /// `slot.reserve.failed`: fails the booking.
 pub(super) fn reserve_failed(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     at: &Context<'_>,
     places: Places,
     reason: FailureReason,
@@ -101,7 +101,7 @@ pub(super) fn reserve_failed(
 }
 
 /// `slot.released`: records that the course service has released the places for good.
-pub(super) fn released(rows: &mut Rows, at: &Context<'_>, places: Places) -> Decision<()> {
+pub(super) fn released(rows: &mut WorkingSet, at: &Context<'_>, places: Places) -> Decision<()> {
     let Some(booking) = booking_of(rows, places)? else { return Ok(()) };
     let has_ended = matches!(booking.status(), BookingStatus::Cancelled | BookingStatus::Failed);
     if has_ended && booking.released_at.is_none() {
@@ -113,7 +113,7 @@ pub(super) fn released(rows: &mut Rows, at: &Context<'_>, places: Places) -> Dec
 
 /// `slot.closed`: cancels open bookings of the slot, some at a time. Bookings based on a later version were made after
 /// the slot was reopened.
-pub(super) fn closed(rows: &mut Rows, at: &Context<'_>, slot: TeeSlotId, version: u64) -> Decision<Handled> {
+pub(super) fn closed(rows: &mut WorkingSet, at: &Context<'_>, slot: TeeSlotId, version: u64) -> Decision<Handled> {
     let mut affected = Vec::new();
     for open in rows.tee.by_slot.scan(&OpenBookingsOf(slot))? {
         if rows.tee.by_slot.get(&open)?.is_some_and(|row| row.slot_version < version) {
@@ -134,7 +134,7 @@ pub(super) fn closed(rows: &mut Rows, at: &Context<'_>, slot: TeeSlotId, version
 
 /// Fails a booking; its history keeps an unknown reason as worded by the course service.
 fn fail(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     at: &Context<'_>,
     booking: &Booking,
     reason: FailureReason,

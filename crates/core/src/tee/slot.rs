@@ -15,9 +15,9 @@ use crate::event::Event;
 use crate::id::{Sequence, number_id};
 use crate::money::{Currency, check_price, parse_currency};
 use crate::rejection::{Fault, Rejection, TeeRejection};
-use crate::rows::Rows;
 use crate::table::{Row, Scan};
 use crate::time::{Timestamp, Zone};
+use crate::working_set::WorkingSet;
 
 number_id!(
     /// Number of a slot.
@@ -137,7 +137,7 @@ impl Command for CreateSlots {
     const NAME: &'static str = "tee.slots.create";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Vec<TeeSlot>> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Vec<TeeSlot>> {
         self.check_count()?;
         rows.tee.courses.request(&self.course);
         rows.ids.request(&Sequence::TeeSlot);
@@ -233,7 +233,7 @@ impl Command for CloseSlot {
     const NAME: &'static str = "tee.slot.close";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<TeeSlot> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<TeeSlot> {
         let slot = set_closed(rows, self.slot, true)?;
         if self.cancel_bookings {
             // Also if the slot was closed before, because its bookings were kept then.
@@ -258,7 +258,7 @@ impl Command for ReopenSlot {
     const NAME: &'static str = "tee.slot.reopen";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<TeeSlot> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<TeeSlot> {
         set_closed(rows, self.slot, false)
     }
 
@@ -267,7 +267,7 @@ impl Command for ReopenSlot {
     }
 }
 
-fn set_closed(rows: &mut Rows, id: TeeSlotId, closed: bool) -> Decision<TeeSlot> {
+fn set_closed(rows: &mut WorkingSet, id: TeeSlotId, closed: bool) -> Decision<TeeSlot> {
     let old = find(rows, id)?;
     if old.closed == closed {
         return Ok(old);
@@ -279,12 +279,12 @@ fn set_closed(rows: &mut Rows, id: TeeSlotId, closed: bool) -> Decision<TeeSlot>
 }
 
 /// Returns the slot, or rejects an unknown one.
-pub fn find(rows: &mut Rows, id: TeeSlotId) -> Decision<TeeSlot> {
+pub fn find(rows: &mut WorkingSet, id: TeeSlotId) -> Decision<TeeSlot> {
     Ok(rows.tee.slots.get(&id)?.cloned().ok_or(TeeRejection::SlotNotFound)?)
 }
 
 /// Returns all slots of a course on a date, by time.
-pub fn on_date(rows: &mut Rows, course: CourseId, date: Date) -> Decision<Vec<TeeSlot>> {
+pub fn on_date(rows: &mut WorkingSet, course: CourseId, date: Date) -> Decision<Vec<TeeSlot>> {
     rows.tee.courses.request(&course);
     let times = rows.tee.slot_times.scan(&SlotsOn { course, date });
     course::find(rows, course)?;

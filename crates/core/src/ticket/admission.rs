@@ -4,8 +4,8 @@ use super::EventId;
 use crate::command::{Command, Context, Decision, Writes};
 use crate::event::Event;
 use crate::id::UserId;
-use crate::rows::Rows;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 /// Admission of a user to an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Command for AnnounceAdmission {
     const NAME: &'static str = "ticket.queue.announce";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
         rows.emit(Event::QueueAdmitted(self.0));
         Ok(())
     }

@@ -9,10 +9,10 @@ use crate::hold;
 use crate::id::Sequence;
 use crate::money::Currency;
 use crate::rejection::{Fault, Rejection, TicketRejection};
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::text::check_name;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 /// An event with seats for sale. Cheap to clone, because its texts are shared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Command for CreateEvent {
     const NAME: &'static str = "ticket.event.create";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<TicketEvent> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<TicketEvent> {
         // Drawn first, so that the dry run stops before a long plan is validated.
         let number = rows.next_id(Sequence::TicketEvent)?;
         self.draft.name.as_ref().ok_or_else(|| Rejection::invalid("name", Fault::Missing))?;
@@ -119,7 +119,7 @@ impl Command for ChangeEvent {
     const NAME: &'static str = "ticket.event.change";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<EventView> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<EventView> {
         request_remaining(rows, self.id);
         let old = find(rows, self.id)?;
         write(rows, at, &old, self.draft.apply_to(&old)?)
@@ -138,7 +138,7 @@ impl Command for SetPaused {
     const NAME: &'static str = "ticket.event.set_paused";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<EventView> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<EventView> {
         request_remaining(rows, self.event);
         let old = find(rows, self.event)?;
         write(rows, at, &old, TicketEvent { paused: self.paused, ..old.clone() })
@@ -146,7 +146,7 @@ impl Command for SetPaused {
 }
 
 /// Writes an event if it has changed.
-fn write(rows: &mut Rows, at: &Context<'_>, old: &TicketEvent, mut new: TicketEvent) -> Decision<EventView> {
+fn write(rows: &mut WorkingSet, at: &Context<'_>, old: &TicketEvent, mut new: TicketEvent) -> Decision<EventView> {
     let remaining = remaining(rows, old, at.now)?;
     if new != *old {
         new.revision += 1;
@@ -171,7 +171,7 @@ impl std::ops::Deref for EventView {
     }
 }
 
-pub fn view(rows: &mut Rows, at: &Context<'_>, id: EventId) -> Decision<EventView> {
+pub fn view(rows: &mut WorkingSet, at: &Context<'_>, id: EventId) -> Decision<EventView> {
     request_remaining(rows, id);
     let event = find(rows, id)?;
     let remaining = remaining(rows, &event, at.now)?;
@@ -179,29 +179,29 @@ pub fn view(rows: &mut Rows, at: &Context<'_>, id: EventId) -> Decision<EventVie
 }
 
 /// Returns the event, or rejects an unknown one.
-pub fn find(rows: &mut Rows, id: EventId) -> Decision<TicketEvent> {
+pub fn find(rows: &mut WorkingSet, id: EventId) -> Decision<TicketEvent> {
     Ok(rows.ticket.events.get(&id)?.cloned().ok_or(TicketRejection::EventNotFound)?)
 }
 
 /// Returns the number of seats that are neither held nor reserved, without reading seats.
-pub fn remaining(rows: &mut Rows, event: &TicketEvent, now: Timestamp) -> Decision<u32> {
+pub fn remaining(rows: &mut WorkingSet, event: &TicketEvent, now: Timestamp) -> Decision<u32> {
     request_remaining(rows, event.id);
     let reserved = sales(rows, event.id)?.reserved;
     hold::available(rows, event_unit(event.id), event.seat_count, reserved, now)
 }
 
 /// Returns the sales of an event; one without sales has no row.
-pub fn sales(rows: &mut Rows, id: EventId) -> Decision<EventSales> {
+pub fn sales(rows: &mut WorkingSet, id: EventId) -> Decision<EventSales> {
     Ok(rows.ticket.sales.get(&id)?.copied().unwrap_or_default())
 }
 
 /// Returns the plan of an existing event.
-pub fn plan(rows: &mut Rows, id: EventId) -> Decision<SeatPlan> {
+pub fn plan(rows: &mut WorkingSet, id: EventId) -> Decision<SeatPlan> {
     Ok(rows.ticket.plans.get(&id)?.cloned().expect("every event was created with a plan"))
 }
 
 /// Requests the rows from which the remaining seats are computed.
-pub(super) fn request_remaining(rows: &mut Rows, id: EventId) {
+pub(super) fn request_remaining(rows: &mut WorkingSet, id: EventId) {
     rows.ticket.events.request(&id);
     rows.ticket.sales.request(&id);
     rows.held.request(&event_unit(id));

@@ -11,10 +11,10 @@ use crate::hold::{self, AttemptId, Claim, Hold, HoldState, Indexed, Status};
 use crate::id::{HoldId, Sequence};
 use crate::money::Currency;
 use crate::rejection::TicketRejection;
-use crate::rows::Rows;
 use crate::table::Count;
 use crate::time::Timestamp;
 use crate::unit::{Kind, Unit};
+use crate::working_set::WorkingSet;
 
 /// A hold on seats of one event.
 pub type SeatHold = Hold<SeatClaim>;
@@ -51,7 +51,7 @@ impl Command for ConfirmSeatHold {
     const NAME: &'static str = "ticket.hold.confirm";
     const WRITES: Writes = Writes::Both;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatReservation> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
         rows.ids.request(&Sequence::SeatReservation);
         let hold = find_open(rows, self.id, self.actor, at.now)?;
         let reservation = reservation::reserve(rows, &hold, at.now)?;
@@ -59,7 +59,7 @@ impl Command for ConfirmSeatHold {
         Ok(reservation)
     }
 
-    fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
         let hold = find_open(rows, self.id, self.actor, at.now)?;
         let prepared = prepare(rows, &hold, at.now)?;
         let attempt = prepared.attempts;
@@ -67,7 +67,7 @@ impl Command for ConfirmSeatHold {
         Ok(attempt)
     }
 
-    fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<SeatReservation> {
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, attempt: Attempt) -> Decision<SeatReservation> {
         rows.ids.request(&Sequence::SeatReservation);
         let hold = find(rows, self.id, self.actor)?;
         record(rows, &hold, attempt, at.now)
@@ -75,7 +75,7 @@ impl Command for ConfirmSeatHold {
 
     fn finish(
         &self,
-        rows: &mut Rows,
+        rows: &mut WorkingSet,
         at: &Context<'_>,
         attempt: Attempt,
         outcome: Option<&SeatReservation>,
@@ -98,7 +98,7 @@ impl Command for RecoverSeatHold {
     const NAME: &'static str = "ticket.hold.finish_attempt";
     const WRITES: Writes = Writes::Live;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         finish_attempt(rows, self.of, self.record, at.now)
     }
 }
@@ -115,7 +115,7 @@ impl Command for CancelSeatHold {
     const NAME: &'static str = "ticket.hold.cancel";
     const WRITES: Writes = Writes::Live;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
         let hold = find_open(rows, self.id, self.actor, at.now)?;
         end(rows, &hold, HoldState::Cancelled, at.now)?;
         rows.emit(Event::SeatsReleased(Hold { state: HoldState::Cancelled, ..hold }));
@@ -124,7 +124,7 @@ impl Command for CancelSeatHold {
 }
 
 /// Returns the hold to its owner or an operator.
-pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<SeatHold> {
+pub fn find(rows: &mut WorkingSet, id: HoldId, actor: Actor) -> Decision<SeatHold> {
     let hold = rows.ticket.holds.get(&id)?.cloned().ok_or(TicketRejection::SeatHoldNotFound)?;
     actor.must_own(hold.owner)?;
     Ok(hold)
@@ -132,7 +132,7 @@ pub fn find(rows: &mut Rows, id: HoldId, actor: Actor) -> Decision<SeatHold> {
 
 /// Counts of a live hold, the number of seats that its owner holds of the event, and entries by seat.
 impl Indexed for SeatHold {
-    fn request_indexes(rows: &mut Rows, hold: &Self) {
+    fn request_indexes(rows: &mut WorkingSet, hold: &Self) {
         hold::request_counts(rows, hold.owner, &hold.claim);
         rows.ticket.buyers_held.request(&buyer_of(hold));
         for seat in &*hold.seats {
@@ -140,7 +140,7 @@ impl Indexed for SeatHold {
         }
     }
 
-    fn index(rows: &mut Rows, hold: &Self, now: Timestamp) -> Decision<()> {
+    fn index(rows: &mut WorkingSet, hold: &Self, now: Timestamp) -> Decision<()> {
         hold::count(rows, hold, now)?;
         count_buyer(rows, hold, now, 1)?;
         put_seat_entries(rows, hold)
@@ -148,7 +148,7 @@ impl Indexed for SeatHold {
 }
 
 /// Ends a live hold before its time, and deletes its index entries.
-pub(super) fn end(rows: &mut Rows, hold: &SeatHold, state: HoldState, now: Timestamp) -> Decision<()> {
+pub(super) fn end(rows: &mut WorkingSet, hold: &SeatHold, state: HoldState, now: Timestamp) -> Decision<()> {
     hold::uncount(rows, hold, now)?;
     count_buyer(rows, hold, now, -1)?;
     for seat in &*hold.seats {
@@ -161,7 +161,7 @@ pub(super) fn end(rows: &mut Rows, hold: &SeatHold, state: HoldState, now: Times
 }
 
 /// Prepares a live hold for confirming: the count of its owner's seats also stays until the attempt is finished.
-pub(super) fn prepare(rows: &mut Rows, hold: &SeatHold, now: Timestamp) -> Decision<SeatHold> {
+pub(super) fn prepare(rows: &mut WorkingSet, hold: &SeatHold, now: Timestamp) -> Decision<SeatHold> {
     let prepared = hold::prepare(rows, hold, now)?;
     count_buyer(rows, hold, now, -1)?;
     count_buyer(rows, &prepared, now, 1)?;
@@ -170,7 +170,12 @@ pub(super) fn prepare(rows: &mut Rows, hold: &SeatHold, now: Timestamp) -> Decis
 }
 
 /// Records a confirm attempt as a reservation, unless the attempt is decided already.
-pub(super) fn record(rows: &mut Rows, hold: &SeatHold, attempt: Attempt, now: Timestamp) -> Decision<SeatReservation> {
+pub(super) fn record(
+    rows: &mut WorkingSet,
+    hold: &SeatHold,
+    attempt: Attempt,
+    now: Timestamp,
+) -> Decision<SeatReservation> {
     assert_eq!((hold.state, hold.attempts), (HoldState::Prepared, attempt), "the hold is prepared");
     reservation::request_rows(rows, hold.event, hold.owner, hold.seats.iter().map(|seat| seat.seat));
     let of = AttemptId { hold: hold.id, attempt };
@@ -183,7 +188,12 @@ pub(super) fn record(rows: &mut Rows, hold: &SeatHold, attempt: Attempt, now: Ti
 }
 
 /// Finishes a confirm attempt. No effect if it is finished already, or if the hold was lost.
-pub(super) fn finish_attempt(rows: &mut Rows, of: AttemptId, record: Option<u64>, now: Timestamp) -> Decision<()> {
+pub(super) fn finish_attempt(
+    rows: &mut WorkingSet,
+    of: AttemptId,
+    record: Option<u64>,
+    now: Timestamp,
+) -> Decision<()> {
     let Some(hold) = hold::find_prepared(rows.ticket.holds.get(&of.hold)?, of) else { return Ok(()) };
     SeatHold::request_indexes(rows, &hold);
     match record {
@@ -202,7 +212,7 @@ pub(super) fn finish_attempt(rows: &mut Rows, of: AttemptId, record: Option<u64>
 }
 
 /// Returns the hold if `actor` can still confirm or cancel it, and requests its index entries.
-fn find_open(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decision<SeatHold> {
+fn find_open(rows: &mut WorkingSet, id: HoldId, actor: Actor, now: Timestamp) -> Decision<SeatHold> {
     let hold = find(rows, id, actor)?;
     match hold.status(now) {
         Status::Held => {}
@@ -218,7 +228,7 @@ fn find_open(rows: &mut Rows, id: HoldId, actor: Actor, now: Timestamp) -> Decis
 }
 
 /// Writes the index entries from the seats of a hold to it.
-fn put_seat_entries(rows: &mut Rows, hold: &SeatHold) -> Decision<()> {
+fn put_seat_entries(rows: &mut WorkingSet, hold: &SeatHold) -> Decision<()> {
     let entry = SeatPointer { hold: hold.id, owner: hold.owner, expires_at: end_of(hold) };
     for seat in &*hold.seats {
         rows.ticket.by_seat.get(&seat.seat)?;
@@ -228,7 +238,7 @@ fn put_seat_entries(rows: &mut Rows, hold: &SeatHold) -> Decision<()> {
 }
 
 /// Counts the seats of a hold for its owner, until the hold ends or, if prepared, until its attempt is finished.
-fn count_buyer(rows: &mut Rows, hold: &SeatHold, now: Timestamp, sign: i64) -> Decision<()> {
+fn count_buyer(rows: &mut WorkingSet, hold: &SeatHold, now: Timestamp, sign: i64) -> Decision<()> {
     let quantity = sign * hold.seats.len() as i64;
     rows.ticket.buyers_held.count(&buyer_of(hold), Count { quantity, ends_at: end_of(hold), now })?;
     Ok(())

@@ -11,8 +11,8 @@ use crate::event::Event;
 use crate::hold::{self, Indexed as _};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection, TicketRejection};
-use crate::rows::Rows;
 use crate::unit::Kind;
+use crate::working_set::WorkingSet;
 
 /// Holds seats, all of them or none. Live holds of the same user on any of them are replaced as a whole, in the same
 /// commit.
@@ -31,7 +31,7 @@ impl Command for HoldSeats {
     const NAME: &'static str = "ticket.hold.place";
     const WRITES: Writes = Writes::Live;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatHold> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatHold> {
         let request = SeatRequest { event: self.event, user: self.user, seats: &self.seats };
         request.request_rows(rows);
         let (event, seats) = request.check(rows, at)?;
@@ -68,7 +68,7 @@ impl Command for HoldBest {
     const NAME: &'static str = "ticket.hold.place_best";
     const WRITES: Writes = Writes::Live;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatHold> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatHold> {
         SeatRequest { event: self.event, user: self.user, seats: &[] }.request_rows(rows);
         let event = event::find(rows, self.event)?;
         let fault = Fault::OutOfRange { min: 1, max: SEATS_AT_ONCE_MAX as i64 };
@@ -108,7 +108,7 @@ impl Command for HoldBest {
 
 impl HoldBest {
     /// Rejects without reading seats if too few remain in total.
-    fn check_remaining(&self, rows: &mut Rows, at: &Context<'_>, event: &TicketEvent) -> Decision<()> {
+    fn check_remaining(&self, rows: &mut WorkingSet, at: &Context<'_>, event: &TicketEvent) -> Decision<()> {
         let available = event::remaining(rows, event, at.now)?;
         if available >= self.count || (self.section.is_some() && available > 0) {
             return Ok(());
@@ -119,7 +119,7 @@ impl HoldBest {
 
     fn choose(
         &self,
-        rows: &mut Rows,
+        rows: &mut WorkingSet,
         at: &Context<'_>,
         event: &TicketEvent,
         plan: &SeatPlan,
@@ -158,7 +158,7 @@ impl HoldBest {
 }
 
 /// Inserts a new hold, unless its owner has too many.
-fn insert(rows: &mut Rows, at: &Context<'_>, hold: SeatHold) -> Decision<SeatHold> {
+fn insert(rows: &mut WorkingSet, at: &Context<'_>, hold: SeatHold) -> Decision<SeatHold> {
     hold::check_hold_limit(rows, at, Kind::Ticket, hold.owner)?;
     SeatHold::index(rows, &hold, at.now)?;
     rows.ticket.holds.insert(hold.id, hold.clone());

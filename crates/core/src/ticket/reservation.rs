@@ -10,9 +10,9 @@ use crate::event::Event;
 use crate::id::{HoldId, Sequence, UserId, number_id};
 use crate::money::Currency;
 use crate::rejection::TicketRejection;
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 number_id!(
     /// Number of a reservation of seats.
@@ -63,7 +63,7 @@ impl Command for CancelSeatReservation {
     const NAME: &'static str = "ticket.reservation.cancel";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatReservation> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
         let reservation = find(rows, self.id, self.actor)?;
         if reservation.state != SeatReservationState::Reserved {
             return Err(TicketRejection::SeatReservationAlreadyCancelled.into());
@@ -96,14 +96,14 @@ impl Command for CancelSeatReservation {
 }
 
 /// Returns the reservation to its owner or an operator.
-pub fn find(rows: &mut Rows, id: SeatReservationId, actor: Actor) -> Decision<SeatReservation> {
+pub fn find(rows: &mut WorkingSet, id: SeatReservationId, actor: Actor) -> Decision<SeatReservation> {
     let reservation = rows.ticket.reservations.get(&id)?.cloned().ok_or(TicketRejection::SeatReservationNotFound)?;
     actor.must_own(reservation.user)?;
     Ok(reservation)
 }
 
 /// Counts the seats of a hold as reserved, and inserts the reservation.
-pub(super) fn reserve(rows: &mut Rows, hold: &SeatHold, now: Timestamp) -> Decision<SeatReservation> {
+pub(super) fn reserve(rows: &mut WorkingSet, hold: &SeatHold, now: Timestamp) -> Decision<SeatReservation> {
     request_rows(rows, hold.event, hold.owner, hold.seats.iter().map(|seat| seat.seat));
     let id = SeatReservationId::new(rows.next_id(Sequence::SeatReservation)?).expect("sequence numbers are valid ids");
     // A live hold can always be confirmed. Only after a loss of live rows may another customer have a seat.
@@ -139,7 +139,7 @@ pub(super) fn reserve(rows: &mut Rows, hold: &SeatHold, now: Timestamp) -> Decis
 }
 
 /// Requests the durable rows that change when seats are reserved or freed.
-pub(super) fn request_rows(rows: &mut Rows, event: EventId, user: UserId, seats: impl Iterator<Item = SeatId>) {
+pub(super) fn request_rows(rows: &mut WorkingSet, event: EventId, user: UserId, seats: impl Iterator<Item = SeatId>) {
     rows.ticket.events.request(&event);
     rows.ticket.sales.request(&event);
     rows.ticket.buyers.request(&BuyerId { event, user });
@@ -148,6 +148,6 @@ pub(super) fn request_rows(rows: &mut Rows, event: EventId, user: UserId, seats:
     }
 }
 
-fn reserved_by(rows: &mut Rows, buyer: BuyerId) -> Decision<u32> {
+fn reserved_by(rows: &mut WorkingSet, buyer: BuyerId) -> Decision<u32> {
     Ok(rows.ticket.buyers.get(&buyer)?.map_or(0, |buyer| buyer.reserved))
 }

@@ -7,8 +7,8 @@ use super::{EventId, SEATS_AT_ONCE_MAX};
 use crate::command::{Attempt, Command, Context, Decision, Writes};
 use crate::hold::{AttemptId, Hold, HoldState, Indexed as _};
 use crate::id::{HoldId, Sequence, UserId};
-use crate::rows::Rows;
 use crate::time::Span;
+use crate::working_set::WorkingSet;
 
 /// TTL of the hold behind a reservation if its attempt is aborted: longer than recording takes, short enough to free
 /// the seats soon.
@@ -33,7 +33,7 @@ impl Command for ReserveSeats {
     const NAME: &'static str = "ticket.seats.reserve";
     const WRITES: Writes = Writes::Both;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatReservation> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatReservation> {
         rows.ids.request(&Sequence::SeatReservation);
         let hold = self.claim(rows, at)?;
         let reservation = reservation::reserve(rows, &hold, at.now)?;
@@ -44,7 +44,7 @@ impl Command for ReserveSeats {
         Ok(reservation)
     }
 
-    fn prepare(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Attempt> {
+    fn prepare(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Attempt> {
         let hold = self.claim(rows, at)?;
         SeatHold::index(rows, &hold, at.now)?;
         let prepared = prepare(rows, &hold, at.now)?;
@@ -53,7 +53,7 @@ impl Command for ReserveSeats {
         Ok(attempt)
     }
 
-    fn record(&self, rows: &mut Rows, at: &Context<'_>, attempt: Attempt) -> Decision<SeatReservation> {
+    fn record(&self, rows: &mut WorkingSet, at: &Context<'_>, attempt: Attempt) -> Decision<SeatReservation> {
         rows.ids.request(&Sequence::SeatReservation);
         reservation::request_rows(rows, self.event, self.user, self.request().ids());
         let hold = self.prepared_hold(rows)?.expect("the hold is prepared");
@@ -62,7 +62,7 @@ impl Command for ReserveSeats {
 
     fn finish(
         &self,
-        rows: &mut Rows,
+        rows: &mut WorkingSet,
         at: &Context<'_>,
         attempt: Attempt,
         outcome: Option<&SeatReservation>,
@@ -95,7 +95,7 @@ impl ReserveSeats {
         SeatRequest { event: self.event, user: self.user, seats: &self.seats }
     }
 
-    fn claim(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<SeatHold> {
+    fn claim(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<SeatHold> {
         self.request().request_rows(rows);
         let (event, seats) = self.request().check(rows, at)?;
         let SeatClaimed { hold, replaced } =
@@ -111,7 +111,7 @@ impl ReserveSeats {
 
     /// Returns the hold that `prepare` placed. Its id contains the time of `prepare`, which is not passed on, so it is
     /// looked up by a seat.
-    fn prepared_hold(&self, rows: &mut Rows) -> Decision<Option<SeatHold>> {
+    fn prepared_hold(&self, rows: &mut WorkingSet) -> Decision<Option<SeatHold>> {
         let Some(first) = self.request().ids().min() else { return Ok(None) };
         let Some(entry) = rows.ticket.by_seat.get(&first)?.copied() else { return Ok(None) };
         let hold = rows.ticket.holds.get(&entry.hold)?.cloned();
@@ -120,7 +120,7 @@ impl ReserveSeats {
 }
 
 /// Writes the hold behind a reservation; only a reused one exists already.
-fn write(rows: &mut Rows, hold: SeatHold) {
+fn write(rows: &mut WorkingSet, hold: SeatHold) {
     if hold.attempts > Attempt(1) {
         rows.ticket.holds.put(hold.id, hold);
     } else {

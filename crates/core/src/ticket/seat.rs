@@ -4,10 +4,10 @@ use super::event;
 use super::{EventId, PlannedSeat, SeatId, SeatPlan, SeatReservationId, SeatsOf, event_unit, seat_of, seat_unit};
 use crate::command::{Context, Decision};
 use crate::hold;
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
 use crate::unit::{Tally, Unit, Units};
+use crate::working_set::WorkingSet;
 
 /// A reserved seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl SeatMap {
     }
 }
 
-pub fn seat_map(rows: &mut Rows, at: &Context<'_>, id: EventId) -> Decision<SeatMap> {
+pub fn seat_map(rows: &mut WorkingSet, at: &Context<'_>, id: EventId) -> Decision<SeatMap> {
     rows.ticket.plans.request(&id);
     let event = event::find(rows, id)?;
     let plan = event::plan(rows, id)?;
@@ -50,7 +50,12 @@ pub fn seat_map(rows: &mut Rows, at: &Context<'_>, id: EventId) -> Decision<Seat
 
 /// Returns the status of each seat of an event. The caller has read the event: stores that cannot list held units look
 /// up `seat_count` of them.
-pub(super) fn statuses(rows: &mut Rows, event: EventId, seat_count: u32, now: Timestamp) -> Decision<Vec<SeatStatus>> {
+pub(super) fn statuses(
+    rows: &mut WorkingSet,
+    event: EventId,
+    seat_count: u32,
+    now: Timestamp,
+) -> Decision<Vec<SeatStatus>> {
     // Both ranges are requested before either is used.
     let units = rows.held.scan(&units_of(event, seat_count));
     let sold = rows.ticket.seats.scan(&SeatsOf { event, seat_count });
@@ -68,7 +73,7 @@ pub(super) fn statuses(rows: &mut Rows, event: EventId, seat_count: u32, now: Ti
 }
 
 /// Returns the quantity of prepared holds, which may become reserved or free.
-pub(super) fn prepared(rows: &mut Rows, unit: Unit) -> Decision<u32> {
+pub(super) fn prepared(rows: &mut WorkingSet, unit: Unit) -> Decision<u32> {
     Ok(rows.held.get(&unit)?.map_or(0, Tally::prepared))
 }
 
@@ -78,6 +83,6 @@ pub(super) fn units_of(event: EventId, seat_count: u32) -> Units {
 }
 
 /// Whether the seat is held.
-pub(super) fn is_held(rows: &mut Rows, seat: SeatId, now: Timestamp) -> Decision<bool> {
+pub(super) fn is_held(rows: &mut WorkingSet, seat: SeatId, now: Timestamp) -> Decision<bool> {
     Ok(hold::available(rows, seat_unit(seat), 1, 0, now)? == 0)
 }

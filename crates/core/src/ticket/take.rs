@@ -11,9 +11,9 @@ use crate::event::Event;
 use crate::hold::{self, Hold, HoldState, Indexed as _};
 use crate::id::{HoldId, UserId};
 use crate::rejection::{Fault, Rejection, TicketRejection};
-use crate::rows::Rows;
 use crate::time::Timestamp;
 use crate::unit::{Holder, Kind};
+use crate::working_set::WorkingSet;
 
 /// Seats that a client requests, as given.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ pub(super) struct SeatClaimed {
 
 impl SeatRequest<'_> {
     /// Requests all rows at once.
-    pub(super) fn request_rows(&self, rows: &mut Rows) {
+    pub(super) fn request_rows(&self, rows: &mut WorkingSet) {
         rows.ticket.plans.request(&self.event);
         event::request_remaining(rows, self.event);
         rows.ticket.buyers.request(&self.buyer());
@@ -44,7 +44,7 @@ impl SeatRequest<'_> {
     }
 
     /// Requests the live rows that a hold on the seats writes.
-    pub(super) fn request_live_rows(&self, rows: &mut Rows) {
+    pub(super) fn request_live_rows(&self, rows: &mut WorkingSet) {
         rows.held.request(&event_unit(self.event));
         rows.holders.request(&Holder { kind: Kind::Ticket, user: self.user });
         rows.ticket.buyers_held.request(&self.buyer());
@@ -55,7 +55,11 @@ impl SeatRequest<'_> {
     }
 
     /// Returns the event and the seats in ascending order, if the request is valid.
-    pub(super) fn check(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<(TicketEvent, Arc<[ReservedSeat]>)> {
+    pub(super) fn check(
+        &self,
+        rows: &mut WorkingSet,
+        at: &Context<'_>,
+    ) -> Decision<(TicketEvent, Arc<[ReservedSeat]>)> {
         let event = event::find(rows, self.event)?;
         check_at_once(&event, self.seats.len(), "seatIds", Fault::TooManyItems { max: SEATS_AT_ONCE_MAX })?;
         let numbers = self.check_numbers()?;
@@ -111,7 +115,7 @@ pub(super) fn check_at_once(
 }
 
 /// Rejects before the start of sales and if all seats are reserved, without reading seats.
-pub(super) fn check_on_sale(rows: &mut Rows, at: &Context<'_>, event: &TicketEvent) -> Decision<()> {
+pub(super) fn check_on_sale(rows: &mut WorkingSet, at: &Context<'_>, event: &TicketEvent) -> Decision<()> {
     if let Some(opens_at) = event.sales_open_at.filter(|opens_at| at.now < *opens_at) {
         return Err(TicketRejection::SalesNotOpen { opens_at }.into());
     }
@@ -124,7 +128,7 @@ pub(super) fn check_on_sale(rows: &mut Rows, at: &Context<'_>, event: &TicketEve
 /// Claims seats, given in ascending order, for a new hold of a user. Live holds of the same user on any of them are
 /// replaced as a whole.
 pub(super) fn claim_seats(
-    rows: &mut Rows,
+    rows: &mut WorkingSet,
     at: &Context<'_>,
     id: HoldId,
     user: UserId,
@@ -157,7 +161,7 @@ pub(super) fn claim_seats(
 
 /// Returns the user's live holds on any of these seats, with their index entries. A prepared hold is not live; its
 /// seats make `check_free` back off.
-fn own_holds(rows: &mut Rows, user: UserId, seats: &[ReservedSeat], now: Timestamp) -> Decision<Vec<SeatHold>> {
+fn own_holds(rows: &mut WorkingSet, user: UserId, seats: &[ReservedSeat], now: Timestamp) -> Decision<Vec<SeatHold>> {
     let mut ids = Vec::new();
     for seat in seats {
         match rows.ticket.by_seat.get(&seat.seat)? {
@@ -180,7 +184,7 @@ fn own_holds(rows: &mut Rows, user: UserId, seats: &[ReservedSeat], now: Timesta
     Ok(own)
 }
 
-fn check_free(rows: &mut Rows, id: SeatId, own: &[SeatHold], now: Timestamp) -> Decision<()> {
+fn check_free(rows: &mut WorkingSet, id: SeatId, own: &[SeatHold], now: Timestamp) -> Decision<()> {
     if rows.ticket.seats.get(&id)?.is_some() {
         return Err(TicketRejection::SeatAlreadyReserved { seat: id.get() }.into());
     }
@@ -195,7 +199,7 @@ fn check_free(rows: &mut Rows, id: SeatId, own: &[SeatHold], now: Timestamp) -> 
 }
 
 /// Checks that held, reserved and requested seats of a user together do not exceed the limit.
-fn check_limit(rows: &mut Rows, at: &Context<'_>, event: &TicketEvent, user: UserId, more: u32) -> Decision<()> {
+fn check_limit(rows: &mut WorkingSet, at: &Context<'_>, event: &TicketEvent, user: UserId, more: u32) -> Decision<()> {
     let buyer = BuyerId { event: event.id, user };
     let reserved = rows.ticket.buyers.get(&buyer)?.map_or(0, |buyer| buyer.reserved);
     let tally = rows.ticket.buyers_held.get(&buyer)?;

@@ -7,8 +7,8 @@ use super::offer::OfferedEvent;
 use super::subscription::{Webhook, WebhookId};
 use super::{AT_ONCE_MAX, ERROR_CHARS_MAX};
 use crate::command::{Command, Context, Decision, Writes};
-use crate::rows::Rows;
 use crate::time::{Span, Timestamp};
+use crate::working_set::WorkingSet;
 
 /// Maximum random addition to a retry delay, in thousandths of it, so that retries do not coincide.
 pub const JITTER_MAX: u32 = 200;
@@ -49,7 +49,7 @@ impl Command for ClaimDeliveries {
     const NAME: &'static str = "webhook.delivery.claim";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Claims> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Claims> {
         assert!(self.due.len() <= AT_ONCE_MAX, "the number of claimed deliveries is bounded");
         for due in &self.due {
             rows.webhook.due.request(due);
@@ -82,7 +82,7 @@ impl Command for ClaimDeliveries {
 }
 
 impl ClaimDeliveries {
-    fn claim(&self, rows: &mut Rows, at: &Context<'_>, before: &Delivery) -> Decision<Option<Claimed>> {
+    fn claim(&self, rows: &mut WorkingSet, at: &Context<'_>, before: &Delivery) -> Decision<Option<Claimed>> {
         let event = rows.webhook.events.get(&before.event)?.cloned();
         let (Some(webhook), Some(event)) = (rows.webhook.webhooks.get(&before.webhook)?.cloned(), event) else {
             delivery::remove(rows, before)?;
@@ -128,7 +128,7 @@ impl Command for ReportAttempt {
     const NAME: &'static str = "webhook.delivery.report";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Option<DeliveryStatus>> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Option<DeliveryStatus>> {
         let Some(before) = rows.webhook.deliveries.get(&self.delivery)?.cloned() else { return Ok(None) };
         if before.status() != DeliveryStatus::Pending || before.attempts != self.attempt {
             return Ok(None);
@@ -167,7 +167,7 @@ impl ReportAttempt {
     }
 }
 
-fn disable(rows: &mut Rows, at: &Context<'_>, id: WebhookId) -> Decision<()> {
+fn disable(rows: &mut WorkingSet, at: &Context<'_>, id: WebhookId) -> Decision<()> {
     if let Some(webhook) = rows.webhook.webhooks.get(&id)?.filter(|webhook| webhook.disabled_at.is_none()).cloned() {
         rows.webhook.webhooks.put(id, Webhook { disabled_at: Some(at.now), ..webhook });
     }

@@ -8,9 +8,9 @@ use super::subscription::{self, WebhookId};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::id::number_id;
 use crate::rejection::WebhookRejection;
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 number_id!(
     /// Number of a delivery.
@@ -112,7 +112,7 @@ pub struct Due;
 impl Row for Due {}
 
 /// Inserts a new delivery, and its entry in the due index.
-pub(super) fn insert(rows: &mut Rows, delivery: Delivery) {
+pub(super) fn insert(rows: &mut WorkingSet, delivery: Delivery) {
     if let Some(due) = delivery.due() {
         rows.webhook.due.insert(due, Due);
     }
@@ -120,7 +120,7 @@ pub(super) fn insert(rows: &mut Rows, delivery: Delivery) {
 }
 
 /// Replaces the delivery `before`, and its entry in the due index.
-pub(super) fn update(rows: &mut Rows, before: &Delivery, after: Delivery) -> Decision<()> {
+pub(super) fn update(rows: &mut WorkingSet, before: &Delivery, after: Delivery) -> Decision<()> {
     let (old, new) = (before.due(), after.due());
     if old != new {
         if let Some(due) = old
@@ -138,7 +138,7 @@ pub(super) fn update(rows: &mut Rows, before: &Delivery, after: Delivery) -> Dec
 }
 
 /// Removes a delivery, and its event with the last delivery.
-pub(super) fn remove(rows: &mut Rows, delivery: &Delivery) -> Decision<()> {
+pub(super) fn remove(rows: &mut WorkingSet, delivery: &Delivery) -> Decision<()> {
     if let Some(due) = delivery.due()
         && rows.webhook.due.get(&due)?.is_some()
     {
@@ -167,7 +167,7 @@ impl Command for RetryDelivery {
     const NAME: &'static str = "webhook.delivery.retry";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Delivery> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Delivery> {
         rows.webhook.deliveries.request(&self.id);
         let webhook = subscription::find(rows, self.webhook)?;
         let found = rows.webhook.deliveries.get(&self.id)?.cloned();
@@ -199,7 +199,7 @@ impl Command for ForgetDeliveries {
     const NAME: &'static str = "webhook.delivery.forget";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<usize> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<usize> {
         assert!(self.ids.len() <= AT_ONCE_MAX, "the number of purged deliveries is bounded");
         for id in &self.ids {
             rows.webhook.deliveries.request(id);

@@ -10,9 +10,9 @@ use crate::command::{Command, Context, Decision, Writes};
 use crate::id::Sequence;
 use crate::rejection::Rejection;
 use crate::relay::{LEASE, Partition, Relay};
-use crate::rows::Rows;
 use crate::table::Row;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 /// Identifier of an event: its `id` on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -78,7 +78,7 @@ impl Command for Offer {
     const NAME: &'static str = "webhook.offer";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<usize> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<usize> {
         assert!(self.events.len() <= OFFERED_MAX, "the number of events is bounded");
         rows.relay.relays.request(&Partition::WEBHOOKS);
         rows.ids.request(&Sequence::WebhookDelivery);
@@ -104,7 +104,7 @@ impl Command for Offer {
 
 impl Offer {
     /// Advances the recorded position, and returns the previous one.
-    fn advance(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<u64> {
+    fn advance(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<u64> {
         let Some(mark) = self.mark else { return Ok(0) };
         let relay = rows.relay.relays.get(&Partition::WEBHOOKS)?.copied().unwrap_or_default();
         if relay.leased_by != mark.server {
@@ -116,7 +116,7 @@ impl Offer {
     }
 }
 
-fn fan_out(rows: &mut Rows, at: &Context<'_>, event: &Candidate, webhooks: &[Webhook]) -> Decision<usize> {
+fn fan_out(rows: &mut WorkingSet, at: &Context<'_>, event: &Candidate, webhooks: &[Webhook]) -> Decision<usize> {
     let subscribed: Vec<_> = webhooks.iter().filter(|webhook| event.is_for(webhook)).collect();
     if rows.webhook.events.get(&event.name)?.is_some() || subscribed.is_empty() {
         return Ok(0);

@@ -9,10 +9,10 @@ use super::{URL_CHARS_MAX, WEBHOOKS_MAX};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::id::{ID_MAX, Sequence, number_id};
 use crate::rejection::{Rejection, WebhookRejection};
-use crate::rows::Rows;
 use crate::table::{Row, Scan};
 use crate::text::check_text;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 number_id!(
     /// Number of a webhook.
@@ -79,7 +79,7 @@ impl Command for CreateWebhook {
     const NAME: &'static str = "webhook.create";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<Webhook> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Webhook> {
         check_text("url", &self.url, URL_CHARS_MAX)?;
         rows.ids.request(&Sequence::Webhook);
         if rows.webhook.webhooks.scan(&AllWebhooks)?.len() >= WEBHOOKS_MAX {
@@ -111,7 +111,7 @@ impl Command for DeleteWebhook {
     const NAME: &'static str = "webhook.delete";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
         find(rows, self.id)?;
         rows.webhook.webhooks.delete(self.id);
         Ok(())
@@ -129,7 +129,7 @@ impl Command for EnableWebhook {
     const NAME: &'static str = "webhook.enable";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<Webhook> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<Webhook> {
         let webhook = find(rows, self.id)?;
         if webhook.disabled_at.is_none() {
             return Ok(webhook);
@@ -159,7 +159,7 @@ impl Command for RotateSecret {
     const NAME: &'static str = "webhook.rotate_secret";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut Rows, at: &Context<'_>) -> Decision<(Webhook, Timestamp)> {
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<(Webhook, Timestamp)> {
         let webhook = find(rows, self.id)?;
         let webhook = Webhook { secrets: webhook.secrets.rotated(&self.secret, at.now), ..webhook };
         rows.webhook.webhooks.put(self.id, webhook.clone());
@@ -168,12 +168,12 @@ impl Command for RotateSecret {
 }
 
 /// Returns the webhook, or rejects an unknown one.
-pub fn find(rows: &mut Rows, id: WebhookId) -> Decision<Webhook> {
+pub fn find(rows: &mut WorkingSet, id: WebhookId) -> Decision<Webhook> {
     Ok(rows.webhook.webhooks.get(&id)?.cloned().ok_or(Rejection::from(WebhookRejection::WebhookNotFound))?)
 }
 
 /// Returns all webhooks that are not disabled.
-pub fn active(rows: &mut Rows) -> Decision<Vec<Webhook>> {
+pub fn active(rows: &mut WorkingSet) -> Decision<Vec<Webhook>> {
     let mut webhooks = Vec::new();
     for id in rows.webhook.webhooks.scan(&AllWebhooks)? {
         webhooks.extend(rows.webhook.webhooks.get(&id)?.filter(|webhook| webhook.disabled_at.is_none()).cloned());

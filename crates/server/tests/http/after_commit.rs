@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::schema::{List, Listed};
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::store::{Committed, Keep, OutboxRecord, RecoveredAttempt, Safe, Session, Tier};
 use holdfast_engine::{OutboxEntry, Store, StoreError};
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ struct FaultySession {
 
 #[async_trait]
 impl Session for FaultySession {
-    async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+    async fn load(&mut self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
         self.inner.load(rows).await
     }
 
@@ -74,7 +74,7 @@ impl Session for FaultySession {
         self.inner.validate().await
     }
 
-    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
+    async fn commit(&mut self, rows: &mut WorkingSet, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         if self.faults.commits_fail.load(Ordering::SeqCst) {
             let left =
                 self.faults.commits_left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
@@ -104,7 +104,7 @@ impl Store for FaultyStore {
         Ok(Box::new(FaultySession { inner: self.inner.begin(tier).await?, faults: self.faults.clone() }))
     }
 
-    async fn read(&self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+    async fn read(&self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
         self.faults.read()?;
         self.inner.read(rows).await
     }

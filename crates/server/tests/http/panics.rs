@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt as _;
 use holdfast_core::command::Writes;
-use holdfast_core::{Command, Context, Decision, Rows};
+use holdfast_core::{Command, Context, Decision, WorkingSet};
 use holdfast_testkit::Profile;
 
 use crate::support::{TestApp, take_panics, with_app, with_profile};
@@ -18,7 +18,7 @@ impl Command for Panicking {
     const NAME: &'static str = "panic on purpose";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, _: &mut Rows, _: &Context<'_>) -> Decision<()> {
+    fn decide(&self, _: &mut WorkingSet, _: &Context<'_>) -> Decision<()> {
         panic!("a command panicked on purpose")
     }
 }

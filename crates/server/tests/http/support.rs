@@ -11,7 +11,7 @@ use holdfast_bus::{Connection, Options};
 use holdfast_client::{Client, Error, Hold, NewHold, NewRoomType, RoomType};
 use holdfast_core::audit::Audit;
 use holdfast_core::time::Span;
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::panics;
 use holdfast_engine::store::{Keep, Tier};
 use holdfast_engine::{Clock as _, ManualClock, OutboxEntry, Store};
@@ -289,7 +289,7 @@ impl TestApp {
         let tier = if store.is_split() { Tier::Durable } else { Tier::Whole };
         let at = self.clock.now();
         let entry = OutboxEntry { event_type, owner: Some(7), at, data: "{}".into(), trace: None, imported: false };
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         let mut session = store.begin(tier).await.unwrap();
         session.load(&mut rows).await.unwrap();
         let committed = session.commit(&mut rows, &vec![entry; count]).await.unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use holdfast_client::NewRoomType;
-use holdfast_core::Rows;
+use holdfast_core::WorkingSet;
 use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::relay::Partition;
 use holdfast_core::time::Span;
@@ -42,7 +42,7 @@ async fn get(app: &TestApp, path: &str) -> Answer {
 async fn assert_no_secret_is_kept(app: &TestApp, key: &str, first: &Answer) {
     let secret = first.json["secret"].as_str().unwrap();
     let id = IdempotencyRecordId { caller: "unnamed".into(), key: key.into() };
-    let kept = |rows: &mut Rows| Ok(rows.idempotency_records.get(&id)?.map(|record| record.response.clone()));
+    let kept = |rows: &mut WorkingSet| Ok(rows.idempotency_records.get(&id)?.map(|record| record.response.clone()));
     let kept = app.app().query(|rows, _| kept(rows)).await.ok().flatten().expect("an idempotency record");
     let kept = String::from_utf8_lossy(&kept);
     assert!(kept.contains("createdAt") && !kept.contains(secret), "{kept}");
@@ -609,7 +609,8 @@ async fn outbox_is_purged_without_webhooks() {
         reserved(app).await;
         let last = app.outbox_last().await;
         // Entries behind all positions are purged when they are old.
-        let mark = |rows: &mut Rows| Ok(rows.relay.relays.get(&Partition::WEBHOOKS)?.map(|relay| relay.sent_up_to));
+        let mark =
+            |rows: &mut WorkingSet| Ok(rows.relay.relays.get(&Partition::WEBHOOKS)?.map(|relay| relay.sent_up_to));
         let marked = async {
             while app.app().query(|rows, _| mark(rows)).await.ok().flatten() != Some(last) {
                 tokio::time::sleep(Duration::from_millis(5)).await;

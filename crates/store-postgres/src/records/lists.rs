@@ -4,13 +4,13 @@ use holdfast_core::Timestamp;
 use holdfast_core::audit::Audit;
 use holdfast_core::hold::{Claim, Hold, Indexed};
 use holdfast_core::id::HoldId;
-use holdfast_core::rows::Tables;
 use holdfast_core::schema::visit::{self, HoldVisitor, Visitor};
 use holdfast_core::schema::{
     ChildRows, Filter, List, Listed, Record, TableSchema, ToValue as _, Type as Kind, Value, ValueReader,
 };
 use holdfast_core::table::{Scan, Table};
 use holdfast_core::time::Span;
+use holdfast_core::working_set::Tables;
 use holdfast_engine::{Memory, StoreError};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};

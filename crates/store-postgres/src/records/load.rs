@@ -4,16 +4,16 @@ use std::any::Any;
 use std::collections::HashMap;
 
 use holdfast_core::id::HoldId;
-use holdfast_core::rows::Tables;
 use holdfast_core::schema::visit::{self, Visitor, VisitorMut};
 use holdfast_core::schema::{Column, Record, TableSchema, Value, ValueReader};
 use holdfast_core::table::{Scan, Table, TableSet as _};
+use holdfast_core::working_set::Tables;
 use holdfast_engine::StoreError;
 use tokio_postgres::Row;
 
 use super::{RowCache, RowVersions, owned_key, sql};
 use crate::codec::{Col, get, value_of};
-use crate::pipeline::{Param, Pipeline, Rows, Ticket, column};
+use crate::pipeline::{Param, Pipeline, QueryResults, Ticket, column};
 
 /// Pending requests: an [`PendingTable`] per table, in visiting order.
 #[derive(Default)]
@@ -69,7 +69,7 @@ impl PendingLoad {
     /// exist.
     pub(crate) fn fill(
         self,
-        answers: &mut Rows,
+        answers: &mut QueryResults,
         tables: &mut Tables,
         of: Of,
         versions: &mut RowVersions,
@@ -125,7 +125,7 @@ pub(super) fn by_column<'a>(rows: Vec<Vec<Value<'a>>>, width: usize) -> Vec<Para
 
 struct FillLoads<'a> {
     asked: std::vec::IntoIter<Box<dyn Any + Send>>,
-    answers: &'a mut Rows,
+    answers: &'a mut QueryResults,
     versions: &'a mut RowVersions,
     kept: Option<&'a RowCache>,
     result: Result<(), StoreError>,
@@ -218,7 +218,7 @@ pub(crate) fn ask_confirmed(pipeline: &mut Pipeline<'_>, holds: &[HoldId]) -> Ve
 }
 
 /// Parses the response to [`ask_confirmed`]: holds with the ids of their records.
-pub(crate) fn confirmed(answers: &mut Rows, tickets: Vec<Ticket>) -> Result<Vec<(HoldId, u64)>, StoreError> {
+pub(crate) fn confirmed(answers: &mut QueryResults, tickets: Vec<Ticket>) -> Result<Vec<(HoldId, u64)>, StoreError> {
     let read = |row: &Row| {
         let (Col(hold), Col(number)) = (get(row, 0)?, get(row, 1)?);
         Ok((hold, number))

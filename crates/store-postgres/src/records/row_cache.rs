@@ -4,10 +4,10 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use holdfast_core::rows::Tables;
 use holdfast_core::schema::Record;
 use holdfast_core::schema::visit::{self, VisitorMut};
 use holdfast_core::table::{Scan, Table};
+use holdfast_core::working_set::Tables;
 
 /// Maximum number of rows and child rows of all tables together. Beyond it, the whole cache is evicted.
 const CACHED_ROWS_MAX: usize = 1_000_000;

@@ -6,10 +6,10 @@
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 
-use holdfast_core::rows::Tables;
 use holdfast_core::schema::visit::{self, Visitor};
 use holdfast_core::schema::{Record, Value};
 use holdfast_core::table::{Key, Scan, Table};
+use holdfast_core::working_set::Tables;
 
 use super::load::by_column;
 use super::{owned_key, sql};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use holdfast_core::rows::Tables;
 use holdfast_core::schema::visit::{self, Visitor};
 use holdfast_core::schema::{Record, Value, Values};
 use holdfast_core::table::{Scan, Table, TableSet as _};
+use holdfast_core::working_set::Tables;
 use jiff::civil::Date;
 
 use super::load::by_column;

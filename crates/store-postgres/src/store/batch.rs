@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use holdfast_core::table::TableSet as _;
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::store::{COMMIT_WITHIN, Committed, Session};
 use holdfast_engine::{OutboxEntry, StoreError};
 use tokio::sync::OwnedMutexGuard;
@@ -26,7 +26,7 @@ pub(super) struct Batch {
 
 #[async_trait]
 impl Session for Batch {
-    async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+    async fn load(&mut self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
         rows.fill_from(&self.shared.memory().memory.rows);
         if !rows.is_loaded() {
             // Put back after all responses: an interrupted call must not leave a half-read connection.
@@ -39,7 +39,7 @@ impl Session for Batch {
         Ok(self.shared.clock.now())
     }
 
-    async fn commit(&mut self, rows: &mut Rows, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
+    async fn commit(&mut self, rows: &mut WorkingSet, outbox: &[OutboxEntry]) -> Result<Committed, StoreError> {
         let shared = &self.shared;
         let (expected, now, asked) = (shared.memory().memory.commits, shared.clock.now(), Instant::now());
         // In-memory state is in doubt until the outcome is known.
@@ -91,7 +91,7 @@ fn lost() -> StoreError {
 }
 
 /// Loads requested rows in one round trip. No other server writes, so no snapshot is needed.
-pub(super) async fn load(connection: &Connection, rows: &mut Rows) -> Result<(), StoreError> {
+pub(super) async fn load(connection: &Connection, rows: &mut WorkingSet) -> Result<(), StoreError> {
     let mut pipeline = Pipeline::new(connection);
     let mut shared = shared::PendingLoad::default();
     shared.ask_sequences(&mut pipeline, rows);

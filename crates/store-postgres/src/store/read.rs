@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_core::table::TableSet as _;
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::StoreError;
 
 use super::{Shared, batch};
@@ -24,14 +24,14 @@ const APPLIED_WITHIN: Duration = Duration::from_secs(2);
 const ANSWER_WITHIN: Duration = Duration::from_secs(4);
 
 impl Shared {
-    pub(super) async fn read(self: &Arc<Self>, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+    pub(super) async fn read(self: &Arc<Self>, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
         let too_long = || StoreError::Unavailable("the read took too long".into());
         let answered = tokio::time::timeout(ANSWER_WITHIN, self.answer(rows)).await;
         answered.unwrap_or_else(|_| Err(too_long()))?;
         Ok(self.clock.now())
     }
 
-    async fn answer(self: &Arc<Self>, rows: &mut Rows) -> Result<(), StoreError> {
+    async fn answer(self: &Arc<Self>, rows: &mut WorkingSet) -> Result<(), StoreError> {
         for _ in 0..READ_ATTEMPTS_MAX {
             if !self.is_fit() {
                 drop(self.writer().await?);
@@ -53,7 +53,7 @@ impl Shared {
     /// In-memory state may be newer than the snapshot, and then prevails: it has all writes since, unless cached rows
     /// were evicted, which `epoch` tells. It cannot update rows it never has, nor ranges; for those both must be of the
     /// same commit.
-    async fn try_answer(&self, rows: &mut Rows) -> Result<bool, StoreError> {
+    async fn try_answer(&self, rows: &mut WorkingSet) -> Result<bool, StoreError> {
         let (mut requests, mut ahead, epoch) = {
             let cache = self.memory();
             if rows.is_covered_by(&cache.memory.rows) {
@@ -86,7 +86,7 @@ impl Shared {
     }
 
     /// Caches rows that were read, if nothing was committed or evicted since.
-    fn cache_read(&self, read: &Rows, epoch: u64, commits: u64) {
+    fn cache_read(&self, read: &WorkingSet, epoch: u64, commits: u64) {
         let mut cache = self.memory_mut();
         if (cache.epoch, cache.memory.commits) == (epoch, commits) {
             cache.memory.cache_read(read);
@@ -109,7 +109,11 @@ struct Snapshot {
 }
 
 /// Loads requested rows, and those worth prefetching, as of one commit, in one round trip.
-async fn snapshot(connection: &Connection, requests: &mut Rows, ahead: &mut Rows) -> Result<Snapshot, StoreError> {
+async fn snapshot(
+    connection: &Connection,
+    requests: &mut WorkingSet,
+    ahead: &mut WorkingSet,
+) -> Result<Snapshot, StoreError> {
     let mut pipeline = Pipeline::new(connection);
     pipeline.send(pipeline::BEGIN_SNAPSHOT, Vec::new());
     let head = pipeline.send(shared::HEAD, Vec::new());

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use holdfast_core::Rows as WorkingSet;
+use holdfast_core::WorkingSet;
 use holdfast_core::id::{IdRange, NUMBERS_PER_WEIGHT_MAX, Sequence};
 use holdfast_core::schema::sequence;
 use holdfast_engine::StoreError;
 
 use crate::codec::{Col, get};
-use crate::pipeline::{self, Pipeline, Rows, Ticket, params};
+use crate::pipeline::{self, Pipeline, QueryResults, Ticket, params};
 
 /// Upper bound of the ids one batch can draw: most commands draw one, some as many as a cart has lines.
 fn batch_max(sequence: Sequence) -> u64 {
@@ -129,7 +129,7 @@ pub(super) fn draw(pipeline: &mut Pipeline<'_>, sequence: Sequence) -> Drawing {
 }
 
 impl Drawing {
-    pub(super) fn drawn(self, answers: &Rows) -> Result<(Sequence, IdRange), StoreError> {
+    pub(super) fn drawn(self, answers: &QueryResults) -> Result<(Sequence, IdRange), StoreError> {
         let Col(next) = get::<Col<u64>>(answers.one(self.ticket), 0)?;
         Ok((self.sequence, IdRange { next, last: next + block(self.sequence) - 1 }))
     }

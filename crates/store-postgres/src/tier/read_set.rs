@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use holdfast_core::Rows;
+use holdfast_core::WorkingSet;
 use holdfast_core::idempotency::IdempotencyRecordId;
 
 use crate::pipeline::{Pipeline, params};
@@ -30,14 +30,14 @@ impl ReadSet {
     }
 
     /// Notes another snapshot, and which of these idempotency records it does not have.
-    pub(super) fn snapshot(&mut self, rows: &mut Rows, idempotency_records: Vec<IdempotencyRecordId>) {
+    pub(super) fn snapshot(&mut self, rows: &mut WorkingSet, idempotency_records: Vec<IdempotencyRecordId>) {
         self.snapshots += 1;
         self.absent_receipts
             .extend(idempotency_records.into_iter().filter(|id| rows.idempotency_records.get(id) == Ok(None)));
     }
 
     /// Locks all rows until the end of the transaction, and refuses if anything has changed.
-    pub(super) fn lock(&self, pipeline: &mut Pipeline<'_>, rows: &Rows) {
+    pub(super) fn lock(&self, pipeline: &mut Pipeline<'_>, rows: &WorkingSet) {
         self.versions.lock(pipeline, rows);
         // Written records are compared by the write itself.
         let written: HashSet<_> = rows.idempotency_records.changes().iter().map(|change| change.key).collect();

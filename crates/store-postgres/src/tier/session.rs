@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use deadpool::managed::Object;
 use holdfast_core::id::HoldId;
 use holdfast_core::table::TableSet as _;
-use holdfast_core::{Rows, Timestamp};
+use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::store::COMMIT_WITHIN;
 use holdfast_engine::{OutboxEntry, StoreError};
 
@@ -66,7 +66,7 @@ impl DurableSession {
     }
 
     /// Fills requested rows of durable tables, and sequences. Returns the database's time. Live rows stay requested.
-    pub async fn load(&mut self, rows: &mut Rows) -> Result<Timestamp, StoreError> {
+    pub async fn load(&mut self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
         self.shared.kept.answer(rows);
         if rows.ids.is_loaded() && !requests_durable(rows) {
             return Ok(self.shared.clock.now());
@@ -99,7 +99,7 @@ impl DurableSession {
     /// decided to be aborted: decide again on fresh rows. Without changes it only validates rows of several snapshots.
     pub async fn commit(
         &mut self,
-        rows: &Rows,
+        rows: &WorkingSet,
         outbox: &[OutboxEntry],
         decisions: &[Decision],
     ) -> Result<Vec<u64>, StoreError> {

@@ -7,7 +7,7 @@ use holdfast_core::stay::hold::CancelHold;
 use holdfast_core::stay::reservation::CancelReservation;
 use holdfast_core::stay::{RoomType, StayReservation};
 use holdfast_core::time::Span;
-use holdfast_core::{Actor, Rejection, Rows, StayRejection};
+use holdfast_core::{Actor, Rejection, StayRejection, WorkingSet};
 use holdfast_engine::store;
 use holdfast_engine::{Answer, Batch, NoSink, Once, Refused, Store as _, StoreError};
 
@@ -153,7 +153,7 @@ async fn invalid_row_is_damage() {
     let client = connect(database.url()).await;
     let bad = "INSERT INTO room_type VALUES (1, 'n', NULL, 1, 1, 'KRW', 'Middle/Earth')";
     client.batch_execute(bad).await.unwrap();
-    let mut rows = Rows::default();
+    let mut rows = WorkingSet::default();
     rows.stay.room_types.request(&crate::support::room_type());
     let error = store.read(&mut rows).await.unwrap_err();
     assert!(matches!(error, StoreError::Damaged(_)), "{error}");

@@ -9,7 +9,7 @@ use holdfast_core::stay::hold::ConfirmHold;
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft};
 use holdfast_core::stay::{StayClaim, StayDates, StayHold, StayReservation};
 use holdfast_core::table::TableSet as _;
-use holdfast_core::{Actor, Command, Context, Rows, Stop, Timestamp};
+use holdfast_core::{Actor, Command, Context, Stop, Timestamp, WorkingSet};
 use holdfast_engine::{OutboxEntry, StoreError};
 use holdfast_store_postgres::{Decision, DurableSession, DurableTier, PostgresOptions};
 use holdfast_testkit::TestDatabase;
@@ -24,8 +24,8 @@ pub(crate) async fn join(database: &TestDatabase) -> DurableTier {
 /// Decides a command on the tier's rows and on given live rows, as if they were in another store.
 pub(crate) async fn decide<C: Command>(
     session: &mut DurableSession,
-    rows: &mut Rows,
-    live: &Rows,
+    rows: &mut WorkingSet,
+    live: &WorkingSet,
     command: &C,
 ) -> C::Outcome {
     let limits = limits();
@@ -47,7 +47,7 @@ pub(crate) async fn decide<C: Command>(
 /// Live hold, and the rows of the other store.
 pub(crate) struct Live {
     pub(crate) hold: StayHold,
-    rows: Rows,
+    rows: WorkingSet,
 }
 
 /// Places a hold on the test's night.
@@ -75,8 +75,8 @@ pub(crate) fn live_hold_on(tier: &DurableTier, user: u64, days_later: u64, night
         },
     };
     // Its secondary indexes are complete; it has no rows of durable tables.
-    let mut live = Rows::memory();
-    let mut rows = Rows::default();
+    let mut live = WorkingSet::memory();
+    let mut rows = WorkingSet::default();
     StayHold::request_indexes(&mut rows, &hold);
     rows.fill_from(&live);
     StayHold::index(&mut rows, &hold, now).unwrap();
@@ -85,7 +85,7 @@ pub(crate) fn live_hold_on(tier: &DurableTier, user: u64, days_later: u64, night
     Live { hold, rows: live }
 }
 
-pub(crate) async fn confirm_in(session: &mut DurableSession, rows: &mut Rows, live: &Live) -> StayReservation {
+pub(crate) async fn confirm_in(session: &mut DurableSession, rows: &mut WorkingSet, live: &Live) -> StayReservation {
     decide(session, rows, &live.rows, &ConfirmHold { id: live.hold.id, actor: Actor::Admin }).await
 }
 
@@ -100,22 +100,22 @@ pub(crate) fn event(tier: &DurableTier) -> OutboxEntry {
 
 /// Creates room type 1.
 pub(crate) async fn create_room_type(tier: &DurableTier, rooms: u32) {
-    let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
-    decide(&mut session, &mut rows, &Rows::memory(), &create(rooms)).await;
+    let (mut session, mut rows) = (tier.begin().await.unwrap(), WorkingSet::default());
+    decide(&mut session, &mut rows, &WorkingSet::memory(), &create(rooms)).await;
     session.commit(&rows, &[], &[]).await.unwrap();
 }
 
 /// Confirms a hold in one session.
 pub(crate) async fn confirm(tier: &DurableTier, hold: &Live) -> Result<Vec<u64>, StoreError> {
-    let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
+    let (mut session, mut rows) = (tier.begin().await.unwrap(), WorkingSet::default());
     let reservation = confirm_in(&mut session, &mut rows, hold).await;
     session.commit(&rows, &[event(tier)], &[decision(&reservation, 1)]).await
 }
 
 /// Changes the number of rooms in one session.
 pub(crate) async fn change_rooms(tier: &DurableTier, total: u32) -> Result<Vec<u64>, StoreError> {
-    let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
-    decide(&mut session, &mut rows, &Rows::memory(), &to_rooms(total)).await;
+    let (mut session, mut rows) = (tier.begin().await.unwrap(), WorkingSet::default());
+    decide(&mut session, &mut rows, &WorkingSet::memory(), &to_rooms(total)).await;
     session.commit(&rows, &[], &[]).await
 }
 

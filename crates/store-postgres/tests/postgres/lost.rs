@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use holdfast_core::{Command, Rows};
+use holdfast_core::{Command, WorkingSet};
 use holdfast_engine::{Refused, Store};
 use holdfast_testkit::{PostgresOptions as ServerOptions, PostgresServer};
 
@@ -135,7 +135,7 @@ async fn server_that_lost_database_reloads_state() {
     for _ in 0..3 {
         let Err(Refused::StoreUnavailable(why)) = run(&store, place(2)).await else { panic!("the database is in use") };
         assert!(why.contains("another server already uses this database"), "{why}");
-        assert!(store.read(&mut Rows::default()).await.is_err(), "in-memory state may be stale");
+        assert!(store.read(&mut WorkingSet::default()).await.is_err(), "in-memory state may be stale");
     }
     let others_work = "BEGIN; UPDATE room_type SET total_quantity = 3; UPDATE commits SET count = count + 1; COMMIT";
     other.batch_execute(others_work).await.unwrap();

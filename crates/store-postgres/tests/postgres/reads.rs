@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use holdfast_core::stay::availability::availability;
-use holdfast_core::{Context, Rows, Timestamp};
+use holdfast_core::{Context, Timestamp, WorkingSet};
 use holdfast_engine::{Engine, EngineSettings, NoSink, Store as _};
 use holdfast_store_postgres::{PostgresOptions, PostgresStore};
 use jiff::ToSpan as _;
@@ -41,7 +41,7 @@ async fn read_is_a_snapshot_of_answered_commits() {
         let before = answered.load(Ordering::SeqCst);
         // The far night is never in memory, so the database is read each time.
         let seen = engine
-            .query(|rows: &mut Rows, at: &Context<'_>| {
+            .query(|rows: &mut WorkingSet, at: &Context<'_>| {
                 let far = NIGHT + 30.days();
                 let far = availability(rows, at, room_type(), far, far + 1.day());
                 let near = availability(rows, at, room_type(), NIGHT, NIGHT + 1.day());
@@ -73,7 +73,7 @@ async fn database_provides_time() {
     let clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
     for _ in 0..20 {
         let before = crate::support::number(&client, clock).await;
-        let told = store.read(&mut Rows::default()).await.unwrap();
+        let told = store.read(&mut WorkingSet::default()).await.unwrap();
         let after = crate::support::number(&client, clock).await;
         let slack = 50;
         assert!((before - slack..=after + slack).contains(&told.as_millis()), "{before} {told:?} {after}");

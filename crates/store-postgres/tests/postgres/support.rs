@@ -7,7 +7,7 @@ use holdfast_core::id::UserId;
 use holdfast_core::stay::hold::{ConfirmHold, PlaceHold};
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft, RoomTypeId};
 use holdfast_core::stay::{ClientHoldKey, StayHold, availability};
-use holdfast_core::{Actor, Command, Context, Limits, Rows, Timestamp};
+use holdfast_core::{Actor, Command, Context, Limits, Timestamp, WorkingSet};
 use holdfast_engine::{Answer, Batch, ManualClock, NoSink, Refused, Store};
 use holdfast_store_postgres::{PostgresOptions, PostgresStore};
 use holdfast_testkit::{TestDatabase, postgres};
@@ -107,10 +107,10 @@ pub(crate) fn confirm(hold: &StayHold) -> ConfirmHold {
 
 /// Returns total, reserved and held of [`NIGHT`], as a query sees it.
 pub(crate) async fn counts(store: &dyn Store) -> (u32, u32, u32) {
-    let mut rows = Rows::default();
+    let mut rows = WorkingSet::default();
     let limits = limits();
     let mut at = Context { now: Timestamp::default(), limits: &limits };
-    let ask = |rows: &mut Rows, at: &Context<'_>| {
+    let ask = |rows: &mut WorkingSet, at: &Context<'_>| {
         availability::availability(rows, at, room_type(), NIGHT, NIGHT.tomorrow().unwrap())
     };
     ask(&mut rows, &at).unwrap_err();

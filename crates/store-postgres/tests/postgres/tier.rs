@@ -11,7 +11,7 @@ use holdfast_core::idempotency::{self, IdempotencyRecordId};
 use holdfast_core::schema::List;
 use holdfast_core::stay::RoomType;
 use holdfast_core::table::TableSet as _;
-use holdfast_core::{Context, Rows};
+use holdfast_core::{Context, WorkingSet};
 use holdfast_engine::{Refused, Store as _, StoreError};
 use holdfast_store_postgres::{DurableTier, OpenError, PostgresOptions, PostgresStore};
 
@@ -43,8 +43,8 @@ async fn concurrent_batches_conflict_then_succeed() {
     let (first, second) = (live_hold(&one, 1), live_hold(&one, 2));
     // On a night without a row, and on one with a row.
     for attempt in 1..3 {
-        let (mut a, mut rows_a) = (one.begin().await.unwrap(), Rows::default());
-        let (mut b, mut rows_b) = (two.begin().await.unwrap(), Rows::default());
+        let (mut a, mut rows_a) = (one.begin().await.unwrap(), WorkingSet::default());
+        let (mut b, mut rows_b) = (two.begin().await.unwrap(), WorkingSet::default());
         let hold_a = if attempt == 1 { &first } else { &live_hold(&one, 3) };
         if attempt == 2 {
             let client = connect(database.url()).await;
@@ -73,7 +73,7 @@ async fn change_of_read_row_is_a_conflict() {
     let tier = join(&database).await;
     create_room_type(&tier, 2).await;
     let hold = live_hold(&tier, 1);
-    let (mut confirming, mut rows) = (tier.begin().await.unwrap(), Rows::default());
+    let (mut confirming, mut rows) = (tier.begin().await.unwrap(), WorkingSet::default());
     let reservation = confirm_in(&mut confirming, &mut rows, &hold).await;
 
     change_rooms(&tier, 0).await.unwrap();
@@ -87,8 +87,8 @@ async fn new_row_in_read_range_is_a_conflict() {
     let database = database();
     let tier = join(&database).await;
     create_room_type(&tier, 2).await;
-    let (mut changing, mut changed) = (tier.begin().await.unwrap(), Rows::default());
-    decide(&mut changing, &mut changed, &Rows::memory(), &to_rooms(0)).await;
+    let (mut changing, mut changed) = (tier.begin().await.unwrap(), WorkingSet::default());
+    decide(&mut changing, &mut changed, &WorkingSet::memory(), &to_rooms(0)).await;
     confirm(&tier, &live_hold(&tier, 1)).await.unwrap();
     let lost = changing.commit(&changed, &[], &[]).await;
     assert!(matches!(lost, Err(StoreError::Conflict)), "{lost:?}");
@@ -102,12 +102,12 @@ async fn regenerated_slot_is_a_conflict() {
     let (state, base_price, final_price) = (SlotState::Free, 1_000, 1_000);
     let hour =
         Slot { minutes: 60, state, base_price, final_price, is_peak: false, is_holiday: false, outside_hours: false };
-    let (mut making, mut made) = (tier.begin().await.unwrap(), Rows::default());
+    let (mut making, mut made) = (tier.begin().await.unwrap(), WorkingSet::default());
     made.calendar.slots.insert(id, hour);
     making.commit(&made, &[], &[]).await.unwrap();
 
-    let (mut reserving, mut reserved) = (tier.begin().await.unwrap(), Rows::default());
-    let (mut remaking, mut remade) = (tier.begin().await.unwrap(), Rows::default());
+    let (mut reserving, mut reserved) = (tier.begin().await.unwrap(), WorkingSet::default());
+    let (mut remaking, mut remade) = (tier.begin().await.unwrap(), WorkingSet::default());
     for (session, rows) in [(&mut reserving, &mut reserved), (&mut remaking, &mut remade)] {
         rows.calendar.slots.request(&id);
         session.load(rows).await.unwrap();
@@ -213,7 +213,7 @@ async fn same_key_on_two_servers_is_a_conflict() {
     let (one, two) = (join(&database).await, join(&database).await);
     let id = IdempotencyRecordId { caller: "u1".into(), key: "k".into() };
     let write = async |tier: &DurableTier, response: &str| {
-        let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
+        let (mut session, mut rows) = (tier.begin().await.unwrap(), WorkingSet::default());
         rows.idempotency_records.request(&id);
         let now = session.load(&mut rows).await.unwrap();
         assert!(rows.idempotency_records.get(&id).unwrap().is_none());
@@ -227,7 +227,7 @@ async fn same_key_on_two_servers_is_a_conflict() {
     a.commit(&rows_a, &[], &[]).await.unwrap();
     let lost = b.commit(&rows_b, &[], &[]).await;
     assert!(matches!(lost, Err(StoreError::Conflict)), "{lost:?}");
-    let mut rows = Rows::default();
+    let mut rows = WorkingSet::default();
     rows.idempotency_records.request(&id);
     two.read(&mut rows).await.unwrap();
     assert_eq!(rows.idempotency_records.get(&id).unwrap().unwrap().response, b"first");
@@ -239,7 +239,7 @@ async fn batch_takes_two_round_trips() {
     let tier = join(&database).await;
     create_room_type(&tier, 10).await;
     let hold = live_hold(&tier, 1);
-    let (mut session, mut rows) = (tier.begin().await.unwrap(), Rows::default());
+    let (mut session, mut rows) = (tier.begin().await.unwrap(), WorkingSet::default());
     rows.stay.holds.request(&hold.hold.id);
     rows.stay.room_types.request(&room_type());
     let before = tier.round_trips();

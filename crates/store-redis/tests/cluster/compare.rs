@@ -3,7 +3,7 @@
 use holdfast_core::actor::Actor;
 use holdfast_core::stay::hold::{CancelHold, ConfirmHold};
 use holdfast_core::stay::night_unit;
-use holdfast_core::{Command, Rows};
+use holdfast_core::{Command, WorkingSet};
 use holdfast_engine::store::Tier;
 use holdfast_engine::{Answer, Batch, NoSink, Store as _, StoreError};
 use redis::Commands as _;
@@ -48,7 +48,7 @@ async fn one_changed_row_of_many_is_a_conflict() {
     let nights = tomorrow().series(jiff::Span::new().days(1)).take(MANY as usize);
     for was_there in [false, true] {
         let mut session = a.store.begin(Tier::Live).await.unwrap();
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         for night in nights.clone() {
             rows.held.request(&night_unit(room_type, night));
         }
@@ -73,7 +73,7 @@ async fn read_from_future_is_a_conflict() {
     for (is_set_back, is_refused) in [(false, false), (true, true)] {
         let () = redis.set(&clock, latest + ahead).unwrap();
         let mut session = server.store.begin(Tier::Live).await.unwrap();
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         rows.held.request(&night_unit(room_type, tomorrow()));
         session.load(&mut rows).await.unwrap();
         if is_set_back {

@@ -13,7 +13,7 @@ use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, RoomTypeDra
 use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayHold, StayReservation};
 use holdfast_core::ticket::hold::RecoverSeatHold;
 use holdfast_core::time::Span;
-use holdfast_core::{Command, Context, Decision, Kind, Limits, Rejection, Rows, Stop, Timestamp, stay};
+use holdfast_core::{Command, Context, Decision, Kind, Limits, Rejection, Stop, Timestamp, WorkingSet, stay};
 use holdfast_engine::store::RecoveredAttempt;
 use holdfast_engine::{Answer, Batch, Clock as _, Engine, EngineSettings, ManualClock, NoSink, Refused, Store as _};
 use holdfast_store_redis::ClusterStore;
@@ -131,9 +131,9 @@ impl Server {
     /// Runs a query on committed state.
     pub(crate) async fn ask<T>(
         &self,
-        mut question: impl FnMut(&mut Rows, &Context<'_>) -> Decision<T>,
+        mut question: impl FnMut(&mut WorkingSet, &Context<'_>) -> Decision<T>,
     ) -> Result<T, Rejection> {
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         let limits = limits();
         loop {
             let at = Context { now: self.clock.now(), limits: &limits };

@@ -11,7 +11,7 @@ use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::stay::StayReservationId;
 use holdfast_core::stay::reservation::{CancelReservation, ReservationState};
 use holdfast_core::stay::room_type::NightId;
-use holdfast_core::{Command, Context, Decision, Rejection, Rows, StayRejection};
+use holdfast_core::{Command, Context, Decision, Rejection, StayRejection, WorkingSet};
 use holdfast_engine::{Answer, Batch, NoSink, Once, Refused, StoreError, panics};
 use holdfast_store_redis::fault::{Faults, Point};
 
@@ -143,7 +143,7 @@ impl<const LIVE: bool, const PANICS: bool> Command for Compare<LIVE, PANICS> {
     const NAME: &'static str = "test.compare";
     const WRITES: Writes = if LIVE { Writes::Live } else { Writes::Durable };
 
-    fn decide(&self, rows: &mut Rows, _at: &Context<'_>) -> Decision<()> {
+    fn decide(&self, rows: &mut WorkingSet, _at: &Context<'_>) -> Decision<()> {
         let reservation = rows.stay.reservations.get(&self.0)?.expect("it exists").clone();
         let night = NightId { room_type: reservation.room_type, date: tomorrow() };
         let reserved = rows.stay.nights.get(&night)?.map_or(0, |night| night.reserved);

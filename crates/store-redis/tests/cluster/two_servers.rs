@@ -7,7 +7,7 @@ use holdfast_core::stay::hold::ConfirmHold;
 use holdfast_core::stay::night_unit;
 use holdfast_core::time::Span;
 use holdfast_core::unit::{Unit, Units};
-use holdfast_core::{Rows, ShopRejection, StayRejection};
+use holdfast_core::{ShopRejection, StayRejection, WorkingSet};
 use holdfast_engine::store::Tier;
 use holdfast_engine::{Answer, Clock as _, Refused, Store as _, StoreError};
 
@@ -42,7 +42,7 @@ async fn changed_row_on_reread_is_a_conflict() {
     let room_type = a.room_type(2).await;
     let unit = night_unit(room_type, tomorrow());
     let mut session = a.store.begin(Tier::Live).await.unwrap();
-    let mut rows = Rows::default();
+    let mut rows = WorkingSet::default();
     rows.held.request(&unit);
     session.load(&mut rows).await.unwrap();
     b.place(1, room_type).await.unwrap();
@@ -60,7 +60,7 @@ async fn two_step_read_is_a_snapshot() {
     let room_type = a.room_type(2).await;
     let hold = b.place(1, room_type).await.unwrap();
     let mut session = a.store.begin(Tier::Live).await.unwrap();
-    let mut rows = Rows::default();
+    let mut rows = WorkingSet::default();
     rows.stay.holds.request(&hold.id);
     session.load(&mut rows).await.unwrap();
     b.confirm(hold.id).await.unwrap();

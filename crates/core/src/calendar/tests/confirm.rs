@@ -207,7 +207,7 @@ fn aborted_attempt_is_not_recorded() {
     let command = confirm_command(&lock);
     let attempt = world.prepare(&command).unwrap();
     let of = AttemptId { hold: lock.id, attempt };
-    let abort = |rows: &mut crate::Rows, _: &crate::Context<'_>| {
+    let abort = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
         rows.decisions.get(&of)?;
         rows.decisions.put(of, crate::hold::Decided { record: None });
         Ok(())
@@ -244,7 +244,7 @@ fn cancel_frees_the_slots_once() {
     assert_eq!(day(&mut world, room, TOMORROW), "09:00 10:00 11:00");
     assert_eq!(world.run(&by(Actor::Admin)), Err(CalendarRejection::RoomReservationAlreadyCancelled.into()));
     let unknown = RoomReservationId::new(99).unwrap();
-    let find = |rows: &mut crate::Rows, _: &crate::Context<'_>| reservation::find(rows, unknown, Actor::Admin);
+    let find = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| reservation::find(rows, unknown, Actor::Admin);
     assert_eq!(world.ask(find), Err(CalendarRejection::RoomReservationNotFound.into()));
     reserve(&mut world, room, 2, &slots_at(TOMORROW, &["09:00"]));
     assert_eq!(audit(&world), [""; 0]);

@@ -222,7 +222,7 @@ fn indexes_are_rebuilt_from_live_locks() {
         .collect();
     assert_eq!(live, std::slice::from_ref(&kept));
     for lock in &live {
-        let mut rows = crate::Rows::default();
+        let mut rows = crate::WorkingSet::default();
         RoomLock::request_indexes(&mut rows, lock);
         rows.fill_from(&world.memory);
         RoomLock::index(&mut rows, lock, world.now).unwrap();

@@ -154,7 +154,7 @@ fn received_quantity_is_bounded() {
     // Such quantities take too many sales to reach, so the row is written directly.
     let mut shop = Shop::new(false);
     let option = shop.option(0, 0);
-    let mut rows = Rows::default();
+    let mut rows = WorkingSet::default();
     rows.shop.inventory.fill(option, Some(Inventory { received: RECEIVED_MAX - 5, sold: RECEIVED_MAX - 8 }));
     shop.world.memory.apply(&mut rows);
     assert_eq!(invalid(shop.set_stock(option, StockChange::Set(9))), ("stockQuantity", stock::out_of_range(8)));

@@ -26,9 +26,9 @@ use crate::command::Command;
 use crate::event::Event;
 use crate::hold::Indexed as _;
 use crate::rejection::{Fault, Rejection};
-use crate::rows::Rows;
 use crate::table::TableSet as _;
 use crate::testing::World;
+use crate::working_set::WorkingSet;
 
 /// A shop on tables of its own.
 struct Shop {
@@ -146,7 +146,7 @@ impl Shop {
 
     /// Rebuilds the secondary indexes from the holds, like a store at start.
     fn restart(&mut self) {
-        let mut durable = Rows::default();
+        let mut durable = WorkingSet::default();
         let old = &self.world.memory;
         old.ids.rows().for_each(|(id, row)| durable.ids.insert(*id, *row));
         old.shop.users.rows().for_each(|(id, row)| durable.shop.users.insert(*id, row.clone()));
@@ -160,10 +160,10 @@ impl Shop {
         old.shop.orders.rows().for_each(|(id, row)| durable.shop.orders.insert(*id, row.clone()));
         let mut holds: Vec<OrderHold> = old.shop.holds.rows().map(|(_, hold)| hold.clone()).collect();
         holds.sort_by_key(|hold| hold.id);
-        let mut memory = Rows::complete();
+        let mut memory = WorkingSet::complete();
         memory.apply(&mut durable);
         for hold in holds {
-            let mut rows = Rows::default();
+            let mut rows = WorkingSet::default();
             OrderHold::request_indexes(&mut rows, &hold);
             rows.fill_from(&memory);
             OrderHold::index(&mut rows, &hold, self.world.now).unwrap();

@@ -167,13 +167,13 @@ fn discount_above_total_makes_order_free() {
 fn goods_sold_after_lost_hold_are_not_resold() {
     both(|shop| {
         let (user, option, _) = reserved(shop, 5_000);
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         rows.shop.inventory.fill(option, Some(Inventory { received: 10, sold: 9 }));
         shop.world.memory.apply(&mut rows);
         let shortage = Rejection::Shop(ShopRejection::InsufficientAvailableStock { option, available: 1 });
         assert_eq!(shop.pay(user).unwrap_err(), shortage);
         assert_eq!((shop.balance(user), shop.cart(user).len()), (5_000, 1));
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         rows.shop.inventory.fill(option, Some(Inventory { received: 10, sold: 0 }));
         shop.world.memory.apply(&mut rows);
     });

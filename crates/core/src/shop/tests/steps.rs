@@ -30,7 +30,7 @@ impl Shop {
     }
 
     fn decide_attempt(&mut self, of: AttemptId, record: Option<u64>) {
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         rows.decisions.fill(of, Some(Decided { record }));
         self.world.memory.apply(&mut rows);
     }
@@ -254,7 +254,7 @@ fn stock_covers_sold_after_loss_of_live_rows() {
     let (mut shop, _, option, _) = reserved(5_000);
     let change = lower(option, StockChange::Delta(-2));
     let attempt = shop.world.prepare(&change).unwrap();
-    let mut rows = Rows::default();
+    let mut rows = WorkingSet::default();
     rows.shop.inventory.fill(option, Some(Inventory { received: 4, sold: 3 }));
     shop.world.memory.apply(&mut rows);
     assert_eq!(shop.world.record(&change, attempt), Err(ShopRejection::StockInUse { in_use: 2 }.into()));

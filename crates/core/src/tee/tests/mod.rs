@@ -31,9 +31,9 @@ use crate::command::{Command, Context, Writes};
 use crate::event::Event;
 use crate::id::UserId;
 use crate::rejection::{Fault, Rejection, TeeRejection};
-use crate::rows::Rows;
 use crate::testing::World;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 /// A golf club on tables of its own.
 struct Club {
@@ -183,7 +183,7 @@ fn pass_records(world: &World, audit: &mut TeeAudit) {
 /// Purges the inbox, as a store may do with old records.
 fn purge_inbox(world: &mut World) {
     let ids: Vec<InboxId> = world.memory.tee.inbox.rows().map(|(id, _)| id.clone()).collect();
-    let purge = |rows: &mut Rows, _: &Context<'_>| {
+    let purge = |rows: &mut WorkingSet, _: &Context<'_>| {
         for id in &ids {
             rows.tee.inbox.request(id);
         }

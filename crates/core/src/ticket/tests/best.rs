@@ -3,8 +3,8 @@
 use super::*;
 use crate::command::{Context, Stop, Writes};
 use crate::rejection::Fault;
-use crate::rows::Rows;
 use crate::table::TableSet as _;
+use crate::working_set::WorkingSet;
 
 #[test]
 fn best_seats_are_adjacent_and_leave_no_single() {
@@ -111,7 +111,7 @@ fn many_in_one_batch_share_two_load_rounds() {
         .map(|user| HoldBest { random: [user as u8; 10], event: hall.event, user: id(user), count: 2, section: None })
         .collect();
     let at = Context { now: hall.world.now, limits: &hall.world.limits };
-    let mut rows = Rows::default();
+    let mut rows = WorkingSet::default();
     let mut undecided: Vec<&HoldBest> = commands.iter().collect();
     let mut taken = Vec::new();
     for _ in 0..3 {

@@ -186,7 +186,7 @@ fn attempt_is_decided_once() {
         [(None, Stop::Retry), (Some(5), TicketRejection::SeatHoldAlreadyProcessed { reservation: Some(5) }.into())]
     {
         let of = AttemptId { hold: hold.id, attempt };
-        let decide = |rows: &mut crate::Rows, _: &crate::Context<'_>| {
+        let decide = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
             rows.decisions.get(&of)?;
             rows.decisions.put(of, Decided { record });
             Ok(())
@@ -207,7 +207,7 @@ fn seat_is_sold_once_after_loss_of_live_rows() {
     assert_eq!(recorded, Err(TicketRejection::SeatAlreadyReserved { seat }.into()));
     // The count of the event is checked too.
     let event = hall.event;
-    let count = |rows: &mut crate::Rows, _: &crate::Context<'_>| {
+    let count = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
         rows.ticket.sales.get(&event)?;
         rows.ticket.sales.put(event, EventSales { reserved: 3 });
         Ok(())

@@ -3,10 +3,10 @@
 use super::*;
 use crate::command::{Context, Stop};
 use crate::rejection::Fault;
-use crate::rows::Rows;
 use crate::table::TableSet as _;
 use crate::ticket::event::ChangeEvent;
 use crate::time::Timestamp;
+use crate::working_set::WorkingSet;
 
 /// Returns the rejection of both holding and reserving these seats.
 fn rejection_of(hall: &mut Hall, user: u64, seats: &[u64]) -> Rejection {
@@ -52,7 +52,7 @@ fn ordinary_hold_takes_one_load() {
     for (positions, expected) in [(&[4][..], None), (&[3, 4], Some(held_by_another))] {
         let holding = hall.holding(2, positions);
         let at = Context { now: hall.world.now, limits: &hall.world.limits };
-        let mut rows = Rows::default();
+        let mut rows = WorkingSet::default();
         assert_eq!(holding.decide(&mut rows, &at), Err(Stop::NeedRows));
         rows.fill_from(&hall.world.memory);
         assert_eq!(holding.decide(&mut rows, &at).err(), expected);

@@ -125,7 +125,7 @@ fn indexes_are_rebuilt_from_live_holds() {
         let mut rebuilt = new_hall(Mode::SingleCommit);
         rebuilt.world.now = now;
         for (_, hold) in hall.world.memory.ticket.holds.rows().filter(|(_, hold)| hold.is_live(now)) {
-            let mut rows = crate::Rows::default();
+            let mut rows = crate::WorkingSet::default();
             SeatHold::request_indexes(&mut rows, hold);
             rows.fill_from(&rebuilt.world.memory);
             SeatHold::index(&mut rows, hold, now).unwrap();

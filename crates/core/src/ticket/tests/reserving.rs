@@ -109,7 +109,7 @@ fn check_retry(later: Span) {
     let reserving = hall.reserving(1, &[1, 2]);
     let attempt = hall.world.prepare(&reserving).unwrap();
     let hold = hall.world.memory.ticket.by_seat.rows().next().unwrap().1.hold;
-    let abort = |rows: &mut crate::Rows, _: &crate::Context<'_>| {
+    let abort = |rows: &mut crate::WorkingSet, _: &crate::Context<'_>| {
         let of = AttemptId { hold, attempt: Attempt(1) };
         rows.decisions.get(&of)?;
         rows.decisions.put(of, Decided { record: None });

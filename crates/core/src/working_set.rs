@@ -1,5 +1,5 @@
 //! The working set of a batch: all rows that its commands read and write. A store fills it and writes its changes.
-//! [`Rows::memory`] is the in-memory state of a single-writer store instead.
+//! [`WorkingSet::memory`] is the in-memory state of a single-writer store instead.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -21,7 +21,7 @@ use crate::webhook;
 
 /// All rows that a decision can see. A new vertical adds a field to [`Tables`].
 #[derive(Debug, Default)]
-pub struct Rows {
+pub struct WorkingSet {
     /// Boxed, because the tables are large and working sets are moved often.
     tables: Box<Tables>,
     pub events: EventLog,
@@ -71,7 +71,7 @@ crate::table_set!(Tables {
 
 impl Row for IdRange {}
 
-impl Rows {
+impl WorkingSet {
     /// Returns the in-memory state of a single-writer store: complete secondary indexes, and a cache of the other rows.
     pub fn memory() -> Self {
         Self::from(Tables {
@@ -173,13 +173,13 @@ impl Rows {
     }
 }
 
-impl From<Tables> for Rows {
+impl From<Tables> for WorkingSet {
     fn from(tables: Tables) -> Self {
         Self { tables: Box::new(tables), events: EventLog::default(), suspended_until: None, stamp: 0 }
     }
 }
 
-impl std::ops::Deref for Rows {
+impl std::ops::Deref for WorkingSet {
     type Target = Tables;
 
     fn deref(&self) -> &Tables {
@@ -187,7 +187,7 @@ impl std::ops::Deref for Rows {
     }
 }
 
-impl std::ops::DerefMut for Rows {
+impl std::ops::DerefMut for WorkingSet {
     fn deref_mut(&mut self) -> &mut Tables {
         &mut self.tables
     }
@@ -197,8 +197,8 @@ impl std::ops::DerefMut for Rows {
 mod tests {
     use super::*;
 
-    fn with_numbers(next: u64, last: u64) -> Rows {
-        let mut rows = Rows::default();
+    fn with_numbers(next: u64, last: u64) -> WorkingSet {
+        let mut rows = WorkingSet::default();
         rows.ids.fill(Sequence::Order, Some(IdRange { next, last }));
         rows
     }
