@@ -99,13 +99,13 @@ impl Event {
 /// Events of a batch, in order. Those of a rejected command are rolled back with it.
 #[derive(Debug, Default)]
 pub struct EventLog {
-    stamp: u64,
+    savepoint: u64,
     entries: Vec<(u64, Event)>,
 }
 
 impl EventLog {
     pub fn push(&mut self, event: Event) {
-        self.entries.push((self.stamp, event));
+        self.entries.push((self.savepoint, event));
     }
 
     pub fn len(&self) -> usize {
@@ -120,11 +120,11 @@ impl EventLog {
         std::mem::take(&mut self.entries).into_iter().map(|(_, event)| event).collect()
     }
 
-    pub(crate) fn begin(&mut self, stamp: u64) {
-        self.stamp = stamp;
+    pub(crate) fn begin(&mut self, savepoint: u64) {
+        self.savepoint = savepoint;
     }
 
-    pub(crate) fn roll_back(&mut self, stamp: u64) {
-        while self.entries.pop_if(|(entry, _)| *entry >= stamp).is_some() {}
+    pub(crate) fn roll_back(&mut self, savepoint: u64) {
+        while self.entries.pop_if(|(entry, _)| *entry >= savepoint).is_some() {}
     }
 }

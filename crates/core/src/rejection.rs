@@ -3,7 +3,7 @@
 
 use jiff::civil::Date;
 
-use crate::calendar::WallTime;
+use crate::calendar::LocalTime;
 use crate::command::Stop;
 use crate::money::Currency;
 use crate::shop::ProductOptionId;
@@ -52,11 +52,11 @@ pub enum CalendarRejection {
     RoomNotFound,
     SlotNotFound {
         date: Date,
-        time: WallTime,
+        time: LocalTime,
     },
     SlotNotAvailable {
         date: Date,
-        time: WallTime,
+        time: LocalTime,
     },
     LockNotFound,
     /// The lock is unknown, expired or processed; `reservation` is set if it was confirmed.

@@ -33,18 +33,18 @@ pub struct Limits {
 #[derive(Debug, Default)]
 pub struct Tables {
     pub relays: Table<Partition, Relay>,
-    pub troubles: Table<TroubleId, Trouble>,
+    pub failed_publications: Table<FailedPublicationId, FailedPublication>,
 }
 
-crate::table_set!(Tables { relays, troubles });
+crate::table_set!(Tables { relays, failed_publications });
 
 impl Tables {
     pub(crate) fn memory() -> Self {
-        Self { relays: Table::cache(), troubles: Table::cache() }
+        Self { relays: Table::cache(), failed_publications: Table::cache() }
     }
 
     pub(crate) fn complete() -> Self {
-        Self { relays: Table::complete(), troubles: Table::complete() }
+        Self { relays: Table::complete(), failed_publications: Table::complete() }
     }
 }
 
@@ -88,13 +88,13 @@ impl Row for Relay {}
 
 /// Key of an event that could not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TroubleId {
+pub struct FailedPublicationId {
     pub event: u64,
 }
 
 /// State of an event that could not be sent, or that waits for an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct FailedPublication {
     pub partition: Partition,
     /// Number of retries so far.
     pub retries: u32,
@@ -103,7 +103,7 @@ pub struct Trouble {
     pub failed: bool,
 }
 
-impl Row for Trouble {}
+impl Row for FailedPublication {}
 
 /// Takes partitions that are free, and renews the leases of its server: all of them in one commit, and only when one is due.
 #[derive(Clone, Debug)]
@@ -198,7 +198,7 @@ impl Command for ReleaseRelays {
 
 /// Outcome of publishing an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handed {
+pub enum PublishOutcome {
     /// Sent, after it had failed before or waited.
     Sent,
     /// Not sent. `jitter` is an additional delay in milliseconds, so that retries do not coincide.
@@ -215,7 +215,7 @@ pub struct AdvanceRelay {
     pub partition: Partition,
     pub sent_up_to: u64,
     /// Failed and waiting events, and events that had failed or waited before. All others up to `sent_up_to` were sent.
-    pub handed: Vec<(u64, Handed)>,
+    pub handed: Vec<(u64, PublishOutcome)>,
 }
 
 impl Command for AdvanceRelay {
@@ -228,7 +228,7 @@ impl Command for AdvanceRelay {
         assert!(self.handed.len() <= REPORTED_MAX, "the number of reported events is bounded");
         rows.relay.relays.request(&self.partition);
         for (event, _) in &self.handed {
-            rows.relay.troubles.request(&TroubleId { event: *event });
+            rows.relay.failed_publications.request(&FailedPublicationId { event: *event });
         }
         let relay = rows.relay.relays.get(&self.partition)?.copied().unwrap_or_default();
         if relay.leased_by != self.server {
@@ -236,22 +236,26 @@ impl Command for AdvanceRelay {
         }
         let mut dead_letters = Vec::new();
         for (event, handed) in &self.handed {
-            let id = TroubleId { event: *event };
-            let before = rows.relay.troubles.get(&id)?.copied();
+            let id = FailedPublicationId { event: *event };
+            let before = rows.relay.failed_publications.get(&id)?.copied();
             match handed {
-                Handed::Sent if before.is_some() => rows.relay.troubles.delete(id),
-                Handed::Sent => {}
-                Handed::Failed { jitter } => {
+                PublishOutcome::Sent if before.is_some() => rows.relay.failed_publications.delete(id),
+                PublishOutcome::Sent => {}
+                PublishOutcome::Failed { jitter } => {
                     let retries = before.map_or(0, |trouble| trouble.retries + 1);
                     let failed = retries >= at.limits.relay.retries_max;
                     dead_letters.extend(failed.then_some(*event));
                     let next_try_at = at.now + backoff(retries, *jitter);
-                    rows.relay.troubles.put(id, Trouble { partition: self.partition, retries, next_try_at, failed });
+                    rows.relay
+                        .failed_publications
+                        .put(id, FailedPublication { partition: self.partition, retries, next_try_at, failed });
                 }
-                Handed::Behind => {
+                PublishOutcome::Behind => {
                     let (partition, retries) = (self.partition, before.map_or(0, |trouble| trouble.retries));
                     let next_try_at = at.now + RETRY_AFTER;
-                    rows.relay.troubles.put(id, Trouble { partition, retries, next_try_at, failed: false });
+                    rows.relay
+                        .failed_publications
+                        .put(id, FailedPublication { partition, retries, next_try_at, failed: false });
                 }
             }
         }
@@ -273,15 +277,15 @@ pub struct RetryEvent {
 
 impl Command for RetryEvent {
     /// State of the event, if it has a row as failed.
-    type Outcome = Option<Trouble>;
+    type Outcome = Option<FailedPublication>;
     const NAME: &'static str = "relay.retry";
     const WRITES: Writes = Writes::Durable;
 
-    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Option<Trouble>> {
-        let id = TroubleId { event: self.event };
-        let Some(trouble) = rows.relay.troubles.get(&id)?.copied() else { return Ok(None) };
-        let trouble = Trouble { retries: 0, next_try_at: at.now, failed: false, ..trouble };
-        rows.relay.troubles.put(id, trouble);
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Option<FailedPublication>> {
+        let id = FailedPublicationId { event: self.event };
+        let Some(trouble) = rows.relay.failed_publications.get(&id)?.copied() else { return Ok(None) };
+        let trouble = FailedPublication { retries: 0, next_try_at: at.now, failed: false, ..trouble };
+        rows.relay.failed_publications.put(id, trouble);
         Ok(Some(trouble))
     }
 }
@@ -311,13 +315,13 @@ mod tests {
         world: &mut World,
         server: u64,
         sent_up_to: u64,
-        handed: &[(u64, Handed)],
+        handed: &[(u64, PublishOutcome)],
     ) -> Result<Vec<u64>, Rejection> {
         world.run(&AdvanceRelay { server, partition: FIRST, sent_up_to, handed: handed.to_vec() })
     }
 
-    fn trouble(world: &World, event: u64) -> Option<Trouble> {
-        world.ask(|rows, _| Ok(rows.relay.troubles.get(&TroubleId { event })?.copied())).unwrap()
+    fn trouble(world: &World, event: u64) -> Option<FailedPublication> {
+        world.ask(|rows, _| Ok(rows.relay.failed_publications.get(&FailedPublicationId { event })?.copied())).unwrap()
     }
 
     #[test]
@@ -398,7 +402,7 @@ mod tests {
         lease(&mut world, 1);
         let mut waits = Vec::new();
         loop {
-            let dead_letters = advance(&mut world, 1, 7, &[(7, Handed::Failed { jitter: 0 })]).unwrap();
+            let dead_letters = advance(&mut world, 1, 7, &[(7, PublishOutcome::Failed { jitter: 0 })]).unwrap();
             let trouble = trouble(&world, 7).unwrap();
             assert_eq!(dead_letters.contains(&7), trouble.failed, "it is reported once");
             waits.push((trouble.next_try_at.as_millis() - world.now.as_millis()) / 1_000);
@@ -409,7 +413,7 @@ mod tests {
         assert_eq!(waits, [1, 2, 4, 8], "backoff of each of the four attempts");
         let retried = world.run(&RetryEvent { event: 7 }).unwrap().unwrap();
         assert_eq!((retried.retries, retried.failed, retried.next_try_at), (0, false, world.now));
-        advance(&mut world, 1, 7, &[(7, Handed::Sent)]).unwrap();
+        advance(&mut world, 1, 7, &[(7, PublishOutcome::Sent)]).unwrap();
         assert_eq!(trouble(&world, 7), None);
         assert_eq!(world.run(&RetryEvent { event: 7 }), Ok(None), "it was sent");
     }
@@ -418,7 +422,8 @@ mod tests {
     fn waiting_event_uses_up_no_retry() {
         let mut world = World::new();
         lease(&mut world, 1);
-        let handed = [(7, Handed::Failed { jitter: 0 }), (8, Handed::Behind), (8, Handed::Behind)];
+        let handed =
+            [(7, PublishOutcome::Failed { jitter: 0 }), (8, PublishOutcome::Behind), (8, PublishOutcome::Behind)];
         advance(&mut world, 1, 8, &handed).unwrap();
         assert_eq!(trouble(&world, 8).map(|trouble| (trouble.retries, trouble.failed)), Some((0, false)));
     }

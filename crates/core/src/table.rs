@@ -11,9 +11,9 @@ use std::hash::Hash;
 use std::ops::RangeInclusive;
 
 mod memory;
-mod one;
 mod ranges;
 mod set;
+mod single;
 #[cfg(test)]
 mod tests;
 
@@ -92,7 +92,7 @@ impl<K> Scan<K> for NoScan {
 #[derive(Debug)]
 pub struct Table<K, V, S = NoScan> {
     /// State of each key that was ever requested or written. A key keeps its slot until the table is cleared.
-    cells: IndexMap<K, Cell<V>, RandomState>,
+    states: IndexMap<K, RowState<V>, RandomState>,
     /// Slots of the rows to load.
     requested: Vec<usize>,
     scans_requested: Vec<S>,
@@ -102,8 +102,8 @@ pub struct Table<K, V, S = NoScan> {
     /// Slots of rows that the store loaded because its in-memory state did not have them.
     filled: Vec<usize>,
     journal: Vec<Undo<V>>,
-    stamp: u64,
-    /// Present in in-memory state, which uses no cells.
+    savepoint: u64,
+    /// Present in in-memory state, which uses no states.
     memory: Option<Box<Memory<K, V>>>,
 }
 
@@ -120,7 +120,7 @@ pub struct Change<'a, K, V> {
 }
 
 #[derive(Clone, Debug)]
-enum Cell<V> {
+enum RowState<V> {
     /// Not requested.
     Unknown,
     Requested,
@@ -129,7 +129,7 @@ enum Cell<V> {
 
 #[derive(Debug)]
 struct Undo<V> {
-    stamp: u64,
+    savepoint: u64,
     slot: usize,
     before: Before<V>,
 }
@@ -137,7 +137,7 @@ struct Undo<V> {
 /// Undo information of a write.
 #[derive(Debug)]
 enum Before<V> {
-    Cell(Cell<V>),
+    RowState(RowState<V>),
     /// Reverts a count; cheaper than a copy of a large row.
     Count(Count),
 }
@@ -145,21 +145,21 @@ enum Before<V> {
 impl<V> Before<V> {
     /// Whether the store did not have the row.
     fn is_absent(&self) -> bool {
-        matches!(self, Self::Cell(Cell::Unknown | Cell::Requested | Cell::Known(None)))
+        matches!(self, Self::RowState(RowState::Unknown | RowState::Requested | RowState::Known(None)))
     }
 }
 
 impl<K: Key, V: Row, S: Scan<K>> Default for Table<K, V, S> {
     fn default() -> Self {
         Self {
-            cells: IndexMap::default(),
+            states: IndexMap::default(),
             requested: Vec::new(),
             scans_requested: Vec::new(),
             scans_known: Vec::new(),
             ordered: None,
             filled: Vec::new(),
             journal: Vec::new(),
-            stamp: 0,
+            savepoint: 0,
             memory: None,
         }
     }
@@ -194,17 +194,17 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     /// Returns the slot of a row, and requests the row unless it is known.
     fn slot_requested(&mut self, key: &K) -> usize {
         assert!(self.memory.is_none(), "in-memory state requests no rows");
-        let slot = match self.cells.get_index_of(key) {
-            Some(slot) if matches!(self.cells[slot], Cell::Requested | Cell::Known(_)) => return slot,
+        let slot = match self.states.get_index_of(key) {
+            Some(slot) if matches!(self.states[slot], RowState::Requested | RowState::Known(_)) => return slot,
             Some(slot) => slot,
             None => self.new_slot(key.clone()),
         };
         // All rows of a loaded range are known, so other keys in it do not exist.
-        self.cells[slot] = if self.scans_known.iter().any(|scan| scan.range().contains(key)) {
-            Cell::Known(None)
+        self.states[slot] = if self.scans_known.iter().any(|scan| scan.range().contains(key)) {
+            RowState::Known(None)
         } else {
             self.requested.push(slot);
-            Cell::Requested
+            RowState::Requested
         };
         slot
     }
@@ -213,23 +213,23 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         if let Some(ordered) = &mut self.ordered {
             ordered.insert(key.clone());
         }
-        let (slot, _) = self.cells.insert_full(key, Cell::Unknown);
+        let (slot, _) = self.states.insert_full(key, RowState::Unknown);
         slot
     }
 
     /// Returns the slot of a key, whatever its state.
     fn slot(&mut self, key: K) -> usize {
-        self.cells.get_index_of(&key).unwrap_or_else(|| self.new_slot(key))
+        self.states.get_index_of(&key).unwrap_or_else(|| self.new_slot(key))
     }
 
     fn key(&self, slot: usize) -> &K {
-        self.cells.get_index(slot).expect("a slot lasts as long as the working set").0
+        self.states.get_index(slot).expect("a slot lasts as long as the working set").0
     }
 
     /// Returns the keys of all rows in the range, in order.
     pub fn scan(&mut self, scan: &S) -> Result<Vec<K>, NeedRows> {
         if self.memory.is_none() && self.ordered.is_none() {
-            self.ordered = Some(self.cells.keys().cloned().collect());
+            self.ordered = Some(self.states.keys().cloned().collect());
         }
         if let Some(keys) = self.known_in(scan) {
             return Ok(keys);
@@ -249,11 +249,11 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
             return None;
         }
         let range = scan.range();
-        let exists = |key: &&K| matches!(self.cells.get(*key), Some(Cell::Known(Some(_))));
+        let exists = |key: &&K| matches!(self.states.get(*key), Some(RowState::Known(Some(_))));
         if let Some(ordered) = &self.ordered {
             return Some(ordered.range(range).filter(exists).cloned().collect());
         }
-        let mut keys: Vec<K> = self.cells.keys().filter(|key| range.contains(key)).filter(exists).cloned().collect();
+        let mut keys: Vec<K> = self.states.keys().filter(|key| range.contains(key)).filter(exists).cloned().collect();
         keys.sort_unstable();
         Some(keys)
     }
@@ -266,7 +266,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     /// Writes a row under a new key, such as a number just drawn; it need not have been requested.
     pub fn insert(&mut self, key: K, row: V) {
         let slot = self.slot(key);
-        assert!(!matches!(self.cells[slot], Cell::Known(Some(_))), "{:?} exists already", self.key(slot));
+        assert!(!matches!(self.states[slot], RowState::Known(Some(_))), "{:?} exists already", self.key(slot));
         self.write(slot, Some(row));
     }
 
@@ -284,14 +284,14 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     fn slot_known(&mut self, key: K) -> usize {
         let slot = self.slot(key);
-        let is_known = matches!(self.cells[slot], Cell::Known(_));
+        let is_known = matches!(self.states[slot], RowState::Known(_));
         assert!(is_known, "{:?} is written before it was read", self.key(slot));
         slot
     }
 
     fn write(&mut self, slot: usize, row: Option<V>) {
-        let before = std::mem::replace(&mut self.cells[slot], Cell::Known(row));
-        self.journal(slot, Before::Cell(before));
+        let before = std::mem::replace(&mut self.states[slot], RowState::Known(row));
+        self.journal(slot, Before::RowState(before));
     }
 
     /// Adds to the row of `key` in place; the row must be loaded.
@@ -300,9 +300,9 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         V: Default,
     {
         let slot = self.slot_requested(key);
-        let Cell::Known(row) = &mut self.cells[slot] else { return Err(NeedRows) };
-        // The first entry of a key tells whether the store has the row, so an absent row is journalled as a cell.
-        let before = if row.is_some() { Before::Count(count) } else { Before::Cell(Cell::Known(None)) };
+        let RowState::Known(row) = &mut self.states[slot] else { return Err(NeedRows) };
+        // The first entry of a key tells whether the store has the row, so an absent row is journalled as a state.
+        let before = if row.is_some() { Before::Count(count) } else { Before::RowState(RowState::Known(None)) };
         row.get_or_insert_default().apply_count(count);
         self.journal(slot, before);
         Ok(())
@@ -310,7 +310,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     fn journal(&mut self, slot: usize, before: Before<V>) {
         assert!(self.memory.is_none(), "in-memory state is written by applying a committed working set");
-        self.journal.push(Undo { stamp: self.stamp, slot, before });
+        self.journal.push(Undo { savepoint: self.savepoint, slot, before });
     }
 
     /// Returns the keys to load; they stay requested.
@@ -353,10 +353,10 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
 
     /// Fills in a row unless it is known; returns whether it was filled in.
     fn fill_slot(&mut self, slot: usize, row: Option<V>) -> bool {
-        let cell = &mut self.cells[slot];
-        let is_new = !matches!(cell, Cell::Known(_));
+        let state = &mut self.states[slot];
+        let is_new = !matches!(state, RowState::Known(_));
         if is_new {
-            *cell = Cell::Known(row);
+            *state = RowState::Known(row);
         }
         is_new
     }
@@ -386,17 +386,17 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     }
 
     fn known(&self, slot: usize) -> Option<Option<&V>> {
-        match &self.cells[slot] {
-            Cell::Known(row) => Some(row.as_ref()),
-            Cell::Requested | Cell::Unknown => None,
+        match &self.states[slot] {
+            RowState::Known(row) => Some(row.as_ref()),
+            RowState::Requested | RowState::Unknown => None,
         }
     }
 
     /// Returns all known rows, in no particular order.
     pub fn rows(&self) -> impl Iterator<Item = (&K, &V)> {
-        let known = self.cells.iter().filter_map(|(key, cell)| match cell {
-            Cell::Known(Some(row)) => Some((key, row)),
-            Cell::Known(None) | Cell::Requested | Cell::Unknown => None,
+        let known = self.states.iter().filter_map(|(key, state)| match state {
+            RowState::Known(Some(row)) => Some((key, row)),
+            RowState::Known(None) | RowState::Requested | RowState::Unknown => None,
         });
         known.chain(self.memory.iter().flat_map(|memory| memory.rows()))
     }
@@ -405,7 +405,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     fn peek(&self, key: &K) -> Option<Option<&V>> {
         match &self.memory {
             Some(memory) => memory.peek(key),
-            None => self.known(self.cells.get_index_of(key)?),
+            None => self.known(self.states.get_index_of(key)?),
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct WorkingSet {
     /// End of the suspension after a loss of live rows: no new holds before, so that owners of lost holds learn of it
     /// first.
     pub suspended_until: Option<Timestamp>,
-    stamp: u64,
+    savepoint: u64,
 }
 
 /// Tables of all verticals, and those they share.
@@ -113,14 +113,14 @@ impl WorkingSet {
 
     /// Runs `decide`, and rolls back its writes if it stops or panics. Attempts may be nested.
     pub fn attempt<T>(&mut self, decide: impl FnOnce(&mut Self) -> Decision<T>) -> Decision<T> {
-        self.stamp += 1;
-        let stamp = self.stamp;
-        self.tables.begin(stamp);
-        self.events.begin(stamp);
+        self.savepoint += 1;
+        let savepoint = self.savepoint;
+        self.tables.begin(savepoint);
+        self.events.begin(savepoint);
         let result = catch_unwind(AssertUnwindSafe(|| decide(self)));
         if !matches!(result, Ok(Ok(_))) {
-            self.tables.roll_back(stamp);
-            self.events.roll_back(stamp);
+            self.tables.roll_back(savepoint);
+            self.events.roll_back(savepoint);
         }
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
@@ -175,7 +175,7 @@ impl WorkingSet {
 
 impl From<Tables> for WorkingSet {
     fn from(tables: Tables) -> Self {
-        Self { tables: Box::new(tables), events: EventLog::default(), suspended_until: None, stamp: 0 }
+        Self { tables: Box::new(tables), events: EventLog::default(), suspended_until: None, savepoint: 0 }
     }
 }
 

@@ -12,7 +12,7 @@ use metrics::{Counter, Histogram};
 
 use crate::panics::{self, Panic};
 use crate::sink::{EventSink, OutboxEntry, Published};
-use crate::store::{Safe, Store, StoreError, Tier};
+use crate::store::{Flush, Store, StoreError, Tier};
 use crate::task::{CommandTask, Once, Pending, Refused, Step, Task};
 use crate::trace::Trace;
 
@@ -109,7 +109,7 @@ pub(crate) struct Meters {
     wait_seconds: Histogram,
     decide_seconds: Histogram,
     commit_seconds: Histogram,
-    safe_seconds: Histogram,
+    flush_seconds: Histogram,
     failures: Counter,
     conflicts: Counter,
 }
@@ -121,7 +121,7 @@ impl Meters {
             wait_seconds: metrics::histogram!("holdfast_command_wait_seconds"),
             decide_seconds: metrics::histogram!("holdfast_batch_decide_seconds"),
             commit_seconds: metrics::histogram!("holdfast_batch_commit_seconds"),
-            safe_seconds: metrics::histogram!("holdfast_batch_safe_seconds"),
+            flush_seconds: metrics::histogram!("holdfast_batch_safe_seconds"),
             failures: metrics::counter!("holdfast_batch_failures_total"),
             conflicts: metrics::counter!("holdfast_batch_conflicts_total"),
         }
@@ -137,13 +137,13 @@ pub(crate) struct Decided {
 /// Result of a batch, valid once it is durable.
 struct Outcome {
     published: Vec<Published>,
-    safe: Safe,
+    flush: Flush,
 }
 
 impl Outcome {
     /// Returns the result of a batch without writes.
     fn nothing() -> Self {
-        Self { published: Vec::new(), safe: Box::new(|| Ok(())) }
+        Self { published: Vec::new(), flush: Box::new(|| Ok(())) }
     }
 }
 
@@ -154,11 +154,11 @@ impl Decided {
             return;
         }
         let began = Instant::now();
-        let result = self.result.and_then(|Outcome { published, safe }| {
-            guarded(safe).unwrap_or_else(|| Err(StoreError::OutcomeUnknown("a panic in the flush".into())))?;
+        let result = self.result.and_then(|Outcome { published, flush }| {
+            guarded(flush).unwrap_or_else(|| Err(StoreError::OutcomeUnknown("a panic in the flush".into())))?;
             Ok(published)
         });
-        meters.safe_seconds.record(began.elapsed());
+        meters.flush_seconds.record(began.elapsed());
         match result {
             Ok(published) => {
                 // A sink's error must not fail the batch: it is already committed.
@@ -196,7 +196,7 @@ impl<'a> Runner<'a> {
     /// Runs one batch until it is committed or has failed. Finished tasks are passed to `answer` at once; commands that
     /// must retry are `backing_off`.
     pub(crate) async fn run(&mut self, mut tasks: Vec<Box<dyn Task>>, answer: &mut (dyn FnMut(Decided) + Send)) {
-        tasks.retain(|task| task.take_turn());
+        tasks.retain(|task| task.take());
         if tasks.is_empty() {
             return;
         }
@@ -340,7 +340,7 @@ impl<'a> Runner<'a> {
         let must_validate = is_doubtful || (self.store.is_split() && step.tier() == Tier::Live);
         if !rows.has_changes() && rows.events.is_empty() && !must_validate {
             // The rows that were read may not be durable yet.
-            return Ok(Outcome { published: Vec::new(), safe: session.safe() });
+            return Ok(Outcome { published: Vec::new(), flush: session.flush() });
         }
 
         let began = Instant::now();
@@ -356,7 +356,7 @@ impl<'a> Runner<'a> {
             let recorded = if event.is_durable() { recorded.next() } else { None };
             Published { event, recorded, at: now }
         });
-        Ok(Outcome { published: published.collect(), safe: committed.safe })
+        Ok(Outcome { published: published.collect(), flush: committed.flush })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::panics::{self, Panic};
 use crate::queue::{COMMAND_WEIGHT_MAX, FlowId, Queue};
 use crate::sink::EventSink;
 use crate::store::{COMMIT_WITHIN, Store};
-use crate::task::{Answer, CommandTask, Once, Refused, Turn};
+use crate::task::{Answer, CommandTask, Once, Ownership, Refused};
 
 /// Maximum time of a command after it was taken from the queue. Then its caller is answered that the outcome is
 /// unknown.
@@ -161,13 +161,13 @@ impl Engine {
         let weight = (command.weight() + in_steps).clamp(1, COMMAND_WEIGHT_MAX);
         let flow = command.user().map_or(caller, FlowId::User);
         let lane = command.lane();
-        let turn = Arc::new(Turn::default());
-        let (task, mut answer) = CommandTask::new(command, once, weight, turn.clone());
+        let ownership = Arc::new(Ownership::default());
+        let (task, mut answer) = CommandTask::new(command, once, weight, ownership.clone());
         queue.push(lane, flow, Box::new(task))?;
         if let Ok(answered) = tokio::time::timeout(settings.lock_wait, &mut answer).await {
             return answered.unwrap_or(Err(Refused::Internal));
         }
-        if turn.give_up() {
+        if ownership.withdraw() {
             return Err(Refused::LockTimeout);
         }
         match tokio::time::timeout(COMMIT_WAIT_MAX, answer).await {

@@ -138,12 +138,12 @@ pub trait Session: Send {
     }
 
     /// Writes all changes and the outbox atomically. A store that is shared with other servers validates the read set
-    /// even without writes. The next batch reads this commit; replies and events must wait until [`Committed::safe`]
+    /// even without writes. The next batch reads this commit; replies and events must wait until [`Committed::flush`]
     /// returns `Ok`.
     async fn commit(&mut self, rows: &mut WorkingSet, outbox: &[OutboxEntry]) -> Result<Committed, StoreError>;
 
     /// Durability of the rows that a batch without writes has read.
-    fn safe(&self) -> Safe {
+    fn flush(&self) -> Flush {
         Box::new(|| Ok(()))
     }
 }
@@ -152,12 +152,12 @@ pub trait Session: Send {
 pub struct Committed {
     /// Numbers of the outbox entries.
     pub outbox_ids: Vec<u64>,
-    pub safe: Safe,
+    pub flush: Flush,
 }
 
 /// Blocks until a commit and all earlier ones are durable. One wait may cover many commits, and the next batch is
 /// decided meanwhile.
-pub type Safe = Box<dyn FnOnce() -> Result<(), StoreError> + Send>;
+pub type Flush = Box<dyn FnOnce() -> Result<(), StoreError> + Send>;
 
 impl std::fmt::Debug for Committed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -17,7 +17,7 @@ use crate::trace::{self, Trace};
 pub enum Answer<T> {
     Fresh(T),
     /// The command ran under an idempotency key: the response as recorded.
-    Kept(Vec<u8>),
+    Recorded(Vec<u8>),
     /// The response first recorded under the same idempotency key.
     Replayed(Vec<u8>),
 }
@@ -29,7 +29,7 @@ pub enum Refused {
     Rejected(Rejection),
     #[error("too many commands are waiting")]
     Overloaded,
-    #[error("the command waited too long for its turn")]
+    #[error("the command waited too long for its ownership")]
     LockTimeout,
     #[error("{0}")]
     StoreUnavailable(String),
@@ -100,7 +100,7 @@ pub(crate) trait Task: Send {
     /// Trace of the request that the command is part of.
     fn trace(&self) -> Option<Trace>;
     /// Returns false if the caller has stopped waiting.
-    fn take_turn(&self) -> bool;
+    fn take(&self) -> bool;
     /// Time since the command was queued.
     fn waited(&self) -> Duration;
     /// Whether the task has something to decide in this step.
@@ -126,19 +126,19 @@ pub(crate) trait Task: Send {
 
 /// Ownership of a queued command: taken by the engine, or withdrawn by its caller, whichever is first.
 #[derive(Debug, Default)]
-pub(crate) struct Turn(AtomicU8);
+pub(crate) struct Ownership(AtomicU8);
 
-impl Turn {
+impl Ownership {
     const WAITING: u8 = 0;
     const TAKEN: u8 = 1;
-    const GIVEN_UP: u8 = 2;
+    const WITHDRAWN: u8 = 2;
 
     fn take(&self) -> bool {
-        self.0.compare_exchange(Self::WAITING, Self::TAKEN, Ordering::AcqRel, Ordering::Acquire) != Err(Self::GIVEN_UP)
+        self.0.compare_exchange(Self::WAITING, Self::TAKEN, Ordering::AcqRel, Ordering::Acquire) != Err(Self::WITHDRAWN)
     }
 
-    pub(crate) fn give_up(&self) -> bool {
-        self.0.compare_exchange(Self::WAITING, Self::GIVEN_UP, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    pub(crate) fn withdraw(&self) -> bool {
+        self.0.compare_exchange(Self::WAITING, Self::WITHDRAWN, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 }
 
@@ -146,7 +146,7 @@ pub(crate) struct CommandTask<C: Command> {
     command: C,
     once: Option<Once<C::Outcome>>,
     weight: usize,
-    turn: Arc<Turn>,
+    ownership: Arc<Ownership>,
     waiting_since: Instant,
     trace: Option<Trace>,
     /// Attempt that was prepared, if the command runs in several steps.
@@ -163,7 +163,7 @@ enum Progress<T> {
     Done {
         outcome: T,
         /// Response recorded under the idempotency key; `None` without a key or if nothing succeeded.
-        kept: Option<Vec<u8>>,
+        recorded: Option<Vec<u8>>,
     },
     Replayed(Vec<u8>),
 }
@@ -173,12 +173,12 @@ impl<C: Command> CommandTask<C> {
         command: C,
         once: Option<Once<C::Outcome>>,
         weight: usize,
-        turn: Arc<Turn>,
+        ownership: Arc<Ownership>,
     ) -> (Self, Pending<C::Outcome>) {
         let (reply, pending) = oneshot::channel();
         let (attempt, progress) = (None, Progress::Undecided);
         let (waiting_since, trace) = (Instant::now(), trace::current());
-        (Self { command, once, weight, turn, waiting_since, trace, attempt, progress, reply }, pending)
+        (Self { command, once, weight, ownership, waiting_since, trace, attempt, progress, reply }, pending)
     }
 
     /// Whether the command is decided as a whole in this step.
@@ -209,12 +209,12 @@ impl<C: Command> CommandTask<C> {
     }
 
     fn done(&mut self, rows: &mut WorkingSet, at: &Context<'_>, outcome: C::Outcome) {
-        let kept = self.once.as_ref().and_then(|once| {
+        let recorded = self.once.as_ref().and_then(|once| {
             let response = (once.render)(&outcome)?;
             idempotency::keep(rows, at, once.id.clone(), once.fingerprint, response.clone());
             Some(response)
         });
-        self.progress = Progress::Done { outcome, kept };
+        self.progress = Progress::Done { outcome, recorded };
     }
 }
 
@@ -235,8 +235,8 @@ impl<C: Command> Task for CommandTask<C> {
         self.trace
     }
 
-    fn take_turn(&self) -> bool {
-        self.turn.take()
+    fn take(&self) -> bool {
+        self.ownership.take()
     }
 
     fn waited(&self) -> Duration {
@@ -314,8 +314,8 @@ impl<C: Command> Task for CommandTask<C> {
 
     fn answer(self: Box<Self>) {
         let answer = match self.progress {
-            Progress::Done { kept: Some(response), .. } => Ok(Answer::Kept(response)),
-            Progress::Done { outcome, kept: None } => Ok(Answer::Fresh(outcome)),
+            Progress::Done { recorded: Some(response), .. } => Ok(Answer::Recorded(response)),
+            Progress::Done { outcome, recorded: None } => Ok(Answer::Fresh(outcome)),
             Progress::Replayed(response) => Ok(Answer::Replayed(response)),
             Progress::Refused(refused) => Err(refused),
             Progress::Undecided | Progress::Retry => Err(Refused::Internal),

@@ -368,7 +368,7 @@ impl App {
                     self.stream().pulse().changed(C::NAME);
                     Ok(render(&outcome).into_response())
                 }
-                Answer::Kept(_) | Answer::Replayed(_) => unreachable!("no record is kept without a key"),
+                Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("no record is kept without a key"),
             };
         };
         if command.weight() >= LARGE_WEIGHT_MIN {
@@ -378,7 +378,7 @@ impl App {
         let once = Once { id: id.clone(), fingerprint, render };
         let answer = self.shared.engine.run_for(caller.flow(), command, Some(once)).await?;
         self.stream().pulse().changed(C::NAME);
-        if let Answer::Kept(bytes) = &answer {
+        if let Answer::Recorded(bytes) = &answer {
             self.count_record(&id, bytes.len());
         }
         kept_answer(answer)
@@ -545,7 +545,7 @@ impl App {
 fn kept_answer<T>(answer: Answer<T>) -> Result<Response, Problem> {
     let (bytes, replayed) = match answer {
         Answer::Fresh(_) => unreachable!("every answer under a key is kept"),
-        Answer::Kept(bytes) => (bytes, false),
+        Answer::Recorded(bytes) => (bytes, false),
         Answer::Replayed(bytes) => (bytes, true),
     };
     let mut response = Reply::from_bytes(&bytes).ok_or_else(Problem::internal)?.into_response();

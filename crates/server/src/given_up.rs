@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use holdfast_core::relay::{RetryEvent, Trouble, TroubleId};
-use holdfast_core::schema::relay::troubles;
+use holdfast_core::relay::{FailedPublication, FailedPublicationId, RetryEvent};
+use holdfast_core::schema::relay::failed_publications;
 use holdfast_core::tee::Subject;
 
 use crate::app::App;
@@ -33,11 +33,12 @@ async fn retry_all(app: &App) -> Result<(), Problem> {
     // While the bus is unavailable a retry cannot succeed. Once it is available again, all are retried.
     let is_away = app.bus().is_some_and(|bus| bus.check().is_err());
     loop {
-        let page: Vec<(TroubleId, Trouble)> = app.list_with_keys(troubles(Some(true), after, PAGE)).await?;
+        let page: Vec<(FailedPublicationId, FailedPublication)> =
+            app.list_with_keys(failed_publications(Some(true), after, PAGE)).await?;
         count += page.len() as u32;
         if !is_away {
             let mut again = Vec::new();
-            for (TroubleId { event }, _) in &page {
+            for (FailedPublicationId { event }, _) in &page {
                 if is_never_given_up(app, *event).await? {
                     again.push(app.engine().run(RetryEvent { event: *event }, None));
                 }

@@ -19,6 +19,6 @@ where
         Ok(Err(Refused::Rejected(rejection))) => Ok(rejection.into()),
         Ok(Err(error)) => Err(error),
         // No command was submitted under an idempotency key.
-        Ok(Ok(Answer::Kept(_) | Answer::Replayed(_))) | Err(_) => Err(Refused::Internal),
+        Ok(Ok(Answer::Recorded(_) | Answer::Replayed(_))) | Err(_) => Err(Refused::Internal),
     })
 }

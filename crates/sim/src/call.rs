@@ -171,7 +171,7 @@ where
     let mut pending: Pending<C::Outcome> = batch.add(command.clone(), once);
     Box::new(move || match pending.try_recv() {
         Ok(Ok(Answer::Fresh(outcome))) => CallResult::Reply(Reply::Done(to_outcome(outcome))),
-        Ok(Ok(Answer::Kept(response))) => {
+        Ok(Ok(Answer::Recorded(response))) => {
             let outcome = rendered.lock().unwrap_or_else(PoisonError::into_inner).take();
             let outcome = outcome.filter(|outcome| outcome.render() == response);
             CallResult::Reply(outcome.map_or(Reply::Replayed(response), Reply::Done))

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use holdfast_core::id::UserId;
-use holdfast_core::relay::{AdvanceRelay, Handed, LeaseRelays, Partition};
+use holdfast_core::relay::{AdvanceRelay, LeaseRelays, Partition, PublishOutcome};
 use holdfast_core::tee::course::CreateCourse;
 use holdfast_core::tee::import::ImportBookingEvent;
 use holdfast_core::tee::inbox::Receive;
 use holdfast_core::tee::slot::{CreateSlots, SlotDraft};
 use holdfast_core::tee::{
-    BookingAction, BookingId, BookingTold, Handled, Message, MessageKey, Places, StartTime, TeeSlotId,
+    Allotment, BookingAction, BookingId, BookingTold, Handled, Message, MessageKey, StartTime, TeeSlotId,
 };
 use holdfast_core::time::Span;
 use holdfast_core::{Command, Limits, Timestamp};
@@ -56,7 +56,7 @@ async fn purge_removes_published_events_only() {
             let slot = SlotDraft { date: date(2030, 1, 1), start, max_players: 4, price: 1, currency: None };
             run(&*store, CreateSlots { course, slots: vec![slot] }).await;
         }
-        let places = Places { booking: BookingId::new(1).unwrap(), slot: TeeSlotId::new(1).unwrap(), players: 1 };
+        let places = Allotment { booking: BookingId::new(1).unwrap(), slot: TeeSlotId::new(1).unwrap(), players: 1 };
         let message = Receive::new(Message::SlotReserve(places));
         assert_eq!(run(&*store, message.clone()).await, Handled::Done);
         assert_eq!(run(&*store, message.clone()).await, Handled::Repeated);
@@ -66,7 +66,7 @@ async fn purge_removes_published_events_only() {
         let wanted = Partition::all().collect();
         run(&*store, LeaseRelays { server: 1, wanted, is_alone: true, yields: false }).await;
         for partition in Partition::all() {
-            let failed = (partition.get() == 0).then_some((2, Handed::Failed { jitter: 0 }));
+            let failed = (partition.get() == 0).then_some((2, PublishOutcome::Failed { jitter: 0 }));
             let handed = failed.into_iter().collect();
             run(&*store, AdvanceRelay { server: 1, partition, sent_up_to: 2, handed }).await;
         }

@@ -268,7 +268,7 @@ impl Session for LiveSession {
         self.store.reach(Point::LiveDecided).await?;
         self.store.live.commit(rows, &self.read_set).await?;
         self.store.reach(Point::LiveCommitted).await?;
-        Ok(Committed { outbox_ids: Vec::new(), safe: Box::new(|| Ok(())) })
+        Ok(Committed { outbox_ids: Vec::new(), flush: Box::new(|| Ok(())) })
     }
 }
 
@@ -312,6 +312,6 @@ impl Session for RecordSession {
         self.store.recheck.store(matches!(committed, Err(StoreError::Conflict)), Ordering::Release);
         let outbox_ids = committed?;
         self.store.reach(Point::RecordCommitted).await?;
-        Ok(Committed { outbox_ids, safe: Box::new(|| Ok(())) })
+        Ok(Committed { outbox_ids, flush: Box::new(|| Ok(())) })
     }
 }

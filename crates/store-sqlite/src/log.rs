@@ -21,7 +21,7 @@ pub(crate) struct Log {
     /// `None` if the store need not be durable.
     file: Mutex<Option<File>>,
     /// Number of the last durable commit.
-    safe: watch::Sender<u64>,
+    durable: watch::Sender<u64>,
     /// A sync has failed. The state of the file is unknown then, and a second sync would report success wrongly.
     failed: AtomicBool,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Log {
 impl Log {
     /// All commits up to `commits` were durable when the store was opened.
     pub(crate) fn open(options: &OpenOptions, commits: u64) -> Result<Self, OpenError> {
-        let log = Self { file: Mutex::default(), safe: watch::Sender::new(commits), failed: AtomicBool::new(false) };
+        let log = Self { file: Mutex::default(), durable: watch::Sender::new(commits), failed: AtomicBool::new(false) };
         log.reopen(options, commits)?;
         Ok(log)
     }
@@ -44,14 +44,14 @@ impl Log {
             file.sync_data().map_err(failed)?;
         }
         *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file;
-        self.safe.send_replace(commits);
+        self.durable.send_replace(commits);
         Ok(())
     }
 
     /// Blocks until `commit` is durable. `committed` returns the number of the last commit: a sync serves all up to it.
-    pub(crate) fn make_safe(&self, commit: u64, committed: impl FnOnce() -> u64) -> Result<(), StoreError> {
+    pub(crate) fn flush_up_to(&self, commit: u64, committed: impl FnOnce() -> u64) -> Result<(), StoreError> {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if *self.safe.borrow() >= commit {
+        if *self.durable.borrow() >= commit {
             return Ok(());
         }
         self.check().map_err(|error| StoreError::OutcomeUnknown(error.to_string()))?;
@@ -60,21 +60,21 @@ impl Log {
             && let Err(error) = file.sync_data()
         {
             self.failed.store(true, Ordering::Release);
-            self.safe.send_modify(|_| {});
+            self.durable.send_modify(|_| {});
             tracing::error!(%error, "sync of the write-ahead log failed; repair the disk, then restart the server");
             return Err(StoreError::OutcomeUnknown(error.to_string()));
         }
-        self.safe.send_replace(upto);
+        self.durable.send_replace(upto);
         Ok(())
     }
 
     /// Waits until `commit` is durable, for reads that have seen it.
-    pub(crate) async fn safe_up_to(&self, commit: u64) -> Result<(), StoreError> {
-        if *self.safe.borrow() >= commit {
+    pub(crate) async fn wait_until_durable(&self, commit: u64) -> Result<(), StoreError> {
+        if *self.durable.borrow() >= commit {
             return Ok(());
         }
-        let mut safe = self.safe.subscribe();
-        let waiting = safe.wait_for(|safe| *safe >= commit || self.failed.load(Ordering::Acquire));
+        let mut durable = self.durable.subscribe();
+        let waiting = durable.wait_for(|durable| *durable >= commit || self.failed.load(Ordering::Acquire));
         if tokio::time::timeout(SYNC_WITHIN, waiting).await.is_err() {
             return Err(StoreError::Unavailable("the disk did not sync in time".into()));
         }

@@ -12,7 +12,7 @@ use holdfast_core::id::HoldId;
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::table::TableSet;
 use holdfast_core::{Timestamp, WorkingSet};
-use holdfast_engine::store::{Committed, Keep, LIST_WITHIN, OutboxRecord, PURGE_ROWS_MAX, Safe, Session, Tier};
+use holdfast_engine::store::{Committed, Flush, Keep, LIST_WITHIN, OutboxRecord, PURGE_ROWS_MAX, Session, Tier};
 use holdfast_engine::{Clock, Memory, OutboxEntry, Store, StoreError};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::OwnedMutexGuard;
@@ -133,7 +133,7 @@ impl SqliteStore {
             let ended = running.await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
             let (answer, commits, reader) = ended?;
             self.shared.keep_reader(reader);
-            self.shared.log.safe_up_to(commits).await?;
+            self.shared.log.wait_until_durable(commits).await?;
             Ok(answer)
         });
         in_time.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the query took too long".into())))
@@ -183,8 +183,8 @@ impl Shared {
     }
 
     /// Waits until this commit is durable, and with it all earlier ones.
-    fn safe(self: Arc<Self>, commit: u64) -> Safe {
-        Box::new(move || self.log.make_safe(commit, || self.memory().commits))
+    fn flush(self: Arc<Self>, commit: u64) -> Flush {
+        Box::new(move || self.log.flush_up_to(commit, || self.memory().commits))
     }
 
     /// Runs a query on a connection of its own.
@@ -297,7 +297,7 @@ impl Store for SqliteStore {
         }
         let now = self.shared.now();
         let commits = self.shared.read(rows)?;
-        self.shared.log.safe_up_to(commits).await?;
+        self.shared.log.wait_until_durable(commits).await?;
         Ok(now)
     }
 
@@ -396,9 +396,9 @@ impl Session for Batch {
         committed
     }
 
-    fn safe(&self) -> Safe {
+    fn flush(&self) -> Flush {
         let commits = self.shared.memory().commits;
-        self.shared.clone().safe(commits)
+        self.shared.clone().flush(commits)
     }
 }
 
@@ -429,7 +429,7 @@ impl Batch {
         shared.half_done.store(false, Ordering::Release);
         shared.step(Step::Applied)?;
         shared.checkpointer.after_commit(&self.writer);
-        Ok(Committed { outbox_ids, safe: shared.clone().safe(commits) })
+        Ok(Committed { outbox_ids, flush: shared.clone().flush(commits) })
     }
 }
 

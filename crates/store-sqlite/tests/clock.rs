@@ -29,7 +29,7 @@ async fn run<C: Command>(store: &SqliteStore, command: C) -> Result<C::Outcome, 
     batch.run(store, &NoSink, &limits).await;
     match answer.await.unwrap()? {
         Answer::Fresh(outcome) => Ok(outcome),
-        Answer::Kept(_) | Answer::Replayed(_) => unreachable!("no key, no idempotency record"),
+        Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("no key, no idempotency record"),
     }
 }
 

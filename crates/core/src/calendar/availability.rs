@@ -1,9 +1,9 @@
 //! Availability of slots for a caller.
 
 use super::LOCK_SLOTS_MAX;
+use super::local_time::SlotStart;
 use super::room::{self, RoomId};
 use super::slot::{self, LockedBy, SlotId, SlotState, check_starts};
-use super::wall::SlotStart;
 use crate::command::{Context, Decision};
 use crate::id::UserId;
 use crate::money::Currency;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::BLOCK_SLOTS_MAX;
 use super::confirm::finish_attempt;
+use super::local_time::SlotStart;
 use super::lock::{LockedSlot, Purpose, RoomClaim, RoomLock, insert_lock};
 use super::reservation::free_slot;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotView, check_starts, not_available};
-use super::wall::SlotStart;
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;
 use crate::hold::{self, AttemptId, HoldState, Indexed as _};

@@ -2,13 +2,13 @@
 
 use jiff::civil::Date;
 
+use super::grid::{Occupied, generate_day};
 use super::holiday::{self, HolidaysOf};
 use super::hours::{self, OperatingHours};
-use super::making::{Occupied, generate_day};
+use super::local_time::{DayRange, SlotStart, day_after, day_before, days_after};
 use super::rebuild::rebuild_some;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, Slot, SlotId, SlotsOf};
-use super::wall::{DayRange, SlotStart, day_after, day_before, days_after};
 use super::{BULK_WEIGHT, DAYS_AHEAD_MAX, DAYS_PER_COMMAND_MAX, SLOTS_PER_COMMAND_MAX};
 use crate::command::{Command, Context, Decision, NeedRows, Writes};
 use crate::id::Sequence;

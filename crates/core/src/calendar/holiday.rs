@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use jiff::civil::Date;
 
 use super::BULK_WEIGHT;
-use super::wall::DayRange;
+use super::local_time::DayRange;
 use crate::command::{Command, Context, Decision, NeedRows, Writes};
 use crate::rejection::{Fault, Rejection};
 use crate::table::{Row, Scan};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use jiff::civil::{Date, DateTime, Weekday};
 
+use super::local_time::{LocalTime, day_after, day_before, local_datetime};
 use super::room::{self, RoomId};
-use super::wall::{WallTime, day_after, day_before, local_datetime};
 use crate::command::Decision;
 use crate::rejection::{Fault, Rejection};
 use crate::table::Row;
@@ -19,8 +19,8 @@ pub const EXCEPTIONS_MAX: usize = 1_000;
 /// Opening hours of one opening. `to` before `from` is a time of the next day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenHours {
-    pub from: WallTime,
-    pub to: WallTime,
+    pub from: LocalTime,
+    pub to: LocalTime,
 }
 
 /// A date with its own hours; empty if the room is closed. Hours that began the evening before still apply.
@@ -155,7 +155,7 @@ fn check(field: &'static str, hours: &[OpenHours]) -> Result<(), Rejection> {
     if hours.len() > OPENINGS_PER_DAY_MAX {
         return Err(Rejection::invalid(field, Fault::TooManyItems { max: OPENINGS_PER_DAY_MAX }));
     }
-    if hours.iter().any(|hours| hours.from == WallTime::MIDNIGHT_AFTER) {
+    if hours.iter().any(|hours| hours.from == LocalTime::MIDNIGHT_AFTER) {
         return Err(Rejection::invalid(field, Fault::NotATime));
     }
     if hours.iter().any(|hours| hours.from == hours.to) {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::LOCK_SLOTS_MAX;
+use super::local_time::SlotStart;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, check_starts, not_available};
-use super::wall::SlotStart;
 use crate::actor::Actor;
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
 use crate::event::Event;

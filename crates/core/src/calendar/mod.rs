@@ -3,10 +3,10 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`wall`] | local dates and times of a room |
+//! | [`local_time`] | local dates and times of a room |
 //! | [`room`] | rooms: creating and changing |
 //! | [`hours`], [`holiday`] | opening hours, and holidays by country |
-//! | [`pricing`], [`making`] | prices, and slots of a day: pure, without rows |
+//! | [`pricing`], [`grid`] | prices, and slots of a day: pure, without rows |
 //! | [`generation`] | generating slots ahead of time, and purging old ones |
 //! | [`rebuild`] | replacing slots after a change of the opening hours |
 //! | [`slot`] | one slot, and lists of slots |
@@ -21,10 +21,11 @@ pub mod availability;
 pub mod block;
 pub mod confirm;
 pub mod generation;
+pub mod grid;
 pub mod holiday;
 pub mod hours;
+pub mod local_time;
 pub mod lock;
-pub mod making;
 pub mod pricing;
 pub mod rebuild;
 pub mod reprice;
@@ -34,7 +35,6 @@ pub mod slot;
 pub mod stats;
 #[cfg(test)]
 mod tests;
-pub mod wall;
 
 use crate::id::HoldId;
 use crate::table::Table;
@@ -44,11 +44,11 @@ pub use block::BlockStatus;
 pub use generation::{Generation, GenerationId};
 pub use holiday::{Country, Holiday, HolidayId, HolidaysOf};
 pub use hours::{Exception, OpenHours, OperatingHours};
+pub use local_time::{DayRange, LocalTime, SlotStart, Weekdays};
 pub use lock::{LiveLock, LockedSlot, Purpose, RoomClaim, RoomLock};
 pub use reservation::{ReservedSlot, RoomReservation, RoomReservationId, RoomReservationState};
 pub use room::{Peak, Room, RoomId};
 pub use slot::{Slot, SlotId, SlotState, SlotStatus, SlotView, SlotsOf};
-pub use wall::{DayRange, SlotStart, WallTime, Weekdays};
 
 /// Maximum number of slots of a lock or an availability query.
 pub const LOCK_SLOTS_MAX: usize = 100;

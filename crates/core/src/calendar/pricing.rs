@@ -2,8 +2,8 @@
 
 use jiff::civil::Date;
 
+use super::local_time::{SlotStart, day_before};
 use super::room::{Peak, Room};
-use super::wall::{SlotStart, day_before};
 
 /// Price of a slot, and its surcharges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::civil::Date;
 
 use super::generation::add_log_entry;
+use super::grid::{Occupied, generate_day};
 use super::holiday::{self, HolidaysOf};
 use super::hours::{self, Exception, OpenHours, OperatingHours, Rebuild};
-use super::making::{Occupied, generate_day};
+use super::local_time::{DayRange, SlotStart, day_after, days_after};
 use super::reservation::RoomReservationId;
 use super::room::{self, Room, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotId, SlotState, SlotsOf};
-use super::wall::{DayRange, SlotStart, day_after, days_after};
 use super::{BULK_WEIGHT, DAYS_AHEAD_MAX, DAYS_PER_COMMAND_MAX, SLOTS_PER_COMMAND_MAX};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::id::Sequence;

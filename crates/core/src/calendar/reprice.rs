@@ -3,10 +3,10 @@
 use jiff::civil::Date;
 
 use super::holiday::{self, HolidaysOf};
+use super::local_time::{DayRange, day_after};
 use super::pricing::price;
 use super::room::{self, RoomId};
 use super::slot::{self, LockedBy, Slot, SlotState, SlotsOf};
-use super::wall::{DayRange, day_after};
 use super::{BULK_WEIGHT, DAYS_PER_COMMAND_MAX, RANGE_DAYS_MAX, SLOTS_PER_COMMAND_MAX};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::working_set::WorkingSet;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
+use super::local_time::{LocalTime, SlotStart};
 use super::lock::LockedSlot;
 use super::room::RoomId;
 use super::slot::{Slot, SlotId, SlotState};
-use super::wall::{SlotStart, WallTime};
 use crate::actor::Actor;
 use crate::command::{Command, Context, Decision, Writes};
 use crate::event::Event;
@@ -53,7 +53,7 @@ impl ReservedSlot {
         self.start.date()
     }
 
-    pub fn time(&self) -> WallTime {
+    pub fn time(&self) -> LocalTime {
         self.start.time()
     }
 }

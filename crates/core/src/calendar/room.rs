@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 
 use super::holiday::Country;
-use super::wall::{DAY_MINUTES, WallTime, Weekdays};
+use super::local_time::{DAY_MINUTES, LocalTime, Weekdays};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::id::{Sequence, number_id};
 use crate::money::Currency;
@@ -58,8 +58,8 @@ impl Row for Room {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peak {
     pub days: Weekdays,
-    pub from: WallTime,
-    pub to: WallTime,
+    pub from: LocalTime,
+    pub to: LocalTime,
     /// Surcharge in percent: 50 multiplies the price by 1.5.
     pub percent: u32,
 }
@@ -201,7 +201,7 @@ fn check_peak(peak: &Peak) -> Result<(), Rejection> {
     if peak.days.is_empty() || peak.from == peak.to {
         return Err(Rejection::invalid("peak", Fault::EmptyRange));
     }
-    if peak.from == WallTime::MIDNIGHT_AFTER {
+    if peak.from == LocalTime::MIDNIGHT_AFTER {
         return Err(Rejection::invalid("peak", Fault::NotATime));
     }
     check_within("peak", peak.percent.into(), 0, PERCENT_MAX.into())

@@ -6,10 +6,10 @@ use jiff::civil::Date;
 
 use super::LIST_DAYS_MAX;
 use super::block::BlockStatus;
-use super::making::ends_at;
+use super::grid::ends_at;
+use super::local_time::{DayRange, LocalTime, SlotStart};
 use super::reservation::RoomReservationId;
 use super::room::{self, Room, RoomId};
-use super::wall::{DayRange, SlotStart, WallTime};
 use crate::command::{Context, Decision, NeedRows};
 use crate::hold;
 use crate::id::HoldId;
@@ -95,7 +95,7 @@ impl Scan<SlotId> for SlotsOf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotView {
     pub date: Date,
-    pub time: WallTime,
+    pub time: LocalTime,
     pub minutes: u16,
     pub status: SlotStatus,
     pub base_price: i64,

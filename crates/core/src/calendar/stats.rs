@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use jiff::civil::Date;
 
 use super::RANGE_DAYS_MAX;
+use super::local_time::{DayRange, SlotStart};
 use super::reservation::{RoomReservation, RoomReservationState};
 use super::room::{self, RoomId};
 use super::slot::{self, LockedBy, SlotsOf};
-use super::wall::{DayRange, SlotStart};
 use crate::command::{Context, Decision};
 use crate::money::Currency;
 use crate::working_set::WorkingSet;

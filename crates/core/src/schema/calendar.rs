@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::audit::Audit;
 use crate::calendar::hours::Rebuild;
 use crate::calendar::{
-    Country, Exception, Generation, GenerationId, Holiday, HolidayId, LockedSlot, OpenHours, OperatingHours, Peak,
-    Purpose, ReservedSlot, Room, RoomClaim, RoomId, RoomLock, RoomReservation, RoomReservationId, RoomReservationState,
-    Slot, SlotId, SlotStart, SlotState, WallTime, Weekdays,
+    Country, Exception, Generation, GenerationId, Holiday, HolidayId, LocalTime, LockedSlot, OpenHours, OperatingHours,
+    Peak, Purpose, ReservedSlot, Room, RoomClaim, RoomId, RoomLock, RoomReservation, RoomReservationId,
+    RoomReservationState, Slot, SlotId, SlotStart, SlotState, Weekdays,
 };
 use crate::id::{HoldId, ID_MAX, UserId};
 use jiff::civil::Date;
@@ -390,7 +390,7 @@ fn put_start(start: SlotStart, values: &mut Values<'_>) {
 
 fn take_start(values: &mut ValueReader<'_>) -> Option<SlotStart> {
     let (date, minutes) = (values.take()?, values.take()?);
-    SlotStart::new(date, WallTime::from_minutes(minutes)?)
+    SlotStart::new(date, LocalTime::from_minutes(minutes)?)
 }
 
 /// Formats as `09:00-12:00,13:00-24:00`.
@@ -420,9 +420,9 @@ fn read_peaks(text: &str) -> Option<Arc<[Peak]>> {
     entries(text, ',').map(child_rows).collect()
 }
 
-fn read_times(text: &str) -> Option<(WallTime, WallTime)> {
+fn read_times(text: &str) -> Option<(LocalTime, LocalTime)> {
     let (from, to) = text.split_once('-')?;
-    Some((WallTime::parse_end(from)?, WallTime::parse_end(to)?))
+    Some((LocalTime::parse_end(from)?, LocalTime::parse_end(to)?))
 }
 
 /// Splits at the separator; an empty text has no entries.

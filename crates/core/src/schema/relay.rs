@@ -1,7 +1,7 @@
 //! Schema of the outbox relay.
 
 use crate::audit::Audit;
-use crate::relay::{Partition, Relay, Trouble, TroubleId};
+use crate::relay::{FailedPublication, FailedPublicationId, Partition, Relay};
 
 use crate::schema::list::{Filter, List};
 use crate::schema::record::Record;
@@ -47,8 +47,8 @@ impl Record for Relay {
     fn show(_key: &Partition, _row: &Self, _audit: &mut Audit) {}
 }
 
-impl Record for Trouble {
-    type Key = TroubleId;
+impl Record for FailedPublication {
+    type Key = FailedPublicationId;
 
     const SCHEMA: &'static TableSchema = &TableSchema {
         table: "outbox_trouble",
@@ -58,16 +58,16 @@ impl Record for Trouble {
         child_rows: None,
     };
 
-    fn put_key<'a>(key: &'a TroubleId, values: &mut Values<'a>) {
+    fn put_key<'a>(key: &'a FailedPublicationId, values: &mut Values<'a>) {
         values.add(&key.event);
     }
 
-    fn put<'a>(&'a self, _key: &'a TroubleId, values: &mut Values<'a>) {
+    fn put<'a>(&'a self, _key: &'a FailedPublicationId, values: &mut Values<'a>) {
         values.add(&self.partition).add(&self.retries).add(&self.next_try_at).add(&self.failed);
     }
 
-    fn take(values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<(TroubleId, Self)> {
-        let key = TroubleId { event: values.take()? };
+    fn take(values: &mut ValueReader<'_>, _lines: Vec<ValueReader<'_>>) -> Option<(FailedPublicationId, Self)> {
+        let key = FailedPublicationId { event: values.take()? };
         let trouble = Self {
             partition: values.take()?,
             retries: values.take()?,
@@ -77,12 +77,12 @@ impl Record for Trouble {
         Some((key, trouble))
     }
 
-    fn show(_key: &TroubleId, _row: &Self, _audit: &mut Audit) {}
+    fn show(_key: &FailedPublicationId, _row: &Self, _audit: &mut Audit) {}
 }
 
 /// Lists failed and waiting events in order of number: all, dead letters only, or others only.
-pub fn troubles(failed: Option<bool>, after: Option<TroubleId>, limit: usize) -> List {
-    let mut list = List::of::<Trouble>(after.as_ref(), limit);
+pub fn failed_publications(failed: Option<bool>, after: Option<FailedPublicationId>, limit: usize) -> List {
+    let mut list = List::of::<FailedPublication>(after.as_ref(), limit);
     list.filters.extend(failed.map(|failed| Filter::Is("failed", Value::Bool(failed))));
     list
 }

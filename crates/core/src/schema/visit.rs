@@ -66,7 +66,7 @@ macro_rules! visit {
 }
 
 visit!(
-    durable: relay.relays, relay.troubles,
+    durable: relay.relays, relay.failed_publications,
         stay.room_types, stay.nights, stay.reservations,
         shop.users, shop.products, shop.options, shop.inventory, shop.cart, shop.orders, shop.coupons, shop.user_coupons,
         // Rooms and reservations before slots: a trigger reads them to check changes of reserved slots.
@@ -114,7 +114,7 @@ fn check_tables_are_listed(tables: Tables) {
         inbox: _,
         imported: _,
     } = tee;
-    let relay::Tables { relays: _, troubles: _ } = relay;
+    let relay::Tables { relays: _, failed_publications: _ } = relay;
     let stay::Tables { room_types: _, nights: _, holds: _, by_dates: _, by_client_key: _, reservations: _ } = stay;
     let shop::Tables {
         users: _,

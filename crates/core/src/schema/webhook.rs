@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::Timestamp;
 use crate::audit::Audit;
 use crate::webhook::{
-    Delivery, DeliveryId, DeliveryState, DeliveryStatus, Due, DueId, EventName, EventTypes, OfferedEvent, Secrets,
+    Delivery, DeliveryId, DeliveryState, DeliveryStatus, Due, DueId, EventName, EventTypes, QueuedEvent, Secrets,
     Webhook, WebhookId,
 };
 
@@ -59,7 +59,7 @@ impl Record for Webhook {
     }
 }
 
-impl Record for OfferedEvent {
+impl Record for QueuedEvent {
     type Key = EventName;
 
     const SCHEMA: &'static TableSchema = &TableSchema {

@@ -48,7 +48,7 @@ pub enum ClientHoldKey {
     Ulid([u8; 26]),
 }
 
-/// Places a hold. A live hold of the same user on the same dates is replaced in the same commit.
+/// Allotment a hold. A live hold of the same user on the same dates is replaced in the same commit.
 #[derive(Clone, Debug)]
 pub struct PlaceHold {
     /// Random part of the hold's id; the rest is the time of the decision.
@@ -169,7 +169,7 @@ fn check_check_in(dates: StayDates, today: Date) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Places many holds in one commit. The lines are independent: a rejected line does not affect the others.
+/// Allotment many holds in one commit. The lines are independent: a rejected line does not affect the others.
 #[derive(Clone, Debug)]
 pub struct PlaceHolds(pub Vec<PlaceHold>);
 

@@ -4,10 +4,10 @@ use crate::time::Timestamp;
 
 /// Operations on a table, or on a struct of tables. Implement it for a struct with [`table_set!`](crate::table_set).
 pub trait TableSet {
-    /// Journals subsequent writes under `stamp`. Stamps only grow.
-    fn begin(&mut self, stamp: u64);
-    /// Rolls back all writes journalled under `stamp` or a later one.
-    fn roll_back(&mut self, stamp: u64);
+    /// Journals subsequent writes under `savepoint`. Stamps only grow.
+    fn begin(&mut self, savepoint: u64);
+    /// Rolls back all writes journalled under `savepoint` or a later one.
+    fn roll_back(&mut self, savepoint: u64);
     /// Whether all requested rows are known.
     fn is_loaded(&self) -> bool;
     /// Whether any row was written.
@@ -41,13 +41,13 @@ pub trait TableSet {
 macro_rules! table_set {
     ($set:ty { $($field:ident),+ $(,)? }) => {
         impl $crate::table::TableSet for $set {
-            fn begin(&mut self, stamp: u64) {
+            fn begin(&mut self, savepoint: u64) {
                 let Self { $($field),+ } = self;
-                $($crate::table::TableSet::begin($field, stamp);)+
+                $($crate::table::TableSet::begin($field, savepoint);)+
             }
-            fn roll_back(&mut self, stamp: u64) {
+            fn roll_back(&mut self, savepoint: u64) {
                 let Self { $($field),+ } = self;
-                $($crate::table::TableSet::roll_back($field, stamp);)+
+                $($crate::table::TableSet::roll_back($field, savepoint);)+
             }
             fn is_loaded(&self) -> bool {
                 let Self { $($field),+ } = self;

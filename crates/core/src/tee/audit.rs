@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::allotment::{SlotBooking, SlotBookingState};
 use super::booking::{Booking, BookingId, BookingState, BookingStatus, HistoryId, OpenBookingId};
 use super::course::{Course, CourseId};
 use super::create::KeyUse;
 use super::known_slot::KnownSlot;
 use super::notify::{Notice, NoticeId, Notification, NotificationId};
-use super::places::{SlotBooking, SlotBookingState};
 use super::slot::{SlotTime, SlotTimeId, TeeSlot, TeeSlotId};
 
 /// Collects records in any order; [`finish`](Self::finish) returns the violations. If a store keeps the rows of one

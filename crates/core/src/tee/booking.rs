@@ -3,11 +3,11 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use super::message::{FailureReason, Message, Places, Subject};
-use super::named::string_enum;
-use super::number::BookingNumber;
+use super::booking_number::BookingNumber;
+use super::message::{Allotment, FailureReason, Message, Subject};
 use super::refund::{Refund, RefundPolicy};
 use super::slot::TeeSlotId;
+use super::string_enum::string_enum;
 use crate::actor::Actor;
 use crate::command::{Context, Decision};
 use crate::event::Event;
@@ -164,8 +164,8 @@ impl Booking {
         }
     }
 
-    pub fn places(&self) -> Places {
-        Places { booking: self.id, slot: self.slot, players: self.players }
+    pub fn places(&self) -> Allotment {
+        Allotment { booking: self.id, slot: self.slot, players: self.players }
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::booking::{BookingAction, BookingId};
 use super::message::{Message, MessageId, Service};
-use super::{known_slot, notify, places, saga};
+use super::{allotment, known_slot, notify, saga};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::table::Row;
 use crate::time::Timestamp;
@@ -118,7 +118,7 @@ impl Command for Receive {
 /// Requests the rows of a message's handler, as far as they are known before they are loaded.
 fn request_rows(rows: &mut WorkingSet, message: &Message) {
     match message {
-        Message::SlotReserve(places) | Message::SlotRelease(places) => places::request_rows(rows, places),
+        Message::SlotReserve(places) | Message::SlotRelease(places) => allotment::request_rows(rows, places),
         Message::SlotReserved { places, .. }
         | Message::SlotReserveFailed { places, .. }
         | Message::SlotReleased(places) => saga::request_rows(rows, places),
@@ -131,8 +131,8 @@ fn request_rows(rows: &mut WorkingSet, message: &Message) {
 
 fn handle(rows: &mut WorkingSet, at: &Context<'_>, message: &Message) -> Decision<Handled> {
     match message {
-        Message::SlotReserve(places) => places::reserve(rows, *places)?,
-        Message::SlotRelease(places) => places::release(rows, *places)?,
+        Message::SlotReserve(places) => allotment::reserve(rows, *places)?,
+        Message::SlotRelease(places) => allotment::release(rows, *places)?,
         Message::SlotReserved { places, version } => saga::reserved(rows, at, *places, *version)?,
         Message::SlotReserveFailed { places, reason, words } => {
             saga::reserve_failed(rows, at, *places, *reason, words.as_ref())?;

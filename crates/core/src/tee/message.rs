@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::booking::{Booking, BookingAction, BookingId};
 use super::course::CourseId;
-use super::named::string_enum;
 use super::slot::TeeSlotId;
+use super::string_enum::string_enum;
 use crate::id::UserId;
 use crate::money::Currency;
 use crate::time::Timestamp;
@@ -56,7 +56,7 @@ string_enum! {
 
 /// Number of places of a slot for a booking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct Allotment {
     pub booking: BookingId,
     pub slot: TeeSlotId,
     pub players: u32,
@@ -77,20 +77,20 @@ pub struct SlotNews {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    SlotReserve(Places),
+    SlotReserve(Allotment),
     /// `version` is the slot's version after the reservation; `None` from a course service without versions.
     SlotReserved {
-        places: Places,
+        places: Allotment,
         version: Option<u64>,
     },
     SlotReserveFailed {
-        places: Places,
+        places: Allotment,
         reason: FailureReason,
         /// Unknown reason, as worded by the course service.
         words: Option<Arc<str>>,
     },
-    SlotRelease(Places),
-    SlotReleased(Places),
+    SlotRelease(Allotment),
+    SlotReleased(Allotment),
     SlotChanged(SlotNews),
     /// Bookings based on an older version of the slot are to be cancelled.
     SlotClosed {

@@ -7,8 +7,8 @@
 //! | service | module | contents |
 //! | --- | --- | --- |
 //! | course | [`course`], [`slot`], [`start_time`] | courses; their slots: creating, closing, reopening |
-//! | | [`places`] | reserving and releasing places of a slot, once per booking |
-//! | booking | [`booking`], [`number`] | bookings, their states and history; booking numbers |
+//! | | [`allotment`] | reserving and releasing places of a slot, once per booking |
+//! | booking | [`booking`], [`booking_number`] | bookings, their states and history; booking numbers |
 //! | | [`create`], [`cancel`], [`attendance`] | commands on a booking |
 //! | | [`saga`] | effects of messages and timeouts on a booking |
 //! | | [`known_slot`] | this service's replicas of the slots |
@@ -18,9 +18,11 @@
 //! | subscribers | [`import`] | events of a booking service with another store |
 //! | all | [`audit`] | consistency rules of a whole store |
 
+pub mod allotment;
 pub mod attendance;
 pub mod audit;
 pub mod booking;
+pub mod booking_number;
 pub mod cancel;
 pub mod course;
 pub mod create;
@@ -28,33 +30,31 @@ pub mod import;
 pub mod inbox;
 pub mod known_slot;
 pub mod message;
-mod named;
 pub mod notify;
-pub mod number;
-pub mod places;
 pub mod refund;
 pub mod saga;
 pub mod slot;
 pub mod start_time;
+mod string_enum;
 #[cfg(test)]
 mod tests;
 
 use crate::table::Table;
 use crate::time::Span;
 
+pub use allotment::{SlotBooking, SlotBookingState};
 pub use booking::{
     Booking, BookingAction, BookingId, BookingState, BookingStatus, By, HistoryEntry, HistoryId, HistoryOf,
     OpenBooking, OpenBookingId, OpenBookingsOf,
 };
+pub use booking_number::BookingNumber;
 pub use course::{Course, CourseId};
 pub use create::{BookingKey, IdempotencyKey, KeyUse};
 pub use import::{BookingTold, Imported};
 pub use inbox::{Handled, InboxId, MessageKey, Received};
 pub use known_slot::KnownSlot;
-pub use message::{FailureReason, Message, MessageId, OrderingKey, Places, Service, SlotNews, Subject};
+pub use message::{Allotment, FailureReason, Message, MessageId, OrderingKey, Service, SlotNews, Subject};
 pub use notify::{Notice, NoticeId, Notification, NotificationId};
-pub use number::BookingNumber;
-pub use places::{SlotBooking, SlotBookingState};
 pub use refund::{REFUND_DAYS_MAX, REFUND_TIERS_MAX, Refund, RefundPolicy, RefundRule, RefundTier};
 pub use slot::{SlotStatus, SlotTime, SlotTimeId, SlotsOn, TeeSlot, TeeSlotId};
 pub use start_time::StartTime;

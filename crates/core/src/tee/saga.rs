@@ -10,7 +10,7 @@ use super::booking::{
 };
 use super::cancel;
 use super::inbox::Handled;
-use super::message::{FailureReason, Places};
+use super::message::{Allotment, FailureReason};
 use super::slot::TeeSlotId;
 use crate::command::{Command, Context, Decision, Writes};
 use crate::working_set::WorkingSet;
@@ -44,7 +44,7 @@ impl Command for TimeOutBooking {
     }
 }
 
-pub(super) fn request_rows(rows: &mut WorkingSet, places: &Places) {
+pub(super) fn request_rows(rows: &mut WorkingSet, places: &Allotment) {
     rows.tee.bookings.request(&places.booking);
     rows.tee.by_slot.request(&OpenBookingId { slot: places.slot, booking: places.booking });
 }
@@ -56,13 +56,18 @@ pub(super) fn request_open(rows: &mut WorkingSet, slot: TeeSlotId) {
 
 /// Returns the booking of a reply; `None` if the reply is about another slot, so does not answer this booking's
 /// request.
-fn booking_of(rows: &mut WorkingSet, places: Places) -> Decision<Option<Booking>> {
+fn booking_of(rows: &mut WorkingSet, places: Allotment) -> Decision<Option<Booking>> {
     let booking = booking::find(rows, places.booking)?;
     Ok(Some(booking).filter(|booking| booking.slot == places.slot))
 }
 
 /// `slot.reserved`: confirms the booking, or releases the places if it has ended meanwhile.
-pub(super) fn reserved(rows: &mut WorkingSet, at: &Context<'_>, places: Places, version: Option<u64>) -> Decision<()> {
+pub(super) fn reserved(
+    rows: &mut WorkingSet,
+    at: &Context<'_>,
+    places: Allotment,
+    version: Option<u64>,
+) -> Decision<()> {
     let Some(booking) = booking_of(rows, places)? else { return Ok(()) };
     match booking.status() {
         BookingStatus::Pending => {
@@ -89,7 +94,7 @@ pub(super) fn reserved(rows: &mut WorkingSet, at: &Context<'_>, places: Places, 
 pub(super) fn reserve_failed(
     rows: &mut WorkingSet,
     at: &Context<'_>,
-    places: Places,
+    places: Allotment,
     reason: FailureReason,
     words: Option<&Arc<str>>,
 ) -> Decision<()> {
@@ -101,7 +106,7 @@ pub(super) fn reserve_failed(
 }
 
 /// `slot.released`: records that the course service has released the places for good.
-pub(super) fn released(rows: &mut WorkingSet, at: &Context<'_>, places: Places) -> Decision<()> {
+pub(super) fn released(rows: &mut WorkingSet, at: &Context<'_>, places: Allotment) -> Decision<()> {
     let Some(booking) = booking_of(rows, places)? else { return Ok(()) };
     let has_ended = matches!(booking.status(), BookingStatus::Cancelled | BookingStatus::Failed);
     if has_ended && booking.released_at.is_none() {

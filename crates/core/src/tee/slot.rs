@@ -7,8 +7,8 @@ use jiff::civil::Date;
 
 use super::course::{self, CourseId};
 use super::message::{Message, SlotNews};
-use super::named::string_enum;
 use super::start_time::StartTime;
+use super::string_enum::string_enum;
 use super::{DAYS_AHEAD_MAX, SLOT_PLAYERS_MAX, SLOTS_MAX};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::event::Event;

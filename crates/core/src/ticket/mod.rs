@@ -26,7 +26,7 @@ pub mod plan;
 pub mod reservation;
 pub mod reserve;
 pub mod seat;
-mod take;
+mod seat_claim;
 #[cfg(test)]
 mod tests;
 

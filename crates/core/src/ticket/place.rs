@@ -4,7 +4,7 @@ use super::best;
 use super::event::{self, TicketEvent};
 use super::hold::SeatHold;
 use super::seat::{self, SeatStatus};
-use super::take::{SeatRequest, check_at_once, check_on_sale, claim_seats};
+use super::seat_claim::{SeatRequest, check_at_once, check_on_sale, claim_seats};
 use super::{EventId, ReservedSeat, SEATS_AT_ONCE_MAX, SeatPlan, SeatsOf, event_unit, seat_unit};
 use crate::command::{Command, Context, Decision, Stop, Writes};
 use crate::event::Event;

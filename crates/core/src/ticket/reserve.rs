@@ -2,7 +2,7 @@
 
 use super::hold::{SeatHold, finish_attempt, prepare, record};
 use super::reservation::{self, SeatReservation};
-use super::take::{SeatClaimed, SeatRequest, claim_seats};
+use super::seat_claim::{SeatClaimed, SeatRequest, claim_seats};
 use super::{EventId, SEATS_AT_ONCE_MAX};
 use crate::command::{Attempt, Command, Context, Decision, Writes};
 use crate::hold::{AttemptId, Hold, HoldState, Indexed as _};

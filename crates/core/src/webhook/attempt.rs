@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::delivery::{self, Delivery, DeliveryId, DeliveryState, DeliveryStatus, DueId};
-use super::offer::OfferedEvent;
+use super::enqueue::QueuedEvent;
 use super::subscription::{Webhook, WebhookId};
 use super::{AT_ONCE_MAX, ERROR_CHARS_MAX};
 use crate::command::{Command, Context, Decision, Writes};
@@ -41,7 +41,7 @@ pub struct Claimed {
     pub attempt: u32,
     pub webhook: Webhook,
     pub name: Arc<str>,
-    pub event: OfferedEvent,
+    pub event: QueuedEvent,
 }
 
 impl Command for ClaimDeliveries {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::delivery::{Delivery, DueId};
-use super::offer::{EventName, OfferedEvent};
+use super::enqueue::{EventName, QueuedEvent};
 use super::subscription::Webhook;
 
 /// Collects records in any order; [`finish`](Self::finish) returns the violations.
@@ -22,7 +22,7 @@ impl WebhookAudit {
         self.records += 1;
     }
 
-    pub fn event(&mut self, name: &EventName, event: &OfferedEvent) {
+    pub fn event(&mut self, name: &EventName, event: &QueuedEvent) {
         self.records += 1;
         self.events.insert(name.clone(), event.deliveries);
     }

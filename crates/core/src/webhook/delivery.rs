@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::AT_ONCE_MAX;
-use super::offer::{EventName, OfferedEvent};
+use super::enqueue::{EventName, QueuedEvent};
 use super::subscription::{self, WebhookId};
 use crate::command::{Command, Context, Decision, Writes};
 use crate::id::number_id;
@@ -148,7 +148,7 @@ pub(super) fn remove(rows: &mut WorkingSet, delivery: &Delivery) -> Decision<()>
         let deliveries = event.deliveries.saturating_sub(1);
         match deliveries {
             0 => rows.webhook.events.delete(delivery.event.clone()),
-            _ => rows.webhook.events.put(delivery.event.clone(), OfferedEvent { deliveries, ..event }),
+            _ => rows.webhook.events.put(delivery.event.clone(), QueuedEvent { deliveries, ..event }),
         }
     }
     rows.webhook.deliveries.delete(delivery.id);

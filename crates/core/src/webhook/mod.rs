@@ -19,7 +19,7 @@
 pub mod attempt;
 pub mod audit;
 pub mod delivery;
-pub mod offer;
+pub mod enqueue;
 pub mod secrets;
 pub mod subscription;
 #[cfg(test)]
@@ -32,7 +32,7 @@ use crate::table::Table;
 use crate::time::Span;
 
 pub use delivery::{Delivery, DeliveryId, DeliveryState, DeliveryStatus, Due, DueId};
-pub use offer::{EventName, OfferedEvent};
+pub use enqueue::{EventName, QueuedEvent};
 pub use secrets::Secrets;
 pub use subscription::{AllWebhooks, Webhook, WebhookId};
 pub use types::EventTypes;
@@ -42,7 +42,7 @@ pub const WEBHOOKS_MAX: usize = 100;
 /// Maximum length of a URL.
 pub const URL_CHARS_MAX: usize = 2_000;
 /// Maximum number of events per fan-out command.
-pub const OFFERED_MAX: usize = 100;
+pub const ENQUEUED_MAX: usize = 100;
 /// Maximum number of deliveries that are claimed or purged at once.
 pub const AT_ONCE_MAX: usize = 500;
 /// Maximum length of a recorded error.
@@ -77,7 +77,7 @@ impl Limits {
 pub struct Tables {
     pub webhooks: Table<WebhookId, Webhook, AllWebhooks>,
     /// Events with deliveries; an event is kept as long as its last delivery.
-    pub events: Table<EventName, OfferedEvent>,
+    pub events: Table<EventName, QueuedEvent>,
     pub deliveries: Table<DeliveryId, Delivery>,
     /// Index of pending deliveries, by webhook and time.
     pub due: Table<DueId, Due>,

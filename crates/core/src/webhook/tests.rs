@@ -2,7 +2,7 @@
 
 use super::attempt::{ClaimDeliveries, Claimed, RETRY_AFTER_MAX, ReportAttempt, Tried};
 use super::delivery::{ForgetDeliveries, RetryDelivery};
-use super::offer::{Candidate, Mark, Offer};
+use super::enqueue::{Candidate, EnqueueDeliveries, Mark};
 use super::subscription::{CreateWebhook, DeleteWebhook, EnableWebhook};
 use super::*;
 use crate::audit::Audit;
@@ -34,7 +34,7 @@ fn event(number: u64, event_type: &str) -> Candidate {
 }
 
 fn fan_out(world: &mut World, events: &[Candidate]) -> usize {
-    world.run(&Offer { events: events.to_vec(), mark: None }).unwrap()
+    world.run(&EnqueueDeliveries { events: events.to_vec(), mark: None }).unwrap()
 }
 
 fn all_due(world: &World) -> Vec<DueId> {
@@ -115,7 +115,7 @@ fn outbox_position_requires_the_lease() {
     create(&mut world, "");
     let lease = LeaseRelays { server: 5, wanted: vec![Partition::WEBHOOKS], is_alone: false, yields: false };
     world.run(&lease).unwrap();
-    let read = |server, up_to, numbers: &[u64]| Offer {
+    let read = |server, up_to, numbers: &[u64]| EnqueueDeliveries {
         events: numbers.iter().map(|number| event(*number, "order.paid")).collect(),
         mark: Some(Mark { server, up_to }),
     };

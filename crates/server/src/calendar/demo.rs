@@ -4,7 +4,7 @@ use holdfast_core::Command;
 use holdfast_core::calendar::generation::GenerateSlots;
 use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::room::{CreateRoom, Peak, RoomDraft};
-use holdfast_core::calendar::{OpenHours, RoomId, WallTime, Weekdays};
+use holdfast_core::calendar::{LocalTime, OpenHours, RoomId, Weekdays};
 use holdfast_engine::{Answer, Engine, Refused};
 use jiff::civil::Weekday;
 
@@ -68,7 +68,7 @@ pub async fn fill(engine: &Engine) -> Result<(), Refused> {
 async fn run<C: Command>(engine: &Engine, command: C) -> Result<C::Outcome, Refused> {
     match engine.run(command, None).await? {
         Answer::Fresh(outcome) => Ok(outcome),
-        Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+        Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
     }
 }
 
@@ -101,6 +101,6 @@ impl DemoRoom {
     }
 }
 
-fn time(text: &str) -> WallTime {
-    WallTime::parse_end(text).expect("times of the demo are valid")
+fn time(text: &str) -> LocalTime {
+    LocalTime::parse_end(text).expect("times of the demo are valid")
 }

@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::Fault;
 use holdfast_core::calendar::availability::availability;
-use holdfast_core::calendar::wall::DayRange;
+use holdfast_core::calendar::local_time::DayRange;
 use holdfast_core::calendar::{RANGE_DAYS_MAX, RoomReservation, RoomReservationId, slot, stats};
 use holdfast_core::schema::calendar::sold;
 use http::StatusCode;

@@ -31,7 +31,7 @@ async fn run_once<C: Command>(app: &App, command: C) -> Result<C::Outcome, Refus
             app.stream().pulse().changed(C::NAME);
             Ok(outcome)
         }
-        Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+        Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
     }
 }
 

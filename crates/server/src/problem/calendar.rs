@@ -1,7 +1,7 @@
 //! Problems of rooms by the hour.
 
 use holdfast_core::CalendarRejection as R;
-use holdfast_core::calendar::WallTime;
+use holdfast_core::calendar::LocalTime;
 use http::StatusCode as S;
 use jiff::civil::Date;
 
@@ -63,14 +63,14 @@ pub(super) fn problem(rejection: &R) -> Problem {
 }
 
 /// Adds the slot's date and time.
-fn at(problem: Problem, date: Date, time: WallTime) -> Problem {
+fn at(problem: Problem, date: Date, time: LocalTime) -> Problem {
     problem.with("date", date.to_string()).with("time", time.to_string())
 }
 
 /// Examples of all rejections, for the reference.
 pub(super) fn catalog() -> Vec<R> {
     let date = jiff::civil::date(2026, 12, 24);
-    let time = WallTime::from_minutes(540).expect("540 minutes are a time of day");
+    let time = LocalTime::from_minutes(540).expect("540 minutes are a time of day");
     vec![
         R::RoomNotFound,
         R::SlotNotFound { date, time },

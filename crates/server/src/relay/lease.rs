@@ -154,7 +154,7 @@ impl Leases {
         let command = LeaseRelays { server: self.server, wanted, is_alone, yields };
         let leased = match app.engine().run(command, None).await? {
             Answer::Fresh(leased) => leased,
-            Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+            Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
         };
         let next_free = leased.next_free_at.map(|at| span(at.as_millis() - leased.now.as_millis()));
         if self.state().update(leased, (!is_alone).then_some(asked_at)) {

@@ -15,8 +15,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use holdfast_core::Rejection;
-use holdfast_core::relay::{AdvanceRelay, Handed, Partition, REPORTED_MAX, RetryEvent, Trouble, TroubleId};
-use holdfast_core::schema::relay::troubles;
+use holdfast_core::relay::{
+    AdvanceRelay, FailedPublication, FailedPublicationId, Partition, PublishOutcome, REPORTED_MAX, RetryEvent,
+};
+use holdfast_core::schema::relay::failed_publications;
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{Answer, Refused};
 
@@ -253,9 +255,10 @@ impl Worker {
     async fn retry_all(&mut self) -> Result<(), Refused> {
         let (mut after, mut count) = (None, 0_usize);
         loop {
-            let page = self.app.store().list(troubles(None, after, TROUBLES_MAX)).await?;
+            let page = self.app.store().list(failed_publications(None, after, TROUBLES_MAX)).await?;
             let is_last = page.len() < TROUBLES_MAX;
-            let found: Vec<_> = page.into_iter().filter_map(holdfast_core::schema::Listed::read::<Trouble>).collect();
+            let found: Vec<_> =
+                page.into_iter().filter_map(holdfast_core::schema::Listed::read::<FailedPublication>).collect();
             after = found.last().map(|(id, _)| *id);
             let ours = found.iter().filter(|(_, trouble)| self.leased.contains_key(&trouble.partition));
             let again = ours.map(|(id, _)| self.app.engine().run(RetryEvent { event: id.event }, None));
@@ -335,12 +338,12 @@ impl Worker {
         &self,
         partition: Partition,
         sent_up_to: u64,
-        handed: Vec<(u64, Handed)>,
+        handed: Vec<(u64, PublishOutcome)>,
     ) -> Result<Option<Vec<u64>>, Refused> {
         let command = AdvanceRelay { server: self.app.leases().server(), partition, sent_up_to, handed };
         match self.app.engine().run(command, None).await {
             Ok(Answer::Fresh(given_up)) => Ok(Some(given_up)),
-            Ok(Answer::Kept(_) | Answer::Replayed(_)) => unreachable!("nothing is kept without a key"),
+            Ok(Answer::Recorded(_) | Answer::Replayed(_)) => unreachable!("nothing is kept without a key"),
             Err(Refused::Rejected(Rejection::LeaseLost)) => {
                 self.app.leases().lost(partition);
                 Ok(None)
@@ -355,7 +358,7 @@ impl Worker {
         if self.scan_at.is_some_and(|at| Instant::now() < at) {
             return Ok(FailedEvents::default());
         }
-        let listed = self.app.store().list(troubles(Some(false), None, TROUBLES_MAX)).await?;
+        let listed = self.app.store().list(failed_publications(Some(false), None, TROUBLES_MAX)).await?;
         let mut failed = FailedEvents { is_full: listed.len() == TROUBLES_MAX, ..FailedEvents::default() };
         if listed.is_empty() {
             self.known.clear();
@@ -366,7 +369,7 @@ impl Worker {
         let now = self.app.query(|_, at| Ok(at.now)).await.unwrap_or_default();
         let (mut seen, mut looked_at) = (HashSet::new(), HashSet::new());
         for row in listed {
-            let Some((TroubleId { event }, trouble)) = row.read::<Trouble>() else { continue };
+            let Some((FailedPublicationId { event }, trouble)) = row.read::<FailedPublication>() else { continue };
             if !self.leased.contains_key(&trouble.partition) {
                 continue;
             }
@@ -429,7 +432,7 @@ impl Worker {
         let handed: Option<Vec<_>> = join_all(lines.into_iter().map(hand_on)).await.into_iter().collect();
         let Some(handed) = handed else { return Ok(None) };
         let mut handed: Vec<_> = handed.into_iter().flatten().collect();
-        handed.retain(|(event, how)| *how != Handed::Sent || in_trouble.contains(event));
+        handed.retain(|(event, how)| *how != PublishOutcome::Sent || in_trouble.contains(event));
         if handed.is_empty() {
             return Ok(Some(advanced));
         }
@@ -449,12 +452,17 @@ impl Worker {
 
     /// Publishes the events of one line, one after another. After a failure the rest of the line waits. Returns `None`
     /// if the lease has ended.
-    async fn hand_on(&self, held: Held, messages: Vec<Message>, mut is_blocked: bool) -> Option<Vec<(u64, Handed)>> {
+    async fn hand_on(
+        &self,
+        held: Held,
+        messages: Vec<Message>,
+        mut is_blocked: bool,
+    ) -> Option<Vec<(u64, PublishOutcome)>> {
         let mut handed = Vec::with_capacity(messages.len());
         for message in messages {
             let id = message.record.id;
             if is_blocked {
-                handed.push((id, Handed::Behind));
+                handed.push((id, PublishOutcome::Behind));
                 continue;
             }
             if !self.has(held) {
@@ -471,7 +479,7 @@ impl Worker {
             }
             let is_recovering = self.is_recovering();
             match self.bus.hand_on(&message).await {
-                Ok(()) => handed.push((id, Handed::Sent)),
+                Ok(()) => handed.push((id, PublishOutcome::Sent)),
                 Err(error) => {
                     // An outage is logged once, not for each event.
                     if is_recovering || self.bus.away().is_some() {
@@ -486,7 +494,8 @@ impl Worker {
                         );
                     }
                     metrics::counter!("holdfast_outbox_failures_total").increment(1);
-                    handed.push((id, Handed::Failed { jitter: self.app.ids().number() as u32 % JITTER_MILLIS }));
+                    handed
+                        .push((id, PublishOutcome::Failed { jitter: self.app.ids().number() as u32 % JITTER_MILLIS }));
                     is_blocked = true;
                 }
             }

@@ -190,7 +190,7 @@ impl Batch<'_> {
     fn recorded<T>(&self, first: usize, answer: Answer<T>) -> Result<PartAnswer, Refused> {
         let (bytes, origin) = match answer {
             Answer::Fresh(_) => return Err(Refused::Internal),
-            Answer::Kept(bytes) => (bytes, Origin::Kept),
+            Answer::Recorded(bytes) => (bytes, Origin::Kept),
             Answer::Replayed(bytes) => (bytes, Origin::Replayed),
         };
         if let (Origin::Kept, Some((id, _))) = (origin, &self.receipt) {

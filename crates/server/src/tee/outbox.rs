@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::Fault;
-use holdfast_core::relay::{Partition, RetryEvent, Trouble, TroubleId};
+use holdfast_core::relay::{FailedPublication, FailedPublicationId, Partition, RetryEvent};
 use holdfast_engine::store::OutboxRecord;
 use http::StatusCode;
 use serde::Serialize;
@@ -87,8 +87,8 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
         let is_last = records.len() < READ_AT_ONCE;
         scanned += records.len();
         after = records.last().map_or(after, |record| record.id);
-        let troubles = troubles(&app, &records).await?;
-        let shown = records.into_iter().map(|record| view(&app, record, &positions, &troubles));
+        let failed_publications = failed_publications(&app, &records).await?;
+        let shown = records.into_iter().map(|record| view(&app, record, &positions, &failed_publications));
         views.extend(shown.filter(|view| asked.is_none_or(|asked| asked == view.status)));
         if is_last {
             break;
@@ -105,15 +105,17 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
 
 /// Lists dead letters. They have a table of their own, so the outbox is not scanned.
 async fn dead_letters(app: &App, page: &Page<u64>, positions: &HashMap<Partition, u64>) -> Result<Response, Problem> {
-    let after = page.after.map(|event| TroubleId { event });
-    let found: Vec<(TroubleId, Trouble)> =
-        app.list_with_keys(holdfast_core::schema::relay::troubles(Some(true), after, page.limit + 1)).await?;
+    let after = page.after.map(|event| FailedPublicationId { event });
+    let found: Vec<(FailedPublicationId, FailedPublication)> = app
+        .list_with_keys(holdfast_core::schema::relay::failed_publications(Some(true), after, page.limit + 1))
+        .await?;
     let numbers = List::new(found.clone(), page.limit, |(id, _)| id.event, |(id, _)| id.event);
-    let troubles: HashMap<u64, Trouble> = found.into_iter().map(|(id, trouble)| (id.event, trouble)).collect();
+    let failed_publications: HashMap<u64, FailedPublication> =
+        found.into_iter().map(|(id, trouble)| (id.event, trouble)).collect();
     let mut items = Vec::new();
     for event in numbers.items {
         let record = app.store().outbox_after(event - 1, 1).await?.pop().filter(|record| record.id == event);
-        items.extend(record.map(|record| view(app, record, positions, &troubles)));
+        items.extend(record.map(|record| view(app, record, positions, &failed_publications)));
     }
     Ok(axum::Json(List { items, next_cursor: numbers.next_cursor }).into_response())
 }
@@ -138,8 +140,8 @@ pub async fn retry(
     let positions = positions(&app).await?;
     let shown = app.clone();
     app.run(caller, &request, RetryEvent { event }, move |trouble| {
-        let troubles = trouble.iter().map(|trouble| (event, *trouble)).collect();
-        Reply::json(StatusCode::OK, &view(&shown, record.clone(), &positions, &troubles))
+        let failed_publications = trouble.iter().map(|trouble| (event, *trouble)).collect();
+        Reply::json(StatusCode::OK, &view(&shown, record.clone(), &positions, &failed_publications))
     })
     .await
 }
@@ -166,17 +168,22 @@ async fn positions(app: &App) -> Result<HashMap<Partition, u64>, Problem> {
     .await
 }
 
-async fn troubles(app: &App, records: &[OutboxRecord]) -> Result<HashMap<u64, Trouble>, Problem> {
+async fn failed_publications(app: &App, records: &[OutboxRecord]) -> Result<HashMap<u64, FailedPublication>, Problem> {
     let is_over_nats = app.bus().is_some();
     let ours = records.iter().filter(|record| address(record, is_over_nats).is_some());
     let events: HashSet<u64> = ours.map(|record| record.id).collect();
     app.query(|rows, _| {
         for event in &events {
-            rows.relay.troubles.request(&TroubleId { event: *event });
+            rows.relay.failed_publications.request(&FailedPublicationId { event: *event });
         }
         let mut found = HashMap::new();
         for event in &events {
-            found.extend(rows.relay.troubles.get(&TroubleId { event: *event })?.map(|trouble| (*event, *trouble)));
+            found.extend(
+                rows.relay
+                    .failed_publications
+                    .get(&FailedPublicationId { event: *event })?
+                    .map(|trouble| (*event, *trouble)),
+            );
         }
         Ok(found)
     })
@@ -187,9 +194,9 @@ fn view(
     app: &App,
     record: OutboxRecord,
     positions: &HashMap<Partition, u64>,
-    troubles: &HashMap<u64, Trouble>,
+    failed_publications: &HashMap<u64, FailedPublication>,
 ) -> OutboxView {
-    let trouble = troubles.get(&record.id);
+    let trouble = failed_publications.get(&record.id);
     let is_published = match address(&record, app.bus().is_some()) {
         Some(address) => positions.get(&Partition::of(address.key)).is_some_and(|position| record.id <= *position),
         // Without a destination on the bus: published by the commit itself.

@@ -176,7 +176,7 @@ impl Courier {
     async fn claim(&self, due: Vec<DueId>) -> Result<Claims, Problem> {
         match self.app.engine().run(ClaimDeliveries { due, lease: self.lease }, None).await? {
             Answer::Fresh(claims) => Ok(claims),
-            Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+            Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
         }
     }
 

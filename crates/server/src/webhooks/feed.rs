@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use holdfast_core::Rejection;
 use holdfast_core::relay::Partition;
-use holdfast_core::webhook::offer::{Candidate, Mark, Offer};
-use holdfast_core::webhook::{EventName, OFFERED_MAX, Webhook, subscription};
+use holdfast_core::webhook::enqueue::{Candidate, EnqueueDeliveries, Mark};
+use holdfast_core::webhook::{ENQUEUED_MAX, EventName, Webhook, subscription};
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{Answer, Refused};
 
@@ -53,7 +53,7 @@ pub async fn run(app: App, poll: Duration) {
     }
 }
 
-/// Enqueues deliveries of events from outside of this outbox, at most [`OFFERED_MAX`] at once. An event that was
+/// Enqueues deliveries of events from outside of this outbox, at most [`ENQUEUED_MAX`] at once. An event that was
 /// enqueued before gets none. Event names must not be plain numbers, which belong to this outbox. Returns the number of
 /// deliveries.
 pub async fn offer(app: &App, events: Vec<Candidate>) -> Result<usize, Refused> {
@@ -72,9 +72,9 @@ pub fn candidate(record: &OutboxRecord) -> Option<Candidate> {
 }
 
 async fn create(app: &App, events: Vec<Candidate>, mark: Option<Mark>) -> Result<usize, Refused> {
-    let made = match app.engine().run(Offer { events, mark }, None).await? {
+    let made = match app.engine().run(EnqueueDeliveries { events, mark }, None).await? {
         Answer::Fresh(made) => made,
-        Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+        Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
     };
     if made > 0 {
         app.webhooks().courier.notify_one();
@@ -165,9 +165,9 @@ impl Feed {
     }
 
     async fn read(&mut self, webhooks: &[Webhook]) -> Result<Found, Problem> {
-        let page = self.app.stream().outbox_after(self.app.store(), self.read_up_to, OFFERED_MAX).await?;
+        let page = self.app.stream().outbox_after(self.app.store(), self.read_up_to, ENQUEUED_MAX).await?;
         let Some(up_to) = page.last().map(|record| record.id) else { return Ok(Found::CaughtUp) };
-        let is_full = page.len() == OFFERED_MAX;
+        let is_full = page.len() == ENQUEUED_MAX;
         let mut events: Vec<Candidate> = page.iter().filter_map(|record| candidate(record)).collect();
         events.retain(|event| webhooks.iter().any(|webhook| event.is_for(webhook)));
         if !events.is_empty() || up_to > self.position + SKIPPED_MAX {

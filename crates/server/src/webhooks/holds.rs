@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast_core::webhook::offer::Candidate;
-use holdfast_core::webhook::{EventName, OFFERED_MAX, Webhook, subscription};
+use holdfast_core::webhook::enqueue::Candidate;
+use holdfast_core::webhook::{ENQUEUED_MAX, EventName, Webhook, subscription};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -58,7 +58,7 @@ async fn listen(app: &App, server: u64, webhooks: &[Webhook], until: Instant) {
         };
         while let Some(one) = next {
             events.extend(candidate(&one, server).filter(|event| webhooks.iter().any(|webhook| event.is_for(webhook))));
-            next = if events.len() < OFFERED_MAX { told.try_recv().ok() } else { None };
+            next = if events.len() < ENQUEUED_MAX { told.try_recv().ok() } else { None };
         }
         if !events.is_empty()
             && let Err(error) = feed::offer(app, events).await

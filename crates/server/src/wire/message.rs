@@ -7,7 +7,7 @@ use holdfast_core::Timestamp;
 use holdfast_core::id::{ID_MAX, UserId};
 use holdfast_core::money::{Currency, PRICE_MAX};
 use holdfast_core::tee::{
-    BookingAction, BookingId, BookingTold, CourseId, FailureReason, Message, OrderingKey, Places, REASON_CHARS_MAX,
+    Allotment, BookingAction, BookingId, BookingTold, CourseId, FailureReason, Message, OrderingKey, REASON_CHARS_MAX,
     SLOT_PLAYERS_MAX, SlotNews, Subject, TeeSlotId,
 };
 use serde::{Deserialize, Serialize};
@@ -176,7 +176,7 @@ pub fn data_of(message: &Message) -> String {
 }
 
 impl PlacesData {
-    fn new(places: &Places, slot_version: Option<u64>, reason: Option<FailureReason>) -> Self {
+    fn new(places: &Allotment, slot_version: Option<u64>, reason: Option<FailureReason>) -> Self {
         Self {
             booking_id: places.booking.get(),
             game_time_slot_id: places.slot.get(),
@@ -186,8 +186,8 @@ impl PlacesData {
         }
     }
 
-    fn places(&self) -> Option<Places> {
-        Some(Places {
+    fn places(&self) -> Option<Allotment> {
+        Some(Allotment {
             booking: BookingId::new(self.booking_id)?,
             slot: TeeSlotId::new(self.game_time_slot_id)?,
             // Clamped to more than any slot has.

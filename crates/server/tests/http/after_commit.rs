@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use holdfast_core::audit::Audit;
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::{Timestamp, WorkingSet};
-use holdfast_engine::store::{Committed, Keep, OutboxRecord, RecoveredAttempt, Safe, Session, Tier};
+use holdfast_engine::store::{Committed, Flush, Keep, OutboxRecord, RecoveredAttempt, Session, Tier};
 use holdfast_engine::{OutboxEntry, Store, StoreError};
 use serde_json::{Value, json};
 
@@ -85,8 +85,8 @@ impl Session for FaultySession {
         Ok(committed)
     }
 
-    fn safe(&self) -> Safe {
-        self.inner.safe()
+    fn flush(&self) -> Flush {
+        self.inner.flush()
     }
 }
 

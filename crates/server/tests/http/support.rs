@@ -294,7 +294,7 @@ impl TestApp {
         session.load(&mut rows).await.unwrap();
         let committed = session.commit(&mut rows, &vec![entry; count]).await.unwrap();
         drop(session);
-        tokio::task::spawn_blocking(committed.safe).await.unwrap().unwrap();
+        tokio::task::spawn_blocking(committed.flush).await.unwrap().unwrap();
     }
 
     /// Starts another server on the same rows, without HTTP; for profiles with several servers.

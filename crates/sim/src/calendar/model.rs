@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use holdfast_core::calendar::block::BlockSlots;
 use holdfast_core::calendar::lock::LockSlots;
-use holdfast_core::calendar::{BlockStatus, RoomReservationId, SlotStart, WallTime};
+use holdfast_core::calendar::{BlockStatus, LocalTime, RoomReservationId, SlotStart};
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::time::Span;
 use holdfast_core::{CalendarRejection, Rejection, Timestamp};
@@ -228,7 +228,7 @@ pub fn today(now: Timestamp) -> Date {
 }
 
 pub fn start(date: Date, hour: u16) -> SlotStart {
-    SlotStart::new(date, WallTime::from_minutes(hour * 60).expect("an hour of a day")).expect("a day of a history")
+    SlotStart::new(date, LocalTime::from_minutes(hour * 60).expect("an hour of a day")).expect("a day of a history")
 }
 
 fn begins_at(start: SlotStart) -> Timestamp {

@@ -76,7 +76,7 @@ impl Session for Batch {
         };
         shared.commits.send_replace(commits);
         self.writer.connection = Some(connection);
-        Ok(Committed { outbox_ids, safe: Box::new(|| Ok(())) })
+        Ok(Committed { outbox_ids, flush: Box::new(|| Ok(())) })
     }
 }
 

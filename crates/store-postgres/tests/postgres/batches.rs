@@ -172,10 +172,10 @@ async fn response_is_replayed_until_key_expires() {
         batch.run(&store, &NoSink, &limits()).await;
         answer.await.unwrap().unwrap()
     };
-    assert_eq!(twice(1).await, Answer::Kept(b"1".into()));
+    assert_eq!(twice(1).await, Answer::Recorded(b"1".into()));
     assert_eq!(twice(2).await, Answer::Replayed(b"1".into()));
     clock.advance(Span::from_hours(24));
-    assert_eq!(twice(3).await, Answer::Kept(b"3".into()));
+    assert_eq!(twice(3).await, Answer::Recorded(b"3".into()));
     assert_eq!(twice(4).await, Answer::Replayed(b"3".into()));
 }
 

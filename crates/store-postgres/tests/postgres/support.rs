@@ -69,7 +69,7 @@ pub(crate) async fn run_all<C: Command>(
     for answer in answers {
         outcomes.push(answer.await.unwrap().map(|answer| match answer {
             Answer::Fresh(outcome) => outcome,
-            Answer::Kept(_) | Answer::Replayed(_) => unreachable!("no key, no idempotency record"),
+            Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("no key, no idempotency record"),
         }));
     }
     outcomes

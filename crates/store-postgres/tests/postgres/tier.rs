@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use holdfast_core::audit::Audit;
+use holdfast_core::calendar::local_time::SlotStart;
 use holdfast_core::calendar::room::RoomId;
 use holdfast_core::calendar::slot::{Slot, SlotId, SlotState};
-use holdfast_core::calendar::wall::SlotStart;
 use holdfast_core::id::HoldId;
 use holdfast_core::idempotency::{self, IdempotencyRecordId};
 use holdfast_core::schema::List;

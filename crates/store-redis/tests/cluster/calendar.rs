@@ -9,8 +9,8 @@ use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::reservation::CancelRoomReservation;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
 use holdfast_core::calendar::{
-    BlockStatus, Generation, OpenHours, RoomId, RoomLock, RoomReservation, RoomReservationId, SlotStart, SlotStatus,
-    WallTime, slot,
+    BlockStatus, Generation, LocalTime, OpenHours, RoomId, RoomLock, RoomReservation, RoomReservationId, SlotStart,
+    SlotStatus, slot,
 };
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::time::Span;
@@ -96,8 +96,8 @@ impl Server {
     }
 }
 
-fn at(hour: u32) -> WallTime {
-    WallTime::parse_end(&format!("{hour:02}:00")).unwrap()
+fn at(hour: u32) -> LocalTime {
+    LocalTime::parse_end(&format!("{hour:02}:00")).unwrap()
 }
 
 fn starts(hours: &[u32]) -> Vec<SlotStart> {

@@ -66,7 +66,7 @@ impl Server {
         batch.run(&self.store, &NoSink, &limits()).await;
         match pending.await.unwrap()? {
             Answer::Fresh(outcome) => Ok(outcome),
-            Answer::Kept(_) | Answer::Replayed(_) => panic!("there was no key"),
+            Answer::Recorded(_) | Answer::Replayed(_) => panic!("there was no key"),
         }
     }
 

@@ -128,7 +128,7 @@ async fn one_key_at_two_servers_gets_one_answer() {
     };
     let a = interrupted(&a, Point::RecordLoaded, async move {
         let first = under_key(&b).await;
-        assert!(matches!(first, Ok(Answer::Kept(_))), "{first:?}");
+        assert!(matches!(first, Ok(Answer::Recorded(_))), "{first:?}");
     });
     let second = under_key(&a).await;
     assert!(matches!(&second, Ok(Answer::Replayed(answer)) if answer == b"cancelled"), "{second:?}");

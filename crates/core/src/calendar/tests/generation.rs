@@ -6,7 +6,7 @@ use crate::calendar::room::{self, ChangeRoom};
 use crate::rejection::Fault;
 
 fn until(days: u32) -> Date {
-    wall::days_after(TODAY, days)
+    local_time::days_after(TODAY, days)
 }
 
 fn count(world: &World) -> usize {

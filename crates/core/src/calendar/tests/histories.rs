@@ -42,11 +42,11 @@ impl History {
     /// Returns some starts of the next days, with or without a slot.
     fn some_slots(&mut self) -> Vec<SlotStart> {
         let today = Zone::parse("Asia/Seoul").unwrap().today(self.world.now);
-        let date = wall::days_after(today, self.dice.roll(3) as u32);
+        let date = local_time::days_after(today, self.dice.roll(3) as u32);
         let mut starts: Vec<SlotStart> = (0..=self.dice.roll(3))
             .map(|_| {
                 let minutes = (8 * 60 + self.dice.roll(14) * 30) as u16;
-                SlotStart::new(date, WallTime::from_minutes(minutes).unwrap()).unwrap()
+                SlotStart::new(date, LocalTime::from_minutes(minutes).unwrap()).unwrap()
             })
             .collect();
         starts.sort_unstable();
@@ -126,7 +126,7 @@ impl History {
             }
             16 => {
                 let today = Zone::parse("Asia/Seoul").unwrap().today(self.world.now);
-                self.run(&RepriceSlots { room, from: today, to: wall::days_after(today, 9) });
+                self.run(&RepriceSlots { room, from: today, to: local_time::days_after(today, 9) });
                 self.run(&ClearOldSlots { room });
             }
             17 if !self.prepared.is_empty() => self.finish_one(),

@@ -74,7 +74,7 @@ fn invalid_locks_are_rejected_first() {
     assert_eq!(lock(&mut world, room, 1, &[]), rejected("times", Fault::Missing));
     let twice = slots_at(TOMORROW, &["09:00", "10:00", "09:00"]);
     assert_eq!(lock(&mut world, room, 1, &twice), rejected("times", Fault::Duplicate));
-    let many: Vec<SlotStart> = (0..101).map(|days| slot_at(wall::days_after(TODAY, days), "09:00")).collect();
+    let many: Vec<SlotStart> = (0..101).map(|days| slot_at(local_time::days_after(TODAY, days), "09:00")).collect();
     assert_eq!(lock(&mut world, room, 1, &many), rejected("times", Fault::TooManyItems { max: 100 }));
     let one = slots_at(TOMORROW, &["09:00"]);
     let short = LockSlots { ttl: Some(Span::from_millis(999)), ..lock_command(&world, room, 1, &one) };

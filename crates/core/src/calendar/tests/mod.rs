@@ -5,9 +5,9 @@ mod availability;
 mod block;
 mod confirm;
 mod generation;
+mod grid;
 mod histories;
 mod lock;
-mod making;
 mod rebuild;
 mod room;
 
@@ -43,8 +43,8 @@ fn user(number: u64) -> UserId {
     UserId::new(number).unwrap()
 }
 
-fn time(text: &str) -> WallTime {
-    WallTime::parse_end(text).unwrap()
+fn time(text: &str) -> LocalTime {
+    LocalTime::parse_end(text).unwrap()
 }
 
 fn slot_at(date: Date, text: &str) -> SlotStart {

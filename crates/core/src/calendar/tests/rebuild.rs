@@ -176,7 +176,7 @@ fn partial_rebuild_never_overlaps_slots() {
     assert_eq!(audit(&world), [""; 0]);
     // From 20:10 in steps of 25 minutes on every day, without a gap between two commands.
     for days in 3..60 {
-        let date = wall::days_after(TODAY, days);
+        let date = local_time::days_after(TODAY, days);
         assert!(day(&mut world, room, date).ends_with("20:10 20:35 21:00 21:25 21:50 22:15 22:40 23:05 23:30 23:55"));
     }
 }

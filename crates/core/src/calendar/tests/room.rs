@@ -88,7 +88,7 @@ fn invalid_hours_are_rejected() {
     let on = |date, text: &str| Exception { date, hours: hours(text).into() };
     assert_eq!(set("", vec![on(TODAY, "09:00-09:00")]), rejected("exceptions", Fault::EmptyRange));
     assert_eq!(set("", vec![on(TODAY, ""), on(TODAY, "")]), rejected("exceptions", Fault::Duplicate));
-    let many = (0..1_001).map(|days| on(wall::days_after(TODAY, days), "")).collect();
+    let many = (0..1_001).map(|days| on(local_time::days_after(TODAY, days), "")).collect();
     assert_eq!(set("", many), rejected("exceptions", Fault::TooManyItems { max: 1_000 }));
     let unknown = RoomId::new(99).unwrap();
     let command = SetOperatingHours { room: unknown, weekly: every_day(""), exceptions: Vec::new() };
@@ -106,7 +106,7 @@ fn holidays_are_replaced_per_country() {
     set(us, &[c]).unwrap();
     assert_eq!(set(Country::KR, &[b, a, b]), Ok(vec![a, b]), "sorted and deduplicated");
     assert_eq!(set(Country::KR, &[b, c]), Ok(vec![b, c]));
-    let many: Vec<Date> = (0..=HOLIDAYS_MAX as u32).map(|days| wall::days_after(TODAY, days)).collect();
+    let many: Vec<Date> = (0..=HOLIDAYS_MAX as u32).map(|days| local_time::days_after(TODAY, days)).collect();
     assert_eq!(set(Country::KR, &many), Err(Rejection::invalid("dates", Fault::TooManyItems { max: HOLIDAYS_MAX })));
     let all = |country| world.ask(|rows, _| Ok(within(rows, &HolidaysOf::all(country))?)).unwrap();
     assert_eq!(all(Country::KR).into_iter().collect::<Vec<_>>(), [b, c]);

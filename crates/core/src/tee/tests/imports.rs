@@ -103,7 +103,7 @@ fn message_key_has_up_to_200_characters() {
     for id in ["", " ", "a\0b", &"x".repeat(201)] {
         assert_eq!(MessageKey::parse(id), None, "{id:?}");
     }
-    let places = Places { booking: unknown_booking(), slot: unknown_slot(), players: 1 };
+    let places = Allotment { booking: unknown_booking(), slot: unknown_slot(), players: 1 };
     assert_eq!(MessageKey::of(&Message::SlotReserve(places)).as_str(), "slot.reserve:999");
 }
 

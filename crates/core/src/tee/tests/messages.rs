@@ -101,7 +101,7 @@ fn message_without_consumer_leaves_no_rows() {
 fn reply_to_unknown_booking_is_rejected() {
     let mut club = Club::new();
     let slot = club.slot(4);
-    let places = Places { booking: unknown_booking(), slot, players: 1 };
+    let places = Allotment { booking: unknown_booking(), slot, players: 1 };
     let answers = [
         Message::SlotReserved { places, version: Some(2) },
         Message::SlotReserveFailed { places, reason: FailureReason::SlotFull, words: None },

@@ -3,10 +3,10 @@
 use super::*;
 
 /// Creates a club with a slot for four players, and an unsent request for two places.
-fn club_and_request() -> (Club, Places) {
+fn club_and_request() -> (Club, Allotment) {
     let mut club = Club::new();
     let slot = club.slot(4);
-    (club, Places { booking: unknown_booking(), slot, players: 2 })
+    (club, Allotment { booking: unknown_booking(), slot, players: 2 })
 }
 
 fn replies(club: &mut Club) -> Vec<Message> {
@@ -31,7 +31,7 @@ fn repeated_request_gets_the_same_reply() {
 #[test]
 fn failure_is_final() {
     let (mut club, places) = club_and_request();
-    let many = Places { players: 5, ..places };
+    let many = Allotment { players: 5, ..places };
     let failure = [Message::SlotReserveFailed { places: many, reason: FailureReason::SlotFull, words: None }];
     for _ in 0..2 {
         club.receive(Message::SlotReserve(many));
@@ -48,7 +48,7 @@ fn failure_is_final() {
 #[test]
 fn closed_is_checked_before_full() {
     let (mut club, places) = club_and_request();
-    let unknown = Places { slot: unknown_slot(), ..places };
+    let unknown = Allotment { slot: unknown_slot(), ..places };
     club.receive(Message::SlotReserve(unknown));
     assert_eq!(
         replies(&mut club),
@@ -56,7 +56,7 @@ fn closed_is_checked_before_full() {
     );
     club.run(&CloseSlot { slot: places.slot, cancel_bookings: false }).unwrap();
     replies(&mut club);
-    let closed = Places { booking: BookingId::new(998).unwrap(), players: 5, ..places };
+    let closed = Allotment { booking: BookingId::new(998).unwrap(), players: 5, ..places };
     club.receive(Message::SlotReserve(closed));
     assert_eq!(
         replies(&mut club),
@@ -67,7 +67,7 @@ fn closed_is_checked_before_full() {
 #[test]
 fn release_frees_the_places_once() {
     let (mut club, places) = club_and_request();
-    let other = Places { booking: BookingId::new(998).unwrap(), ..places };
+    let other = Allotment { booking: BookingId::new(998).unwrap(), ..places };
     club.receive(Message::SlotReserve(places));
     club.receive(Message::SlotReserve(other));
     assert_eq!(club.booked(places.slot), 4);
@@ -99,7 +99,7 @@ fn release_before_request_fails_the_request() {
 fn release_frees_the_reserved_places_only() {
     let (mut club, places) = club_and_request();
     club.receive(Message::SlotReserve(places));
-    club.receive(Message::SlotRelease(Places { players: 1, slot: unknown_slot(), ..places }));
+    club.receive(Message::SlotRelease(Allotment { players: 1, slot: unknown_slot(), ..places }));
     assert_eq!(club.booked(places.slot), 0);
 }
 
@@ -110,14 +110,14 @@ fn reply_for_other_slot_is_ignored() {
         (club.slot(4), club.slot_of(CourseId::new(1).unwrap(), SlotDraft { start: start("10:00"), ..draft() }));
     let booking = club.book(slot, 2);
     club.drop_messages();
-    let places = Places { booking: booking.id, slot: other, players: 2 };
+    let places = Allotment { booking: booking.id, slot: other, players: 2 };
     club.receive(Message::SlotReserved { places, version: None });
     club.receive(Message::SlotReserveFailed { places, reason: FailureReason::SlotFull, words: None });
     assert_eq!(club.status(booking.id), BookingStatus::Pending);
-    club.receive(Message::SlotReserve(Places { slot, ..places }));
-    club.receive(Message::SlotReserve(Places { booking: unknown_booking(), slot, players: 1 }));
+    club.receive(Message::SlotReserve(Allotment { slot, ..places }));
+    club.receive(Message::SlotReserve(Allotment { booking: unknown_booking(), slot, players: 1 }));
     club.drop_messages();
-    let second = Places { booking: unknown_booking(), slot: other, players: 1 };
+    let second = Allotment { booking: unknown_booking(), slot: other, players: 1 };
     club.purge_inbox();
     club.receive(Message::SlotReserve(second));
     let failure = Message::SlotReserveFailed { places: second, reason: FailureReason::SlotRefused, words: None };

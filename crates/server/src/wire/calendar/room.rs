@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use holdfast_core::calendar::generation::Generation;
 use holdfast_core::calendar::hours::{Exception, OpenHours, OperatingHours};
+use holdfast_core::calendar::local_time::{parse_weekday, weekday_name};
 use holdfast_core::calendar::room::{Peak, RoomDraft};
-use holdfast_core::calendar::wall::{parse_weekday, weekday_name};
-use holdfast_core::calendar::{Room, RoomId, RoomReservationId, WallTime, Weekdays};
+use holdfast_core::calendar::{LocalTime, Room, RoomId, RoomReservationId, Weekdays};
 use holdfast_core::{Fault, Timestamp};
 use jiff::civil::{Date, Weekday};
 use serde::{Deserialize, Serialize};
@@ -110,8 +110,8 @@ fn peaks(peaks: Option<&[PeakBody]>) -> Result<Option<Vec<Peak>>, Problem> {
     peaks.map(|peaks| peaks.iter().map(PeakBody::read).collect()).transpose()
 }
 
-fn times(field: &'static str, from: &str, to: &str) -> Result<(WallTime, WallTime), Problem> {
-    let (from, to) = (WallTime::parse_start(from), WallTime::parse_end(to));
+fn times(field: &'static str, from: &str, to: &str) -> Result<(LocalTime, LocalTime), Problem> {
+    let (from, to) = (LocalTime::parse_start(from), LocalTime::parse_end(to));
     from.zip(to).ok_or_else(|| Problem::invalid(field, &Fault::NotATime))
 }
 

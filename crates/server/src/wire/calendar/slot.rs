@@ -3,7 +3,7 @@
 use holdfast_core::Fault;
 use holdfast_core::calendar::availability::{AskedSlot, AskedStatus, Availability, AvailabilityResult};
 use holdfast_core::calendar::stats::{Sold, Stats};
-use holdfast_core::calendar::{RoomReservationId, SlotStart, SlotStatus, SlotView as Slot, WallTime};
+use holdfast_core::calendar::{LocalTime, RoomReservationId, SlotStart, SlotStatus, SlotView as Slot};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -97,7 +97,7 @@ pub fn starts(
 }
 
 fn start(date_field: &'static str, date: Date, time_field: &'static str, time: &str) -> Result<SlotStart, Problem> {
-    let time = WallTime::parse_start(time).ok_or_else(|| Problem::invalid(time_field, &Fault::NotATime))?;
+    let time = LocalTime::parse_start(time).ok_or_else(|| Problem::invalid(time_field, &Fault::NotATime))?;
     SlotStart::new(date, time).ok_or_else(|| Problem::invalid(date_field, &Fault::InThePast))
 }
 

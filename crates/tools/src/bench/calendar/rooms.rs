@@ -8,7 +8,7 @@ use holdfast_core::Command;
 use holdfast_core::Limits;
 use holdfast_core::calendar::rebuild::SetOperatingHours;
 use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
-use holdfast_core::calendar::{OpenHours, WallTime};
+use holdfast_core::calendar::{LocalTime, OpenHours};
 use holdfast_engine::{Answer, Engine, EngineSettings, NoSink, Refused, Store};
 use tokio::task::JoinSet;
 
@@ -57,7 +57,7 @@ async fn make_room(engine: Engine) -> anyhow::Result<()> {
         ..RoomDraft::default()
     };
     let room = run(&engine, CreateRoom(draft)).await?.id;
-    let time = |text| WallTime::parse_end(text).expect("a time");
+    let time = |text| LocalTime::parse_end(text).expect("a time");
     let open = vec![OpenHours { from: time("00:00"), to: time("20:00") }];
     let hours = SetOperatingHours { room, weekly: std::array::from_fn(|_| open.clone()), exceptions: Vec::new() };
     run(&engine, hours).await?;
@@ -67,6 +67,6 @@ async fn make_room(engine: Engine) -> anyhow::Result<()> {
 pub(super) async fn run<C: Command>(engine: &Engine, command: C) -> Result<C::Outcome, Refused> {
     match engine.run(command, None).await? {
         Answer::Fresh(outcome) => Ok(outcome),
-        Answer::Kept(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
+        Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
     }
 }

@@ -15,10 +15,10 @@ use jiff::ToSpan as _;
 use jiff::civil::Date;
 
 use super::hours::OperatingHours;
+use super::local_time::{DayRange, LocalTime, SlotStart, day_before};
 use super::pricing::price;
 use super::room::Room;
 use super::slot::{Slot, SlotState};
-use super::wall::{DayRange, SlotStart, WallTime, day_before};
 use crate::time::{Span, Timestamp};
 
 /// Returns all slots of a range of days without existing slots.
@@ -93,7 +93,7 @@ fn starts(room: &Room, hours: &OperatingHours, date: Date) -> Vec<(SlotStart, Ti
                 && let Some(begins_at) = room.zone.moment_of(local).shown()
                 && ends_at(begins_at, room.slot_minutes) <= closes_at
             {
-                let time = WallTime::from_minutes(local.hour() as u16 * 60 + local.minute() as u16);
+                let time = LocalTime::from_minutes(local.hour() as u16 * 60 + local.minute() as u16);
                 let start = time.and_then(|time| SlotStart::new(date, time));
                 starts.push((start.expect("slots are generated for 1970 or later"), begins_at));
             }

@@ -11,9 +11,9 @@ const FIRST_DAY: Date = date(1970, 1, 1);
 
 /// A time of day in minutes, 00:00 to 24:00. Only the end of an interval may be 24:00.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct WallTime(u16);
+pub struct LocalTime(u16);
 
-impl WallTime {
+impl LocalTime {
     /// End of a day, 24:00.
     pub const MIDNIGHT_AFTER: Self = Self(DAY_MINUTES);
 
@@ -42,7 +42,7 @@ impl WallTime {
     }
 }
 
-impl std::fmt::Display for WallTime {
+impl std::fmt::Display for LocalTime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:02}:{:02}", self.0 / 60, self.0 % 60)
     }
@@ -55,9 +55,9 @@ pub struct SlotStart(u32);
 
 impl SlotStart {
     /// Returns `None` before 1970, and for 24:00, which is the next day's 00:00.
-    pub fn new(date: Date, time: WallTime) -> Option<Self> {
+    pub fn new(date: Date, time: LocalTime) -> Option<Self> {
         let days = u32::try_from((date - FIRST_DAY).get_days()).ok()?;
-        (time < WallTime::MIDNIGHT_AFTER).then(|| Self(days * u32::from(DAY_MINUTES) + u32::from(time.minutes())))
+        (time < LocalTime::MIDNIGHT_AFTER).then(|| Self(days * u32::from(DAY_MINUTES) + u32::from(time.minutes())))
     }
 
     /// Returns the start of a stored number; `None` if it is out of range.
@@ -74,13 +74,13 @@ impl SlotStart {
         FIRST_DAY.checked_add(days).expect("a start has a date")
     }
 
-    pub fn time(self) -> WallTime {
-        WallTime((self.0 % u32::from(DAY_MINUTES)) as u16)
+    pub fn time(self) -> LocalTime {
+        LocalTime((self.0 % u32::from(DAY_MINUTES)) as u16)
     }
 
     /// Returns the first possible start on a date, or the first in 1970 if that is later.
     pub fn first_of(date: Date) -> Self {
-        Self::new(date, WallTime(0)).unwrap_or(Self(0))
+        Self::new(date, LocalTime(0)).unwrap_or(Self(0))
     }
 
     /// Returns the last possible start on a date.
@@ -101,8 +101,8 @@ impl std::fmt::Display for SlotStart {
 }
 
 /// Returns the local date and time; 24:00 is the next day's 00:00.
-pub(super) fn local_datetime(date: Date, time: WallTime) -> DateTime {
-    let (date, minutes) = if time == WallTime::MIDNIGHT_AFTER { (day_after(date), 0) } else { (date, time.0) };
+pub(super) fn local_datetime(date: Date, time: LocalTime) -> DateTime {
+    let (date, minutes) = if time == LocalTime::MIDNIGHT_AFTER { (day_after(date), 0) } else { (date, time.0) };
     date.at((minutes / 60) as i8, (minutes % 60) as i8, 0, 0)
 }
 
@@ -215,16 +215,16 @@ mod tests {
             ("+9:30", None, None),
             ("", None, None),
         ] {
-            assert_eq!(WallTime::parse_start(text).map(WallTime::minutes), start, "{text}");
-            assert_eq!(WallTime::parse_end(text).map(WallTime::minutes), end, "{text}");
+            assert_eq!(LocalTime::parse_start(text).map(LocalTime::minutes), start, "{text}");
+            assert_eq!(LocalTime::parse_end(text).map(LocalTime::minutes), end, "{text}");
         }
-        assert_eq!(WallTime::from_minutes(1_440).unwrap().to_string(), "24:00");
-        assert_eq!(WallTime::from_minutes(1_441), None);
+        assert_eq!(LocalTime::from_minutes(1_440).unwrap().to_string(), "24:00");
+        assert_eq!(LocalTime::from_minutes(1_441), None);
     }
 
     #[test]
     fn slot_start_round_trips_and_sorts() {
-        let time = |text| WallTime::parse_end(text).unwrap();
+        let time = |text| LocalTime::parse_end(text).unwrap();
         let starts: Vec<SlotStart> = [
             (date(1970, 1, 1), "00:00"),
             (date(2026, 2, 28), "23:59"),

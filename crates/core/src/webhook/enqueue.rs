@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::OFFERED_MAX;
+use super::ENQUEUED_MAX;
 use super::delivery::{self, Delivery, DeliveryId, DeliveryState};
 use super::subscription::{Webhook, active};
 use crate::command::{Command, Context, Decision, Writes};
@@ -26,7 +26,7 @@ impl std::fmt::Display for EventName {
 
 /// An event with deliveries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OfferedEvent {
+pub struct QueuedEvent {
     pub event_type: Arc<str>,
     pub at: Timestamp,
     /// JSON data of the event.
@@ -35,7 +35,7 @@ pub struct OfferedEvent {
     pub deliveries: u32,
 }
 
-impl Row for OfferedEvent {}
+impl Row for QueuedEvent {}
 
 /// An event to fan out.
 #[derive(Clone, Debug)]
@@ -66,20 +66,20 @@ pub struct Mark {
 
 /// Creates the deliveries of events.
 #[derive(Clone, Debug)]
-pub struct Offer {
+pub struct EnqueueDeliveries {
     pub events: Vec<Candidate>,
     /// Recorded in the same commit. Rejected if another server has the lease on the outbox by now.
     pub mark: Option<Mark>,
 }
 
-impl Command for Offer {
+impl Command for EnqueueDeliveries {
     /// Number of deliveries created.
     type Outcome = usize;
     const NAME: &'static str = "webhook.offer";
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<usize> {
-        assert!(self.events.len() <= OFFERED_MAX, "the number of events is bounded");
+        assert!(self.events.len() <= ENQUEUED_MAX, "the number of events is bounded");
         rows.relay.relays.request(&Partition::WEBHOOKS);
         rows.ids.request(&Sequence::WebhookDelivery);
         for event in &self.events {
@@ -102,7 +102,7 @@ impl Command for Offer {
     }
 }
 
-impl Offer {
+impl EnqueueDeliveries {
     /// Advances the recorded position, and returns the previous one.
     fn advance(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<u64> {
         let Some(mark) = self.mark else { return Ok(0) };
@@ -121,7 +121,7 @@ fn fan_out(rows: &mut WorkingSet, at: &Context<'_>, event: &Candidate, webhooks:
     if rows.webhook.events.get(&event.name)?.is_some() || subscribed.is_empty() {
         return Ok(0);
     }
-    let queued = OfferedEvent {
+    let queued = QueuedEvent {
         event_type: event.event_type.clone(),
         at: event.at,
         data: event.data.clone(),

@@ -3,7 +3,7 @@
 //! reserved.
 
 use super::booking::BookingId;
-use super::message::{FailureReason, Message, Places};
+use super::message::{Allotment, FailureReason, Message};
 use super::slot::{TeeSlot, TeeSlotId};
 use crate::command::Decision;
 use crate::event::Event;
@@ -31,13 +31,13 @@ pub enum SlotBookingState {
     Released,
 }
 
-pub(super) fn request_rows(rows: &mut WorkingSet, places: &Places) {
+pub(super) fn request_rows(rows: &mut WorkingSet, places: &Allotment) {
     rows.tee.slot_bookings.request(&places.booking);
     rows.tee.slots.request(&places.slot);
 }
 
 /// `slot.reserve`: reserves places for a booking, or replies with a reason.
-pub(super) fn reserve(rows: &mut WorkingSet, places: Places) -> Decision<()> {
+pub(super) fn reserve(rows: &mut WorkingSet, places: Allotment) -> Decision<()> {
     let decided = match rows.tee.slot_bookings.get(&places.booking)? {
         // A booking has one slot, so a request for another slot does not come from this booking.
         Some(earlier) if earlier.slot != places.slot => SlotBookingState::Refused(FailureReason::SlotRefused),
@@ -55,7 +55,7 @@ pub(super) fn reserve(rows: &mut WorkingSet, places: Places) -> Decision<()> {
 }
 
 /// `slot.release`: releases the places, if any are reserved.
-pub(super) fn release(rows: &mut WorkingSet, places: Places) -> Decision<()> {
+pub(super) fn release(rows: &mut WorkingSet, places: Allotment) -> Decision<()> {
     match rows.tee.slot_bookings.get(&places.booking)?.copied() {
         Some(SlotBooking { slot, players, state: SlotBookingState::Reserved { .. } }) => {
             let old = rows.tee.slots.get(&slot)?.cloned().expect("an allotment belongs to a slot");
@@ -71,8 +71,8 @@ pub(super) fn release(rows: &mut WorkingSet, places: Places) -> Decision<()> {
     Ok(())
 }
 
-fn decide(rows: &mut WorkingSet, places: Places) -> Decision<SlotBookingState> {
-    let Places { booking, slot, players } = places;
+fn decide(rows: &mut WorkingSet, places: Allotment) -> Decision<SlotBookingState> {
+    let Allotment { booking, slot, players } = places;
     let state = match rows.tee.slots.get(&slot)?.cloned() {
         None => SlotBookingState::Refused(FailureReason::SlotNotFound),
         Some(found) if found.closed => SlotBookingState::Refused(FailureReason::SlotClosed),

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::calendar::making::make_slots;
+use crate::calendar::grid::make_slots;
+use crate::calendar::local_time::parse_weekday;
 use crate::calendar::pricing::price;
 use crate::calendar::room::{self, ChangeRoom};
-use crate::calendar::wall::parse_weekday;
 
 fn new_room(draft: RoomDraft) -> Room {
     world().run(&CreateRoom(draft)).unwrap()
@@ -163,7 +163,7 @@ fn surcharges_add_up_and_round_half_up() {
 
 #[test]
 fn largest_revenue_is_below_two_to_the_53() {
-    let slots_max = i64::from(RANGE_DAYS_MAX) * i64::from(wall::DAY_MINUTES / room::SLOT_MINUTES_MIN);
+    let slots_max = i64::from(RANGE_DAYS_MAX) * i64::from(local_time::DAY_MINUTES / room::SLOT_MINUTES_MIN);
     let price_max = room::BASE_PRICE_MAX * (100 + 2 * i64::from(room::PERCENT_MAX)) / 100;
     assert!(price_max.checked_mul(slots_max).unwrap() < 1 << 53);
 }

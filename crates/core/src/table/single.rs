@@ -1,19 +1,19 @@
 //! [`TableSet`] of a single table.
 
-use super::{Before, Cell, Count, Key, Row, Scan, Table, TableSet};
+use super::{Before, Count, Key, Row, RowState, Scan, Table, TableSet};
 use crate::time::Timestamp;
 
 impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
-    fn begin(&mut self, stamp: u64) {
-        self.stamp = stamp;
+    fn begin(&mut self, savepoint: u64) {
+        self.savepoint = savepoint;
     }
 
-    fn roll_back(&mut self, stamp: u64) {
-        while let Some(undo) = self.journal.pop_if(|undo| undo.stamp >= stamp) {
-            let cell = &mut self.cells[undo.slot];
-            match (undo.before, cell) {
-                (Before::Cell(before), cell) => *cell = before,
-                (Before::Count(count), Cell::Known(Some(row))) => {
+    fn roll_back(&mut self, savepoint: u64) {
+        while let Some(undo) = self.journal.pop_if(|undo| undo.savepoint >= savepoint) {
+            let state = &mut self.states[undo.slot];
+            match (undo.before, state) {
+                (Before::RowState(before), state) => *state = before,
+                (Before::Count(count), RowState::Known(Some(row))) => {
                     row.apply_count(Count { quantity: -count.quantity, ..count });
                 }
                 (Before::Count(_), _) => unreachable!("a counted row exists"),
@@ -35,11 +35,11 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
     }
 
     fn fill_from(&mut self, memory: &Self) {
-        let cells = &mut self.cells;
-        self.requested.retain(|slot| match cells.get_index_mut(*slot) {
-            Some((key, cell @ Cell::Requested)) => match memory.peek(key) {
+        let states = &mut self.states;
+        self.requested.retain(|slot| match states.get_index_mut(*slot) {
+            Some((key, state @ RowState::Requested)) => match memory.peek(key) {
                 Some(row) => {
-                    *cell = Cell::Known(row.cloned());
+                    *state = RowState::Known(row.cloned());
                     false
                 }
                 None => true,
@@ -80,14 +80,14 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
 
     fn apply(&mut self, committed: &mut Self) -> bool {
         let Some(memory) = &mut self.memory else { return true };
-        let Self { cells, filled, journal, .. } = committed;
+        let Self { states, filled, journal, .. } = committed;
         let filled = filled.drain(..).map(|slot| (slot, false));
         let written = journal.drain(..).map(|undo| (undo.slot, !V::CACHED_ON_INSERT && undo.before.is_absent()));
         let mut is_all = true;
         for (slot, is_not_cached) in filled.chain(written) {
-            let (key, cell) = cells.get_index_mut(slot).expect("a slot lasts as long as the working set");
+            let (key, state) = states.get_index_mut(slot).expect("a slot lasts as long as the working set");
             // A key may occur twice; its first occurrence already took the final value.
-            let Cell::Known(row) = std::mem::replace(cell, Cell::Unknown) else { continue };
+            let RowState::Known(row) = std::mem::replace(state, RowState::Unknown) else { continue };
             if is_not_cached && memory.peek(key).is_none() {
                 is_all = false;
             } else {
@@ -99,19 +99,19 @@ impl<K: Key, V: Row, S: Scan<K>> TableSet for Table<K, V, S> {
 
     fn cache_read(&mut self, read: &Self, cached_max: usize) {
         let Some(memory) = &mut self.memory else { return };
-        let filled = read.filled.iter().filter_map(|slot| match read.cells.get_index(*slot) {
-            Some((key, Cell::Known(row))) => Some((key, row)),
+        let filled = read.filled.iter().filter_map(|slot| match read.states.get_index(*slot) {
+            Some((key, RowState::Known(row))) => Some((key, row)),
             _ => None,
         });
         memory.cache_rows(filled, &read.scans_known, cached_max);
     }
 
     fn clear(&mut self, kept: usize) {
-        if self.cells.is_empty() && self.scans_requested.is_empty() && self.scans_known.is_empty() {
+        if self.states.is_empty() && self.scans_requested.is_empty() && self.scans_known.is_empty() {
             return;
         }
-        self.cells.clear();
-        self.cells.shrink_to(kept);
+        self.states.clear();
+        self.states.shrink_to(kept);
         self.requested.clear();
         self.requested.shrink_to(kept);
         self.scans_requested.clear();
