@@ -96,6 +96,14 @@ pub struct Context<'a> {
     pub limits: &'a Limits,
 }
 
+impl Context<'_> {
+    /// Returns the end of a hold that is placed now: the first full second at or after `now + ttl`. All counts of the hold
+    /// end in the same instant, because tallies count by second.
+    pub fn end_after(&self, ttl: Span) -> Timestamp {
+        (self.now + ttl).rounded_up_to_second()
+    }
+}
+
 /// Settings that the rules depend on.
 #[derive(Clone, Debug)]
 pub struct Limits {

@@ -24,9 +24,19 @@ impl Timestamp {
         self.0
     }
 
-    /// Returns the first whole second at or after this time. Holds that end now are counted in it.
-    pub fn second_rounded_up(self) -> i64 {
-        self.0.div_euclid(1_000) + i64::from(self.0.rem_euclid(1_000) > 0)
+    /// Returns the first full second at or after this time.
+    #[must_use]
+    pub fn rounded_up_to_second(self) -> Self {
+        Self::from_millis((self.0 + 999) / 1_000 * 1_000)
+    }
+
+    /// Seconds since 1970, rounded down.
+    pub fn as_secs(self) -> i64 {
+        self.0.div_euclid(1_000)
+    }
+
+    pub fn is_full_second(self) -> bool {
+        self.0 % 1_000 == 0
     }
 
     pub fn to_jiff(self) -> jiff::Timestamp {
@@ -159,9 +169,8 @@ mod tests {
 
     #[test]
     fn seconds_are_rounded_up() {
-        assert_eq!(Timestamp::from_millis(5_000).second_rounded_up(), 5);
-        assert_eq!(Timestamp::from_millis(5_001).second_rounded_up(), 6);
-        assert_eq!(Timestamp::from_millis(5_999).second_rounded_up(), 6);
+        let rounded = |millis| Timestamp::from_millis(millis).rounded_up_to_second().as_millis();
+        assert_eq!([5_000, 5_001, 5_999].map(rounded), [5_000, 6_000, 6_000]);
     }
 
     #[test]

@@ -82,8 +82,8 @@ impl Row for CapacityFence {
 
 /// Quantities held of a unit, counted by the second of their end.
 ///
-/// It has at most one line per second of the longest TTL, whatever the number of holds. A quantity counts while `now`
-/// is before its second, so nothing has to run for it to stop counting.
+/// It has at most one line per second of the longest TTL, whatever the number of holds. Holds end on full seconds, so the
+/// tally is exact. A quantity counts while `now` is before its second, so nothing has to run for it to stop counting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Quantity of prepared holds, which counts until their confirm attempts are finished.
@@ -102,6 +102,12 @@ impl Tally {
         self.prepared + self.total - ended
     }
 
+    /// Returns the next time at which time alone changes the quantity; `None` if only prepared holds count.
+    pub fn next_end(&self, now: Timestamp) -> Option<Timestamp> {
+        let (second, _) = self.lines.iter().find(|(second, _)| !has_ended(*second, now))?;
+        Some(Timestamp::from_millis(second * 1_000))
+    }
+
     /// Returns the quantity of prepared holds.
     pub fn prepared(&self) -> u32 {
         self.prepared
@@ -115,11 +121,11 @@ impl Tally {
         (ascending && lines.iter().all(|(_, quantity)| *quantity > 0)).then_some(Self { prepared, lines, total })
     }
 
-    /// Counts `quantity` until `ends_at`, rounded up to the second, and purges the lines that have ended by `now`.
+    /// Counts `quantity` until `ends_at`, a full second, and purges the lines that have ended by `now`.
     pub fn add(&mut self, ends_at: Timestamp, quantity: u32, now: Timestamp) {
         assert!(quantity > 0, "a claimed quantity is positive");
         self.purge_ended(now);
-        let second = ends_at.second_rounded_up();
+        let second = end_second(ends_at);
         self.total = self.total.checked_add(quantity).expect("claims are bounded by capacity");
         // Almost always the last line, because most holds of a kind have the same TTL.
         match self.lines.iter().rposition(|(line, _)| *line <= second) {
@@ -131,7 +137,7 @@ impl Tally {
 
     /// Reverts [`add`](Self::add). A line that has ended meanwhile may be purged already.
     pub fn remove(&mut self, ends_at: Timestamp, quantity: u32, now: Timestamp) {
-        let second = ends_at.second_rounded_up();
+        let second = end_second(ends_at);
         if let Ok(index) = self.lines.binary_search_by_key(&second, |(line, _)| *line) {
             let line = &mut self.lines[index].1;
             *line = line.checked_sub(quantity).expect("no more is removed than was added");
@@ -189,6 +195,11 @@ impl Row for Tally {
     }
 }
 
+fn end_second(ends_at: Timestamp) -> i64 {
+    assert!(ends_at.is_full_second(), "a hold ends on a full second");
+    ends_at.as_secs()
+}
+
 fn has_ended(second: i64, now: Timestamp) -> bool {
     now.as_millis() >= second * 1_000
 }
@@ -202,12 +213,17 @@ mod tests {
     }
 
     #[test]
-    fn quantity_counts_until_end_of_second() {
+    fn quantity_counts_until_its_end() {
         let mut tally = Tally::default();
-        tally.add(at(10_500), 3, at(0));
-        assert_eq!(tally.live(at(10_499)), 3, "never earlier than its end");
+        tally.add(at(11_000), 3, at(0));
         assert_eq!(tally.live(at(10_999)), 3);
-        assert_eq!(tally.live(at(11_000)), 0, "less than a second after its end");
+        assert_eq!(tally.live(at(11_000)), 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "full second")]
+    fn end_within_a_second_panics() {
+        Tally::default().add(at(10_500), 3, at(0));
     }
 
     #[test]
@@ -215,7 +231,7 @@ mod tests {
         let mut tally = Tally::default();
         for step in 0..100_000_i64 {
             let now = at(step * 10);
-            tally.add(at(step * 10 + 600_000), 1, now);
+            tally.add(at(step * 10 + 600_000).rounded_up_to_second(), 1, now);
         }
         assert!(tally.lines().count() <= 602);
         assert_eq!(

@@ -98,7 +98,7 @@ impl Pulse {
         let now = now.as_millis() / 1_000;
         for vertical in 0..VERTICALS.len() {
             let ran_out: u64 =
-                inner.made[vertical].extract_if(.., |_, made| made.until < now).map(|(_, it)| it.live).sum();
+                inner.made[vertical].extract_if(.., |_, made| made.until <= now).map(|(_, it)| it.live).sum();
             inner.counts.expired[vertical] += ran_out;
             inner.counts.live[vertical] = inner.made[vertical].values().map(|made| made.live).sum();
         }
@@ -109,13 +109,13 @@ impl Pulse {
 impl Inner {
     fn placed(&mut self, vertical: usize, hold: HoldId, expires_at: Timestamp) {
         self.counts.placed[vertical] += 1;
-        let until = expires_at.as_millis() / 1_000;
+        let until = expires_at.as_secs();
         let made = self.made[vertical].entry(hold.made_at().as_millis() / 1_000).or_insert(Made { live: 0, until });
         made.live += 1;
         made.until = made.until.max(until);
         // Expired holds are also removed here, one second's at a time, because `counts` may never be called.
         if let Some(oldest) = self.made[vertical].first_entry()
-            && oldest.get().until < hold.made_at().as_millis() / 1_000
+            && oldest.get().until <= hold.made_at().as_millis() / 1_000
         {
             self.counts.expired[vertical] += oldest.remove().live;
         }

@@ -199,8 +199,7 @@ impl Auditor {
     }
 }
 
-/// Checks `available = capacity − confirmed − held` on every night by counting records. A held quantity may count until
-/// the end of its second, so it is compared with both bounds.
+/// Checks `available = capacity − confirmed − held` on every night by counting records.
 fn inspect_nights(stored: &View, now: Timestamp) -> Result<(), Finding> {
     for (room_type, night) in
         stored.availability.iter().flat_map(|all| all.nights.iter().map(|night| (all.room_type, night)))
@@ -209,13 +208,10 @@ fn inspect_nights(stored: &View, now: Timestamp) -> Result<(), Finding> {
         let reserved = stored.reservations.values().filter(|reservation| {
             reservation.state == ReservationState::Confirmed && is_on(reservation.room_type, reservation.dates)
         });
-        let held = |now: Timestamp| {
-            stored.holds.values().filter(|hold| hold.is_live(now) && is_on(hold.room_type, hold.dates)).count()
-        };
-        let (reserved, live, live_within_second) = (reserved.count(), held(now), held(now - Span::from_millis(999)));
-        let counted = night.held as usize;
+        let held = stored.holds.values().filter(|hold| hold.is_live(now) && is_on(hold.room_type, hold.dates));
+        let (reserved, live, counted) = (reserved.count(), held.count(), night.held as usize);
         ensure(night.reserved as usize == reserved, || format!("{room_type} {night:?}: {reserved} are reserved"))?;
-        ensure((live..=live_within_second).contains(&counted), || format!("{room_type} {night:?}: {live} are held"))?;
+        ensure(live == counted, || format!("{room_type} {night:?}: {live} are held"))?;
         let is_past = night.date < today(&stored.room_types[&room_type], now);
         let capacity = night.total_quantity as usize;
         // The total of a room type may be lowered below the sales of a past night without live holds.

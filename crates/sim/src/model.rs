@@ -2,7 +2,6 @@
 //! records, no index, no cache. It shares core's record types, because replies are compared with `==`, and none of its
 //! logic.
 
-use holdfast_core::hold::HoldState;
 use holdfast_core::id::HoldId;
 use holdfast_core::idempotency::IdempotencyRecord;
 use holdfast_core::stay::availability::{Availability, NightAvailability};
@@ -24,16 +23,9 @@ pub struct Model {
     limits: Limits,
     room_types: Vec<RoomType>,
     closed: Vec<(RoomTypeId, Date)>,
-    holds: Vec<Held>,
+    holds: Vec<StayHold>,
     reservations: Vec<StayReservation>,
     responses: Vec<RecordedResponse>,
-}
-
-/// A hold, and the time from which its units are free again if it expires.
-#[derive(Clone, Debug)]
-pub struct Held {
-    pub hold: StayHold,
-    pub counts_until: Timestamp,
 }
 
 /// First successful response under an idempotency key.
@@ -81,26 +73,16 @@ impl Model {
         }
     }
 
-    /// Restarts the store. It counts only live holds then, so units of an ended hold are free before the end of its
-    /// second.
-    pub fn restart(&mut self, now: Timestamp) {
-        for held in &mut self.holds {
-            if held.hold.expires_at <= now {
-                held.counts_until = held.hold.expires_at;
-            }
-        }
-    }
-
     /// Removes the record of an ended hold that was purged.
     pub fn remove_hold(&mut self, hold: HoldId) {
-        self.holds.retain(|held| held.hold.id != hold);
+        self.holds.retain(|known| known.id != hold);
     }
 
     pub fn room_types(&self) -> &[RoomType] {
         &self.room_types
     }
 
-    pub fn holds(&self) -> &[Held] {
+    pub fn holds(&self) -> &[StayHold] {
         &self.holds
     }
 
@@ -120,7 +102,7 @@ impl Model {
         View {
             room_types: self.room_types.iter().map(|room_type| (room_type.id, room_type.clone())).collect(),
             availability: availability.collect(),
-            holds: self.holds.iter().map(|held| (held.hold.id, held.hold.clone())).collect(),
+            holds: self.holds.iter().map(|hold| (hold.id, hold.clone())).collect(),
             reservations: self.reservations.iter().map(|row| (row.id, row.clone())).collect(),
             idempotency_records: idempotency_records.collect(),
         }
@@ -168,38 +150,16 @@ impl Model {
 
     /// Counts the effective holds on a night; `except` is one that is about to be replaced.
     fn held(&self, room_type: RoomTypeId, date: Date, now: Timestamp, except: Option<HoldId>) -> u32 {
-        let effective = self.holds.iter().filter(|held| {
-            held.counts(now)
-                && held.hold.room_type == room_type
-                && rules::covers(held.hold.dates, date)
-                && Some(held.hold.id) != except
+        let effective = self.holds.iter().filter(|hold| {
+            hold.is_live(now)
+                && hold.room_type == room_type
+                && rules::covers(hold.dates, date)
+                && Some(hold.id) != except
         });
         effective.count() as u32
     }
 
     fn is_closed(&self, room_type: RoomTypeId, date: Date) -> bool {
         self.closed.contains(&(room_type, date))
-    }
-}
-
-impl Held {
-    /// `counts_until` is the end of the second in which the hold ends. The contract allows units to be free up to one
-    /// second after the end of their hold, so that holds can be counted by second. The model needs this second;
-    /// otherwise it would expect rooms that the store may still withhold. The hold itself ends on the millisecond: it
-    /// cannot be confirmed, replaces no hold, and its client key is free.
-    fn new(hold: StayHold) -> Self {
-        let millis = hold.expires_at.as_millis();
-        let second_end = (millis + 999) / 1_000 * 1_000;
-        Self { counts_until: Timestamp::from_millis(second_end), hold }
-    }
-
-    /// Whether it can be confirmed, cancelled or replaced.
-    pub fn is_live(&self, now: Timestamp) -> bool {
-        self.hold.state == HoldState::Held && now < self.hold.expires_at
-    }
-
-    /// Whether its units, and its share of the owner's limit, are in use.
-    pub fn counts(&self, now: Timestamp) -> bool {
-        self.hold.state == HoldState::Held && now < self.counts_until
     }
 }

@@ -135,7 +135,7 @@ impl Run {
         // A committed batch has taken effect, with or without replies; any other has not.
         let is_effective = crashed.is_none_or(Crash::is_durable);
         let order = if is_effective {
-            let explanation = self.explain(calls, &replies, crashed.is_some(), &stored)?;
+            let explanation = self.explain(calls, &replies, &stored)?;
             self.apply_explanation(calls, explanation, now)?
         } else {
             let is_success = |(_, reply): &(&Call, &Option<Reply>)| matches!(reply, Some(Reply::Done(_)));
@@ -154,7 +154,6 @@ impl Run {
             }
         }
         if crashed.is_some() {
-            self.model.restart(now);
             self.pure.restart(now);
         }
         self.inspect(&stored)?;
@@ -162,20 +161,10 @@ impl Run {
     }
 
     /// Searches an order of the batch in which the model ends in the stored state.
-    fn explain(
-        &self,
-        calls: &[Call],
-        replies: &[Option<Reply>],
-        crashed: bool,
-        stored: &View,
-    ) -> Result<Explanation, Finding> {
+    fn explain(&self, calls: &[Call], replies: &[Option<Reply>], stored: &View) -> Result<Explanation, Finding> {
         let now = self.disk.now();
         let mut differences = None;
         let found = explain(&self.model, calls, replies, now, &mut |model| {
-            let mut model = model.clone();
-            if crashed {
-                model.restart(now);
-            }
             let expected = model.view(&self.scope, now);
             let is_found = expected == *stored;
             if !is_found {
@@ -219,7 +208,7 @@ impl Run {
 
     /// Ended holds may be purged at any time. The auditor checks that they are not purged too early.
     fn remove_purged_holds(&mut self, stored: &View) {
-        let known = self.model.holds().iter().map(|held| held.hold.id);
+        let known = self.model.holds().iter().map(|hold| hold.id);
         let purged: Vec<_> = known.filter(|id| !stored.holds.contains_key(id)).collect();
         for id in purged {
             self.summary.count("hold purged");
@@ -232,7 +221,6 @@ impl Run {
         let now = self.disk.now();
         self.disk.restart()?;
         if self.disk.recounts_at_start() {
-            self.model.restart(now);
             self.pure.restart(now);
         }
         let stored = self.read_view()?;

@@ -107,9 +107,9 @@ impl Workload {
             0..10 => 1,
             10..25 => self.rng.random_range(1..1_000),
             25..65 => {
-                let ends = model.holds().iter().filter(|held| held.counts(now)).flat_map(|held| {
-                    let (end, free) = (held.hold.expires_at.as_millis(), held.counts_until.as_millis());
-                    [end - 1, end, end + 1, free - 1, free]
+                let ends = model.holds().iter().filter(|hold| hold.is_live(now)).flat_map(|hold| {
+                    let end = hold.expires_at.as_millis();
+                    [end - 1, end, end + 1]
                 });
                 let future: Vec<i64> = ends.map(|end| end - now.as_millis()).filter(|span| *span > 0).collect();
                 future.choose(&mut self.rng).copied().unwrap_or(1_000)

@@ -34,7 +34,7 @@ proptest! {
         for action in actions {
             match action {
                 Action::Add { ttl_millis, quantity } => {
-                    let ends_at = now + Span::from_millis(ttl_millis);
+                    let ends_at = (now + Span::from_millis(ttl_millis)).rounded_up_to_second();
                     tally.add(ends_at, quantity, now);
                     list.push((ends_at, quantity));
                 }
@@ -50,7 +50,7 @@ proptest! {
             }
             let mut by_second = BTreeMap::new();
             for (ends_at, quantity) in &list {
-                *by_second.entry((ends_at.as_millis() + 999) / 1_000).or_insert(0) += quantity;
+                *by_second.entry(ends_at.as_secs()).or_insert(0) += quantity;
             }
             by_second.retain(|second, _| now.as_millis() < second * 1_000);
             prop_assert_eq!(tally.live(now), by_second.values().sum::<u32>());

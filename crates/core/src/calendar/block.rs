@@ -60,7 +60,7 @@ impl Command for BlockSlots {
             purpose: Purpose::Block,
         };
         let id = HoldId::new(at.now, self.random);
-        let lock = insert_lock(rows, id, system_user(), at.now + at.limits.calendar.lock_ttl, claim, at.now)?;
+        let lock = insert_lock(rows, id, system_user(), at.end_after(at.limits.calendar.lock_ttl), claim, at.now)?;
         let prepared = hold::prepare(rows, &lock, at.now)?;
         let attempt = prepared.attempts;
         rows.calendar.locks.put(lock.id, prepared);

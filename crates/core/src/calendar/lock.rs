@@ -97,7 +97,7 @@ impl Command for LockSlots {
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<RoomLock> {
         let ids = self.check()?;
-        let expires_at = at.now + self.ttl(at)?;
+        let expires_at = at.end_after(self.ttl(at)?);
         self.request_rows(rows, &ids);
         let room = room::find(rows, self.room)?;
         let id = HoldId::new(at.now, self.random);

@@ -177,8 +177,7 @@ pub(super) fn locked_by(rows: &mut WorkingSet, id: SlotId, now: Timestamp) -> De
     if hold::available(rows, id.unit(), 1, 0, now)? > 0 {
         return Ok(LockedBy::None);
     }
-    // Held quantities count to the full second. A slot has at most one lock, so its index entry is exact: an ended lock
-    // frees the slot at once.
+    // Read after the count, because lists load the index entries of held slots only.
     Ok(match rows.calendar.by_slot.get(&id)? {
         Some(lock) if lock.expires_at > now => LockedBy::Lock(lock.hold),
         Some(_) | None => LockedBy::None,

@@ -115,7 +115,7 @@ impl Command for ReserveOrder {
             id,
             owner: self.user,
             created_at: at.now,
-            expires_at: at.now + at.limits.shop.hold_ttl,
+            expires_at: at.end_after(at.limits.shop.hold_ttl),
             state: HoldState::Held,
             attempts: Attempt::default(),
             claim,

@@ -95,7 +95,7 @@ impl Command for PlaceHold {
             id,
             owner: self.user,
             created_at: at.now,
-            expires_at: at.now + at.limits.stay.hold_ttl,
+            expires_at: at.end_after(at.limits.stay.hold_ttl),
             state: HoldState::Held,
             attempts: Attempt::default(),
             claim: StayClaim {

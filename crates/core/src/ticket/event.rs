@@ -147,12 +147,13 @@ impl Command for SetPaused {
 
 /// Writes an event if it has changed.
 fn write(rows: &mut WorkingSet, at: &Context<'_>, old: &TicketEvent, mut new: TicketEvent) -> Decision<EventView> {
-    let remaining = remaining(rows, old, at.now)?;
+    // Reads all rows before the write.
+    let view = view(rows, at, old.id)?;
     if new != *old {
         new.revision += 1;
         rows.ticket.events.put(new.id, new.clone());
     }
-    Ok(EventView { event: new, remaining })
+    Ok(EventView { event: new, ..view })
 }
 
 /// An event, and its remaining seats.
@@ -161,6 +162,8 @@ pub struct EventView {
     pub event: TicketEvent,
     /// Number of seats that are neither held nor reserved.
     pub remaining: u32,
+    /// Next time at which time alone changes `remaining`: the end of a hold.
+    pub remaining_until: Option<Timestamp>,
 }
 
 impl std::ops::Deref for EventView {
@@ -175,7 +178,8 @@ pub fn view(rows: &mut WorkingSet, at: &Context<'_>, id: EventId) -> Decision<Ev
     request_remaining(rows, id);
     let event = find(rows, id)?;
     let remaining = remaining(rows, &event, at.now)?;
-    Ok(EventView { event, remaining })
+    let remaining_until = rows.held.get(&event_unit(id))?.and_then(|tally| tally.next_end(at.now));
+    Ok(EventView { event, remaining, remaining_until })
 }
 
 /// Returns the event, or rejects an unknown one.

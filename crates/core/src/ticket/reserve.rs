@@ -102,7 +102,7 @@ impl ReserveSeats {
             claim_seats(rows, at, HoldId::new(at.now, self.random), self.user, &event, seats)?;
         // If the attempt is aborted, the user keeps the seats at least as long as with the replaced holds.
         let replaced_until = replaced.iter().map(|old| old.expires_at).max();
-        let expires_at = replaced_until.unwrap_or_default().max(at.now + RESERVE_TTL);
+        let expires_at = replaced_until.unwrap_or_default().max(at.end_after(RESERVE_TTL));
         // An attempt aborted within the same millisecond has left a hold with this id, which is reused.
         let reused = replaced.iter().find(|old| old.id == hold.id);
         let attempts = reused.map_or(Attempt::default(), |old| old.attempts);

@@ -151,7 +151,7 @@ pub(super) fn claim_seats(
         id,
         owner: user,
         created_at: at.now,
-        expires_at: at.now + at.limits.ticket.hold_ttl,
+        expires_at: at.end_after(at.limits.ticket.hold_ttl),
         state: HoldState::Held,
         attempts: Attempt::default(),
         claim: SeatClaim { event: event.id, seats, total, currency: event.currency },

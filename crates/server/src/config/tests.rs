@@ -42,7 +42,7 @@ fn invalid_setting_is_named_in_one_line() {
             "ten minutes",
             "stay.hold_ttl: \"ten minutes\" is not a duration; write it like 500ms, 10s, 30m, 24h or 7d",
         ),
-        ("HOLDFAST_STAY_HOLD_TTL", "0s", "stay.hold_ttl: must be from 100ms to 86400s"),
+        ("HOLDFAST_STAY_HOLD_TTL", "0s", "stay.hold_ttl: must be from 1s to 86400s"),
         ("HOLDFAST_QUEUE_READY_TTL", "99ms", "queue.ready_ttl: must be from 100ms to 86400s"),
         ("HOLDFAST_TEE_BUS_TIMEOUT", "99ms", "tee.bus_timeout: must be from 100ms to 300s"),
         ("HOLDFAST_STAY_HOLD_TLT", "5s", "stay.hold_tlt: there is no such setting; see holdfast.toml"),

@@ -27,6 +27,8 @@ impl Config {
         let count = |name: &str, value: usize, max: usize| within(name, value, 1, max);
         let ttl_max = Duration::from_millis(HOLD_TTL_MAX.as_millis() as u64);
         let (moment, hour) = (Duration::from_millis(100), Duration::from_hours(1));
+        // Holds end on full seconds.
+        let hold_ttl_min = Duration::from_secs(1);
         between("engine.lock_wait", self.engine.lock_wait, Duration::from_millis(10), Duration::from_secs(1))?;
         for (name, ttl) in [
             ("stay.hold_ttl", self.stay.hold_ttl),
@@ -34,7 +36,7 @@ impl Config {
             ("ticket.hold_ttl", self.ticket.hold_ttl),
             ("calendar.lock_ttl", self.calendar.lock_ttl),
         ] {
-            between(name, ttl, moment, ttl_max)?;
+            between(name, ttl, hold_ttl_min, ttl_max)?;
         }
         let days_ahead_max = calendar::DAYS_AHEAD_MAX as usize;
         count("calendar.days_ahead", self.calendar.days_ahead as usize, days_ahead_max)?;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use axum::response::Response;
+use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
 use holdfast_core::ticket::event::{self, EventView};
 use holdfast_core::ticket::{EventId, SeatReservation};
@@ -18,8 +19,9 @@ use crate::problem::Problem;
 use crate::request::Mutation;
 use crate::wire::ticket::SeatReservationView;
 
-/// Lifetime of a cached event view; it ends earlier when this server commits a batch. The waiting room ignores settings
-/// of an older revision than it has seen, so at worst a seat count is this stale.
+/// Lifetime of a cached event view; it ends earlier when this server commits a batch, or when a hold ends by time. The waiting
+/// room ignores settings of an older revision than it has seen, so at worst a seat count misses what another server
+/// committed within this time.
 const CACHED_FOR: Duration = Duration::from_millis(200);
 /// Maximum number of cached events.
 const CACHED_MAX: usize = 1_000;
@@ -31,7 +33,7 @@ pub struct Doors(Mutex<HashMap<EventId, CachedEvent>>);
 #[derive(Debug)]
 struct CachedEvent {
     event: EventView,
-    at: Instant,
+    until: Instant,
     /// Number of batches that this server had answered before the read.
     batches: u64,
 }
@@ -39,17 +41,22 @@ struct CachedEvent {
 impl Doors {
     fn get(&self, id: EventId, batches: u64) -> Option<EventView> {
         let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_fresh = |cached: &&CachedEvent| cached.batches == batches && cached.at.elapsed() < CACHED_FOR;
+        let is_fresh = |cached: &&CachedEvent| cached.batches == batches && Instant::now() < cached.until;
         cached.get(&id).filter(is_fresh).map(|cached| cached.event.clone())
     }
 
-    fn put(&self, event: &EventView, batches: u64) {
+    /// Caches an event that was read at `now`.
+    fn put(&self, event: &EventView, batches: u64, now: Timestamp) {
+        let next_end =
+            event.remaining_until.map(|end| Duration::from_millis((end.as_millis() - now.as_millis()) as u64));
+        let until = Instant::now() + next_end.map_or(CACHED_FOR, |left| left.min(CACHED_FOR));
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if cached.len() >= CACHED_MAX {
-            cached.retain(|_, cached| cached.at.elapsed() < CACHED_FOR);
+            let now = Instant::now();
+            cached.retain(|_, cached| now < cached.until);
         }
         if cached.len() < CACHED_MAX {
-            cached.insert(event.id, CachedEvent { event: event.clone(), at: Instant::now(), batches });
+            cached.insert(event.id, CachedEvent { event: event.clone(), until, batches });
         }
     }
 
@@ -85,8 +92,8 @@ pub(crate) async fn door(app: &App, id: EventId) -> Result<Door, Problem> {
     if let Some(event) = app.doors().get(id, batches) {
         return Ok(Door::new(event));
     }
-    let event = app.query(|rows, at| event::view(rows, at, id)).await?;
-    app.doors().put(&event, batches);
+    let (event, now) = app.query(|rows, at| Ok((event::view(rows, at, id)?, at.now))).await?;
+    app.doors().put(&event, batches, now);
     Ok(Door::new(event))
 }
 

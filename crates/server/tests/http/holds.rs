@@ -371,20 +371,32 @@ async fn batch_lines_see_earlier_lines() {
     .await;
 }
 
+/// "A hold ends at its `expiredAt`, which is the first full second at or after placement + TTL. At that instant its units, its
+/// owner's counters and its own status change together, in every answer."
 #[tokio::test(flavor = "multi_thread")]
-async fn hold_ttl_may_be_100_ms() {
+async fn hold_ends_on_a_full_second() {
     with_settings(
-        |config| config.stay.hold_ttl = std::time::Duration::from_millis(100),
+        |config| {
+            config.stay.hold_ttl = std::time::Duration::from_secs(1);
+            config.engine.holds_per_user_max = 1;
+        },
         async |app| {
             let room_type = app.room_type(1).await;
+            app.pass(Span::from_millis(300));
             let hold = placed(app, 1, &room_type, day(1), day(2)).await;
-            app.pass(Span::from_millis(99));
+            let placed_at: jiff::Timestamp = hold.created_at.parse().unwrap();
+            let ends_at: jiff::Timestamp = hold.expired_at.parse().unwrap();
+            assert_eq!(ends_at.subsec_nanosecond(), 0);
+            let left = ends_at.as_millisecond() - placed_at.as_millisecond();
+            assert!((1_000..2_000).contains(&left), "{left}");
+            app.pass(Span::from_millis(left - 1));
             assert_eq!(app.guest(1).hold(hold.hold_id).await.unwrap().status, HoldStatus::Held);
+            assert_eq!(app.night(&room_type, day(1)).await.hold_count, 1);
             app.pass(Span::from_millis(1));
             assert_eq!(app.guest(1).hold(hold.hold_id).await.unwrap().status, HoldStatus::Expired);
-            app.pass(Span::from_millis(900));
-            let next = placed(app, 2, &room_type, day(1), day(2)).await;
-            app.guest(2).confirm_hold(next.hold_id).await.unwrap();
+            assert_eq!(app.night(&room_type, day(1)).await.hold_count, 0);
+            // Neither the owner's limit nor the room is in use any more.
+            placed(app, 1, &room_type, day(1), day(2)).await;
         },
     )
     .await;

@@ -136,8 +136,13 @@ impl Model {
         }
         let id = HoldId::new(now, lock.random);
         let ttl = lock.ttl.map_or(self.lock_ttl, |ttl| ttl.min(self.lock_ttl));
-        let lock_row =
-            Lock { user: lock.user, slots: starts.clone(), created_at: now, ends_at: now + ttl, end: End::None };
+        let lock_row = Lock {
+            user: lock.user,
+            slots: starts.clone(),
+            created_at: now,
+            ends_at: (now + ttl).rounded_up_to_second(),
+            end: End::None,
+        };
         self.locks.insert(id, lock_row);
         Ok(Reply::Locked(id, starts))
     }

@@ -15,7 +15,7 @@ use holdfast_core::{Actor, Fault, Rejection, StayRejection, Timestamp};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::{Held, Model};
+use super::Model;
 use crate::call::hold_id;
 
 /// Bounds of the contract. Where it only says "out of range", core's bounds are used.
@@ -94,21 +94,14 @@ impl Model {
         let room_type = self.find_room_type(room_type)?;
         check_check_in(dates, today(&room_type, now))?;
         let on_same_dates =
-            |held: &&Held| held.is_live(now) && held.hold.room_type == room_type.id && held.hold.dates == dates;
-        if self
-            .holds
-            .iter()
-            .filter(on_same_dates)
-            .any(|held| held.hold.client_key == client_key && held.hold.owner != user)
-        {
+            |hold: &&StayHold| hold.is_live(now) && hold.room_type == room_type.id && hold.dates == dates;
+        if self.holds.iter().filter(on_same_dates).any(|hold| hold.client_key == client_key && hold.owner != user) {
             return Err(Rejection::Stay(StayRejection::StayHoldKeyConflict));
         }
-        let replaced = self.holds.iter().filter(on_same_dates).find(|held| held.hold.owner == user);
-        let replaced = replaced.map(|held| held.hold.id);
-        let others = self
-            .holds
-            .iter()
-            .filter(|held| held.counts(now) && held.hold.owner == user && Some(held.hold.id) != replaced);
+        let replaced = self.holds.iter().filter(on_same_dates).find(|hold| hold.owner == user);
+        let replaced = replaced.map(|hold| hold.id);
+        let others =
+            self.holds.iter().filter(|hold| hold.is_live(now) && hold.owner == user && Some(hold.id) != replaced);
         let max = self.limits.holds_per_user_max;
         if others.count() as u32 >= max {
             return Err(Rejection::TooManyHolds { max });
@@ -127,12 +120,12 @@ impl Model {
             id,
             owner: user,
             created_at: now,
-            expires_at: now + self.limits.stay.hold_ttl,
+            expires_at: (now + self.limits.stay.hold_ttl).rounded_up_to_second(),
             state: HoldState::Held,
             attempts: Attempt::default(),
             claim: StayClaim { room_type: room_type.id, dates, client_key, price, currency: room_type.currency },
         };
-        self.holds.push(Held::new(hold.clone()));
+        self.holds.push(hold.clone());
         Ok(hold)
     }
 
@@ -192,14 +185,11 @@ impl Model {
     }
 
     fn find_open_hold(&self, id: HoldId, actor: Actor, now: Timestamp) -> Result<StayHold, Rejection> {
-        let held = self
-            .holds
-            .iter()
-            .find(|held| held.hold.id == id)
-            .ok_or(Rejection::Stay(StayRejection::StayHoldNotFound))?;
-        check_owner(actor, held.hold.owner.get())?;
-        match held.hold.state {
-            HoldState::Held if held.is_live(now) => Ok(held.hold.clone()),
+        let hold =
+            self.holds.iter().find(|hold| hold.id == id).ok_or(Rejection::Stay(StayRejection::StayHoldNotFound))?;
+        check_owner(actor, hold.owner.get())?;
+        match hold.state {
+            HoldState::Held if hold.is_live(now) => Ok(hold.clone()),
             HoldState::Prepared => unreachable!("the model confirms in one step"),
             HoldState::Held | HoldState::Replaced { .. } => Err(Rejection::Stay(StayRejection::StayHoldExpired)),
             HoldState::Cancelled => Err(Rejection::Stay(StayRejection::StayHoldAlreadyProcessed { reservation: None })),
@@ -210,14 +200,14 @@ impl Model {
     }
 
     fn set_state(&mut self, id: HoldId, state: HoldState) {
-        for held in self.holds.iter_mut().filter(|held| held.hold.id == id) {
-            held.hold.state = state;
+        for hold in self.holds.iter_mut().filter(|hold| hold.id == id) {
+            hold.state = state;
         }
     }
 
     /// Returns every date of any hold or reservation of a room type, in order.
     fn dates_in_use(&self, room_type: RoomTypeId) -> Vec<Date> {
-        let held = self.holds.iter().filter(|held| held.hold.room_type == room_type).map(|held| held.hold.dates);
+        let held = self.holds.iter().filter(|hold| hold.room_type == room_type).map(|hold| hold.dates);
         let reserved = self.reservations.iter().filter(|row| row.room_type == room_type).map(|row| row.dates);
         let mut dates: Vec<Date> = held.chain(reserved).flat_map(nights).collect();
         dates.sort_unstable();

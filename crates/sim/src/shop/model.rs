@@ -162,7 +162,7 @@ impl Model {
             unit_price: self.options[option].price,
         };
         let lines: Vec<Line> = cart.iter().map(line).collect();
-        let reservation = Reservation { lines: lines.clone(), ends_at: now + self.hold_ttl };
+        let reservation = Reservation { lines: lines.clone(), ends_at: (now + self.hold_ttl).rounded_up_to_second() };
         self.user(user).reservation = Some(reservation);
         Ok(Reply::Reserved(lines, left))
     }

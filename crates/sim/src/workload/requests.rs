@@ -5,7 +5,7 @@ use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold, PlaceHolds};
 use holdfast_core::stay::reservation::CancelReservation;
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft, SetNightsClosed, TOTAL_QUANTITY_MAX};
-use holdfast_core::stay::{ClientHoldKey, DAYS_AHEAD_MAX, RoomTypeId, StayDates, StayReservationId};
+use holdfast_core::stay::{ClientHoldKey, DAYS_AHEAD_MAX, RoomTypeId, StayDates, StayHold, StayReservationId};
 use holdfast_core::{Actor, Timestamp};
 use jiff::civil::Date;
 use rand::RngExt;
@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::Workload;
 use crate::call::{Call, Key, Request, hold_id};
-use crate::model::{Held, Model, today};
+use crate::model::{Model, today};
 
 /// Maximum nights of a stay, and of closing; one more is rejected.
 const NIGHTS_MAX: i32 = 90;
@@ -101,8 +101,8 @@ impl Workload {
         let (check_in, check_out) = self.plan_dates(model, room_type, now);
         let (random, user, client_key) = (self.rng.random(), self.user(), self.client_key());
         let place = PlaceHold { random, user, room_type, check_in, check_out, client_key };
-        let live: Vec<&Held> = model.holds().iter().filter(|held| held.is_live(now)).collect();
-        let Some(other) = live.choose(&mut self.rng).map(|held| &held.hold) else { return place };
+        let live: Vec<&StayHold> = model.holds().iter().filter(|hold| hold.is_live(now)).collect();
+        let Some(other) = live.choose(&mut self.rng) else { return place };
         let (room_type, StayDates { check_in, check_out }) = (other.room_type, other.dates);
         let on_same_dates = PlaceHold { room_type, check_in, check_out, ..place.clone() };
         match self.rng.random_range(0..100) {
@@ -137,9 +137,9 @@ impl Workload {
     fn plan_hold(&mut self, model: &Model, now: Timestamp, batch: &[Call]) -> (HoldId, Actor) {
         let placed_now: Vec<(HoldId, UserId)> =
             batch.iter().flat_map(Call::places).map(|place| (hold_id(place, now), place.user)).collect();
-        let live = model.holds().iter().filter(|held| held.is_live(now));
-        let live: Vec<(HoldId, UserId)> = live.map(|held| (held.hold.id, held.hold.owner)).collect();
-        let all: Vec<(HoldId, UserId)> = model.holds().iter().map(|held| (held.hold.id, held.hold.owner)).collect();
+        let live = model.holds().iter().filter(|hold| hold.is_live(now));
+        let live: Vec<(HoldId, UserId)> = live.map(|hold| (hold.id, hold.owner)).collect();
+        let all: Vec<(HoldId, UserId)> = model.holds().iter().map(|hold| (hold.id, hold.owner)).collect();
         let first_choice = match self.rng.random_range(0..100) {
             0..10 => &placed_now,
             10..75 => &live,

@@ -117,9 +117,6 @@ fn indexes_are_rebuilt_from_live_holds() {
             let action = action(&mut dice, &hall, &holds);
             holds.extend(run(&mut hall, &action).1);
         }
-        // At a full second, because units that ended within it still count.
-        let into_second = hall.world.now.as_millis() % 1_000;
-        hall.world.wait(Span::from_millis((1_000 - into_second) % 1_000));
         let now = hall.world.now;
         let before = hall.derived();
         let mut rebuilt = new_hall(Mode::SingleCommit);
