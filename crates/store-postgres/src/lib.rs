@@ -17,7 +17,6 @@
 mod clock;
 mod codec;
 mod connection;
-mod copy;
 mod error;
 pub mod open;
 mod pipeline;

@@ -6,12 +6,14 @@
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
-use bytes::Bytes;
+use futures_util::TryStreamExt as _;
 use futures_util::future::{BoxFuture, FutureExt as _, MaybeDone, maybe_done};
-use futures_util::{SinkExt as _, TryStreamExt as _};
-use tokio_postgres::types::ToSql;
+use holdfast_core::schema::Value;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Error, Row};
 
+use crate::codec::Col;
 use crate::connection::Connection;
 use crate::error::{CommitError, is_refusal_of_commit, sentence};
 
@@ -41,7 +43,14 @@ pub(crate) struct Pipeline<'a> {
     connection: &'a Connection,
     sent: Vec<Sent<'a>>,
     /// Sent after all statements, each with two more round trips.
-    copies: Vec<(&'static str, Bytes)>,
+    copies: Vec<BulkInsert<'a>>,
+}
+
+/// Rows to be inserted by a COPY.
+struct BulkInsert<'a> {
+    sql: &'static str,
+    types: Vec<Type>,
+    rows: Vec<Vec<Col<Value<'a>>>>,
 }
 
 type Sent<'a> = MaybeDone<BoxFuture<'a, Result<Vec<Row>, Error>>>;
@@ -63,17 +72,21 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Adds rows for a COPY. They come after all statements, so no statement of the transaction may need them.
-    pub(crate) fn copy(&mut self, sql: &'static str, rows: Bytes) {
-        self.copies.push((sql, rows));
+    pub(crate) fn copy(&mut self, sql: &'static str, types: Vec<Type>, rows: Vec<Vec<Value<'a>>>) {
+        let rows = rows.into_iter().map(|row| row.into_iter().map(Col).collect()).collect();
+        self.copies.push(BulkInsert { sql, types, rows });
     }
 
     async fn send_copies(&mut self) -> Result<(), Error> {
-        for (sql, rows) in std::mem::take(&mut self.copies) {
-            let copying = self.connection.client().copy_in(self.connection.statement(sql)).await?;
+        for BulkInsert { sql, types, rows } in std::mem::take(&mut self.copies) {
+            let sink = self.connection.client().copy_in(self.connection.statement(sql)).await?;
             self.connection.count_round_trip();
-            let mut copying = pin!(copying);
-            copying.send(rows).await?;
-            copying.finish().await?;
+            // Dropped after an error, it ends the COPY without inserting anything.
+            let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
+            for row in rows {
+                writer.as_mut().write_raw(row).await?;
+            }
+            writer.finish().await?;
             self.connection.count_round_trip();
         }
         Ok(())

@@ -10,8 +10,7 @@ use jiff::civil::Date;
 
 use super::load::by_column;
 use super::sql;
-use crate::codec::Col;
-use crate::copy;
+use crate::codec::{Col, type_of};
 use crate::pipeline::{Pipeline, params};
 
 /// Minimum number of rows for COPY, which costs two extra round trips but less time per row.
@@ -88,7 +87,8 @@ impl<'a> Visitor<'a> for Write<'_, 'a> {
         }
         match &sql.copy {
             Some(copy) if new.len() >= COPIED_FROM => {
-                self.pipeline.copy(copy, copy::encode(&schema.columns().collect::<Vec<_>>(), &new));
+                let types = schema.columns().map(|column| type_of(column.kind)).collect();
+                self.pipeline.copy(copy, types, new);
             }
             _ if new.is_empty() => {}
             _ => {
