@@ -15,9 +15,8 @@ use holdfast_core::Timestamp;
 use holdfast_core::calendar::RoomId;
 use holdfast_core::time::Span;
 use holdfast_engine::StoreError;
-use redis::{Cmd, Value};
+use redis::{Cmd, Script, Value};
 
-use crate::connection::{Script, ScriptCall};
 use crate::live::{LiveTier, unexpected};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("cache_version.lua")));
@@ -94,10 +93,9 @@ impl LiveTier {
     /// Returns the room's cache version, a new one if it has none. Sent once: a delayed repetition after a change would
     /// reuse a version.
     pub(crate) async fn cache_version(&self, room: RoomId) -> Result<Option<String>, StoreError> {
-        let mut order = ScriptCall::new(&SCRIPT, 1);
-        order.arg(self.keys().room_cache_version(room)).arg(self.unique());
-        order.arg(self.latest_now().as_millis()).arg(CACHE_VERSION_TTL.as_millis());
-        let answer = self.connection().order(order).await?;
+        let mut call = SCRIPT.key(self.keys().room_cache_version(room));
+        call.arg(self.unique()).arg(self.latest_now().as_millis()).arg(CACHE_VERSION_TTL.as_millis());
+        let answer = self.connection().invoke(&call).await?;
         redis::from_redis_value(answer).map_err(|error| unexpected(&error))
     }
 

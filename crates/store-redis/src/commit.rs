@@ -8,10 +8,9 @@ use holdfast_core::table::{Key, Scan, Table};
 use holdfast_core::time::Span;
 use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::StoreError;
-use redis::Value;
+use redis::{Script, ScriptInvocation, Value};
 
 use crate::confirm_attempts::ConfirmAttempts;
-use crate::connection::{Script, ScriptCall};
 use crate::epoch::Epoch;
 use crate::keys::Keys;
 use crate::live::LiveTier;
@@ -42,8 +41,8 @@ impl LiveTier {
             // A test's clock stands still meanwhile.
             attempts.age_max = READ_AGE_MAX;
         }
-        let order = order(self.keys(), epoch, read_set, &writes.list, &attempts);
-        match self.connection().order(order).await? {
+        let call = call(self.keys(), epoch, read_set, &writes.list, &attempts);
+        match self.connection().invoke(&call).await? {
             Value::Int(1) => Ok(()),
             Value::Int(0 | -1) => Err(StoreError::Conflict),
             other => Err(StoreError::Damaged(format!("the script returned {other:?}"))),
@@ -82,13 +81,13 @@ impl Visitor for Writes<'_> {
 }
 
 /// Builds the script's call, which groups rows by what to compare and what to write.
-fn order(
+fn call(
     keys: &Keys,
     epoch: &Epoch,
     read_set: &LiveReadSet,
     writes: &[Write],
     attempts: &ConfirmAttempts,
-) -> ScriptCall {
+) -> ScriptInvocation<'static> {
     let mut unread: HashMap<&str, &Write, RandomState> = writes.iter().map(|write| (&*write.name, write)).collect();
     let (mut absent, mut created) = (Vec::new(), Vec::new());
     let (mut replaced, mut present) = (Vec::new(), Vec::new());
@@ -104,16 +103,23 @@ fn order(
     let counts = [absent.len(), created.len(), put.len(), replaced.len(), present.len()];
     let written = || created.iter().chain(&put).copied().chain(replaced.iter().map(|(write, _)| *write));
 
-    let mut order = ScriptCall::new(&SCRIPT, 3 + counts.iter().sum::<usize>());
-    order.arg(keys.epoch()).arg(keys.clock()).arg(keys.unfinished());
-    order.args(&absent).args(written().map(|write| &*write.name)).args(present.iter().map(|(name, _)| *name));
-    order.arg(&epoch.value).arg(read_set.read_at).arg(attempts.age_max.as_millis() * 1_000);
-    order.args(counts).arg(attempts.noted.len()).arg(attempts.struck.len());
-    let versions = replaced.iter().map(|(_, version)| *version).chain(present.iter().map(|(_, version)| *version));
-    order.args(versions.map(|version| &version[..]));
+    let mut call = SCRIPT.prepare_invoke();
+    call.key(keys.epoch()).key(keys.clock()).key(keys.unfinished());
+    call.key(&absent);
     for write in written() {
-        order.arg(&write.value[..]).arg(write.kept.as_millis());
+        call.key(&write.name);
     }
-    order.args(&attempts.noted).args(&attempts.struck);
-    order
+    for (name, _) in &present {
+        call.key(*name);
+    }
+    call.arg(&epoch.value).arg(read_set.read_at).arg(attempts.age_max.as_millis() * 1_000);
+    call.arg(&counts).arg(attempts.noted.len()).arg(attempts.struck.len());
+    for version in replaced.iter().map(|(_, version)| *version).chain(present.iter().map(|(_, version)| *version)) {
+        call.arg(&version[..]);
+    }
+    for write in written() {
+        call.arg(&write.value[..]).arg(write.kept.as_millis());
+    }
+    call.arg(&attempts.noted).arg(&attempts.struck);
+    call
 }

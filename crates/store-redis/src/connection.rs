@@ -5,7 +5,7 @@ use std::sync::Arc;
 use holdfast_dial::Trust;
 use holdfast_dial::redis::{Link, is_dead};
 use holdfast_engine::{StoreError, panics};
-use redis::{Cmd, Pipeline, RedisError, ToRedisArgs, Value};
+use redis::{Pipeline, RedisError, ScriptInvocation, Value};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
@@ -40,25 +40,16 @@ impl Connection {
         }
     }
 
-    /// Sends a request that must not be repeated: an error after sending leaves its outcome unknown.
-    pub(crate) async fn order(&self, order: ScriptCall) -> Result<Value, StoreError> {
+    /// Runs a script that must not be repeated: an error after sending leaves its outcome unknown. A Redis that does not
+    /// know the script gets it first; if that fails without an answer, the outcome counts as unknown too.
+    pub(crate) async fn invoke(&self, call: &ScriptInvocation<'_>) -> Result<Value, StoreError> {
         let mut open = self.link.open().await.map_err(|error| away(&error))?;
-        for _ in 0..2 {
-            let answer = self.link.ask(&mut open, async |connection| order.call.query_async(connection).await).await;
-            match answer {
-                Ok(value) => return Ok(value),
-                // A restarted Redis does not know the script, and did nothing.
-                Err(error) if error.code() == Some("NOSCRIPT") => {
-                    let load = order.script.load();
-                    let loaded = self.link.ask(&mut open, async |connection| load.query_async(connection).await).await;
-                    let _name: Value = loaded.map_err(|error| away(&error))?;
-                }
-                // Redis rejected the request before executing it: out of memory, read only, still loading.
-                Err(error) if error.code().is_some() => return Err(away(&error)),
-                Err(error) => return Err(StoreError::OutcomeUnknown(format!("Redis: {error}"))),
-            }
-        }
-        Err(StoreError::Unavailable("Redis does not keep its scripts".into()))
+        let answer = self.link.ask(&mut open, async |connection| call.invoke_async(connection).await).await;
+        answer.map_err(|error| match error.code() {
+            // Redis rejected the request before executing it: out of memory, read only, still loading.
+            Some(_) => away(&error),
+            None => StoreError::OutcomeUnknown(format!("Redis: {error}")),
+        })
     }
 
     async fn send(&self, pipeline: &Pipeline) -> Result<Vec<Value>, RedisError> {
@@ -92,49 +83,4 @@ impl Drop for Driver {
 
 pub(crate) fn away(error: &RedisError) -> StoreError {
     StoreError::Unavailable(format!("Redis: {error}"))
-}
-
-/// Script and its hash.
-pub(crate) struct Script {
-    code: &'static str,
-    hash: String,
-}
-
-impl Script {
-    pub(crate) fn new(code: &'static str) -> Self {
-        Self { code, hash: redis::Script::new(code).get_hash().to_owned() }
-    }
-
-    fn load(&self) -> Cmd {
-        let mut command = redis::cmd("SCRIPT");
-        command.arg("LOAD").arg(self.code);
-        command
-    }
-}
-
-/// Call of a script with keys and arguments.
-pub(crate) struct ScriptCall {
-    script: &'static Script,
-    call: Cmd,
-}
-
-impl ScriptCall {
-    /// The first `keys` arguments are keys.
-    pub(crate) fn new(script: &'static Script, keys: usize) -> Self {
-        let mut call = redis::cmd("EVALSHA");
-        call.arg(&script.hash).arg(keys);
-        Self { script, call }
-    }
-
-    pub(crate) fn arg(&mut self, arg: impl ToRedisArgs) -> &mut Self {
-        self.call.arg(arg);
-        self
-    }
-
-    pub(crate) fn args(&mut self, args: impl IntoIterator<Item = impl ToRedisArgs>) -> &mut Self {
-        for arg in args {
-            self.call.arg(arg);
-        }
-        self
-    }
 }

@@ -18,13 +18,14 @@
 mod connection;
 mod listener;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
 use holdfast_dial::Trust;
 use holdfast_engine::Clock;
+use redis::Script;
 use tokio::sync::broadcast;
 
 use crate::in_process::IdSource;
@@ -32,8 +33,10 @@ use crate::settings::{EventId, EventSettings, Timings};
 use crate::token::Keys;
 use crate::view::{Admission, Entry, Standing, UserState, View};
 use crate::waiting_room::{Change, Entered, Error, Joined, Refusal, Stats, WaitingRoom};
-use connection::{Call, Connection};
+use connection::Connection;
 use listener::ChangeSubscriber;
+
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("redis_room/room.lua")));
 
 /// Maximum number of further script runs per call, when one run cannot apply all deadlines.
 const CONTINUATIONS_MAX: usize = 1_000;
@@ -102,12 +105,12 @@ impl RedisRoom {
         let RedisOptions { prefix, timings, ids, clock, .. } = &self.options;
         let user = user.map_or(0, UserId::get);
         let id = if action == "enter" { hex(ids()) } else { String::new() };
-        let mut call = Call::default();
+        let mut call = SCRIPT.prepare_invoke();
         for key in ["queue", "queue:due", "queue:heard", "queue:ready", "token:count", "queue:room"] {
             call.key(format!("{prefix}{key}:{event}"));
         }
         call.key(format!("{prefix}token:{event}:{user}")).key(format!("{prefix}queue:changes"));
-        call.arg(action).arg(event).arg(user).arg(id.as_str());
+        call.arg(action).arg(event.0).arg(user).arg(id.as_str());
         call.arg(settings.revision).arg(settings.max_concurrent).arg(u8::from(settings.paused));
         call.arg(settings.sales_open_at.map_or(0, Timestamp::as_millis));
         for span in [timings.entry_ttl, timings.entry_max, timings.waiter_ttl, timings.ready_ttl] {
@@ -117,7 +120,7 @@ impl RedisRoom {
             call.arg(clock.now().as_millis());
         }
         for _ in 0..CONTINUATIONS_MAX {
-            let answer = self.connection.run(&call).await?;
+            let answer = self.connection.invoke(&call).await?;
             if !answer.is_empty() {
                 return read(&answer).ok_or_else(|| Error::Damaged(format!("the script returned {answer:?}")));
             }
