@@ -2,7 +2,7 @@
 //! message is redelivered later and loses its place. It is acknowledged only when its handler succeeds.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_nats::jetstream::consumer::pull;
@@ -10,6 +10,7 @@ use async_nats::jetstream::message::Acker;
 use async_nats::jetstream::{self, AckKind};
 use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -90,7 +91,7 @@ struct Unfinished {
 
 impl InProgress {
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     fn add(&self, acker: Acker) -> Unfinished {

@@ -1,9 +1,9 @@
 //! Progress of a sale: counters for observers, and the phase signal.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -120,10 +120,10 @@ impl Board {
     }
 
     pub fn progress(&self) -> Progress {
-        let fixture = self.fixture.lock().unwrap_or_else(PoisonError::into_inner);
+        let fixture = self.fixture.lock();
         let get = |count: Count| self.counts[count as usize].load(Ordering::Relaxed);
         let (joined, came_in, left) = (get(Count::Joined), get(Count::Entered), get(Count::LeftQueue));
-        let (p50_ms, p99_ms) = self.notes.lock().unwrap_or_else(PoisonError::into_inner).p50_p99_ms();
+        let (p50_ms, p99_ms) = self.notes.lock().p50_p99_ms();
         Progress {
             phase: fixture.phase,
             elapsed_seconds: self.began.elapsed().as_secs_f64(),
@@ -152,11 +152,11 @@ impl Board {
     }
 
     pub(crate) fn set_phase(&self, phase: Phase) {
-        self.fixture.lock().unwrap_or_else(PoisonError::into_inner).phase = phase;
+        self.fixture.lock().phase = phase;
     }
 
     pub(crate) fn set_fixture(&self, people: u64, event_id: u64, seats: u64, nights: u64) {
-        let mut fixture = self.fixture.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fixture = self.fixture.lock();
         (fixture.people, fixture.event_id, fixture.seats, fixture.nights) = (people, Some(event_id), seats, nights);
     }
 

@@ -1,6 +1,6 @@
 //! Simulated customer: calls the server, measures latency, waits, draws random numbers.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use holdfast_client::{Client, Error};
@@ -53,7 +53,7 @@ impl Customer {
     }
 
     pub(crate) fn notes<T>(&self, write: impl FnOnce(&mut Measurements) -> T) -> T {
-        write(&mut self.board.notes.lock().unwrap_or_else(PoisonError::into_inner))
+        write(&mut self.board.notes.lock())
     }
 
     /// Waits for a random thinking time: 0.5 to 1.5 times the average.

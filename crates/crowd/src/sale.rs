@@ -1,6 +1,6 @@
 //! Course of a sale: select, close sales, gather, open, sell, stop, check.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use holdfast_client::{Client, SeatStatus};
@@ -169,8 +169,7 @@ async fn supervise(board: &Board, server: &Client, concert: &Concert, queue_cust
     if board.signal() == PhaseSignal::Closed {
         if progress.joined + progress.failures >= queue_customers {
             stage::open_sales(server, concert.event.id).await?;
-            board.notes.lock().unwrap_or_else(PoisonError::into_inner).sales_opened_at =
-                Some(board.elapsed().as_secs_f64());
+            board.notes.lock().sales_opened_at = Some(board.elapsed().as_secs_f64());
             board.set_phase(Phase::Selling);
             board.send_signal(PhaseSignal::Open);
         }
@@ -179,7 +178,7 @@ async fn supervise(board: &Board, server: &Client, concert: &Concert, queue_cust
     let stats = server.queue_stats(concert.event.id).await?;
     let plan = server.seats(concert.event.id).await?;
     {
-        let mut notes = board.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = board.notes.lock();
         notes.inside_max = notes.inside_max.max(stats.entered);
     }
     if plan.iter().all(|seat| seat.status == SeatStatus::Reserved) {
@@ -197,13 +196,13 @@ async fn outcome(
 ) -> Result<Outcome, Error> {
     let seconds = board.elapsed().as_secs_f64();
     let (seat_reservations, stays) = {
-        let notes = board.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let notes = board.notes.lock();
         (notes.seat_reservations.clone(), notes.stays.clone())
     };
     let concert = check::concert(server, concert, &seat_reservations).await?;
     let room = check::room(server, room, &stays).await?;
     let progress = board.progress();
-    let notes = board.notes.lock().unwrap_or_else(PoisonError::into_inner);
+    let notes = board.notes.lock();
     Ok(Outcome {
         people: progress.people,
         seconds,

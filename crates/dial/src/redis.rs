@@ -1,7 +1,6 @@
 //! Connections to Redis. An address that begins with `rediss://` connects with TLS.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex as StdMutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
@@ -22,7 +21,7 @@ pub struct Link {
     url: String,
     trust: Trust,
     /// The version of the trust it was made with, and the client.
-    client: StdMutex<(u64, Client)>,
+    client: parking_lot::Mutex<(u64, Client)>,
     /// Drives the connection. Those who call may be too busy for that, or end before others do.
     runtime: Handle,
     state: Mutex<State>,
@@ -61,7 +60,7 @@ impl Link {
     /// Connects on first use.
     pub fn new(url: &str, trust: &Trust, runtime: Handle) -> Result<Self, RedisError> {
         let (round_trips, opened) = (AtomicU64::new(0), AtomicU64::new(0));
-        let client = StdMutex::new((trust.version(), client(url, trust)?));
+        let client = parking_lot::Mutex::new((trust.version(), client(url, trust)?));
         Ok(Self {
             url: url.into(),
             trust: trust.clone(),
@@ -75,7 +74,7 @@ impl Link {
 
     /// For connections beside this one. Each connection needs a fresh one, or it does not see reloaded certificates.
     pub fn client(&self) -> Client {
-        let mut current = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.client.lock();
         let version = self.trust.version();
         if current.0 != version
             && let Ok(client) = client(&self.url, &self.trust)

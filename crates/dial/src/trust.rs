@@ -4,11 +4,12 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use parking_lot::{Mutex, RwLock};
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use tokio_rustls::rustls::client::{Resumption, verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use tokio_rustls::rustls::crypto::{self, WebPkiSupportedAlgorithms};
@@ -82,7 +83,7 @@ impl Trust {
     pub fn reload(&self) -> Result<(), TrustError> {
         for file in &self.files {
             let certificates = read_certificates(&file.path)?;
-            *file.certificates.write().unwrap_or_else(PoisonError::into_inner) = certificates;
+            *file.certificates.write() = certificates;
             file.version.fetch_add(1, Ordering::Release);
         }
         Ok(())
@@ -123,7 +124,7 @@ impl Trust {
 
     fn roots(&self) -> Arc<RootCertStore> {
         let version = self.version();
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = self.read.lock();
         match &*read {
             Some(read) if read.version == version => read.roots.clone(),
             _ => {
@@ -137,7 +138,7 @@ impl Trust {
     }
 
     fn file_certificates(&self) -> Vec<CertificateDer<'static>> {
-        let of = |file: &Arc<AuthorityFile>| file.certificates.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let of = |file: &Arc<AuthorityFile>| file.certificates.read().clone();
         self.files.iter().flat_map(of).collect()
     }
 }

@@ -1,11 +1,12 @@
 //! The handle of the engine.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc as blocking;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use holdfast_core::{Command, Context, Decision, Limits, Stop, WorkingSet};
+use parking_lot::Mutex;
 
 use crate::batch::{Decided, Meters, Runner};
 use crate::panics::{self, Panic};
@@ -178,7 +179,7 @@ impl Engine {
 
     /// Runs a query on committed state. `ask` runs again until its read set is loaded, and must have no side effects.
     pub async fn query<T>(&self, ask: impl FnMut(&mut WorkingSet, &Context<'_>) -> Decision<T>) -> Result<T, Refused> {
-        let idle_rows = || self.shared.idle_rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle_rows = || self.shared.idle_rows.lock();
         let mut rows = idle_rows().pop().unwrap_or_default();
         let answer = tokio::time::timeout(QUERY_WITHIN, self.answer(&mut rows, ask)).await;
         rows.clear(IDLE_ROWS_SIZE);

@@ -7,8 +7,10 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
+
+use parking_lot::Mutex;
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 static LAST: Mutex<Option<Panic>> = Mutex::new(None);
@@ -43,7 +45,7 @@ pub fn inherit<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
 
 /// Takes the recorded panics of an origin, and those of unknown origin.
 pub fn take(of: Origin) -> Vec<Panic> {
-    let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut recorded = RECORDED.lock();
     recorded.extract_if(.., |(origin, _)| origin.is_none_or(|origin| origin == of)).map(|(_, panic)| panic).collect()
 }
 
@@ -73,7 +75,7 @@ pub fn count() -> u64 {
 
 /// Returns the most recent panic that was counted.
 pub fn last() -> Option<Panic> {
-    LAST.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    LAST.lock().clone()
 }
 
 /// A panic that was caught.
@@ -90,12 +92,12 @@ impl Panic {
         metrics::counter!("holdfast_panics_total").increment(1);
         let location = self.location.as_deref().unwrap_or("unknown");
         tracing::error!(panic = self.message, location, "a thread panicked");
-        let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recorded = RECORDED.lock();
         if recorded.len() < RECORDED_MAX {
             recorded.push((origin(), self.clone()));
         }
         drop(recorded);
-        *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(self);
+        *LAST.lock() = Some(self);
     }
 }
 

@@ -1,7 +1,7 @@
 //! State shared by all handlers; starts and stops the engine and the background jobs.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,7 @@ use holdfast_engine::{Answer, Engine, Once, Store};
 use holdfast_waiting_room::WaitingRoom;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task;
@@ -345,11 +346,11 @@ impl App {
         let keep = rendered.clone();
         let response = self.run(caller, request, command, move |outcome: &C::Outcome| {
             // A command is decided again after a conflict; the last outcome is the committed one.
-            *keep.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.clone());
+            *keep.lock() = Some(outcome.clone());
             render(outcome)
         });
         let response = response.await?;
-        let outcome = rendered.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let outcome = rendered.lock().take();
         let is_replayed = response.headers().contains_key(REPLAYED);
         Ok((response, outcome.filter(|_| !is_replayed)))
     }

@@ -1,7 +1,7 @@
 //! Authentication. With auth on, a bearer token names the caller; with auth off, the header `X-User-Id` or the request does.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::FromRequestParts;
@@ -11,6 +11,7 @@ use holdfast_dial::jwt::{self, Algorithm, DecodingKey, Validation, decode, get_c
 use holdfast_engine::FlowId;
 use http::request::Parts;
 use http::{HeaderMap, header};
+use parking_lot::RwLock;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -142,7 +143,7 @@ impl Auth {
     pub fn reload(&self) -> Result<(), String> {
         let Self::Jwt(verifiers) = self else { return Ok(()) };
         if let Some(verifier) = Verifier::from_config(&verifiers.config)? {
-            *verifiers.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(verifier);
+            *verifiers.current.write() = Arc::new(verifier);
         }
         Ok(())
     }
@@ -199,7 +200,7 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
 
 impl Verifiers {
     fn current(&self) -> Arc<Verifier> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.read().clone()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Generator of ids: randomness enters the system only here.
 
-use std::sync::{Mutex, PoisonError};
-
+use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -30,19 +29,19 @@ impl IdMaker {
     /// Returns the random part of a hold's id.
     pub fn random(&self) -> [u8; 10] {
         let mut random = [0; 10];
-        self.generator.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(&mut random);
+        self.generator.lock().fill_bytes(&mut random);
         random
     }
 
     /// Returns a secret that cannot be guessed.
     pub fn secret(&self) -> [u8; 32] {
         let mut secret = [0; 32];
-        self.generator.lock().unwrap_or_else(PoisonError::into_inner).fill_bytes(&mut secret);
+        self.generator.lock().fill_bytes(&mut secret);
         secret
     }
 
     pub fn number(&self) -> u64 {
-        self.generator.lock().unwrap_or_else(PoisonError::into_inner).next_u64()
+        self.generator.lock().next_u64()
     }
 
     pub fn request_id(&self) -> String {

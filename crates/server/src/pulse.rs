@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use holdfast_core::id::HoldId;
 use holdfast_core::tee::Subject;
 use holdfast_core::{Event, Timestamp};
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::wire::event::type_of;
@@ -72,7 +72,7 @@ impl Pulse {
 
     pub fn count(&self, event: &Event, at: Timestamp) {
         self.changed(type_of(event));
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         match event {
             Event::StayHoldPlaced(hold) => inner.placed(STAY, hold.id, hold.expires_at),
             Event::OrderReserved(hold) => inner.placed(SHOP, hold.id, hold.expires_at),
@@ -94,7 +94,7 @@ impl Pulse {
 
     /// Returns the counts at a moment, and removes holds that have expired by then.
     pub fn counts(&self, now: Timestamp) -> Counts {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         let now = now.as_millis() / 1_000;
         for vertical in 0..VERTICALS.len() {
             let ran_out: u64 =
@@ -177,7 +177,7 @@ mod tests {
     fn hold_is_live_until_it_ends_or_expires() {
         let pulse = Pulse::default();
         {
-            let mut inner = pulse.inner.lock().unwrap();
+            let mut inner = pulse.inner.lock();
             for number in 0..4 {
                 inner.placed(STAY, hold(100, number), at(700));
             }
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn expired_holds_are_removed_without_a_query() {
         let pulse = Pulse::default();
-        let mut inner = pulse.inner.lock().unwrap();
+        let mut inner = pulse.inner.lock();
         for second in 0..1_000 {
             inner.placed(STAY, hold(second, 0), at(second + 10));
         }

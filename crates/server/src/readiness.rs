@@ -1,10 +1,10 @@
 //! Readiness: whether this server can do its work. The store is probed in the background, so that a readiness check never
 //! waits for it.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use holdfast_engine::Store;
+use parking_lot::Mutex;
 
 use crate::app::App;
 use crate::roles::Roles;
@@ -31,11 +31,11 @@ impl Probed {
     }
 
     fn store(&self) -> Option<String> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.store.lock().clone()
     }
 
     fn set(&self, store: Option<String>) {
-        let last = std::mem::replace(&mut *self.store.lock().unwrap_or_else(PoisonError::into_inner), store.clone());
+        let last = std::mem::replace(&mut *self.store.lock(), store.clone());
         match store {
             Some(fault) if last.as_ref() != Some(&fault) => tracing::error!(fault, "the store is unavailable"),
             None if last.is_some() => tracing::info!("the store is available again"),

@@ -2,9 +2,10 @@
 //! Useful only to the single writer of a store, which itself commits all events in order.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use holdfast_engine::store::OutboxRecord;
+use parking_lot::Mutex;
 
 /// Maximum number of cached events: more than one batch creates.
 const KEPT_MAX: usize = 4_096;
@@ -17,7 +18,7 @@ pub(crate) struct Recent {
 
 impl Recent {
     pub(crate) fn keep(&self, new: impl IntoIterator<Item = Arc<OutboxRecord>>) {
-        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut records = self.records.lock();
         for record in new {
             if records.back().is_some_and(|last| last.id + 1 != record.id) {
                 records.clear();
@@ -31,7 +32,7 @@ impl Recent {
 
     /// Returns events after the one with this id; `None` if they are not cached, or there are none.
     pub(crate) fn after(&self, id: u64, limit: usize) -> Option<Vec<Arc<OutboxRecord>>> {
-        let records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        let records = self.records.lock();
         let skipped = (id + 1).checked_sub(records.front()?.id)?;
         let found: Vec<_> = records.range((skipped as usize).min(records.len())..).take(limit).cloned().collect();
         (!found.is_empty()).then_some(found)

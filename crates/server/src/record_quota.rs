@@ -4,10 +4,10 @@
 //! and drain evenly over those 24 hours. At most twice the quota is stored for a caller at any time.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use holdfast_core::idempotency::IDEMPOTENCY_TTL;
+use parking_lot::Mutex;
 
 /// Maximum size of a record that is not counted: the number of small records is bounded like that of all other rows.
 const FREE_BYTES: usize = 2 << 10;
@@ -39,7 +39,7 @@ impl RecordQuota {
 
     /// Returns the time until a caller may have further large records; `None` if it may now.
     pub(crate) fn wait(&self, caller: &str, now: Instant) -> Option<Duration> {
-        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = self.used.lock();
         let is_beyond = used.len() >= CALLERS_MAX && !used.contains_key(caller);
         let bytes = self.left(used.get(if is_beyond { "" } else { caller })?, now);
         let quota = self.bytes_max as f64;
@@ -52,7 +52,7 @@ impl RecordQuota {
         if bytes <= FREE_BYTES {
             return;
         }
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.used.lock();
         if used.len() >= CALLERS_MAX && !used.contains_key(caller) {
             used.retain(|_, used| self.left(used, now) > 0.0);
         }
@@ -102,10 +102,10 @@ mod tests {
         for caller in 0..2 * CALLERS_MAX {
             quota.count(&caller.to_string(), 5_000, now);
         }
-        assert_eq!(quota.used.lock().unwrap().len(), CALLERS_MAX + 1);
+        assert_eq!(quota.used.lock().len(), CALLERS_MAX + 1);
         assert!(quota.wait("1", now).is_none());
         assert!(quota.wait("19999", now).is_some(), "further callers share a quota");
         quota.count("new", 5_000, now + ttl());
-        assert_eq!(quota.used.lock().unwrap().len(), 2, "drained callers are evicted");
+        assert_eq!(quota.used.lock().len(), 2, "drained callers are evicted");
     }
 }

@@ -5,7 +5,7 @@
 //! not starve other callers.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,6 +13,7 @@ use holdfast_core::Timestamp;
 use holdfast_core::time::Span;
 use holdfast_engine::store::OutboxRecord;
 use holdfast_engine::{Refused, Store};
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::app::App;
@@ -110,12 +111,12 @@ impl Replays {
     }
 
     fn kept(&self, seen: u64, up_to: u64) -> Option<Arc<Page>> {
-        let pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let pages = self.pages.lock();
         pages.iter().find(|page| page.after <= seen && seen < page.up_to && up_to <= page.up_to).cloned()
     }
 
     fn keep(&self, page: Arc<Page>) {
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = self.pages.lock();
         pages.retain(|other| other.after < page.after || other.up_to > page.up_to);
         if pages.len() == PAGES_KEPT_MAX {
             pages.pop_front();
@@ -236,10 +237,10 @@ mod tests {
         );
         assert!(replays.kept(100, 300).is_some() && replays.kept(299, 300).is_some());
         replays.keep(page(50, 400));
-        assert_eq!(replays.pages.lock().unwrap().len(), 1, "a larger page takes the place of one within it");
+        assert_eq!(replays.pages.lock().len(), 1, "a larger page takes the place of one within it");
         for after in 1..=20 {
             replays.keep(Arc::new(Page::new(after * PAGE, (after + 1) * PAGE, u64::MAX, &[], "/holdfast")));
         }
-        assert_eq!(replays.pages.lock().unwrap().len(), PAGES_KEPT_MAX);
+        assert_eq!(replays.pages.lock().len(), PAGES_KEPT_MAX);
     }
 }

@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast_engine::Refused;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::OwnedMutexGuard;
 
 /// Maximum time that a request waits for the lock of its key.
@@ -46,7 +47,7 @@ impl<K: Hash + Eq + Clone> Turns<K> {
 
 impl<K> Turns<K> {
     fn taken(&self) -> MutexGuard<'_, Places<K>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.taken.lock()
     }
 }
 

@@ -2,7 +2,7 @@
 //! engine, the pure core and the model.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use holdfast_core::id::HoldId;
 use holdfast_core::idempotency::{self, IdempotencyRecordId};
@@ -12,6 +12,7 @@ use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, SetNightsCl
 use holdfast_core::stay::{RoomType, StayDates, StayHold, StayReservation};
 use holdfast_core::{Command, Context, Decision, Rejection, Timestamp, WorkingSet};
 use holdfast_engine::{Answer, Batch, Once, Pending, Refused};
+use parking_lot::Mutex;
 
 /// A request, optionally under an idempotency key.
 #[derive(Clone, Debug)]
@@ -163,7 +164,7 @@ where
         let render = move |outcome: &C::Outcome| {
             let outcome = to_outcome(outcome.clone());
             let response = outcome.render();
-            *rendered.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            *rendered.lock() = Some(outcome);
             Some(response)
         };
         Once { id: key.id.clone(), fingerprint: key.fingerprint(), render: Box::new(render) }
@@ -172,7 +173,7 @@ where
     Box::new(move || match pending.try_recv() {
         Ok(Ok(Answer::Fresh(outcome))) => CallResult::Reply(Reply::Done(to_outcome(outcome))),
         Ok(Ok(Answer::Recorded(response))) => {
-            let outcome = rendered.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let outcome = rendered.lock().take();
             let outcome = outcome.filter(|outcome| outcome.render() == response);
             CallResult::Reply(outcome.map_or(Reply::Replayed(response), Reply::Done))
         }

@@ -2,7 +2,7 @@
 //! process of an embedded store can appear to be killed at any step of a batch.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use holdfast_core::audit::Audit;
 use holdfast_core::id::{ID_MAX, IdRange, UserId};
@@ -15,6 +15,7 @@ use holdfast_store_redis::confirm_attempts::ABANDONED_AFTER;
 use holdfast_store_sqlite::open::{FILE_NAME, Step};
 use holdfast_store_sqlite::{OpenOptions, SqliteStore};
 use holdfast_testkit::{Place, Profile};
+use parking_lot::{Mutex, MutexGuard};
 use rand::RngExt;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -274,8 +275,8 @@ impl CrashPoint {
         files.iter().try_for_each(|(path, bytes)| std::fs::write(path, bytes))
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, CrashPointState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, CrashPointState> {
+        self.state.lock()
     }
 }
 

@@ -1,13 +1,14 @@
 //! Clock of the database. Between two responses, time is extrapolated from the last one. It never runs backwards, nor
 //! behind the last commit.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use holdfast_core::Timestamp;
 use holdfast_core::time::Span;
 use holdfast_engine::Clock;
+use parking_lot::Mutex;
 
 pub(crate) struct StoreClock {
     /// Replaces the database's time, for tests.
@@ -39,7 +40,7 @@ impl StoreClock {
         let now = match &self.given {
             Some(clock) => clock.now(),
             None => {
-                let anchor = *self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
+                let anchor = *self.anchor.lock();
                 anchor.map_or(Timestamp::default(), |anchor| anchor.shows(Instant::now()))
             }
         };
@@ -57,7 +58,7 @@ impl StoreClock {
     pub(crate) fn heard(&self, shown: Timestamp, asked: Instant) {
         let at = Instant::now();
         let latest = shown + span(at.saturating_duration_since(asked));
-        let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut anchor = self.anchor.lock();
         let ours = anchor.map_or(shown, |anchor| anchor.shows(at));
         if anchor.is_none() || ours < shown || ours > latest {
             *anchor = Some(Anchor { shown: ours.clamp(shown, latest), at });

@@ -4,14 +4,15 @@
 //! connection.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
 use holdfast_dial::Trust;
 use holdfast_dial::postgres::{Address, Dialler};
 use holdfast_engine::{StoreError, panics};
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio_postgres::{Client, Config, SimpleQueryMessage, Statement};
@@ -167,7 +168,7 @@ impl Connector {
         purpose: Purpose,
         statements: &[&'static str],
     ) -> Result<Connection, StoreError> {
-        if let Some((at, why)) = &*self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+        if let Some((at, why)) = &*self.failed.lock()
             && at.elapsed() < CONNECT_AGAIN_AFTER
         {
             return Err(StoreError::Unavailable(why.clone()));
@@ -179,7 +180,7 @@ impl Connector {
             StoreError::Unavailable(why) => (Instant::now(), why.clone()),
             other => (Instant::now(), other.to_string()),
         });
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+        *self.failed.lock() = failed;
         connected
     }
 

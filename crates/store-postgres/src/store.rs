@@ -8,7 +8,7 @@ mod batch;
 mod read;
 mod recover;
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -17,6 +17,7 @@ use holdfast_core::schema::{List, Listed};
 use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::store::{Keep, OutboxRecord, Session, Tier};
 use holdfast_engine::{Memory, Store, StoreError};
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
 use crate::clock::StoreClock;
@@ -113,16 +114,16 @@ impl PostgresStore {
 
 impl Shared {
     fn memory(&self) -> RwLockReadGuard<'_, Cache> {
-        self.memory.read().unwrap_or_else(PoisonError::into_inner)
+        self.memory.read()
     }
 
     fn memory_mut(&self) -> RwLockWriteGuard<'_, Cache> {
-        self.memory.write().unwrap_or_else(PoisonError::into_inner)
+        self.memory.write()
     }
 
     /// Whether in-memory state is valid: no other server can write while this connection lives.
     fn is_fit(&self) -> bool {
-        let connection = self.connection.read().unwrap_or_else(PoisonError::into_inner);
+        let connection = self.connection.read();
         connection.upgrade().is_some_and(|connection| !connection.is_closed())
     }
 

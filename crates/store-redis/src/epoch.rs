@@ -1,9 +1,8 @@
 //! Epoch of the data in Redis. Its key is written with the first row and never again; if it is missing, any hold may be
 //! lost.
 
-use std::sync::{Mutex, PoisonError};
-
 use holdfast_core::Timestamp;
+use parking_lot::Mutex;
 
 /// Epoch: a unique name, and when the previous epoch was found lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +47,7 @@ impl KnownEpoch {
 
     /// Compares the epoch in Redis with the one read_set last. `name` is for a new epoch.
     pub(crate) fn look(&self, found: Option<&str>, name: u64, now: Timestamp) -> FoundEpoch {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         let Some(found) = found.and_then(Epoch::parse) else {
             let is_lost = last.is_some() || !self.is_first;
             return FoundEpoch::Missing(Epoch::new(name, is_lost.then_some(now)));

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use holdfast_core::calendar::{DayRange, Room, RoomId, Slot, SlotId, SlotsOf};
 use holdfast_core::table::{Scan as _, TableSet as _};
 use holdfast_core::{Timestamp, WorkingSet};
+use parking_lot::{Mutex, MutexGuard};
 
 /// Maximum number of rooms that one query may take from the cache; larger queries bypass it.
 const ROOMS_ASKED_MAX: usize = 4;
@@ -51,7 +52,7 @@ pub(crate) struct CachedRoom {
 
 impl NearTermSlots {
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(crate) fn cached_under(&self, room: RoomId, under: &Validity) -> Option<Arc<CachedRoom>> {

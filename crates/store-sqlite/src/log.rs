@@ -5,10 +5,10 @@
 
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use holdfast_engine::StoreError;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::open::{OpenError, OpenOptions};
@@ -43,14 +43,14 @@ impl Log {
         if let Some(file) = &file {
             file.sync_data().map_err(failed)?;
         }
-        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file;
+        *self.file.lock() = file;
         self.durable.send_replace(commits);
         Ok(())
     }
 
     /// Blocks until `commit` is durable. `committed` returns the number of the last commit: a sync serves all up to it.
     pub(crate) fn flush_up_to(&self, commit: u64, committed: impl FnOnce() -> u64) -> Result<(), StoreError> {
-        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = self.file.lock();
         if *self.durable.borrow() >= commit {
             return Ok(());
         }

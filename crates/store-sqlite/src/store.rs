@@ -1,8 +1,8 @@
 //! Embedded store: batches through one writer, concurrent reads, garbage collection.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -14,6 +14,7 @@ use holdfast_core::table::TableSet;
 use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::store::{Committed, Flush, Keep, LIST_WITHIN, OutboxRecord, PURGE_ROWS_MAX, Session, Tier};
 use holdfast_engine::{Clock, Memory, OutboxEntry, Store, StoreError};
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::OwnedMutexGuard;
 
@@ -156,8 +157,8 @@ impl Shared {
         Ok(())
     }
 
-    fn failed_to_write(&self) -> std::sync::MutexGuard<'_, Option<(Instant, StoreError)>> {
-        self.failed_to_write.lock().unwrap_or_else(PoisonError::into_inner)
+    fn failed_to_write(&self) -> MutexGuard<'_, Option<(Instant, StoreError)>> {
+        self.failed_to_write.lock()
     }
 
     /// An error while the reserve is not whole: a write would use space that the next start needs.
@@ -178,8 +179,8 @@ impl Shared {
         if open::is_full(&error) { self.disk_full() } else { explain(error) }
     }
 
-    fn memory(&self) -> std::sync::RwLockReadGuard<'_, Memory> {
-        self.memory.read().unwrap_or_else(PoisonError::into_inner)
+    fn memory(&self) -> RwLockReadGuard<'_, Memory> {
+        self.memory.read()
     }
 
     /// Waits until this commit is durable, and with it all earlier ones.
@@ -196,11 +197,11 @@ impl Shared {
     }
 
     fn idle_reader(&self) -> Option<Connection> {
-        self.idle_readers.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.idle_readers.lock().pop()
     }
 
     fn keep_reader(&self, reader: Connection) {
-        let mut idle = self.idle_readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle_readers.lock();
         if idle.len() < IDLE_READERS_MAX {
             idle.push(reader);
         }
@@ -249,7 +250,7 @@ impl Shared {
 
     /// Caches rows read from the file, if nothing was committed since.
     fn cache_read(&self, read: &[&WorkingSet], commits: u64) {
-        let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = self.memory.write();
         if memory.commits == commits {
             for rows in read {
                 memory.cache_read(rows);
@@ -268,7 +269,7 @@ impl Shared {
         *writer = open::open_writer(&self.options).map_err(failed)?;
         let rebuilt = rebuild(writer, self.now()).map_err(explain)?;
         self.log.reopen(&self.options, rebuilt.commits).map_err(failed)?;
-        *self.memory.write().unwrap_or_else(PoisonError::into_inner) = rebuilt;
+        *self.memory.write() = rebuilt;
         self.in_doubt.store(false, Ordering::Release);
         tracing::warn!("in-memory state was rebuilt after a commit of unknown outcome");
         Ok(())
@@ -422,7 +423,7 @@ impl Batch {
         }
         shared.step(Step::Committed)?;
         let commits = {
-            let mut memory = shared.memory.write().unwrap_or_else(PoisonError::into_inner);
+            let mut memory = shared.memory.write();
             memory.apply(rows, shared.now());
             memory.commits
         };

@@ -2,13 +2,14 @@
 //! for all earlier changes of its room. Polls of waiters write nothing, so as a rule they do not wait.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
 use holdfast_core::time::Span;
 use holdfast_engine::Clock;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::broadcast;
 
 use crate::journal::{Journal, Row};
@@ -70,7 +71,7 @@ impl InProcess {
             let (rooms, timings, clock) = (rooms.clone(), options.timings, options.clock.clone());
             move |generation, rows| {
                 let rebuilt = rebuild(generation, timings, rows, clock.now());
-                *rooms.write().unwrap_or_else(PoisonError::into_inner) = rebuilt;
+                *rooms.write() = rebuilt;
             }
         };
         let writer = Writer::start(Box::new(journal), Box::new(rebuild)).await?;
@@ -78,12 +79,12 @@ impl InProcess {
     }
 
     fn room(&self, event: EventId) -> Arc<Mutex<LoadedRoom>> {
-        let rooms = self.rooms.read().unwrap_or_else(PoisonError::into_inner);
+        let rooms = self.rooms.read();
         if let Some(room) = rooms.by_event.get(&event) {
             return room.clone();
         }
         drop(rooms);
-        let mut rooms = self.rooms.write().unwrap_or_else(PoisonError::into_inner);
+        let mut rooms = self.rooms.write();
         let (generation, used_at) = (rooms.generation, self.options.clock.now());
         let new = || LoadedRoom { generation, room: Room::new(self.options.timings), position: 0, used_at };
         rooms.by_event.entry(event).or_insert_with(|| Arc::new(Mutex::new(new()))).clone()
@@ -99,7 +100,7 @@ impl InProcess {
         self.writer.check()?;
         let loaded = self.room(event);
         let (answer, generation, position) = {
-            let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut loaded = loaded.lock();
             let now = self.options.clock.now();
             loaded.used_at = now;
             loaded.room.configure(settings, now);
@@ -195,21 +196,21 @@ impl WaitingRoom for InProcess {
     async fn tidy(&self) -> Result<(), Error> {
         self.writer.check()?;
         let rooms: Vec<_> = {
-            let rooms = self.rooms.read().unwrap_or_else(PoisonError::into_inner);
+            let rooms = self.rooms.read();
             rooms.by_event.iter().map(|(event, loaded)| (*event, loaded.clone())).collect()
         };
         for (event, loaded) in rooms {
-            let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut loaded = loaded.lock();
             loaded.room.advance(self.options.clock.now());
             self.submit(event, &mut loaded, None)?;
         }
         let unused_since = self.options.clock.now() - EVICT_AFTER;
-        let mut rooms = self.rooms.write().unwrap_or_else(PoisonError::into_inner);
+        let mut rooms = self.rooms.write();
         // A strong count of one excludes other users of the room: a clone needs the lock held here. Once all records
         // are durable, a new room may begin with the same numbers.
         rooms.by_event.retain(|_, loaded| {
             Arc::strong_count(loaded) > 1 || {
-                let loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+                let loaded = loaded.lock();
                 let is_evictable = loaded.used_at < unused_since && loaded.room.is_discardable();
                 !(is_evictable && self.writer.is_durable(loaded.position))
             }

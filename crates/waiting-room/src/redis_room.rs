@@ -18,13 +18,14 @@
 mod connection;
 mod listener;
 
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
 use holdfast_dial::Trust;
 use holdfast_engine::Clock;
+use parking_lot::Mutex;
 use redis::Script;
 use tokio::sync::broadcast;
 
@@ -204,7 +205,7 @@ impl WaitingRoom for RedisRoom {
     }
 
     fn subscribe(&self) -> broadcast::Receiver<Change> {
-        let mut subscriber = self.subscriber.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut subscriber = self.subscriber.lock();
         let channel = format!("{}queue:changes", self.options.prefix);
         let start = || ChangeSubscriber::start(self.connection.link(), channel, self.connection.runtime());
         subscriber.get_or_insert_with(start).subscribe()

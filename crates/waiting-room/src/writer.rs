@@ -5,11 +5,12 @@
 //! journal, under a new *generation*. Results from rooms of an older generation are void.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use holdfast_engine::panics;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::journal::{Journal, Record, Row};
@@ -155,7 +156,7 @@ impl Drop for Writer {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Pending> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 }
 
@@ -193,7 +194,7 @@ impl Worker {
             if queue.is_closing {
                 return None;
             }
-            queue = self.shared.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            self.shared.wake.wait(&mut queue);
         }
         let count = queue.records.len().min(BATCH_RECORDS_MAX);
         let records: Vec<_> = queue.records.drain(..count).collect();
@@ -227,11 +228,12 @@ impl Worker {
             queue.generation
         };
         loop {
-            let queue = self.shared.lock();
-            let waited = self.shared.wake.wait_timeout_while(queue, RELOAD_AFTER, |queue| !queue.is_closing);
-            if waited.unwrap_or_else(PoisonError::into_inner).0.is_closing {
+            let mut queue = self.shared.lock();
+            self.shared.wake.wait_while_for(&mut queue, |queue| !queue.is_closing, RELOAD_AFTER);
+            if queue.is_closing {
                 return false;
             }
+            drop(queue);
             let reloaded = self.load_rooms(generation);
             let mut queue = self.shared.lock();
             queue.failed = reloaded.err();

@@ -2,7 +2,7 @@
 //! quiet one is not sent, because the page can repeat the last sample.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -12,6 +12,7 @@ use bytes::Bytes;
 use holdfast_core::Timestamp;
 use http::{HeaderMap, Method, Uri};
 use http_body_util::{BodyExt as _, Limited};
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -119,7 +120,7 @@ impl Figures {
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.lock()
     }
 }
 

@@ -1,11 +1,11 @@
 //! The latest entries of a list, for pages that show the newest first.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, StatusCode, Uri};
+use parking_lot::Mutex;
 use serde_json::json;
 
 use super::Console;
@@ -27,11 +27,11 @@ pub struct Ends(Mutex<HashMap<String, u64>>);
 
 impl Ends {
     pub fn get(&self, path: &str) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied().unwrap_or(0)
+        self.0.lock().get(path).copied().unwrap_or(0)
     }
 
     pub fn set(&self, path: &str, last: u64) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if known.len() >= KNOWN_MAX {
             known.clear();
         }

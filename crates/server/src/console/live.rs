@@ -5,7 +5,7 @@
 //! part of one core.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Path, Query, State};
@@ -13,6 +13,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::HeaderMap;
 use http_body_util::{BodyExt as _, Limited};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, broadcast, watch};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -155,7 +156,7 @@ impl Live {
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.lock()
     }
 }
 
@@ -263,7 +264,7 @@ impl Scene {
     }
 
     fn state(&self) -> MutexGuard<'_, Seen> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -2,7 +2,7 @@
 //! own HTTP address. At most one runs at a time.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -11,6 +11,7 @@ use base64::Engine as _;
 use holdfast_core::Fault;
 use holdfast_crowd::{Board, Outcome, PEOPLE_MAX, Phase, Plan, Progress, THINK_MAX};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -63,12 +64,12 @@ impl SaleDesk {
     }
 
     fn last(&self) -> Option<Sale> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.last.lock().clone()
     }
 
     /// Opens a new sale; `None` if one is running.
     fn open(&self) -> Option<Arc<Board>> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         if last.as_ref().is_some_and(|sale| sale.ended.is_none()) {
             return None;
         }
@@ -78,7 +79,7 @@ impl SaleDesk {
     }
 
     fn close(&self, ended: Result<Arc<Outcome>, String>) {
-        if let Some(sale) = &mut *self.last.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(sale) = &mut *self.last.lock() {
             sale.ended = Some(ended);
         }
     }

@@ -6,11 +6,11 @@
 //! therefore publishes nothing for a partition that it has lost, and moves no position.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use holdfast_core::relay::{LeaseRelays, Leased, Partition, Relay, ReleaseRelays};
 use holdfast_engine::{Answer, Refused};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use crate::app::App;
@@ -164,7 +164,7 @@ impl Leases {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

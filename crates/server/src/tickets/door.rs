@@ -1,7 +1,7 @@
 //! Queue gate of an event: its settings for the waiting room, and the check that a user has been admitted.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::response::Response;
@@ -11,6 +11,7 @@ use holdfast_core::ticket::event::{self, EventView};
 use holdfast_core::ticket::{EventId, SeatReservation};
 use holdfast_waiting_room::{EventId as Room, EventSettings};
 use http::StatusCode;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::app::{App, Reply};
@@ -40,7 +41,7 @@ struct CachedEvent {
 
 impl Doors {
     fn get(&self, id: EventId, batches: u64) -> Option<EventView> {
-        let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = self.0.lock();
         let is_fresh = |cached: &&CachedEvent| cached.batches == batches && Instant::now() < cached.until;
         cached.get(&id).filter(is_fresh).map(|cached| cached.event.clone())
     }
@@ -50,7 +51,7 @@ impl Doors {
         let next_end =
             event.remaining_until.map(|end| Duration::from_millis((end.as_millis() - now.as_millis()) as u64));
         let until = Instant::now() + next_end.map_or(CACHED_FOR, |left| left.min(CACHED_FOR));
-        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cached = self.0.lock();
         if cached.len() >= CACHED_MAX {
             let now = Instant::now();
             cached.retain(|_, cached| now < cached.until);
@@ -61,7 +62,7 @@ impl Doors {
     }
 
     fn evict(&self, id: EventId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.0.lock().remove(&id);
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use holdfast_core::schema::Record;
 use holdfast_core::schema::visit::{self, VisitorMut};
 use holdfast_core::table::{Scan, Table};
 use holdfast_core::working_set::Tables;
+use parking_lot::Mutex;
 
 /// Maximum number of rows and child rows of all tables together. Beyond it, the whole cache is evicted.
 const CACHED_ROWS_MAX: usize = 1_000_000;
@@ -25,7 +25,7 @@ struct CachedTables {
 impl RowCache {
     /// Fills requested rows from the cache; the rest stays requested.
     pub(crate) fn answer(&self, tables: &mut Tables) {
-        visit::durable_mut(tables, &mut Answer(&self.0.lock().unwrap_or_else(PoisonError::into_inner)));
+        visit::durable_mut(tables, &mut Answer(&self.0.lock()));
     }
 
     /// Caches a row that was read with so many child rows.
@@ -33,7 +33,7 @@ impl RowCache {
         if !R::NEVER_CHANGES {
             return;
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         if kept.lines + lines >= CACHED_ROWS_MAX {
             *kept = CachedTables::default();
         }

@@ -1,6 +1,6 @@
 //! Taking the database, at start and after a lost connection, and rebuilding in-memory state.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use holdfast_core::Timestamp;
@@ -73,7 +73,7 @@ impl Shared {
             tracing::warn!("in-memory state was rebuilt: the database had changed");
         }
         let connection = Arc::new(taken.connection);
-        *self.connection.write().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&connection);
+        *self.connection.write() = Arc::downgrade(&connection);
         *writer =
             Writer { connection: Some(connection), backend: Some(taken.backend), must_rebuild: false, failed: None };
         tracing::info!("reconnected to PostgreSQL");

@@ -2,12 +2,13 @@
 //! skipped.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use holdfast_core::WorkingSet;
 use holdfast_core::id::{IdRange, NUMBERS_PER_WEIGHT_MAX, Sequence};
 use holdfast_core::schema::sequence;
 use holdfast_engine::StoreError;
+use parking_lot::Mutex;
 
 use crate::codec::{Col, get};
 use crate::pipeline::{self, Pipeline, QueryResults, Ticket, params};
@@ -105,14 +106,14 @@ pub(super) struct Drawing {
 impl Numbers {
     /// Takes allocated ids, if they suffice for a batch.
     pub(super) fn take(&self, sequence: Sequence) -> Option<IdRange> {
-        let mut ranges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ranges = self.0.lock();
         ranges.remove(&sequence).filter(|range| range.last + 1 - range.next >= batch_max(sequence))
     }
 
     /// Returns ids for the next batch. Of two blocks the larger one is kept.
     pub(super) fn give_back(&self, sequence: Sequence, range: IdRange) {
         let left = |range: IdRange| (range.last + 1).saturating_sub(range.next);
-        let mut ranges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ranges = self.0.lock();
         let kept = ranges.entry(sequence).or_insert(range);
         if left(range) > left(*kept) {
             *kept = range;

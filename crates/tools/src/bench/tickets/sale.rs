@@ -3,12 +3,13 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use hdrhistogram::Histogram;
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -92,7 +93,7 @@ pub(crate) async fn run(profile: &'static str, server: &Server, args: &Args) -> 
     let began = Instant::now();
     sell_all(&sale, server, args, &mut times).await?;
     let sale_seconds = began.elapsed().as_secs_f64();
-    let admitted = sale.admitted.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let admitted = sale.admitted.lock().clone();
     Ok(Sold {
         profile,
         people: args.people,
@@ -131,7 +132,7 @@ async fn join_all(sale: &Arc<Sale>, server: &Server, args: &Args, times: &mut Ti
                 let place: Value = serde_json::from_slice(connection.body())?;
                 let rank = place["rank"].as_u64().context("a place without a rank")?;
                 let after = place["pollAfterMs"].as_u64().context("no pollAfterMs")?;
-                sale.line.lock().unwrap_or_else(PoisonError::into_inner)[user as usize - 1] = rank;
+                sale.line.lock()[user as usize - 1] = rank;
                 sale.schedule_poll(user, after);
             }
         });
@@ -221,18 +222,18 @@ async fn watch(sale: Arc<Sale>, mut connection: Connection) -> anyhow::Result<()
 impl Sale {
     fn schedule_poll(&self, user: u64, after_ms: u64) {
         let at = Instant::now() + Duration::from_millis(after_ms);
-        self.due.lock().unwrap_or_else(PoisonError::into_inner).push(Reverse((at, user)));
+        self.due.lock().push(Reverse((at, user)));
     }
 
     fn next_due(&self) -> Option<u64> {
-        let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut due = self.due.lock();
         let is_due = due.peek().is_some_and(|Reverse((at, _))| *at <= Instant::now());
         is_due.then(|| due.pop()).flatten().map(|Reverse((_, user))| user)
     }
 
     fn note_admitted(&self, user: u64, expires_at: &str) {
-        let place = self.line.lock().unwrap_or_else(PoisonError::into_inner)[user as usize - 1];
-        self.admitted.lock().unwrap_or_else(PoisonError::into_inner).push((expires_at.to_owned(), place));
+        let place = self.line.lock()[user as usize - 1];
+        self.admitted.lock().push((expires_at.to_owned(), place));
     }
 }
 
