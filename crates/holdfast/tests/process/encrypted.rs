@@ -5,7 +5,8 @@ use std::time::Duration;
 use holdfast_client::{Client, NewEvent, NewRoomType};
 use holdfast_testkit::certificate::CERTIFICATE;
 use holdfast_testkit::{
-    NatsOptions, NatsServer, PostgresOptions, PostgresServer, RedisOptions, RedisServer, TestDatabase,
+    NatsOptions, NatsServer, PostgresOptions, PostgresServer, Profile, RedisOptions, RedisServer, TestDatabase,
+    profiles,
 };
 use serde_json::{Value, json};
 
@@ -113,31 +114,30 @@ async fn use_everything(client: &Client) {
     tokio::time::timeout(Duration::from_secs(30), confirmed).await.expect("the booking is confirmed, through NATS");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn connections_use_tls_if_addresses_require_it() {
-    for with_redis in [false, true] {
-        let place = Encrypted::start();
-        let (database, redis) = (place.database_url("localhost", "verify-full"), place.redis.encrypted_url());
-        let mut args = vec!["--database-url", &*database, "--nats-url", place.nats.url()];
-        if with_redis {
-            args.extend(["--redis-url", &redis]);
-        }
-        let mut server = Process::start_with(&args, &[("HOLDFAST_SERVER_TLS_CA_FILE", place.trusted())]);
-        use_everything(&server.client()).await;
-        let (all, encrypted) = place.count_connections().await;
-        assert!(all > 0 && all == encrypted, "{encrypted} of {all} connections are encrypted");
-        let (ports, encrypted_port) = (place.redis_ports(), redis.rsplit(':').next().unwrap());
-        assert_eq!(ports.is_empty(), !with_redis, "{ports:?}");
-        assert!(ports.iter().all(|port| port == encrypted_port), "{ports:?}");
-        assert!(server.terminate().0.success());
-
-        let mut verify = vec!["verify", "--tls-ca-file", place.trusted(), "--database-url", &database];
-        if with_redis {
-            verify.extend(["--redis-url", &redis]);
-        }
-        let (code, said) = run(&verify);
-        assert_eq!(code, 0, "{said}");
+profiles!(connections_use_tls_if_addresses_require_it: postgres redis_cluster);
+async fn connections_use_tls_if_addresses_require_it(profile: Profile) {
+    let with_redis = profile == Profile::Cluster;
+    let place = Encrypted::start();
+    let (database, redis) = (place.database_url("localhost", "verify-full"), place.redis.encrypted_url());
+    let mut args = vec!["--database-url", &*database, "--nats-url", place.nats.url()];
+    if with_redis {
+        args.extend(["--redis-url", &redis]);
     }
+    let mut server = Process::start_with(&args, &[("HOLDFAST_SERVER_TLS_CA_FILE", place.trusted())]);
+    use_everything(&server.client()).await;
+    let (all, encrypted) = place.count_connections().await;
+    assert!(all > 0 && all == encrypted, "{encrypted} of {all} connections are encrypted");
+    let (ports, encrypted_port) = (place.redis_ports(), redis.rsplit(':').next().unwrap());
+    assert_eq!(ports.is_empty(), !with_redis, "{ports:?}");
+    assert!(ports.iter().all(|port| port == encrypted_port), "{ports:?}");
+    assert!(server.terminate().0.success());
+
+    let mut verify = vec!["verify", "--tls-ca-file", place.trusted(), "--database-url", &database];
+    if with_redis {
+        verify.extend(["--redis-url", &redis]);
+    }
+    let (code, said) = run(&verify);
+    assert_eq!(code, 0, "{said}");
 }
 
 #[test]

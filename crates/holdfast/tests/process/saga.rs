@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use holdfast_client::Client;
-use holdfast_testkit::{TestDatabase, nats, postgres, redis};
+use holdfast_testkit::{Profile, TestDatabase, nats, postgres, profiles, redis};
 use serde_json::{Value, json};
 
 use crate::support::{NIGHT, Process, run, verify};
@@ -160,37 +160,40 @@ async fn restart_only_server(start: impl Fn() -> Process, is_clean: bool, what: 
     assert_no_double_effects(&process.client(), slot, 3 * BOOKINGS).await;
 }
 
-async fn restart_on_single_owner_stores(is_clean: bool) {
-    let directory = tempfile::tempdir().unwrap();
-    let data: &Path = directory.path();
-    restart_only_server(|| Process::start(data, &[]), is_clean, "embedded").await;
-    assert_eq!(verify(data).0, 0);
-    let database = postgres().database();
-    let start = || Process::start_with(&["--database-url", database.url()], &[]);
-    restart_only_server(start, is_clean, "PostgreSQL").await;
-    assert_eq!(run(&["verify", "--database-url", database.url()]).0, 0);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn sigterm_of_only_server_stalls_no_booking() {
-    restart_on_single_owner_stores(true).await;
-    for with_nats in [false, true] {
-        let cluster = Cluster::new(with_nats);
-        let what = format!("cluster, NATS {with_nats}, SIGTERM of the only server");
-        restart_only_server(|| cluster.server(), true, &what).await;
-        cluster.verify();
+async fn restart_on(profile: Profile, is_clean: bool) {
+    match profile {
+        Profile::Embedded => {
+            let directory = tempfile::tempdir().unwrap();
+            let data: &Path = directory.path();
+            restart_only_server(|| Process::start(data, &[]), is_clean, "embedded").await;
+            assert_eq!(verify(data).0, 0);
+        }
+        Profile::Postgres => {
+            let database = postgres().database();
+            let start = || Process::start_with(&["--database-url", database.url()], &[]);
+            restart_only_server(start, is_clean, "PostgreSQL").await;
+            assert_eq!(run(&["verify", "--database-url", database.url()]).0, 0);
+        }
+        Profile::Cluster => {
+            for with_nats in [false, true] {
+                let cluster = Cluster::new(with_nats);
+                let how = if is_clean { "SIGTERM" } else { "kill -9" };
+                let what = format!("cluster, NATS {with_nats}, {how} of the only server");
+                restart_only_server(|| cluster.server(), is_clean, &what).await;
+                cluster.verify();
+            }
+        }
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn kill_of_only_server_stalls_no_booking() {
-    restart_on_single_owner_stores(false).await;
-    for with_nats in [false, true] {
-        let cluster = Cluster::new(with_nats);
-        let what = format!("cluster, NATS {with_nats}, kill -9 of the only server");
-        restart_only_server(|| cluster.server(), false, &what).await;
-        cluster.verify();
-    }
+profiles!(sigterm_of_only_server_stalls_no_booking);
+async fn sigterm_of_only_server_stalls_no_booking(profile: Profile) {
+    restart_on(profile, true).await;
+}
+
+profiles!(kill_of_only_server_stalls_no_booking);
+async fn kill_of_only_server_stalls_no_booking(profile: Profile) {
+    restart_on(profile, false).await;
 }
 
 /// Three servers of a cluster; the first one has taken all leases when the others start.

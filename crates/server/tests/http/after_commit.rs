@@ -9,6 +9,7 @@ use holdfast_core::schema::{List, Listed};
 use holdfast_core::{Timestamp, WorkingSet};
 use holdfast_engine::store::{Committed, Flush, Keep, OutboxRecord, RecoveredAttempt, Session, Tier};
 use holdfast_engine::{OutboxEntry, Store, StoreError};
+use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, TestApp, day, fresh_key, with_store};
@@ -140,10 +141,10 @@ impl Store for FaultyStore {
 }
 
 /// Runs a test on every profile, on a store with faults.
-async fn with_faults(test: impl AsyncFn(&TestApp, &Faults)) {
+async fn with_faults(profile: Profile, test: impl AsyncFn(&TestApp, &Faults)) {
     let faults = Arc::new(Faults::default());
     let wrap = |inner: Arc<dyn Store>| Arc::new(FaultyStore { inner, faults: faults.clone() }) as Arc<dyn Store>;
-    with_store(wrap, async |app: &TestApp| test(app, &faults).await).await;
+    with_store(profile, wrap, async |app: &TestApp| test(app, &faults).await).await;
 }
 
 async fn confirmed(app: &TestApp, made: &Value) {
@@ -151,9 +152,9 @@ async fn confirmed(app: &TestApp, made: &Value) {
     assert_eq!(until(app, &path, |booking| booking["status"] != "PENDING").await["status"], "CONFIRMED");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn booking_is_answered_though_reads_fail() {
-    with_faults(async |app, faults| {
+profiles!(booking_is_answered_though_reads_fail);
+async fn booking_is_answered_though_reads_fail(profile: Profile) {
+    with_faults(profile, async |app, faults| {
         let slot = slot(app, 10, 40).await;
         let headers: [&[(&str, &str)]; 3] = [
             &[("prefer", "wait=0.3")],
@@ -177,9 +178,9 @@ async fn booking_is_answered_though_reads_fail() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn new_slots_are_answered_though_reads_fail() {
-    with_faults(async |app, faults| {
+profiles!(new_slots_are_answered_though_reads_fail);
+async fn new_slots_are_answered_though_reads_fail(profile: Profile) {
+    with_faults(profile, async |app, faults| {
         let course = send(app, "POST", "/v1/courses", &json!({"name": "파크골프장"})).await.json["id"].clone();
         let slots = json!({"slots": [{"date": day(9).to_string(), "startTime": "09:00", "maxPlayers": 4, "price": 1}]});
         faults.fail_reads_after("slot.changed");
@@ -191,9 +192,9 @@ async fn new_slots_are_answered_though_reads_fail() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn queue_calls_are_answered_though_commits_fail() {
-    with_faults(async |app, faults| {
+profiles!(queue_calls_are_answered_though_commits_fail);
+async fn queue_calls_are_answered_though_commits_fail(profile: Profile) {
+    with_faults(profile, async |app, faults| {
         let event = json!({"name": "콘서트", "queueEnabled": true, "maxConcurrent": 10,
             "seats": [{"label": "A1", "section": "A", "price": 1}]});
         let event = send(app, "POST", "/v1/events", &event).await.json["id"].clone();

@@ -7,6 +7,7 @@ use holdfast_dial::jwt::{Algorithm, EncodingKey, Header, encode};
 use holdfast_engine::{Clock as _, SystemClock};
 use holdfast_server::caller::Auth;
 use holdfast_server::config::{AuthConfig, Secret};
+use holdfast_testkit::{Profile, profiles};
 use http::HeaderValue;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -30,13 +31,13 @@ pub(crate) fn caller(app: &TestApp, sub: &str, role: &str) -> Client {
     app.admin().with_token(token(&json!({"sub": sub, "role": role, "exp": LATER})))
 }
 
-pub(crate) async fn with_auth(test: impl AsyncFn(&TestApp)) {
-    with_settings(|config| config.auth.jwt_secret = Some(Secret::new(SECRET)), test).await;
+pub(crate) async fn with_auth(profile: Profile, test: impl AsyncFn(&TestApp)) {
+    with_settings(profile, |config| config.auth.jwt_secret = Some(Secret::new(SECRET)), test).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn operator_idempotency_keys_are_separate() {
-    with_auth(async |app| {
+profiles!(operator_idempotency_keys_are_separate);
+async fn operator_idempotency_keys_are_separate(profile: Profile) {
+    with_auth(profile, async |app| {
         let body = r#"{"name": "객실", "totalQuantity": 1, "basePrice": 1}"#;
         let create = async |sub: &str, role: &str| {
             let request = caller(app, sub, role).request(reqwest::Method::POST, "/v1/room-types");
@@ -52,9 +53,9 @@ async fn operator_idempotency_keys_are_separate() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn without_auth_request_names_caller() {
-    with_app(async |app| {
+profiles!(without_auth_request_names_caller);
+async fn without_auth_request_names_caller(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(9).await;
         let body = |user: Option<u64>| {
             let mut wanted = new_hold(&room_type, day(1), day(2));
@@ -80,9 +81,9 @@ async fn without_auth_request_names_caller() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn without_auth_proxies_and_pages_are_rejected() {
-    with_app(async |app| {
+profiles!(without_auth_proxies_and_pages_are_rejected);
+async fn without_auth_proxies_and_pages_are_rejected(profile: Profile) {
+    with_app(profile, async |app| {
         for header in [
             ("forwarded", "for=10.0.0.1"),
             ("x-forwarded-for", "10.0.0.1"),
@@ -101,9 +102,9 @@ async fn without_auth_proxies_and_pages_are_rejected() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn stream_ends_with_its_token() {
-    with_auth(async |app| {
+profiles!(stream_ends_with_its_token);
+async fn stream_ends_with_its_token(profile: Profile) {
+    with_auth(profile, async |app| {
         let claims = json!({"sub": "1", "role": "user", "exp": seconds_from_now(1)});
         let opened = app.admin().with_token(token(&claims)).request(reqwest::Method::GET, "/v1/stream").send().await;
         let opened = opened.unwrap();
@@ -114,9 +115,9 @@ async fn stream_ends_with_its_token() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn calls_need_valid_token() {
-    with_auth(async |app| {
+profiles!(calls_need_valid_token);
+async fn calls_need_valid_token(profile: Profile) {
+    with_auth(profile, async |app| {
         let good = json!({"sub": "1", "role": "user", "exp": LATER});
         let changed = |name: &str, value: Value| {
             let mut claims = good.clone();
@@ -197,9 +198,10 @@ async fn calls_need_valid_token() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn short_secret_verifies_tokens() {
+profiles!(short_secret_verifies_tokens);
+async fn short_secret_verifies_tokens(profile: Profile) {
     with_settings(
+        profile,
         |config| config.auth.jwt_secret = Some(Secret::new("short")),
         async |app| {
             let claims = json!({"sub": "1"});
@@ -213,9 +215,9 @@ async fn short_secret_verifies_tokens() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn users_act_for_themselves_admins_for_all() {
-    with_auth(async |app| {
+profiles!(users_act_for_themselves_admins_for_all);
+async fn users_act_for_themselves_admins_for_all(profile: Profile) {
+    with_auth(profile, async |app| {
         let (admin, service, user) =
             (caller(app, "100", "admin"), caller(app, "101", "service"), caller(app, "1", "user"));
         let new_room_type = holdfast_client::NewRoomType::new("x", 9, 1);
@@ -242,14 +244,14 @@ async fn users_act_for_themselves_admins_for_all() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn configured_audience_and_issuer_must_match() {
+profiles!(configured_audience_and_issuer_must_match);
+async fn configured_audience_and_issuer_must_match(profile: Profile) {
     let settings = |config: &mut holdfast_server::Config| {
         config.auth.jwt_secret = Some(Secret::new(SECRET));
         config.auth.audience = Some("holdfast".into());
         config.auth.issuer = Some("https://id.example.com".into());
     };
-    with_settings(settings, async |app| {
+    with_settings(profile, settings, async |app| {
         let good = json!({"sub": "1", "exp": LATER, "aud": "holdfast", "iss": "https://id.example.com"});
         let status = async |claims: &Value| {
             app.send("GET", "/v1/room-types", &[("authorization", &format!("Bearer {}", token(claims)))], "")
@@ -271,13 +273,14 @@ async fn configured_audience_and_issuer_must_match() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn public_key_file_verifies_tokens() {
+profiles!(public_key_file_verifies_tokens);
+async fn public_key_file_verifies_tokens(profile: Profile) {
     let key = EncodingKey::from_ed_pem(ED25519_PRIVATE.as_bytes()).unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), ED25519_PUBLIC).unwrap();
     let path = file.path().to_owned();
     with_settings(
+        profile,
         |config| config.auth.jwt_public_key_file = Some(path.clone()),
         async |app| {
             let claims = json!({"sub": "1", "exp": LATER});
@@ -297,10 +300,10 @@ async fn public_key_file_verifies_tokens() {
 
 const ED25519_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEApRE6PduHaAoxGVv+9/kayktBZu+x+bVVYGyT03CkV4g=\n-----END PUBLIC KEY-----\n";
 
+profiles!(user_id_has_one_spelling);
 /// "Other text that reads as a decimal number (`-1`, `+1`, `1.5`, `007`) is no user: 400".
-#[tokio::test(flavor = "multi_thread")]
-async fn user_id_has_one_spelling() {
-    with_app(async |app| {
+async fn user_id_has_one_spelling(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(9).await;
         let body = serde_json::to_string(&new_hold(&room_type, day(1), day(2))).unwrap();
         for text in ["+1", "-1", "1.5", "007", "01", "1e0", "0x1", "", "0"] {
@@ -332,10 +335,10 @@ async fn status_of(app: &TestApp, head: &str) -> String {
     line.split_once(' ').unwrap().1.trim_end().to_owned()
 }
 
+profiles!(silent_proxy_is_refused_without_auth);
 /// A proxy on the same host that adds no header: nginx speaks HTTP/1.0 to it, others pass the outside `Host` or none.
-#[tokio::test(flavor = "multi_thread")]
-async fn silent_proxy_is_refused_without_auth() {
-    with_app(async |app| {
+async fn silent_proxy_is_refused_without_auth(profile: Profile) {
+    with_app(profile, async |app| {
         for path in ["/v1/room-types", "/healthz"] {
             for (head, status) in [
                 (format!("GET {path} HTTP/1.1\r\nhost: localhost"), "200 OK"),
@@ -354,15 +357,15 @@ async fn silent_proxy_is_refused_without_auth() {
         }
     })
     .await;
-    with_auth(async |app| {
+    with_auth(profile, async |app| {
         assert_eq!(status_of(app, "GET /healthz HTTP/1.0").await, "200 OK", "a proxy is fine with auth on");
     })
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn answers_are_neither_cached_nor_sniffed() {
-    with_auth(async |app| {
+profiles!(answers_are_neither_cached_nor_sniffed);
+async fn answers_are_neither_cached_nor_sniffed(profile: Profile) {
+    with_auth(profile, async |app| {
         let user = format!("Bearer {}", token(&json!({"sub": "1", "role": "user", "exp": LATER})));
         let admin = format!("Bearer {}", token(&json!({"sub": "2", "role": "admin", "exp": LATER})));
         let made = app

@@ -1,5 +1,7 @@
 //! Invalid input of every kind is answered with 400 `INVALID_INPUT` that names the field, and changes nothing.
 
+use holdfast_testkit::{Profile, profiles};
+
 use crate::support::{TestApp, day, fresh_key, with_app};
 
 /// Builds a JSON object, with `member` replaced by `value`, or removed if `value` is empty.
@@ -20,8 +22,8 @@ pub(crate) async fn check(app: &TestApp, method: &str, path: &str, body: &str, f
     assert!(field.is_empty() || named == field, "{method} {path} {body}: {named} is named, not {field}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn invalid_hold_members_are_named() {
+profiles!(invalid_hold_members_are_named);
+async fn invalid_hold_members_are_named(profile: Profile) {
     let cases: [(&str, &[&str]); 5] = [
         ("roomTypeId", &["", "null", "\"1\"", "1.5", "0", "-1", "9007199254740992", "[1]", "true"]),
         (
@@ -32,7 +34,7 @@ async fn invalid_hold_members_are_named() {
         ("userId", &["0", "-5", "\"1\"", "9007199254740992", "1.0", "{}"]),
         ("clientHoldKey", &["", "null", "7", r#""""#, r#""not-a-key""#]),
     ];
-    with_app(async |app| {
+    with_app(profile, async |app| {
         let room_type = app.room_type(5).await;
         let quoted = |text: String| format!("{text:?}");
         let members = [
@@ -51,8 +53,8 @@ async fn invalid_hold_members_are_named() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn invalid_room_type_members_are_named() {
+profiles!(invalid_room_type_members_are_named);
+async fn invalid_room_type_members_are_named(profile: Profile) {
     let long = format!("{:?}", "x".repeat(201));
     let cases: [(&str, &[&str]); 6] = [
         ("name", &["", r#""""#, r#""  ""#, &long, r#""a\u0000b""#, "5", "null"]),
@@ -62,7 +64,7 @@ async fn invalid_room_type_members_are_named() {
         ("timeZone", &[r#""Seoul""#, r#""""#, r#""../../etc/passwd""#, r#""+09:00""#]),
         ("description", &["5", "[]"]),
     ];
-    with_app(async |app| {
+    with_app(profile, async |app| {
         let members = [("name", "\"x\"".to_owned()), ("totalQuantity", "1".to_owned()), ("basePrice", "1".to_owned())];
         for (field, value) in cases.iter().flat_map(|(field, values)| values.iter().map(move |value| (field, value))) {
             check(app, "POST", "/v1/room-types", &with_member(&members, field, value), field).await;
@@ -83,9 +85,9 @@ async fn invalid_room_type_members_are_named() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn invalid_bodies_are_rejected() {
-    with_app(async |app| {
+profiles!(invalid_bodies_are_rejected);
+async fn invalid_bodies_are_rejected(profile: Profile) {
+    with_app(profile, async |app| {
         for body in [
             "",
             "{",
@@ -107,10 +109,10 @@ async fn invalid_bodies_are_rejected() {
     .await;
 }
 
+profiles!(list_instead_of_object_is_rejected);
 /// Serde would accept a list as the members of an object, in order.
-#[tokio::test(flavor = "multi_thread")]
-async fn list_instead_of_object_is_rejected() {
-    with_app(async |app| {
+async fn list_instead_of_object_is_rejected(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await.id;
         let hold = format!(r#"[{room_type}, "2027-06-01", "2027-06-02", 1, "018f2a8c-0000-7000-8000-000000000001"]"#);
         for (method, path, body, field) in [
@@ -133,8 +135,8 @@ async fn list_instead_of_object_is_rejected() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn invalid_paths_and_queries_are_rejected() {
+profiles!(invalid_paths_and_queries_are_rejected);
+async fn invalid_paths_and_queries_are_rejected(profile: Profile) {
     let cases = [
         ("GET", "/v1/room-types/0", "id"),
         ("GET", "/v1/room-types/-1", "id"),
@@ -160,7 +162,7 @@ async fn invalid_paths_and_queries_are_rejected() {
         ("GET", "/v1/holds/%ff?userId=1", "path"),
         ("GET", "/v1/stream?userId=x", "userId"),
     ];
-    with_app(async |app| {
+    with_app(profile, async |app| {
         for (method, path, field) in cases {
             check(app, method, path, "", field).await;
         }

@@ -2,14 +2,15 @@
 
 use holdfast_client::SlotStatus::{Available, Blocked, Locked, Maintenance, Reserved};
 use holdfast_core::time::Span;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
 
 use crate::calendar_support::{every_day, mornings};
 use crate::support::{TODAY, code, day, refused, with_app, with_settings};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn new_hours_keep_slots_in_use() {
-    with_app(async |app| {
+profiles!(new_hours_keep_slots_in_use);
+async fn new_hours_keep_slots_in_use(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         let lock = app.locked(1, room, day(1), &["09:00"]).await;
         let early = app.reserved(2, room, day(1), &["10:00"]).await;
@@ -41,9 +42,9 @@ async fn new_hours_keep_slots_in_use() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn large_rebuild_is_split_and_reported_once() {
-    with_app(async |app| {
+profiles!(large_rebuild_is_split_and_reported_once);
+async fn large_rebuild_is_split_and_reported_once(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room_with(&json!({"slotMinutes": 10}), &every_day("00:00", "24:00")).await;
         let last = app.reserved(1, room, day(60), &["23:00"]).await;
         let first = app.reserved(1, room, day(1), &["23:00"]).await;
@@ -55,9 +56,9 @@ async fn large_rebuild_is_split_and_reported_once() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn slots_are_blocked_all_or_none() {
-    with_app(async |app| {
+profiles!(slots_are_blocked_all_or_none);
+async fn slots_are_blocked_all_or_none(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         let block = async |times: &[&str], status: &str| {
             let body = json!({"date": day(1), "times": times, "status": status});
@@ -89,9 +90,9 @@ async fn slots_are_blocked_all_or_none() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn slot_prices_stay_until_repricing() {
-    with_app(async |app| {
+profiles!(slot_prices_stay_until_repricing);
+async fn slot_prices_stay_until_repricing(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         app.locked(1, room, day(1), &["09:00"]).await;
         app.reserved(2, room, day(1), &["10:00"]).await;
@@ -116,9 +117,9 @@ async fn slot_prices_stay_until_repricing() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn inactive_room_gets_no_slots() {
-    with_app(async |app| {
+profiles!(inactive_room_gets_no_slots);
+async fn inactive_room_gets_no_slots(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room_with(&json!({"active": false}), &mornings()).await;
         assert_eq!(app.admin().slots(room, TODAY, day(60)).await.unwrap(), []);
         let generated = app.admin().generate_slots(Some(room), None).await.unwrap();
@@ -132,9 +133,9 @@ async fn inactive_room_gets_no_slots() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn date_out_of_range_in_one_zone_skips_room_only() {
-    with_app(async |app| {
+profiles!(date_out_of_range_in_one_zone_skips_room_only);
+async fn date_out_of_range_in_one_zone_skips_room_only(profile: Profile) {
+    with_app(profile, async |app| {
         let behind = app.room_with(&json!({"timeZone": "Pacific/Pago_Pago"}), &mornings()).await;
         let seoul = app.room().await;
         let last = day(366);
@@ -150,9 +151,10 @@ async fn date_out_of_range_in_one_zone_skips_room_only() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn slots_are_generated_until_given_date() {
+profiles!(slots_are_generated_until_given_date);
+async fn slots_are_generated_until_given_date(profile: Profile) {
     with_settings(
+        profile,
         |config| config.calendar.days_ahead = 3,
         async |app| {
             let room = app.room().await;
@@ -175,9 +177,9 @@ async fn slots_are_generated_until_given_date() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn statistics_count_sold_slots() {
-    with_app(async |app| {
+profiles!(statistics_count_sold_slots);
+async fn statistics_count_sold_slots(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         app.reserved(1, room, day(1), &["09:00", "10:00"]).await;
         app.reserved(2, room, day(2), &["09:00"]).await;

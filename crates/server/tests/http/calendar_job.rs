@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use holdfast_core::time::Span;
-use holdfast_testkit::{Place, Profile};
+use holdfast_testkit::{Place, Profile, profiles};
 use serde_json::json;
 
 use crate::calendar_support::mornings;
-use crate::support::{TODAY, TestApp, day, with_app, with_profile, with_settings};
+use crate::support::{TODAY, TestApp, day, with_app, with_settings};
 
 /// Waits for a condition; the job reads the clock every second.
 async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
@@ -24,9 +24,9 @@ async fn generated_until(app: &TestApp, room: u64) -> jiff::civil::Date {
     app.admin().room(room).await.unwrap().generated_until.unwrap()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn midnight_job_generates_missing_days() {
-    with_app(async |app| {
+profiles!(midnight_job_generates_missing_days);
+async fn midnight_job_generates_missing_days(profile: Profile) {
+    with_app(profile, async |app| {
         let seoul = app.room().await;
         let new_york = app.room_with(&json!({"timeZone": "America/New_York"}), &mornings()).await;
         // It is 22:00 of the day before in New York, and noon in Seoul.
@@ -45,9 +45,9 @@ async fn midnight_job_generates_missing_days() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn first_hours_get_slots_within_a_minute() {
-    with_app(async |app| {
+profiles!(first_hours_get_slots_within_a_minute);
+async fn first_hours_get_slots_within_a_minute(profile: Profile) {
+    with_app(profile, async |app| {
         let made = app.json("POST", "/v1/rooms", &json!({"name": "회의실", "slotMinutes": 60, "basePrice": 1})).await;
         let room = made.json["id"].as_u64().unwrap();
         app.admin().set_operating_hours(room, &mornings()).await.unwrap();
@@ -73,10 +73,10 @@ async fn logged(app: &TestApp, room: u64) -> u64 {
     log.json["items"].as_array().unwrap().iter().map(|entry| entry["slotsCreated"].as_u64().unwrap()).sum()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn large_generation_runs_in_background() {
+profiles!(large_generation_runs_in_background);
+async fn large_generation_runs_in_background(profile: Profile) {
     let at_once = |config: &mut holdfast_server::Config| config.calendar.generate_wait = Duration::ZERO;
-    with_settings(at_once, async |app| {
+    with_settings(profile, at_once, async |app| {
         let mut rooms = Vec::new();
         for _ in 0..3 {
             let room = json!({"name": "회의실", "slotMinutes": 10, "basePrice": 1});
@@ -115,7 +115,7 @@ async fn large_generation_runs_in_background() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_generate_slots_of_day_once() {
-    with_profile(Profile::Cluster, &|_| {}, &async |app: &TestApp| {
+    with_app(Profile::Cluster, async |app: &TestApp| {
         let room = app.room().await;
         let others = [app.another().await, app.another().await];
         for days in 1..=3 {
@@ -137,9 +137,10 @@ async fn servers_generate_slots_of_day_once() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn old_slots_are_purged_reservations_stay() {
+profiles!(old_slots_are_purged_reservations_stay);
+async fn old_slots_are_purged_reservations_stay(profile: Profile) {
     with_settings(
+        profile,
         |config| config.calendar.keep_days = 2,
         async |app| {
             let room = app.room().await;
@@ -161,9 +162,9 @@ async fn old_slots_are_purged_reservations_stay() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn slot_rebuild_resumes_when_lock_ends() {
-    with_app(async |app| {
+profiles!(slot_rebuild_resumes_when_lock_ends);
+async fn slot_rebuild_resumes_when_lock_ends(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         app.locked(1, room, day(1), &["10:00"]).await;
         app.admin().set_operating_hours(room, &crate::calendar_support::every_day("09:30", "12:30")).await.unwrap();
@@ -187,7 +188,7 @@ const FORBIDDEN: [&str; 4] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn database_protects_reserved_slots() {
-    with_profile(Profile::Embedded, &|_| {}, &async |app: &TestApp| {
+    with_app(Profile::Embedded, async |app: &TestApp| {
         let room = app.room().await;
         let reservation = app.reserved(1, room, day(1), &["09:00"]).await;
         let file = rusqlite::Connection::open(app.file()).unwrap();
@@ -200,7 +201,7 @@ async fn database_protects_reserved_slots() {
         app.guest(1).cancel_room_reservation(reservation).await.unwrap();
     })
     .await;
-    with_profile(Profile::Postgres, &|_| {}, &async |app: &TestApp| {
+    with_app(Profile::Postgres, async |app: &TestApp| {
         let room = app.room().await;
         let reservation = app.reserved(1, room, day(1), &["09:00"]).await;
         let Place::Postgres(database) = app.place() else { unreachable!("it is PostgreSQL") };
@@ -225,10 +226,12 @@ async fn months(client: &tokio_postgres::Client) -> Vec<String> {
     client.query(parts, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn empty_month_partitions_are_dropped() {
-    for profile in [Profile::Postgres, Profile::Cluster] {
-        with_profile(profile, &|config| config.calendar.keep_days = 2, &async |app: &TestApp| {
+profiles!(empty_month_partitions_are_dropped: postgres redis_cluster);
+async fn empty_month_partitions_are_dropped(profile: Profile) {
+    with_settings(
+        profile,
+        |config| config.calendar.keep_days = 2,
+        async |app: &TestApp| {
             let room = app.room().await;
             let url = match app.place() {
                 Place::Postgres(database) | Place::Cluster { database, .. } => database.url(),
@@ -244,7 +247,7 @@ async fn empty_month_partitions_are_dropped() {
             assert_eq!(months(&client).await, ["time_slots_2027_04", "time_slots_2027_05", "time_slots_2027_06"]);
             assert_eq!(app.times_on(room, day(33)).await.len(), 3);
             assert_eq!(app.guest(1).room_reservation(reservation).await.unwrap().total_price, 10_000);
-        })
-        .await;
-    }
+        },
+    )
+    .await;
 }

@@ -2,13 +2,14 @@
 
 use holdfast_client::SlotStatus::{Available, Locked, Reserved};
 use holdfast_core::time::Span;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::support::{code, day, fresh_key, problem, refused, with_app};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn lock_is_confirmed_and_cancel_frees_slots() {
-    with_app(async |app| {
+profiles!(lock_is_confirmed_and_cancel_frees_slots);
+async fn lock_is_confirmed_and_cancel_frees_slots(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         let body = json!({"userId": 7, "date": day(1), "times": ["10:00", "09:00"]});
         let made = app.json("POST", &format!("/v1/rooms/{room}/locks"), &body).await;
@@ -44,9 +45,9 @@ async fn lock_is_confirmed_and_cancel_frees_slots() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn ended_locks_cannot_be_confirmed() {
-    with_app(async |app| {
+profiles!(ended_locks_cannot_be_confirmed);
+async fn ended_locks_cannot_be_confirmed(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         let guest = app.guest(1);
         let not_locked = refused(409, "SLOT_NOT_LOCKED");
@@ -71,9 +72,9 @@ async fn ended_locks_cannot_be_confirmed() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn unavailable_slot_rejects_whole_lock() {
-    with_app(async |app| {
+profiles!(unavailable_slot_rejects_whole_lock);
+async fn unavailable_slot_rejects_whole_lock(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         app.locked(1, room, day(1), &["10:00"]).await;
         let lost = problem(app.guest(2).lock_slots(room, day(1), &["09:00", "10:00", "11:00"]).await);
@@ -96,9 +97,9 @@ async fn unavailable_slot_rejects_whole_lock() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn relocking_replaces_own_lock() {
-    with_app(async |app| {
+profiles!(relocking_replaces_own_lock);
+async fn relocking_replaces_own_lock(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         let old = app.locked(1, room, day(1), &["09:00", "10:00"]).await;
         let new = app.locked(1, room, day(1), &["10:00", "11:00"]).await;
@@ -110,9 +111,9 @@ async fn relocking_replaces_own_lock() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn lock_ttl_may_be_shortened_only() {
-    with_app(async |app| {
+profiles!(lock_ttl_may_be_shortened_only);
+async fn lock_ttl_may_be_shortened_only(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         let lock = async |time: &str, ttl: serde_json::Value| {
             let body = json!({"userId": 1, "date": day(1), "times": [time], "ttlSeconds": ttl});

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
 use holdfast_client::{Error, SlotStatus};
+use holdfast_testkit::{Profile, profiles};
 
 use crate::support::{day, with_app};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_locks_have_one_winner() {
-    with_app(async |app| {
+profiles!(concurrent_locks_have_one_winner);
+async fn concurrent_locks_have_one_winner(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         let tries = join_all((1..=200).map(|user| async move {
             let guest = app.guest(user);
@@ -26,9 +27,9 @@ async fn concurrent_locks_have_one_winner() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn overlapping_slot_sets_are_never_split() {
-    with_app(async |app| {
+profiles!(overlapping_slot_sets_are_never_split);
+async fn overlapping_slot_sets_are_never_split(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room_with(&serde_json::json!({}), &crate::calendar_support::every_day("08:00", "20:00")).await;
         let times: Vec<String> = (8..20).map(|hour| format!("{hour:02}:00")).collect();
         let times = &times;
@@ -58,9 +59,9 @@ async fn overlapping_slot_sets_are_never_split() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn slot_is_blocked_or_sold_never_both() {
-    with_app(async |app| {
+profiles!(slot_is_blocked_or_sold_never_both);
+async fn slot_is_blocked_or_sold_never_both(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         for days in 1..=8 {
             let selling = async {
@@ -77,9 +78,9 @@ async fn slot_is_blocked_or_sold_never_both() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_generation_creates_slots_once() {
-    with_app(async |app| {
+profiles!(concurrent_generation_creates_slots_once);
+async fn concurrent_generation_creates_slots_once(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         let made =
             join_all((0..8).map(|_| async move { app.admin().generate_slots(Some(room), Some(day(90))).await })).await;

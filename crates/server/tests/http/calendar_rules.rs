@@ -1,5 +1,6 @@
 //! Conventions of the API for the calendar: permissions, invalid input, idempotency, lists, events.
 
+use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
 
 use crate::auth::{caller, with_auth};
@@ -7,9 +8,9 @@ use crate::calendar_support::mornings;
 use crate::stream::Listening;
 use crate::support::{TestApp, code, day, refused, with_app, with_settings};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn calendar_calls_check_role_and_owner() {
-    with_auth(async |app| {
+profiles!(calendar_calls_check_role_and_owner);
+async fn calendar_calls_check_role_and_owner(profile: Profile) {
+    with_auth(profile, async |app| {
         let admin = caller(app, "1", "admin");
         let (user, other) = (caller(app, "7", "user"), caller(app, "8", "user"));
         let room = admin.create_room(&holdfast_client::NewRoom::new("A", 60, 10_000)).await.unwrap().id;
@@ -52,9 +53,9 @@ async fn calendar_calls_check_role_and_owner() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn invalid_calendar_input_names_field() {
-    with_app(async |app| {
+profiles!(invalid_calendar_input_names_field);
+async fn invalid_calendar_input_names_field(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         let new = |more: Value| {
             let mut room = json!({"name": "A", "slotMinutes": 60, "basePrice": 1});
@@ -137,9 +138,9 @@ async fn invalid_calendar_input_names_field() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn calendar_retry_replays_response() {
-    with_app(async |app| {
+profiles!(calendar_retry_replays_response);
+async fn calendar_retry_replays_response(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         let again = async |method: &str, path: &str, body: &Value, status: u16| {
             let key = [("idempotency-key", format!("{method} {path}"))];
@@ -179,9 +180,9 @@ async fn calendar_retry_replays_response() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn calendar_lists_are_paged() {
-    with_app(async |app| {
+profiles!(calendar_lists_are_paged);
+async fn calendar_lists_are_paged(profile: Profile) {
+    with_app(profile, async |app| {
         for name in ["A", "B", "C"] {
             app.json("POST", "/v1/rooms", &json!({"name": name, "slotMinutes": 60, "basePrice": 1})).await;
         }
@@ -214,9 +215,10 @@ async fn calendar_lists_are_paged() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn live_locks_per_user_are_limited() {
+profiles!(live_locks_per_user_are_limited);
+async fn live_locks_per_user_are_limited(profile: Profile) {
     with_settings(
+        profile,
         |config| config.engine.holds_per_user_max = 2,
         async |app: &TestApp| {
             let room = app.room().await;
@@ -231,9 +233,9 @@ async fn live_locks_per_user_are_limited() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn calendar_changes_are_published() {
-    with_app(async |app| {
+profiles!(calendar_changes_are_published);
+async fn calendar_changes_are_published(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         let mut all = Listening::open(&app.admin(), "?types=room.slot.", None).await;
         let mut theirs = Listening::open(&app.guest(2), "?types=room.", None).await;

@@ -3,14 +3,15 @@
 use holdfast_client::SlotAvailabilityResult::{Available, PartiallyAvailable, TemporarilyUnavailable, Unavailable};
 use holdfast_client::SlotStatus;
 use holdfast_core::time::Span;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::calendar_support::{every_day, mornings};
 use crate::support::{TODAY, day, with_app, with_restart};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn slot_generation_is_idempotent() {
-    with_app(async |app| {
+profiles!(slot_generation_is_idempotent);
+async fn slot_generation_is_idempotent(profile: Profile) {
+    with_app(profile, async |app| {
         let made = app.json("POST", "/v1/rooms", &json!({"name": "A", "slotMinutes": 60, "basePrice": 1_000})).await;
         assert_eq!(made.status, 201);
         assert_eq!(
@@ -40,9 +41,9 @@ async fn slot_generation_is_idempotent() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn slot_list_has_price_and_status() {
-    with_app(async |app| {
+profiles!(slot_list_has_price_and_status);
+async fn slot_list_has_price_and_status(profile: Profile) {
+    with_app(profile, async |app| {
         let peak = json!([{"days": ["mon", "tue"], "from": "10:00", "to": "11:00", "percent": 50}]);
         app.json("PUT", "/v1/holidays", &json!({"dates": [day(1)]})).await;
         let room = app.room_with(&json!({"peak": peak, "holidayPercent": 25}), &mornings()).await;
@@ -71,9 +72,9 @@ async fn slot_list_has_price_and_status() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn hours_past_midnight_yield_whole_slots() {
-    with_app(async |app| {
+profiles!(hours_past_midnight_yield_whole_slots);
+async fn hours_past_midnight_yield_whole_slots(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room_with(&json!({}), &every_day("09:00", "17:30")).await;
         assert_eq!(app.times_on(room, day(1)).await.last().unwrap(), "16:00");
         let late = app.room_with(&json!({}), &every_day("22:00", "02:00")).await;
@@ -95,9 +96,9 @@ async fn hours_past_midnight_yield_whole_slots() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn clock_change_yields_each_valid_slot_once() {
-    with_app(async |app| {
+profiles!(clock_change_yields_each_valid_slot_once);
+async fn clock_change_yields_each_valid_slot_once(profile: Profile) {
+    with_app(profile, async |app| {
         // Europe: 28 March 2027, 02:00 becomes 03:00. New York: 14 March.
         for (zone, date) in [("Europe/Berlin", day(27)), ("America/New_York", day(13))] {
             let room = app.room_with(&json!({"timeZone": zone}), &every_day("00:00", "05:00")).await;
@@ -107,9 +108,9 @@ async fn clock_change_yields_each_valid_slot_once() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn availability_excludes_locks_of_others() {
-    with_app(async |app| {
+profiles!(availability_excludes_locks_of_others);
+async fn availability_excludes_locks_of_others(profile: Profile) {
+    with_app(profile, async |app| {
         let room = app.room().await;
         let ask = async |user: u64, times: &[&str]| {
             let shown = app.guest(user).slot_availability(room, day(1), times).await.unwrap();
@@ -144,10 +145,11 @@ async fn availability_excludes_locks_of_others() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn stored_slot_length_survives_room_change() {
+profiles!(stored_slot_length_survives_room_change);
+async fn stored_slot_length_survives_room_change(profile: Profile) {
     let halves = ["09:00", "09:30", "10:00", "10:30", "11:00", "11:30"];
     with_restart(
+        profile,
         async |app| {
             let room = app.room().await;
             let changed = app.json("PATCH", &format!("/v1/rooms/{room}"), &json!({"slotMinutes": 30})).await;

@@ -10,15 +10,15 @@ use holdfast_testkit::Profile;
 use serde_json::{Value, json};
 
 use crate::auth::{LATER, SECRET, token};
-use crate::support::{TestApp, day, placed, with_profile};
+use crate::support::{TestApp, day, placed, with_app, with_settings};
 
 async fn with_console(test: impl AsyncFn(&TestApp)) {
-    with_profile(Profile::Embedded, &|_| {}, &test).await;
+    with_app(Profile::Embedded, test).await;
 }
 
 async fn with_auth(test: impl AsyncFn(&TestApp)) {
     let auth = |config: &mut Config| config.auth.jwt_secret = Some(Secret::new(SECRET));
-    with_profile(Profile::Embedded, &auth, &test).await;
+    with_settings(Profile::Embedded, auth, test).await;
 }
 
 fn cookie(role: &str) -> String {

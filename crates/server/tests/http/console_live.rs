@@ -7,12 +7,12 @@ use holdfast_client::{EventChange, NewEvent};
 use holdfast_core::time::Span;
 use holdfast_server::Config;
 use holdfast_server::config::Secret;
-use holdfast_testkit::Profile;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::{Map, Value, json};
 
 use crate::auth::{LATER, SECRET, token};
 use crate::shop_support::{buyer, option};
-use crate::support::{TestApp, day, placed, with_app, with_profile};
+use crate::support::{TestApp, day, placed, with_app, with_settings};
 use crate::tickets::{open_event, seat};
 
 /// Viewer of a page, with the present state of its parts.
@@ -61,9 +61,9 @@ impl Viewer {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn viewers_see_changes_and_expiry() {
-    with_app(async |app| {
+profiles!(viewers_see_changes_and_expiry);
+async fn viewers_see_changes_and_expiry(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(9).await;
         let nights = format!("nights:{}", room_type.id);
         let count = |parts: &Map<String, Value>, what: &str| parts[&nights][1][what].as_u64().unwrap();
@@ -86,7 +86,7 @@ async fn viewers_see_changes_and_expiry() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_changed_parts_are_sent() {
-    with_profile(Profile::Embedded, &|_| {}, &async |app: &TestApp| {
+    with_app(Profile::Embedded, async |app: &TestApp| {
         let event = open_event(app, 40).await;
         let page = format!("tickets?event={}", event.id);
         let (mut one, mut other) = (Viewer::of(app, &page).await, Viewer::of(app, &page).await);
@@ -111,9 +111,9 @@ async fn only_changed_parts_are_sent() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn waiting_room_changes_are_shown() {
-    with_app(async |app| {
+profiles!(waiting_room_changes_are_shown);
+async fn waiting_room_changes_are_shown(profile: Profile) {
+    with_app(profile, async |app| {
         let event = app.admin().create_event(&NewEvent::with_row("콘서트", 3, 100)).await.unwrap();
         let one_inside = EventChange { max_concurrent: Some(1), ..EventChange::default() };
         app.admin().change_event(event.id, &one_inside).await.unwrap();
@@ -136,9 +136,9 @@ async fn waiting_room_changes_are_shown() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn sales_figures_are_exact_after_cancel() {
-    with_app(async |app| {
+profiles!(sales_figures_are_exact_after_cancel);
+async fn sales_figures_are_exact_after_cancel(profile: Profile) {
+    with_app(profile, async |app| {
         let beans = option(app, 1_000, 50).await;
         let buyer = buyer(app, 1_000_000).await;
         let order = buyer.buy(beans, 3).await;
@@ -159,7 +159,7 @@ async fn sales_figures_are_exact_after_cancel() {
 #[tokio::test(flavor = "multi_thread")]
 async fn live_pages_need_operator_and_report_errors() {
     let auth = |config: &mut Config| config.auth.jwt_secret = Some(Secret::new(SECRET));
-    with_profile(Profile::Embedded, &auth, &async |app: &TestApp| {
+    with_settings(Profile::Embedded, auth, async |app: &TestApp| {
         let look = async |role: &str| {
             let cookie = format!("holdfast_session={}", token(&json!({"sub": "1", "role": role, "exp": LATER})));
             app.send("GET", "/console/live/nonsense", &[("cookie", &cookie)], "").await
@@ -169,7 +169,7 @@ async fn live_pages_need_operator_and_report_errors() {
         assert_eq!(app.send("GET", "/console/live/stays", &[], "").await.refusal(), (401, "UNAUTHENTICATED"));
     })
     .await;
-    with_profile(Profile::Embedded, &|_| {}, &async |app: &TestApp| {
+    with_app(Profile::Embedded, async |app: &TestApp| {
         let request = app.admin().request(reqwest::Method::GET, "/console/live/bookings?status=NONSENSE");
         let mut bytes = request.send().await.unwrap().bytes_stream();
         let first = tokio::time::timeout(Duration::from_secs(20), bytes.next()).await.unwrap().unwrap().unwrap();

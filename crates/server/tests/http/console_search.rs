@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use holdfast_core::time::Span;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::shop_support::{buyer, option};
@@ -41,9 +42,9 @@ fn has(words: &str, wanted: &[&str]) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn holds_and_reservations_are_found_by_id() {
-    with_app(async |app| {
+profiles!(holds_and_reservations_are_found_by_id);
+async fn holds_and_reservations_are_found_by_id(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(9).await;
         let hold = placed(app, 7, &room_type, day(1), day(2)).await;
         has(&story(app, "Stay hold", &hold.hold_id.to_string()).await, &["Held", "Expires", "Cancel"]);
@@ -74,9 +75,9 @@ async fn holds_and_reservations_are_found_by_id() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn shop_reservations_are_found_in_any_state() {
-    with_app(async |app| {
+profiles!(shop_reservations_are_found_in_any_state);
+async fn shop_reservations_are_found_in_any_state(profile: Profile) {
+    with_app(profile, async |app| {
         // Ids of reservations differ from those of orders.
         let (beans, other) = (option(app, 1_000, 50).await, option(app, 2_000, 50).await);
         let first = buyer(app, 1_000_000).await;
@@ -123,9 +124,9 @@ async fn shop_reservations_are_found_in_any_state() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn bookings_events_and_deliveries_are_found() {
-    with_app(async |app| {
+profiles!(bookings_events_and_deliveries_are_found);
+async fn bookings_events_and_deliveries_are_found(profile: Profile) {
+    with_app(profile, async |app| {
         let receiver = Receiver::start().await;
         let webhook = json!({"url": receiver.url("/told"), "types": ["order."]});
         assert_eq!(app.json("POST", "/v1/webhooks", &webhook).await.status, 201);

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use holdfast_client::NewHold;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::support::{TestApp, day, fresh_key, placed, with_app, with_settings};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn errors_are_problem_details() {
-    with_app(async |app| {
+profiles!(errors_are_problem_details);
+async fn errors_are_problem_details(profile: Profile) {
+    with_app(profile, async |app| {
         let answer = app.send("GET", "/v1/room-types/7", &[("x-request-id", "trace-1")], "").await;
         assert_eq!(answer.header("content-type"), Some("application/problem+json"));
         assert_eq!(answer.header("x-request-id"), Some("trace-1"));
@@ -26,9 +27,9 @@ async fn errors_are_problem_details() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn detail_language_follows_request() {
-    with_app(async |app| {
+profiles!(detail_language_follows_request);
+async fn detail_language_follows_request(profile: Profile) {
+    with_app(profile, async |app| {
         for (accepted, expected) in [
             (None, "ko"),
             (Some("ko"), "ko"),
@@ -49,9 +50,9 @@ async fn detail_language_follows_request() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn invalid_input_has_field_and_reason() {
-    with_app(async |app| {
+profiles!(invalid_input_has_field_and_reason);
+async fn invalid_input_has_field_and_reason(profile: Profile) {
+    with_app(profile, async |app| {
         for (language, detail, reason) in [
             ("ko", "입력값이 올바르지 않습니다.", "limit: 1 이상 500 이하여야 합니다."),
             ("en", "The input is not valid.", "limit must be from 1 to 500."),
@@ -69,9 +70,9 @@ async fn invalid_input_has_field_and_reason() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn unknown_path_and_method_are_rejected() {
-    with_app(async |app| {
+profiles!(unknown_path_and_method_are_rejected);
+async fn unknown_path_and_method_are_rejected(profile: Profile) {
+    with_app(profile, async |app| {
         assert_eq!(app.send("GET", "/v1/nothing", &[], "").await.refusal(), (404, "NOT_FOUND"));
         let wrong = app.send("DELETE", "/v1/room-types", &[], "").await;
         assert_eq!((wrong.refusal(), wrong.header("allow")), ((405, "METHOD_NOT_ALLOWED"), Some("POST,GET,HEAD")));
@@ -80,18 +81,18 @@ async fn unknown_path_and_method_are_rejected() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn unknown_json_fields_are_ignored() {
-    with_app(async |app| {
+profiles!(unknown_json_fields_are_ignored);
+async fn unknown_json_fields_are_ignored(profile: Profile) {
+    with_app(profile, async |app| {
         let body = r#"{"name":"x","totalQuantity":1,"basePrice":1,"stars":5,"nested":{"a":[1]}}"#;
         assert_eq!(app.send("POST", "/v1/room-types", &[], body).await.status, 201);
     })
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn oversized_body_is_rejected() {
-    with_app(async |app| {
+profiles!(oversized_body_is_rejected);
+async fn oversized_body_is_rejected(profile: Profile) {
+    with_app(profile, async |app| {
         let body = format!("{{\"name\":\"{}\"}}", "x".repeat(8 << 20));
         assert_eq!(app.send("POST", "/v1/room-types", &[], &body).await.refusal(), (413, "PAYLOAD_TOO_LARGE"));
         let chunks = futures_util::stream::iter((0..20).map(|_| Ok::<_, std::io::Error>(vec![b' '; 1 << 20])));
@@ -113,9 +114,9 @@ async fn answer_to(app: &TestApp, request: &str) -> String {
     line.trim_end().to_owned()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn bytes_after_request_do_not_delay_response() {
-    with_app(async |app| {
+profiles!(bytes_after_request_do_not_delay_response);
+async fn bytes_after_request_do_not_delay_response(profile: Profile) {
+    with_app(profile, async |app| {
         let body = r#"{"name": "객실", "totalQuantity": 1, "basePrice": 1}"#;
         let head = "POST /v1/room-types HTTP/1.1\r\nhost: localhost\r\ncontent-length";
         for after in ["", "\r\n", "G", "}", "GET /healthz HT"] {
@@ -126,9 +127,9 @@ async fn bytes_after_request_do_not_delay_response() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn malformed_head_is_answered() {
-    with_app(async |app| {
+profiles!(malformed_head_is_answered);
+async fn malformed_head_is_answered(profile: Profile) {
+    with_app(profile, async |app| {
         let many = "x: 1\r\n".repeat(200);
         for (request, status) in [
             ("GARBAGE\r\n\r\n".to_owned(), "400"),
@@ -142,18 +143,18 @@ async fn malformed_head_is_answered() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn declared_oversize_is_rejected_at_once() {
-    with_app(async |app| {
+profiles!(declared_oversize_is_rejected_at_once);
+async fn declared_oversize_is_rejected_at_once(profile: Profile) {
+    with_app(profile, async |app| {
         let head = "POST /v1/room-types HTTP/1.1\r\nhost: localhost\r\ncontent-length";
         assert_eq!(answer_to(app, &format!("{head}: 9000000\r\n\r\n{{")).await, "HTTP/1.1 413 Payload Too Large");
     })
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn list_limit_has_default_and_maximum() {
-    with_app(async |app| {
+profiles!(list_limit_has_default_and_maximum);
+async fn list_limit_has_default_and_maximum(profile: Profile) {
+    with_app(profile, async |app| {
         for _ in 0..60 {
             app.room_type(1).await;
         }
@@ -168,9 +169,9 @@ async fn list_limit_has_default_and_maximum() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn retry_with_same_key_replays_response() {
-    with_app(async |app| {
+profiles!(retry_with_same_key_replays_response);
+async fn retry_with_same_key_replays_response(profile: Profile) {
+    with_app(profile, async |app| {
         let headers = [("idempotency-key", "k1"), ("x-user-id", "1")];
         let body = r#"{"name":"x","totalQuantity":1,"basePrice":1}"#;
         let first = app.send("POST", "/v1/room-types", &headers, body).await;
@@ -193,9 +194,9 @@ async fn retry_with_same_key_replays_response() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn idempotency_keys_are_per_caller() {
-    with_app(async |app| {
+profiles!(idempotency_keys_are_per_caller);
+async fn idempotency_keys_are_per_caller(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(9).await;
         for user in [1, 2] {
             let body = json!({"roomTypeId": room_type.id, "checkIn": day(1).to_string(), "checkOut": day(2).to_string(),
@@ -207,9 +208,9 @@ async fn idempotency_keys_are_per_caller() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn rejections_are_not_stored_under_key() {
-    with_app(async |app| {
+profiles!(rejections_are_not_stored_under_key);
+async fn rejections_are_not_stored_under_key(profile: Profile) {
+    with_app(profile, async |app| {
         let headers = [("idempotency-key", "k"), ("x-user-id", "1")];
         let room_type = app.room_type(1).await;
         let other = placed(app, 2, &room_type, day(1), day(2)).await;
@@ -234,9 +235,9 @@ async fn rejections_are_not_stored_under_key() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn concurrent_requests_share_one_response() {
-    with_app(async |app| {
+profiles!(concurrent_requests_share_one_response);
+async fn concurrent_requests_share_one_response(profile: Profile) {
+    with_app(profile, async |app| {
         let body = r#"{"name":"x","totalQuantity":1,"basePrice":1}"#;
         let calls = (0..20).map(|_| app.send("POST", "/v1/room-types", &[("idempotency-key", "once")], body));
         let answers = futures_util::future::join_all(calls).await;
@@ -246,9 +247,10 @@ async fn concurrent_requests_share_one_response() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn full_queue_is_overloaded_with_retry_after() {
+profiles!(full_queue_is_overloaded_with_retry_after);
+async fn full_queue_is_overloaded_with_retry_after(profile: Profile) {
     with_settings(
+        profile,
         |config| config.engine.queue_max = 1,
         async |app| {
             let room_type = app.room_type(1_000).await;
@@ -270,9 +272,9 @@ async fn full_queue_is_overloaded_with_retry_after() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn health_and_metrics_are_served() {
-    with_app(async |app| {
+profiles!(health_and_metrics_are_served);
+async fn health_and_metrics_are_served(profile: Profile) {
+    with_app(profile, async |app| {
         assert_eq!(app.send("GET", "/healthz", &[], "").await.json, json!({"status": "ok"}));
         assert_eq!(app.send("GET", "/readyz", &[], "").await.json, json!({"status": "ready"}));
         app.room_type(1).await;

@@ -1,11 +1,13 @@
 //! `/openapi.json` and `/docs`.
 
+use holdfast_testkit::{Profile, profiles};
+
 use crate::support::with_app;
 
+profiles!(openapi_document_equals_snapshot);
 /// Reviewed on every change: clients are generated from it.
-#[tokio::test(flavor = "multi_thread")]
-async fn openapi_document_equals_snapshot() {
-    with_app(async |app| {
+async fn openapi_document_equals_snapshot(profile: Profile) {
+    with_app(profile, async |app| {
         let answer = app.send("GET", "/openapi.json", &[], "").await;
         assert_eq!(answer.json["openapi"], "3.1.0");
         insta::assert_json_snapshot!("openapi", answer.json);
@@ -13,9 +15,9 @@ async fn openapi_document_equals_snapshot() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn docs_page_is_self_contained_and_complete() {
-    with_app(async |app| {
+profiles!(docs_page_is_self_contained_and_complete);
+async fn docs_page_is_self_contained_and_complete(profile: Profile) {
+    with_app(profile, async |app| {
         let page = app.send("GET", "/docs", &[], "").await;
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
         for elsewhere in ["http://", "https://", "<script", "url("] {
@@ -32,9 +34,9 @@ async fn docs_page_is_self_contained_and_complete() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn operations_and_responses_are_named() {
-    with_app(async |app| {
+profiles!(operations_and_responses_are_named);
+async fn operations_and_responses_are_named(profile: Profile) {
+    with_app(profile, async |app| {
         let openapi = app.send("GET", "/openapi.json", &[], "").await.json;
         let mut names = std::collections::BTreeSet::new();
         for (path, operations) in openapi["paths"].as_object().unwrap() {

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use holdfast_client::{BatchLine, NewHold, RoomType};
 use holdfast_server::config::Secret;
-use holdfast_testkit::Profile;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::auth::{SECRET, caller};
-use crate::support::{Answer, TestApp, code, day, fresh_key, new_hold, refused, with_app, with_profile, with_settings};
+use crate::support::{Answer, TestApp, code, day, fresh_key, new_hold, refused, with_app, with_settings};
 use crate::tickets::open_event;
 
 /// More than one command's share of a batch.
@@ -49,7 +49,7 @@ async fn raw(app: &TestApp, request: &str) -> String {
 
 async fn with_auth(test: impl AsyncFn(&TestApp)) {
     let auth = |config: &mut holdfast_server::Config| config.auth.jwt_secret = Some(Secret::new(SECRET));
-    with_profile(Profile::Embedded, &auth, &test).await;
+    with_settings(Profile::Embedded, auth, test).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,9 +78,9 @@ async fn sign_in_body_is_bounded() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn batch_of_a_user_is_bounded() {
-    with_app(async |app| {
+profiles!(batch_of_a_user_is_bounded);
+async fn batch_of_a_user_is_bounded(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1_000).await;
         let own = |count| (0..count).map(|_| new_hold(&room_type, day(1), day(2))).collect::<Vec<_>>();
         assert_eq!(code(app.guest(7).place_holds(&own(51)).await), refused(400, "INVALID_INPUT"));
@@ -99,9 +99,9 @@ async fn batch_of_a_user_is_bounded() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn refused_batch_keeps_no_record() {
-    with_app(async |app| {
+profiles!(refused_batch_keeps_no_record);
+async fn refused_batch_keeps_no_record(profile: Profile) {
+    with_app(profile, async |app| {
         let refused = body_of(&lines(&RoomType { id: 999, ..app.room_type(1).await }, 1..LINES));
         for _ in 0..2 {
             let answer = send_batch(app, "refused", &refused).await;
@@ -114,9 +114,9 @@ async fn refused_batch_keeps_no_record() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn batch_with_key_is_replayed_whole() {
-    with_app(async |app| {
+profiles!(batch_with_key_is_replayed_whole);
+async fn batch_with_key_is_replayed_whole(profile: Profile) {
+    with_app(profile, async |app| {
         let (gone, room_type) = (RoomType { id: 999, ..app.room_type(1).await }, app.room_type(100).await);
         // The first command of the batch places nothing, the last one fills the night.
         let body = body_of(&[lines(&gone, 1..600), lines(&room_type, 600..LINES + 1)].concat());
@@ -138,9 +138,9 @@ async fn batch_with_key_is_replayed_whole() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn batches_with_one_key_get_one_answer() {
-    with_app(async |app| {
+profiles!(batches_with_one_key_get_one_answer);
+async fn batches_with_one_key_get_one_answer(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(10_000).await;
         let body = body_of(&lines(&room_type, 1..LINES + 1));
         let answers = futures_util::future::join_all((0..4).map(|_| send_batch(app, "once", &body))).await;
@@ -171,12 +171,13 @@ async fn retry_resumes_interrupted_batch() {
         let night = &app.admin().availability(room_type.id, day(1), day(2)).await.unwrap().nights[0];
         assert_eq!(u64::from(night.hold_count), LINES);
     };
-    with_profile(Profile::Embedded, &|_| {}, &test).await;
+    with_app(Profile::Embedded, test).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn records_of_one_caller_have_a_quota() {
+profiles!(records_of_one_caller_have_a_quota);
+async fn records_of_one_caller_have_a_quota(profile: Profile) {
     with_settings(
+        profile,
         |config| config.engine.idempotency_bytes_max = 10_000,
         async |app| {
             let room_type = app.room_type(10_000).await;
@@ -205,10 +206,11 @@ async fn records_of_one_caller_have_a_quota() {
     .await;
 }
 
+profiles!(heavy_batches_leave_room_for_others);
 /// Four connections send batches heavier than the queue, without a pause.
-#[tokio::test(flavor = "multi_thread")]
-async fn heavy_batches_leave_room_for_others() {
+async fn heavy_batches_leave_room_for_others(profile: Profile) {
     with_settings(
+        profile,
         |config| config.engine.queue_max = 1_000,
         async |app| {
             let (attacked, room_type) = (app.room_type(1_000_000).await, app.room_type(1_000).await);
@@ -246,9 +248,10 @@ async fn heavy_batches_leave_room_for_others() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn lines_beyond_the_queue_are_answered() {
+profiles!(lines_beyond_the_queue_are_answered);
+async fn lines_beyond_the_queue_are_answered(profile: Profile) {
     with_settings(
+        profile,
         |config| config.engine.queue_max = 100,
         async |app| {
             let room_type = app.room_type(10_000).await;
@@ -301,5 +304,5 @@ async fn unread_answers_are_bounded() {
         }
         assert!(whole <= 4, "{whole} answers of 8 MB were held within 32 MiB");
     };
-    with_profile(Profile::Embedded, &|config| config.server.answer_bytes_max = 32 << 20, &test).await;
+    with_settings(Profile::Embedded, |config| config.server.answer_bytes_max = 32 << 20, test).await;
 }

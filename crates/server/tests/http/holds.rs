@@ -2,14 +2,15 @@
 
 use holdfast_client::{BatchLine, HoldStatus, NewHold, NewRoomType, ReservationStatus, RoomTypeChange};
 use holdfast_core::time::Span;
+use holdfast_testkit::{Profile, profiles};
 use jiff::civil::date;
 use serde_json::json;
 
 use crate::support::{code, day, fresh_key, new_hold, placed, problem, refused, with_app, with_settings};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn hold_lasts_ten_minutes_at_fixed_price() {
-    with_app(async |app| {
+profiles!(hold_lasts_ten_minutes_at_fixed_price);
+async fn hold_lasts_ten_minutes_at_fixed_price(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         let wanted = new_hold(&room_type, day(1), day(4));
         let hold = app.guest(42).place_hold(&wanted).await.unwrap();
@@ -28,9 +29,9 @@ async fn hold_lasts_ten_minutes_at_fixed_price() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn client_hold_key_is_uuid_or_ulid() {
-    with_app(async |app| {
+profiles!(client_hold_key_is_uuid_or_ulid);
+async fn client_hold_key_is_uuid_or_ulid(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(9).await;
         let with_key = |key: &str| NewHold { client_hold_key: key.into(), ..new_hold(&room_type, day(1), day(2)) };
         let guest = app.guest(1);
@@ -61,9 +62,9 @@ async fn client_hold_key_is_uuid_or_ulid() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn stay_length_and_start_are_bounded() {
-    with_app(async |app| {
+profiles!(stay_length_and_start_are_bounded);
+async fn stay_length_and_start_are_bounded(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         let place =
             async |check_in, check_out| app.guest(1).place_hold(&new_hold(&room_type, check_in, check_out)).await;
@@ -91,9 +92,9 @@ async fn stay_length_and_start_are_bounded() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn today_follows_room_type_time_zone() {
-    with_app(async |app| {
+profiles!(today_follows_room_type_time_zone);
+async fn today_follows_room_type_time_zone(profile: Profile) {
+    with_app(profile, async |app| {
         let mut draft = NewRoomType::new("Honolulu", 1, 1);
         draft.time_zone = Some("Pacific/Honolulu".into());
         let honolulu = app.admin().create_room_type(&draft).await.unwrap();
@@ -107,9 +108,9 @@ async fn today_follows_room_type_time_zone() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn full_night_rejects_whole_stay() {
-    with_app(async |app| {
+profiles!(full_night_rejects_whole_stay);
+async fn full_night_rejects_whole_stay(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         placed(app, 1, &room_type, day(3), day(4)).await;
         let problem = problem(app.guest(2).place_hold(&new_hold(&room_type, day(1), day(6))).await);
@@ -126,9 +127,9 @@ async fn full_night_rejects_whole_stay() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn same_dates_replace_own_hold() {
-    with_app(async |app| {
+profiles!(same_dates_replace_own_hold);
+async fn same_dates_replace_own_hold(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         let old = placed(app, 1, &room_type, day(1), day(3)).await;
         let new = placed(app, 1, &room_type, day(1), day(3)).await;
@@ -142,9 +143,9 @@ async fn same_dates_replace_own_hold() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn rejected_replacement_keeps_old_hold() {
-    with_app(async |app| {
+profiles!(rejected_replacement_keeps_old_hold);
+async fn rejected_replacement_keeps_old_hold(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         let old = placed(app, 1, &room_type, day(1), day(3)).await;
         app.admin().close_nights(room_type.id, day(2), day(3)).await.unwrap();
@@ -156,9 +157,9 @@ async fn rejected_replacement_keeps_old_hold() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn client_hold_key_of_other_user_is_a_conflict() {
-    with_app(async |app| {
+profiles!(client_hold_key_of_other_user_is_a_conflict);
+async fn client_hold_key_of_other_user_is_a_conflict(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         let wanted = new_hold(&room_type, day(1), day(3));
         let hold = app.guest(1).place_hold(&wanted).await.unwrap();
@@ -175,9 +176,9 @@ async fn client_hold_key_of_other_user_is_a_conflict() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn confirm_twice_returns_reservation() {
-    with_app(async |app| {
+profiles!(confirm_twice_returns_reservation);
+async fn confirm_twice_returns_reservation(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         let hold = placed(app, 7, &room_type, day(1), day(3)).await;
         let reservation = app.guest(7).confirm_hold(hold.hold_id).await.unwrap();
@@ -206,9 +207,9 @@ async fn confirm_twice_returns_reservation() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn hold_is_cancelled_once() {
-    with_app(async |app| {
+profiles!(hold_is_cancelled_once);
+async fn hold_is_cancelled_once(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         let hold = placed(app, 1, &room_type, day(1), day(3)).await;
         app.guest(1).cancel_hold(hold.hold_id).await.unwrap();
@@ -226,9 +227,9 @@ async fn hold_is_cancelled_once() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn hold_of_other_user_is_forbidden() {
-    with_app(async |app| {
+profiles!(hold_of_other_user_is_forbidden);
+async fn hold_of_other_user_is_forbidden(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         let hold = placed(app, 1, &room_type, day(1), day(3)).await;
         let (stranger, unknown) = (app.guest(2), fresh_key());
@@ -243,9 +244,9 @@ async fn hold_of_other_user_is_forbidden() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn hold_expires_on_time() {
-    with_app(async |app| {
+profiles!(hold_expires_on_time);
+async fn hold_expires_on_time(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         app.pass(Span::from_millis(250));
         let hold = placed(app, 1, &room_type, day(1), day(3)).await;
@@ -265,9 +266,10 @@ async fn hold_expires_on_time() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn nights_free_on_time_under_constant_load() {
+profiles!(nights_free_on_time_under_constant_load);
+async fn nights_free_on_time_under_constant_load(profile: Profile) {
     with_settings(
+        profile,
         |config| config.stay.hold_ttl = std::time::Duration::from_secs(10),
         async |app| {
             let room_type = app.room_type(10).await;
@@ -282,9 +284,9 @@ async fn nights_free_on_time_under_constant_load() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn live_holds_per_user_are_limited() {
-    with_app(async |app| {
+profiles!(live_holds_per_user_are_limited);
+async fn live_holds_per_user_are_limited(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(100).await;
         let mut last = None;
         for days in 0..50 {
@@ -307,9 +309,9 @@ async fn live_holds_per_user_are_limited() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn batch_lines_fail_independently_in_order() {
-    with_app(async |app| {
+profiles!(batch_lines_fail_independently_in_order);
+async fn batch_lines_fail_independently_in_order(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(2).await;
         let line = |user, days| NewHold { user_id: Some(user), ..new_hold(&room_type, day(days), day(days + 1)) };
         let lines =
@@ -338,9 +340,9 @@ async fn batch_lines_fail_independently_in_order() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn batch_has_at_most_8192_lines() {
-    with_app(async |app| {
+profiles!(batch_has_at_most_8192_lines);
+async fn batch_has_at_most_8192_lines(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(10_000).await;
         let lines: Vec<_> = (0..8_193_u64)
             .map(|number| NewHold { user_id: Some(1 + number), ..new_hold(&room_type, day(1), day(2)) })
@@ -354,9 +356,9 @@ async fn batch_has_at_most_8192_lines() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn batch_lines_see_earlier_lines() {
-    with_app(async |app| {
+profiles!(batch_lines_see_earlier_lines);
+async fn batch_lines_see_earlier_lines(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         let wanted = NewHold { user_id: Some(1), ..new_hold(&room_type, day(1), day(2)) };
         let other = NewHold { user_id: Some(2), ..wanted.clone() };
@@ -373,9 +375,10 @@ async fn batch_lines_see_earlier_lines() {
 
 /// "A hold ends at its `expiredAt`, which is the first full second at or after placement + TTL. At that instant its units, its
 /// owner's counters and its own status change together, in every answer."
-#[tokio::test(flavor = "multi_thread")]
-async fn hold_ends_on_a_full_second() {
+profiles!(hold_ends_on_a_full_second);
+async fn hold_ends_on_a_full_second(profile: Profile) {
     with_settings(
+        profile,
         |config| {
             config.stay.hold_ttl = std::time::Duration::from_secs(1);
             config.engine.holds_per_user_max = 1;

@@ -5,9 +5,9 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt as _;
 use holdfast_core::command::Writes;
 use holdfast_core::{Command, Context, Decision, WorkingSet};
-use holdfast_testkit::Profile;
+use holdfast_testkit::{Profile, profiles};
 
-use crate::support::{TestApp, take_panics, with_app, with_profile};
+use crate::support::{TestApp, take_panics, with_app};
 
 /// A command that breaks an invariant.
 #[derive(Debug)]
@@ -31,9 +31,9 @@ async fn provoke(app: &TestApp) {
     std::thread::spawn(thread).join().unwrap_err();
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn panics_are_counted_in_the_metrics() {
-    with_app(async |app| {
+profiles!(panics_are_counted_in_the_metrics);
+async fn panics_are_counted_in_the_metrics(profile: Profile) {
+    with_app(profile, async |app| {
         let metrics = app.send("GET", "/metrics", &[], "").await.text;
         let count = |metrics: &str| {
             let line = metrics.lines().find_map(|line| line.strip_prefix("holdfast_panics_total "));
@@ -54,7 +54,7 @@ async fn panics_are_counted_in_the_metrics() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn panic_of_a_server_fails_its_test() {
-    let test = with_profile(Profile::Embedded, &|_| {}, &provoke);
+    let test = with_app(Profile::Embedded, provoke);
     let failed = AssertUnwindSafe(test).catch_unwind().await.unwrap_err();
     let message = failed.downcast_ref::<String>().unwrap();
     assert!(message.contains("the server panicked, on Embedded"), "{message}");
@@ -67,7 +67,7 @@ fn panic_fails_no_other_test() {
     let run = |panics: bool| {
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-            runtime.block_on(with_profile(Profile::Embedded, &|_| {}, &async |app: &TestApp| {
+            runtime.block_on(with_app(Profile::Embedded, async |app: &TestApp| {
                 if panics {
                     provoke(app).await;
                 } else {

@@ -3,6 +3,7 @@
 use futures_util::future::join_all;
 use holdfast_client::{Event, EventChange, NewEvent, QueueStats, QueueStatus};
 use holdfast_core::time::Span;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::support::{TestApp, code, problem, refused, with_app, with_restart, with_settings};
@@ -31,9 +32,9 @@ async fn stats(app: &TestApp, event: &Event) -> (u64, u64, u64) {
     (waiting, ready, entered)
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn repeated_queue_join_keeps_place() {
-    with_app(async |app| {
+profiles!(repeated_queue_join_keeps_place);
+async fn repeated_queue_join_keeps_place(profile: Profile) {
+    with_app(profile, async |app| {
         let event = event(app, 1).await;
         let path = format!("/v1/events/{}/queue", event.id);
         let first = app.send("POST", &path, &[], r#"{"userId": 1}"#).await;
@@ -57,9 +58,9 @@ async fn repeated_queue_join_keeps_place() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn poll_returns_position_uncached() {
-    with_app(async |app| {
+profiles!(poll_returns_position_uncached);
+async fn poll_returns_position_uncached(profile: Profile) {
+    with_app(profile, async |app| {
         let event = event(app, 1).await;
         joined(app, &event, 3).await;
         let polled = app.send("GET", &format!("/v1/events/{}/queue?userId=3", event.id), &[], "").await;
@@ -79,9 +80,9 @@ async fn poll_returns_position_uncached() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn enter_in_turn_is_idempotent() {
-    with_app(async |app| {
+profiles!(enter_in_turn_is_idempotent);
+async fn enter_in_turn_is_idempotent(profile: Profile) {
+    with_app(profile, async |app| {
         let event = event(app, 1).await;
         joined(app, &event, 2).await;
         let not_yet = problem(app.guest(2).enter_queue(event.id).await);
@@ -100,9 +101,9 @@ async fn enter_in_turn_is_idempotent() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn presented_token_must_prove_entry() {
-    with_app(async |app| {
+profiles!(presented_token_must_prove_entry);
+async fn presented_token_must_prove_entry(profile: Profile) {
+    with_app(profile, async |app| {
         let (event, other) = (event(app, 5).await, event(app, 5).await);
         let enter = async |user: u64, event: &Event| {
             inside(app, event, user).await;
@@ -141,9 +142,9 @@ async fn presented_token_must_prove_entry() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reserving_needs_and_returns_entry() {
-    with_app(async |app| {
+profiles!(reserving_needs_and_returns_entry);
+async fn reserving_needs_and_returns_entry(profile: Profile) {
+    with_app(profile, async |app| {
         let event = event(app, 2).await;
         let (guest, required) = (app.guest(1), refused(403, "QUEUE_TOKEN_REQUIRED"));
         let unknown = [seat(&event, 99_999)];
@@ -168,9 +169,9 @@ async fn reserving_needs_and_returns_entry() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn confirm_returns_entry_and_needs_none() {
-    with_app(async |app| {
+profiles!(confirm_returns_entry_and_needs_none);
+async fn confirm_returns_entry_and_needs_none(profile: Profile) {
+    with_app(profile, async |app| {
         let event = event(app, 2).await;
         inside(app, &event, 1).await;
         let first = app.guest(1).hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();
@@ -182,9 +183,9 @@ async fn confirm_returns_entry_and_needs_none() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reserve_replay_needs_no_entry() {
-    with_app(async |app| {
+profiles!(reserve_replay_needs_no_entry);
+async fn reserve_replay_needs_no_entry(profile: Profile) {
+    with_app(profile, async |app| {
         let event = event(app, 2).await;
         inside(app, &event, 1).await;
         let guest = app.guest(1).with_idempotency_key("once");
@@ -199,9 +200,9 @@ async fn reserve_replay_needs_no_entry() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn queue_calls_replay_by_key() {
-    with_app(async |app| {
+profiles!(queue_calls_replay_by_key);
+async fn queue_calls_replay_by_key(profile: Profile) {
+    with_app(profile, async |app| {
         let event = event(app, 2).await;
         let path = format!("/v1/events/{}/queue", event.id);
         let key = [("idempotency-key", "k"), ("x-user-id", "1")];
@@ -217,9 +218,9 @@ async fn queue_calls_replay_by_key() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn rejected_join_under_shared_key_has_no_place() {
-    with_app(async |app| {
+profiles!(rejected_join_under_shared_key_has_no_place);
+async fn rejected_join_under_shared_key_has_no_place(profile: Profile) {
+    with_app(profile, async |app| {
         let (one, other) = (event(app, 2).await, event(app, 2).await);
         let join = async |event: &Event, key: &str, user: &str| {
             let headers = [("idempotency-key", key), ("x-user-id", user)];
@@ -238,9 +239,9 @@ async fn rejected_join_under_shared_key_has_no_place() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn entry_is_spent_once() {
-    with_app(async |app| {
+profiles!(entry_is_spent_once);
+async fn entry_is_spent_once(profile: Profile) {
+    with_app(profile, async |app| {
         let event = event(app, 2).await;
         for round in 0..10 {
             inside(app, &event, 1).await;
@@ -259,9 +260,9 @@ async fn entry_is_spent_once() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn queue_calls_need_queue() {
-    with_app(async |app| {
+profiles!(queue_calls_need_queue);
+async fn queue_calls_need_queue(profile: Profile) {
+    with_app(profile, async |app| {
         let new = NewEvent::with_row("콘서트", 5, 1).without_queue();
         let event = app.admin().create_event(&new).await.unwrap();
         let disabled = refused(409, "QUEUE_DISABLED");
@@ -283,9 +284,9 @@ async fn queue_calls_need_queue() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn entered_and_ready_fill_up_to_limit() {
-    with_app(async |app| {
+profiles!(entered_and_ready_fill_up_to_limit);
+async fn entered_and_ready_fill_up_to_limit(profile: Profile) {
+    with_app(profile, async |app| {
         let event = event(app, 3).await;
         joined(app, &event, 10).await;
         assert_eq!(stats(app, &event).await, (7, 3, 0));
@@ -315,9 +316,9 @@ async fn entered_and_ready_fill_up_to_limit() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn pause_keeps_users_inside_only() {
-    with_app(async |app| {
+profiles!(pause_keeps_users_inside_only);
+async fn pause_keeps_users_inside_only(profile: Profile) {
+    with_app(profile, async |app| {
         let event = event(app, 2).await;
         inside(app, &event, 1).await;
         joined(app, &event, 3).await;
@@ -335,9 +336,9 @@ async fn pause_keeps_users_inside_only() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn users_are_not_ready_before_sales_open() {
-    with_app(async |app| {
+profiles!(users_are_not_ready_before_sales_open);
+async fn users_are_not_ready_before_sales_open(profile: Profile) {
+    with_app(profile, async |app| {
         let new = NewEvent::with_row("콘서트", 5, 1);
         let opens_at = app.now() + jiff::SignedDuration::from_secs(60);
         let event = app.admin().create_event(&NewEvent { sales_open_at: Some(opens_at), ..new }).await.unwrap();
@@ -351,9 +352,9 @@ async fn users_are_not_ready_before_sales_open() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn poll_renews_entry_silence_loses_place() {
-    with_app(async |app| {
+profiles!(poll_renews_entry_silence_loses_place);
+async fn poll_renews_entry_silence_loses_place(profile: Profile) {
+    with_app(profile, async |app| {
         let event = event(app, 1).await;
         inside(app, &event, 1).await;
         app.guest(2).join_queue(event.id).await.unwrap();
@@ -378,9 +379,9 @@ async fn poll_renews_entry_silence_loses_place() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_queue_enters_respect_limit() {
-    with_app(async |app| {
+profiles!(concurrent_queue_enters_respect_limit);
+async fn concurrent_queue_enters_respect_limit(profile: Profile) {
+    with_app(profile, async |app| {
         let event = event(app, 100).await;
         let event = &event;
         join_all((1..=300).map(|user| async move { app.guest(user).join_queue(event.id).await.unwrap() })).await;
@@ -395,9 +396,10 @@ async fn concurrent_queue_enters_respect_limit() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn queue_survives_restart() {
+profiles!(queue_survives_restart);
+async fn queue_survives_restart(profile: Profile) {
     with_restart(
+        profile,
         async |app| {
             let event = event(app, 1).await;
             joined(app, &event, 4).await;
@@ -418,9 +420,10 @@ async fn queue_survives_restart() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn entry_ends_after_entry_max() {
+profiles!(entry_ends_after_entry_max);
+async fn entry_ends_after_entry_max(profile: Profile) {
     with_settings(
+        profile,
         |config| config.queue.entry_max = std::time::Duration::from_millis(500),
         async |app| {
             let event = event(app, 1).await;

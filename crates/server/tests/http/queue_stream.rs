@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use holdfast_client::{Client, NewEvent};
+use holdfast_testkit::{Profile, profiles};
 use serde_json::Value;
 
 use crate::support::with_app;
@@ -38,9 +39,9 @@ async fn wait_for(client: &Client, event: u64, act: impl AsyncFn(), is_it: impl 
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn position_changes_are_streamed() {
-    with_app(async |app| {
+profiles!(position_changes_are_streamed);
+async fn position_changes_are_streamed(profile: Profile) {
+    with_app(profile, async |app| {
         let new = NewEvent { max_concurrent: Some(1), ..NewEvent::with_row("콘서트", 5, 1) };
         let event = app.admin().create_event(&new).await.unwrap().id;
         for user in 1..=2 {

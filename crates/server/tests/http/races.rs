@@ -4,12 +4,13 @@ use std::collections::HashSet;
 
 use futures_util::future::join_all;
 use holdfast_client::Error;
+use holdfast_testkit::{Profile, profiles};
 
 use crate::support::{day, new_hold, with_app};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_holds_fill_rooms_exactly() {
-    with_app(async |app| {
+profiles!(concurrent_holds_fill_rooms_exactly);
+async fn concurrent_holds_fill_rooms_exactly(profile: Profile) {
+    with_app(profile, async |app| {
         const ROOMS: u32 = 37;
         let room_type = app.room_type(ROOMS).await;
         let room_type = &room_type;
@@ -31,9 +32,9 @@ async fn concurrent_holds_fill_rooms_exactly() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn overlapping_stays_never_oversell_or_leak() {
-    with_app(async |app| {
+profiles!(overlapping_stays_never_oversell_or_leak);
+async fn overlapping_stays_never_oversell_or_leak(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(3).await;
         let room_type = &room_type;
         join_all((1..=64_u64).map(|user| async move {
@@ -61,9 +62,9 @@ async fn overlapping_stays_never_oversell_or_leak() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_confirms_have_one_winner() {
-    with_app(async |app| {
+profiles!(concurrent_confirms_have_one_winner);
+async fn concurrent_confirms_have_one_winner(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         let hold = app.guest(1).place_hold(&new_hold(&room_type, day(1), day(2))).await.unwrap();
         let tries = join_all((0..50).map(|_| async { app.guest(1).confirm_hold(hold.hold_id).await })).await;
@@ -77,9 +78,9 @@ async fn concurrent_confirms_have_one_winner() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn caller_reads_its_own_writes() {
-    with_app(async |app| {
+profiles!(caller_reads_its_own_writes);
+async fn caller_reads_its_own_writes(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1_000).await;
         let room_type = &room_type;
         join_all((1..=32).map(|user| async move {

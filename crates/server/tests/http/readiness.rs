@@ -7,12 +7,13 @@ use holdfast_server::config::Secret;
 use holdfast_server::roles::{Role, Roles};
 use holdfast_testkit::{
     NatsOptions, NatsServer, Place, PostgresOptions, PostgresServer, Profile, RedisOptions, RedisServer, postgres,
+    profiles,
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::support::{TestApp, day, new_hold, over_nats_with, with_place, with_profile};
+use crate::support::{TestApp, day, new_hold, over_nats_with, with_app, with_place, with_settings};
 
 /// Time for a server to notice a change: it probes once per second, and waits 2 s for an answer.
 const NOTICED_WITHIN: Duration = Duration::from_secs(30);
@@ -139,54 +140,50 @@ async fn stopped_redis_delays_no_health_check() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn postgresql_standby_is_not_ready() {
-    for profile in [Profile::Postgres, Profile::Cluster] {
-        let server = PostgresServer::start(&PostgresOptions { durable: true }).unwrap();
-        let database = server.postgres().database();
-        let url = database.url().to_owned();
-        let place = match profile {
-            Profile::Postgres => Place::Postgres(database),
-            _ => {
-                let redis = holdfast_testkit::redis();
-                Place::Cluster { database, redis_url: redis.url().to_owned(), prefix: redis.prefix() }
-            }
-        };
-        with_place(place, &|_| {}, &async |app: &TestApp| {
-            until_ready_is(app, 200).await;
-            tokio::task::block_in_place(|| server.restart_as_standby().unwrap());
-            let body = until_ready_is(app, 503).await;
-            assert!(body["store"].is_string() && write_fails(app).await, "{body}");
-            let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
-            tokio::spawn(connection);
-            client.execute("SELECT pg_promote()", &[]).await.unwrap();
-            until_ready_is(app, 200).await;
-        })
-        .await;
-    }
+profiles!(postgresql_standby_is_not_ready: postgres redis_cluster);
+async fn postgresql_standby_is_not_ready(profile: Profile) {
+    let server = PostgresServer::start(&PostgresOptions { durable: true }).unwrap();
+    let database = server.postgres().database();
+    let url = database.url().to_owned();
+    let place = match profile {
+        Profile::Postgres => Place::Postgres(database),
+        _ => {
+            let redis = holdfast_testkit::redis();
+            Place::Cluster { database, redis_url: redis.url().to_owned(), prefix: redis.prefix() }
+        }
+    };
+    with_place(place, &|_| {}, &async |app: &TestApp| {
+        until_ready_is(app, 200).await;
+        tokio::task::block_in_place(|| server.restart_as_standby().unwrap());
+        let body = until_ready_is(app, 503).await;
+        assert!(body["store"].is_string() && write_fails(app).await, "{body}");
+        let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client.execute("SELECT pg_promote()", &[]).await.unwrap();
+        until_ready_is(app, 200).await;
+    })
+    .await;
 }
 
+profiles!(postgresql_that_blocks_writes_is_not_ready: postgres redis_cluster);
 /// Reads succeed, but a write waits for a lock that is never given back.
-#[tokio::test(flavor = "multi_thread")]
-async fn postgresql_that_blocks_writes_is_not_ready() {
-    for profile in [Profile::Postgres, Profile::Cluster] {
-        with_profile(profile, &|_| {}, &async |app: &TestApp| {
-            until_ready_is(app, 200).await;
-            let (Place::Postgres(database) | Place::Cluster { database, .. }) = app.place() else {
-                unreachable!("both have a database")
-            };
-            let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls).await.unwrap();
-            let connection = tokio::spawn(connection);
-            client.batch_execute("BEGIN; LOCK TABLE idempotency_key IN SHARE MODE").await.unwrap();
-            until_ready_is(app, 503).await;
-            assert_answers_at_once(app, "/readyz").await;
-            client.batch_execute("ROLLBACK").await.unwrap();
-            drop(client);
-            connection.await.unwrap().unwrap();
-            until_ready_is(app, 200).await;
-        })
-        .await;
-    }
+async fn postgresql_that_blocks_writes_is_not_ready(profile: Profile) {
+    with_app(profile, async |app: &TestApp| {
+        until_ready_is(app, 200).await;
+        let (Place::Postgres(database) | Place::Cluster { database, .. }) = app.place() else {
+            unreachable!("both have a database")
+        };
+        let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls).await.unwrap();
+        let connection = tokio::spawn(connection);
+        client.batch_execute("BEGIN; LOCK TABLE idempotency_key IN SHARE MODE").await.unwrap();
+        until_ready_is(app, 503).await;
+        assert_answers_at_once(app, "/readyz").await;
+        client.batch_execute("ROLLBACK").await.unwrap();
+        drop(client);
+        connection.await.unwrap().unwrap();
+        until_ready_is(app, 200).await;
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -236,7 +233,7 @@ async fn ask_once(app: &TestApp, path: &str) -> String {
 async fn health_answers_while_connections_are_taken() {
     const CONNECTIONS_MAX: usize = 100;
     let few = |config: &mut Config| config.server.connections_max = CONNECTIONS_MAX;
-    with_profile(Profile::Embedded, &few, &async |app: &TestApp| {
+    with_settings(Profile::Embedded, few, async |app: &TestApp| {
         let mut taken = Vec::new();
         for _ in 0..CONNECTIONS_MAX {
             // Idle after an answer: these stay open longer than the test runs.
@@ -266,7 +263,7 @@ async fn health_answers_while_connections_are_taken() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn half_sent_head_ends_its_connection() {
-    with_profile(Profile::Embedded, &|_| {}, &async |app: &TestApp| {
+    with_app(Profile::Embedded, async |app: &TestApp| {
         let mut stream = half_sent(app, "GET /healthz HTTP/1.1\r\nHost: ").await;
         let ended = tokio::time::timeout(Duration::from_secs(40), stream.read(&mut [0; 1])).await;
         assert!(matches!(ended, Ok(Ok(0) | Err(_))), "the connection is closed: {ended:?}");

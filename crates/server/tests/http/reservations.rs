@@ -2,12 +2,13 @@
 
 use holdfast_client::ReservationStatus;
 use holdfast_core::time::Span;
+use holdfast_testkit::{Profile, profiles};
 
 use crate::support::{code, day, placed, refused, with_app};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reservation_cancel_frees_nights() {
-    with_app(async |app| {
+profiles!(reservation_cancel_frees_nights);
+async fn reservation_cancel_frees_nights(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         let hold = placed(app, 1, &room_type, day(1), day(3)).await;
         let number = app.guest(1).confirm_hold(hold.hold_id).await.unwrap().reservation_id;
@@ -26,9 +27,9 @@ async fn reservation_cancel_frees_nights() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reservations_are_filtered_and_paged() {
-    with_app(async |app| {
+profiles!(reservations_are_filtered_and_paged);
+async fn reservations_are_filtered_and_paged(profile: Profile) {
+    with_app(profile, async |app| {
         let (first, second) = (app.room_type(9).await, app.room_type(9).await);
         let mut numbers = Vec::new();
         for (user, room_type) in [(1, &first), (1, &second), (2, &first), (1, &first)] {

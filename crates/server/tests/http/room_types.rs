@@ -2,14 +2,14 @@
 
 use holdfast_client::{NewRoomType, RoomTypeChange};
 use holdfast_core::time::Span;
-use holdfast_testkit::Profile;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
-use crate::support::{TODAY, TestApp, code, day, new_hold, placed, problem, refused, with_app, with_profile};
+use crate::support::{TODAY, TestApp, code, day, new_hold, placed, problem, refused, with_app};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn room_type_is_created_read_and_changed() {
-    with_app(async |app| {
+profiles!(room_type_is_created_read_and_changed);
+async fn room_type_is_created_read_and_changed(profile: Profile) {
+    with_app(profile, async |app| {
         let mut draft = NewRoomType::new("온돌", 3, 120_000);
         draft.description = Some("따뜻한 바닥".into());
         let created = app.admin().create_room_type(&draft).await.unwrap();
@@ -29,9 +29,9 @@ async fn room_type_is_created_read_and_changed() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn capacity_below_use_is_rejected() {
-    with_app(async |app| {
+profiles!(capacity_below_use_is_rejected);
+async fn capacity_below_use_is_rejected(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(3).await;
         let confirmed = placed(app, 1, &room_type, day(5), day(6)).await;
         app.guest(1).confirm_hold(confirmed.hold_id).await.unwrap();
@@ -48,9 +48,9 @@ async fn capacity_below_use_is_rejected() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn capacity_check_covers_all_held_nights() {
-    with_app(async |app| {
+profiles!(capacity_check_covers_all_held_nights);
+async fn capacity_check_covers_all_held_nights(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(2).await;
         for days in 0..40 {
             placed(app, 1, &room_type, day(days), day(days + 1)).await;
@@ -62,9 +62,9 @@ async fn capacity_check_covers_all_held_nights() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn capacity_check_covers_night_held_again() {
-    with_app(async |app| {
+profiles!(capacity_check_covers_night_held_again);
+async fn capacity_check_covers_night_held_again(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         let first = placed(app, 1, &room_type, day(5), day(6)).await;
         app.guest(1).cancel_hold(first.hold_id).await.unwrap();
@@ -76,9 +76,9 @@ async fn capacity_check_covers_night_held_again() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn hold_on_past_night_can_be_confirmed() {
-    with_app(async |app| {
+profiles!(hold_on_past_night_can_be_confirmed);
+async fn hold_on_past_night_can_be_confirmed(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(1).await;
         app.pass(Span::from_secs(12 * 3_600 - 300));
         let hold = placed(app, 1, &room_type, TODAY, day(1)).await;
@@ -90,9 +90,9 @@ async fn hold_on_past_night_can_be_confirmed() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn closed_nights_keep_existing_bookings() {
-    with_app(async |app| {
+profiles!(closed_nights_keep_existing_bookings);
+async fn closed_nights_keep_existing_bookings(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(2).await;
         let hold = placed(app, 1, &room_type, day(3), day(5)).await;
         app.admin().close_nights(room_type.id, day(4), day(6)).await.unwrap();
@@ -110,9 +110,9 @@ async fn closed_nights_keep_existing_bookings() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn availability_is_minimum_over_nights() {
-    with_app(async |app| {
+profiles!(availability_is_minimum_over_nights);
+async fn availability_is_minimum_over_nights(profile: Profile) {
+    with_app(profile, async |app| {
         let room_type = app.room_type(3).await;
         let hold = placed(app, 1, &room_type, day(1), day(3)).await;
         app.guest(1).confirm_hold(hold.hold_id).await.unwrap();
@@ -130,21 +130,19 @@ async fn availability_is_minimum_over_nights() {
     .await;
 }
 
+profiles!(single_server_accepts_concurrent_changes: embedded postgres);
 /// In a cluster the check of all nights is expensive, so concurrent changes may be rejected as overloaded.
-#[tokio::test(flavor = "multi_thread")]
-async fn single_server_accepts_concurrent_changes() {
-    for profile in [Profile::Embedded, Profile::Postgres] {
-        with_profile(profile, &|_| {}, &async |app: &TestApp| {
-            let room_type = app.room_type(1).await;
-            let changes = (2..60).map(|total_quantity| {
-                let change = RoomTypeChange { total_quantity: Some(total_quantity), ..RoomTypeChange::default() };
-                let admin = app.admin();
-                async move { admin.change_room_type(room_type.id, &change).await }
-            });
-            for changed in futures_util::future::join_all(changes).await {
-                changed.unwrap();
-            }
-        })
-        .await;
-    }
+async fn single_server_accepts_concurrent_changes(profile: Profile) {
+    with_app(profile, async |app: &TestApp| {
+        let room_type = app.room_type(1).await;
+        let changes = (2..60).map(|total_quantity| {
+            let change = RoomTypeChange { total_quantity: Some(total_quantity), ..RoomTypeChange::default() };
+            let admin = app.admin();
+            async move { admin.change_room_type(room_type.id, &change).await }
+        });
+        for changed in futures_util::future::join_all(changes).await {
+            changed.unwrap();
+        }
+    })
+    .await;
 }

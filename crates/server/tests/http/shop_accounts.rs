@@ -1,13 +1,14 @@
 //! Accounts and their balance.
 
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::shop_support::{buyer, send};
 use crate::support::{code, problem, refused, with_app};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn new_account_has_zero_balance() {
-    with_app(async |app| {
+profiles!(new_account_has_zero_balance);
+async fn new_account_has_zero_balance(profile: Profile) {
+    with_app(profile, async |app| {
         let made = send(app, "POST", "/api/users", &json!({"name": "손님 하나"})).await;
         let id = made.json["data"]["id"].as_u64().unwrap();
         let shown = json!({"data": {"id": id, "name": "손님 하나", "balance": 0, "currency": "KRW"}});
@@ -19,9 +20,9 @@ async fn new_account_has_zero_balance() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn amount_is_added_to_balance() {
-    with_app(async |app| {
+profiles!(amount_is_added_to_balance);
+async fn amount_is_added_to_balance(profile: Profile) {
+    with_app(profile, async |app| {
         let user = buyer(app, 0).await;
         assert_eq!(app.admin().add_balance(user.id, 30_000).await.unwrap().balance, 30_000);
         let path = format!("/api/users/{}/balance", user.id);
@@ -33,9 +34,9 @@ async fn amount_is_added_to_balance() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn balance_is_limited() {
-    with_app(async |app| {
+profiles!(balance_is_limited);
+async fn balance_is_limited(profile: Profile) {
+    with_app(profile, async |app| {
         const MOST: i64 = 1_000_000_000_000_000;
         let user = buyer(app, MOST).await;
         let refusal = problem(app.admin().add_balance(user.id, 1).await);
@@ -45,9 +46,9 @@ async fn balance_is_limited() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn deposit_under_key_is_applied_once() {
-    with_app(async |app| {
+profiles!(deposit_under_key_is_applied_once);
+async fn deposit_under_key_is_applied_once(profile: Profile) {
+    with_app(profile, async |app| {
         let user = buyer(app, 0).await;
         let admin = app.admin().with_idempotency_key("charge-1");
         for _ in 0..3 {

@@ -1,15 +1,16 @@
 //! Permissions of the shop: owners of carts, reservations and orders; changes of the catalog.
 
 use holdfast_client::{NewCoupon, NewProduct, NewProductOption, Payment, ProductOptionChange};
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::auth::{caller, with_auth};
 use crate::shop_support::{buyer, option, send};
 use crate::support::{code, refused, with_app};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn without_auth_named_user_owns_objects() {
-    with_app(async |app| {
+profiles!(without_auth_named_user_owns_objects);
+async fn without_auth_named_user_owns_objects(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let (owner, other) = (buyer(app, 10_000).await, buyer(app, 10_000).await);
         let order = owner.buy(option, 1).await.order_id;
@@ -38,9 +39,9 @@ async fn without_auth_named_user_owns_objects() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn without_auth_user_must_be_named() {
-    with_app(async |app| {
+profiles!(without_auth_user_must_be_named);
+async fn without_auth_user_must_be_named(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         for (method, path, body) in [
             ("GET", "/api/cart", json!(null)),
@@ -65,9 +66,9 @@ async fn without_auth_user_must_be_named() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn users_buy_for_themselves_only() {
-    with_auth(async |app| {
+profiles!(users_buy_for_themselves_only);
+async fn users_buy_for_themselves_only(profile: Profile) {
+    with_auth(profile, async |app| {
         let admin = caller(app, "1000", "admin");
         let service = caller(app, "svc", "service");
         let user_id = admin.create_account("손님 하나").await.unwrap().id;

@@ -1,14 +1,15 @@
 //! Carts.
 
 use holdfast_client::{NewProduct, NewProductOption};
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::shop_support::{buyer, option, send, set_active};
 use crate::support::{code, problem, refused, with_app};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn cart_has_one_line_per_option() {
-    with_app(async |app| {
+profiles!(cart_has_one_line_per_option);
+async fn cart_has_one_line_per_option(profile: Profile) {
+    with_app(profile, async |app| {
         let user = buyer(app, 0).await;
         let (first, second) = (option(app, 21_000, 10).await, option(app, 15_000, 10).await);
         let put = async |option: u64, quantity: u32| {
@@ -35,9 +36,9 @@ async fn cart_has_one_line_per_option() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn cart_needs_known_user_and_options() {
-    with_app(async |app| {
+profiles!(cart_needs_known_user_and_options);
+async fn cart_needs_known_user_and_options(profile: Profile) {
+    with_app(profile, async |app| {
         let user = buyer(app, 0).await;
         let option = option(app, 1, 0).await;
         assert_eq!(code(app.guest(99).cart().await), refused(404, "USER_NOT_FOUND"));
@@ -50,9 +51,9 @@ async fn cart_needs_known_user_and_options() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn cart_lines_and_quantities_are_limited() {
-    with_app(async |app| {
+profiles!(cart_lines_and_quantities_are_limited);
+async fn cart_lines_and_quantities_are_limited(profile: Profile) {
+    with_app(profile, async |app| {
         let user = buyer(app, 0).await;
         let options = (0..100).map(|number| NewProductOption::new(format!("O-{number}"), 1, 100));
         let made = app.admin().create_product(&NewProduct::new("원두", options.collect())).await.unwrap();
@@ -75,9 +76,9 @@ async fn cart_lines_and_quantities_are_limited() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn cart_total_cannot_overflow() {
-    with_app(async |app| {
+profiles!(cart_total_cannot_overflow);
+async fn cart_total_cannot_overflow(profile: Profile) {
+    with_app(profile, async |app| {
         let user = buyer(app, 0).await;
         let dear = option(app, 1_000_000_000_000, 100_000).await;
         user.put_cart_item(dear, 10_000).await.unwrap();
@@ -90,9 +91,9 @@ async fn cart_total_cannot_overflow() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn cart_has_one_currency() {
-    with_app(async |app| {
+profiles!(cart_has_one_currency);
+async fn cart_has_one_currency(profile: Profile) {
+    with_app(profile, async |app| {
         let user = buyer(app, 0).await;
         let mut new = NewProduct::new("Beans", vec![NewProductOption::new("USD-1", 1_299, 5)]);
         new.currency = Some("USD".into());

@@ -3,6 +3,7 @@
 use futures_util::future::join_all;
 use holdfast_client::{NewCoupon, Payment};
 use holdfast_core::time::Span;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::shop_support::{Buyer, buyer, buyer_of, option, send};
@@ -12,9 +13,9 @@ fn with_coupon(code: &str) -> Payment {
     Payment { coupon_code: Some(code.into()), ..Payment::default() }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn coupon_is_issued_once_per_user() {
-    with_app(async |app| {
+profiles!(coupon_is_issued_once_per_user);
+async fn coupon_is_issued_once_per_user(profile: Profile) {
+    with_app(profile, async |app| {
         let body = json!({"code": "WELCOME10", "discountType": "PERCENT", "value": 10, "maxUses": 2,
             "validUntil": "2027-03-02T00:00:00Z"});
         let made = send(app, "POST", "/api/coupons", &body).await;
@@ -39,9 +40,9 @@ async fn coupon_is_issued_once_per_user() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_issues_respect_max_uses() {
-    with_app(async |app| {
+profiles!(concurrent_issues_respect_max_uses);
+async fn concurrent_issues_respect_max_uses(profile: Profile) {
+    with_app(profile, async |app| {
         let admin = app.admin();
         admin.create_coupon(&NewCoupon::amount("FIRST50", 1_000, 50)).await.unwrap();
         let users: Vec<Buyer> = join_all((0..300).map(|_| buyer_of(&admin, 0))).await;
@@ -56,9 +57,9 @@ async fn concurrent_issues_respect_max_uses() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn discount_rounds_down_and_is_capped() {
-    with_app(async |app| {
+profiles!(discount_rounds_down_and_is_capped);
+async fn discount_rounds_down_and_is_capped(profile: Profile) {
+    with_app(profile, async |app| {
         let admin = app.admin();
         admin.create_coupon(&NewCoupon::percent("P33", 33, 9)).await.unwrap();
         admin.create_coupon(&NewCoupon::percent("P100", 100, 9)).await.unwrap();
@@ -78,9 +79,9 @@ async fn discount_rounds_down_and_is_capped() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn unusable_coupon_rejects_payment() {
-    with_app(async |app| {
+profiles!(unusable_coupon_rejects_payment);
+async fn unusable_coupon_rejects_payment(profile: Profile) {
+    with_app(profile, async |app| {
         let admin = app.admin();
         admin.create_coupon(&NewCoupon::percent("MINE", 10, 9)).await.unwrap();
         let soon = "2027-03-01T03:10:00Z".parse().unwrap();
@@ -105,10 +106,10 @@ async fn unusable_coupon_rejects_payment() {
     .await;
 }
 
+profiles!(amount_coupon_discounts_only_its_currency);
 /// `COUPON_NOT_USABLE`: "an `AMOUNT` in another currency". Without `currency` an `AMOUNT` is in KRW.
-#[tokio::test(flavor = "multi_thread")]
-async fn amount_coupon_discounts_only_its_currency() {
-    with_app(async |app| {
+async fn amount_coupon_discounts_only_its_currency(profile: Profile) {
+    with_app(profile, async |app| {
         let coupon = |code: &str| json!({"code": code, "discountType": "AMOUNT", "value": 500, "maxUses": 9});
         let bad = json!({"code": "BAD", "discountType": "AMOUNT", "value": 1, "maxUses": 9, "currency": "won"});
         let refused_currency = send(app, "POST", "/api/coupons", &bad).await;

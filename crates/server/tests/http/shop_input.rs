@@ -1,5 +1,6 @@
 //! Invalid input of every kind is answered with 400 `INVALID_INPUT` that names the field, and changes nothing.
 
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::bad_input::{check, with_member};
@@ -9,9 +10,9 @@ use crate::support::with_app;
 /// Values that are no valid id.
 const NO_ID: [&str; 7] = ["null", "\"1\"", "1.5", "0", "-1", "9007199254740992", "[1]"];
 
-#[tokio::test(flavor = "multi_thread")]
-async fn invalid_account_input_is_rejected() {
-    with_app(async |app| {
+profiles!(invalid_account_input_is_rejected);
+async fn invalid_account_input_is_rejected(profile: Profile) {
+    with_app(profile, async |app| {
         let user = buyer(app, 0).await;
         let long = format!("{:?}", "x".repeat(201));
         for value in ["", "null", "5", r#""""#, r#""  ""#, &long, r#""a\u0000b""#] {
@@ -31,9 +32,9 @@ async fn invalid_account_input_is_rejected() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn invalid_product_input_is_rejected() {
-    with_app(async |app| {
+profiles!(invalid_product_input_is_rejected);
+async fn invalid_product_input_is_rejected(profile: Profile) {
+    with_app(profile, async |app| {
         let of = |member: &str, value: &str| {
             let members =
                 [("optionCode", "\"A\"".to_owned()), ("price", "1".to_owned()), ("stockQuantity", "1".to_owned())];
@@ -72,9 +73,9 @@ async fn invalid_product_input_is_rejected() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn invalid_cart_and_coupon_input_is_rejected() {
-    with_app(async |app| {
+profiles!(invalid_cart_and_coupon_input_is_rejected);
+async fn invalid_cart_and_coupon_input_is_rejected(profile: Profile) {
+    with_app(profile, async |app| {
         let user = buyer(app, 0).await;
         let option = option(app, 1, 1).await;
         let line =
@@ -119,9 +120,9 @@ async fn invalid_cart_and_coupon_input_is_rejected() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn invalid_payment_input_is_rejected() {
-    with_app(async |app| {
+profiles!(invalid_payment_input_is_rejected);
+async fn invalid_payment_input_is_rejected(profile: Profile) {
+    with_app(profile, async |app| {
         let user = buyer(app, 10_000).await;
         let option = option(app, 1_000, 10).await;
         user.reserve(option, 1).await;
@@ -148,9 +149,9 @@ async fn invalid_payment_input_is_rejected() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn invalid_shop_paths_and_bodies_are_rejected() {
-    with_app(async |app| {
+profiles!(invalid_shop_paths_and_bodies_are_rejected);
+async fn invalid_shop_paths_and_bodies_are_rejected(profile: Profile) {
+    with_app(profile, async |app| {
         for body in ["", "{", "[]", "5", "null", "{\"a\":1}x"] {
             for (method, path) in [
                 ("POST", "/api/users"),

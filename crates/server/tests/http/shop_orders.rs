@@ -2,14 +2,15 @@
 
 use holdfast_client::{NewCoupon, OrderStatus, Payment};
 use holdfast_core::time::Span;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::shop_support::{buyer, counts, option, send};
 use crate::support::{code, refused, with_app};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn order_is_shown_as_paid() {
-    with_app(async |app| {
+profiles!(order_is_shown_as_paid);
+async fn order_is_shown_as_paid(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;
         let paid = user.buy(option, 2).await;
@@ -20,9 +21,9 @@ async fn order_is_shown_as_paid() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn order_cancel_returns_everything_once() {
-    with_app(async |app| {
+profiles!(order_cancel_returns_everything_once);
+async fn order_cancel_returns_everything_once(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;
         app.admin().create_coupon(&NewCoupon::percent("HALF", 50, 1)).await.unwrap();
@@ -54,9 +55,9 @@ async fn order_cancel_returns_everything_once() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn cancelled_stock_is_available_at_once() {
-    with_app(async |app| {
+profiles!(cancelled_stock_is_available_at_once);
+async fn cancelled_stock_is_available_at_once(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 1).await;
         let (first, second) = (buyer(app, 1_000).await, buyer(app, 1_000).await);
         let order = first.buy(option, 1).await;
@@ -69,9 +70,9 @@ async fn cancelled_stock_is_available_at_once() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn order_cancel_under_key_is_replayed() {
-    with_app(async |app| {
+profiles!(order_cancel_under_key_is_replayed);
+async fn order_cancel_under_key_is_replayed(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 1).await;
         let user = buyer(app, 1_000).await;
         let order = user.buy(option, 1).await;
@@ -83,9 +84,9 @@ async fn order_cancel_under_key_is_replayed() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn orders_are_filtered_and_paged() {
-    with_app(async |app| {
+profiles!(orders_are_filtered_and_paged);
+async fn orders_are_filtered_and_paged(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1, 100).await;
         let (first, second) = (buyer(app, 100).await, buyer(app, 100).await);
         let mut own = Vec::new();

@@ -2,6 +2,7 @@
 
 use futures_util::future::join_all;
 use holdfast_client::{NewCoupon, OrderStatus, Payment};
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::shop_support::{Buyer, buyer, counts, option, send, set_active, set_price};
@@ -15,9 +16,9 @@ async fn nothing_happened(app: &TestApp, user: &Buyer, balance: i64, option: u64
     user.order_reservation().await.expect("it is still reserved");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn payment_changes_everything_at_once() {
-    with_app(async |app| {
+profiles!(payment_changes_everything_at_once);
+async fn payment_changes_everything_at_once(profile: Profile) {
+    with_app(profile, async |app| {
         let (first, second) = (option(app, 21_000, 10).await, option(app, 15_000, 10).await);
         let user = buyer(app, 100_000).await;
         app.admin().create_coupon(&NewCoupon::percent("TEN", 10, 1)).await.unwrap();
@@ -45,9 +46,9 @@ async fn payment_changes_everything_at_once() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn payment_takes_user_from_header() {
-    with_app(async |app| {
+profiles!(payment_takes_user_from_header);
+async fn payment_takes_user_from_header(profile: Profile) {
+    with_app(profile, async |app| {
         let (option, user) = (option(app, 1_000, 10).await, buyer(app, 10_000).await);
         user.reserve(option, 3).await;
         assert_eq!(app.send("POST", "/api/order", &[], "").await.json["field"], json!("userId"));
@@ -57,9 +58,9 @@ async fn payment_takes_user_from_header() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn malformed_coupon_is_not_usable() {
-    with_app(async |app| {
+profiles!(malformed_coupon_is_not_usable);
+async fn malformed_coupon_is_not_usable(profile: Profile) {
+    with_app(profile, async |app| {
         let (option, user) = (option(app, 1_000, 10).await, buyer(app, 10_000).await);
         let pay =
             async |code: &str| send(app, "POST", "/api/order", &json!({"userId": user.id, "couponCode": code})).await;
@@ -73,9 +74,9 @@ async fn malformed_coupon_is_not_usable() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn payment_uses_reserved_prices() {
-    with_app(async |app| {
+profiles!(payment_uses_reserved_prices);
+async fn payment_uses_reserved_prices(profile: Profile) {
+    with_app(profile, async |app| {
         let (reserved, added) = (option(app, 1_000, 10).await, option(app, 1, 10).await);
         let user = buyer(app, 10_000).await;
         user.reserve(reserved, 3).await;
@@ -96,9 +97,9 @@ async fn payment_uses_reserved_prices() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn payment_needs_live_reservation() {
-    with_app(async |app| {
+profiles!(payment_needs_live_reservation);
+async fn payment_needs_live_reservation(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;
         let pay = async |user: u64| send(app, "POST", "/api/order", &json!({"userId": user})).await;
@@ -113,9 +114,9 @@ async fn payment_needs_live_reservation() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn low_balance_rejects_payment() {
-    with_app(async |app| {
+profiles!(low_balance_rejects_payment);
+async fn low_balance_rejects_payment(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 2_999).await;
         user.reserve(option, 3).await;
@@ -130,9 +131,9 @@ async fn low_balance_rejects_payment() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn unexpected_amount_is_rejected() {
-    with_app(async |app| {
+profiles!(unexpected_amount_is_rejected);
+async fn unexpected_amount_is_rejected(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;
         app.admin().create_coupon(&NewCoupon::amount("LESS", 500, 1)).await.unwrap();
@@ -155,9 +156,9 @@ async fn unexpected_amount_is_rejected() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reservation_ids_must_match_exactly() {
-    with_app(async |app| {
+profiles!(reservation_ids_must_match_exactly);
+async fn reservation_ids_must_match_exactly(profile: Profile) {
+    with_app(profile, async |app| {
         let (first, second) = (option(app, 1_000, 10).await, option(app, 1_000, 10).await);
         let user = buyer(app, 10_000).await;
         user.put_cart_item(first, 1).await.unwrap();
@@ -174,9 +175,9 @@ async fn reservation_ids_must_match_exactly() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn free_order_needs_no_balance() {
-    with_app(async |app| {
+profiles!(free_order_needs_no_balance);
+async fn free_order_needs_no_balance(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 0, 10).await;
         let user = buyer(app, 0).await;
         let order = user.buy(option, 2).await;
@@ -187,9 +188,9 @@ async fn free_order_needs_no_balance() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn payment_under_key_is_applied_once() {
-    with_app(async |app| {
+profiles!(payment_under_key_is_applied_once);
+async fn payment_under_key_is_applied_once(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;
         user.reserve(option, 1).await;

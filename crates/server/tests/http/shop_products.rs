@@ -2,14 +2,15 @@
 
 use holdfast_client::{NewProduct, NewProductOption, Payment, ProductOptionChange};
 use holdfast_core::time::Span;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::shop_support::{buyer, counts, option, send};
 use crate::support::{code, problem, refused, with_app};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn product_has_options_with_price_and_stock() {
-    with_app(async |app| {
+profiles!(product_has_options_with_price_and_stock);
+async fn product_has_options_with_price_and_stock(profile: Profile) {
+    with_app(profile, async |app| {
         let body = json!({"name": "에티오피아 예가체프 G1", "options": [
             {"optionCode": "ETH-HD-200", "price": 21_000, "stockQuantity": 10},
             {"optionCode": "ETH-WB-500", "price": 0, "stockQuantity": 0, "isActive": false}]});
@@ -34,9 +35,9 @@ async fn product_has_options_with_price_and_stock() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn products_are_paged() {
-    with_app(async |app| {
+profiles!(products_are_paged);
+async fn products_are_paged(profile: Profile) {
+    with_app(profile, async |app| {
         for _ in 0..7 {
             option(app, 1, 1).await;
         }
@@ -59,9 +60,9 @@ async fn products_are_paged() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn option_changes_only_given_fields() {
-    with_app(async |app| {
+profiles!(option_changes_only_given_fields);
+async fn option_changes_only_given_fields(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 5).await;
         let admin = app.admin();
         let change = async |change: ProductOptionChange| admin.change_product_option(option, &change).await.unwrap();
@@ -83,9 +84,9 @@ async fn option_changes_only_given_fields() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn option_shows_stock_reserved_and_available() {
-    with_app(async |app| {
+profiles!(option_shows_stock_reserved_and_available);
+async fn option_shows_stock_reserved_and_available(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 100_000).await;
         user.reserve(option, 3).await;
@@ -96,9 +97,9 @@ async fn option_shows_stock_reserved_and_available() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn stock_below_reserved_is_rejected() {
-    with_app(async |app| {
+profiles!(stock_below_reserved_is_rejected);
+async fn stock_below_reserved_is_rejected(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 100_000).await;
         user.buy(option, 2).await;
@@ -121,9 +122,9 @@ async fn stock_below_reserved_is_rejected() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn product_has_at_most_100_options() {
-    with_app(async |app| {
+profiles!(product_has_at_most_100_options);
+async fn product_has_at_most_100_options(profile: Profile) {
+    with_app(profile, async |app| {
         let of = |count: usize| {
             let options = (0..count).map(|number| NewProductOption::new(format!("O-{number}"), 1, 1));
             NewProduct::new("많은 옵션", options.collect())

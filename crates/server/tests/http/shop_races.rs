@@ -2,6 +2,7 @@
 
 use futures_util::future::join_all;
 use holdfast_client::{Client, Error, NewCoupon, NewProduct, NewProductOption, Payment};
+use holdfast_testkit::{Profile, profiles};
 
 use crate::shop_support::{Buyer, buyer_of, counts, option};
 use crate::support::{TestApp, with_app};
@@ -10,9 +11,9 @@ async fn buyers(admin: &Client, count: usize, balance: i64) -> Vec<Buyer> {
     join_all((0..count).map(|_| buyer_of(admin, balance))).await
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_buyers_sell_stock_exactly() {
-    with_app(async |app| {
+profiles!(concurrent_buyers_sell_stock_exactly);
+async fn concurrent_buyers_sell_stock_exactly(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 50).await;
         let users = buyers(&app.admin(), 300, 1_000).await;
         join_all(users.iter().map(|user| async { user.put_cart_item(option, 1).await.unwrap() })).await;
@@ -47,9 +48,9 @@ async fn opposite_carts(app: &TestApp, users: &[Buyer], options: &[u64]) {
     assert_eq!(counts(app, options[0]).await.1, 0);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn opposite_carts_never_deadlock_or_oversell() {
-    with_app(async |app| {
+profiles!(opposite_carts_never_deadlock_or_oversell);
+async fn opposite_carts_never_deadlock_or_oversell(profile: Profile) {
+    with_app(profile, async |app| {
         const PIECES: u32 = 30;
         let options = (0..6).map(|number| NewProductOption::new(format!("O-{number}"), 100, PIECES));
         let made = app.admin().create_product(&NewProduct::new("원두", options.collect())).await.unwrap();
@@ -79,9 +80,9 @@ async fn opposite_carts_never_deadlock_or_oversell() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_payments_have_one_winner() {
-    with_app(async |app| {
+profiles!(concurrent_payments_have_one_winner);
+async fn concurrent_payments_have_one_winner(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer_of(&app.admin(), 10_000).await;
         user.reserve(option, 2).await;
@@ -99,9 +100,9 @@ async fn concurrent_payments_have_one_winner() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_reserves_of_user_have_one_winner() {
-    with_app(async |app| {
+profiles!(concurrent_reserves_of_user_have_one_winner);
+async fn concurrent_reserves_of_user_have_one_winner(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 100).await;
         let user = buyer_of(&app.admin(), 0).await;
         user.put_cart_item(option, 3).await.unwrap();
@@ -114,10 +115,10 @@ async fn concurrent_reserves_of_user_have_one_winner() {
     .await;
 }
 
+profiles!(mixed_load_conserves_money_and_stock);
 /// All operations at once: whatever the outcomes, the audit must account for all money and all pieces.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn mixed_load_conserves_money_and_stock() {
-    with_app(async |app| {
+async fn mixed_load_conserves_money_and_stock(profile: Profile) {
+    with_app(profile, async |app| {
         const PIECES: u32 = 40;
         let admin = app.admin();
         let options = (0..4).map(|number| NewProductOption::new(format!("O-{number}"), 300, PIECES));

@@ -2,6 +2,7 @@
 
 use holdfast_client::{NewProduct, NewProductOption, Payment};
 use holdfast_core::time::Span;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
 
 use crate::shop_support::{buyer, counts, option, send, set_active, set_price};
@@ -13,9 +14,9 @@ async fn reserve(app: &TestApp, user: u64) -> crate::support::Answer {
     send(app, "POST", "/api/order/reserve", &json!({"userId": user})).await
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reserve_response_equals_contract() {
-    with_app(async |app| {
+profiles!(reserve_response_equals_contract);
+async fn reserve_response_equals_contract(profile: Profile) {
+    with_app(profile, async |app| {
         let user = buyer(app, 0).await;
         let first = NewProductOption::new("ETH-HD-200", 21_000, 10);
         let first = app.admin().create_product(&NewProduct::new("에티오피아 예가체프 G1", vec![first])).await.unwrap();
@@ -40,9 +41,9 @@ async fn reserve_response_equals_contract() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reserve_rejections_equal_contract() {
-    with_app(async |app| {
+profiles!(reserve_rejections_equal_contract);
+async fn reserve_rejections_equal_contract(profile: Profile) {
+    with_app(profile, async |app| {
         let check = async |user: u64, status: u16, code: &str, sentence: &str| -> Value {
             let answer = reserve(app, user).await;
             assert_eq!((answer.refusal(), answer.json["detail"].as_str()), ((status, code), Some(sentence)));
@@ -75,9 +76,9 @@ async fn reserve_rejections_equal_contract() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn cart_is_reserved_all_or_none() {
-    with_app(async |app| {
+profiles!(cart_is_reserved_all_or_none);
+async fn cart_is_reserved_all_or_none(profile: Profile) {
+    with_app(profile, async |app| {
         let (plenty, scarce) = (option(app, 1, 100).await, option(app, 1, 2).await);
         let user = buyer(app, 0).await;
         user.put_cart_item(plenty, 5).await.unwrap();
@@ -91,9 +92,9 @@ async fn cart_is_reserved_all_or_none() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reservation_reduces_available_stock() {
-    with_app(async |app| {
+profiles!(reservation_reduces_available_stock);
+async fn reservation_reduces_available_stock(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1, 5).await;
         let (first, second) = (buyer(app, 0).await, buyer(app, 0).await);
         first.reserve(option, 3).await;
@@ -108,9 +109,9 @@ async fn reservation_reduces_available_stock() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn live_reservation_is_shown_and_released() {
-    with_app(async |app| {
+profiles!(live_reservation_is_shown_and_released);
+async fn live_reservation_is_shown_and_released(profile: Profile) {
+    with_app(profile, async |app| {
         let (first, second) = (option(app, 1_000, 10).await, option(app, 250, 10).await);
         let user = buyer(app, 0).await;
         user.put_cart_item(first, 2).await.unwrap();
@@ -138,9 +139,9 @@ async fn live_reservation_is_shown_and_released() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn replace_swaps_live_reservation() {
-    with_app(async |app| {
+profiles!(replace_swaps_live_reservation);
+async fn replace_swaps_live_reservation(profile: Profile) {
+    with_app(profile, async |app| {
         let (first, second) = (option(app, 1_000, 5).await, option(app, 500, 5).await);
         let user = buyer(app, 100_000).await;
         user.reserve(first, 5).await;
@@ -175,9 +176,9 @@ async fn replace_swaps_live_reservation() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reservation_expires_after_thirty_minutes() {
-    with_app(async |app| {
+profiles!(reservation_expires_after_thirty_minutes);
+async fn reservation_expires_after_thirty_minutes(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 1).await;
         let (first, second) = (buyer(app, 10_000).await, buyer(app, 10_000).await);
         first.reserve(option, 1).await;
@@ -197,9 +198,9 @@ async fn reservation_expires_after_thirty_minutes() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn expiry_is_reported_for_a_day() {
-    with_app(async |app| {
+profiles!(expiry_is_reported_for_a_day);
+async fn expiry_is_reported_for_a_day(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 2).await;
         let (first, second) = (buyer(app, 10_000).await, buyer(app, 10_000).await);
         first.reserve(option, 1).await;
@@ -216,9 +217,10 @@ async fn expiry_is_reported_for_a_day() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reservation_ttl_is_a_setting() {
+profiles!(reservation_ttl_is_a_setting);
+async fn reservation_ttl_is_a_setting(profile: Profile) {
     with_settings(
+        profile,
         |config| config.shop.hold_ttl = std::time::Duration::from_secs(5),
         async |app| {
             let option = option(app, 1, 1).await;
@@ -231,10 +233,10 @@ async fn reservation_ttl_is_a_setting() {
     .await;
 }
 
+profiles!(paid_pieces_are_counted_once);
 /// Fault of the seed: it counts paid pieces twice, because the stock has been reduced already.
-#[tokio::test(flavor = "multi_thread")]
-async fn paid_pieces_are_counted_once() {
-    with_app(async |app| {
+async fn paid_pieces_are_counted_once(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let (first, second) = (buyer(app, 100_000).await, buyer(app, 100_000).await);
         first.buy(option, 6).await;
@@ -245,10 +247,10 @@ async fn paid_pieces_are_counted_once() {
     .await;
 }
 
+profiles!(expired_reservation_blocks_no_buyer);
 /// Fault of the seed: an expired reservation counts until a cleaning job runs.
-#[tokio::test(flavor = "multi_thread")]
-async fn expired_reservation_blocks_no_buyer() {
-    with_app(async |app| {
+async fn expired_reservation_blocks_no_buyer(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 3).await;
         for _ in 0..4 {
             buyer(app, 0).await.reserve(option, 3).await;
@@ -259,10 +261,10 @@ async fn expired_reservation_blocks_no_buyer() {
     .await;
 }
 
+profiles!(paid_customer_can_reserve_at_once);
 /// Fault of the seed: a paid reservation counts as live until its thirty minutes are over.
-#[tokio::test(flavor = "multi_thread")]
-async fn paid_customer_can_reserve_at_once() {
-    with_app(async |app| {
+async fn paid_customer_can_reserve_at_once(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;
         for _ in 0..3 {
@@ -273,10 +275,10 @@ async fn paid_customer_can_reserve_at_once() {
     .await;
 }
 
+profiles!(reservation_outlives_ten_minutes);
 /// Fault of the seed: its example lives for ten minutes, its text says thirty.
-#[tokio::test(flavor = "multi_thread")]
-async fn reservation_outlives_ten_minutes() {
-    with_app(async |app| {
+async fn reservation_outlives_ten_minutes(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 1).await;
         let user = buyer(app, 1_000).await;
         user.reserve(option, 1).await;
@@ -286,9 +288,9 @@ async fn reservation_outlives_ten_minutes() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reserve_under_key_is_replayed() {
-    with_app(async |app| {
+profiles!(reserve_under_key_is_replayed);
+async fn reserve_under_key_is_replayed(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1, 10).await;
         let user = buyer(app, 0).await;
         user.put_cart_item(option, 2).await.unwrap();

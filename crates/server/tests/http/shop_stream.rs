@@ -1,6 +1,7 @@
 //! Shop events on `/v1/stream`.
 
 use holdfast_client::Payment;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::shop_support::{Buyer, buyer, option};
@@ -28,9 +29,9 @@ const EVERYTHING: [&str; 7] = [
     "order.cancelled",
 ];
 
-#[tokio::test(flavor = "multi_thread")]
-async fn order_events_arrive_once_and_in_order() {
-    with_app(async |app| {
+profiles!(order_events_arrive_once_and_in_order);
+async fn order_events_arrive_once_and_in_order(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let (first, second) = (buyer(app, 10_000).await, buyer(app, 10_000).await);
         let mut all = Listening::open(&app.admin(), "?types=order.", None).await;
@@ -56,9 +57,9 @@ async fn order_events_arrive_once_and_in_order() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn durable_order_events_are_never_missed() {
-    with_app(async |app| {
+profiles!(durable_order_events_are_never_missed);
+async fn durable_order_events_are_never_missed(profile: Profile) {
+    with_app(profile, async |app| {
         let option = option(app, 1_000, 10).await;
         let user = buyer(app, 10_000).await;
         let mut listening = Listening::open(&app.admin(), "?types=order.paid", None).await;

@@ -6,11 +6,11 @@ use holdfast_client::HoldStatus;
 use holdfast_testkit::Profile;
 
 use crate::readiness::until_ready_is;
-use crate::support::{TestApp, code, day, new_hold, placed, refused, with_profile};
+use crate::support::{TestApp, code, day, new_hold, placed, refused, with_app};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failed_commit_fails_its_batch_only() {
-    with_profile(Profile::Embedded, &|_| {}, &async |app: &TestApp| {
+    with_app(Profile::Embedded, async |app: &TestApp| {
         let room_type = app.room_type(3).await;
         let before = placed(app, 1, &room_type, day(1), day(2)).await;
         let blocker = rusqlite::Connection::open(app.file()).unwrap();

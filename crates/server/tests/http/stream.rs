@@ -7,6 +7,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use holdfast_client::Client;
 use holdfast_core::time::Span;
 use holdfast_server::router::router;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::Value;
 use tower::Service as _;
 
@@ -103,9 +104,9 @@ const EVERYTHING: [&str; 7] = [
     "stay.reservation.cancelled",
 ];
 
-#[tokio::test(flavor = "multi_thread")]
-async fn changes_are_streamed_once_and_in_order() {
-    with_app(async |app| {
+profiles!(changes_are_streamed_once_and_in_order);
+async fn changes_are_streamed_once_and_in_order(profile: Profile) {
+    with_app(profile, async |app| {
         let mut listening = Listening::open(&app.admin(), "", None).await;
         one_of_everything(app, 1).await;
         let (id, first) = listening.next().await;
@@ -120,9 +121,9 @@ async fn changes_are_streamed_once_and_in_order() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn stream_is_filtered_by_owner_and_type() {
-    with_app(async |app| {
+profiles!(stream_is_filtered_by_owner_and_type);
+async fn stream_is_filtered_by_owner_and_type(profile: Profile) {
+    with_app(profile, async |app| {
         let mut theirs = Listening::open(&app.guest(2), "", None).await;
         let mut reservations = Listening::open(&app.admin(), "?types=stay.reservation.", None).await;
         let mut two = Listening::open(&app.admin(), "?types=stay.hold.cancelled,stay.hold.replaced", None).await;
@@ -140,9 +141,9 @@ async fn stream_is_filtered_by_owner_and_type() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn resumed_stream_replays_durable_events() {
-    with_app(async |app| {
+profiles!(resumed_stream_replays_durable_events);
+async fn resumed_stream_replays_durable_events(profile: Profile) {
+    with_app(profile, async |app| {
         let mut listening = Listening::open(&app.admin(), "", None).await;
         one_of_everything(app, 1).await;
         let mut last_fleeting = String::new();
@@ -170,10 +171,10 @@ async fn resumed_stream_replays_durable_events() {
     .await;
 }
 
+profiles!(first_connect_tells_the_newest_id);
 /// A client that reconnects before its first event misses nothing.
-#[tokio::test(flavor = "multi_thread")]
-async fn first_connect_tells_the_newest_id() {
-    with_app(async |app| {
+async fn first_connect_tells_the_newest_id(profile: Profile) {
+    with_app(profile, async |app| {
         one_of_everything(app, 1).await;
         let mut first = Listening::open(&app.admin(), "?types=stay.reservation.", None).await;
         let newest = first.next_id().await;
@@ -196,10 +197,10 @@ async fn reserve(app: &TestApp, user: u64) {
     app.guest(user).confirm_hold(hold.hold_id).await.unwrap();
 }
 
+profiles!(events_older_than_the_keep_are_a_gap);
 /// Events are replayed over `stream.keep`; from before that the first event is of type `stream.gap`, whatever the filter.
-#[tokio::test(flavor = "multi_thread")]
-async fn events_older_than_the_keep_are_a_gap() {
-    with_app(async |app| {
+async fn events_older_than_the_keep_are_a_gap(profile: Profile) {
+    with_app(profile, async |app| {
         for user in [1, 2, 3] {
             reserve(app, user).await;
         }
@@ -235,9 +236,9 @@ async fn events_older_than_the_keep_are_a_gap() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_new_store_has_no_gap() {
-    with_app(async |app| {
+profiles!(a_new_store_has_no_gap);
+async fn a_new_store_has_no_gap(profile: Profile) {
+    with_app(profile, async |app| {
         reserve(app, 1).await;
         let mut listening = Listening::open(&app.admin(), "", Some("0")).await;
         assert_eq!(listening.next_types(1).await, ["stay.reservation.confirmed"]);
@@ -245,10 +246,10 @@ async fn a_new_store_has_no_gap() {
     .await;
 }
 
+profiles!(concurrent_replays_get_each_event_once);
 /// Twelve clients replay three pages of events at once, some from the beginning and some from the middle of a page.
-#[tokio::test(flavor = "multi_thread")]
-async fn concurrent_replays_get_each_event_once() {
-    with_app(async |app| {
+async fn concurrent_replays_get_each_event_once(profile: Profile) {
+    with_app(profile, async |app| {
         app.commit_untold_many("stay.reservation.confirmed", 1_234).await;
         reserve(app, 1).await;
         let last = app.outbox_last().await;
@@ -266,9 +267,9 @@ async fn concurrent_replays_get_each_event_once() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn live_events_follow_replayed_ones() {
-    with_app(async |app| {
+profiles!(live_events_follow_replayed_ones);
+async fn live_events_follow_replayed_ones(profile: Profile) {
+    with_app(profile, async |app| {
         one_of_everything(app, 1).await;
         let mut back = Listening::open_unread(app, "0").await;
         let mut from_elsewhere = Listening::open_unread(app, "999999999").await;
@@ -280,9 +281,9 @@ async fn live_events_follow_replayed_ones() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn unpublished_commit_is_streamed_in_order() {
-    with_app(async |app| {
+profiles!(unpublished_commit_is_streamed_in_order);
+async fn unpublished_commit_is_streamed_in_order(profile: Profile) {
+    with_app(profile, async |app| {
         let mut listening = Listening::open(&app.admin(), "?types=stay.reservation.", None).await;
         app.commit_untold("stay.reservation.confirmed").await;
         one_of_everything(app, 7).await;
@@ -292,10 +293,10 @@ async fn unpublished_commit_is_streamed_in_order() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn open_stream_does_not_delay_shutdown() {
+profiles!(open_stream_does_not_delay_shutdown);
+async fn open_stream_does_not_delay_shutdown(profile: Profile) {
     let listening = tokio::sync::Mutex::new(Vec::new());
-    with_app(async |app| {
+    with_app(profile, async |app| {
         listening.lock().await.push(Listening::open(&app.admin(), "", None).await);
     })
     .await;

@@ -1,12 +1,10 @@
 //! A server of its own for each test, with a clock the test sets. When a test ends, the server must stop cleanly and its
 //! store must pass the audit, and no thread of it may have panicked.
 
-use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
 use holdfast_bus::{Connection, Options};
 use holdfast_client::{Client, Error, Hold, NewHold, NewRoomType, RoomType};
 use holdfast_core::audit::Audit;
@@ -44,32 +42,75 @@ pub(crate) struct TestApp {
     store: Option<Arc<dyn Store>>,
 }
 
-/// Runs a test against servers with default settings, one of each profile.
-pub(crate) async fn with_app(test: impl AsyncFn(&TestApp)) {
-    with_settings(|_| {}, test).await;
+/// Runs a test against a server with default settings.
+pub(crate) async fn with_app(profile: Profile, test: impl AsyncFn(&TestApp)) {
+    with_settings(profile, |_| {}, test).await;
 }
 
-/// Runs a test against servers with settings of its own, one of each profile.
-pub(crate) async fn with_settings(change: impl Fn(&mut Config), test: impl AsyncFn(&TestApp)) {
-    for profile in Profile::ALL {
-        with_profile(profile, &change, &test).await;
+/// Runs a test against a server with settings of its own.
+pub(crate) async fn with_settings(profile: Profile, change: impl Fn(&mut Config), test: impl AsyncFn(&TestApp)) {
+    let mut config = Config::defaults();
+    change(&mut config);
+    run(profile, &config, Place::new(profile), clock(), &test).await;
+}
+
+/// Runs two parts of a test against two successive servers on the same store.
+pub(crate) async fn with_restart(profile: Profile, before: impl AsyncFn(&TestApp), after: impl AsyncFn(&TestApp)) {
+    let config = Config::defaults();
+    let place = run(profile, &config, Place::new(profile), clock(), &before).await;
+    run(profile, &config, place.place, place.clock, &after).await;
+}
+
+/// Deployment of services that communicate by messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Services {
+    OneProcess(Profile),
+    /// One process per service, each on a store of its own.
+    OverNats,
+}
+
+/// Declares one `#[test]` per deployment of services, as [`holdfast_testkit::profiles`] does per profile.
+macro_rules! services {
+    ($test:ident) => {
+        mod $test {
+            use holdfast_testkit::{Profile, run_test};
+
+            use crate::support::Services;
+
+            fn run(services: Services) {
+                run_test(Box::pin(super::$test(services)));
+            }
+
+            #[test]
+            fn embedded() {
+                run(Services::OneProcess(Profile::Embedded));
+            }
+
+            #[test]
+            fn postgres() {
+                run(Services::OneProcess(Profile::Postgres));
+            }
+
+            #[test]
+            fn redis_cluster() {
+                run(Services::OneProcess(Profile::Cluster));
+            }
+
+            #[test]
+            fn over_nats() {
+                run(Services::OverNats);
+            }
+        }
+    };
+}
+pub(crate) use services;
+
+/// Runs a test of services that communicate by messages.
+pub(crate) async fn with_services(services: Services, test: impl AsyncFn(&TestApp)) {
+    match services {
+        Services::OneProcess(profile) => with_app(profile, test).await,
+        Services::OverNats => over_nats(Profile::Embedded, &Role::ALL.map(|role| Roles::of([role])), &test).await,
     }
-}
-
-/// Runs two parts of a test against two successive servers on the same store, on each profile.
-pub(crate) async fn with_restart(before: impl AsyncFn(&TestApp), after: impl AsyncFn(&TestApp)) {
-    for profile in Profile::ALL {
-        let config = Config::defaults();
-        let place = run(profile, &config, Place::new(profile), clock(), &before).await;
-        run(profile, &config, place.place, place.clock, &after).await;
-    }
-}
-
-/// Runs a test of services that communicate by messages: in one process, on each profile; and over NATS, each on a
-/// store of its own.
-pub(crate) async fn with_services(test: impl AsyncFn(&TestApp)) {
-    with_app(&test).await;
-    over_nats(Profile::Embedded, &Role::ALL.map(|role| Roles::of([role])), &test).await;
 }
 
 /// Runs a test against servers that communicate over NATS; the test calls the first one over HTTP.
@@ -110,7 +151,7 @@ pub(crate) async fn over_nats_with(
         app.stop();
         drop(app);
         until_ended(engine).await;
-        audit(&*store, &clock, profile).await;
+        audit(&*store, &clock).await;
     }
 }
 
@@ -124,13 +165,6 @@ pub(crate) async fn with_place(place: Place, change: &impl Fn(&mut Config), test
     let mut config = Config::defaults();
     change(&mut config);
     run(profile, &config, place, clock(), test).await;
-}
-
-/// Runs a test against one server.
-pub(crate) async fn with_profile(profile: Profile, change: &impl Fn(&mut Config), test: &impl AsyncFn(&TestApp)) {
-    let mut config = Config::defaults();
-    change(&mut config);
-    run(profile, &config, Place::new(profile), clock(), test).await;
 }
 
 pub(crate) fn clock() -> Arc<ManualClock> {
@@ -148,11 +182,13 @@ async fn run(
     run_on(profile, config, place, clock, |store| store, test).await
 }
 
-/// Runs a test against one server of each profile, on its store as `wrap` makes it.
-pub(crate) async fn with_store(wrap: impl Fn(Arc<dyn Store>) -> Arc<dyn Store>, test: impl AsyncFn(&TestApp)) {
-    for profile in Profile::ALL {
-        run_on(profile, &Config::defaults(), Place::new(profile), clock(), &wrap, &test).await;
-    }
+/// Runs a test against one server, on its store as `wrap` makes it.
+pub(crate) async fn with_store(
+    profile: Profile,
+    wrap: impl Fn(Arc<dyn Store>) -> Arc<dyn Store>,
+    test: impl AsyncFn(&TestApp),
+) {
+    run_on(profile, &Config::defaults(), Place::new(profile), clock(), &wrap, &test).await;
 }
 
 async fn run_on(
@@ -174,18 +210,14 @@ async fn run_on(
 
     let (bus, config) = (config.bus(), config.clone());
     let mut test_app = TestApp { url, profile, place, clock, bus, config, app: Some(app), store: Some(store) };
-    if let Err(panic) = AssertUnwindSafe(test(&test_app)).catch_unwind().await {
-        eprintln!("this was on {profile:?}");
-        resume_unwind(panic);
-    }
+    test(&test_app).await;
 
     stop.send(()).unwrap();
     serving.await.unwrap();
     test_app.app = None;
     until_ended(engine).await;
-    let panics = take_panics();
-    assert_eq!(panics, [""; 0], "the server panicked, on {profile:?}");
-    audit(&**test_app.store.as_ref().unwrap(), &test_app.clock, profile).await;
+    assert_eq!(take_panics(), [""; 0], "the server panicked");
+    audit(&**test_app.store.as_ref().unwrap(), &test_app.clock).await;
     TestApp { store: None, ..test_app }
 }
 
@@ -214,10 +246,10 @@ pub(crate) async fn until_ended(engine: JoinHandle<()>) {
     tokio::time::timeout(Duration::from_secs(20), ended).await.expect("the engine ends with its last handle").unwrap();
 }
 
-async fn audit(store: &dyn Store, clock: &ManualClock, profile: Profile) {
+async fn audit(store: &dyn Store, clock: &ManualClock) {
     let mut audit = Audit::new(clock.now());
     store.audit(&mut audit).await.unwrap();
-    assert_eq!(audit.finish(), [""; 0], "the store is sound after the test, on {profile:?}");
+    assert_eq!(audit.finish(), [""; 0], "the store is sound after the test");
 }
 
 /// Takes the panics of this test's servers, for tests that provoke them. Any other one fails its test at the end.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use holdfast_bus::{HeaderMap, Publication};
 use holdfast_server::config::Secret;
 use holdfast_server::roles::{Role, Roles};
-use holdfast_testkit::Profile;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
 
 use crate::auth::{LATER, SECRET, token};
@@ -31,56 +31,50 @@ async fn told(listening: &mut Listening, count: usize) -> BTreeMap<u64, Vec<Stri
     told
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn remote_booking_events_reach_subscribers() {
-    for profile in [Profile::Embedded, Profile::Postgres] {
-        over_nats(profile, &apart(), &async |app: &TestApp| {
-            let receiver = Receiver::start().await;
-            subscribe(app, &receiver.url("/all"), &["booking."]).await;
-            let mut listening = Listening::open(&app.admin(), "?types=booking.", None).await;
-            let mut theirs = Listening::open(&app.guest(8), "?types=booking.", None).await;
-            let slot = slot(app, 10, 5).await;
-            let mut ids = Vec::new();
-            for (user, players, end) in [(7, 1, "cancel"), (8, 1, "complete"), (9, 1, "no-show"), (10, 5, "")] {
-                let made = booked(app, user, slot, players, "a").await;
-                ids.push(made["id"].as_u64().unwrap());
-                if !end.is_empty() {
-                    let path = format!("/bookings/{}/{end}", made["id"]);
-                    assert_eq!(app.send("POST", &path, &[], "").await.status, 200, "{end}");
-                }
+profiles!(remote_booking_events_reach_subscribers: embedded postgres);
+async fn remote_booking_events_reach_subscribers(profile: Profile) {
+    over_nats(profile, &apart(), &async |app: &TestApp| {
+        let receiver = Receiver::start().await;
+        subscribe(app, &receiver.url("/all"), &["booking."]).await;
+        let mut listening = Listening::open(&app.admin(), "?types=booking.", None).await;
+        let mut theirs = Listening::open(&app.guest(8), "?types=booking.", None).await;
+        let slot = slot(app, 10, 5).await;
+        let mut ids = Vec::new();
+        for (user, players, end) in [(7, 1, "cancel"), (8, 1, "complete"), (9, 1, "no-show"), (10, 5, "")] {
+            let made = booked(app, user, slot, players, "a").await;
+            ids.push(made["id"].as_u64().unwrap());
+            if !end.is_empty() {
+                let path = format!("/bookings/{}/{end}", made["id"]);
+                assert_eq!(app.send("POST", &path, &[], "").await.status, 200, "{end}");
             }
-            let all = told(&mut listening, 11).await;
-            let expected = [
-                (ids[0], vec!["booking.created", "booking.confirmed", "booking.cancelled"]),
-                (ids[1], vec!["booking.created", "booking.confirmed", "booking.completed"]),
-                (ids[2], vec!["booking.created", "booking.confirmed", "booking.no_show"]),
-                (ids[3], vec!["booking.created", "booking.failed"]),
-            ];
-            let of = |types: Vec<&str>| types.into_iter().map(str::to_owned).collect::<Vec<_>>();
-            assert_eq!(all, expected.into_iter().map(|(id, types)| (id, of(types))).collect(), "in order, each once");
+        }
+        let all = told(&mut listening, 11).await;
+        let expected = [
+            (ids[0], vec!["booking.created", "booking.confirmed", "booking.cancelled"]),
+            (ids[1], vec!["booking.created", "booking.confirmed", "booking.completed"]),
+            (ids[2], vec!["booking.created", "booking.confirmed", "booking.no_show"]),
+            (ids[3], vec!["booking.created", "booking.failed"]),
+        ];
+        let of = |types: Vec<&str>| types.into_iter().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(all, expected.into_iter().map(|(id, types)| (id, of(types))).collect(), "in order, each once");
 
-            let (first, created) = theirs.next().await;
-            assert_eq!((&created["data"]["userId"], &created["data"]["status"]), (&json!(8), &json!("PENDING")));
-            assert_eq!(created["time"], get(app, &format!("/bookings/{}?userId=8", ids[1])).await["createdAt"]);
-            assert_eq!(
-                theirs.next_types(2).await,
-                ["booking.confirmed", "booking.completed"],
-                "no other user's events"
-            );
-            let mut resumed = Listening::open(&app.guest(8), "?types=booking.", Some(&first)).await;
-            assert_eq!(resumed.next_types(2).await, ["booking.confirmed", "booking.completed"]);
+        let (first, created) = theirs.next().await;
+        assert_eq!((&created["data"]["userId"], &created["data"]["status"]), (&json!(8), &json!("PENDING")));
+        assert_eq!(created["time"], get(app, &format!("/bookings/{}?userId=8", ids[1])).await["createdAt"]);
+        assert_eq!(theirs.next_types(2).await, ["booking.confirmed", "booking.completed"], "no other user's events");
+        let mut resumed = Listening::open(&app.guest(8), "?types=booking.", Some(&first)).await;
+        assert_eq!(resumed.next_types(2).await, ["booking.confirmed", "booking.completed"]);
 
-            let delivered = receiver.until(11).await;
-            let mut names: Vec<&str> = delivered.iter().map(|it| it.header("webhook-id")).collect();
-            names.sort_unstable();
-            names.dedup();
-            assert_eq!(names.len(), 11, "each has been delivered");
-            let here = get(app, "/v1/admin/outbox?service=api").await;
-            let here = here["items"].as_array().unwrap().clone();
-            assert_eq!(here.iter().filter(|event| event["status"] == "SENT").count(), 11, "none is left to publish");
-        })
-        .await;
-    }
+        let delivered = receiver.until(11).await;
+        let mut names: Vec<&str> = delivered.iter().map(|it| it.header("webhook-id")).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 11, "each has been delivered");
+        let here = get(app, "/v1/admin/outbox?service=api").await;
+        let here = here["items"].as_array().unwrap().clone();
+        assert_eq!(here.iter().filter(|event| event["status"] == "SENT").count(), 11, "none is left to publish");
+    })
+    .await;
 }
 
 /// Sends an event of a booking service, in a message of its own.

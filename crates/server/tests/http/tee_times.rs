@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use holdfast_core::time::Span;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, TestApp, day, with_app, with_services, with_settings};
+use crate::support::{Answer, Services, TestApp, day, services, with_app, with_services, with_settings};
 
 pub(crate) async fn send(app: &TestApp, method: &str, path: &str, body: &Value) -> Answer {
     app.send(method, path, &[("content-type", "application/json")], &body.to_string()).await
@@ -60,9 +61,9 @@ pub(crate) async fn until(app: &TestApp, path: &str, what: impl Fn(&Value) -> bo
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn slots_are_created_all_or_none() {
-    with_services(async |app| {
+services!(slots_are_created_all_or_none);
+async fn slots_are_created_all_or_none(services: Services) {
+    with_services(services, async |app| {
         let course = send(app, "POST", "/v1/courses", &json!({"name": "파크골프장"})).await;
         assert_eq!((course.status, &course.json["timeZone"]), (201, &json!("Asia/Seoul")));
         let (course, date) = (course.json["id"].as_u64().unwrap(), day(5).to_string());
@@ -98,9 +99,9 @@ async fn slots_are_created_all_or_none() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn booking_is_confirmed_with_history() {
-    with_services(async |app| {
+services!(booking_is_confirmed_with_history);
+async fn booking_is_confirmed_with_history(services: Services) {
+    with_services(services, async |app| {
         let slot = slot(app, 10, 4).await;
         let made = send(app, "POST", "/bookings", &booking(7, slot, 3, "a")).await;
         assert_eq!(made.status, 202, "{}", made.text);
@@ -130,9 +131,9 @@ async fn booking_is_confirmed_with_history() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn same_key_returns_same_booking() {
-    with_services(async |app| {
+services!(same_key_returns_same_booking);
+async fn same_key_returns_same_booking(services: Services) {
+    with_services(services, async |app| {
         let slot = slot(app, 10, 4).await;
         let first = booked(app, 7, slot, 2, "a").await;
         let again = send(app, "POST", "/bookings", &booking(7, slot, 2, "a")).await;
@@ -145,9 +146,9 @@ async fn same_key_returns_same_booking() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn booking_key_expires_after_a_day() {
-    with_services(async |app| {
+services!(booking_key_expires_after_a_day);
+async fn booking_key_expires_after_a_day(services: Services) {
+    with_services(services, async |app| {
         let slot = slot(app, 10, 4).await;
         let first = booked(app, 7, slot, 2, "a").await;
         app.pass(Span::from_hours(24));
@@ -159,9 +160,9 @@ async fn booking_key_expires_after_a_day() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn booking_retry_replays_response() {
-    with_services(async |app| {
+services!(booking_retry_replays_response);
+async fn booking_retry_replays_response(services: Services) {
+    with_services(services, async |app| {
         let slot = slot(app, 10, 8).await;
         let book = async |header: &str, body: &Value| {
             app.send("POST", "/bookings", &[("idempotency-key", header)], &body.to_string()).await
@@ -188,9 +189,9 @@ async fn booking_retry_replays_response() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn waiting_retry_replays_outcome() {
-    with_services(async |app| {
+services!(waiting_retry_replays_outcome);
+async fn waiting_retry_replays_outcome(services: Services) {
+    with_services(services, async |app| {
         let slot = slot(app, 10, 4).await;
         let headers = [("idempotency-key", "k"), ("prefer", "wait=4")];
         let body = booking(7, slot, 2, "a").to_string();
@@ -203,9 +204,9 @@ async fn waiting_retry_replays_outcome() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn impossible_booking_is_rejected_at_once() {
-    with_services(async |app| {
+services!(impossible_booking_is_rejected_at_once);
+async fn impossible_booking_is_rejected_at_once(services: Services) {
+    with_services(services, async |app| {
         let (soon, past) = (slot(app, 10, 4).await, slot(app, -1, 4).await);
         let refused = async |body: Value| send(app, "POST", "/bookings", &body).await;
         assert_eq!(refused(booking(7, 999, 1, "a")).await.refusal(), (404, "SLOT_NOT_FOUND"));
@@ -221,9 +222,9 @@ async fn impossible_booking_is_rejected_at_once() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn full_or_closed_slot_fails_booking() {
-    with_services(async |app| {
+services!(full_or_closed_slot_fails_booking);
+async fn full_or_closed_slot_fails_booking(services: Services) {
+    with_services(services, async |app| {
         let slot = slot(app, 10, 4).await;
         booked(app, 7, slot, 3, "a").await;
         let full = booked(app, 8, slot, 2, "a").await;
@@ -246,9 +247,9 @@ async fn full_or_closed_slot_fails_booking() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn cancel_refunds_by_time_left() {
-    with_services(async |app| {
+services!(cancel_refunds_by_time_left);
+async fn cancel_refunds_by_time_left(services: Services) {
+    with_services(services, async |app| {
         for (days, percent, rule) in
             [(8, 100, "AT_LEAST_7_DAYS"), (5, 80, "AT_LEAST_3_DAYS"), (2, 50, "AT_LEAST_1_DAYS"), (1, 0, "LAST_DAY")]
         {
@@ -275,9 +276,9 @@ async fn cancel_refunds_by_time_left() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn operator_cancel_refunds_in_full() {
-    with_services(async |app| {
+services!(operator_cancel_refunds_in_full);
+async fn operator_cancel_refunds_in_full(services: Services) {
+    with_services(services, async |app| {
         let slot = slot(app, 1, 4).await;
         let [first, second] = [booked(app, 7, slot, 1, "a").await, booked(app, 7, slot, 1, "b").await];
         let by_operator = send(app, "POST", &format!("/bookings/{}/cancel", first["id"]), &json!({})).await;
@@ -294,9 +295,9 @@ async fn operator_cancel_refunds_in_full() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn no_show_gets_no_refund() {
-    with_services(async |app| {
+services!(no_show_gets_no_refund);
+async fn no_show_gets_no_refund(services: Services) {
+    with_services(services, async |app| {
         let slot = slot(app, 1, 4).await;
         let booking = booked(app, 7, slot, 2, "a").await;
         let absent = app.send("POST", &format!("/bookings/{}/no-show", booking["id"]), &[], "").await;
@@ -305,9 +306,9 @@ async fn no_show_gets_no_refund() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn closing_slot_refunds_bookings_in_full() {
-    with_services(async |app| {
+services!(closing_slot_refunds_bookings_in_full);
+async fn closing_slot_refunds_bookings_in_full(services: Services) {
+    with_services(services, async |app| {
         let slot = slot(app, 2, 200).await;
         let mut ids = Vec::new();
         for user in 1..=3 {
@@ -324,9 +325,9 @@ async fn closing_slot_refunds_bookings_in_full() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn bookings_of_closed_slot_can_be_cancelled() {
-    with_services(async |app| {
+services!(bookings_of_closed_slot_can_be_cancelled);
+async fn bookings_of_closed_slot_can_be_cancelled(services: Services) {
+    with_services(services, async |app| {
         let slot = slot(app, 2, 4).await;
         let booking = booked(app, 1, slot, 1, "a").await;
         let close = async |body: &Value| send(app, "POST", &format!("/v1/slots/{slot}/close"), body).await.status;
@@ -337,9 +338,9 @@ async fn bookings_of_closed_slot_can_be_cancelled() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn concurrent_bookings_fill_slot_exactly() {
-    with_services(async |app| {
+services!(concurrent_bookings_fill_slot_exactly);
+async fn concurrent_bookings_fill_slot_exactly(services: Services) {
+    with_services(services, async |app| {
         let slot = slot(app, 10, 40).await;
         let booking = async |user: u64| booked(app, user, slot, 1, "a").await;
         let all = futures_util::future::join_all((1..=200).map(booking)).await;
@@ -350,9 +351,9 @@ async fn concurrent_bookings_fill_slot_exactly() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn outbox_is_shown_and_streams_bookings_only() {
-    with_app(async |app| {
+profiles!(outbox_is_shown_and_streams_bookings_only);
+async fn outbox_is_shown_and_streams_bookings_only(profile: Profile) {
+    with_app(profile, async |app| {
         let slot = slot(app, 10, 4).await;
         booked(app, 7, slot, 1, "a").await;
         let sent = until(app, "/v1/admin/outbox?status=SENT", |sent| {
@@ -381,9 +382,9 @@ async fn outbox_is_shown_and_streams_bookings_only() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn sent_events_are_purged_after_a_week() {
-    with_app(async |app| {
+profiles!(sent_events_are_purged_after_a_week);
+async fn sent_events_are_purged_after_a_week(profile: Profile) {
+    with_app(profile, async |app| {
         booked_one(app).await;
         let sent = async || get(app, "/v1/admin/outbox?status=SENT").await["items"].as_array().unwrap().len();
         until(app, "/v1/admin/outbox?status=SENT", |sent| sent["items"].as_array().unwrap().len() == 5).await;
@@ -403,10 +404,10 @@ async fn sent_events_are_purged_after_a_week() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn open_bookings_per_user_are_limited() {
+profiles!(open_bookings_per_user_are_limited);
+async fn open_bookings_per_user_are_limited(profile: Profile) {
     let few = |config: &mut holdfast_server::Config| config.engine.holds_per_user_max = 2;
-    with_settings(few, async |app| {
+    with_settings(profile, few, async |app| {
         let slot = slot(app, 10, 10).await;
         for number in 0..10 {
             let made = send(app, "POST", "/bookings", &booking(7, slot, 1, &format!("key {number}"))).await;

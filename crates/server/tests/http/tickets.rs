@@ -2,6 +2,7 @@
 
 use holdfast_client::{Event, EventChange, HoldStatus, NewEvent, NewSeat, SeatReservationStatus, SeatStatus};
 use holdfast_core::time::Span;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::support::{TestApp, code, fresh_key, problem, refused, with_app, with_settings};
@@ -26,9 +27,9 @@ pub(crate) async fn map(app: &TestApp, event: &Event) -> String {
     app.admin().seats(event.id).await.unwrap().iter().map(|seat| letter(seat.status)).collect()
 }
 
-#[tokio::test]
-async fn event_has_defaults_and_remaining_seats() {
-    with_app(async |app| {
+profiles!(event_has_defaults_and_remaining_seats);
+async fn event_has_defaults_and_remaining_seats(profile: Profile) {
+    with_app(profile, async |app| {
         let body = json!({"name": "첫 공연", "seats": [{"label": "A1", "price": 5_000}]});
         let made = app.send("POST", "/v1/events", &[], &body.to_string()).await;
         assert_eq!(made.status, 201);
@@ -45,9 +46,9 @@ async fn event_has_defaults_and_remaining_seats() {
     .await;
 }
 
-#[tokio::test]
-async fn seats_are_listed_in_order_with_status() {
-    with_app(async |app| {
+profiles!(seats_are_listed_in_order_with_status);
+async fn seats_are_listed_in_order_with_status(profile: Profile) {
+    with_app(profile, async |app| {
         let mut new = NewEvent::with_row("콘서트", 3, 100_000).without_queue();
         new.seats.push(NewSeat { label: "1".into(), section: Some("VIP".into()), price: 0 });
         let event = app.admin().create_event(&new).await.unwrap();
@@ -66,9 +67,9 @@ async fn seats_are_listed_in_order_with_status() {
     .await;
 }
 
-#[tokio::test]
-async fn seats_are_held_then_confirmed() {
-    with_app(async |app| {
+profiles!(seats_are_held_then_confirmed);
+async fn seats_are_held_then_confirmed(profile: Profile) {
+    with_app(profile, async |app| {
         let event = open_event(app, 4).await;
         let (guest, seats) = (app.guest(7), [seat(&event, 3), seat(&event, 2)]);
         let hold = guest.hold_seats(event.id, &seats).await.unwrap();
@@ -94,9 +95,10 @@ async fn seats_are_held_then_confirmed() {
     .await;
 }
 
-#[tokio::test]
-async fn seat_hold_expires_by_time() {
+profiles!(seat_hold_expires_by_time);
+async fn seat_hold_expires_by_time(profile: Profile) {
     with_settings(
+        profile,
         |config| config.ticket.hold_ttl = std::time::Duration::from_secs(30),
         async |app| {
             let event = open_event(app, 2).await;
@@ -115,9 +117,9 @@ async fn seat_hold_expires_by_time() {
     .await;
 }
 
-#[tokio::test]
-async fn one_step_reserve_includes_own_held_seats() {
-    with_app(async |app| {
+profiles!(one_step_reserve_includes_own_held_seats);
+async fn one_step_reserve_includes_own_held_seats(profile: Profile) {
+    with_app(profile, async |app| {
         let event = open_event(app, 6).await;
         let seats: Vec<u64> = (0..7).map(|position| seat(&event, position)).collect();
         let hold = app.guest(1).hold_seats(event.id, &[seats[1], seats[2]]).await.unwrap();
@@ -150,9 +152,9 @@ async fn one_step_reserve_includes_own_held_seats() {
     .await;
 }
 
-#[tokio::test]
-async fn seat_rejections_equal_contract() {
-    with_app(async |app| {
+profiles!(seat_rejections_equal_contract);
+async fn seat_rejections_equal_contract(profile: Profile) {
+    with_app(profile, async |app| {
         let event = open_event(app, 2).await;
         let (one, two) = (seat(&event, 1), seat(&event, 2));
         app.guest(1).hold_seats(event.id, &[one]).await.unwrap();
@@ -172,9 +174,9 @@ async fn seat_rejections_equal_contract() {
     .await;
 }
 
-#[tokio::test]
-async fn seats_per_user_are_limited() {
-    with_app(async |app| {
+profiles!(seats_per_user_are_limited);
+async fn seats_per_user_are_limited(profile: Profile) {
+    with_app(profile, async |app| {
         let new = NewEvent::with_row("콘서트", 9, 1).without_queue();
         let event = app.admin().create_event(&NewEvent { max_seats_per_user: Some(3), ..new }).await.unwrap();
         let guest = app.guest(1);
@@ -191,9 +193,9 @@ async fn seats_per_user_are_limited() {
     .await;
 }
 
-#[tokio::test]
-async fn seat_reservations_are_filtered_by_event() {
-    with_app(async |app| {
+profiles!(seat_reservations_are_filtered_by_event);
+async fn seat_reservations_are_filtered_by_event(profile: Profile) {
+    with_app(profile, async |app| {
         let (first, second) = (open_event(app, 3).await, open_event(app, 3).await);
         for (user, event) in [(1, &first), (2, &second), (1, &second)] {
             app.guest(user).reserve_seats(event.id, &[seat(event, user)]).await.unwrap();
@@ -212,9 +214,9 @@ async fn seat_reservations_are_filtered_by_event() {
     .await;
 }
 
-#[tokio::test]
-async fn seat_reservation_is_cancelled_once() {
-    with_app(async |app| {
+profiles!(seat_reservation_is_cancelled_once);
+async fn seat_reservation_is_cancelled_once(profile: Profile) {
+    with_app(profile, async |app| {
         let event = open_event(app, 3).await;
         let guest = app.guest(1);
         let reservation = guest.reserve_seats(event.id, &[seat(&event, 1), seat(&event, 2)]).await.unwrap();
@@ -237,9 +239,10 @@ async fn seat_reservation_is_cancelled_once() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn thousand_seats_are_reserved_in_one_call() {
+profiles!(thousand_seats_are_reserved_in_one_call);
+async fn thousand_seats_are_reserved_in_one_call(profile: Profile) {
     with_settings(
+        profile,
         |config| config.engine.holds_per_user_max = 1,
         async |app| {
             let mut new = NewEvent::with_row("콘서트", 2_001, 1).without_queue();
@@ -260,9 +263,9 @@ async fn thousand_seats_are_reserved_in_one_call() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn timestamp_beyond_range_is_clamped() {
-    with_app(async |app| {
+profiles!(timestamp_beyond_range_is_clamped);
+async fn timestamp_beyond_range_is_clamped(profile: Profile) {
+    with_app(profile, async |app| {
         for starts_at in ["9999-12-31T23:59:59Z", "9999-12-31T23:59:59.999+09:00"] {
             let body = json!({"name": "끝", "startsAt": starts_at, "seats": [{"label": "A1", "price": 1}]});
             let made = app.send("POST", "/v1/events", &[], &body.to_string()).await;

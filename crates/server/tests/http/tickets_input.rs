@@ -1,6 +1,7 @@
 //! Tickets: invalid input, permissions, lists, events.
 
 use holdfast_client::{EventChange, NewEvent};
+use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 
 use crate::auth::{caller, with_auth};
@@ -9,9 +10,9 @@ use crate::stream::Listening;
 use crate::support::{code, refused, with_app};
 use crate::tickets::{open_event, seat};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn invalid_event_names_field() {
-    with_app(async |app| {
+profiles!(invalid_event_names_field);
+async fn invalid_event_names_field(profile: Profile) {
+    with_app(profile, async |app| {
         let seats = r#"[{"label":"A1","price":1}]"#;
         let with = |members: &str| format!(r#"{{"name":"x","seats":{seats},{members}}}"#);
         for (body, field) in [
@@ -47,9 +48,9 @@ async fn invalid_event_names_field() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn invalid_seats_name_field() {
-    with_app(async |app| {
+profiles!(invalid_seats_name_field);
+async fn invalid_seats_name_field(profile: Profile) {
+    with_app(profile, async |app| {
         let event = open_event(app, 2).await;
         let many: Vec<u64> = (1..=1_001).map(|position| seat(&event, position)).collect();
         let (one, many) = (seat(&event, 1), json!(many));
@@ -79,9 +80,9 @@ async fn invalid_seats_name_field() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn sales_start_at_opening() {
-    with_app(async |app| {
+profiles!(sales_start_at_opening);
+async fn sales_start_at_opening(profile: Profile) {
+    with_app(profile, async |app| {
         let opens_at = app.now() + jiff::SignedDuration::from_secs(60);
         let new = NewEvent { sales_open_at: Some(opens_at), ..NewEvent::with_row("콘서트", 2, 1) };
         let event = app.admin().create_event(&new.without_queue()).await.unwrap();
@@ -94,9 +95,9 @@ async fn sales_start_at_opening() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn ticket_calls_check_role_and_owner() {
-    with_auth(async |app| {
+profiles!(ticket_calls_check_role_and_owner);
+async fn ticket_calls_check_role_and_owner(profile: Profile) {
+    with_auth(profile, async |app| {
         let (admin, service) = (caller(app, "900", "admin"), caller(app, "901", "service"));
         let (one, two) = (caller(app, "1", "user"), caller(app, "2", "user"));
         let new = NewEvent::with_row("콘서트", 5, 1);
@@ -130,9 +131,9 @@ async fn ticket_calls_check_role_and_owner() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn ticket_lists_are_paged() {
-    with_app(async |app| {
+profiles!(ticket_lists_are_paged);
+async fn ticket_lists_are_paged(profile: Profile) {
+    with_app(profile, async |app| {
         let event = open_event(app, 5).await;
         open_event(app, 1).await;
         open_event(app, 1).await;
@@ -153,9 +154,9 @@ async fn ticket_lists_are_paged() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn ticket_events_are_published() {
-    with_app(async |app| {
+profiles!(ticket_events_are_published);
+async fn ticket_events_are_published(profile: Profile) {
+    with_app(profile, async |app| {
         let event = app.admin().create_event(&NewEvent::with_row("콘서트", 5, 1_000)).await.unwrap();
         let mut all = Listening::open(&app.admin(), "?types=seat.,queue.", None).await;
         let mut others = Listening::open(&app.guest(2), "", None).await;
@@ -189,9 +190,9 @@ async fn ticket_events_are_published() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn best_seats_retry_replays_response() {
-    with_app(async |app| {
+profiles!(best_seats_retry_replays_response);
+async fn best_seats_retry_replays_response(profile: Profile) {
+    with_app(profile, async |app| {
         let event = open_event(app, 6).await;
         let guest = app.guest(1).with_idempotency_key("best");
         let hold = guest.hold_best(event.id, 2, None).await.unwrap();

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 
 use futures_util::future::join_all;
 use holdfast_client::{Error, NewEvent, NewSeat, SeatStatus};
+use holdfast_testkit::{Profile, profiles};
 
 use crate::support::{code, refused, with_app};
 use crate::tickets::{map, open_event, seat};
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_seat_holds_have_one_winner() {
-    with_app(async |app| {
+profiles!(concurrent_seat_holds_have_one_winner);
+async fn concurrent_seat_holds_have_one_winner(profile: Profile) {
+    with_app(profile, async |app| {
         let event = open_event(app, 2).await;
         let one = [seat(&event, 1)];
         let (event_id, one) = (event.id, &one);
@@ -28,9 +29,9 @@ async fn concurrent_seat_holds_have_one_winner() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn overlapping_seats_never_split_or_deadlock() {
-    with_app(async |app| {
+profiles!(overlapping_seats_never_split_or_deadlock);
+async fn overlapping_seats_never_split_or_deadlock(profile: Profile) {
+    with_app(profile, async |app| {
         let event = open_event(app, 12).await;
         let (event_id, event) = (event.id, &event);
         for round in 0..4_u64 {
@@ -68,9 +69,9 @@ async fn overlapping_seats_never_split_or_deadlock() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn sale_sells_each_seat_once() {
-    with_app(async |app| {
+profiles!(sale_sells_each_seat_once);
+async fn sale_sells_each_seat_once(profile: Profile) {
+    with_app(profile, async |app| {
         let event = open_event(app, 60).await;
         let (event_id, event) = (event.id, &event);
         join_all((1..=90_u64).map(|user| async move {
@@ -110,9 +111,9 @@ async fn sale_sells_each_seat_once() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn event_may_have_50000_seats() {
-    with_app(async |app| {
+profiles!(event_may_have_50000_seats);
+async fn event_may_have_50000_seats(profile: Profile) {
+    with_app(profile, async |app| {
         let seat = |number: u32| NewSeat {
             label: format!("{}-{}", number / 50, number % 50),
             section: Some(format!("구역 {}", number / 1_000)),

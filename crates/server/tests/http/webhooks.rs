@@ -11,7 +11,7 @@ use holdfast_core::time::Span;
 use holdfast_server::Config;
 use holdfast_server::config::Secret;
 use holdfast_server::webhooks::network::Network;
-use holdfast_testkit::Profile;
+use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
 
 use crate::auth::{SECRET, caller, with_auth};
@@ -48,9 +48,9 @@ async fn assert_no_secret_is_kept(app: &TestApp, key: &str, first: &Answer) {
     assert!(kept.contains("createdAt") && !kept.contains(secret), "{kept}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn event_is_delivered_once_and_signed() {
-    with_app(async |app| {
+profiles!(event_is_delivered_once_and_signed);
+async fn event_is_delivered_once_and_signed(profile: Profile) {
+    with_app(profile, async |app| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook?a=b"), &["stay.reservation."]).await;
         let secret = webhook["secret"].as_str().unwrap();
@@ -80,9 +80,9 @@ async fn event_is_delivered_once_and_signed() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn webhook_secret_is_shown_once() {
-    with_app(async |app| {
+profiles!(webhook_secret_is_shown_once);
+async fn webhook_secret_is_shown_once(profile: Profile) {
+    with_app(profile, async |app| {
         let url = "https://example.com/hook";
         let body = json!({"url": url, "types": ["booking.confirmed", "order."]}).to_string();
         let key = [("idempotency-key", "a"), ("content-type", "application/json")];
@@ -125,9 +125,9 @@ async fn webhook_secret_is_shown_once() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn rotated_secret_overlaps_for_a_day() {
-    with_app(async |app| {
+profiles!(rotated_secret_overlaps_for_a_day);
+async fn rotated_secret_overlaps_for_a_day(profile: Profile) {
+    with_app(profile, async |app| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay.reservation."]).await;
         let first = webhook["secret"].as_str().unwrap();
@@ -170,9 +170,9 @@ async fn rotated_secret_overlaps_for_a_day() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn invalid_webhook_names_field() {
-    with_app(async |app| {
+profiles!(invalid_webhook_names_field);
+async fn invalid_webhook_names_field(profile: Profile) {
+    with_app(profile, async |app| {
         let good = json!({"url": "https://example.com", "types": ["order."]});
         let many: Vec<_> = (0..51).map(|number| format!("order.{number}")).collect();
         for (field, wrong) in [
@@ -212,9 +212,9 @@ async fn invalid_webhook_names_field() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn hold_events_are_sent_if_subscribed() {
-    with_app(async |app| {
+profiles!(hold_events_are_sent_if_subscribed);
+async fn hold_events_are_sent_if_subscribed(profile: Profile) {
+    with_app(profile, async |app| {
         let receiver = Receiver::start().await;
         let some = subscribe(app, &receiver.url("/some"), &["stay.hold.placed"]).await;
         let all = subscribe(app, &receiver.url("/all"), &["*"]).await;
@@ -240,9 +240,9 @@ async fn hold_events_are_sent_if_subscribed() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn failed_delivery_is_retried_with_same_id() {
-    with_settings(watchful, async |app| {
+profiles!(failed_delivery_is_retried_with_same_id);
+async fn failed_delivery_is_retried_with_same_id(profile: Profile) {
+    with_settings(profile, watchful, async |app| {
         let receiver = Receiver::start().await;
         receiver.will_answer(&[500, 302, 204]);
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
@@ -279,9 +279,9 @@ async fn wait_after(app: &TestApp, webhook: &Value, status: u16) -> i64 {
     next.as_second() - app.now().as_second()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn retry_after_delays_the_next_attempt() {
-    with_settings(watchful, async |app| {
+profiles!(retry_after_delays_the_next_attempt);
+async fn retry_after_delays_the_next_attempt(profile: Profile) {
+    with_settings(profile, watchful, async |app| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
         receiver.will_answer_later(503, "3600");
@@ -316,7 +316,7 @@ async fn retry_after_delays_the_next_attempt() {
 /// The `webhook-id` of the first delivery of an installation.
 async fn first_message_id(profile: Profile) -> String {
     let id = std::sync::Mutex::new(String::new());
-    crate::support::with_profile(profile, &watchful, &async |app: &TestApp| {
+    with_settings(profile, watchful, async |app: &TestApp| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
         reserved(app).await;
@@ -336,13 +336,13 @@ async fn message_ids_differ_between_installations() {
     assert_ne!(one, other);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn dead_delivery_is_shown_and_retried() {
+profiles!(dead_delivery_is_shown_and_retried);
+async fn dead_delivery_is_shown_and_retried(profile: Profile) {
     let once = |config: &mut Config| {
         watchful(config);
         config.webhook.retry_after = Vec::new();
     };
-    with_settings(once, async |app| {
+    with_settings(profile, once, async |app| {
         let receiver = Receiver::start().await;
         receiver.will_answer(&[503]);
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
@@ -365,9 +365,9 @@ async fn dead_delivery_is_shown_and_retried() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn gone_receiver_is_disabled() {
-    with_settings(watchful, async |app| {
+profiles!(gone_receiver_is_disabled);
+async fn gone_receiver_is_disabled(profile: Profile) {
+    with_settings(profile, watchful, async |app| {
         let receiver = Receiver::start().await;
         receiver.will_answer(&[410]);
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
@@ -392,9 +392,9 @@ async fn gone_receiver_is_disabled() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn events_of_all_verticals_are_delivered() {
-    with_app(async |app| {
+profiles!(events_of_all_verticals_are_delivered);
+async fn events_of_all_verticals_are_delivered(profile: Profile) {
+    with_app(profile, async |app| {
         let receiver = Receiver::start().await;
         let all = subscribe(app, &receiver.url("/all"), &[]).await;
         let some = subscribe(app, &receiver.url("/some"), &["order.", "booking.confirmed", "seat.reserved"]).await;
@@ -434,14 +434,14 @@ async fn events_of_all_verticals_are_delivered() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn slow_receiver_delays_no_other() {
+profiles!(slow_receiver_delays_no_other);
+async fn slow_receiver_delays_no_other(profile: Profile) {
     let narrow = |config: &mut Config| {
         watchful(config);
         config.webhook.per_webhook_max = 2;
         config.webhook.concurrency_max = 3;
     };
-    with_settings(narrow, async |app| {
+    with_settings(profile, narrow, async |app| {
         let receiver = Receiver::start().await;
         let slow = subscribe(app, &receiver.url("/slow"), &["stay."]).await;
         let quick = subscribe(app, &receiver.url("/quick"), &["stay."]).await;
@@ -463,9 +463,9 @@ async fn slow_receiver_delays_no_other() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn webhooks_need_admin_and_public_address() {
-    with_auth(async |app| {
+profiles!(webhooks_need_admin_and_public_address);
+async fn webhooks_need_admin_and_public_address(profile: Profile) {
+    with_auth(profile, async |app| {
         let body = |url: &str| json!({"url": url, "types": ["order."]}).to_string();
         let post = async |role: &str, url: &str| {
             let request = caller(app, "1", role).request(reqwest::Method::POST, "/v1/webhooks");
@@ -508,13 +508,13 @@ async fn webhooks_need_admin_and_public_address() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn allowed_private_network_receives_webhooks() {
+profiles!(allowed_private_network_receives_webhooks);
+async fn allowed_private_network_receives_webhooks(profile: Profile) {
     let networks = |config: &mut Config| {
         config.auth.jwt_secret = Some(Secret::new(SECRET));
         config.webhook.allow_networks = vec![Network::parse("127.0.0.0/8").unwrap()];
     };
-    with_settings(networks, async |app| {
+    with_settings(profile, networks, async |app| {
         let receiver = Receiver::start().await;
         let post = async |url: &str| {
             let request = caller(app, "1", "admin").request(reqwest::Method::POST, "/v1/webhooks");
@@ -537,10 +537,11 @@ async fn allowed_private_network_receives_webhooks() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn events_name_the_configured_source() {
+profiles!(events_name_the_configured_source);
+async fn events_name_the_configured_source(profile: Profile) {
     let source = "https://shop.example.com/seoul";
     with_settings(
+        profile,
         |config| config.events.source = source.into(),
         async |app| {
             let receiver = Receiver::start().await;
@@ -559,11 +560,12 @@ async fn events_name_the_configured_source() {
     .await;
 }
 
+profiles!(pending_delivery_survives_restart);
 /// Pending deliveries are attempted after a restart, and old ones are purged.
-#[tokio::test(flavor = "multi_thread")]
-async fn pending_delivery_survives_restart() {
+async fn pending_delivery_survives_restart(profile: Profile) {
     let receiver = Receiver::start().await;
     with_restart(
+        profile,
         async |app| {
             let receiver = &receiver;
             receiver.will_answer(&[204, 500]);
@@ -585,9 +587,9 @@ async fn pending_delivery_survives_restart() {
     assert_eq!(receiver.received().len(), 3 * 3, "three on each profile");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn unpublished_commit_is_delivered() {
-    with_settings(watchful, async |app| {
+profiles!(unpublished_commit_is_delivered);
+async fn unpublished_commit_is_delivered(profile: Profile) {
+    with_settings(profile, watchful, async |app| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
         app.commit_untold("stay.reservation.confirmed").await;
@@ -597,9 +599,9 @@ async fn unpublished_commit_is_delivered() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn outbox_is_purged_without_webhooks() {
-    with_settings(watchful, async |app| {
+profiles!(outbox_is_purged_without_webhooks);
+async fn outbox_is_purged_without_webhooks(profile: Profile) {
+    with_settings(profile, watchful, async |app| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
         reserved(app).await;
@@ -624,7 +626,7 @@ async fn outbox_is_purged_without_webhooks() {
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_deliver_each_event_once() {
     let watchful = |config: &mut Config| watchful(config);
-    crate::support::with_profile(Profile::Cluster, &watchful, &async |app: &TestApp| {
+    with_settings(Profile::Cluster, watchful, async |app: &TestApp| {
         let receiver = Receiver::start().await;
         let webhook = subscribe(app, &receiver.url("/hook"), &["stay."]).await;
         let (other, engine) = app.another().await;
