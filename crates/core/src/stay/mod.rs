@@ -13,6 +13,8 @@ pub mod availability;
 pub mod hold;
 pub mod reservation;
 pub mod room_type;
+#[cfg(test)]
+mod tests;
 
 use jiff::civil::Date;
 
