@@ -12,7 +12,7 @@ use holdfast_core::id::UserId;
 use holdfast_core::idempotency::{self, IdempotencyRecordId, KeepAnswer};
 use holdfast_core::schema::{List, Record};
 use holdfast_core::shop::payment::RecoverOrder;
-use holdfast_core::stay::hold::RecoverHold;
+use holdfast_core::stay::hold::RecoverStayHold;
 use holdfast_core::ticket::EventId;
 use holdfast_core::ticket::hold::RecoverSeatHold;
 use holdfast_core::unit::Kind;
@@ -477,7 +477,7 @@ impl App {
         tracing::warn!(hold = %of.hold, ?record, "recovering an in-doubt hold of a server that ended");
         metrics::counter!("holdfast_holds_resolved_total").increment(1);
         let settled = match kind {
-            Kind::Stay => self.engine().run(RecoverHold { of, record }, None).await,
+            Kind::Stay => self.engine().run(RecoverStayHold { of, record }, None).await,
             Kind::Shop => self.engine().run(RecoverOrder { of, record }, None).await,
             Kind::Room => self.engine().run(RecoverLock { of, record }, None).await,
             Kind::Ticket => self.engine().run(RecoverSeatHold { of, record }, None).await,

@@ -23,8 +23,8 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::Finding;
-use crate::call::{Call, CallResult, PendingResult};
-use crate::look::Source;
+use crate::source::Source;
+use crate::stay::call::{Call, CallResult, PendingResult};
 
 /// Upper bound of the durable events of a history.
 const OUTBOX_MAX: usize = 1_000_000;

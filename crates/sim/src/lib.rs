@@ -6,34 +6,23 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`call`], [`answer`] | commands and replies |
-//! | [`workload`], [`plan`] | planning of the steps |
-//! | [`model`] | naive, independent implementation of the rules |
-//! | [`explain`] | search for the serial order of a batch |
-//! | [`look`] | the readable state of a store, the pure core or the model, to be compared |
-//! | [`auditor`] | invariants of any history |
-//! | [`pure`] | core without engine and store |
+//! | [`stay`], [`shop`], [`calendar`] | calls, workload, model and runner of each vertical |
+//! | [`plan`] | steps of a history |
+//! | [`answer`] | commands in a batch, and their replies |
 //! | [`disk`] | the store under test, which can crash at any step |
-//! | [`runner`] | execution of one history |
+//! | [`source`] | queries on committed rows |
 //! | [`report`] | result of a history |
-//! | [`shop`], [`calendar`] | the same for the shop and for rooms, on the same stores |
 //!
 //! Nothing here reads the machine's clock, or uses random numbers that do not come from the seed.
 
 pub mod answer;
-pub mod auditor;
 pub mod calendar;
-pub mod call;
 pub mod disk;
-pub mod explain;
-pub mod look;
-pub mod model;
 pub mod plan;
-pub mod pure;
 pub mod report;
-pub mod runner;
 pub mod shop;
-pub mod workload;
+pub mod source;
+pub mod stay;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use holdfast_sim::report::Summary;
-use holdfast_sim::runner::History;
+use holdfast_sim::stay::runner::History;
 use holdfast_testkit::Profile;
 
 /// Runs random histories of holds, crashes and passing time against a store, and checks everything after every step.

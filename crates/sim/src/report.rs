@@ -6,8 +6,8 @@ use std::fmt;
 use holdfast_core::Rejection;
 
 use crate::Finding;
-use crate::call::{CallResult, Reply};
-use crate::runner::History;
+use crate::stay::call::{CallResult, Reply};
+use crate::stay::runner::History;
 
 /// Counters by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! seed and the command that replays it.
 
 use holdfast_sim::report::Summary;
-use holdfast_sim::runner::History;
+use holdfast_sim::stay::runner::History;
 use holdfast_testkit::Profile;
 
 /// Runs histories of consecutive seeds, and fails at the first violation.

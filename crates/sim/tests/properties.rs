@@ -3,17 +3,17 @@
 
 use holdfast_core::hold::HoldState;
 use holdfast_core::id::UserId;
-use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold};
-use holdfast_core::stay::reservation::CancelReservation;
+use holdfast_core::stay::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold};
+use holdfast_core::stay::reservation::CancelStayReservation;
 use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, RoomTypeDraft, SetNightsClosed};
-use holdfast_core::stay::{ClientHoldKey, ReservationState, RoomTypeId, StayDates, StayReservationId};
+use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayDates, StayReservationId, StayReservationState};
 use holdfast_core::time::Span;
 use holdfast_core::{Actor, Context, Limits, Timestamp, stay};
-use holdfast_sim::auditor::Auditor;
-use holdfast_sim::call::{Call, Outcome, Reply, Request, hold_id};
-use holdfast_sim::look::{Scope, View};
-use holdfast_sim::model::Model;
-use holdfast_sim::pure::Pure;
+use holdfast_sim::stay::auditor::Auditor;
+use holdfast_sim::stay::call::{Call, Outcome, Reply, Request, hold_id};
+use holdfast_sim::stay::look::{Scope, View};
+use holdfast_sim::stay::model::Model;
+use holdfast_sim::stay::pure::Pure;
 use jiff::ToSpan;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
@@ -72,7 +72,7 @@ struct Session {
     model: Model,
     now: Timestamp,
     /// Placed holds, and when.
-    placed: Vec<(PlaceHold, Timestamp)>,
+    placed: Vec<(PlaceStayHold, Timestamp)>,
     /// Replies of core.
     replies: Vec<Reply>,
     /// Replies of the model.
@@ -122,7 +122,7 @@ impl Session {
         let (holds, reservations) = (self.placed.len(), self.model.reservations().len());
         match *action {
             Action::AdvanceClock(millis) => self.now = self.now + Span::from_millis(millis),
-            Action::Place { user, room_type, day, nights, key } => self.place(PlaceHold {
+            Action::Place { user, room_type, day, nights, key } => self.place(PlaceStayHold {
                 random: self.random(),
                 user: UserId::new(user).expect("positive"),
                 room_type: room_type_id(room_type),
@@ -141,28 +141,28 @@ impl Session {
             }
             Action::Replace(index) if holds > 0 => {
                 let random = self.random();
-                self.place(PlaceHold { random, ..self.placed[index.index(holds)].0.clone() });
+                self.place(PlaceStayHold { random, ..self.placed[index.index(holds)].0.clone() });
             }
             Action::Confirm(index) if holds > 0 => {
                 let (place, at) = &self.placed[index.index(holds)];
                 let (id, actor) = (hold_id(place, *at), Actor::User(place.user));
-                self.call(Request::Confirm(ConfirmHold { id, actor }));
+                self.call(Request::Confirm(ConfirmStayHold { id, actor }));
             }
             Action::Cancel(index) if holds > 0 => {
                 let (place, at) = &self.placed[index.index(holds)];
                 let (id, actor) = (hold_id(place, *at), Actor::User(place.user));
-                self.call(Request::Cancel(CancelHold { id, actor }));
+                self.call(Request::Cancel(CancelStayHold { id, actor }));
             }
             Action::CancelReservation(index) if reservations > 0 => {
                 let number = index.index(reservations) as u64 + 1;
                 let id = StayReservationId::new(number).expect("positive");
-                self.call(Request::CancelReservation(CancelReservation { id, actor: Actor::Admin }));
+                self.call(Request::CancelReservation(CancelStayReservation { id, actor: Actor::Admin }));
             }
             Action::Replace(_) | Action::Confirm(_) | Action::Cancel(_) | Action::CancelReservation(_) => {}
         }
     }
 
-    fn place(&mut self, place: PlaceHold) {
+    fn place(&mut self, place: PlaceStayHold) {
         self.placed.push((place.clone(), self.now));
         self.call(Request::Place(place));
     }
@@ -225,7 +225,7 @@ proptest! {
                         hold.state == HoldState::Held && session.now < hold.expires_at && is_on(hold.room_type, hold.dates)
                     });
                     let reserved = view.reservations.values().filter(|reservation| {
-                        reservation.state == ReservationState::Confirmed
+                        reservation.state == StayReservationState::Confirmed
                             && is_on(reservation.room_type, reservation.dates)
                     });
                     prop_assert!(held.count() + reserved.count() <= room_type.total_quantity as usize);

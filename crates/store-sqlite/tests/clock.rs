@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use holdfast_core::id::UserId;
-use holdfast_core::stay::hold::{ConfirmHold, PlaceHold};
+use holdfast_core::stay::hold::{ConfirmStayHold, PlaceStayHold};
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft, RoomTypeId};
 use holdfast_core::stay::{ClientHoldKey, StayHold};
 use holdfast_core::time::Span;
@@ -33,8 +33,8 @@ async fn run<C: Command>(store: &SqliteStore, command: C) -> Result<C::Outcome, 
     }
 }
 
-fn place(user: u64) -> PlaceHold {
-    PlaceHold {
+fn place(user: u64) -> PlaceStayHold {
+    PlaceStayHold {
         random: [user as u8; 10],
         user: UserId::new(user).unwrap(),
         room_type: RoomTypeId::new(1).unwrap(),
@@ -44,8 +44,8 @@ fn place(user: u64) -> PlaceHold {
     }
 }
 
-fn confirm(hold: &StayHold) -> ConfirmHold {
-    ConfirmHold { id: hold.id, actor: Actor::User(hold.owner) }
+fn confirm(hold: &StayHold) -> ConfirmStayHold {
+    ConfirmStayHold { id: hold.id, actor: Actor::User(hold.owner) }
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use crate::audit::Audit;
 use crate::id::{HoldId, UserId};
 use crate::stay::{
-    ClientHoldKey, Night, NightId, ReservationState, RoomType, RoomTypeId, StayClaim, StayDates, StayHold,
-    StayReservation, StayReservationId,
+    ClientHoldKey, Night, NightId, RoomType, RoomTypeId, StayClaim, StayDates, StayHold, StayReservation,
+    StayReservationId, StayReservationState,
 };
 
 use crate::schema::hold::{self, OWNER};
@@ -169,8 +169,8 @@ impl Record for StayReservation {
         values.add(&self.dates.check_in).add(&self.dates.check_out);
         values.add(&self.price).add(&self.currency).add(&self.confirmed_at);
         match &self.state {
-            ReservationState::Confirmed => values.add_value(Value::Null),
-            ReservationState::Cancelled { at } => values.add(at),
+            StayReservationState::Confirmed => values.add_value(Value::Null),
+            StayReservationState::Cancelled { at } => values.add(at),
         };
     }
 
@@ -186,8 +186,8 @@ impl Record for StayReservation {
             currency: values.take()?,
             confirmed_at: values.take()?,
             state: match values.take()? {
-                Some(at) => ReservationState::Cancelled { at },
-                None => ReservationState::Confirmed,
+                Some(at) => StayReservationState::Cancelled { at },
+                None => StayReservationState::Confirmed,
             },
         };
         Some((id, reservation))

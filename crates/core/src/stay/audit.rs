@@ -7,7 +7,7 @@ use jiff::civil::Date;
 
 use super::hold::{client_key_of, dates_key_of};
 use super::room_type::{Night, NightId, RoomType, RoomTypeId};
-use super::{ClientKey, DatesKey, ReservationState, StayHold, StayReservation, StayReservationId, night_unit};
+use super::{ClientKey, DatesKey, StayHold, StayReservation, StayReservationId, StayReservationState, night_unit};
 use crate::hold::Status;
 use crate::id::HoldId;
 use crate::time::Timestamp;
@@ -103,7 +103,7 @@ impl StayAudit {
         if self.reservations.insert(reservation.id, reservation.hold).is_some() {
             self.findings.push(format!("reservation {}: number is not unique", reservation.id));
         }
-        if reservation.state == ReservationState::Confirmed {
+        if reservation.state == StayReservationState::Confirmed {
             for date in reservation.dates.nights() {
                 self.nights.entry(NightId { room_type: reservation.room_type, date }).or_default().reserved += 1;
             }

@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::room_type::{self, Night, NightId, RoomTypeId};
 use super::{
-    ClientKey, DAYS_AHEAD_MAX, DatesKey, HOLD_NIGHTS_MAX, LiveHold, ReservationState, StayDates, StayReservation,
-    StayReservationId, night_unit, resource,
+    ClientKey, DAYS_AHEAD_MAX, DatesKey, HOLD_NIGHTS_MAX, LiveHold, StayDates, StayReservation, StayReservationId,
+    StayReservationState, night_unit, resource,
 };
 use crate::actor::Actor;
 use crate::command::{Attempt, Command, Context, Decision, Stop, Writes};
@@ -50,7 +50,7 @@ pub enum ClientHoldKey {
 
 /// Allotment a hold. A live hold of the same user on the same dates is replaced in the same commit.
 #[derive(Clone, Debug)]
-pub struct PlaceHold {
+pub struct PlaceStayHold {
     /// Random part of the hold's id; the rest is the time of the decision.
     pub random: [u8; 10],
     pub user: UserId,
@@ -60,7 +60,7 @@ pub struct PlaceHold {
     pub client_key: ClientHoldKey,
 }
 
-impl Command for PlaceHold {
+impl Command for PlaceStayHold {
     type Outcome = StayHold;
     const NAME: &'static str = "stay.hold.place";
     const WRITES: Writes = Writes::Live;
@@ -127,7 +127,7 @@ impl Command for PlaceHold {
     }
 }
 
-impl PlaceHold {
+impl PlaceStayHold {
     fn request_rows(&self, rows: &mut WorkingSet, dates: StayDates) {
         rows.stay.room_types.request(&self.room_type);
         rows.stay.by_dates.request(&self.dates_key(dates));
@@ -171,9 +171,9 @@ fn check_check_in(dates: StayDates, today: Date) -> Result<(), Rejection> {
 
 /// Allotment many holds in one commit. The lines are independent: a rejected line does not affect the others.
 #[derive(Clone, Debug)]
-pub struct PlaceHolds(pub Vec<PlaceHold>);
+pub struct PlaceStayHolds(pub Vec<PlaceStayHold>);
 
-impl Command for PlaceHolds {
+impl Command for PlaceStayHolds {
     type Outcome = Vec<Result<StayHold, Rejection>>;
     const NAME: &'static str = "stay.hold.place_batch";
     const WRITES: Writes = Writes::Live;
@@ -204,12 +204,12 @@ impl Command for PlaceHolds {
 
 /// Confirms a live hold as a reservation.
 #[derive(Clone, Debug)]
-pub struct ConfirmHold {
+pub struct ConfirmStayHold {
     pub id: HoldId,
     pub actor: Actor,
 }
 
-impl Command for ConfirmHold {
+impl Command for ConfirmStayHold {
     type Outcome = StayReservation;
     const NAME: &'static str = "stay.hold.confirm";
     const WRITES: Writes = Writes::Both;
@@ -260,12 +260,12 @@ impl Command for ConfirmHold {
 /// Finishes a confirm attempt whose server failed. The durable outcome is already decided: the record of this number,
 /// or aborted.
 #[derive(Clone, Debug)]
-pub struct RecoverHold {
+pub struct RecoverStayHold {
     pub of: AttemptId,
     pub record: Option<u64>,
 }
 
-impl Command for RecoverHold {
+impl Command for RecoverStayHold {
     type Outcome = ();
     const NAME: &'static str = "stay.hold.finish_attempt";
     const WRITES: Writes = Writes::Live;
@@ -298,7 +298,7 @@ fn reserve(rows: &mut WorkingSet, hold: &StayHold, now: Timestamp) -> Decision<S
         price: hold.price,
         currency: hold.currency,
         confirmed_at: now,
-        state: ReservationState::Confirmed,
+        state: StayReservationState::Confirmed,
     };
     rows.stay.reservations.insert(reservation.id, reservation.clone());
     rows.emit(Event::StayReservationConfirmed(reservation.clone()));
@@ -321,12 +321,12 @@ fn finish_attempt(rows: &mut WorkingSet, of: AttemptId, record: Option<u64>, now
 
 /// Cancels a live hold.
 #[derive(Clone, Debug)]
-pub struct CancelHold {
+pub struct CancelStayHold {
     pub id: HoldId,
     pub actor: Actor,
 }
 
-impl Command for CancelHold {
+impl Command for CancelStayHold {
     type Outcome = ();
     const NAME: &'static str = "stay.hold.cancel";
     const WRITES: Writes = Writes::Live;

@@ -25,7 +25,7 @@ use crate::time::{Span, Timestamp, date_of_ordinal, date_ordinal};
 use crate::unit::{Kind, Resource, Unit};
 
 pub use hold::{ClientHoldKey, StayClaim, StayHold};
-pub use reservation::{ReservationState, StayReservation, StayReservationId};
+pub use reservation::{StayReservation, StayReservationId, StayReservationState};
 pub use room_type::{Night, NightId, NightsFrom, RoomType, RoomTypeId};
 
 /// Maximum number of nights of a hold.

@@ -28,32 +28,32 @@ pub struct StayReservation {
     pub price: i64,
     pub currency: Currency,
     pub confirmed_at: Timestamp,
-    pub state: ReservationState,
+    pub state: StayReservationState,
 }
 
 impl Row for StayReservation {}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReservationState {
+pub enum StayReservationState {
     Confirmed,
     Cancelled { at: Timestamp },
 }
 
 /// Cancels a reservation and frees its nights; possible until the day before check-in.
 #[derive(Clone, Debug)]
-pub struct CancelReservation {
+pub struct CancelStayReservation {
     pub id: StayReservationId,
     pub actor: Actor,
 }
 
-impl Command for CancelReservation {
+impl Command for CancelStayReservation {
     type Outcome = StayReservation;
     const NAME: &'static str = "stay.reservation.cancel";
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<StayReservation> {
         let reservation = find(rows, self.id, self.actor)?;
-        if reservation.state != ReservationState::Confirmed {
+        if reservation.state != StayReservationState::Confirmed {
             return Err(StayRejection::StayReservationAlreadyCancelled.into());
         }
         for date in reservation.dates.nights() {
@@ -70,7 +70,7 @@ impl Command for CancelReservation {
             let total_quantity = room_type.total_quantity.max(reserved);
             rows.stay.nights.put(id, Night { total_quantity, reserved, ..night });
         }
-        let cancelled = StayReservation { state: ReservationState::Cancelled { at: at.now }, ..reservation };
+        let cancelled = StayReservation { state: StayReservationState::Cancelled { at: at.now }, ..reservation };
         rows.stay.reservations.put(cancelled.id, cancelled.clone());
         rows.emit(Event::StayReservationCancelled(cancelled.clone()));
         Ok(cancelled)

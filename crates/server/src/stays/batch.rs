@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::response::{IntoResponse as _, Response};
 use holdfast_core::idempotency::{IdempotencyRecordId, KeepAnswer};
 use holdfast_core::stay::StayHold;
-use holdfast_core::stay::hold::{PlaceHold, PlaceHolds};
+use holdfast_core::stay::hold::{PlaceStayHold, PlaceStayHolds};
 use holdfast_core::{Command, Rejection};
 use holdfast_engine::{Answer, Once, Refused};
 use http::{HeaderValue, StatusCode};
@@ -23,7 +23,7 @@ use crate::app::{App, REPLAYED, Reply};
 use crate::caller::Caller;
 use crate::problem::{Language, Problem};
 use crate::request::{Mutation, parse};
-use crate::wire::stay::HoldView;
+use crate::wire::stay::StayHoldView;
 
 /// Time after which no further command starts.
 const BEGIN_WITHIN: Duration = Duration::from_secs(3);
@@ -62,7 +62,7 @@ struct Batch<'a> {
 /// Consecutive lines: the holds to place, and the problem of each invalid line.
 struct Part {
     problems: Arc<[Option<Problem>]>,
-    command: PlaceHolds,
+    command: PlaceStayHolds,
 }
 
 /// The answer to consecutive lines.
@@ -134,7 +134,7 @@ impl Batch<'_> {
             }
         });
         let answer = self.in_time(self.app.engine().run_for(self.caller.flow(), command, once)).await?;
-        self.app.stream().pulse().changed(PlaceHolds::NAME);
+        self.app.stream().pulse().changed(PlaceStayHolds::NAME);
         match answer {
             Answer::Fresh(results) => {
                 let json = write_lines(&problems, &results, language);
@@ -165,10 +165,10 @@ impl Batch<'_> {
                 break;
             }
         }
-        Part { problems: problems.into(), command: PlaceHolds(commands) }
+        Part { problems: problems.into(), command: PlaceStayHolds(commands) }
     }
 
-    fn parse_line(&self, line: &RawValue) -> Result<PlaceHold, Problem> {
+    fn parse_line(&self, line: &RawValue) -> Result<PlaceStayHold, Problem> {
         let line = parse(line.get().as_bytes())?;
         place_command(self.app, self.caller, self.request, &line)
     }
@@ -242,7 +242,7 @@ fn write_lines(problems: &[Option<Problem>], results: &[Result<StayHold, Rejecti
         let written = match problem {
             Some(problem) => serde_json::to_writer(&mut json, &problem.to_json(language)),
             None => match results.next().expect("one result per valid line") {
-                Ok(hold) => serde_json::to_writer(&mut json, &HoldView::placed(hold)),
+                Ok(hold) => serde_json::to_writer(&mut json, &StayHoldView::placed(hold)),
                 Err(rejection) => serde_json::to_writer(&mut json, &Problem::from(rejection).to_json(language)),
             },
         };

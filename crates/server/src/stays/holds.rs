@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::Fault;
-use holdfast_core::stay::hold::{self, CancelHold, ConfirmHold, PlaceHold};
+use holdfast_core::stay::hold::{self, CancelStayHold, ConfirmStayHold, PlaceStayHold};
 use holdfast_core::stay::{ClientHoldKey, RoomTypeId};
 use http::StatusCode;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, hold_id, id, parse_date};
-use crate::wire::stay::{HoldView, NewHoldBody, ReservationView};
+use crate::wire::stay::{NewHoldBody, StayHoldView, StayReservationView};
 
 /// Maximum number of holds per batch.
 pub const BATCH_HOLDS_MAX: usize = 8_192;
@@ -24,19 +24,19 @@ pub const BATCH_HOLDS_MAX: usize = 8_192;
 /// Holds a room for each night of a stay. Replaces a live hold of the same user on the same dates.
 #[utoipa::path(post, path = "/v1/holds", tag = "stays", request_body = NewHoldBody,
     params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 201, body = HoldView), (status = 400, description = "`INVALID_INPUT`"),
+    responses((status = 201, body = StayHoldView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`ROOM_TYPE_NOT_FOUND`"),
         (status = 409, description = "`ROOM_NOT_AVAILABLE`, `RESERVATION_HOLD_KEY_CONFLICT`, `LOCK_TIMEOUT`"),
         (status = 429, description = "`TOO_MANY_HOLDS`, `OVERLOADED`")))]
 pub async fn place(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
     let command = place_command(&app, caller, &request, &request.json()?)?;
-    app.run(caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &HoldView::placed(hold))).await
+    app.run(caller, &request, command, |hold| Reply::json(StatusCode::CREATED, &StayHoldView::placed(hold))).await
 }
 
 /// Returns a hold, even after it has ended.
 #[utoipa::path(get, path = "/v1/holds/{holdId}", tag = "stays",
     params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
-    responses((status = 200, body = HoldView), (status = 403, description = "`FORBIDDEN`"),
+    responses((status = 200, body = StayHoldView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`RESERVATION_HOLD_NOT_FOUND`")))]
 pub async fn get(
     State(app): State<App>,
@@ -45,7 +45,7 @@ pub async fn get(
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (hold_id(&id)?, caller.actor(params.user()?)?);
-    let view = app.query(|rows, at| hold::find(rows, id, actor).map(|hold| HoldView::new(&hold, at.now))).await?;
+    let view = app.query(|rows, at| hold::find(rows, id, actor).map(|hold| StayHoldView::new(&hold, at.now))).await?;
     Ok(Reply::json(StatusCode::OK, &view).into_response())
 }
 
@@ -53,7 +53,7 @@ pub async fn get(
 #[utoipa::path(post, path = "/v1/holds/{holdId}/confirm", tag = "stays",
     params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 201, body = ReservationView), (status = 400, description = "`RESERVATION_HOLD_EXPIRED`"),
+    responses((status = 201, body = StayReservationView), (status = 400, description = "`RESERVATION_HOLD_EXPIRED`"),
         (status = 403, description = "`FORBIDDEN`"), (status = 404, description = "`RESERVATION_HOLD_NOT_FOUND`"),
         (status = 409, description = "`RESERVATION_HOLD_ALREADY_PROCESSED`, with the `reservationId` made before")))]
 pub async fn confirm(
@@ -62,9 +62,9 @@ pub async fn confirm(
     Path(id): Path<String>,
     request: Mutation,
 ) -> Result<Response, Problem> {
-    let command = ConfirmHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    let command = ConfirmStayHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
     app.run(caller, &request, command, |reservation| {
-        Reply::json(StatusCode::CREATED, &ReservationView::new(reservation))
+        Reply::json(StatusCode::CREATED, &StayReservationView::new(reservation))
     })
     .await
 }
@@ -82,7 +82,7 @@ pub async fn cancel(
     Path(id): Path<String>,
     request: Mutation,
 ) -> Result<Response, Problem> {
-    let command = CancelHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    let command = CancelStayHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
     app.run(caller, &request, command, |()| Reply::no_content()).await
 }
 
@@ -151,11 +151,11 @@ pub(super) fn place_command(
     caller: Caller,
     request: &Mutation,
     body: &NewHoldBody,
-) -> Result<PlaceHold, Problem> {
+) -> Result<PlaceStayHold, Problem> {
     let user = caller.acting_for(request.params.user_or(body.user_id)?)?;
     let room_type = id("roomTypeId", body.room_type_id, RoomTypeId::new)?;
     let (check_in, check_out) = (parse_date("checkIn", &body.check_in)?, parse_date("checkOut", &body.check_out)?);
     let client_key = ClientHoldKey::parse(&body.client_hold_key)
         .ok_or_else(|| Problem::invalid("clientHoldKey", &Fault::NotUuidOrUlid))?;
-    Ok(PlaceHold { random: app.ids().random(), user, room_type, check_in, check_out, client_key })
+    Ok(PlaceStayHold { random: app.ids().random(), user, room_type, check_in, check_out, client_key })
 }

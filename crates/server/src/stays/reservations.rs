@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::Fault;
 use holdfast_core::schema::stay::StayReservationFilter;
-use holdfast_core::stay::reservation::{self, CancelReservation};
+use holdfast_core::stay::reservation::{self, CancelStayReservation};
 use holdfast_core::stay::{RoomTypeId, StayReservation, StayReservationId};
 use http::StatusCode;
 
@@ -13,13 +13,13 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::wire::list::{List, page};
-use crate::wire::stay::{ReservationStatus, ReservationView};
+use crate::wire::stay::{ReservationStatus, StayReservationView};
 
 /// Returns a reservation.
 #[utoipa::path(get, path = "/v1/reservations/{id}", tag = "stays",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
-    responses((status = 200, body = ReservationView), (status = 403, description = "`FORBIDDEN`"),
+    responses((status = 200, body = StayReservationView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`RESERVATION_NOT_FOUND`")))]
 pub async fn get(
     State(app): State<App>,
@@ -29,7 +29,7 @@ pub async fn get(
 ) -> Result<Response, Problem> {
     let (id, actor) = (reservation_id(&id)?, caller.actor(params.user()?)?);
     let reservation = app.query(|rows, _| reservation::find(rows, id, actor)).await?;
-    Ok(Reply::json(StatusCode::OK, &ReservationView::new(&reservation)).into_response())
+    Ok(Reply::json(StatusCode::OK, &StayReservationView::new(&reservation)).into_response())
 }
 
 /// Lists reservations, oldest first. A user sees only their own.
@@ -38,7 +38,7 @@ pub async fn get(
         ("status" = Option<ReservationStatus>, Query),
         ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
-    responses((status = 200, body = List<ReservationView>), (status = 403, description = "`FORBIDDEN`")))]
+    responses((status = 200, body = List<StayReservationView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let filter = StayReservationFilter {
         user: caller.listing(params.user()?)?,
@@ -52,7 +52,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     };
     let page = page(&params, StayReservationId::new)?;
     let reservations = app.list::<StayReservation>(filter.list(page.after, page.limit + 1)).await?;
-    Ok(axum::Json(List::new(reservations, page.limit, |it| it.id.get(), ReservationView::new)).into_response())
+    Ok(axum::Json(List::new(reservations, page.limit, |it| it.id.get(), StayReservationView::new)).into_response())
 }
 
 /// Cancels a reservation and frees its nights. Possible until the day before check-in.
@@ -60,7 +60,7 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 200, body = ReservationView), (status = 403, description = "`FORBIDDEN`"),
+    responses((status = 200, body = StayReservationView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`RESERVATION_NOT_FOUND`"),
         (status = 409, description = "`RESERVATION_ALREADY_CANCELLED`, `RESERVATION_NOT_CANCELLABLE`")))]
 pub async fn cancel(
@@ -69,9 +69,11 @@ pub async fn cancel(
     Path(id): Path<String>,
     request: Mutation,
 ) -> Result<Response, Problem> {
-    let command = CancelReservation { id: reservation_id(&id)?, actor: caller.actor(request.named_user()?)? };
-    app.run(caller, &request, command, |reservation| Reply::json(StatusCode::OK, &ReservationView::new(reservation)))
-        .await
+    let command = CancelStayReservation { id: reservation_id(&id)?, actor: caller.actor(request.named_user()?)? };
+    app.run(caller, &request, command, |reservation| {
+        Reply::json(StatusCode::OK, &StayReservationView::new(reservation))
+    })
+    .await
 }
 
 fn reservation_id(text: &str) -> Result<StayReservationId, Problem> {

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::calendar::lock::{BlockedView, LockView, RoomReservationView};
 use super::queue::AdmissionView;
 use super::shop::{OrderView, ReservationEventView};
-use super::stay::{HoldView, ReservationView};
+use super::stay::{StayHoldView, StayReservationView};
 use super::ticket::{SeatHoldView, SeatReservationView};
 
 /// Types of durable events that are published outside the services.
@@ -81,10 +81,10 @@ pub fn type_of(event: &Event) -> &'static str {
 pub fn data_of(event: &Event, at: Timestamp) -> String {
     let json = match event {
         Event::StayHoldPlaced(hold) | Event::StayHoldCancelled(hold) | Event::StayHoldReplaced(hold) => {
-            serde_json::to_string(&HoldView::new(hold, at))
+            serde_json::to_string(&StayHoldView::new(hold, at))
         }
         Event::StayReservationConfirmed(reservation) | Event::StayReservationCancelled(reservation) => {
-            serde_json::to_string(&ReservationView::new(reservation))
+            serde_json::to_string(&StayReservationView::new(reservation))
         }
         Event::OrderReserved(hold) | Event::OrderReleased(hold) => {
             serde_json::to_string(&ReservationEventView::new(hold))

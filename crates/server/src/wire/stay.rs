@@ -3,7 +3,7 @@
 use holdfast_core::Timestamp;
 use holdfast_core::hold::Status;
 use holdfast_core::stay::availability::{Availability, NightAvailability};
-use holdfast_core::stay::{ReservationState, RoomType, StayDates, StayHold, StayReservation};
+use holdfast_core::stay::{RoomType, StayDates, StayHold, StayReservation, StayReservationState};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
@@ -184,7 +184,7 @@ pub struct NewHoldBody {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Hold)]
-pub struct HoldView {
+pub struct StayHoldView {
     hold_id: Uuid,
     room_type_id: u64,
     #[serde(serialize_with = "date")]
@@ -218,7 +218,7 @@ pub enum HoldStatus {
     Expired,
 }
 
-impl HoldView {
+impl StayHoldView {
     pub fn new(hold: &StayHold, now: Timestamp) -> Self {
         let (status, reservation_id) = match hold.status(now) {
             // A prepared confirmation is shown as held: it is decided within a moment.
@@ -253,7 +253,7 @@ impl HoldView {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Reservation)]
-pub struct ReservationView {
+pub struct StayReservationView {
     reservation_id: u64,
     hold_id: Uuid,
     room_type_id: u64,
@@ -282,11 +282,11 @@ pub enum ReservationStatus {
     Cancelled,
 }
 
-impl ReservationView {
+impl StayReservationView {
     pub fn new(reservation: &StayReservation) -> Self {
         let (status, cancelled_at) = match reservation.state {
-            ReservationState::Confirmed => (ReservationStatus::Confirmed, None),
-            ReservationState::Cancelled { at } => (ReservationStatus::Cancelled, Some(at)),
+            StayReservationState::Confirmed => (ReservationStatus::Confirmed, None),
+            StayReservationState::Cancelled { at } => (ReservationStatus::Cancelled, Some(at)),
         };
         Self {
             reservation_id: reservation.id.get(),

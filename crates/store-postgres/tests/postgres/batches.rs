@@ -3,8 +3,8 @@
 use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::schema::List;
 use holdfast_core::schema::stay::StayReservationFilter;
-use holdfast_core::stay::hold::CancelHold;
-use holdfast_core::stay::reservation::CancelReservation;
+use holdfast_core::stay::hold::CancelStayHold;
+use holdfast_core::stay::reservation::CancelStayReservation;
 use holdfast_core::stay::{RoomType, StayReservation};
 use holdfast_core::time::Span;
 use holdfast_core::{Actor, Rejection, StayRejection, WorkingSet};
@@ -26,8 +26,8 @@ async fn stays_survive_restart() {
     let holds: Vec<_> = holds.into_iter().flatten().collect();
     let first = run(&store, confirm(&holds[0])).await.unwrap();
     run(&store, confirm(&holds[1])).await.unwrap();
-    run(&store, CancelHold { id: holds[2].id, actor: Actor::Admin }).await.unwrap();
-    run(&store, CancelReservation { id: first.id, actor: Actor::Admin }).await.unwrap();
+    run(&store, CancelStayHold { id: holds[2].id, actor: Actor::Admin }).await.unwrap();
+    run(&store, CancelStayReservation { id: first.id, actor: Actor::Admin }).await.unwrap();
     let fifth = run(&store, place(5)).await.unwrap();
     assert_eq!(counts(&store).await, (3, 1, 1));
     let outbox = store.outbox_after(0, 100).await.unwrap();
@@ -207,7 +207,7 @@ async fn batches_never_scan_whole_tables() {
         let holds: Vec<_> = run_all(&store, batch.map(place)).await.into_iter().flatten().collect();
         let confirmed = run_all(&store, holds.iter().map(confirm)).await;
         assert!(confirmed.iter().all(Result::is_ok) && !confirmed.is_empty());
-        let cancel = |id| CancelReservation { id, actor: Actor::Admin };
+        let cancel = |id| CancelStayReservation { id, actor: Actor::Admin };
         run(&store, cancel(confirmed[0].as_ref().unwrap().id)).await.unwrap();
     }
     // Statistics are reported when the connections have ended.

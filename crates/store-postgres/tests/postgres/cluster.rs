@@ -5,7 +5,7 @@ use holdfast_core::hold::HoldState;
 use holdfast_core::hold::Indexed as _;
 use holdfast_core::id::HoldId;
 use holdfast_core::money::Currency;
-use holdfast_core::stay::hold::ConfirmHold;
+use holdfast_core::stay::hold::ConfirmStayHold;
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft};
 use holdfast_core::stay::{StayClaim, StayDates, StayHold, StayReservation};
 use holdfast_core::table::TableSet as _;
@@ -86,7 +86,7 @@ pub(crate) fn live_hold_on(tier: &DurableTier, user: u64, days_later: u64, night
 }
 
 pub(crate) async fn confirm_in(session: &mut DurableSession, rows: &mut WorkingSet, live: &Live) -> StayReservation {
-    decide(session, rows, &live.rows, &ConfirmHold { id: live.hold.id, actor: Actor::Admin }).await
+    decide(session, rows, &live.rows, &ConfirmStayHold { id: live.hold.id, actor: Actor::Admin }).await
 }
 
 pub(crate) fn decision(reservation: &StayReservation, attempt: u32) -> Decision {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use holdfast_core::id::HoldId;
 use holdfast_core::schema::List;
 use holdfast_core::schema::stay::StayReservationFilter;
-use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold};
-use holdfast_core::stay::reservation::{CancelReservation, StayReservationId};
+use holdfast_core::stay::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold};
+use holdfast_core::stay::reservation::{CancelStayReservation, StayReservationId};
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft, RoomTypeId, SetNightsClosed};
 use holdfast_core::stay::{RoomType, StayReservation};
 use holdfast_core::time::Span;
@@ -32,10 +32,10 @@ impl Dice {
 
 #[derive(Clone)]
 enum Step {
-    Place(PlaceHold),
-    Confirm(ConfirmHold),
-    Cancel(CancelHold),
-    CancelReservation(CancelReservation),
+    Place(PlaceStayHold),
+    Confirm(ConfirmStayHold),
+    Cancel(CancelStayHold),
+    CancelReservation(CancelStayReservation),
     Change(ChangeRoomType),
     Close(SetNightsClosed),
 }
@@ -56,13 +56,13 @@ fn plan(dice: &mut Dice, holds: &[HoldId], serial: &mut u64) -> Vec<Step> {
                 let check_out = check_in + (1 + dice.roll(3) as i64).days();
                 let user = place(1 + dice.roll(8));
                 let random = place(*serial).random;
-                Step::Place(PlaceHold { random, room_type: room_type(dice), check_in, check_out, ..user })
+                Step::Place(PlaceStayHold { random, room_type: room_type(dice), check_in, check_out, ..user })
             }
-            5..8 => Step::Confirm(ConfirmHold { id: any_hold(dice), actor: Actor::Admin }),
-            8 => Step::Cancel(CancelHold { id: any_hold(dice), actor: Actor::Admin }),
+            5..8 => Step::Confirm(ConfirmStayHold { id: any_hold(dice), actor: Actor::Admin }),
+            8 => Step::Cancel(CancelStayHold { id: any_hold(dice), actor: Actor::Admin }),
             9 => {
                 let id = StayReservationId::new(1 + dice.roll(40)).unwrap();
-                Step::CancelReservation(CancelReservation { id, actor: Actor::Admin })
+                Step::CancelReservation(CancelStayReservation { id, actor: Actor::Admin })
             }
             10 => {
                 let draft = RoomTypeDraft { total_quantity: Some(dice.roll(6) as u32), ..RoomTypeDraft::default() };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use holdfast_core::audit::Audit;
 use holdfast_core::id::UserId;
-use holdfast_core::stay::hold::{ConfirmHold, PlaceHold};
+use holdfast_core::stay::hold::{ConfirmStayHold, PlaceStayHold};
 use holdfast_core::stay::room_type::{CreateRoomType, RoomTypeDraft, RoomTypeId};
 use holdfast_core::stay::{ClientHoldKey, StayHold, availability};
 use holdfast_core::{Actor, Command, Context, Limits, Timestamp, WorkingSet};
@@ -88,10 +88,10 @@ pub(crate) fn create(rooms: u32) -> CreateRoomType {
     })
 }
 
-pub(crate) fn place(user: u64) -> PlaceHold {
+pub(crate) fn place(user: u64) -> PlaceStayHold {
     let mut random = [7; 10];
     random[..8].copy_from_slice(&user.to_be_bytes());
-    PlaceHold {
+    PlaceStayHold {
         random,
         user: UserId::new(user).unwrap(),
         room_type: room_type(),
@@ -101,8 +101,8 @@ pub(crate) fn place(user: u64) -> PlaceHold {
     }
 }
 
-pub(crate) fn confirm(hold: &StayHold) -> ConfirmHold {
-    ConfirmHold { id: hold.id, actor: Actor::Admin }
+pub(crate) fn confirm(hold: &StayHold) -> ConfirmStayHold {
+    ConfirmStayHold { id: hold.id, actor: Actor::Admin }
 }
 
 /// Returns total, reserved and held of [`NIGHT`], as a query sees it.

@@ -8,7 +8,7 @@ use holdfast_core::calendar::confirm::RecoverLock;
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::shop::payment::RecoverOrder;
 use holdfast_core::stay::availability::{NightAvailability, availability};
-use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold, RecoverHold};
+use holdfast_core::stay::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold, RecoverStayHold};
 use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, RoomTypeDraft};
 use holdfast_core::stay::{ClientHoldKey, RoomTypeId, StayHold, StayReservation};
 use holdfast_core::ticket::hold::RecoverSeatHold;
@@ -96,11 +96,11 @@ impl Server {
     }
 
     pub(crate) async fn confirm(&self, id: HoldId) -> Result<StayReservation, Refused> {
-        self.run(ConfirmHold { id, actor: Actor::Admin }).await
+        self.run(ConfirmStayHold { id, actor: Actor::Admin }).await
     }
 
     pub(crate) async fn cancel(&self, id: HoldId) -> Result<(), Refused> {
-        self.run(CancelHold { id, actor: Actor::Admin }).await
+        self.run(CancelStayHold { id, actor: Actor::Admin }).await
     }
 
     /// Resolves abandoned attempts, as the server's job does.
@@ -115,7 +115,7 @@ impl Server {
     pub(crate) async fn recover(&self, one: &RecoveredAttempt) -> Result<(), Refused> {
         let (of, record) = (one.of, one.record);
         match one.kind {
-            Kind::Stay => self.run(RecoverHold { of, record }).await,
+            Kind::Stay => self.run(RecoverStayHold { of, record }).await,
             Kind::Shop => self.run(RecoverOrder { of, record }).await,
             Kind::Room => self.run(RecoverLock { of, record }).await,
             Kind::Ticket => self.run(RecoverSeatHold { of, record }).await,
@@ -147,14 +147,14 @@ impl Server {
     }
 }
 
-pub(crate) fn place(user: u64, room_type: RoomTypeId) -> PlaceHold {
+pub(crate) fn place(user: u64, room_type: RoomTypeId) -> PlaceStayHold {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut random = [0; 10];
     // The UUID's version and variant overwrite parts of the first bytes.
     random[4..].copy_from_slice(&number.to_be_bytes()[2..]);
-    PlaceHold {
+    PlaceStayHold {
         random,
         user: UserId::new(user).unwrap(),
         room_type,

@@ -9,7 +9,7 @@ use holdfast_core::actor::Actor;
 use holdfast_core::command::Writes;
 use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::stay::StayReservationId;
-use holdfast_core::stay::reservation::{CancelReservation, ReservationState};
+use holdfast_core::stay::reservation::{CancelStayReservation, StayReservationState};
 use holdfast_core::stay::room_type::NightId;
 use holdfast_core::{Command, Context, Decision, Rejection, StayRejection, WorkingSet};
 use holdfast_engine::{Answer, Batch, NoSink, Once, Refused, StoreError, panics};
@@ -47,8 +47,8 @@ async fn servers() -> (Cluster, Server, Server) {
     (cluster, a, b)
 }
 
-fn cancel(id: StayReservationId) -> CancelReservation {
-    CancelReservation { id, actor: Actor::Admin }
+fn cancel(id: StayReservationId) -> CancelStayReservation {
+    CancelStayReservation { id, actor: Actor::Admin }
 }
 
 async fn reserved(server: &Server) -> StayReservationId {
@@ -147,7 +147,7 @@ impl<const LIVE: bool, const PANICS: bool> Command for Compare<LIVE, PANICS> {
         let reservation = rows.stay.reservations.get(&self.0)?.expect("it exists").clone();
         let night = NightId { room_type: reservation.room_type, date: tomorrow() };
         let reserved = rows.stay.nights.get(&night)?.map_or(0, |night| night.reserved);
-        let agrees = (reserved == 1) == (reservation.state == ReservationState::Confirmed);
+        let agrees = (reserved == 1) == (reservation.state == StayReservationState::Confirmed);
         assert!(agrees || !PANICS, "a reservation is counted");
         if agrees { Ok(()) } else { Err(Rejection::Forbidden.into()) }
     }

@@ -3,7 +3,7 @@
 use holdfast_core::actor::Actor;
 use holdfast_core::audit::Audit;
 use holdfast_core::rejection::Rejection;
-use holdfast_core::stay::hold::ConfirmHold;
+use holdfast_core::stay::hold::ConfirmStayHold;
 use holdfast_core::stay::night_unit;
 use holdfast_core::time::Span;
 use holdfast_core::unit::{Unit, Units};
@@ -83,7 +83,7 @@ async fn concurrent_guests_get_exact_capacity() {
             loop {
                 match engine.run(place(user, room_type), None).await {
                     Ok(Answer::Fresh(hold)) if user % 3 == 0 => {
-                        let confirm = ConfirmHold { id: hold.id, actor: Actor::Admin };
+                        let confirm = ConfirmStayHold { id: hold.id, actor: Actor::Admin };
                         return engine.run(confirm, None).await.is_ok();
                     }
                     Ok(_) => return true,

@@ -64,13 +64,13 @@ fn wrong_counts_are_found() {
 #[test]
 fn wrong_reservations_are_found() {
     check("reservation 1: number is not unique", |audit, sold| {
-        let state = ReservationState::Cancelled { at: sold.hotel.world.now };
+        let state = StayReservationState::Cancelled { at: sold.hotel.world.now };
         audit.reservation(&StayReservation { state, ..sold.reservation.clone() });
     });
     let confirmed = sold().reservation.hold;
     let cancelled = |sold: &Sold| StayReservation {
         id: StayReservationId::new(2).unwrap(),
-        state: ReservationState::Cancelled { at: sold.hotel.world.now },
+        state: StayReservationState::Cancelled { at: sold.hotel.world.now },
         ..sold.reservation.clone()
     };
     let found = [(1, 2), (2, 1)]

@@ -25,7 +25,7 @@ fn cancelled_reservation_frees_its_nights() {
         hotel.confirm(other.id).unwrap();
         assert_eq!(hotel.counts(1, 4), [(1, 0, 1), (2, 0, 0), (1, 0, 1)]);
         let cancelled = hotel.cancel_reservation(reservation.id).unwrap();
-        let state = ReservationState::Cancelled { at: hotel.world.now };
+        let state = StayReservationState::Cancelled { at: hotel.world.now };
         assert_eq!(cancelled, StayReservation { state, ..reservation });
         assert_eq!(hotel.counts(1, 4), [(0, 0, 2), (1, 0, 1), (1, 0, 1)]);
         assert_eq!(hotel.world.events.last(), Some(&Event::StayReservationCancelled(cancelled)));

@@ -11,8 +11,8 @@ mod room_types;
 use jiff::civil::date;
 
 use super::availability::{Availability, availability};
-use super::hold::{CancelHold, ConfirmHold, PlaceHold, RecoverHold, find};
-use super::reservation::{self, CancelReservation};
+use super::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold, RecoverStayHold, find};
+use super::reservation::{self, CancelStayReservation};
 use super::room_type::{ChangeRoomType, CreateRoomType, RoomTypeDraft, SetNightsClosed};
 use super::*;
 use crate::actor::Actor;
@@ -61,9 +61,9 @@ impl Hotel {
     }
 
     /// Returns the command that places a hold with a key of its own, on nights counted from today.
-    fn placing(&mut self, user: u64, check_in: i32, check_out: i32) -> PlaceHold {
+    fn placing(&mut self, user: u64, check_in: i32, check_out: i32) -> PlaceStayHold {
         self.drawn = self.drawn.wrapping_add(1);
-        PlaceHold {
+        PlaceStayHold {
             random: [self.drawn; 10],
             user: id(user),
             room_type: self.room_type,
@@ -79,15 +79,15 @@ impl Hotel {
     }
 
     fn confirm(&mut self, hold: HoldId) -> Result<StayReservation, Rejection> {
-        self.run(&ConfirmHold { id: hold, actor: Actor::Admin })
+        self.run(&ConfirmStayHold { id: hold, actor: Actor::Admin })
     }
 
     fn cancel(&mut self, hold: HoldId) -> Result<(), Rejection> {
-        self.run(&CancelHold { id: hold, actor: Actor::Admin })
+        self.run(&CancelStayHold { id: hold, actor: Actor::Admin })
     }
 
     fn cancel_reservation(&mut self, reservation: StayReservationId) -> Result<StayReservation, Rejection> {
-        self.run(&CancelReservation { id: reservation, actor: Actor::Admin })
+        self.run(&CancelStayReservation { id: reservation, actor: Actor::Admin })
     }
 
     fn change(&mut self, draft: RoomTypeDraft) -> Result<RoomType, Rejection> {

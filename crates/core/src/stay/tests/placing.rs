@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::command::Attempt;
-use crate::stay::hold::PlaceHolds;
+use crate::stay::hold::PlaceStayHolds;
 
 #[test]
 fn hold_claims_a_room_for_each_night() {
@@ -148,13 +148,13 @@ fn rejected_hold_changes_nothing() {
 fn batch_lines_are_independent() {
     let mut hotel = Hotel::new(Mode::SingleCommit, 1);
     let lines = vec![hotel.placing(1, 1, 2), hotel.placing(2, 0, 2), hotel.placing(3, 2, 3), hotel.placing(4, 3, 3)];
-    let results = hotel.run(&PlaceHolds(lines)).unwrap();
+    let results = hotel.run(&PlaceStayHolds(lines)).unwrap();
     let placed: Vec<_> = results.iter().map(|result| result.as_ref().ok().map(|hold| hold.owner.get())).collect();
     assert_eq!(placed, [Some(1), None, Some(3), None]);
     assert_eq!(results[1], Err(full(1)), "a line sees the holds of earlier lines");
     assert_eq!(results[3], Err(Rejection::invalid("checkOut", Fault::EmptyRange)));
     assert_eq!(hotel.counts(0, 4), [(0, 0, 1), (0, 1, 0), (0, 1, 0), (0, 0, 1)]);
-    assert_eq!(hotel.run(&PlaceHolds(Vec::new())), Ok(Vec::new()));
+    assert_eq!(hotel.run(&PlaceStayHolds(Vec::new())), Ok(Vec::new()));
 }
 
 #[test]

@@ -17,10 +17,10 @@ const HOLDS_PER_USER_MAX: u32 = 3;
 /// One action of a user or an operator. All times are full seconds, the resolution of the counts.
 #[derive(Clone, Debug)]
 enum Action {
-    Place(PlaceHold),
-    Confirm(ConfirmHold),
-    Cancel(CancelHold),
-    CancelReservation(CancelReservation),
+    Place(PlaceStayHold),
+    Confirm(ConfirmStayHold),
+    Cancel(CancelStayHold),
+    CancelReservation(CancelStayReservation),
     Change(ChangeRoomType),
     Close(SetNightsClosed),
     Wait(Span),
@@ -38,13 +38,13 @@ fn action(dice: &mut Dice, hotel: &Hotel, holds: &[HoldId]) -> Action {
             let random = std::array::from_fn(|_| dice.roll(256) as u8);
             let (check_in, check_out) = nights(dice);
             let client_key = key(dice.roll(3) as u8);
-            Action::Place(PlaceHold { random, user, room_type, check_in, check_out, client_key })
+            Action::Place(PlaceStayHold { random, user, room_type, check_in, check_out, client_key })
         }
-        8..12 if !holds.is_empty() => Action::Confirm(ConfirmHold { id: recent(dice, holds), actor }),
-        12 | 13 if !holds.is_empty() => Action::Cancel(CancelHold { id: recent(dice, holds), actor }),
+        8..12 if !holds.is_empty() => Action::Confirm(ConfirmStayHold { id: recent(dice, holds), actor }),
+        12 | 13 if !holds.is_empty() => Action::Cancel(CancelStayHold { id: recent(dice, holds), actor }),
         14 | 15 => {
             let id = StayReservationId::new(1 + dice.roll(30)).unwrap();
-            Action::CancelReservation(CancelReservation { id, actor })
+            Action::CancelReservation(CancelStayReservation { id, actor })
         }
         16 => {
             let draft = RoomTypeDraft {
@@ -107,7 +107,7 @@ struct Model {
 #[derive(Debug)]
 struct ModelHold {
     id: HoldId,
-    command: PlaceHold,
+    command: PlaceStayHold,
     expires_at: Timestamp,
     end: Option<ModelEnd>,
 }
@@ -124,7 +124,7 @@ impl ModelHold {
         self.end.is_none() && now < self.expires_at
     }
 
-    fn has_dates_of(&self, command: &PlaceHold) -> bool {
+    fn has_dates_of(&self, command: &PlaceStayHold) -> bool {
         (self.command.check_in, self.command.check_out) == (command.check_in, command.check_out)
     }
 
@@ -159,18 +159,18 @@ impl Model {
         let today = (now + Span::from_hours(9)).to_jiff().to_zoned(jiff::tz::TimeZone::UTC).date();
         match action {
             Action::Place(command) => self.place(command, now, today),
-            Action::Confirm(ConfirmHold { id, actor }) => {
+            Action::Confirm(ConfirmStayHold { id, actor }) => {
                 let hold = self.open(*id, *actor, now)?;
                 self.reservations.push((hold, false));
                 self.holds[hold].end = Some(ModelEnd::Confirmed(self.reservations.len() as u64));
                 Ok(())
             }
-            Action::Cancel(CancelHold { id, actor }) => {
+            Action::Cancel(CancelStayHold { id, actor }) => {
                 let hold = self.open(*id, *actor, now)?;
                 self.holds[hold].end = Some(ModelEnd::Cancelled);
                 Ok(())
             }
-            Action::CancelReservation(CancelReservation { id, actor }) => {
+            Action::CancelReservation(CancelStayReservation { id, actor }) => {
                 let found = self.reservations.get_mut(id.get() as usize - 1);
                 let (hold, is_cancelled) = found.ok_or(StayRejection::StayReservationNotFound)?;
                 let command = &self.holds[*hold].command;
@@ -209,7 +209,7 @@ impl Model {
         }
     }
 
-    fn place(&mut self, command: &PlaceHold, now: Timestamp, today: Date) -> Result<(), Rejection> {
+    fn place(&mut self, command: &PlaceStayHold, now: Timestamp, today: Date) -> Result<(), Rejection> {
         if command.check_in < today {
             return Err(Rejection::invalid("checkIn", Fault::InThePast));
         }
@@ -372,12 +372,12 @@ fn indexes_are_rebuilt_from_live_holds() {
 }
 
 /// Records a prepared attempt or aborts it; finishes it, or recovers it as another server.
-fn complete(hotel: &mut Hotel, dice: &mut Dice, (command, attempt): (ConfirmHold, Attempt)) {
+fn complete(hotel: &mut Hotel, dice: &mut Dice, (command, attempt): (ConfirmStayHold, Attempt)) {
     let (recorded, is_abandoned) = (dice.roll(3) > 0, dice.roll(3) == 0);
     let outcome = recorded.then(|| hotel.world.record(&command, attempt).expect("a prepared hold can be recorded"));
     if is_abandoned {
         let record = outcome.map(|reservation| reservation.id.get());
-        hotel.world.run(&RecoverHold { of: AttemptId { hold: command.id, attempt }, record }).unwrap();
+        hotel.world.run(&RecoverStayHold { of: AttemptId { hold: command.id, attempt }, record }).unwrap();
     } else {
         hotel.world.finish(&command, attempt, outcome.as_ref());
     }

@@ -64,12 +64,12 @@ fn client_key_of_other_user_conflicts() {
     let mut hotel = Hotel::new(Mode::SingleCommit, 1);
     let command = hotel.placing(1, 1, 2);
     let hold = hotel.run(&command).unwrap();
-    let other = PlaceHold { user: id(2), ..command.clone() };
+    let other = PlaceStayHold { user: id(2), ..command.clone() };
     let conflict = Err(StayRejection::StayHoldKeyConflict.into());
     assert_eq!(hotel.run(&other), conflict, "checked before availability");
-    let later = PlaceHold { random: [78; 10], check_in: day(2), check_out: day(3), ..other.clone() };
+    let later = PlaceStayHold { random: [78; 10], check_in: day(2), check_out: day(3), ..other.clone() };
     hotel.run(&later).expect("the key is bound to the dates");
-    let own = PlaceHold { random: [77; 10], ..command.clone() };
+    let own = PlaceStayHold { random: [77; 10], ..command.clone() };
     let new = hotel.run(&own).expect("the same user replaces the hold");
     assert_eq!(hotel.hold(hold.id).state, HoldState::Replaced { by: new.id });
     hotel.cancel(new.id).unwrap();
@@ -82,7 +82,7 @@ fn expired_hold_frees_its_client_key() {
     let command = hotel.placing(1, 1, 2);
     hotel.run(&command).unwrap();
     hotel.world.wait(Span::from_secs(600));
-    hotel.run(&PlaceHold { user: id(2), ..command }).unwrap();
+    hotel.run(&PlaceStayHold { user: id(2), ..command }).unwrap();
     assert_eq!(hotel.audit().finish(), [""; 0]);
 }
 

@@ -2,8 +2,8 @@
 
 use holdfast_core::id::{HoldId, UserId};
 use holdfast_core::idempotency::IdempotencyRecordId;
-use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold, PlaceHolds};
-use holdfast_core::stay::reservation::CancelReservation;
+use holdfast_core::stay::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold, PlaceStayHolds};
+use holdfast_core::stay::reservation::CancelStayReservation;
 use holdfast_core::stay::room_type::{ChangeRoomType, RoomTypeDraft, SetNightsClosed, TOTAL_QUANTITY_MAX};
 use holdfast_core::stay::{ClientHoldKey, DAYS_AHEAD_MAX, RoomTypeId, StayDates, StayHold, StayReservationId};
 use holdfast_core::{Actor, Timestamp};
@@ -13,8 +13,8 @@ use rand::seq::IndexedRandom;
 use uuid::Uuid;
 
 use super::Workload;
-use crate::call::{Call, Key, Request, hold_id};
-use crate::model::{Model, today};
+use crate::stay::call::{Call, Key, Request, hold_id};
+use crate::stay::model::{Model, today};
 
 /// Maximum nights of a stay, and of closing; one more is rejected.
 const NIGHTS_MAX: i32 = 90;
@@ -46,7 +46,7 @@ impl Workload {
     fn repeat(&mut self, mut call: Call) -> Call {
         match &mut call.request {
             Request::Place(place) => place.random = self.rng.random(),
-            Request::PlaceMany(PlaceHolds(places)) => {
+            Request::PlaceMany(PlaceStayHolds(places)) => {
                 for place in places {
                     place.random = self.rng.random();
                 }
@@ -77,42 +77,42 @@ impl Workload {
             }
             40..46 => {
                 let places = (0..self.rng.random_range(0..=4)).map(|_| self.plan_place(model, now)).collect();
-                (Request::PlaceMany(PlaceHolds(places)), Actor::User(self.user()))
+                (Request::PlaceMany(PlaceStayHolds(places)), Actor::User(self.user()))
             }
             46..62 => {
                 let (id, actor) = self.plan_hold(model, now, batch);
-                (Request::Confirm(ConfirmHold { id, actor }), actor)
+                (Request::Confirm(ConfirmStayHold { id, actor }), actor)
             }
             62..76 => {
                 let (id, actor) = self.plan_hold(model, now, batch);
-                (Request::Cancel(CancelHold { id, actor }), actor)
+                (Request::Cancel(CancelStayHold { id, actor }), actor)
             }
             76..84 if !model.reservations().is_empty() => {
                 let (id, actor) = self.plan_reservation(model);
-                (Request::CancelReservation(CancelReservation { id, actor }), actor)
+                (Request::CancelReservation(CancelStayReservation { id, actor }), actor)
             }
             76..92 => (Request::ChangeRoomType(self.plan_change(model)), Actor::Admin),
             _ => (Request::SetNightsClosed(self.plan_closing(model, now)), Actor::Admin),
         }
     }
 
-    fn plan_place(&mut self, model: &Model, now: Timestamp) -> PlaceHold {
+    fn plan_place(&mut self, model: &Model, now: Timestamp) -> PlaceStayHold {
         let room_type = self.room_type(model);
         let (check_in, check_out) = self.plan_dates(model, room_type, now);
         let (random, user, client_key) = (self.rng.random(), self.user(), self.client_key());
-        let place = PlaceHold { random, user, room_type, check_in, check_out, client_key };
+        let place = PlaceStayHold { random, user, room_type, check_in, check_out, client_key };
         let live: Vec<&StayHold> = model.holds().iter().filter(|hold| hold.is_live(now)).collect();
         let Some(other) = live.choose(&mut self.rng) else { return place };
         let (room_type, StayDates { check_in, check_out }) = (other.room_type, other.dates);
-        let on_same_dates = PlaceHold { room_type, check_in, check_out, ..place.clone() };
+        let on_same_dates = PlaceStayHold { room_type, check_in, check_out, ..place.clone() };
         match self.rng.random_range(0..100) {
             // Replaces the hold, under the same client key or another one.
-            0..15 => PlaceHold { user: other.owner, ..on_same_dates },
-            15..22 => PlaceHold { user: other.owner, client_key: other.client_key, ..on_same_dates },
+            0..15 => PlaceStayHold { user: other.owner, ..on_same_dates },
+            15..22 => PlaceStayHold { user: other.owner, client_key: other.client_key, ..on_same_dates },
             // Client key of another user on the same dates.
-            22..32 => PlaceHold { client_key: other.client_key, ..on_same_dates },
+            22..32 => PlaceStayHold { client_key: other.client_key, ..on_same_dates },
             // Client key of another hold on other dates.
-            32..36 => PlaceHold { client_key: other.client_key, ..place },
+            32..36 => PlaceStayHold { client_key: other.client_key, ..place },
             _ => place,
         }
     }

@@ -6,16 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use holdfast_core::hold::HoldState;
 use holdfast_core::id::HoldId;
 use holdfast_core::idempotency::IdempotencyRecordId;
-use holdfast_core::stay::hold::ConfirmHold;
-use holdfast_core::stay::{ReservationState, StayDates, StayHold, StayReservation, StayReservationId};
+use holdfast_core::stay::hold::ConfirmStayHold;
+use holdfast_core::stay::{StayDates, StayHold, StayReservation, StayReservationId, StayReservationState};
 use holdfast_core::time::Span;
 use holdfast_core::{Actor, Command, Context, Stop, Timestamp};
 use holdfast_engine::store::OutboxRecord;
 
-use crate::call::{Call, Outcome, Reply, Request};
+use super::call::{Call, Outcome, Reply, Request};
+use super::look::View;
+use super::model::today;
 use crate::disk::{CANCELLED, CONFIRMED};
-use crate::look::{Source, View, ask};
-use crate::model::today;
+use crate::source::{Source, ask};
 use crate::{Finding, ensure};
 
 /// Contract: retention of ended holds.
@@ -71,7 +72,7 @@ impl Auditor {
         let confirmed = ask(source, at, |rows, at| {
             let mut missing = false;
             for hold in &live {
-                let confirm = ConfirmHold { id: hold.id, actor: Actor::User(hold.owner) };
+                let confirm = ConfirmStayHold { id: hold.id, actor: Actor::User(hold.owner) };
                 match rows.attempt(|rows| confirm.decide(rows, at)) {
                     Ok(_) => {}
                     Err(Stop::NeedRows) => missing = true,
@@ -89,7 +90,7 @@ impl Auditor {
         let mut expected = BTreeSet::new();
         for reservation in stored.reservations.values() {
             expected.insert((CONFIRMED, reservation.id.get(), reservation.confirmed_at));
-            if let ReservationState::Cancelled { at } = reservation.state {
+            if let StayReservationState::Cancelled { at } = reservation.state {
                 expected.insert((CANCELLED, reservation.id.get(), at));
             }
         }
@@ -182,7 +183,8 @@ impl Auditor {
         for (id, before) in &self.reservations {
             let reservation = stored.reservations.get(id);
             let is_kept = reservation.is_some_and(|reservation| {
-                let is_transition = before.state == reservation.state || before.state == ReservationState::Confirmed;
+                let is_transition =
+                    before.state == reservation.state || before.state == StayReservationState::Confirmed;
                 StayReservation { state: reservation.state, ..before.clone() } == *reservation && is_transition
             });
             ensure(is_kept, || format!("was {before:?}, is {reservation:?}"))?;
@@ -206,7 +208,7 @@ fn inspect_nights(stored: &View, now: Timestamp) -> Result<(), Finding> {
     {
         let is_on = |of, dates: StayDates| of == room_type && (dates.check_in..dates.check_out).contains(&night.date);
         let reserved = stored.reservations.values().filter(|reservation| {
-            reservation.state == ReservationState::Confirmed && is_on(reservation.room_type, reservation.dates)
+            reservation.state == StayReservationState::Confirmed && is_on(reservation.room_type, reservation.dates)
         });
         let held = stored.holds.values().filter(|hold| hold.is_live(now) && is_on(hold.room_type, hold.dates));
         let (reserved, live, counted) = (reserved.count(), held.count(), night.held as usize);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use holdfast_core::id::HoldId;
 use holdfast_core::idempotency::{self, IdempotencyRecordId};
-use holdfast_core::stay::hold::{CancelHold, ConfirmHold, PlaceHold, PlaceHolds};
-use holdfast_core::stay::reservation::CancelReservation;
+use holdfast_core::stay::hold::{CancelStayHold, ConfirmStayHold, PlaceStayHold, PlaceStayHolds};
+use holdfast_core::stay::reservation::CancelStayReservation;
 use holdfast_core::stay::room_type::{ChangeRoomType, CreateRoomType, SetNightsClosed};
 use holdfast_core::stay::{RoomType, StayDates, StayHold, StayReservation};
 use holdfast_core::{Command, Context, Decision, Rejection, Timestamp, WorkingSet};
@@ -26,11 +26,11 @@ pub enum Request {
     CreateRoomType(CreateRoomType),
     ChangeRoomType(ChangeRoomType),
     SetNightsClosed(SetNightsClosed),
-    Place(PlaceHold),
-    PlaceMany(PlaceHolds),
-    Confirm(ConfirmHold),
-    Cancel(CancelHold),
-    CancelReservation(CancelReservation),
+    Place(PlaceStayHold),
+    PlaceMany(PlaceStayHolds),
+    Confirm(ConfirmStayHold),
+    Cancel(CancelStayHold),
+    CancelReservation(CancelStayReservation),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,10 +119,10 @@ impl Call {
     }
 
     /// Returns the holds that this call places.
-    pub fn places(&self) -> &[PlaceHold] {
+    pub fn places(&self) -> &[PlaceStayHold] {
         match &self.request {
             Request::Place(place) => std::slice::from_ref(place),
-            Request::PlaceMany(PlaceHolds(places)) => places,
+            Request::PlaceMany(PlaceStayHolds(places)) => places,
             _ => &[],
         }
     }
@@ -188,7 +188,7 @@ where
 }
 
 /// Returns the id of the hold that is placed if the command is decided at `now`.
-pub fn hold_id(place: &PlaceHold, now: Timestamp) -> HoldId {
+pub fn hold_id(place: &PlaceStayHold, now: Timestamp) -> HoldId {
     HoldId::new(now, place.random)
 }
 
@@ -209,16 +209,16 @@ impl fmt::Display for Call {
                 write!(f, "{} {room_type} {from}..{to}", if *closed { "close" } else { "open" })
             }
             Request::Place(place) => write_place(f, place),
-            Request::PlaceMany(PlaceHolds(places)) => {
+            Request::PlaceMany(PlaceStayHolds(places)) => {
                 write!(f, "place {} at once:", places.len())?;
                 places.iter().try_for_each(|place| {
                     write!(f, "\n      ")?;
                     write_place(f, place)
                 })
             }
-            Request::Confirm(ConfirmHold { id, actor }) => write!(f, "confirm {} by {actor:?}", short_id(*id)),
-            Request::Cancel(CancelHold { id, actor }) => write!(f, "cancel {} by {actor:?}", short_id(*id)),
-            Request::CancelReservation(CancelReservation { id, actor }) => {
+            Request::Confirm(ConfirmStayHold { id, actor }) => write!(f, "confirm {} by {actor:?}", short_id(*id)),
+            Request::Cancel(CancelStayHold { id, actor }) => write!(f, "cancel {} by {actor:?}", short_id(*id)),
+            Request::CancelReservation(CancelStayReservation { id, actor }) => {
                 write!(f, "cancel reservation {id} by {actor:?}")
             }
         }?;
@@ -261,8 +261,8 @@ impl fmt::Display for Reply {
     }
 }
 
-fn write_place(f: &mut fmt::Formatter<'_>, place: &PlaceHold) -> fmt::Result {
-    let PlaceHold { random, user, room_type, check_in, check_out, client_key } = place;
+fn write_place(f: &mut fmt::Formatter<'_>, place: &PlaceStayHold) -> fmt::Result {
+    let PlaceStayHold { random, user, room_type, check_in, check_out, client_key } = place;
     let (id, key) = (short_id(HoldId::new(Timestamp::default(), *random)), client_key.to_string());
     write!(f, "place {id} of {user}: {room_type} {check_in}..{check_out} key …{}", &key[key.len() - 2..])
 }

@@ -9,26 +9,18 @@ use holdfast_core::id::HoldId;
 use holdfast_core::idempotency::{IdempotencyRecord, IdempotencyRecordId};
 use holdfast_core::stay::availability::{Availability, availability};
 use holdfast_core::stay::{RoomType, RoomTypeId, StayDates, StayHold, StayReservation, StayReservationId};
-use holdfast_core::{Context, Decision, Rejection, Stop, Timestamp, WorkingSet};
+use holdfast_core::{Context, Decision, Timestamp, WorkingSet};
 use jiff::ToSpan;
 use jiff::civil::Date;
 
+use super::call::{Call, Request, hold_id};
 use crate::Finding;
-use crate::call::{Call, Request, hold_id};
-
-/// Maximum number of load rounds per query; more means that its read set does not converge.
-const READS_MAX: usize = 32;
+use crate::source::{Source, ask};
 
 /// Maximum number of nights that are read.
 const NIGHTS_MAX: i32 = 30;
 /// Maximum length of a range of nights that is read as a whole.
 const SHORT_NIGHTS_MAX: i32 = 7;
-
-/// A source of committed rows.
-pub trait Source {
-    /// Fills in all requested rows.
-    fn read(&self, rows: &mut WorkingSet) -> Result<(), Finding>;
-}
 
 /// Keys to read: all that any call has contained so far, whether it was executed or not.
 #[derive(Clone, Debug)]
@@ -160,24 +152,6 @@ impl View {
             self.availability.iter().flat_map(|all| all.nights.iter().map(move |night| (all.room_type, night)));
         debug(nights)
     }
-}
-
-/// Runs a query on committed rows, like the engine. Its writes are discarded.
-pub fn ask<T>(
-    source: &impl Source,
-    at: &Context<'_>,
-    mut query: impl FnMut(&mut WorkingSet, &Context<'_>) -> Decision<T>,
-) -> Result<Result<T, Rejection>, Finding> {
-    let mut rows = WorkingSet::default();
-    for _ in 0..READS_MAX {
-        match rows.attempt(|rows| query(rows, at)) {
-            Ok(answer) => return Ok(Ok(answer)),
-            Err(Stop::Rejected(rejection)) => return Ok(Err(rejection)),
-            Err(Stop::NeedRows) => source.read(&mut rows)?,
-            Err(Stop::Retry) => return Err(Finding("a prepared hold is left unfinished".into())),
-        }
-    }
-    Err(Finding("the read set of a query does not converge".into()))
 }
 
 fn debug<T: std::fmt::Debug>(values: impl Iterator<Item = T>) -> Vec<String> {

@@ -11,9 +11,9 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
-use crate::call::{Call, Request};
+use super::call::{Call, Request};
+use super::model::{Model, today};
 use crate::disk::Crash;
-use crate::model::{Model, today};
 use crate::plan::Plan;
 
 mod requests;

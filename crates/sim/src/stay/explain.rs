@@ -6,8 +6,8 @@
 
 use holdfast_core::Timestamp;
 
-use crate::call::{Call, Reply};
-use crate::model::Model;
+use super::call::{Call, Reply};
+use super::model::Model;
 
 /// An order that explains the batch, and its effects in the model.
 #[derive(Clone, Debug)]

@@ -4,11 +4,11 @@ use holdfast_core::command::Attempt;
 use holdfast_core::hold::HoldState;
 use holdfast_core::id::HoldId;
 use holdfast_core::money::{Currency, PRICE_MAX};
-use holdfast_core::stay::hold::PlaceHold;
+use holdfast_core::stay::hold::PlaceStayHold;
 use holdfast_core::stay::room_type::{RoomTypeDraft, SetNightsClosed, TOTAL_QUANTITY_MAX};
 use holdfast_core::stay::{
-    DAYS_AHEAD_MAX, ReservationState, RoomType, RoomTypeId, StayClaim, StayDates, StayHold, StayReservation,
-    StayReservationId,
+    DAYS_AHEAD_MAX, RoomType, RoomTypeId, StayClaim, StayDates, StayHold, StayReservation, StayReservationId,
+    StayReservationState,
 };
 use holdfast_core::time::Zone;
 use holdfast_core::{Actor, Fault, Rejection, StayRejection, Timestamp};
@@ -16,7 +16,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::Model;
-use crate::call::hold_id;
+use crate::stay::call::hold_id;
 
 /// Bounds of the contract. Where it only says "out of range", core's bounds are used.
 const HOLD_NIGHTS_MAX: u32 = 90;
@@ -87,8 +87,8 @@ impl Model {
         Ok(dates)
     }
 
-    pub(super) fn place(&mut self, place: &PlaceHold, now: Timestamp) -> Result<StayHold, Rejection> {
-        let PlaceHold { random: _, user, room_type, check_in, check_out, client_key } = *place;
+    pub(super) fn place(&mut self, place: &PlaceStayHold, now: Timestamp) -> Result<StayHold, Rejection> {
+        let PlaceStayHold { random: _, user, room_type, check_in, check_out, client_key } = *place;
         let (id, dates) = (hold_id(place, now), StayDates { check_in, check_out });
         check_range(dates, HOLD_NIGHTS_MAX, "checkOut")?;
         let room_type = self.find_room_type(room_type)?;
@@ -143,7 +143,7 @@ impl Model {
             price: hold.price,
             currency: hold.currency,
             confirmed_at: now,
-            state: ReservationState::Confirmed,
+            state: StayReservationState::Confirmed,
         };
         self.reservations.push(reservation.clone());
         Ok(reservation)
@@ -165,14 +165,14 @@ impl Model {
         let index = found.ok_or(Rejection::Stay(StayRejection::StayReservationNotFound))?;
         let reservation = self.reservations[index].clone();
         check_owner(actor, reservation.user.get())?;
-        if reservation.state != ReservationState::Confirmed {
+        if reservation.state != StayReservationState::Confirmed {
             return Err(Rejection::Stay(StayRejection::StayReservationAlreadyCancelled));
         }
         let room_type = self.find_room_type(reservation.room_type)?;
         if today(&room_type, now) >= reservation.dates.check_in {
             return Err(Rejection::Stay(StayRejection::StayReservationNotCancellable));
         }
-        self.reservations[index].state = ReservationState::Cancelled { at: now };
+        self.reservations[index].state = StayReservationState::Cancelled { at: now };
         Ok(self.reservations[index].clone())
     }
 

@@ -7,9 +7,9 @@ use holdfast_core::stay::StayHold;
 use holdfast_core::table::TableSet;
 use holdfast_core::{Context, Limits, Stop, Timestamp, WorkingSet};
 
+use super::call::{Call, Reply};
 use crate::Finding;
-use crate::call::{Call, Reply};
-use crate::look::Source;
+use crate::source::Source;
 
 /// Maximum number of load rounds per command; more means that its read set does not converge.
 const LOADS_MAX: usize = 16;

@@ -6,16 +6,16 @@ use holdfast_core::{Context, Limits, Timestamp};
 use holdfast_testkit::Profile;
 use jiff::tz::TimeZone;
 
-use crate::auditor::Auditor;
-use crate::call::{Call, CallResult, Reply};
+use super::auditor::Auditor;
+use super::call::{Call, CallResult, Reply};
+use super::explain::{Explanation, explain};
+use super::look::{Scope, View};
+use super::model::Model;
+use super::pure::Pure;
+use super::workload::Workload;
 use crate::disk::{Crash, Disk};
-use crate::explain::{Explanation, explain};
-use crate::look::{Scope, View};
-use crate::model::Model;
 use crate::plan::Plan;
-use crate::pure::Pure;
 use crate::report::{Failure, Summary};
-use crate::workload::Workload;
 use crate::{Finding, catch_panics, ensure};
 
 /// Identity of a history; the same one is reproducible.

@@ -5,12 +5,12 @@
 use holdfast_core::id::HoldId;
 use holdfast_core::idempotency::IdempotencyRecord;
 use holdfast_core::stay::availability::{Availability, NightAvailability};
-use holdfast_core::stay::{ReservationState, RoomType, RoomTypeId, StayDates, StayHold, StayReservation};
+use holdfast_core::stay::{RoomType, RoomTypeId, StayDates, StayHold, StayReservation, StayReservationState};
 use holdfast_core::{Limits, Rejection, Timestamp};
 use jiff::civil::Date;
 
-use crate::call::{Call, Key, Outcome, Reply, Request};
-use crate::look::{Scope, View};
+use super::call::{Call, Key, Outcome, Reply, Request};
+use super::look::{Scope, View};
 
 mod rules;
 
@@ -141,7 +141,7 @@ impl Model {
     /// Counts the reservations of a night.
     fn reserved(&self, room_type: RoomTypeId, date: Date) -> u32 {
         let active = self.reservations.iter().filter(|reservation| {
-            reservation.state == ReservationState::Confirmed
+            reservation.state == StayReservationState::Confirmed
                 && reservation.room_type == room_type
                 && rules::covers(reservation.dates, date)
         });
