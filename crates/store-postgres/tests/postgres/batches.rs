@@ -1,5 +1,9 @@
 //! Batches of a server that owns the database.
 
+use holdfast_core::calendar::generation::GenerateSlots;
+use holdfast_core::calendar::rebuild::SetOperatingHours;
+use holdfast_core::calendar::room::{CreateRoom, RoomDraft};
+use holdfast_core::calendar::{LocalTime, OpenHours};
 use holdfast_core::idempotency::IdempotencyRecordId;
 use holdfast_core::schema::List;
 use holdfast_core::schema::stay::StayReservationFilter;
@@ -9,7 +13,7 @@ use holdfast_core::stay::{RoomType, StayReservation};
 use holdfast_core::time::Span;
 use holdfast_core::{Actor, Rejection, StayRejection, WorkingSet};
 use holdfast_engine::store;
-use holdfast_engine::{Answer, Batch, NoSink, Once, Refused, Store as _, StoreError};
+use holdfast_engine::{Answer, Batch, NoSink, Once, Refused, Store, StoreError};
 
 use crate::support::{confirm, connect, counts, create, database, findings, limits, number, open, place, run, run_all};
 
@@ -100,6 +104,56 @@ async fn missing_row_fails_whole_batch() {
         Err(Refused::Rejected(Rejection::Stay(StayRejection::StayHoldNotFound)))
     );
     assert_eq!(counts(&store).await, (5, 0, 0));
+}
+
+/// Creates a room with ten hourly slots a day, and returns the command that generates them.
+async fn room_without_slots(store: &dyn Store) -> GenerateSlots {
+    let draft = RoomDraft {
+        name: Some("room".into()),
+        slot_minutes: Some(60),
+        base_price: Some(1_000),
+        ..RoomDraft::default()
+    };
+    let room = run(store, CreateRoom(draft)).await.unwrap().id;
+    let time = |text| LocalTime::parse_end(text).unwrap();
+    let open = vec![OpenHours { from: time("09:00"), to: time("19:00") }];
+    let hours = SetOperatingHours { room, weekly: std::array::from_fn(|_| open.clone()), exceptions: Vec::new() };
+    run(store, hours).await.unwrap();
+    GenerateSlots { room, until: None }
+}
+
+#[tokio::test]
+async fn bulk_insert_writes_all_columns() {
+    let database = database();
+    let (store, _) = open(database.url()).await;
+    let client = connect(database.url()).await;
+    let generate = room_without_slots(&store).await;
+    let today = number(&client, "SELECT count(*) FROM time_slots").await;
+    let generated = run(&store, generate).await.unwrap();
+    assert!(generated.created > 500, "enough for a COPY: {generated:?}");
+    assert_eq!(number(&client, "SELECT count(*) FROM time_slots").await, today + generated.created as i64);
+    let sound = "SELECT count(*) FROM time_slots WHERE minutes = 60 AND status = 'AVAILABLE' AND reservation_id IS NULL
+        AND base_price = 1000 AND final_price = 1000 AND NOT is_peak_time AND NOT outside_hours";
+    assert_eq!(number(&client, sound).await, today + generated.created as i64);
+    let starts = "SELECT count(DISTINCT (slot_date, slot_time)) FROM time_slots WHERE slot_time BETWEEN 540 AND 1080";
+    assert_eq!(number(&client, starts).await, today + generated.created as i64);
+    assert_eq!(findings(&store).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn failed_bulk_insert_fails_whole_batch() {
+    let database = database();
+    let (store, _) = open(database.url()).await;
+    let client = connect(database.url()).await;
+    let generate = room_without_slots(&store).await;
+    let counts = "SELECT (SELECT count(*) FROM time_slots) * 1000 + (SELECT count FROM commits)";
+    let before = number(&client, counts).await;
+    let refuse = "ALTER TABLE time_slots ADD CONSTRAINT refused CHECK (slot_time <> 1080) NOT VALID";
+    client.batch_execute(refuse).await.unwrap();
+    assert_eq!(run(&store, generate.clone()).await, Err(Refused::Internal));
+    assert_eq!(number(&client, counts).await, before);
+    client.batch_execute("ALTER TABLE time_slots DROP CONSTRAINT refused").await.unwrap();
+    assert!(run(&store, generate).await.unwrap().created > 500, "the store goes on");
 }
 
 #[tokio::test]
