@@ -2,6 +2,7 @@
 //! message is redelivered later and loses its place. It is acknowledged only when its handler succeeds.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -162,17 +163,9 @@ impl Connection {
         let lanes: Vec<_> = (0..LANES)
             .map(|_| {
                 // Room for all messages in flight: one that waits for its lane is reported as in progress.
-                let (sender, mut receiver) = mpsc::channel::<Dealt>(ACKS_PENDING_MAX);
+                let (sender, receiver) = mpsc::channel::<Dealt>(ACKS_PENDING_MAX);
                 let (is_returning, handle) = (is_returning.clone(), handle.clone());
-                workers.spawn(async move {
-                    while let Some(Dealt { delivery, unfinished }) = receiver.recv().await {
-                        if *is_returning.borrow() {
-                            unfinished.finish(AckKind::Nak(None)).await;
-                        } else if unfinished.is_ours(ack_wait) {
-                            act(delivery, unfinished, &handle).await;
-                        }
-                    }
-                });
+                workers.spawn(async move { serve_lane(receiver, is_returning, ack_wait, handle).await });
                 sender
             })
             .collect();
@@ -212,7 +205,7 @@ impl Connection {
             pulling = self.pull(stream, name) => pulling?,
             _ = is_stopping.wait_for(|stop| *stop) => return Ok(()),
         };
-        let mut look_again = std::pin::pin!(tokio::time::sleep(LOOK_AGAIN_AFTER));
+        let mut look_again = pin!(tokio::time::sleep(LOOK_AGAIN_AFTER));
         let last = loop {
             let message = tokio::select! {
                 message = messages.next() => message,
@@ -280,6 +273,36 @@ impl Connection {
             tries,
         };
         (delivery, acker)
+    }
+}
+
+/// Acts on the messages of a lane in order until the lane is closed. When the consumer stops, the queued messages are returned
+/// to NATS while the handler still runs, so that another process need not wait for it.
+async fn serve_lane<H, F>(
+    mut lane: mpsc::Receiver<Dealt>,
+    mut is_returning: watch::Receiver<bool>,
+    ack_wait: Duration,
+    handle: H,
+) where
+    H: Fn(Delivery) -> F,
+    F: Future<Output = Verdict>,
+{
+    while let Some(Dealt { delivery, unfinished }) = lane.recv().await {
+        if *is_returning.borrow() {
+            unfinished.finish(AckKind::Nak(None)).await;
+        } else if unfinished.is_ours(ack_wait) {
+            let mut acting = pin!(act(delivery, unfinished, &handle));
+            tokio::select! {
+                () = &mut acting => continue,
+                _ = is_returning.wait_for(|returning| *returning) => {}
+            }
+            let return_queued = async {
+                while let Some(Dealt { unfinished, .. }) = lane.recv().await {
+                    unfinished.finish(AckKind::Nak(None)).await;
+                }
+            };
+            tokio::join!(acting, return_queued);
+        }
     }
 }
 
