@@ -118,7 +118,8 @@ impl DurableTier {
         Ok(clock.now())
     }
 
-    /// Checks that all rows of a read set were so at one moment: [`StoreError::Conflict`] if one has changed.
+    /// Checks that all rows of a read set were so at one moment, together with the live rows read for the same batch:
+    /// [`StoreError::Conflict`] if one has changed.
     pub async fn validate(&self, read_set: &ReadSet) -> Result<(), StoreError> {
         if read_set.is_snapshot() {
             return Ok(());

@@ -69,7 +69,11 @@ impl ClusterStore {
         read_set: &mut LiveReadSet,
         durable: &mut ReadSet,
     ) -> Result<Timestamp, StoreError> {
+        let known = read_set.versions.len();
         let now = self.live.load(rows, read_set).await?;
+        if read_set.versions.len() > known {
+            durable.note_live_rows();
+        }
         self.reach(Point::LiveLoaded).await?;
         self.read_durable(rows, durable).await?;
         Ok(now)
@@ -283,7 +287,11 @@ struct RecordSession {
 #[async_trait]
 impl Session for RecordSession {
     async fn load(&mut self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
+        let known = self.live.versions.len();
         let now = self.store.live.load(rows, &mut self.live).await?;
+        if self.live.versions.len() > known {
+            self.session.note_live_rows();
+        }
         self.store.load_decisions(rows).await?;
         self.session.load(rows).await?;
         self.store.reach(Point::RecordLoaded).await?;

@@ -21,12 +21,20 @@ pub struct ReadSet {
     absent_receipts: Vec<IdempotencyRecordId>,
     /// Number of snapshots that the rows come from.
     snapshots: usize,
+    /// Whether rows of the live tier were read after the snapshot.
+    is_before_live: bool,
 }
 
 impl ReadSet {
-    /// Whether all rows were read at one moment.
+    /// Whether all rows were read at one moment, and no live row was read after it. Otherwise the rows are consistent with
+    /// each other and with the live ones only if none has changed since.
     pub(super) fn is_snapshot(&self) -> bool {
-        self.snapshots <= 1
+        self.snapshots == 0 || (self.snapshots == 1 && !self.is_before_live)
+    }
+
+    /// Notes that rows of the live tier were read now.
+    pub fn note_live_rows(&mut self) {
+        self.is_before_live |= self.snapshots > 0;
     }
 
     /// Notes another snapshot, and which of these idempotency records it does not have.

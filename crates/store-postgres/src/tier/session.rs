@@ -65,6 +65,11 @@ impl DurableSession {
         Self { shared, connection: Some(connection), read_set: ReadSet::default(), loaded_at: None, drawn }
     }
 
+    /// Notes that rows of the live tier were read for this batch now.
+    pub fn note_live_rows(&mut self) {
+        self.read_set.note_live_rows();
+    }
+
     /// Fills requested rows of durable tables, and sequences. Returns the database's time. Live rows stay requested.
     pub async fn load(&mut self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError> {
         self.shared.kept.answer(rows);
@@ -96,7 +101,8 @@ impl DurableSession {
 
     /// Writes all changes of durable tables, the decisions and the outbox, all or nothing; answers with the numbers of
     /// the outbox entries. [`StoreError::Conflict`] if anything that was read has moved, or if one of the attempts was
-    /// decided to be aborted: decide again on fresh rows. Without changes it only validates rows of several snapshots.
+    /// decided to be aborted: decide again on fresh rows. Without changes it only validates rows that are
+    /// not one snapshot after all live rows.
     pub async fn commit(
         &mut self,
         rows: &WorkingSet,

@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use holdfast_core::actor::Actor;
 use holdfast_core::command::Writes;
 use holdfast_core::idempotency::IdempotencyRecordId;
-use holdfast_core::stay::StayReservationId;
 use holdfast_core::stay::reservation::{CancelStayReservation, StayReservationState};
 use holdfast_core::stay::room_type::NightId;
+use holdfast_core::stay::{RoomTypeId, StayReservationId, night_unit};
 use holdfast_core::{Command, Context, Decision, Rejection, StayRejection, WorkingSet};
 use holdfast_engine::{Answer, Batch, NoSink, Once, Refused, StoreError, panics};
 use holdfast_store_redis::fault::{Faults, Point};
@@ -173,5 +173,44 @@ async fn panic_on_torn_rows_is_a_conflict() {
     let panicked = panics::count();
     assert_eq!(compare::<false, true>(Point::RecordLoaded).await, Ok(()));
     assert_eq!(compare::<true, true>(Point::DurableRead).await, Ok(()));
+    expect_no_panic(panicked);
+}
+
+/// Is rejected if a unit is neither held nor reserved, which no commit leads to. Loads the durable row first, the live one in
+/// a later round. Panics if `PANICS`.
+struct DurableFirst<const LIVE: bool, const PANICS: bool>(RoomTypeId);
+
+impl<const LIVE: bool, const PANICS: bool> Command for DurableFirst<LIVE, PANICS> {
+    type Outcome = ();
+    const NAME: &'static str = "test.durable_first";
+    const WRITES: Writes = if LIVE { Writes::Live } else { Writes::Durable };
+
+    fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<()> {
+        let night = NightId { room_type: self.0, date: tomorrow() };
+        let reserved = rows.stay.nights.get(&night)?.map_or(0, |night| night.reserved);
+        let held = rows.held.get(&night_unit(self.0, tomorrow()))?.map_or(0, |tally| tally.live(at.now));
+        let is_claimed = reserved + held == 1;
+        assert!(is_claimed || !PANICS, "a unit is held or reserved");
+        if is_claimed { Ok(()) } else { Err(Rejection::Forbidden.into()) }
+    }
+}
+
+async fn durable_first<const LIVE: bool, const PANICS: bool>(point: Point) -> Result<(), Refused> {
+    let (_cluster, a, b) = servers().await;
+    let room_type = a.room_type(1).await;
+    let hold = a.place(1, room_type).await.unwrap().id;
+    let a = interrupted(&a, point, async move {
+        b.confirm(hold).await.unwrap();
+    });
+    a.run(DurableFirst::<LIVE, PANICS>(room_type)).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn live_rows_after_a_snapshot_are_a_conflict() {
+    let panicked = panics::count();
+    assert_eq!(durable_first::<false, false>(Point::RecordLoaded).await, Ok(()));
+    assert_eq!(durable_first::<true, false>(Point::DurableRead).await, Ok(()));
+    assert_eq!(durable_first::<false, true>(Point::RecordLoaded).await, Ok(()));
+    assert_eq!(durable_first::<true, true>(Point::DurableRead).await, Ok(()));
     expect_no_panic(panicked);
 }
