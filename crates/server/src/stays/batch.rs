@@ -106,7 +106,10 @@ impl Batch<'_> {
         }
         if answers.iter().any(|answer| answer.origin != Origin::Fresh) {
             for answer in answers.iter_mut().filter(|answer| answer.origin == Origin::Fresh) {
-                self.keep(answer).await.map_err(|refused| Problem::batch_unfinished(&refused))?;
+                // All parts are carried out, so the client gets their answers. A retry runs this part again.
+                if let Err(error) = self.keep(answer).await {
+                    tracing::warn!(%error, "cannot keep the idempotency record of a refused part; a retry runs it again");
+                }
             }
         }
         let is_replayed = answers.iter().all(|answer| answer.origin == Origin::Replayed);

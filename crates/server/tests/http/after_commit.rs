@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
+use holdfast_client::RoomType;
 use holdfast_core::audit::Audit;
 use holdfast_core::schema::{List, Listed};
 use holdfast_core::{Timestamp, WorkingSet};
@@ -12,6 +13,8 @@ use holdfast_engine::{OutboxEntry, Store, StoreError};
 use holdfast_testkit::{Profile, profiles};
 use serde_json::{Value, json};
 
+use crate::calendar_support::every_day;
+use crate::fairness::{LINES, body_of, is_replayed, lines, results, send_batch};
 use crate::support::{Answer, TestApp, day, fresh_key, with_store};
 use crate::tee_times::{booking, get, send, slot, until};
 
@@ -24,6 +27,9 @@ struct Faults {
     commits_fail: AtomicBool,
     /// Commits that succeed before they begin to fail, once `commits_fail` is set.
     commits_left: AtomicU64,
+    /// Commits of the idempotency record under this key fail.
+    record_fails: std::sync::Mutex<Option<&'static str>>,
+    record_failed: AtomicBool,
 }
 
 impl Faults {
@@ -36,11 +42,16 @@ impl Faults {
         self.commits_fail.store(true, Ordering::SeqCst);
     }
 
-    /// Ends all faults. Tells whether reads have failed.
+    fn fail_record_of(&self, key: &'static str) {
+        *self.record_fails.lock().unwrap() = Some(key);
+    }
+
+    /// Ends all faults. Tells whether reads or the commit of a record have failed.
     fn end(&self) -> bool {
         *self.reads_fail_after.lock().unwrap() = None;
+        *self.record_fails.lock().unwrap() = None;
         self.commits_fail.store(false, Ordering::SeqCst);
-        self.reads_fail.swap(false, Ordering::SeqCst)
+        self.reads_fail.swap(false, Ordering::SeqCst) | self.record_failed.swap(false, Ordering::SeqCst)
     }
 
     fn read(&self) -> Result<(), StoreError> {
@@ -80,6 +91,11 @@ impl Session for FaultySession {
             let left =
                 self.faults.commits_left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
             left.map_err(|_| StoreError::Unavailable("a fault".into()))?;
+        }
+        let record_fails = *self.faults.record_fails.lock().unwrap();
+        if rows.receipts.changes().iter().any(|change| Some(&*change.key.key) == record_fails) {
+            self.faults.record_failed.store(true, Ordering::SeqCst);
+            return Err(StoreError::Unavailable("a fault".into()));
         }
         let committed = self.inner.commit(rows, outbox).await?;
         self.faults.committed(outbox);
@@ -220,6 +236,54 @@ async fn queue_calls_are_answered_though_commits_fail(profile: Profile) {
         };
         let admitted = tokio::time::timeout(std::time::Duration::from_secs(20), admitted).await;
         assert_eq!(admitted.expect("the event follows"), 1);
+    })
+    .await;
+}
+
+/// The first command of the batch is refused and leaves no record; the second commits holds; then the answer of the first
+/// cannot be kept.
+#[tokio::test(flavor = "multi_thread")]
+async fn batch_is_answered_though_record_fails() {
+    with_faults(async |app, faults| {
+        let (gone, room_type) = (RoomType { id: 999, ..app.room_type(1).await }, app.room_type(1_000).await);
+        let body = body_of(&[lines(&gone, 1..600), lines(&room_type, 600..LINES + 1)].concat());
+        faults.fail_record_of("once");
+        let first = send_batch(app, "once", &body).await;
+        assert_eq!((first.status, is_replayed(&first)), (200, false), "{}", first.text);
+        assert!(faults.end(), "the fault was there");
+        let placed = results(&first).iter().filter(|line| line["status"] == "HELD").count();
+        assert_eq!((results(&first).len(), placed), (LINES as usize, 101));
+        // The repetition runs the refused part again, and replays the other.
+        for is_whole in [false, true] {
+            let again = send_batch(app, "once", &body).await;
+            assert_eq!((again.status, is_replayed(&again), &again.text), (200, is_whole, &first.text));
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calendar_is_answered_though_record_fails() {
+    with_faults(async |app, faults| {
+        let room = app.room().await;
+        let range = json!({"from": day(1).to_string(), "to": day(9).to_string()});
+        let calls = [
+            ("hours", "PUT", format!("/v1/rooms/{room}/operating-hours"), every_day("09:00", "11:00")),
+            ("generate", "POST", "/v1/calendar/generate".to_owned(), json!({ "roomId": room })),
+            ("reprice", "POST", format!("/v1/rooms/{room}/reprice"), range),
+        ];
+        for (key, method, path, body) in calls {
+            let body = body.to_string();
+            let call = async || app.send(method, &path, &[("idempotency-key", key)], &body).await;
+            faults.fail_record_of(key);
+            let first = call().await;
+            assert!(first.status < 300 && !is_replayed(&first), "{key}: {}", first.text);
+            assert!(faults.end(), "{key}: the fault was there");
+            for is_kept in [false, true] {
+                let again = call().await;
+                assert_eq!((again.status, is_replayed(&again)), (first.status, is_kept), "{key}: {}", again.text);
+            }
+        }
     })
     .await;
 }

@@ -15,25 +15,25 @@ use crate::support::{Answer, TestApp, code, day, fresh_key, new_hold, refused, w
 use crate::tickets::open_event;
 
 /// More than one command's share of a batch.
-const LINES: u64 = 700;
+pub(crate) const LINES: u64 = 700;
 
-fn lines(room_type: &RoomType, users: std::ops::Range<u64>) -> Vec<NewHold> {
+pub(crate) fn lines(room_type: &RoomType, users: std::ops::Range<u64>) -> Vec<NewHold> {
     users.map(|user| NewHold { user_id: Some(user), ..new_hold(room_type, day(1), day(2)) }).collect()
 }
 
-fn body_of(lines: &[NewHold]) -> String {
+pub(crate) fn body_of(lines: &[NewHold]) -> String {
     json!({ "holds": lines }).to_string()
 }
 
-async fn send_batch(app: &TestApp, key: &str, body: &str) -> Answer {
+pub(crate) async fn send_batch(app: &TestApp, key: &str, body: &str) -> Answer {
     app.send("POST", "/v1/holds:batch", &[("idempotency-key", key), ("accept-language", "en")], body).await
 }
 
-fn results(answer: &Answer) -> &Vec<Value> {
+pub(crate) fn results(answer: &Answer) -> &Vec<Value> {
     answer.json["results"].as_array().unwrap_or_else(|| panic!("results are missing: {}", answer.text))
 }
 
-fn is_replayed(answer: &Answer) -> bool {
+pub(crate) fn is_replayed(answer: &Answer) -> bool {
     answer.header("idempotent-replayed") == Some("true")
 }
 
@@ -241,7 +241,7 @@ async fn heavy_batches_leave_room_for_others(profile: Profile) {
             let attackers = futures_util::future::join_all((1..=4).map(|number| attack(number * 10_000)));
             let (succeeded, answered) = tokio::join!(bystanders, attackers);
             println!("{:?}: {succeeded} of 200 calls beside {answered:?} batches", app.profile);
-            assert!(succeeded >= 180, "{succeeded} of 200 calls succeeded");
+            assert!(succeeded > 180, "{succeeded} of 200 calls succeeded");
             assert!(answered.iter().sum::<u32>() > 0, "the batches are carried out, too");
         },
     )
