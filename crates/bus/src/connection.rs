@@ -28,8 +28,8 @@ const RECONNECT_AFTER_MAX: Duration = Duration::from_millis(500);
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(10);
 /// Maximum wait of a request for the streams.
 const STREAMS_WITHIN: Duration = Duration::from_millis(200);
-/// Interval of pings. After three without an answer the connection counts as broken and is made again.
-const PING_EVERY: Duration = Duration::from_secs(1);
+/// Interval of pings. After three without an answer, within 2 s, the connection counts as broken and is made again.
+const PING_EVERY: Duration = Duration::from_millis(500);
 
 /// Cheap to clone.
 #[derive(Clone, Debug)]

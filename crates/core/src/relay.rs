@@ -117,6 +117,8 @@ pub struct LeaseRelays {
     /// The server cannot reach the bus: it renews nothing, and takes a partition only after no other server took it for the
     /// duration of a lease.
     pub yields: bool,
+    /// Ends the leases of the server first. With `yields`, another server can take its partitions at once.
+    pub ends_own: bool,
 }
 
 /// Outcome of [`LeaseRelays`].
@@ -145,8 +147,12 @@ impl Command for LeaseRelays {
         let mut leased = Leased { held: Vec::new(), taken: Vec::new(), now: at.now, next_free_at: None };
         let mut is_write_due = false;
         for partition in &self.wanted {
-            let relay = rows.relay.relays.get(partition)?.copied().unwrap_or_default();
+            let mut relay = rows.relay.relays.get(partition)?.copied().unwrap_or_default();
             let is_own = relay.leased_by == self.server;
+            if is_own && self.ends_own && relay.leased_until > at.now {
+                relay.leased_until = at.now;
+                rows.relay.relays.put(*partition, relay);
+            }
             if is_own && relay.leased_until > at.now {
                 is_write_due |= !self.yields && relay.leased_until < at.now + RENEW_BELOW;
                 leased.held.push((*partition, relay));
@@ -304,7 +310,7 @@ mod tests {
     const FIRST: Partition = Partition(0);
 
     fn ask(server: u64) -> LeaseRelays {
-        LeaseRelays { server, wanted: vec![FIRST], is_alone: false, yields: false }
+        LeaseRelays { server, wanted: vec![FIRST], is_alone: false, yields: false, ends_own: false }
     }
 
     fn lease(world: &mut World, server: u64) -> Vec<(Partition, Relay)> {
@@ -344,7 +350,7 @@ mod tests {
     fn leases_are_renewed_together_when_one_is_due() {
         let mut world = World::new();
         let wanted: Vec<_> = Partition::all().collect();
-        let renew = LeaseRelays { server: 1, wanted: wanted.clone(), is_alone: false, yields: false };
+        let renew = LeaseRelays { wanted: wanted.clone(), ..ask(1) };
         let taken = world.run(&renew).unwrap();
         assert_eq!((taken.held.len(), taken.taken), (wanted.len(), wanted));
         let began = world.now;
@@ -384,6 +390,19 @@ mod tests {
         assert_eq!(world.run(&without_bus).unwrap().held.len(), 0, "another server may take it");
         world.wait(Span::from_millis(100));
         assert_eq!(world.run(&without_bus).unwrap().taken, [FIRST], "no other server did");
+    }
+
+    #[test]
+    fn yielding_server_ends_its_leases_at_once() {
+        let mut world = World::new();
+        lease(&mut world, 1);
+        advance(&mut world, 1, 5, &[]).unwrap();
+        let ends = LeaseRelays { yields: true, ends_own: true, ..ask(1) };
+        assert_eq!(world.run(&ends).unwrap().held, []);
+        assert_eq!(lease(&mut world, 2)[0].1.sent_up_to, 5);
+        assert_eq!(advance(&mut world, 1, 8, &[]), Err(Rejection::LeaseLost));
+        assert_eq!(world.run(&ends).unwrap().held, [], "the lease of another server stands");
+        assert_eq!(lease(&mut world, 2).len(), 1);
     }
 
     #[test]

@@ -63,7 +63,7 @@ async fn purge_removes_published_events_only(profile: Profile) {
     assert_eq!(run(&*store, import.clone()).await, Handled::Done);
     // Event 1 was sent and event 2 has failed; the others have not been read yet.
     let wanted = Partition::all().collect();
-    run(&*store, LeaseRelays { server: 1, wanted, is_alone: true, yields: false }).await;
+    run(&*store, LeaseRelays { server: 1, wanted, is_alone: true, yields: false, ends_own: false }).await;
     for partition in Partition::all() {
         let failed = (partition.get() == 0).then_some((2, PublishOutcome::Failed { jitter: 0 }));
         let handed = failed.into_iter().collect();

@@ -1,72 +1,17 @@
 //! `/v1/stream` of a server that is cut off from PostgreSQL, as by a network that drops packets: no connection ends, and
 //! nothing arrives.
 
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use holdfast_client::{Client, NewRoomType};
 use holdfast_testkit::{RedisOptions, RedisServer, postgres};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
 
+use crate::link::Link;
 use crate::support::{NIGHT, Process, new_hold};
 
 /// The bound after which a stream ends, and time for a loaded machine.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
-
-/// A connection to PostgreSQL that can be interrupted without being closed.
-struct Link {
-    port: u16,
-    is_cut: watch::Sender<bool>,
-    tasks: Arc<Mutex<Vec<tokio::task::JoinHandle<()>>>>,
-}
-
-impl Link {
-    async fn to(port: u16) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (is_cut, tasks) = (watch::Sender::new(false), Arc::new(Mutex::new(Vec::new())));
-        let link = Self { port: listener.local_addr().unwrap().port(), is_cut, tasks: tasks.clone() };
-        let cut = link.is_cut.clone();
-        tokio::spawn(async move {
-            while let Ok((near, _)) = listener.accept().await {
-                let forwarding = forward(near, port, cut.subscribe());
-                tasks.lock().unwrap().push(tokio::spawn(forwarding));
-            }
-        });
-        link
-    }
-
-    fn cut(&self) {
-        self.is_cut.send_replace(true);
-    }
-
-    /// Forwards new connections; those from before end.
-    fn restore(&self) {
-        self.tasks.lock().unwrap().drain(..).for_each(|task| task.abort());
-        self.is_cut.send_replace(false);
-    }
-}
-
-async fn forward(near: TcpStream, port: u16, cut: watch::Receiver<bool>) {
-    let mut uncut = cut.clone();
-    uncut.wait_for(|is_cut| !is_cut).await.ok();
-    let far = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-    let ((near_read, near_write), (far_read, far_write)) = (near.into_split(), far.into_split());
-    let copy = async |mut from: tokio::net::tcp::OwnedReadHalf, mut to: tokio::net::tcp::OwnedWriteHalf| {
-        let mut buffer = vec![0; 64 << 10];
-        while let Ok(count @ 1..) = from.read(&mut buffer).await {
-            if *cut.borrow() {
-                std::future::pending::<()>().await;
-            }
-            if to.write_all(&buffer[..count]).await.is_err() {
-                return;
-            }
-        }
-    };
-    tokio::join!(copy(near_read, far_write), copy(far_read, near_write));
-}
 
 /// An open stream, read block by block.
 struct Listening {
@@ -118,16 +63,14 @@ async fn reserve(client: &Client) {
 /// A stream whose server cannot read the outbox ends, so that the client reconnects elsewhere or waits.
 async fn ends_when_cut_off(redis: Option<&RedisServer>) {
     let database = postgres().database();
-    let direct: reqwest::Url = database.url().parse().unwrap();
-    let link = Link::to(direct.port().unwrap()).await;
-    let mut through = direct.clone();
-    through.set_port(Some(link.port)).unwrap();
+    let direct = database.url();
+    let link = Link::to(direct).await;
     let start = |url: &str| {
         let mut args = vec!["--database-url", url];
         args.extend(redis.iter().flat_map(|redis| ["--redis-url", redis.url()]));
         Process::start_with(&args, &[("HOLDFAST_LOG_LEVEL", "off")])
     };
-    let server = start(through.as_str());
+    let server = start(link.url());
     let client = server.client().within(Duration::from_mins(2));
     reserve(&client).await;
     let mut listening = Listening::open(&client, 0).await;
@@ -140,7 +83,7 @@ async fn ends_when_cut_off(redis: Option<&RedisServer>) {
     tokio::time::timeout(ENDS_WITHIN, ended).await.expect("the stream ends");
     println!("the stream ended after {:?}", cut_at.elapsed());
     if redis.is_some() {
-        let other = start(direct.as_str());
+        let other = start(direct);
         let elsewhere = other.client().within(Duration::from_mins(2));
         reserve(&elsewhere).await;
         let mut listening = Listening::open(&elsewhere, first).await;

@@ -8,6 +8,7 @@ mod crash;
 mod cut_off;
 mod encrypted;
 mod full_disk;
+mod link;
 mod pgbouncer;
 mod private;
 mod running;

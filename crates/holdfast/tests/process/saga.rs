@@ -1,4 +1,4 @@
-//! Bookings of tee times across the end of a server: a restart, a death, a pause. Each booking is final within the promised time.
+//! Bookings of tee times across the end of a server: a restart, a death, a pause, a cut network. Each booking is final within the promised time.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,6 +9,7 @@ use holdfast_client::Client;
 use holdfast_testkit::{Profile, TestDatabase, nats, postgres, profiles, redis};
 use serde_json::{Value, json};
 
+use crate::link::Link;
 use crate::support::{NIGHT, Process, run, verify};
 
 /// Within this time the servers that are left take over the leases and messages of one that is gone.
@@ -35,10 +36,15 @@ impl Cluster {
     }
 
     fn server(&self) -> Process {
-        let mut args = vec!["--database-url", self.database.url(), "--redis-url", redis().url()];
+        self.server_at(self.database.url(), redis().url(), nats().url())
+    }
+
+    /// Starts a server that reaches the others under these addresses.
+    fn server_at(&self, database_url: &str, redis_url: &str, nats_url: &str) -> Process {
+        let mut args = vec!["--database-url", database_url, "--redis-url", redis_url];
         let mut environment = vec![("HOLDFAST_REDIS_PREFIX", &*self.redis_prefix), ("HOLDFAST_LOG_LEVEL", "error")];
         if let Some(prefix) = &self.nats_prefix {
-            args.extend(["--nats-url", nats().url()]);
+            args.extend(["--nats-url", nats_url]);
             environment.push(("HOLDFAST_NATS_PREFIX", prefix));
         }
         Process::start_with(&args, &environment)
@@ -196,20 +202,20 @@ async fn kill_of_only_server_stalls_no_booking(profile: Profile) {
     restart_on(profile, false).await;
 }
 
-/// Three servers of a cluster; the first one has taken all leases when the others start.
-async fn three_servers(cluster: &Cluster) -> (Process, [Process; 2], u64) {
-    let first = cluster.server();
+/// Starts two more servers of a cluster after the first one has taken all leases.
+async fn start_others(cluster: &Cluster, first: &Process) -> ([Process; 2], u64) {
     let slot = create_slot(&first.client()).await;
     let others = [cluster.server(), cluster.server()];
     let before = book(&others[0].client(), slot, 1..1 + BOOKINGS).await;
     until_confirmed(&others[0].client(), &before, Instant::now()).await;
-    (first, others, slot)
+    (others, slot)
 }
 
 async fn survivors_take_over(is_clean: bool) {
     for with_nats in [false, true] {
         let cluster = Cluster::new(with_nats);
-        let (first, others, slot) = three_servers(&cluster).await;
+        let first = cluster.server();
+        let (others, slot) = start_others(&cluster, &first).await;
         let (client, ended) = (others[1].client(), Instant::now());
         end(first, is_clean);
         // The promise counts from the death; a clean stop itself may take a moment.
@@ -237,7 +243,8 @@ async fn sigterm_of_one_of_three_stalls_no_booking() {
 async fn paused_server_stalls_no_booking() {
     for with_nats in [false, true] {
         let cluster = Cluster::new(with_nats);
-        let (first, others, slot) = three_servers(&cluster).await;
+        let first = cluster.server();
+        let (others, slot) = start_others(&cluster, &first).await;
         let client = others[1].client();
         let in_flight = book(&first.client(), slot, 101..101 + BOOKINGS).await;
         signal(&first, "-STOP");
@@ -253,4 +260,37 @@ async fn paused_server_stalls_no_booking() {
         drop((first, others));
         cluster.verify();
     }
+}
+
+/// One of three servers with a network of its own, which drops all packets from `cut` on.
+async fn cut_off(what: &str, cut: impl Fn(&[Link; 3])) {
+    let cluster = Cluster::new(true);
+    let links = [Link::to(cluster.database.url()).await, Link::to(redis().url()).await, Link::to(nats().url()).await];
+    let [database, redis, nats] = &links;
+    let first = cluster.server_at(database.url(), redis.url(), nats.url());
+    let (others, slot) = start_others(&cluster, &first).await;
+    let client = others[1].client();
+    let in_flight = book(&first.client(), slot, 101..101 + BOOKINGS).await;
+    cut(&links);
+    let cut_at = Instant::now();
+    settle(&client, slot, 201..201 + BOOKINGS, cut_at, what).await;
+    let took = until_confirmed(&client, &in_flight, cut_at).await;
+    assert!(took < PROMISED + SLACK, "{what}: bookings in flight are final after {took:?}");
+    links.iter().for_each(Link::restore);
+    // The server serves again, and repeats nothing that others did meanwhile.
+    let after = book(&first.client(), slot, 301..301 + BOOKINGS).await;
+    until_confirmed(&client, &after, Instant::now()).await;
+    assert_no_double_effects(&client, slot, 4 * BOOKINGS).await;
+    drop((first, others));
+    cluster.verify();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_off_server_stalls_no_booking() {
+    cut_off("one of three is cut off from all stores", |links| links.iter().for_each(Link::cut)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_cut_off_from_nats_stalls_none() {
+    cut_off("one of three is cut off from NATS", |[.., nats]| nats.cut()).await;
 }

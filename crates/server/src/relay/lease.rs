@@ -20,7 +20,7 @@ const CHECK_EVERY: Duration = Duration::from_millis(500);
 /// Shortest wait between two checks.
 const CHECK_EVERY_MIN: Duration = Duration::from_millis(20);
 /// Time without the bus after which a server yields its partitions to servers that reach it.
-const YIELD_AFTER: Duration = Duration::from_secs(1);
+const YIELD_AFTER: Duration = Duration::from_millis(300);
 
 /// The leases of a server process.
 #[derive(Debug)]
@@ -40,6 +40,16 @@ struct State {
     until: Option<Instant>,
     /// Leases taken so far.
     taken: u64,
+}
+
+/// Reachability of the bus, for a check of the leases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bus {
+    Reached,
+    /// Unreachable since the last check: the server gives back its partitions.
+    Lost,
+    /// The server has given back its partitions; it takes those that no other server takes.
+    Absent,
 }
 
 /// Lease on one partition.
@@ -88,7 +98,7 @@ impl Leases {
             state.wanted.extend(partitions);
             state.wanted.len() > before
         };
-        if is_new && let Err(error) = self.check(app, false).await {
+        if is_new && let Err(error) = self.check(app, Bus::Reached).await {
             // The next call requests them again.
             self.state().wanted.retain(|partition| !partitions.contains(partition));
             return Err(error);
@@ -118,13 +128,21 @@ impl Leases {
     /// Keeps and takes leases until the app stops.
     pub async fn keep(&self, app: &App) {
         let is_shared = app.store().is_split();
-        let mut bus_seen = Instant::now();
+        let (mut bus_seen, mut has_yielded) = (Instant::now(), false);
         loop {
             if app.bus().is_none_or(|bus| bus.check().is_ok()) {
-                bus_seen = Instant::now();
+                (bus_seen, has_yielded) = (Instant::now(), false);
             }
-            let pause = match self.check(app, bus_seen.elapsed() > YIELD_AFTER).await {
-                Ok(pause) => pause,
+            let bus = match (bus_seen.elapsed() > YIELD_AFTER, has_yielded) {
+                (false, _) => Bus::Reached,
+                (true, false) => Bus::Lost,
+                (true, true) => Bus::Absent,
+            };
+            let pause = match self.check(app, bus).await {
+                Ok(pause) => {
+                    has_yielded |= bus == Bus::Lost;
+                    pause
+                }
                 Err(error) => {
                     tracing::debug!(%error, "[Outbox] leases could not be checked; the check is repeated");
                     CHECK_EVERY
@@ -144,14 +162,15 @@ impl Leases {
     }
 
     /// Renews leases that end soon and takes partitions that are free. Returns the wait until the next check.
-    async fn check(&self, app: &App, yields: bool) -> Result<Duration, Refused> {
+    async fn check(&self, app: &App, bus: Bus) -> Result<Duration, Refused> {
         let is_closed = self.round.lock().await;
         let wanted: Vec<_> = self.state().wanted.iter().copied().collect();
         if *is_closed || wanted.is_empty() {
             return Ok(CHECK_EVERY);
         }
         let (is_alone, asked_at) = (!app.store().is_split(), Instant::now());
-        let command = LeaseRelays { server: self.server, wanted, is_alone, yields };
+        let (yields, ends_own) = (bus != Bus::Reached, bus == Bus::Lost && !is_alone);
+        let command = LeaseRelays { server: self.server, wanted, is_alone, yields, ends_own };
         let leased = match app.engine().run(command, None).await? {
             Answer::Fresh(leased) => leased,
             Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
