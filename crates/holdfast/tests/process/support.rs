@@ -13,7 +13,10 @@ use uuid::Uuid;
 /// Bounds requests on a connection whose server is killed at that moment, which may never get a response.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
-/// A running server. The test fails if the server panics.
+/// Log directive that keeps the lines about panics at any log level.
+const PANICS: &str = "holdfast_engine::panics=error";
+
+/// A running server. The test fails if the server panics, whatever its log level.
 pub(crate) struct Process {
     pub(crate) url: String,
     /// Standard output of the process.
@@ -53,6 +56,10 @@ impl Process {
 
     /// Starts a server by a command of the test's own, and copies its log.
     pub(crate) fn spawn_with_log(command: &mut Command, mut copy: impl Write + Send + 'static) -> Self {
+        let level = command.get_envs().find(|(name, _)| *name == "HOLDFAST_LOG_LEVEL");
+        if let Some(level) = level.and_then(|(_, level)| level?.to_str()).map(|level| format!("{level},{PANICS}")) {
+            command.env("HOLDFAST_LOG_LEVEL", level);
+        }
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = BufReader::new(child.stderr.take().unwrap());
         let log = std::thread::spawn(move || {
@@ -115,6 +122,7 @@ pub(crate) fn run(args: &[&str]) -> (i32, String) {
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     let mut text = String::from_utf8(stdout).unwrap();
     stderr.as_slice().read_to_string(&mut text).unwrap();
+    assert!(!text.contains("panicked"), "the command panicked: {text}");
     (status.code().expect("the command ended by itself"), text)
 }
 
@@ -130,4 +138,32 @@ pub(crate) fn new_hold(room_type: &RoomType, night: Date) -> NewHold {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let key = Uuid::from_u64_pair(0x4000, (1 << 63) | NEXT.fetch_add(1, Ordering::Relaxed));
     NewHold::new(room_type.id, night, night.tomorrow().unwrap(), key)
+}
+
+/// Decisions panic silently, except for a line in the log.
+#[test]
+fn panics_are_logged_at_any_level() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(format!("off,{PANICS}")))
+        .with_writer(move || writer.try_clone().unwrap())
+        .finish();
+    holdfast_engine::panics::install();
+    tracing::subscriber::with_default(subscriber, || {
+        tracing::error!("an error that is no panic");
+        std::panic::catch_unwind(|| panic!("on purpose")).unwrap_err();
+    });
+    let log = std::io::read_to_string(reader).unwrap();
+    assert!(log.contains("a thread panicked") && !log.contains("no panic"), "{log}");
+}
+
+#[test]
+fn panic_in_the_log_fails_the_test() {
+    // Stands for a server that logs a panic if its log level shows it.
+    let script = r#"case $HOLDFAST_LOG_LEVEL in *=error) echo "a thread panicked" >&2;; esac
+        echo "Holdfast is ready: http://nowhere"; exec sleep 60"#;
+    let mut command = Command::new("sh");
+    let process = Process::spawn(command.args(["-c", script]).env("HOLDFAST_LOG_LEVEL", "off"));
+    let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(process))).unwrap_err();
+    assert!(failed.downcast_ref::<String>().unwrap().contains("a thread panicked"));
 }
