@@ -77,10 +77,10 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let config = args.config()?;
+    let mut config = args.config()?;
     let log = log::start(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    limits::raise_open_files(&config);
+    config.server.connections_max = limits::raise_open_files(&config);
     let served = runtime.block_on(async {
         // From here on a hang-up does not end the process, also while the store is being opened.
         let hangups = signal(SignalKind::hangup())?;

@@ -36,7 +36,8 @@ const HEAD_WITHIN: Duration = Duration::from_secs(75);
 const FIRST_HEAD_WITHIN: Duration = Duration::from_secs(10);
 /// Maximum number of reserve connections served at a time. A further one replaces the oldest.
 const RESERVE_MAX: usize = 64;
-/// Maximum number of reserve connections accepted at a time; further ones are closed.
+/// Bounds of the number of reserve connections accepted at a time, a quarter of the others; further ones are closed.
+const RESERVE_ACCEPTED_MIN: usize = 2 * RESERVE_MAX;
 const RESERVE_ACCEPTED_MAX: usize = 1_024;
 /// Maximum duration of a reserve connection.
 const RESERVE_WITHIN: Duration = Duration::from_secs(5);
@@ -46,6 +47,18 @@ const TAKEN_WITHIN: Duration = Duration::from_secs(30);
 const THREAD_ENDS_WITHIN: Duration = Duration::from_millis(300);
 /// Pause after a failed accept.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(50);
+
+/// Maximum number of reserve connections accepted at a time.
+fn reserve_accepted(connections_max: usize) -> usize {
+    (connections_max / 4).clamp(RESERVE_ACCEPTED_MIN, RESERVE_ACCEPTED_MAX)
+}
+
+/// Returns the maximum number of connections that together with their reserve need at most `files` file descriptors; at
+/// least 1.
+pub fn connections_within(files: usize) -> usize {
+    let beside_max = files.saturating_sub(RESERVE_ACCEPTED_MAX).max(files / 5 * 4);
+    beside_max.min(files.saturating_sub(RESERVE_ACCEPTED_MIN)).max(1)
+}
 
 /// Serves until `stop` resolves, then accepts no new work and finishes the requests in flight.
 pub async fn serve(
@@ -66,7 +79,7 @@ pub async fn serve(
         Worker::start("http reserve", |arriving| drive_reserve(app, router, arriving))?
     };
     let places = Arc::new(Semaphore::new(connections_max));
-    let reserve_places = Arc::new(Semaphore::new(RESERVE_ACCEPTED_MAX));
+    let reserve_places = Arc::new(Semaphore::new(reserve_accepted(connections_max)));
     let (mut stop, mut result) = (pin!(stop), Ok(()));
     let mut next = workers.iter().cycle();
     loop {
@@ -257,6 +270,17 @@ mod tests {
         let writing = async { while socket.write_all(&answer).await.is_ok() {} };
         tokio::time::timeout(Duration::from_secs(20), writing).await.expect("writing ends");
         drop(silent);
+    }
+
+    #[test]
+    fn connections_and_reserve_fit_into_the_files() {
+        for files in [129, 192, 256, 704, 1_000, 5_000, 5_120, 10_000, 65_000] {
+            let connections = connections_within(files);
+            let needed = connections + reserve_accepted(connections);
+            assert!(needed <= files, "{connections} connections with {files} files");
+            assert!(connections >= files / 3 || files < 256, "{connections} connections with {files} files");
+        }
+        assert_eq!(connections_within(0), 1);
     }
 
     #[tokio::test]

@@ -1,7 +1,8 @@
 //! Permissions of files, limits of the process, and SIGHUP.
 
 use std::fs::Permissions;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use holdfast_client::NewEvent;
 use holdfast_dial::jwt::{Algorithm, EncodingKey, Header, encode};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 
 use crate::support::{Process, holdfast};
@@ -107,6 +109,46 @@ fn open_file_limit_is_raised_or_warned_of() {
     let process = serve_after("ulimit -Sn 128; ulimit -Hn 2048", &data, &log, &fitting);
     assert_eq!(open_files(&process.child).0, "2048");
     assert!(!std::fs::read_to_string(&log).unwrap().contains(warning));
+}
+
+/// Answer of a health check on a connection of its own.
+fn health(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// Half-sent heads take more connections than there are file descriptors.
+#[test]
+fn health_is_answered_with_few_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).unwrap();
+    let parent = tempfile::tempdir().unwrap();
+    let (data, log) = (parent.path().join("data"), parent.path().join("log"));
+    let process = serve_after("ulimit -Sn 128; ulimit -Hn 512", &data, &log, &[]);
+    let address = process.url.strip_prefix("http://").unwrap();
+    let mut heads = Vec::new();
+    for _ in 0..3_000 {
+        let mut stream = TcpStream::connect(address).unwrap();
+        // The server may have closed the connection already.
+        stream.write_all(b"GET /v1/room-types HTTP/1.1\r\nHost: ").ok();
+        heads.push(stream);
+    }
+    let mut took = Vec::new();
+    for path in ["/healthz", "/readyz"].repeat(50) {
+        let began = Instant::now();
+        let answer = health(address, path);
+        took.push(began.elapsed());
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{path}: {answer}");
+    }
+    took.sort();
+    // Other tests load the machine, too.
+    let median = took[took.len() / 2];
+    assert!(median < Duration::from_millis(100), "{took:?}");
+    assert!(!std::fs::read_to_string(&log).unwrap().contains("cannot accept a connection"));
 }
 
 pub(crate) fn hang_up(process: &Process) {

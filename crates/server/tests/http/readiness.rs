@@ -32,15 +32,16 @@ pub(crate) async fn until_ready_is(app: &TestApp, status: u16) -> Value {
     }
 }
 
-/// Asserts that a path is answered in time. The fastest of several tries counts: other tests load the machine, too.
+/// Asserts that a path is answered in time. The median of several tries counts: other tests load the machine, too.
 async fn assert_answers_at_once(app: &TestApp, path: &str) {
-    let mut fastest = Duration::MAX;
-    for _ in 0..20 {
+    let mut took = Vec::new();
+    for _ in 0..41 {
         let began = Instant::now();
         app.send("GET", path, &[], "").await;
-        fastest = fastest.min(began.elapsed());
+        took.push(began.elapsed());
     }
-    assert!(fastest < ANSWERED_WITHIN, "{path} took {fastest:?}");
+    took.sort();
+    assert!(took[took.len() / 2] < ANSWERED_WITHIN, "{path} took {took:?}");
 }
 
 async fn write_fails(app: &TestApp) -> bool {
