@@ -18,7 +18,9 @@ const BATCH_WEIGHT_MAX: usize = 8_192;
 const SHARED_BATCH_WEIGHT_MAX: usize = 2_048;
 /// Work that a flow may do per ownership, in ordinary commands.
 const QUANTUM: usize = 512;
-/// Weight that a command is accounted with at most.
+/// Maximum weight of a command. Operators' commands on a whole object may touch more rows: an event has up to 100,000 seats,
+/// and lowering a capacity reads every day that can be held. They are all or nothing, so they are not divided. At this
+/// weight they wait for four turns, and at most four of them share a batch.
 pub(crate) const COMMAND_WEIGHT_MAX: usize = 2_048;
 /// Bound of one flow as a multiple of the remaining free weight. One flow alone can fill three quarters of the
 /// queue; any number of flows leave room for one more.

@@ -1,6 +1,6 @@
 //! Servers that connect to PostgreSQL, Redis and NATS with TLS only, and reject peers with invalid certificates.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use holdfast_client::{Client, NewEvent, NewRoomType};
 use holdfast_testkit::certificate::CERTIFICATE;
@@ -193,6 +193,16 @@ async fn each_service_has_its_own_authorities() {
         let (code, said) = tokio::task::block_in_place(|| run(&args));
         assert!(code == 2 && said.contains("certificate"), "trusted for {services:?} only: {said}");
     }
+    // A server starts without NATS, but does not trust it.
+    trust_for(&["database", "redis"]);
+    let server = Process::start_with(&[&urls[..], &[path]].concat(), &[]);
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(2) {
+        let ready = server.client().request(reqwest::Method::GET, "/readyz").send().await.unwrap();
+        assert_eq!(ready.json::<Value>().await.unwrap()["bus"], "NATS is unavailable");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    drop(server);
     trust_for(&["database", "redis", "nats"]);
     let server = Process::start_with(&[&urls[..], &[path]].concat(), &[]);
     use_everything(&server.client()).await;
@@ -210,6 +220,23 @@ const OTHER_AUTHORITY: &str = "-----BEGIN CERTIFICATE-----\n\
     AM2EQdjyAf2GVjY/DuP/UDqRJL1DK4gsQQtkRtaBCuWmAiAgvc/ehFKPMnQwkfF3\n\
     hv09cG4wQldiW95tHFJ64tJqZw==\n\
     -----END CERTIFICATE-----\n";
+
+/// Certificates are also valid if an authority of the system signed them.
+#[tokio::test(flavor = "multi_thread")]
+async fn own_authorities_add_to_those_of_system() {
+    let place = Encrypted::start();
+    let (database, redis) = (place.database_url("localhost", "verify-full"), place.redis.encrypted_url());
+    let other = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(other.path(), OTHER_AUTHORITY).unwrap();
+    let own = ("HOLDFAST_SERVER_TLS_CA_FILE", other.path().to_str().unwrap());
+    let args = ["--database-url", &database, "--redis-url", &redis, "--nats-url", place.nats.url()];
+    let server = Process::start_with(&args, &[own, ("SSL_CERT_FILE", place.trusted())]);
+    use_everything(&server.client()).await;
+    drop(server);
+    let refused = [&["serve", "--listen", "127.0.0.1:0"][..], &args].concat();
+    let (code, said) = tokio::task::block_in_place(|| run(&refused));
+    assert!(code == 2 && said.contains("certificate"), "neither authority is trusted: {said}");
+}
 
 /// New connections are checked against the reloaded file; a file that cannot be used changes nothing.
 #[tokio::test(flavor = "multi_thread")]
