@@ -113,13 +113,8 @@ fn webhook_gets_no_events_before_its_creation() {
 fn outbox_position_requires_the_lease() {
     let mut world = World::new();
     create(&mut world, "");
-    let lease = LeaseRelays {
-        server: 5,
-        wanted: vec![Partition::WEBHOOKS],
-        is_alone: false,
-        yields: false,
-        ends_own: false,
-    };
+    let lease =
+        LeaseRelays { server: 5, wanted: vec![Partition::WEBHOOKS], is_alone: false, yields: false, ends_own: false };
     world.run(&lease).unwrap();
     let read = |server, up_to, numbers: &[u64]| EnqueueDeliveries {
         events: numbers.iter().map(|number| event(*number, "order.paid")).collect(),

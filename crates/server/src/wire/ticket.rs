@@ -95,7 +95,7 @@ pub struct EventView {
 }
 
 impl EventView {
-    pub fn new(Sold { event, remaining }: &Sold) -> Self {
+    pub fn new(Sold { event, remaining, .. }: &Sold) -> Self {
         Self {
             id: event.id.get(),
             name: event.name.to_string(),
@@ -113,7 +113,7 @@ impl EventView {
 
     /// State of the event when it was created.
     pub fn created(event: &TicketEvent) -> Self {
-        Self::new(&Sold { event: event.clone(), remaining: event.seat_count })
+        Self::new(&Sold { event: event.clone(), remaining: event.seat_count, remaining_until: None })
     }
 }
 

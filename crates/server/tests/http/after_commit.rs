@@ -93,7 +93,7 @@ impl Session for FaultySession {
             left.map_err(|_| StoreError::Unavailable("a fault".into()))?;
         }
         let record_fails = *self.faults.record_fails.lock().unwrap();
-        if rows.receipts.changes().iter().any(|change| Some(&*change.key.key) == record_fails) {
+        if rows.idempotency_records.changes().iter().any(|change| Some(&*change.key.key) == record_fails) {
             self.faults.record_failed.store(true, Ordering::SeqCst);
             return Err(StoreError::Unavailable("a fault".into()));
         }
@@ -242,9 +242,9 @@ async fn queue_calls_are_answered_though_commits_fail(profile: Profile) {
 
 /// The first command of the batch is refused and leaves no record; the second commits holds; then the answer of the first
 /// cannot be kept.
-#[tokio::test(flavor = "multi_thread")]
-async fn batch_is_answered_though_record_fails() {
-    with_faults(async |app, faults| {
+profiles!(batch_is_answered_though_record_fails);
+async fn batch_is_answered_though_record_fails(profile: Profile) {
+    with_faults(profile, async |app, faults| {
         let (gone, room_type) = (RoomType { id: 999, ..app.room_type(1).await }, app.room_type(1_000).await);
         let body = body_of(&[lines(&gone, 1..600), lines(&room_type, 600..LINES + 1)].concat());
         faults.fail_record_of("once");
@@ -262,9 +262,9 @@ async fn batch_is_answered_though_record_fails() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn calendar_is_answered_though_record_fails() {
-    with_faults(async |app, faults| {
+profiles!(calendar_is_answered_though_record_fails);
+async fn calendar_is_answered_though_record_fails(profile: Profile) {
+    with_faults(profile, async |app, faults| {
         let room = app.room().await;
         let range = json!({"from": day(1).to_string(), "to": day(9).to_string()});
         let calls = [

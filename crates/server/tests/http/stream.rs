@@ -1,6 +1,6 @@
 //! `/v1/stream`: server-sent events.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::Body;
 use futures_util::{StreamExt as _, TryStreamExt as _};
