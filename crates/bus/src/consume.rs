@@ -26,7 +26,7 @@ pub(crate) const KEY: &str = "Holdfast-Key";
 const LANES: usize = 64;
 /// Time after which a request for messages ends. Until then NATS also delivers to a process that is paused or cut off.
 const PULL_EXPIRES: Duration = Duration::from_secs(1);
-/// After a failure nothing is tried for so long.
+/// Pause of the consumer after a failure.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 /// Delay before a failed redelivery repair is attempted again.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(10);

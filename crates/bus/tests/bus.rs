@@ -81,7 +81,7 @@ async fn next(seen: &mut Seen) -> (String, u64) {
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_arrive_once_and_in_key_order() {
     let connection = connect(options(nats().url())).await;
-    // Stored, since nothing consumes them yet.
+    // NATS stores the messages: no consumer reads them yet.
     for number in 0..30 {
         publish(&connection, &number.to_string(), number % 3).await.unwrap();
         publish(&connection, &number.to_string(), number % 3).await.unwrap();
@@ -185,7 +185,7 @@ async fn stopping_consumer_returns_its_messages() {
         };
         stopping.consume("course", handle, async { stopped.await.unwrap_or_default() }).await;
     });
-    // All about one thing: the first is being acted on, the others wait behind it.
+    // All messages have one key: the first is being handled, the rest wait behind it.
     for id in 0..20 {
         publish(&connection, &id.to_string(), 1).await.unwrap();
     }

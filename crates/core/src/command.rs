@@ -43,7 +43,7 @@ pub trait Command: Send + 'static {
         unreachable!("{} writes one kind of rows", Self::NAME)
     }
 
-    /// Last step, live rows only: reverts `prepare`. `None` as outcome means that nothing was recorded.
+    /// Last step, live rows only: reverts `prepare`. `None` as outcome means that `record` did not run.
     fn finish(
         &self,
         _rows: &mut WorkingSet,
@@ -77,7 +77,7 @@ pub trait Command: Send + 'static {
     }
 }
 
-/// Rows that a command may write. Live rows are holds and the counts that follow from them; all others are durable.
+/// Rows that a command may write. Live rows are holds and the counts that follow from them; all other rows are durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
     Live,

@@ -67,7 +67,7 @@ impl Event {
         }
     }
 
-    /// Whether the event goes through the outbox, in the same commit as its cause. Others are published after the
+    /// Whether the event goes through the outbox, in the same commit as its cause. Other events are published after the
     /// commit, best effort.
     pub fn is_durable(&self) -> bool {
         match self {

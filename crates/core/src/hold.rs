@@ -108,7 +108,7 @@ pub trait Indexed: Sized {
 
     /// Writes the secondary index entries of a hold. Stores that keep these indexes in memory call it at start, in the
     /// order of ids, for every live hold. If [`AFTER_END`](Self::AFTER_END) is not zero, they also call it for every
-    /// hold that ended less than that long ago, whatever its state.
+    /// hold that ended less than that long ago, in any state.
     fn index(rows: &mut WorkingSet, hold: &Self, now: Timestamp) -> Decision<()>;
 }
 
@@ -207,7 +207,7 @@ pub fn uncount<C: Claim>(rows: &mut WorkingSet, hold: &Hold<C>, now: Timestamp) 
     count_hold(rows, hold, now, -1)
 }
 
-/// Prepares a live hold for confirming: its units count until the confirm attempt is finished, whatever the time.
+/// Prepares a live hold for confirming: its units count until the confirm attempt is finished, also past the hold's end.
 pub fn prepare<C: Claim>(rows: &mut WorkingSet, hold: &Hold<C>, now: Timestamp) -> Decision<Hold<C>> {
     assert!(hold.is_live(now), "only a live hold can be prepared");
     let prepared = Hold { state: HoldState::Prepared, attempts: Attempt(hold.attempts.0 + 1), ..hold.clone() };

@@ -220,7 +220,7 @@ pub struct AdvanceRelay {
     pub server: u64,
     pub partition: Partition,
     pub sent_up_to: u64,
-    /// Failed and waiting events, and events that had failed or waited before. All others up to `sent_up_to` were sent.
+    /// Failed and waiting events, and events that had failed or waited before. All other events up to `sent_up_to` were sent.
     pub handed: Vec<(u64, PublishOutcome)>,
 }
 

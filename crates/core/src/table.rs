@@ -217,7 +217,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
         slot
     }
 
-    /// Returns the slot of a key, whatever its state.
+    /// Returns the slot of a key, in any state.
     fn slot(&mut self, key: K) -> usize {
         self.states.get_index_of(&key).unwrap_or_else(|| self.new_slot(key))
     }

@@ -17,13 +17,13 @@ use crate::person::Customer;
 const LEAVE_QUEUE_PERCENT: u64 = 8;
 const LEAVE_INSIDE_PERCENT: u64 = 6;
 const RELEASE_PERCENT: u64 = 12;
-/// Percentage who choose seats of the plan; the others ask for the best available.
+/// Percentage of customers that choose seats of the plan; the rest ask for the best available.
 const CHOOSE_PERCENT: u64 = 50;
 const SEATS_MAX: u64 = 4;
 /// Time to wait for a release while all remaining seats are held, and the interval of looking.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
-/// Bounds of the poll interval, whatever the server asks for.
+/// Bounds of the poll interval, which override the server's request.
 const POLL_INTERVAL_MIN: Duration = Duration::from_millis(50);
 const POLL_INTERVAL_MAX: Duration = Duration::from_secs(5);
 
@@ -127,7 +127,7 @@ async fn buy(customer: &mut Customer, event: u64) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Returns `None` if all is sold, `Some(None)` if nothing is available at the moment.
+/// Returns `None` if all is sold, `Some(None)` if no seats are available at the moment.
 async fn hold_seats(customer: &mut Customer, event: u64, count: u64) -> Result<Option<Option<SeatHold>>, Error> {
     let answer = if customer.random.percent(CHOOSE_PERCENT) {
         let plan = customer.call(Call::Look, async |server| server.seats(event).await).await?;

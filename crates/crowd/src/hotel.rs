@@ -49,7 +49,7 @@ fn is_sold(night: &Night) -> bool {
     night.closed || night.reserved_count >= night.total_quantity
 }
 
-/// Returns `None` if another customer was first, or nothing is available at the moment.
+/// Returns `None` if another customer was first, or no room is available at the moment.
 async fn hold(
     customer: &mut Customer,
     room: &ContendedRoom,

@@ -1,5 +1,5 @@
 //! Report of a sale as one self-contained page, without scripts or network access. It starts with the main results:
-//! whether everything was sold, and nothing twice.
+//! whether the event sold out, without a unit sold twice.
 
 use std::fmt::Write as _;
 

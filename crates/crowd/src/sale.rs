@@ -57,7 +57,7 @@ impl Outcome {
         self.concert.oversold + self.room.oversold
     }
 
-    /// Whether nothing was sold twice or lost, and admission was fair.
+    /// Whether no unit was sold twice or lost, and admission was fair.
     pub fn is_right(&self) -> bool {
         self.oversold() == 0 && self.concert.lost + self.room.lost == 0 && self.fairness.error == 0
     }

@@ -1,6 +1,6 @@
 //! JSON Web Tokens, signed and verified with ring, the library that TLS uses too.
 //!
-//! Verified algorithms: HS256, RS256, ES256 and `EdDSA`. Others are rejected as `InvalidAlgorithm`. Tests also sign
+//! Verified algorithms: HS256, RS256, ES256 and `EdDSA`. Other algorithms are rejected as `InvalidAlgorithm`. Tests also sign
 //! with HS384, which no verifier accepts.
 
 use std::sync::Once;

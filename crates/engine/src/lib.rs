@@ -14,7 +14,7 @@
 //! | [`clock`] | source of a store's time |
 //! | [`panics`] | the panic hook, and panics that are deferred |
 //!
-//! No rule of a vertical is here, and nothing waits without a bound.
+//! No rule of a vertical is here, and every wait has a bound.
 
 pub mod batch;
 pub mod clock;

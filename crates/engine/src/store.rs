@@ -49,10 +49,10 @@ pub enum StoreError {
     Unavailable(String),
     #[error("the store is damaged: {0}")]
     Damaged(String),
-    /// Another server committed first; nothing was written, decide again.
+    /// Another server committed first. The batch wrote no row; decide again.
     #[error("another server changed the same rows")]
     Conflict,
-    /// The write violated a constraint of the store; nothing was written.
+    /// The write violated a constraint of the store; the batch wrote no row.
     #[error("the write violates a constraint of the store: {0}")]
     Broken(String),
     #[error("the commit may or may not have happened: {0}")]

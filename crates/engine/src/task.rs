@@ -22,7 +22,7 @@ pub enum Answer<T> {
     Replayed(Vec<u8>),
 }
 
-/// Reason why a command failed. Without other indication, nothing was changed.
+/// Reason why a command failed. Unless stated otherwise, the command changed no row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     #[error("refused: {0:?}")]
@@ -50,7 +50,7 @@ impl From<StoreError> for Refused {
     }
 }
 
-/// Renders the response that is sent and recorded; `None` if nothing succeeded and nothing is recorded.
+/// Renders the response that is sent and recorded; `None` if no part succeeded, and no response is recorded.
 pub type Render<T> = Box<dyn Fn(&T) -> Option<Vec<u8>> + Send>;
 
 /// Idempotency of a command under a key.
@@ -162,7 +162,7 @@ enum Progress<T> {
     Refused(Refused),
     Done {
         outcome: T,
-        /// Response recorded under the idempotency key; `None` without a key or if nothing succeeded.
+        /// Response recorded under the idempotency key; `None` without a key or if no part succeeded.
         recorded: Option<Vec<u8>>,
     },
     Replayed(Vec<u8>),

@@ -10,7 +10,7 @@ use rustix::process::umask;
 
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
-/// Permissions of others than the owner.
+/// Permission bits of group and world.
 const OTHERS: u32 = 0o077;
 /// Beginnings of the names of the files that a server keeps there.
 const OWN_FILES: [&str; 2] = ["holdfast.", "queue."];
@@ -20,8 +20,8 @@ pub(crate) fn make_files_private() {
     umask(Mode::from_raw_mode(OTHERS));
 }
 
-/// Makes the directory if there is none, and takes permissions from others: on the files of a server, and on the directory if
-/// nothing else is in it. A directory that also serves other purposes is only warned of.
+/// Creates a missing directory, and removes the permissions of group and world: from the files of a server, and from the
+/// directory unless it has other files. A directory with other files is only warned of.
 pub(crate) fn protect(directory: &Path) -> io::Result<()> {
     if !directory.exists() {
         return DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(directory);

@@ -50,7 +50,7 @@ fn tally_is_exact(world: &World) -> bool {
     world.live.tally.value.at(world.clock) == derived
 }
 
-/// Whether no action is possible: clients are done or crashed, nothing is in flight, nothing is left to recover.
+/// Whether no action is possible: clients are done or crashed, no message is in flight, no attempt is left to recover.
 fn is_at_rest(protocol: &Protocol, world: &World) -> bool {
     if world.clock < protocol.scenario.clock_max || !world.in_flight.is_empty() {
         return false;

@@ -65,7 +65,7 @@ impl Pulse {
         self.changes[part_of(name)].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the number of changes; equal numbers mean that nothing changed. The expiry of a hold is not counted.
+    /// Returns the number of changes; equal numbers mean that no row changed. The expiry of a hold is not counted.
     pub fn changes(&self) -> Changes {
         std::array::from_fn(|part| self.changes[part].load(Ordering::Relaxed))
     }

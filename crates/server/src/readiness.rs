@@ -48,7 +48,7 @@ impl Probed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Ready,
-    /// Everything works except optional parts.
+    /// All parts work except optional ones.
     Degraded,
     Unavailable,
 }

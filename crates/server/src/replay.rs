@@ -24,7 +24,7 @@ use crate::wire::event::is_public;
 const PAGE: u64 = 500;
 /// Maximum number of cached pages.
 const PAGES_KEPT_MAX: usize = 8;
-/// Maximum number of replays that read a page at the same time; others wait in order of arrival.
+/// Maximum number of replays that read a page at the same time; further replays wait in order of arrival.
 const CONCURRENT_MAX: usize = 2;
 /// Pause of a replay that needs further pages. It keeps its permit meanwhile: at most 100 pages per second in all.
 const PAUSE: Duration = Duration::from_millis(20);

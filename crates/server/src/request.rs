@@ -95,7 +95,7 @@ impl FromRequest<App> for Mutation {
     }
 }
 
-/// Reads a small body, such as a form. Nothing is read if its announced size exceeds `bytes_max`.
+/// Reads a small body, such as a form. Fails before reading if its announced size exceeds `bytes_max`.
 pub async fn read_small(body: Body, bytes_max: usize, within: Duration) -> Result<Bytes, Problem> {
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(Problem::payload_too_large(bytes_max));

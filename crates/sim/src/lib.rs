@@ -13,7 +13,7 @@
 //! | [`source`] | queries on committed rows |
 //! | [`report`] | result of a history |
 //!
-//! Nothing here reads the machine's clock, or uses random numbers that do not come from the seed.
+//! The simulator never reads the machine's clock, and all random numbers come from the seed.
 
 pub mod answer;
 pub mod calendar;

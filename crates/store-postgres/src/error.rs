@@ -16,7 +16,7 @@ const TOO_OLD: &str = "UH004";
 /// Failure of a transaction that was sent as a whole.
 #[derive(Debug)]
 pub(crate) enum CommitError {
-    /// Nothing of it was applied.
+    /// The transaction was rolled back.
     Refused(Error),
     Unknown(String),
 }

@@ -12,7 +12,7 @@
 //! | `records` | SQL of records, derived from their schemas |
 //! | `clock`, `codec`, `error` | conversion of the database's time, values and errors |
 //!
-//! Nothing is decided here.
+//! No rule of a vertical is here.
 
 mod clock;
 mod codec;

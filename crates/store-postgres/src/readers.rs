@@ -116,7 +116,7 @@ impl Readers {
         .await
     }
 
-    /// Whether the database takes writes. Nothing is left behind.
+    /// Whether the database takes writes. The probe leaves no row behind.
     pub(crate) async fn probe_write(&self) -> Result<(), StoreError> {
         within(&self.by_key, READ_WITHIN, async |connection| {
             let mut pipeline = Pipeline::new(connection);

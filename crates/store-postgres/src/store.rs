@@ -56,7 +56,7 @@ struct Writer {
     /// `None` if in-memory state is in doubt: reconnect and compare.
     connection: Option<Arc<Connection>>,
     backend: Option<Backend>,
-    /// In-memory state is known to be wrong, whatever the commit counter says.
+    /// In-memory state is known to be wrong, also if the commit counter matches.
     must_rebuild: bool,
     /// Time and reason of the last failed recovery.
     failed: Option<(Instant, StoreError)>,

@@ -128,7 +128,7 @@ impl DurableTier {
             let mut transaction = Transaction::begin(connection);
             read_set.lock(transaction.pipeline(), &WorkingSet::default());
             match transaction.commit(COMMIT_WITHIN).await.map_err(StoreError::from) {
-                // Nothing was to be written.
+                // A transaction without writes has no unknown outcome.
                 Err(StoreError::OutcomeUnknown(why)) => Err(StoreError::Unavailable(why)),
                 ended => ended.map(drop),
             }
@@ -244,7 +244,7 @@ impl DurableTier {
         self.shared.readers.installation().await
     }
 
-    /// Whether nothing was ever made in it.
+    /// Whether it has never had a row.
     pub async fn is_new(&self) -> Result<bool, StoreError> {
         self.shared.readers.is_new().await
     }

@@ -1,4 +1,4 @@
--- Returns a room's cache version, a new one if it has none. Nothing while an invalidation intent stands.
+-- Returns a room's cache version, a new one if it has none. Returns nil while an invalidation intent stands.
 --
 -- KEYS  the room's hash
 -- ARGV  a new version, the time, the time to live of a version (both in milliseconds)

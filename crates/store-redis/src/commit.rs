@@ -25,12 +25,12 @@ const ROW_KEPT_MIN: Span = Span::from_secs(30);
 const PREPARED_TTL: Span = Span::from_hours(7 * 24);
 
 impl LiveTier {
-    /// Checks that nothing that was read_set has changed.
+    /// Checks that the read set is unchanged.
     pub(crate) async fn validate(&self, read_set: &LiveReadSet) -> Result<(), StoreError> {
         if read_set.versions.is_empty() { Ok(()) } else { self.commit(&WorkingSet::default(), read_set).await }
     }
 
-    /// Writes all changes of live rows, and idempotency_records, if nothing that was read_set has changed: all or nothing.
+    /// Writes all changes of live rows, and idempotency_records, if the read set is unchanged: all or nothing.
     pub async fn commit(&self, rows: &WorkingSet, read_set: &LiveReadSet) -> Result<(), StoreError> {
         let Some(epoch) = &read_set.epoch else { return Ok(()) };
         let mut writes = Writes { tier: self, now: self.latest_now(), list: Vec::new() };

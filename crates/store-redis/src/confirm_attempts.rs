@@ -48,7 +48,7 @@ impl LiveTier {
         for (parsed, member) in attempts {
             match parsed {
                 Some((kind, of)) if open.open.contains(&of) => abandoned.push((kind, of)),
-                // The hold was lost, or the entry outlived it: nothing is left to resolve.
+                // The hold was lost, or the entry outlived it: no attempt is left to recover.
                 _ => left_over.push(member),
             }
         }

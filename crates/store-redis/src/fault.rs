@@ -8,7 +8,7 @@ use holdfast_engine::StoreError;
 pub enum Point {
     /// Live rows are read, durable ones not yet.
     LiveLoaded,
-    /// Both are read, nothing is decided yet.
+    /// Both are read, and no command is decided yet.
     DurableRead,
     /// Live rows are decided, not yet written.
     LiveDecided,

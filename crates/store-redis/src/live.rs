@@ -77,7 +77,7 @@ struct Shared {
     abandoned_after: Span,
     clock: Option<Arc<dyn Clock>>,
     known_epoch: KnownEpoch,
-    /// Latest time returned: time never runs backwards, whatever Redis says.
+    /// Latest time returned: time never runs backwards, also if the clock of Redis does.
     latest: AtomicI64,
     next_version: AtomicU64,
 }

@@ -75,7 +75,7 @@ impl NearTermSlots {
         drop(forgotten);
     }
 
-    /// Lets one caller at a time load a room; others read it without caching.
+    /// Lets one caller at a time load a room; other callers read it without caching.
     pub(crate) fn begin_reading(&self, room: RoomId) -> Option<Reading<'_>> {
         // Created lazily: dropping one takes the lock that is held here.
         self.kept().being_read.insert(room).then(|| Reading { near_term_slots: self, room })

@@ -113,7 +113,7 @@ impl ClusterStore {
     }
 
     /// Loads a room with all its near-term slots into the cache. If the room is changed meanwhile, its version is gone
-    /// and the entry is invalid; if Redis fails, nothing is cached.
+    /// and the entry is invalid; if Redis fails, the room is not cached.
     async fn read_into_cache(&self, room: RoomId, rows: &mut WorkingSet, now: Timestamp) -> Result<(), StoreError> {
         let Some(_reading) = self.near_term_slots.begin_reading(room) else { return Ok(()) };
         let connection = self.live.connection().opened();

@@ -9,7 +9,7 @@
 //! | `shared` | SQL of what all verticals share |
 //! | `records` | SQL of records, made from their schemas |
 //!
-//! Nothing is decided here. Secondary indexes are never written to the file; they are rebuilt from live holds at start.
+//! No rule of a vertical is here. Secondary indexes are never written to the file; they are rebuilt from live holds at start.
 
 mod checkpoint;
 mod codec;

@@ -71,7 +71,7 @@ impl Reserve {
         }
     }
 
-    /// Gives a part of the reserve back to the disk. Returns false if nothing is left to give.
+    /// Gives a part of the reserve back to the disk. Returns false if the reserve is used up.
     pub(crate) fn release(&self) -> io::Result<bool> {
         let Some(file) = &self.file else { return Ok(false) };
         let size = file.metadata()?.len();

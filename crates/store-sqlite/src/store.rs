@@ -44,7 +44,7 @@ pub struct SqliteStore {
 struct Shared {
     options: OpenOptions,
     clock: Arc<dyn Clock>,
-    /// Latest time returned: time never runs backwards, whatever the clock does.
+    /// Latest time returned: time never runs backwards, also if the clock does.
     latest: AtomicI64,
     /// Before the writer, which checkpoints the file if it is the last to close it.
     idle_readers: Mutex<Vec<Connection>>,
@@ -248,7 +248,7 @@ impl Shared {
         Err(StoreError::Unavailable("the last commit is still in doubt".into()))
     }
 
-    /// Caches rows read from the file, if nothing was committed since.
+    /// Caches rows read from the file, unless a commit happened since.
     fn cache_read(&self, read: &[&WorkingSet], commits: u64) {
         let mut memory = self.memory.write();
         if memory.commits == commits {

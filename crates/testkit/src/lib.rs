@@ -71,7 +71,7 @@ pub const NATS_VARIABLE: &str = "HOLDFAST_TEST_NATS_URL";
 /// All of them. A test that starts `holdfast` removes them from its environment, where every `HOLDFAST_*` is a setting.
 pub const VARIABLES: [&str; 3] = [POSTGRES_VARIABLE, REDIS_VARIABLE, NATS_VARIABLE];
 
-/// Shared PostgreSQL of all tests. Nothing is synced, so a crash loses data.
+/// Shared PostgreSQL of all tests. It runs without fsync, so a crash loses data.
 pub fn postgres() -> &'static Postgres {
     static SHARED: OnceLock<(Postgres, Option<PostgresServer>)> = OnceLock::new();
     let (postgres, _) = SHARED.get_or_init(|| match std::env::var(POSTGRES_VARIABLE) {

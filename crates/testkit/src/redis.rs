@@ -16,7 +16,7 @@ const NAME: &str = "redis-server";
 
 #[derive(Clone, Debug, Default)]
 pub struct RedisOptions {
-    /// Writes and syncs every change to the append-only file before it is answered. Without, nothing is persistent.
+    /// Writes and syncs every change to the append-only file before it is answered. Without it, Redis keeps data in memory only.
     pub appendonly: bool,
 }
 

@@ -117,7 +117,7 @@ impl Keys {
     }
 
     /// Whether a token proves this entry. The entry may have been renewed since the token was issued; a token of an ended
-    /// entry proves nothing, whatever its `exp`.
+    /// entry proves nothing, also before its `exp`.
     pub fn proves(&self, token: &str, event: EventId, user: UserId, entry: &Entry) -> bool {
         self.claims(token).is_ok_and(|claims| (claims.event, claims.user, claims.entry_id) == (event, user, entry.id))
     }

@@ -19,7 +19,7 @@ pub enum Error {
     /// The call may or may not have been carried out; it may be repeated.
     #[error("the waiting room is not available: {0}")]
     Unavailable(String),
-    /// Nothing was done.
+    /// Rejected without any effect.
     #[error("the waiting room has too much to do")]
     Overloaded,
     #[error("another server already uses this waiting room: {0}")]
@@ -105,8 +105,8 @@ pub trait WaitingRoom: Send + Sync {
 
     async fn stats(&self, event: EventId, settings: &EventSettings) -> Result<Stats, Error>;
 
-    /// Ends what has expired although no call comes in, so that subscribers are notified and memory is freed. Nothing
-    /// else depends on it; once a second suffices.
+    /// Expires places although no call comes in, so that subscribers are notified and memory is freed. No rule
+    /// depends on it; once a second suffices.
     async fn tidy(&self) -> Result<(), Error>;
 
     /// An error if it is known that calls fail, without asking anything.

@@ -1,7 +1,7 @@
 //! Thread that writes the journal. All records since the last write go into the next one: many calls share one sync,
 //! and an idle writer starts at once.
 //!
-//! If a write fails, rooms and journal may differ. Nothing is answered then until the rooms have been rebuilt from the
+//! If a write fails, rooms and journal may differ. No call is answered then until the rooms have been rebuilt from the
 //! journal, under a new *generation*. Results from rooms of an older generation are void.
 
 use std::collections::VecDeque;
@@ -48,7 +48,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Pending {
     generation: u64,
-    /// Reason that nothing can be written.
+    /// Reason why the journal takes no writes.
     failed: Option<Error>,
     is_closing: bool,
     /// Position of the last submitted record: their count so far.
@@ -84,7 +84,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Returns an error if nothing can be written now.
+    /// Returns an error while the journal takes no writes.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let queue = self.shared.lock();
         match &queue.failed {

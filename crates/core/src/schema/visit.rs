@@ -81,7 +81,7 @@ visit!(
 /// Fails to compile until a new table is listed here: decide about it, and add it to `visit!` above.
 #[expect(dead_code, reason = "it exists to be compiled")]
 fn check_tables_are_listed(tables: Tables) {
-    // Numbers and receipts are no records. The others are secondary indexes, or used only where live and durable rows
+    // Numbers and receipts are no records. The remaining tables are secondary indexes, or used only where live and durable rows
     // lie in two stores.
     let Tables {
         ids: _,

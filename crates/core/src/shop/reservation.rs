@@ -282,7 +282,7 @@ pub(super) fn end(rows: &mut WorkingSet, hold: &OrderHold, state: HoldState, now
     Ok(())
 }
 
-/// Returns the user's latest hold, whatever its state.
+/// Returns the user's latest hold, in any state.
 pub(super) fn last_hold(rows: &mut WorkingSet, user: UserId, now: Timestamp) -> Decision<Option<OrderHold>> {
     match rows.shop.by_user.get(&user)?.copied() {
         Some(entry) if now < entry.kept_until => Ok(rows.shop.holds.get(&entry.hold)?.cloned()),

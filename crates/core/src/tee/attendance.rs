@@ -28,7 +28,7 @@ impl Command for CompleteBooking {
     }
 }
 
-/// Marks a booking as no-show; nothing is refunded.
+/// Marks a booking as no-show, without a refund.
 #[derive(Clone, Debug)]
 pub struct NoShowBooking {
     pub id: BookingId,

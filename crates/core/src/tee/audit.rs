@@ -1,5 +1,5 @@
 //! Consistency rules of tee times. Rows of one service agree at any time. Rows of two services agree as far as their
-//! messages have arrived: some rules hold always, the others at rest, when every message has been handled.
+//! messages have arrived: some rules hold always, the rest of them at rest, when every message has been handled.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::notify::{Notice, NoticeId, Notification, NotificationId};
 use super::slot::{SlotTime, SlotTimeId, TeeSlot, TeeSlotId};
 
 /// Collects records in any order; [`finish`](Self::finish) returns the violations. If a store keeps the rows of one
-/// service only, the rules of the others are skipped.
+/// service only, the rules of other services are skipped.
 #[derive(Debug, Default)]
 pub struct TeeAudit {
     is_at_rest: bool,

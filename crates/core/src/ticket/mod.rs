@@ -74,7 +74,7 @@ pub struct Tables {
     pub sales: Table<EventId, EventSales>,
     /// Seats that are reserved; other seats have no row.
     pub seats: Table<SeatId, SoldSeat, SeatsOf>,
-    /// Users with reserved seats of an event; others have no row.
+    /// Users with reserved seats of an event; users without any have no row.
     pub buyers: Table<BuyerId, Buyer>,
     pub holds: Table<HoldId, SeatHold>,
     /// Secondary index: the live hold on a seat.

@@ -118,7 +118,7 @@ impl Command for DeleteWebhook {
     }
 }
 
-/// Enables a webhook that was disabled because its receiver was gone. Others stay unchanged.
+/// Enables a webhook that was disabled because its receiver was gone. Other webhooks stay unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct EnableWebhook {
     pub id: WebhookId,

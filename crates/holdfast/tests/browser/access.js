@@ -20,7 +20,7 @@ for (const heading of [...document.querySelectorAll("h1, h2, h3, h4")].filter(is
   level = own;
 }
 
-// Ids are unique, and whatever points at one finds it.
+// Ids are unique, and every reference to an id has a target.
 const ids = [...document.querySelectorAll("[id]")].map((it) => it.id);
 for (const id of new Set(ids.filter((id, at) => ids.indexOf(id) !== at))) complain(`the id ${id} is there more than once`);
 for (const name of ["for", "aria-labelledby", "aria-describedby", "aria-controls", "aria-owns"]) {
@@ -29,7 +29,7 @@ for (const name of ["for", "aria-labelledby", "aria-describedby", "aria-controls
   }
 }
 
-// Everything one can use, and every picture, has a name.
+// Every control and every picture has a name.
 const textOf = (id) => document.getElementById(id)?.textContent ?? "";
 function nameOf(it) {
   const labelled = (it.getAttribute("aria-labelledby") ?? "").split(/\s+/).map(textOf).join(" ").trim();
@@ -49,7 +49,7 @@ for (const it of all("th")) if (!it.hasAttribute("scope")) complain("a head of n
 for (const it of all("[tabindex]")) if (it.tabIndex > 0) complain("out of order for the keyboard", it);
 for (const it of all(used)) if (isHeard(it) && it.tabIndex < 0 && !it.disabled && !it.closest("[role=grid]")) complain("out of reach for the keyboard", it);
 
-// What scrolls sideways can be scrolled with keys: it holds something that takes the focus, or takes it itself.
+// Boxes that scroll sideways can be scrolled with keys: they are focusable, or contain a focusable element.
 for (const it of all(".scroll, pre")) {
   if (isSeen(it) && it.scrollWidth > it.clientWidth + 1 && it.tabIndex < 0 && !it.querySelector(used)) complain("cannot be scrolled without a mouse", it);
 }
@@ -101,7 +101,7 @@ for (const it of all("input:not([type=checkbox], [type=radio], [type=hidden]), s
   if (parseFloat(style.borderTopWidth) > 0 && ratio(over(edge, around), around) < 3) complain("an edge that is hard to see", it);
 }
 
-// What is touched is large enough to be hit, or stands far enough from the next.
+// Touch targets are large enough to be hit, or far enough from the next one.
 const middle = (it) => {
   const { x, y, width, height } = it.getBoundingClientRect();
   return [x + width / 2, y + height / 2];

@@ -63,7 +63,7 @@ async fn queue_entry_and_keyboard_seat_choice() {
     let holds = [other.hold_seats(EVENT, most).await.unwrap(), other.hold_seats(EVENT, rest).await.unwrap()];
     other.confirm_seat_hold(holds[0].hold_id).await.unwrap();
     let bought = other.confirm_seat_hold(holds[1].hold_id).await.unwrap();
-    // The user still gets a turn once others leave, and finds the sold-out notice.
+    // The user still gets a turn once other users leave, and finds the sold-out notice.
     browser.until("document.querySelector('#sold-out') || document.querySelector('#enter')").await;
     if browser.run("return Boolean(document.querySelector('#enter'))").await == json!(true) {
         browser.click("#enter").await;

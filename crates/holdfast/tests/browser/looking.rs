@@ -1,4 +1,4 @@
-//! Cost of viewers: a thousand open consoles share one computation; none runs while nothing changes or the page is
+//! Cost of viewers: a thousand open consoles share one computation; none runs while no data changes or the page is
 //! hidden.
 
 use std::sync::Arc;

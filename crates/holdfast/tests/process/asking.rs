@@ -40,7 +40,7 @@ impl RetryingClient {
             };
             match call(server.as_user(self.user).with_idempotency_key(&key)).await {
                 Ok(answer) => return Ok(answer),
-                // Other errors mean that nothing changed, or that the outcome is unknown.
+                // Other errors mean that no row changed, or that the outcome is unknown.
                 Err(Error::Problem(problem)) if problem.status < 429 && problem.code != "LOCK_TIMEOUT" => {
                     return Err(problem.code);
                 }

@@ -96,7 +96,7 @@ async fn killed_while_many_slots_change(args: &[&str], environment: &[(&str, &st
         server.set_operating_hours(room, &every_day("00:00", "24:00")).await.unwrap();
         rooms.push(room);
     }
-    // Each has two days already: the job extends rooms with slots at once, others later.
+    // Each has two days already: the job extends rooms with slots at once, rooms without slots later.
     let today = today(&server).await;
     let tomorrow = today.tomorrow().unwrap();
     server.generate_slots(None, Some(tomorrow)).await.unwrap();

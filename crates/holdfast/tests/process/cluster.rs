@@ -143,7 +143,7 @@ async fn cluster_survives_kills_and_restarts() {
     assert_eq!(code, 0, "{findings}");
 }
 
-/// Checks that nothing is held once all holds have expired and all attempts are resolved.
+/// Checks that no unit is held once all holds have expired and all attempts are resolved.
 async fn nothing_is_left_over(client: &Client, room_types: &[RoomType]) {
     let began = Instant::now();
     let end = NIGHT.saturating_add(jiff::Span::new().days(10));
@@ -185,7 +185,7 @@ impl Work {
 
     async fn one_person(&self, user: u64) -> Option<()> {
         let hold = self.server(user, 0).place_hold(&self.stay(user)).await.ok()?;
-        // A request without an answer may or may not have been carried out: nothing is expected of it.
+        // The outcome of a request without an answer is unknown, so it is not checked.
         match user % 4 {
             0 => {
                 let number = self.server(user, 1).confirm_hold(hold.hold_id).await.ok()?.reservation_id;

@@ -81,7 +81,7 @@ impl Work {
                 Err(error) if error.code() == Some("ROOM_NOT_AVAILABLE") => continue,
                 Err(_) => return,
             };
-            // A request without an answer may or may not have been carried out: nothing is expected of it.
+            // The outcome of a request without an answer is unknown, so it is not checked.
             match user % 4 {
                 0 => {
                     let Ok(reservation) = server.confirm_hold(hold.hold_id).await else { return };

@@ -1,5 +1,5 @@
 //! `/v1/stream` of a server that is cut off from PostgreSQL, as by a network that drops packets: no connection ends, and
-//! nothing arrives.
+//! no packet arrives.
 
 use std::time::{Duration, Instant};
 

@@ -105,7 +105,7 @@ struct Acknowledged {
 }
 
 impl Acknowledged {
-    /// Places a hold of another user; returns whether the server took it. A refusal has to say that nothing was changed.
+    /// Places a hold of another user; returns whether the server took it. A refusal has to say "nothing was changed".
     async fn place(&mut self, server: &Client, room_type: &RoomType) -> bool {
         self.users += 1;
         let request = server.as_user(self.users).request(Method::POST, "/v1/holds").header("accept-language", "en");

@@ -73,7 +73,7 @@ async fn wider_modes_are_tightened_at_start() {
     assert!(files.iter().all(|(_, mode)| *mode == 0o600), "{files:?}");
 }
 
-/// A directory that others use too is left as it is, and warned of.
+/// A directory with files of other programs keeps its mode, and is warned of.
 #[tokio::test(flavor = "multi_thread")]
 async fn shared_directory_is_warned_of() {
     let data = tempfile::tempdir().unwrap();

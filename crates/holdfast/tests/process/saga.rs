@@ -254,7 +254,7 @@ async fn paused_server_stalls_no_booking() {
         let took = until_confirmed(&client, &in_flight, paused).await;
         assert!(took < PROMISED + SLACK, "{what}: bookings in flight are final after {took:?}");
         signal(&first, "-CONT");
-        // The server that was paused serves again, and repeats nothing that others did meanwhile.
+        // The paused server serves again, and repeats no message that the other servers handled meanwhile.
         settle(&first.client(), slot, 301..301 + BOOKINGS, Instant::now(), "after SIGCONT").await;
         assert_no_double_effects(&client, slot, 4 * BOOKINGS).await;
         drop((first, others));

@@ -1,5 +1,5 @@
 //! SIGKILL during orders, on every profile. Unanswered requests are retried under the same key, so every order, charge
-//! and piece is accounted for in the end: no acknowledged result is lost, nothing happens twice.
+//! and piece is accounted for in the end: no acknowledged result is lost, no order or charge happens twice.
 //!
 //! `FAULT_ROUNDS=200 cargo test -p holdfast --test process shop` runs it for longer.
 

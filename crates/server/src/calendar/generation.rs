@@ -47,7 +47,7 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
                 let is_begun = || progress.borrow().created > 0;
                 let ended =
                     work::generate_for(&app, room, until, &progress).await.map_err(|problem| match problem.status {
-                        // Some slots are committed, so the answer must not say that nothing was changed.
+                        // Some slots are committed, so the answer must not say "nothing was changed".
                         StatusCode::SERVICE_UNAVAILABLE if is_begun() => Refused::OutcomeUnknown.into(),
                         _ => problem,
                     });

@@ -2,7 +2,7 @@
 //! with their first operating hours. It deletes old slots, and finishes rebuilds that new operating hours started.
 //!
 //! Every server runs it. The commands are idempotent and short, so several servers do the work only once. The rows of
-//! rooms tell what is due. While nothing is due, the job reads only the clock.
+//! rooms tell what is due. Until the next due time the job reads only the clock.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

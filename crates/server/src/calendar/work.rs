@@ -78,7 +78,7 @@ pub(super) async fn reprice(app: &App, room: RoomId, from: Date, to: Date) -> Re
     Ok(changed)
 }
 
-/// Error of partially committed work: `OutcomeUnknown` where the original error would say that nothing was changed.
+/// Error of partially committed work: `OutcomeUnknown` where the original error would say "nothing was changed".
 fn part_done(error: Refused, changed: u64) -> Refused {
     match error {
         Refused::Rejected(_) | Refused::OutcomeUnknown => error,

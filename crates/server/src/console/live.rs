@@ -1,7 +1,7 @@
 //! Live pages. All subscribers of a view share one computation, and receive the parts that have changed. A view is not
-//! computed without subscribers, nor while nothing changes.
+//! computed without subscribers, nor while its data is unchanged.
 //!
-//! Views are computed one at a time with a pause in between, whatever their number, so that the console uses only a small
+//! Views are computed one at a time with a pause in between, regardless of their number, so that the console uses only a small
 //! part of one core.
 
 use std::collections::{BTreeMap, HashMap};
@@ -96,7 +96,7 @@ impl Default for Live {
 }
 
 /// `GET /console/live/{section}`: server-sent events. `parts` has the parts of the page that are new or have changed, `null`
-/// for those removed; `failed` is the reason why nothing can be shown.
+/// for those removed; `failed` is the reason why the page cannot be shown.
 pub async fn listen(
     State(console): State<Console>,
     Path(section): Path<String>,

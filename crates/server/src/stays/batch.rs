@@ -76,7 +76,7 @@ struct PartAnswer {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// Not recorded: nothing succeeded, or there is no key.
+    /// Not recorded: no line succeeded, or there is no key.
     Fresh,
     Kept,
     Replayed,
@@ -176,7 +176,7 @@ impl Batch<'_> {
         place_command(self.app, self.caller, self.request, &line)
     }
 
-    /// Records a part in which nothing succeeded, because another part succeeded: a retry must return the same answer.
+    /// Records a part in which no line succeeded, because another part succeeded: a retry must return the same answer.
     async fn keep(&self, answer: &mut PartAnswer) -> Result<(), Refused> {
         let Some((id, fingerprint)) = &self.receipt else { return Ok(()) };
         let record = record(answer.count, &answer.json);

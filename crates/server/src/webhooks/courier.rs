@@ -26,7 +26,7 @@ use crate::wire::webhook::message_id;
 
 /// Lease of a claim beyond the maximum time of an attempt.
 const CLAIM_SLACK: Duration = Duration::from_secs(10);
-/// Time that attempts in progress have to end when the server stops. The others are repeated after their claim expires.
+/// Time that attempts in progress have to end when the server stops. Attempts cut off are repeated after their claim expires.
 const FINISH_WITHIN: Duration = Duration::from_secs(3);
 /// Pause after an error of the store.
 const ERROR_PAUSE: Duration = Duration::from_millis(500);

@@ -1,4 +1,4 @@
-//! JSON representations. Domain types are never serialized directly; nothing is decided here.
+//! JSON representations. Domain types are never serialized directly, and no rule is here.
 
 pub mod calendar;
 pub mod event;

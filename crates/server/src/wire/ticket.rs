@@ -19,7 +19,7 @@ pub struct NewEventBody {
     pub name: String,
     #[schema(format = DateTime)]
     pub starts_at: Option<String>,
-    /// Before, nothing is sold and no user is admitted; on sale at once by default.
+    /// Before, no seat is sold and no user is admitted; on sale at once by default.
     #[schema(format = DateTime)]
     pub sales_open_at: Option<String>,
     /// ISO 4217; `KRW` by default.

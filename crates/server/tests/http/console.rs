@@ -88,7 +88,7 @@ async fn actions_need_console_origin() {
         assert_eq!(post(&[("origin", &format!("http://{host}"))]).await.status, 201);
         assert_eq!(post(&[("sec-fetch-site", "same-origin")]).await.status, 201);
 
-        // The console calls as an operator, whatever user a header names.
+        // The console calls as an operator, and ignores the user named in a header.
         let room_type = app.room_type(5).await;
         let hold = placed(app, 7, &room_type, day(1), day(2)).await.hold_id;
         let seen = app.send("GET", &format!("/console/api/v1/holds/{hold}"), &[("x-user-id", "8")], "").await;

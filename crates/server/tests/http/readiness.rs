@@ -1,4 +1,4 @@
-//! `/readyz` finds out whether writes succeed, and answers at once whatever a store or other connections do.
+//! `/readyz` finds out whether writes succeed, and answers at once regardless of stores and other connections.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use crate::support::{TestApp, day, new_hold, over_nats_with, with_app, with_plac
 
 /// Time for a server to notice a change: it probes once per second, and waits 2 s for an answer.
 const NOTICED_WITHIN: Duration = Duration::from_secs(30);
-/// Time in which a health check is answered, whatever the server is doing.
+/// Maximum latency of a health check, under any load.
 const ANSWERED_WITHIN: Duration = Duration::from_millis(100);
 
 pub(crate) async fn until_ready_is(app: &TestApp, status: u16) -> Value {

@@ -164,7 +164,7 @@ impl Cluster {
             if answer.is_success() {
                 return answer;
             }
-            // A busy machine: nothing was changed.
+            // A busy machine; the call changed no row.
             let is_late = answer.code() == "LOCK_TIMEOUT" && began.elapsed() < Duration::from_secs(30);
             assert!(is_late, "{call:?}: {answer:?}");
         }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::shop_support::{Buyer, buyer, counts, option, send, set_active, set_price};
 use crate::support::{TestApp, code, problem, refused, with_app};
 
-/// Checks that nothing was paid or changed.
+/// Checks that balance, stock and reservation are unchanged.
 async fn nothing_happened(app: &TestApp, user: &Buyer, balance: i64, option: u64, reserved: (u32, u32, u32)) {
     assert_eq!(user.balance().await, balance);
     assert_eq!(counts(app, option).await, reserved);

@@ -23,7 +23,7 @@ async fn reserve_response_equals_contract(profile: Profile) {
         let second = NewProductOption::new("COL-WB-500", 15_000, 16);
         let second = app.admin().create_product(&NewProduct::new("콜롬비아 수프리모", vec![second])).await.unwrap();
         let (first, second) = (first.options[0].id, second.options[0].id);
-        // Lines are processed in ascending option id, whatever their order in the cart.
+        // Lines are processed in ascending option id, regardless of their order in the cart.
         user.put_cart_item(second, 1).await.unwrap();
         user.put_cart_item(first, 2).await.unwrap();
         let answer = reserve(app, user.id).await;

@@ -30,7 +30,7 @@ impl Listening {
         Self { bytes: Box::pin(response.bytes_stream().map_err(axum::Error::new)), buffer: String::new() }
     }
 
-    /// Opens the stream in process: nothing is read before the test requests it.
+    /// Opens the stream in process, unread until the test requests it.
     async fn open_unread(app: &TestApp, last_event_id: &str) -> Self {
         let request = http::Request::get("/v1/stream").header("last-event-id", last_event_id);
         let response = router(app.app()).0.call(request.body(Body::empty()).unwrap()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Invariants of any history: nothing is oversold, nothing leaks, no acknowledged result is lost, every live hold can
+//! Invariants of any history: no unit is oversold, no hold leaks, no acknowledged result is lost, every live hold can
 //! be confirmed. The auditor knows no rule of stays; it compares records with each other and with earlier replies.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,7 +103,7 @@ impl Auditor {
         ensure(expected.is_empty(), || format!("missing in the outbox: {expected:?}"))
     }
 
-    /// Checks that nothing is held after every hold has expired.
+    /// Checks that no unit is held after every hold has expired.
     pub fn inspect_end(&self, stored: &View) -> Result<(), Finding> {
         let leaked = stored.availability.iter().flat_map(|all| &all.nights).find(|night| night.held > 0);
         ensure(leaked.is_none(), || format!("held after every hold has expired: {leaked:?}"))

@@ -36,7 +36,7 @@ pub enum Request {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     pub id: IdempotencyRecordId,
-    /// Identity of the request body: repeated requests have the same number, others different ones.
+    /// Identity of the request body: repeated requests have the same number, different requests different ones.
     pub request: u64,
 }
 

@@ -1,6 +1,6 @@
 //! Read set of a batch, for servers that share the database: versions of rows.
 //!
-//! Nothing is locked while a batch is decided (optimistic concurrency control). At the commit the read set is locked,
+//! No row is locked while a batch is decided (optimistic concurrency control). At the commit the read set is locked,
 //! in the order of tables and keys, and validated: any change since is a conflict.
 
 use std::any::Any;
@@ -43,7 +43,7 @@ impl std::fmt::Debug for RowVersions {
 }
 
 impl RowVersions {
-    /// Records a version. The first one counts: it is that of the working set, whatever was read later.
+    /// Records a version. The first one counts: it is that of the working set, also if the row is read again later.
     pub(super) fn row<R: Record>(&mut self, key: R::Key, version: Version) {
         // Immutable rows need no validation.
         if R::NEVER_CHANGES {

@@ -85,7 +85,7 @@ impl Shared {
         Ok(true)
     }
 
-    /// Caches rows that were read, if nothing was committed or evicted since.
+    /// Caches rows that were read, unless a commit or an eviction happened since.
     fn cache_read(&self, read: &WorkingSet, epoch: u64, commits: u64) {
         let mut cache = self.memory_mut();
         if (cache.epoch, cache.memory.commits) == (epoch, commits) {

@@ -81,7 +81,7 @@ impl Drawn {
         rows.ids.fill(sequence, Some(range));
     }
 
-    /// Marks ids drawn by a batch as used, whatever its outcome.
+    /// Marks ids drawn by a batch as used, regardless of its outcome.
     pub fn used_by(&mut self, rows: &WorkingSet) {
         for change in rows.ids.changes() {
             self.ranges.insert(*change.key, *change.row.expect("sequences are never deleted"));
@@ -121,7 +121,7 @@ impl Numbers {
     }
 }
 
-/// Allocates a block in a transaction of its own: it is this server's, whatever the outcome of the batch.
+/// Allocates a block in a transaction of its own: this server keeps it regardless of the outcome of the batch.
 pub(super) fn draw(pipeline: &mut Pipeline<'_>, sequence: Sequence) -> Drawing {
     pipeline.send(pipeline::BEGIN, Vec::new());
     let ticket = pipeline.send(DRAW, params![sequence::name(sequence), Col(block(sequence))]);

@@ -8,7 +8,7 @@ use holdfast_testkit::{PostgresOptions as ServerOptions, PostgresServer};
 
 use crate::support::{confirm, connect, counts, create, cut_all, database, findings, number, open, place, run};
 
-/// Retries while it is certain that nothing was committed.
+/// Retries while the error rules out a commit.
 async fn run_until_back<C: Command + Clone>(store: &dyn Store, command: C) -> Result<C::Outcome, Refused> {
     let began = Instant::now();
     loop {

@@ -1,5 +1,5 @@
 //! Faults at every wait between the stores while slots are locked, confirmed or blocked. After each: no slot is sold
-//! twice or split from its set, no reservation is lost, and nothing is left over.
+//! twice or split from its set, no reservation is lost, and no row is left over.
 
 use holdfast_core::CalendarRejection;
 use holdfast_core::calendar::SlotStatus::{self, Available, Locked, Maintenance, Reserved};

@@ -1,5 +1,5 @@
 //! Faults at every wait between the stores: an error, a delay during which other servers go on, the death of the
-//! server. After each: nothing is sold twice, no confirmation is lost, and nothing is left over.
+//! server. After each: no unit is sold twice, no confirmation is lost, and no row is left over.
 
 use holdfast_core::StayRejection;
 use std::sync::Arc;
@@ -132,7 +132,7 @@ async fn confirm_survives_faults() {
         let room_type = healthy.room_type(1).await;
         let hold = healthy.place(1, room_type).await.unwrap();
         let confirmed = broken.confirm(hold.id).await;
-        // No other user gets the room, whatever the state of the hold.
+        // No other user gets the room, in any state of the hold.
         assert!(healthy.place(2, room_type).await.is_err(), "{what}");
         healthy.recover_in_doubt().await;
         match confirmed {
@@ -219,7 +219,7 @@ async fn recovery_survives_faults() {
     .await;
 }
 
-/// An abandoned capacity fence binds until it expires, whatever other fields are changed meanwhile.
+/// An abandoned capacity fence binds until it expires, also if other fields are changed meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn unrelated_change_keeps_capacity_fence() {
     let cluster = Cluster::new();

@@ -1,5 +1,5 @@
-//! Faults at every wait between the stores while a user buys. After each: nothing is paid or sold twice, no payment is
-//! lost, and nothing is left over.
+//! Faults at every wait between the stores while a user buys. After each: no order is paid and no unit sold twice, no payment is
+//! lost, and no row is left over.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ async fn payment_survives_faults() {
         let (user, other) = (healthy.buyer(option, 2).await, healthy.buyer(option, 2).await);
         healthy.reserve(user).await.unwrap();
         let paid = broken.pay(user).await;
-        // No other user gets the goods, whatever the state of the reservation.
+        // No other user gets the goods, in any state of the reservation.
         assert!(healthy.reserve(other).await.is_err(), "{what}");
         healthy.recover_in_doubt().await;
         match paid {

@@ -1,5 +1,5 @@
 //! Faults at every wait between the stores while a user buys seats. After each: no seat is sold twice, no set of seats
-//! is split, no reservation is lost, and nothing is left over.
+//! is split, no reservation is lost, and no row is left over.
 
 use holdfast_core::TicketRejection;
 use holdfast_core::rejection::Rejection;
@@ -72,7 +72,7 @@ async fn seat_confirm_survives_faults() {
         let event = healthy.concert(3).await;
         let hold = healthy.hold_seats(1, event, &[1, 2]).await.unwrap();
         let confirmed = broken.confirm_seats(hold.id).await;
-        // No other user gets a seat of it, whatever the state of the hold.
+        // No other user gets a seat of it, in any state of the hold.
         assert!(healthy.hold_seats(2, event, &[2, 3]).await.is_err(), "{what}");
         assert!(healthy.reserve_seats(2, event, &[1]).await.is_err(), "{what}");
         healthy.recover_in_doubt().await;

@@ -34,7 +34,7 @@ impl Runner {
         assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
     }
 
-    /// Returns how the runner ended, and checks that nothing is left of its servers.
+    /// Returns how the runner ended, and checks that none of its servers is left.
     fn ended(mut self) -> ExitStatus {
         let status = self.child.wait().unwrap();
         let began = Instant::now();

@@ -122,7 +122,7 @@ fn lock_after_midnight_delays_slot_of_eve() {
     assert_eq!(day(&mut world, room, after_tomorrow), "00:30 01:30 22:30 23:30");
 }
 
-/// Slots keep the price and length of their generation, whatever locks delay the rebuild.
+/// Slots keep the price and length of their generation, also when locks delay the rebuild.
 #[test]
 fn rebuilt_slots_keep_price_and_length() {
     for locked in ["10:00", "09:00"] {

@@ -1,6 +1,6 @@
 //! The saga as a simulated protocol: three services with their own rows, and a bus between them that loses, repeats,
 //! delays and, if allowed, reorders messages. Services crash at any point, purge their inbox, and have their own
-//! clocks. Whatever happens, no slot is oversold, and at rest every slot counts exactly the players of its confirmed
+//! clocks. Under all of these, no slot is oversold, and at rest every slot counts exactly the players of its confirmed
 //! bookings.
 
 use std::collections::BTreeMap;

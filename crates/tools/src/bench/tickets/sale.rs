@@ -32,7 +32,7 @@ pub(crate) struct Sold {
     joins_per_second: f64,
     people_per_second: f64,
     seats_per_second: f64,
-    /// Maximum number of places by which a user entered before others that were not ready yet.
+    /// Maximum number of places by which a user entered before users who were not ready yet.
     fairness_error: u64,
     peak_inside: u64,
     max_concurrent: u64,
