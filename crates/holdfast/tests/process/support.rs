@@ -29,11 +29,15 @@ pub(crate) struct Process {
 pub(crate) fn holdfast() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
     command.env("HOLDFAST_LOG_LEVEL", "warn").stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Variables with the addresses of test servers are no settings of the server.
-    for variable in holdfast_testkit::VARIABLES {
-        command.env_remove(variable);
-    }
+    without_test_variables(&mut command);
     command
+}
+
+/// Removes the variables of tests, which are no settings of the server.
+pub(crate) fn without_test_variables(command: &mut Command) {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"HOLDFAST_TEST_")) {
+        command.env_remove(name);
+    }
 }
 
 impl Process {
