@@ -40,6 +40,11 @@ impl Measured {
     pub(crate) fn nothing() -> Self {
         Self { per_second: 0.0, latency: Histogram::new(3).expect("three significant digits are valid") }
     }
+
+    fn line(&self, name: &str) -> String {
+        let ms = |quantile| self.latency.value_at_quantile(quantile) as f64 / 1_000.0;
+        format!("  {name:44} {:>10.0}/s   p50 {:>8.2} ms   p99 {:>8.2} ms", self.per_second, ms(0.5), ms(0.99))
+    }
 }
 
 /// Client with a connection.
@@ -51,7 +56,8 @@ pub(crate) trait Client: Send + 'static {
     fn latency(&mut self) -> &mut Histogram<u64>;
 }
 
-/// Runs all clients concurrently, after a warm-up of a fifth of `time`.
+/// Runs all clients concurrently, after a warm-up of a fifth of `time`, and prints the result at once: an interrupted
+/// benchmark has shown all that it measured.
 pub(crate) async fn measure<C: Client>(name: &str, time: Duration, clients: Vec<C>) -> anyhow::Result<Measured> {
     let (measuring, stop, rounds) =
         (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
@@ -81,7 +87,9 @@ pub(crate) async fn measure<C: Client>(name: &str, time: Duration, clients: Vec<
     while let Some(ended) = tasks.join_next().await {
         latency.add(ended??)?;
     }
-    Ok(Measured { per_second: done as f64 / elapsed.as_secs_f64(), latency })
+    let measured = Measured { per_second: done as f64 / elapsed.as_secs_f64(), latency };
+    println!("{}", measured.line(name));
+    Ok(measured)
 }
 
 async fn show_progress(name: &str, time: Duration, rounds: &AtomicU64) {
@@ -95,4 +103,18 @@ async fn show_progress(name: &str, time: Duration, rounds: &AtomicU64) {
         bar.set_position(began.elapsed().as_millis() as u64);
     }
     bar.finish_and_clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_shows_rate_and_quantiles() {
+        let mut measured = Measured { per_second: 1_234.6, ..Measured::nothing() };
+        measured.latency.record(1_500).unwrap();
+        let line = measured.line("hold");
+        let words: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(words, ["hold", "1235/s", "p50", "1.50", "ms", "p99", "1.50", "ms"]);
+    }
 }

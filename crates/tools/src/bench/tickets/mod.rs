@@ -52,6 +52,14 @@ struct Results {
     polls: Report,
 }
 
+impl Results {
+    /// Adds a sale, and prints it at once.
+    fn add(&mut self, sold: sale::Sold) {
+        sold.print();
+        self.sales.push(sold);
+    }
+}
+
 pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
     ensure!(
         args.seats <= args.people && args.inside > 0 && args.connections > 0,
@@ -60,18 +68,17 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<()> {
     let mut results = Results { sales: Vec::new(), polls: Report::default() };
     let data = tempfile::tempdir()?;
     let server = Server::holdfast(data.path())?;
-    results.sales.push(sale::run("embedded", &server, args).await?);
+    results.add(sale::run("embedded", &server, args).await?);
     drop(server);
     polls::embedded(args, &mut results.polls).await?;
     if args.cluster {
         let postgres = Postgres::start().await?;
         let redis = RedisServer::start(&RedisOptions { appendonly: true })?;
         let server = Server::holdfast_on(&postgres.url, Some(redis.url()))?;
-        results.sales.push(sale::run("cluster", &server, args).await?);
+        results.add(sale::run("cluster", &server, args).await?);
         polls::cluster(args, &server, redis.url(), &mut results.polls).await?;
     }
     println!();
-    results.sales.iter().for_each(sale::Sold::print);
     results.polls.print();
     if let Some(path) = &args.json {
         std::fs::write(path, serde_json::to_vec_pretty(&results)?)?;
