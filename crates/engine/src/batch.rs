@@ -121,7 +121,7 @@ impl Meters {
             wait_seconds: metrics::histogram!("holdfast_command_wait_seconds"),
             decide_seconds: metrics::histogram!("holdfast_batch_decide_seconds"),
             commit_seconds: metrics::histogram!("holdfast_batch_commit_seconds"),
-            flush_seconds: metrics::histogram!("holdfast_batch_safe_seconds"),
+            flush_seconds: metrics::histogram!("holdfast_batch_flush_seconds"),
             failures: metrics::counter!("holdfast_batch_failures_total"),
             conflicts: metrics::counter!("holdfast_batch_conflicts_total"),
         }

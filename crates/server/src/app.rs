@@ -475,7 +475,7 @@ impl App {
 
     async fn recover(&self, RecoveredAttempt { kind, of, record }: RecoveredAttempt) {
         tracing::warn!(hold = %of.hold, ?record, "recovering an in-doubt hold of a server that ended");
-        metrics::counter!("holdfast_holds_resolved_total").increment(1);
+        metrics::counter!("holdfast_confirm_attempts_recovered_total").increment(1);
         let settled = match kind {
             Kind::Stay => self.engine().run(RecoverStayHold { of, record }, None).await,
             Kind::Shop => self.engine().run(RecoverOrder { of, record }, None).await,

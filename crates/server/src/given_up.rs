@@ -53,7 +53,7 @@ async fn retry_all(app: &App) -> Result<(), Problem> {
             _ => break,
         }
     }
-    metrics::gauge!("holdfast_outbox_given_up").set(count);
+    metrics::gauge!("holdfast_outbox_dead_letters").set(count);
     Ok(())
 }
 

@@ -85,19 +85,19 @@ fn describe_metrics() {
     use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
     describe_histogram!("holdfast_http_request_seconds", Unit::Seconds, "Time from a request's head to its answer.");
     describe_counter!(
-        "holdfast_answers_dropped_total",
+        "holdfast_responses_dropped_total",
         "Large answers cut off because their clients had stopped reading and memory was needed."
     );
-    describe_counter!("holdfast_problems_total", "Answers that were not a success, by code.");
+    describe_counter!("holdfast_http_errors_total", "Answers that were not a success, by code.");
     describe_histogram!("holdfast_batch_commands", "Commands in a batch.");
     describe_histogram!("holdfast_command_wait_seconds", Unit::Seconds, "Time a command waited for its turn.");
     describe_histogram!("holdfast_batch_decide_seconds", Unit::Seconds, "Time to load rows and decide a batch.");
     describe_histogram!("holdfast_batch_commit_seconds", Unit::Seconds, "Time to write a batch to the store.");
-    describe_histogram!("holdfast_batch_safe_seconds", Unit::Seconds, "Time until a batch was durable.");
+    describe_histogram!("holdfast_batch_flush_seconds", Unit::Seconds, "Time until a batch was durable.");
     describe_counter!("holdfast_batch_conflicts_total", "Commits retried after a conflict with another server.");
     describe_counter!("holdfast_panics_total", "Panics, each of them a defect to be reported.");
     describe_counter!(
-        "holdfast_holds_resolved_total",
+        "holdfast_confirm_attempts_recovered_total",
         "In-doubt holds recovered after a server died while confirming them."
     );
     describe_counter!("holdfast_webhook_deliveries_total", "Webhook delivery attempts, by outcome.");
@@ -106,14 +106,14 @@ fn describe_metrics() {
         "holdfast_webhook_pending",
         "Webhook deliveries that wait for an attempt; 10,000 means 10,000 or more."
     );
-    describe_counter!("holdfast_console_views_total", "Computations of console views.");
-    describe_counter!("holdfast_live_lost_total", "Detected losses of data in Redis.");
-    describe_counter!("holdfast_outbox_failures_total", "Failed attempts to publish an event.");
-    describe_counter!("holdfast_outbox_given_up_total", "Events that became dead letters after all retries.");
-    describe_gauge!("holdfast_outbox_given_up", "Dead letters at the time of the last sweep.");
-    describe_counter!("holdfast_bus_redelivered_total", "Messages that NATS delivered more than once.");
+    describe_counter!("holdfast_console_views_computed_total", "Computations of console views.");
+    describe_counter!("holdfast_redis_data_losses_total", "Detected losses of data in Redis.");
+    describe_counter!("holdfast_outbox_publish_failures_total", "Failed attempts to publish an event.");
+    describe_counter!("holdfast_outbox_dead_letters_total", "Events that became dead letters after all retries.");
+    describe_gauge!("holdfast_outbox_dead_letters", "Dead letters at the time of the last sweep.");
+    describe_counter!("holdfast_bus_redeliveries_total", "Messages that NATS delivered more than once.");
     describe_counter!(
-        "holdfast_bus_unreadable_total",
+        "holdfast_bus_messages_discarded_total",
         "Messages that were dropped because they cannot be parsed or processed."
     );
     describe_counter!(

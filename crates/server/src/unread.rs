@@ -122,7 +122,7 @@ impl Shared {
             id
         });
         drop(state);
-        metrics::counter!("holdfast_answers_dropped_total").increment(dropped.len() as u64);
+        metrics::counter!("holdfast_responses_dropped_total").increment(dropped.len() as u64);
         id
     }
 

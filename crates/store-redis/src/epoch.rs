@@ -53,7 +53,7 @@ impl KnownEpoch {
             return FoundEpoch::Missing(Epoch::new(name, is_lost.then_some(now)));
         };
         if last.as_ref().is_some_and(|last| *last != found) {
-            metrics::counter!("holdfast_live_lost_total").increment(1);
+            metrics::counter!("holdfast_redis_data_losses_total").increment(1);
             tracing::error!("Redis has lost its data: live holds are gone, confirmed reservations are not");
         }
         *last = Some(found.clone());

@@ -43,7 +43,7 @@ async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
 /// Number of page computations so far.
 async fn computed(demo: &Demo) -> u64 {
     let metrics = reqwest::get(demo.url("/metrics")).await.unwrap().text().await.unwrap();
-    let line = metrics.lines().find_map(|line| line.strip_prefix("holdfast_console_views_total "));
+    let line = metrics.lines().find_map(|line| line.strip_prefix("holdfast_console_views_computed_total "));
     line.map_or(0, |count| count.parse().unwrap())
 }
 

@@ -188,7 +188,8 @@ impl Reading {
         let requests =
             now.histogram("holdfast_http_request_seconds").less(&then.histogram("holdfast_http_request_seconds"));
         let batches = now.histogram("holdfast_batch_commands").less(&then.histogram("holdfast_batch_commands"));
-        let commits = now.histogram("holdfast_batch_safe_seconds").less(&then.histogram("holdfast_batch_safe_seconds"));
+        let commits =
+            now.histogram("holdfast_batch_flush_seconds").less(&then.histogram("holdfast_batch_flush_seconds"));
         let mut codes: Vec<(String, u64)> = now
             .problems
             .iter()
@@ -258,7 +259,7 @@ impl Metrics {
             let (name, label) =
                 name.split_once('{').map_or((name, ""), |(name, labels)| (name, labels.trim_end_matches('}')));
             let label = label.split_once("=\"").map_or("", |(_, label)| label.trim_end_matches('"'));
-            if name == "holdfast_problems_total" {
+            if name == "holdfast_http_errors_total" {
                 metrics.problems.insert(label.to_owned(), value as u64);
             } else if let Some(name) = name.strip_suffix("_bucket") {
                 let end = label.parse().unwrap_or(f64::INFINITY);
@@ -311,11 +312,11 @@ mod tests {
     const BEFORE: &str = "# HELP x\nholdfast_http_request_seconds_bucket{le=\"0.001\"} 10\n\
         holdfast_http_request_seconds_bucket{le=\"0.01\"} 10\nholdfast_http_request_seconds_bucket{le=\"+Inf\"} 10\n\
         holdfast_http_request_seconds_sum 0.5\nholdfast_http_request_seconds_count 10\n\
-        holdfast_problems_total{code=\"SOLD_OUT\"} 3\nother_total 5\n";
+        holdfast_http_errors_total{code=\"SOLD_OUT\"} 3\nother_total 5\n";
     const AFTER: &str = "holdfast_http_request_seconds_bucket{le=\"0.001\"} 60\n\
         holdfast_http_request_seconds_bucket{le=\"0.01\"} 109\nholdfast_http_request_seconds_bucket{le=\"+Inf\"} 110\n\
         holdfast_http_request_seconds_sum 1.5\nholdfast_http_request_seconds_count 110\n\
-        holdfast_problems_total{code=\"SOLD_OUT\"} 7\nholdfast_problems_total{code=\"ROOM_NOT_AVAILABLE\"} 1\n";
+        holdfast_http_errors_total{code=\"SOLD_OUT\"} 7\nholdfast_http_errors_total{code=\"ROOM_NOT_AVAILABLE\"} 1\n";
 
     #[test]
     fn sample_is_the_difference_of_two_readings() {

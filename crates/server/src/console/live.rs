@@ -182,7 +182,7 @@ async fn watch(console: Console) {
 /// Computes one view whenever it may have changed, until it has no subscribers left.
 async fn show(console: Console, key: Key, scene: Arc<Scene>) {
     let mut changes = console.live.changes.subscribe();
-    let computed = metrics::counter!("holdfast_console_views_total");
+    let computed = metrics::counter!("holdfast_console_views_computed_total");
     let (mut is_first, mut has_changed) = (true, false);
     loop {
         let Ok(turn) = console.live.turn.acquire().await else { return };

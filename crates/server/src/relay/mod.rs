@@ -439,7 +439,7 @@ impl Worker {
         let Some(given_up) = self.report(partition, sent_up_to, handed).await? else { return Ok(None) };
         for event in given_up {
             tracing::error!(event, "[Outbox] the event is a dead letter (FAILED); retry it at /v1/admin/outbox");
-            metrics::counter!("holdfast_outbox_given_up_total").increment(1);
+            metrics::counter!("holdfast_outbox_dead_letters_total").increment(1);
         }
         self.app.in_hand().keep(|_, other| other != partition);
         Ok(Some(Advanced { had_trouble: true, ..advanced }))
@@ -493,7 +493,7 @@ impl Worker {
                             "[Outbox] an event could not be published; it is retried"
                         );
                     }
-                    metrics::counter!("holdfast_outbox_failures_total").increment(1);
+                    metrics::counter!("holdfast_outbox_publish_failures_total").increment(1);
                     handed
                         .push((id, PublishOutcome::Failed { jitter: self.app.ids().number() as u32 % JITTER_MILLIS }));
                     is_blocked = true;

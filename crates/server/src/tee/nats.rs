@@ -140,7 +140,7 @@ async fn import_one(app: &App, delivery: Delivery) -> Verdict {
 fn verdict(delivery: &Delivery, acted: Result<(), Refused>) -> Verdict {
     let Delivery { subject, tries, .. } = delivery;
     if *tries > 1 {
-        metrics::counter!("holdfast_bus_redelivered_total").increment(1);
+        metrics::counter!("holdfast_bus_redeliveries_total").increment(1);
     }
     match acted {
         Ok(()) => Verdict::Done,
@@ -150,7 +150,7 @@ fn verdict(delivery: &Delivery, acted: Result<(), Refused>) -> Verdict {
                 ?rejection,
                 "[Bus] a message was discarded: the rules reject it at every delivery"
             );
-            metrics::counter!("holdfast_bus_unreadable_total").increment(1);
+            metrics::counter!("holdfast_bus_messages_discarded_total").increment(1);
             Verdict::Hopeless
         }
         Err(error) => {
@@ -162,7 +162,7 @@ fn verdict(delivery: &Delivery, acted: Result<(), Refused>) -> Verdict {
 
 fn unreadable(delivery: &Delivery) -> Verdict {
     tracing::error!(subject = delivery.subject, "[Bus] a malformed message was discarded");
-    metrics::counter!("holdfast_bus_unreadable_total").increment(1);
+    metrics::counter!("holdfast_bus_messages_discarded_total").increment(1);
     Verdict::Hopeless
 }
 

@@ -286,7 +286,7 @@ async fn health_and_metrics_are_served(profile: Profile) {
             "holdfast_batch_decide_seconds_count",
             "holdfast_batch_commit_seconds_count",
             "holdfast_http_request_seconds_bucket",
-            "holdfast_problems_total{code=\"ROOM_TYPE_NOT_FOUND\"}",
+            "holdfast_http_errors_total{code=\"ROOM_TYPE_NOT_FOUND\"}",
         ] {
             assert!(metrics.contains(name), "{name} is missing in:\n{metrics}");
         }

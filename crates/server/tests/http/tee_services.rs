@@ -255,7 +255,7 @@ async fn failed_release_is_retried_until_it_succeeds() {
         let release = failed["items"].as_array().unwrap().iter().find(|event| is_release(event)).unwrap();
         assert_eq!(release["payload"]["bookingId"], made["id"]);
         let metrics = app.send("GET", "/metrics", &[], "").await.text;
-        assert!(metrics.contains("holdfast_outbox_given_up_total"), "the dead letter is counted");
+        assert!(metrics.contains("holdfast_outbox_dead_letters_total"), "the dead letter is counted");
         let mut seen = act_for_course(&connection);
         assert_eq!(next(&mut seen, "slot.release").await["data"]["bookingId"], made["id"]);
         until(app, "/v1/admin/outbox?status=SENT", |sent| sent["items"].as_array().unwrap().iter().any(is_release))
