@@ -26,7 +26,7 @@ pub(crate) fn start(config: &Config) -> anyhow::Result<Log> {
         |word: &str| !word.contains(char::is_whitespace) && (word.contains('=') || word.parse::<LevelFilter>().is_ok());
     ensure!(
         level.split(',').all(is_level),
-        "log.level: {level:?}: use off, error, warn, info, debug or trace, or module=level, without spaces"
+        "log.level: \"{level}\": use off, error, warn, info, debug or trace, or module=level, without spaces"
     );
     let filter = EnvFilter::try_new(level).context("log.level")?;
     let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());

@@ -5,6 +5,7 @@
 
 mod bus;
 mod load;
+mod names;
 mod spelling;
 #[cfg(test)]
 mod tests;
@@ -23,9 +24,10 @@ use holdfast_waiting_room::token::SECRET_LEN_MIN;
 use holdfast_waiting_room::{Key, Keys, Timings};
 use serde::Deserialize;
 
-pub use spelling::parse_duration;
-use spelling::{address, duration, durations, networks, refund_tiers, trust};
+use spelling::{Choice, address, choice, duration, durations, networks, number, refund_tiers, trust};
+pub use spelling::{parse_duration, show_duration};
 
+use crate::problem::Language;
 use crate::webhooks::network::Network;
 
 /// The default settings, which are also the manual of settings.
@@ -75,7 +77,12 @@ pub struct ServerConfig {
     #[serde(default, deserialize_with = "trust")]
     pub nats_ca_file: Trust,
     pub roles: String,
+    /// Language of errors for callers without `Accept-Language`.
+    #[serde(deserialize_with = "choice")]
+    pub language: Language,
+    #[serde(deserialize_with = "number")]
     pub connections_max: usize,
+    #[serde(deserialize_with = "number")]
     pub answer_bytes_max: usize,
 }
 
@@ -111,15 +118,19 @@ impl ServerConfig {
 #[serde(deny_unknown_fields)]
 pub struct RedisConfig {
     pub prefix: String,
+    #[serde(deserialize_with = "choice")]
     pub on_loss: OnLoss,
 }
 
 /// Reaction to a loss of data in Redis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnLoss {
     Resume,
     Quarantine,
+}
+
+impl Choice for OnLoss {
+    const ALL: &[(&str, Self)] = &[("resume", Self::Resume), ("quarantine", Self::Quarantine)];
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -128,6 +139,7 @@ pub struct NatsConfig {
     pub prefix: String,
     #[serde(deserialize_with = "duration")]
     pub age_max: Duration,
+    #[serde(deserialize_with = "number")]
     pub bytes_max: usize,
 }
 
@@ -142,15 +154,23 @@ pub struct ServiceConfig {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LogConfig {
+    #[serde(deserialize_with = "choice")]
     pub format: LogFormat,
     pub level: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     Text,
     Json,
+}
+
+impl Choice for LogFormat {
+    const ALL: &[(&str, Self)] = &[("text", Self::Text), ("json", Self::Json)];
+}
+
+impl Choice for Language {
+    const ALL: &[(&str, Self)] = &[("ko", Self::Korean), ("en", Self::English)];
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -167,8 +187,11 @@ pub struct AuthConfig {
 pub struct EngineConfig {
     #[serde(deserialize_with = "duration")]
     pub lock_wait: Duration,
+    #[serde(deserialize_with = "number")]
     pub queue_max: usize,
+    #[serde(deserialize_with = "number")]
     pub holds_per_user_max: u32,
+    #[serde(deserialize_with = "number")]
     pub idempotency_bytes_max: usize,
 }
 
@@ -240,7 +263,9 @@ impl QueueConfig {
 pub struct CalendarConfig {
     #[serde(deserialize_with = "duration")]
     pub lock_ttl: Duration,
+    #[serde(deserialize_with = "number")]
     pub days_ahead: u32,
+    #[serde(deserialize_with = "number")]
     pub keep_days: u32,
     /// Time that a request waits for its slots to be generated.
     #[serde(deserialize_with = "duration")]
@@ -256,10 +281,13 @@ pub struct TeeConfig {
     pub idempotency_key_ttl: Duration,
     #[serde(deserialize_with = "duration")]
     pub outbox_poll: Duration,
+    #[serde(deserialize_with = "number")]
     pub outbox_batch: usize,
+    #[serde(deserialize_with = "number")]
     pub outbox_retries_max: usize,
     #[serde(deserialize_with = "duration")]
     pub bus_timeout: Duration,
+    #[serde(deserialize_with = "number")]
     pub lock_retries_max: usize,
     #[serde(deserialize_with = "duration")]
     pub processed_ttl: Duration,
@@ -269,6 +297,7 @@ pub struct TeeConfig {
     pub sweep_every: Duration,
     #[serde(deserialize_with = "refund_tiers")]
     pub refund_tiers: Vec<tee::RefundTier>,
+    #[serde(deserialize_with = "number")]
     pub refund_last_day_percent: u8,
 }
 
@@ -305,7 +334,9 @@ pub struct WebhookConfig {
     pub connect_timeout: Duration,
     #[serde(deserialize_with = "duration")]
     pub timeout: Duration,
+    #[serde(deserialize_with = "number")]
     pub concurrency_max: usize,
+    #[serde(deserialize_with = "number")]
     pub per_webhook_max: usize,
     #[serde(deserialize_with = "duration")]
     pub poll: Duration,

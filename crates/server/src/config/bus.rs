@@ -7,6 +7,7 @@ use holdfast_bus::{Options, StreamOptions};
 use holdfast_core::tee::{Service, Subject};
 use holdfast_engine::store::Keep;
 
+use super::spelling::quote;
 use super::{Config, ConfigError, Secret, span};
 use crate::roles::{Role, Roles};
 
@@ -82,7 +83,7 @@ impl Config {
     pub(super) fn validate_bus(&self) -> Result<(), ConfigError> {
         let wrong = |text: String| Err(ConfigError(text));
         if let Err(role) = Roles::parse(&self.server.roles) {
-            return wrong(format!("server.roles: {role:?} is none of api, booking, course, notify, all"));
+            return wrong(format!("server.roles: {} is none of api, booking, course, notify, all", quote(role)));
         }
         if !is_prefix(&self.nats.prefix) {
             return wrong("nats.prefix: must have at most 50 characters, each a letter, a digit, - or _".into());

@@ -1,4 +1,4 @@
-//! Parsing of durations, addresses, networks, refund tiers and certificate files.
+//! Parsing of numbers, choices, durations, addresses, networks, refund tiers and certificate files.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
@@ -26,12 +26,51 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     number.checked_mul(millis).map(Duration::from_millis)
 }
 
+/// Formats a duration as in settings, in the largest unit without a fraction; days from two on.
+pub fn show_duration(duration: Duration) -> String {
+    const UNITS: [(&str, u128, u128); 4] =
+        [("d", 86_400_000, 2 * 86_400_000), ("h", 3_600_000, 1), ("m", 60_000, 1), ("s", 1_000, 0)];
+    let millis = duration.as_millis();
+    let unit = UNITS.into_iter().find(|(_, length, min)| millis >= *min && millis.is_multiple_of(*length));
+    unit.map_or_else(|| format!("{millis}ms"), |(unit, length, _)| format!("{}{unit}", millis / length))
+}
+
+/// Quotes a rejected value for an error in one line.
+pub(super) fn quote(text: &str) -> String {
+    let printable = text.chars().map(|char| if char.is_control() { ' ' } else { char });
+    format!("\"{}\"", printable.collect::<String>())
+}
+
+/// Setting with a fixed set of values.
+pub(super) trait Choice: Copy + 'static {
+    /// Each value and its spelling.
+    const ALL: &[(&str, Self)];
+}
+
+pub(super) fn choice<'de, D: Deserializer<'de>, T: Choice>(deserializer: D) -> Result<T, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    T::ALL.iter().find(|(spelled, _)| *spelled == text).map(|(_, value)| *value).ok_or_else(|| {
+        let spelled: Vec<_> = T::ALL.iter().map(|(spelled, _)| *spelled).collect();
+        de::Error::custom(format!("{} is none of {}", quote(&text), spelled.join(", ")))
+    })
+}
+
+/// Reads a whole number.
+pub(super) fn number<'de, D: Deserializer<'de>, T: TryFrom<i64>>(deserializer: D) -> Result<T, D::Error> {
+    let number = match toml::Value::deserialize(deserializer)? {
+        toml::Value::Integer(number) if number >= 0 => number,
+        _ => return Err(de::Error::custom("must be a whole number, 0 or more")),
+    };
+    T::try_from(number).map_err(|_| de::Error::custom("is too large"))
+}
+
 /// Parses durations separated by commas, or `none`.
 pub(super) fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Duration>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let wrong = |part: &str| {
         de::Error::custom(format!(
-            "{part:?} is not a duration; write them like 500ms, 10s, 30m, 24h or 7d, with commas between, or none"
+            "{} is not a duration; write them like 500ms, 10s, 30m, 24h or 7d, with commas between, or none",
+            quote(part)
         ))
     };
     let parts = text.split(',').map(str::trim).filter(|_| !matches!(text.trim(), "" | "none"));
@@ -43,7 +82,8 @@ pub(super) fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec
     let text = String::deserialize(deserializer)?;
     let wrong = |part: &str| {
         de::Error::custom(format!(
-            "{part:?} is not a network; write them like 10.0.0.0/8, fd00::/8, with commas between and no bits behind the prefix"
+            "{} is not a network; write them like 10.0.0.0/8, fd00::/8, with commas between and no bits behind the prefix",
+            quote(part)
         ))
     };
     let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
@@ -74,12 +114,12 @@ pub(super) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sock
         return Ok(address);
     }
     if text.rsplit_once(':').is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err()) {
-        let wrong = format!("{text:?} is not an address; write it like 127.0.0.1:8080 or localhost:8080");
+        let wrong = format!("{} is not an address; write it like 127.0.0.1:8080 or localhost:8080", quote(&text));
         return Err(de::Error::custom(wrong));
     }
     let found: Vec<SocketAddr> = text.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
     let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
-    first.copied().ok_or_else(|| de::Error::custom(format!("the host of {text:?} cannot be found")))
+    first.copied().ok_or_else(|| de::Error::custom(format!("the host of {} cannot be found", quote(&text))))
 }
 
 /// Parses `7d:100, 3d:80`: pairs of days before tee-off and percent refunded.
@@ -91,7 +131,7 @@ pub(super) fn refund_tiers<'de, D: Deserializer<'de>>(deserializer: D) -> Result
         Some(tee::RefundTier { days, percent: percent.trim().parse().ok()? })
     };
     let wrong = |part: &str| {
-        de::Error::custom(format!("{part:?} is not a tier; write them like 7d:100, 3d:80, with commas between"))
+        de::Error::custom(format!("{} is not a tier; write them like 7d:100, 3d:80, with commas between", quote(part)))
     };
     let parts = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
     parts.map(|part| tier(part).ok_or_else(|| wrong(part))).collect()
@@ -105,6 +145,6 @@ pub(super) fn trust<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Trust,
 pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_duration(&text).ok_or_else(|| {
-        de::Error::custom(format!("{text:?} is not a duration; write it like 500ms, 10s, 30m, 24h or 7d"))
+        de::Error::custom(format!("{} is not a duration; write it like 500ms, 10s, 30m, 24h or 7d", quote(&text)))
     })
 }

@@ -6,7 +6,7 @@ use holdfast_core::hold::HOLD_TTL_MAX;
 use holdfast_core::{calendar, tee, webhook};
 use holdfast_waiting_room::token::SECRET_LEN_MIN;
 
-use super::spelling::is_uri_reference;
+use super::spelling::{is_uri_reference, show_duration};
 use super::{Config, ConfigError, Secret};
 
 /// Maximum length of `events.source`.
@@ -18,7 +18,9 @@ impl Config {
     pub(super) fn validate(&self) -> Result<(), ConfigError> {
         let between = |name: &str, value: Duration, min: Duration, max: Duration| {
             let ok = (min..=max).contains(&value);
-            ok.then_some(()).ok_or_else(|| ConfigError(format!("{name}: must be from {min:?} to {max:?}")))
+            ok.then_some(()).ok_or_else(|| {
+                ConfigError(format!("{name}: must be from {} to {}", show_duration(min), show_duration(max)))
+            })
         };
         let within = |name: &str, value: usize, min: usize, max: usize| {
             let ok = (min..=max).contains(&value);
@@ -124,8 +126,10 @@ impl Config {
         let (millisecond, day) = (Duration::from_millis(1), Duration::from_hours(24));
         let in_range = |name: &str, value: Duration, max: Duration| {
             let ok = (millisecond..=max).contains(&value);
-            ok.then_some(())
-                .ok_or_else(|| ConfigError(format!("webhook.{name}: must be from {millisecond:?} to {max:?}")))
+            ok.then_some(()).ok_or_else(|| {
+                let (min, max) = (show_duration(millisecond), show_duration(max));
+                ConfigError(format!("webhook.{name}: must be from {min} to {max}"))
+            })
         };
         if settings.retry_after.len() > 50 || settings.retry_after.iter().any(|wait| *wait > 7 * day) {
             return Err(ConfigError("webhook.retry_after: at most 50 waits, none longer than 7d".into()));
