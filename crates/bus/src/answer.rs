@@ -31,7 +31,7 @@ impl Connection {
         &self,
         subject: &str,
         handle: H,
-        too_large: fn(usize) -> Reply,
+        too_large: impl Fn(usize) -> Reply + Clone + Send + 'static,
         stop: impl Future<Output = ()>,
     ) where
         H: Fn(Asked) -> F + Clone + Send + Sync + 'static,
@@ -40,7 +40,7 @@ impl Connection {
         let places = Arc::new(Semaphore::new(AT_ONCE_MAX));
         let answering = async {
             loop {
-                if let Err(error) = self.answer_until_broken(subject, &handle, too_large, &places).await {
+                if let Err(error) = self.answer_until_broken(subject, &handle, &too_large, &places).await {
                     tracing::warn!(%error, subject, "[Bus] subscription failed; retrying");
                 }
                 tokio::time::sleep(AGAIN_AFTER).await;
@@ -58,7 +58,7 @@ impl Connection {
         &self,
         subject: &str,
         handle: &H,
-        too_large: fn(usize) -> Reply,
+        too_large: &(impl Fn(usize) -> Reply + Clone + Send + 'static),
         places: &Arc<Semaphore>,
     ) -> Result<(), BusError>
     where
@@ -74,7 +74,7 @@ impl Connection {
             let place = places.clone().try_acquire_owned().ok();
             let headers = message.headers.unwrap_or_default().into();
             let asked = Asked { headers, payload: message.payload, is_too_many: place.is_none() };
-            let (connection, handle) = (self.clone(), handle.clone());
+            let (connection, handle, too_large) = (self.clone(), handle.clone(), too_large.clone());
             tokio::spawn(async move {
                 let mut reply = handle(asked).await;
                 let max = connection.client.max_payload();

@@ -20,7 +20,7 @@ use holdfast_core::{Command, Context, Decision, WorkingSet};
 use holdfast_engine::store::{Keep, RecoveredAttempt};
 use holdfast_engine::{Answer, Engine, Once, Store};
 use holdfast_waiting_room::WaitingRoom;
-use http::{HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
@@ -33,7 +33,7 @@ use crate::config::Config;
 use crate::console::sale::SaleDesk;
 use crate::ids::IdMaker;
 use crate::ops;
-use crate::problem::Problem;
+use crate::problem::{Language, Problem};
 use crate::readiness::{self, Probed};
 use crate::record_quota::RecordQuota;
 use crate::relay::{InHand, Leases};
@@ -59,6 +59,8 @@ struct Shared {
     ids: IdMaker,
     metrics: PrometheusHandle,
     request_seconds: metrics::Histogram,
+    /// Language of errors for requests without `Accept-Language`.
+    language: Language,
     stopping: watch::Sender<bool>,
     /// Permits for generating many slots at once.
     generations: Arc<Semaphore>,
@@ -158,6 +160,7 @@ impl App {
             ids: parts.ids,
             request_seconds: metrics::histogram!("holdfast_http_request_seconds"),
             metrics,
+            language: config.server.language,
             stopping: watch::Sender::new(false),
             generations: Arc::new(Semaphore::new(GENERATIONS_AT_ONCE_MAX)),
             generate_wait: config.calendar.generate_wait,
@@ -219,6 +222,11 @@ impl App {
 
     pub fn metrics(&self) -> &PrometheusHandle {
         &self.shared.metrics
+    }
+
+    /// Returns the language of errors for a request with these headers.
+    pub fn language(&self, headers: &HeaderMap) -> Language {
+        Language::asked_for(headers).unwrap_or(self.shared.language)
     }
 
     pub fn request_seconds(&self) -> &metrics::Histogram {

@@ -15,7 +15,7 @@ use tower::Service;
 
 use crate::app::App;
 use crate::forward;
-use crate::problem::{Language, Problem};
+use crate::problem::Problem;
 use crate::roles::Role;
 
 const REQUEST_ID_CHARS_MAX: usize = 128;
@@ -71,9 +71,9 @@ async fn answer(
 ) -> Response {
     let began = Instant::now();
     let request_id = request_id(app, request.headers());
-    let language = Language::asked_for(request.headers());
+    let language = app.language(request.headers());
     let method = request.method().clone();
-    let path = request.uri().path_and_query().cloned();
+    let uri = request.uri().clone();
 
     let trace = trace_of(app, request.headers());
     if let Ok(value) = HeaderValue::try_from(&request_id) {
@@ -91,9 +91,9 @@ async fn answer(
     let elapsed = began.elapsed();
     app.request_seconds().record(elapsed);
     if status.is_server_error() {
-        tracing::warn!(%request_id, %method, path = ?path, status = status.as_u16(), ?elapsed, "request failed");
+        tracing::warn!(%request_id, %method, path = uri.path_and_query().map(http::uri::PathAndQuery::as_str), status = status.as_u16(), ?elapsed, "request failed");
     } else {
-        tracing::debug!(%request_id, %method, path = ?path, status = status.as_u16(), ?elapsed, "request");
+        tracing::debug!(%request_id, %method, path = uri.path_and_query().map(http::uri::PathAndQuery::as_str), status = status.as_u16(), ?elapsed, "request");
     }
     if let Ok(value) = HeaderValue::try_from(request_id) {
         response.headers_mut().insert(REQUEST_ID, value);

@@ -86,12 +86,12 @@ impl Mutation {
 impl FromRequest<App> for Mutation {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _app: &App) -> Result<Self, Problem> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
         let key = idempotency_key(&parts.headers)?;
         let body = read_in_time(body).await?;
         let key = key.map(|key| (key, fingerprint(&parts, &body)));
-        Ok(Self { params: Params::of(&parts)?, language: Language::asked_for(&parts.headers), body, key })
+        Ok(Self { params: Params::of(&parts)?, language: app.language(&parts.headers), body, key })
     }
 }
 
@@ -206,11 +206,9 @@ impl FromRequestParts<App> for Params {
 }
 
 impl Language {
-    /// Returns the preferred language of `ko` and `en`: Korean without the header, English if it names neither.
-    pub fn asked_for(headers: &HeaderMap) -> Self {
-        let Some(header) = headers.get(http::header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()) else {
-            return Self::Korean;
-        };
+    /// Returns the preferred language of `ko` and `en`: `None` without the header, English if it names neither.
+    pub fn asked_for(headers: &HeaderMap) -> Option<Self> {
+        let header = headers.get(http::header::ACCEPT_LANGUAGE)?.to_str().ok()?;
         let mut best = (Self::English, 0.0);
         for choice in header.split(',').take(32) {
             let (tag, weight) = choice.split_once(';').unwrap_or((choice, "q=1"));
@@ -224,7 +222,7 @@ impl Language {
                 best = (language, quality);
             }
         }
-        best.0
+        Some(best.0)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Texts of pages in both languages. They are in `console/texts/*.toml`, once for templates and scripts.
 
-use http::{HeaderMap, header};
+use http::HeaderMap;
 
 use crate::problem::Language;
 
@@ -15,9 +15,9 @@ impl Texts {
     }
 }
 
-/// Returns the browser's language. The default of pages is English; that of the API's problems is Korean.
+/// Returns the browser's language. The default of pages is English; that of the API's problems is `server.language`.
 pub fn language(headers: &HeaderMap) -> Language {
-    if headers.contains_key(header::ACCEPT_LANGUAGE) { Language::asked_for(headers) } else { Language::English }
+    Language::asked_for(headers).unwrap_or(Language::English)
 }
 
 /// Replaces each `{name}` in a sentence with its value.

@@ -16,7 +16,7 @@ use super::ask::{REQUEST_HEADERS, auth_mode, write};
 use super::{AUTH, BOOKING_CREATE, CALLER, KNOW, METHOD, OPERATOR, TARGET, role_of, subject};
 use crate::app::App;
 use crate::caller::{Caller, Known, Name};
-use crate::problem::{Language, Problem};
+use crate::problem::Problem;
 use crate::roles::Role;
 use crate::{edge, router};
 
@@ -27,7 +27,7 @@ pub(super) async fn requests(app: App, connection: Connection, role: Role) {
         let desk = desk.clone();
         async move { desk.request(role, asked).await }
     };
-    connection.answer(&subject(role), handle, too_large, app.stopped()).await;
+    connection.answer(&subject(role), handle, too_large(&app), app.stopped()).await;
 }
 
 /// Answers `booking.create` of NATS clients: plain JSON or a `CloudEvent`, with the body of `POST /bookings`.
@@ -37,7 +37,7 @@ pub(super) async fn bookings(app: App, connection: Connection) {
         let desk = desk.clone();
         async move { desk.booking(asked).await }
     };
-    connection.answer(BOOKING_CREATE, handle, too_large, app.stopped()).await;
+    connection.answer(BOOKING_CREATE, handle, too_large(&app), app.stopped()).await;
 }
 
 /// Answers whether this booking service has learned of slots.
@@ -53,7 +53,7 @@ pub(super) async fn known(app: App, connection: Connection) {
             Reply { headers: HeaderMap::new(), payload: known.to_string().into() }
         }
     };
-    connection.answer(KNOW, handle, too_large, app.stopped()).await;
+    connection.answer(KNOW, handle, too_large(&app), app.stopped()).await;
 }
 
 fn slots(payload: &[u8]) -> Option<Vec<TeeSlotId>> {
@@ -76,7 +76,7 @@ impl Desk {
 
     async fn request(&self, role: Role, asked: Asked) -> Reply {
         if asked.is_too_many {
-            return refused(&asked.headers, &Problem::overloaded());
+            return refused(&self.app, &asked.headers, &Problem::overloaded());
         }
         if asked.headers.get(AUTH) != Some(auth_mode(&self.app)) {
             tracing::error!(
@@ -84,7 +84,7 @@ impl Desk {
                 "[Bus] auth is on in one process and off in another; use the same auth settings in both"
             );
             let english = "The service has other auth settings than the process that received the request.";
-            return refused(&asked.headers, &Problem::service_unavailable(role.as_str(), english));
+            return refused(&self.app, &asked.headers, &Problem::service_unavailable(role.as_str(), english));
         }
         match read(&asked, role) {
             Some(mut request) => {
@@ -94,7 +94,7 @@ impl Desk {
                 }
                 self.respond(request).await
             }
-            None => refused(&asked.headers, &Problem::not_found()),
+            None => refused(&self.app, &asked.headers, &Problem::not_found()),
         }
     }
 
@@ -108,7 +108,7 @@ impl Desk {
             data: &'a RawValue,
         }
         if asked.is_too_many {
-            return refused(&asked.headers, &Problem::overloaded());
+            return refused(&self.app, &asked.headers, &Problem::overloaded());
         }
         let body = match serde_json::from_slice::<CloudEvent<'_>>(&asked.payload) {
             Ok(event) => Bytes::copy_from_slice(event.data.get().as_bytes()),
@@ -127,7 +127,7 @@ impl Desk {
         let (parts, body) = response.into_parts();
         match body.collect().await {
             Ok(body) => write(parts.status, &parts.headers, body.to_bytes()),
-            Err(_) => refused(&Headers::default(), &Problem::internal()),
+            Err(_) => refused(&self.app, &Headers::default(), &Problem::internal()),
         }
     }
 }
@@ -151,20 +151,24 @@ fn copy_headers(from: &Headers, to: &mut http::HeaderMap) {
     }
 }
 
-fn refused(headers: &Headers, problem: &Problem) -> Reply {
+fn refused(app: &App, headers: &Headers, problem: &Problem) -> Reply {
     let mut asked = http::HeaderMap::new();
     copy_headers(headers, &mut asked);
     let request_id = asked.get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
-    let json = problem.to_json_for(Language::asked_for(&asked), request_id);
+    let json = problem.to_json_for(app.language(&asked), request_id);
     let mut headers = http::HeaderMap::new();
     headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
     write(problem.status, &headers, json.into())
 }
 
 /// Returns the replacement for an answer that exceeds the maximum of NATS.
-fn too_large(max: usize) -> Reply {
-    let english = format!("The answer exceeds the maximum of NATS ({max} bytes); request fewer entries with limit.");
-    let korean = "응답이 너무 큽니다. limit으로 나누어 요청해 주세요.";
-    let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", korean, english);
-    refused(&Headers::default(), &problem)
+fn too_large(app: &App) -> impl Fn(usize) -> Reply + Clone + Send + 'static {
+    let app = app.clone();
+    move |max| {
+        let english =
+            format!("The answer exceeds the maximum of NATS ({max} bytes); request fewer entries with limit.");
+        let korean = "응답이 너무 큽니다. limit으로 나누어 요청해 주세요.";
+        let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", korean, english);
+        refused(&app, &Headers::default(), &problem)
+    }
 }

@@ -48,7 +48,7 @@ pub async fn listen(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let (id, user) = (event_id(&id)?, caller.acting_for(params.user()?)?);
-    let language = Language::asked_for(&headers);
+    let language = app.language(&headers);
     let changes = app.room().subscribe();
     // A user who is not in the queue gets a problem instead of a stream.
     let first = place(&app, id, user).await?;

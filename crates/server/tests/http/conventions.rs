@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use holdfast_client::NewHold;
+use holdfast_server::Config;
+use holdfast_server::problem::Language;
 use holdfast_testkit::{Profile, profiles};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -48,6 +50,33 @@ async fn detail_language_follows_request(profile: Profile) {
         }
     })
     .await;
+}
+
+// `server.language` applies without `Accept-Language` only, to errors of the router, of handlers and of parts of a batch.
+profiles!(default_language_follows_setting);
+async fn default_language_follows_setting(profile: Profile) {
+    for (default, expected) in [(Language::Korean, "ko"), (Language::English, "en")] {
+        let change = |config: &mut Config| config.server.language = default;
+        with_settings(profile, change, async |app| {
+            for (path, headers, expected) in [
+                ("/v1/room-types/7", &[][..], expected),
+                ("/nowhere", &[], expected),
+                ("/v1/room-types/7", &[("accept-language", "ko")], "ko"),
+                ("/v1/room-types/7", &[("accept-language", "en")], "en"),
+                ("/v1/room-types/7", &[("accept-language", "fr")], "en"),
+            ] {
+                let answer = app.send("GET", path, headers, "").await;
+                assert_eq!(answer.header("content-language"), Some(expected), "{path} {headers:?}");
+                let detail = answer.json["detail"].as_str().unwrap();
+                assert_eq!(detail.is_ascii(), expected == "en", "{detail}");
+            }
+            let batch = app.send("POST", "/v1/holds:batch", &[], r#"{"holds": [{}]}"#).await;
+            let detail = batch.json["results"][0]["detail"].as_str();
+            let detail = detail.unwrap_or_else(|| panic!("no detail in {}", batch.json));
+            assert_eq!(detail.is_ascii(), expected == "en", "{detail}");
+        })
+        .await;
+    }
 }
 
 profiles!(invalid_input_has_field_and_reason);
