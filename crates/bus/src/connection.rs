@@ -85,6 +85,7 @@ impl Connection {
     pub async fn open(options: Options) -> Result<Self, BusError> {
         let addresses = addresses(&options.url)?;
         let (connections, connected) = watch::channel(());
+        let at = options.hosts_and_ports();
         let mut connect = ConnectOptions::new()
             .name(&options.name)
             .retry_on_initial_connect()
@@ -95,7 +96,7 @@ impl Connection {
             // Also of servers that NATS itself tells of.
             .require_tls(addresses.iter().any(ServerAddr::tls_required))
             .event_callback(move |event| {
-                tracing::info!(%event, "[Bus] NATS");
+                tracing::info!(%event, at, "[Bus] NATS");
                 if matches!(event, Event::Connected) {
                     connections.send_replace(());
                 }
@@ -132,7 +133,7 @@ impl Connection {
     pub fn check(&self) -> Result<(), BusError> {
         match self.client.connection_state() {
             State::Connected => Ok(()),
-            State::Pending | State::Disconnected => Err(BusError::Away),
+            State::Pending | State::Disconnected => Err(BusError::Unavailable { at: self.options.hosts_and_ports() }),
         }
     }
 

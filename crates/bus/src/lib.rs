@@ -33,8 +33,9 @@ pub use options::{Options, StreamOptions};
 pub enum BusError {
     #[error("the address of NATS is not valid: {0}")]
     Address(String),
-    #[error("NATS is unavailable")]
-    Away,
+    /// Host and port of each server.
+    #[error("NATS at {at} is unavailable")]
+    Unavailable { at: String },
     #[error("NATS did not answer in time")]
     TimedOut,
     #[error("no service answers requests on this subject")]

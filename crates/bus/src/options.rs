@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use async_nats::ServerAddr;
 use holdfast_dial::Trust;
 
 /// Time for which NATS remembers message ids to drop duplicates. An optimization, not a guarantee.
@@ -54,6 +55,12 @@ impl StreamOptions {
 }
 
 impl Options {
+    /// Returns host and port of each server, separated by commas, for error messages.
+    pub fn hosts_and_ports(&self) -> String {
+        let servers = self.url.split(',').filter_map(|url| url.trim().parse::<ServerAddr>().ok());
+        servers.map(|server| format!("{}:{}", server.host(), server.port())).collect::<Vec<_>>().join(",")
+    }
+
     /// Subject with the prefix.
     pub fn subject(&self, name: &str) -> String {
         if self.prefix.is_empty() { name.to_owned() } else { format!("{}.{name}", self.prefix) }
@@ -114,6 +121,12 @@ mod tests {
         let subject = seoul.subject("slot.reserve");
         assert_eq!((&*subject, seoul.stream("course")), ("seoul.slot.reserve", "seoul-course".into()));
         assert_eq!(seoul.name_of(&subject), "slot.reserve");
+    }
+
+    #[test]
+    fn hosts_and_ports_omit_the_password() {
+        let url = "nats://holdfast:secret@bus:4223, tls://other".to_owned();
+        assert_eq!(Options { url, ..options("") }.hosts_and_ports(), "bus:4223,other:4222");
     }
 
     #[test]

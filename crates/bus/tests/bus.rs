@@ -397,8 +397,11 @@ async fn connection_opens_while_nats_is_down() {
     let server = NatsServer::start(&NatsOptions { jetstream: true }).unwrap();
     server.kill();
     let connection = Connection::open(options(server.url())).await.unwrap();
-    assert_eq!(connection.check(), Err(BusError::Away));
-    assert_eq!(publish(&connection, "a", 1).await, Err(BusError::Away));
+    let at = server.url().trim_start_matches("nats://").to_owned();
+    let unavailable = BusError::Unavailable { at: at.clone() };
+    assert_eq!(unavailable.to_string(), format!("NATS at {at} is unavailable"));
+    assert_eq!(connection.check(), Err(unavailable.clone()));
+    assert_eq!(publish(&connection, "a", 1).await, Err(unavailable));
     tokio::task::block_in_place(|| server.restart().unwrap());
     until_there(&connection).await;
     publish(&connection, "a", 1).await.unwrap();

@@ -3,11 +3,13 @@
 
 use std::pin::Pin;
 
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, Error, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{NameCheck, Trust};
+
+const PORT_DEFAULT: u16 = 5_432;
 
 /// Future that drives the connection; it must be polled while the connection is used.
 pub type Driving = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
@@ -50,6 +52,19 @@ impl Address {
             if query.is_empty() { place.parse()? } else { format!("{place}?{}", options.join("&")).parse()? };
         Ok(Self { config, name_check })
     }
+
+    /// Returns host and port, for error messages; several separated by commas. A socket is shown by its directory.
+    pub fn host_and_port(&self) -> String {
+        let (hosts, ports) = (self.config.get_hosts(), self.config.get_ports());
+        // One port applies to all hosts.
+        let port = |at: usize| ports.get(at).or(ports.first()).copied().unwrap_or(PORT_DEFAULT);
+        let shown = hosts.iter().enumerate().map(|(at, host)| match host {
+            Host::Tcp(name) if name.contains(':') => format!("[{name}]:{}", port(at)),
+            Host::Tcp(name) => format!("{name}:{}", port(at)),
+            Host::Unix(directory) => format!("{}:{}", directory.display(), port(at)),
+        });
+        shown.collect::<Vec<_>>().join(",")
+    }
 }
 
 impl Dialler {
@@ -86,6 +101,19 @@ mod tests {
             assert_eq!(Dialler::new(&address, &Trust::default()).tls.is_some(), is_encrypted, "{url}");
         }
         assert!(Address::parse("postgres://db/holdfast?sslmode=perhaps").is_err());
+    }
+
+    #[test]
+    fn host_and_port_omit_the_password() {
+        for (url, shown) in [
+            ("postgres://holdfast:secret@db/holdfast", "db:5432"),
+            ("postgres://db:6432/holdfast?sslmode=require", "db:6432"),
+            ("postgres://one:1,two:2/holdfast", "one:1,two:2"),
+            ("postgres://[::1]:6432/holdfast", "[::1]:6432"),
+            ("postgres:///holdfast?host=/run/postgresql", "/run/postgresql:5432"),
+        ] {
+            assert_eq!(Address::parse(url).expect("an address").host_and_port(), shown);
+        }
     }
 
     #[test]

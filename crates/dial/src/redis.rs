@@ -19,6 +19,8 @@ const REST_AFTER_FAILURE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Link {
     url: String,
+    /// Host and port, for error messages.
+    place: String,
     trust: Trust,
     /// The version of the trust it was made with, and the client.
     client: parking_lot::Mutex<(u64, Client)>,
@@ -60,9 +62,12 @@ impl Link {
     /// Connects on first use.
     pub fn new(url: &str, trust: &Trust, runtime: Handle) -> Result<Self, RedisError> {
         let (round_trips, opened) = (AtomicU64::new(0), AtomicU64::new(0));
-        let client = parking_lot::Mutex::new((trust.version(), client(url, trust)?));
+        let first = client(url, trust)?;
+        let place = first.get_connection_info().addr().to_string();
+        let client = parking_lot::Mutex::new((trust.version(), first));
         Ok(Self {
             url: url.into(),
+            place,
             trust: trust.clone(),
             client,
             runtime,
@@ -82,6 +87,11 @@ impl Link {
             *current = (version, client);
         }
         current.1.clone()
+    }
+
+    /// Describes an error of this connection, with host and port.
+    pub fn describe(&self, error: &RedisError) -> String {
+        format!("Redis at {}: {error}", self.place)
     }
 
     pub fn runtime(&self) -> &Handle {

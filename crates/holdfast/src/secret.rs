@@ -37,7 +37,8 @@ pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Vec<u8>> {
 pub(crate) async fn in_database(url: &str, trust: &Trust) -> anyhow::Result<Vec<u8>> {
     let mut address = Address::parse(url)?;
     address.config.connect_timeout(CONNECT_WITHIN);
-    let (client, connection) = Dialler::new(&address, trust).connect(&address.config).await?;
+    let connected = Dialler::new(&address, trust).connect(&address.config).await;
+    let (client, connection) = connected.with_context(|| format!("PostgreSQL at {}", address.host_and_port()))?;
     tokio::spawn(connection);
     let name = "queue.token";
     client

@@ -81,6 +81,7 @@ pub(crate) enum Purpose {
 /// Connection with its prepared statements.
 pub(crate) struct Connection {
     client: Client,
+    place: Arc<str>,
     statements: HashMap<&'static str, Statement>,
     round_trips: Arc<AtomicU64>,
 }
@@ -94,6 +95,11 @@ impl std::fmt::Debug for Connection {
 impl Connection {
     pub(crate) fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// Host and port, for error messages.
+    pub(crate) fn place(&self) -> &str {
+        &self.place
     }
 
     pub(crate) fn client_mut(&mut self) -> &mut Client {
@@ -115,6 +121,7 @@ impl Connection {
 
 /// Factory of connections.
 pub(crate) struct Connector {
+    place: Arc<str>,
     config: Config,
     dialler: Dialler,
     driver: Driver,
@@ -128,6 +135,7 @@ pub(crate) struct Connector {
 impl Connector {
     pub(crate) fn new(mut address: Address, trust: &Trust) -> std::io::Result<Self> {
         let dialler = Dialler::new(&address, trust);
+        let place = address.host_and_port().into();
         let config = &mut address.config;
         config
             .keepalives_idle(KEEPALIVE_IDLE)
@@ -139,7 +147,7 @@ impl Connector {
         }
         let (config, driver) = (address.config, Driver::start()?);
         let is_open = AtomicBool::new(false);
-        Ok(Self { config, dialler, driver, round_trips: Arc::default(), is_open, failed: Mutex::default() })
+        Ok(Self { place, config, dialler, driver, round_trips: Arc::default(), is_open, failed: Mutex::default() })
     }
 
     /// Marks the store as open: callers wait from now on.
@@ -175,7 +183,7 @@ impl Connector {
         }
         let limit = self.connects_within();
         let connected = tokio::time::timeout(limit, self.try_connect(purpose, statements)).await;
-        let connected = connected.unwrap_or_else(|_| Err(not_connected_within(limit)));
+        let connected = connected.unwrap_or_else(|_| Err(self.not_connected_within(limit)));
         let failed = connected.as_ref().err().map(|error| match error {
             StoreError::Unavailable(why) => (Instant::now(), why.clone()),
             other => (Instant::now(), other.to_string()),
@@ -194,26 +202,26 @@ impl Connector {
             // connections then see one session, or one connection sees two.
             let mut versions = Vec::new();
             for client in [&first, &first, &second, &second, &first] {
-                versions.push(session(client).await.map_err(|error| unreachable(&error))?);
+                versions.push(session(client).await.map_err(|error| self.unreachable(&error))?);
             }
             Ok(versions[0] == versions[1]
                 && versions[0] == versions[4]
                 && versions[2] == versions[3]
                 && versions[0] != versions[2])
         };
-        tokio::time::timeout(limit, probe).await.unwrap_or_else(|_| Err(not_connected_within(limit)))
+        tokio::time::timeout(limit, probe).await.unwrap_or_else(|_| Err(self.not_connected_within(limit)))
     }
 
     async fn try_connect(&self, purpose: Purpose, statements: &[&'static str]) -> Result<Connection, StoreError> {
         let client = self.dial().await?;
-        client.batch_execute(&session_settings(purpose)).await.map_err(|error| unreachable(&error))?;
+        client.batch_execute(&session_settings(purpose)).await.map_err(|error| self.unreachable(&error))?;
         let prepared = statements.iter().map(|sql| {
             let client = &client;
             async move { Ok((*sql, client.prepare(sql).await?)) }
         });
-        let prepared = try_join_all(prepared).await.map_err(|error| unreachable(&error))?;
+        let prepared = try_join_all(prepared).await.map_err(|error| self.unreachable(&error))?;
         let statements = prepared.into_iter().collect();
-        Ok(Connection { client, statements, round_trips: self.round_trips.clone() })
+        Ok(Connection { client, place: self.place.clone(), statements, round_trips: self.round_trips.clone() })
     }
 
     /// A connection as the database gives it.
@@ -231,17 +239,23 @@ impl Connector {
             Ok(client)
         });
         let stopped = |_| StoreError::Unavailable("the store has been closed".into());
-        connecting.await.map_err(stopped)?.map_err(|error| unreachable(&error))
+        connecting.await.map_err(stopped)?.map_err(|error| self.unreachable(&error))
     }
-}
 
-/// Every failure to connect is reported as unavailable.
-fn unreachable(error: &tokio_postgres::Error) -> StoreError {
-    StoreError::Unavailable(sentence(error))
-}
+    /// Host and port, for error messages.
+    pub(crate) fn place(&self) -> &str {
+        &self.place
+    }
 
-fn not_connected_within(limit: Duration) -> StoreError {
-    StoreError::Unavailable(format!("PostgreSQL did not take a connection within {limit:?}"))
+    /// Every failure to connect is reported as unavailable.
+    fn unreachable(&self, error: &tokio_postgres::Error) -> StoreError {
+        StoreError::Unavailable(format!("PostgreSQL at {}: {}", self.place, sentence(error)))
+    }
+
+    fn not_connected_within(&self, limit: Duration) -> StoreError {
+        let (place, seconds) = (&self.place, limit.as_secs_f64());
+        StoreError::Unavailable(format!("PostgreSQL at {place} did not take a connection within {seconds} s"))
+    }
 }
 
 /// The process of the database that serves this connection at the moment. A simple query: prepared statements do not survive

@@ -151,8 +151,12 @@ impl<'a> Transaction<'a> {
 
     /// Commits and returns the outcome. If it is unknown, the connection must not be used again.
     pub(crate) async fn commit(self, within: Duration) -> Result<QueryResults, CommitError> {
+        let place = self.0.connection.place();
         let ended = tokio::time::timeout(within, self.end()).await;
-        ended.unwrap_or_else(|_| Err(CommitError::Unknown(format!("no answer within {within:?}"))))
+        ended.unwrap_or_else(|_| {
+            let seconds = within.as_secs_f64();
+            Err(CommitError::Unknown(format!("PostgreSQL at {place} did not answer within {seconds} s")))
+        })
     }
 
     async fn end(mut self) -> Result<QueryResults, CommitError> {

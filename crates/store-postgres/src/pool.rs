@@ -49,12 +49,17 @@ impl Pool {
     }
 
     pub(crate) async fn get(&self) -> Result<Object<Manager>, OpenError> {
-        let limit = FREE_WITHIN + self.0.manager().connector.connects_within();
+        let connector = &self.0.manager().connector;
+        let limit = FREE_WITHIN + connector.connects_within();
         match tokio::time::timeout(limit, self.0.get()).await {
             Ok(Ok(connection)) => Ok(connection),
             Ok(Err(PoolError::Backend(error))) => Err(error),
             Ok(Err(other)) => Err(OpenError::Unavailable(other.to_string())),
-            Err(_) => Err(OpenError::Unavailable(format!("no connection to PostgreSQL was free within {limit:?}"))),
+            Err(_) => {
+                let (place, seconds) = (connector.place(), limit.as_secs_f64());
+                let why = format!("no connection to PostgreSQL at {place} was free within {seconds} s");
+                Err(OpenError::Unavailable(why))
+            }
         }
     }
 }
@@ -70,8 +75,9 @@ pub(crate) async fn within<T>(
     match tokio::time::timeout(limit, work(&connection)).await {
         Ok(answer) => answer,
         Err(_) => {
+            let why = format!("PostgreSQL at {} did not answer within {} s", connection.place(), limit.as_secs_f64());
             drop(Object::take(connection));
-            Err(StoreError::Unavailable("PostgreSQL took too long".into()))
+            Err(StoreError::Unavailable(why))
         }
     }
 }

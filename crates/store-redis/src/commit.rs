@@ -13,7 +13,7 @@ use redis::{Script, ScriptInvocation, Value};
 use crate::confirm_attempts::ConfirmAttempts;
 use crate::epoch::Epoch;
 use crate::keys::Keys;
-use crate::live::LiveTier;
+use crate::live::{LiveTier, unexpected};
 use crate::read_set::{LiveReadSet, READ_AGE_MAX};
 use crate::tables::{self, Live, Visitor};
 
@@ -45,7 +45,7 @@ impl LiveTier {
         match self.connection().invoke(&call).await? {
             Value::Int(1) => Ok(()),
             Value::Int(0 | -1) => Err(StoreError::Conflict),
-            other => Err(StoreError::Damaged(format!("the script returned {other:?}"))),
+            other => Err(unexpected(&other)),
         }
     }
 }

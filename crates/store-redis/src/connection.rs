@@ -35,21 +35,25 @@ impl Connection {
     /// Sends an idempotent request; retried once on a new connection if the old one is dead.
     pub(crate) async fn ask(&self, pipeline: &Pipeline) -> Result<Vec<Value>, StoreError> {
         match self.send(pipeline).await {
-            Err(error) if is_dead(&error) => self.send(pipeline).await.map_err(|error| away(&error)),
-            answered => answered.map_err(|error| away(&error)),
+            Err(error) if is_dead(&error) => self.send(pipeline).await.map_err(|error| self.unavailable(&error)),
+            answered => answered.map_err(|error| self.unavailable(&error)),
         }
     }
 
     /// Runs a script that must not be repeated: an error after sending leaves its outcome unknown. A Redis that does not
     /// know the script gets it first; if that fails without an answer, the outcome counts as unknown too.
     pub(crate) async fn invoke(&self, call: &ScriptInvocation<'_>) -> Result<Value, StoreError> {
-        let mut open = self.link.open().await.map_err(|error| away(&error))?;
+        let mut open = self.link.open().await.map_err(|error| self.unavailable(&error))?;
         let answer = self.link.ask(&mut open, async |connection| call.invoke_async(connection).await).await;
         answer.map_err(|error| match error.code() {
             // Redis rejected the request before executing it: out of memory, read only, still loading.
-            Some(_) => away(&error),
-            None => StoreError::OutcomeUnknown(format!("Redis: {error}")),
+            Some(_) => self.unavailable(&error),
+            None => StoreError::OutcomeUnknown(self.link.describe(&error)),
         })
+    }
+
+    fn unavailable(&self, error: &RedisError) -> StoreError {
+        StoreError::Unavailable(self.link.describe(error))
     }
 
     async fn send(&self, pipeline: &Pipeline) -> Result<Vec<Value>, RedisError> {
@@ -79,8 +83,4 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.stop.notify_one();
     }
-}
-
-pub(crate) fn away(error: &RedisError) -> StoreError {
-    StoreError::Unavailable(format!("Redis: {error}"))
 }

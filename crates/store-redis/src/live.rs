@@ -373,5 +373,6 @@ pub(crate) fn micros_of(time: &Value) -> Result<i64, StoreError> {
 }
 
 pub(crate) fn unexpected(what: &impl std::fmt::Debug) -> StoreError {
-    StoreError::Damaged(format!("unexpected response from Redis: {what:?}"))
+    tracing::debug!(response = ?what, "unexpected response from Redis");
+    StoreError::Damaged("unexpected response from Redis; the log has it at level debug".into())
 }

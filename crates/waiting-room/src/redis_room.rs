@@ -123,7 +123,10 @@ impl RedisRoom {
         for _ in 0..CONTINUATIONS_MAX {
             let answer = self.connection.invoke(&call).await?;
             if !answer.is_empty() {
-                return read(&answer).ok_or_else(|| Error::Damaged(format!("the script returned {answer:?}")));
+                return read(&answer).ok_or_else(|| {
+                    tracing::debug!(?answer, "unexpected response from Redis");
+                    Error::Damaged("unexpected response from Redis; the log has it at level debug".into())
+                });
             }
         }
         Err(Error::Overloaded)

@@ -121,7 +121,7 @@ impl TicketAudit {
         match (seat_of(unit), EventId::new(unit.resource)) {
             (Some(seat), _) => self.seats.entry(seat).or_default().held += quantity,
             (None, Some(event)) => self.events.entry(event).or_default().held += quantity,
-            (None, None) => self.findings.push(format!("held of {unit:?}, which is no valid event")),
+            (None, None) => self.findings.push(format!("held of event {}, which is no valid id", unit.resource)),
         }
     }
 

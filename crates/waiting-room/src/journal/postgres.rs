@@ -60,6 +60,8 @@ const ENDED: &str = "DELETE FROM queue_place USING unnest($1::bigint[], $2::bigi
     WHERE queue_place.event_id = old.event_id AND queue_place.number = old.number";
 
 pub struct PostgresJournal {
+    /// Host and port, for error messages.
+    place: String,
     config: Config,
     connector: Dialler,
     /// Drives the connection while it is used, on the thread that uses it.
@@ -78,13 +80,22 @@ impl PostgresJournal {
     /// Connects on the first load, and creates the table if it is missing.
     pub fn new(url: &str, trust: &Trust) -> Result<Self, Error> {
         let address = Address::parse(url).map_err(|error| unavailable(&error))?;
+        let place = address.host_and_port();
         let connector = Dialler::new(&address, trust);
         let mut config = address.config;
         config.connect_timeout(CONNECT_TIMEOUT).tcp_user_timeout(TCP_USER_TIMEOUT);
         if config.get_application_name().is_none() {
             config.application_name("holdfast waiting room");
         }
-        Ok(Self { config, connector, runtime: None, client: None })
+        Ok(Self { place, config, connector, runtime: None, client: None })
+    }
+
+    /// Names the database in an error.
+    fn located(&self, error: Error) -> Error {
+        match error {
+            Error::Unavailable(why) => Error::Unavailable(format!("PostgreSQL at {}: {why}", self.place)),
+            other => other,
+        }
     }
 }
 
@@ -97,17 +108,18 @@ impl Journal for PostgresJournal {
         let runtime = runtime.map_err(|error| Error::Unavailable(error.to_string()))?;
         let loading = async { tokio::time::timeout(LOAD_TIMEOUT, load(&self.config, &self.connector)).await };
         let loaded = runtime.block_on(loading).unwrap_or_else(|_| Err(timed_out()));
-        let (client, rows) = loaded?;
+        let (client, rows) = loaded.map_err(|error| self.located(error))?;
         (self.runtime, self.client) = (Some(runtime), Some(client));
         Ok(rows)
     }
 
     fn append(&mut self, records: &[(EventId, Record)]) -> Result<(), Error> {
         let (Some(runtime), Some(client)) = (&self.runtime, &mut self.client) else {
-            return Err(Error::Unavailable("not connected to PostgreSQL".into()));
+            return Err(self.located(Error::Unavailable("not connected".into())));
         };
         let writing = async { tokio::time::timeout(WRITE_TIMEOUT, write(client, records)).await };
-        runtime.block_on(writing).unwrap_or_else(|_| Err(timed_out()))
+        let written = runtime.block_on(writing).unwrap_or_else(|_| Err(timed_out()));
+        written.map_err(|error| self.located(error))
     }
 }
 
@@ -188,11 +200,11 @@ async fn write(client: &mut Client, records: &[(EventId, Record)]) -> Result<(),
 }
 
 fn timed_out() -> Error {
-    Error::Unavailable("PostgreSQL did not answer in time".into())
+    Error::Unavailable("no answer in time".into())
 }
 
 /// Converts an error, with its cause, to one line.
 fn unavailable(error: &tokio_postgres::Error) -> Error {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
-    Error::Unavailable(format!("PostgreSQL: {error}{}", cause.unwrap_or_default()))
+    Error::Unavailable(format!("{error}{}", cause.unwrap_or_default()))
 }

@@ -35,17 +35,21 @@ impl Connection {
     }
 
     pub(super) async fn ping(&self) -> Result<(), Error> {
-        let mut open = self.link.open().await.map_err(|error| unavailable(&error))?;
+        let mut open = self.link.open().await.map_err(|error| self.unavailable(&error))?;
         let ping = redis::cmd("PING");
         let answer = self.link.ask(&mut open, async |connection| ping.query_async::<String>(connection).await).await;
-        answer.map(|_| ()).map_err(|error| unavailable(&error))
+        answer.map(|_| ()).map_err(|error| self.unavailable(&error))
+    }
+
+    fn unavailable(&self, error: &RedisError) -> Error {
+        Error::Unavailable(self.link.describe(error))
     }
 
     /// Runs the script. Retried once on a new connection if the old one is dead: every call is safe to repeat.
     pub(super) async fn invoke(&self, call: &ScriptInvocation<'_>) -> Result<Vec<Vec<u8>>, Error> {
         match self.invoke_once(call).await {
-            Err(error) if is_dead(&error) => self.invoke_once(call).await.map_err(|error| unavailable(&error)),
-            answer => answer.map_err(|error| unavailable(&error)),
+            Err(error) if is_dead(&error) => self.invoke_once(call).await.map_err(|error| self.unavailable(&error)),
+            answer => answer.map_err(|error| self.unavailable(&error)),
         }
     }
 
@@ -53,8 +57,4 @@ impl Connection {
         let mut open = self.link.open().await?;
         self.link.ask(&mut open, async |connection| call.invoke_async(connection).await).await
     }
-}
-
-pub(super) fn unavailable(error: &RedisError) -> Error {
-    Error::Unavailable(format!("Redis: {error}"))
 }
