@@ -40,7 +40,7 @@ pub(crate) fn protect(directory: &Path) -> io::Result<()> {
     if !has_other_files {
         tighten(directory, DIRECTORY_MODE);
     } else if std::fs::metadata(directory)?.permissions().mode() & OTHERS != 0 {
-        tracing::warn!(directory = %directory.display(), "other users can look into the data directory; use one of its own");
+        tracing::warn!(directory = %directory.display(), "data directory has files of other programs and is accessible to other users; use a directory of its own");
     }
     Ok(())
 }
@@ -51,7 +51,9 @@ fn tighten(path: &Path, mode: u32) {
         return;
     }
     match std::fs::set_permissions(path, Permissions::from_mode(mode)) {
-        Ok(()) => tracing::info!(path = %path.display(), "took permissions from other users"),
-        Err(error) => tracing::warn!(path = %path.display(), %error, "other users can look into the data"),
+        Ok(()) => tracing::info!(path = %path.display(), "removed the permissions of group and world"),
+        Err(error) => {
+            tracing::warn!(path = %path.display(), %error, "cannot remove the permissions of group and world")
+        }
     }
 }

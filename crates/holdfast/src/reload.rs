@@ -11,7 +11,7 @@ pub(crate) async fn on_hangup(mut hangups: Signal, server: ServerConfig, auths: 
         let keys = auths.iter().filter_map(|auth| auth.reload().err());
         let failed: Vec<String> = authorities.chain(keys).collect();
         for error in &failed {
-            tracing::error!(error, "could not reload; what was in use stays in use");
+            tracing::error!(error, "reload failed; the previous keys and certificates stay in use");
         }
         if failed.is_empty() {
             tracing::info!("reloaded keys and certificates");

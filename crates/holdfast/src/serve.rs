@@ -22,35 +22,45 @@ const CONNECTIONS_WAITING_MAX: u32 = 1_024;
 /// Maximum time for the engine to end after the last response.
 const ENGINE_ENDS_WITHIN: Duration = Duration::from_secs(1);
 
+const EXAMPLES: &str = "\
+Examples:
+  holdfast serve --demo
+      Try it: the embedded store in ./holdfast-data, with demo data.
+  HOLDFAST_AUTH_JWT_SECRET=\"$SECRET\" holdfast serve --listen 0.0.0.0:8080 --database-url postgres://holdfast@db/holdfast
+      Serve other machines from PostgreSQL, with authentication.
+
+Each setting is also a variable: HOLDFAST_STAY_HOLD_TTL=10m is hold_ttl in section [stay] of the settings file.";
+
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Settings file; see holdfast.toml for all settings.
+    /// Settings file; holdfast.toml in the repository has all settings [default: none].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Address to listen on (server.listen).
+    /// Address to listen on (server.listen) [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// Directory of the embedded store (server.data).
+    /// Directory of the embedded store (server.data) [default: ./holdfast-data].
     #[arg(long, value_name = "DIR")]
     data: Option<String>,
     #[arg(
         long,
         value_name = "URL",
-        help = "A PostgreSQL database instead of the embedded store (server.database_url)"
+        help = "A PostgreSQL database instead of the embedded store (server.database_url) [default: none]"
     )]
     database_url: Option<String>,
     #[arg(
         long,
         value_name = "URL",
-        help = "Redis for live holds, so that several servers share the database (server.redis_url)"
+        help = "Redis for live holds, so that several servers share the database (server.redis_url) [default: none]"
     )]
     redis_url: Option<String>,
-    #[arg(long, value_name = "URL", help = "A bus for messages (server.nats_url)")]
+    #[arg(long, value_name = "URL", help = "NATS as the bus between services (server.nats_url) [default: none]")]
     nats_url: Option<String>,
-    /// Parts that this process runs (server.roles).
+    /// Parts that this process runs: api, booking, course, notify, or all (server.roles) [default: all].
     #[arg(long, value_name = "ROLES")]
     roles: Option<String>,
-    /// Log format: text or json (log.format).
+    /// Log format: text or json (log.format) [default: text].
     #[arg(long, value_name = "FORMAT")]
     log: Option<String>,
     /// Fill an empty store with demo data.
@@ -82,7 +92,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     config.server.connections_max = limits::raise_open_files(&config);
     let served = runtime.block_on(async {
-        // From here on a hang-up does not end the process, also while the store is being opened.
+        // From here on SIGHUP does not end the process, also while the store is being opened.
         let hangups = signal(SignalKind::hangup())?;
         run_server(&config, args.demo, stop_signal, |address| greet(address, args.demo), Some(hangups)).await
     });
@@ -91,8 +101,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     served.map(|()| ExitCode::SUCCESS)
 }
 
-/// Serves until what `stop` gives resolves, which it is asked for once the store is open; `ready` is told where. Each of
-/// `hangups` reloads keys and certificates.
+/// Serves until the future returned by `stop` resolves; `stop` is called once the store is open. `ready` gets the listen
+/// address. Each signal of `hangups` reloads keys and certificates.
 pub(crate) async fn run_server<S: Future<Output = ()>>(
     config: &Config,
     fill_demo: bool,
@@ -121,7 +131,7 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
     for (group, parts) in parts {
         let (app, engine) = App::start(&group, parts).await?;
         let (roles, store) = (group.roles(), store::describe(&group));
-        tracing::info!(%address, %roles, store, auth = !group.auth_is_off(), "holdfast is ready");
+        tracing::info!(%address, %roles, store, auth = !group.auth_is_off(), "server is ready");
         running.push((app, engine));
     }
     if fill_demo {
@@ -140,9 +150,9 @@ pub(crate) async fn run_server<S: Future<Output = ()>>(
     let join = move || engines.into_iter().for_each(|engine| engine.join().unwrap_or_default());
     let ended = tokio::time::timeout(ENGINE_ENDS_WITHIN, tokio::task::spawn_blocking(join)).await;
     if ended.is_err() {
-        tracing::warn!("the engine did not end in time; unanswered commands may or may not be committed");
+        tracing::warn!("engine did not stop in time; the outcome of unanswered commands is unknown");
     }
-    tracing::info!("holdfast has stopped");
+    tracing::info!("server stopped");
     Ok(served?)
 }
 
@@ -189,6 +199,6 @@ fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        tracing::info!("stopping: no new work, finishing what is in flight");
+        tracing::info!("shutting down: draining requests in flight");
     })
 }

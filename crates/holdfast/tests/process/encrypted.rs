@@ -266,7 +266,7 @@ async fn hangup_reloads_certificate_authorities() {
 
     std::fs::write(place.trusted(), "no certificate").unwrap();
     hang_up(&server);
-    let error = until_logged(log.path(), "could not reload; what was in use stays in use");
+    let error = until_logged(log.path(), "reload failed; the previous keys and certificates stay in use");
     assert!(error.contains("server.tls_ca_file") && error.contains(place.trusted()), "{error}");
     reconnected((200, "ready")).await;
 

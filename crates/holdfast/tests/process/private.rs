@@ -13,7 +13,7 @@ use holdfast_dial::jwt::{Algorithm, EncodingKey, Header, encode};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 
-use crate::support::{Process, holdfast};
+use crate::support::{Process, holdfast, without_test_variables};
 
 fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -30,9 +30,7 @@ fn serve_after(prelude: &str, data: &Path, log: &Path, environment: &[(&str, &st
     let mut command = Command::new("sh");
     let script = format!("{prelude}; exec {program} serve --listen 127.0.0.1:0 --data {}", data.display());
     command.args(["-c", &script]).env("HOLDFAST_LOG_LEVEL", "info").envs(environment.iter().copied());
-    for variable in holdfast_testkit::VARIABLES {
-        command.env_remove(variable);
-    }
+    without_test_variables(&mut command);
     Process::spawn_with_log(&mut command, std::fs::File::create(log).unwrap())
 }
 
@@ -85,7 +83,7 @@ async fn shared_directory_is_warned_of() {
     use_store(&process).await;
     assert_eq!((mode(data.path()), mode(&data.path().join("notes"))), (0o755, 0o644));
     assert_eq!(mode(&data.path().join("holdfast.db")), 0o600);
-    until_logged(log.path(), "other users can look into the data directory");
+    until_logged(log.path(), "data directory has files of other programs");
 }
 
 /// The soft limit of open files of a process, and the hard one.
@@ -196,7 +194,7 @@ async fn hangup_reloads_the_public_key() {
 
     std::fs::write(&key, SECOND_PRIVATE).unwrap();
     hang_up(&process);
-    let error = until_logged(&log, "could not reload; what was in use stays in use");
+    let error = until_logged(&log, "reload failed; the previous keys and certificates stay in use");
     assert!(error.contains("auth.jwt_public_key_file") && error.contains(key.to_str().unwrap()), "{error}");
     assert!(error.contains("is a private key"), "{error}");
     assert_eq!((status(FIRST_PRIVATE).await, status(SECOND_PRIVATE).await), (200, 401));

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use holdfast_client::{HoldStatus, NewRoomType};
+use holdfast_server::Config;
 
 use crate::support::{NIGHT, Process, holdfast, new_hold, run, verify};
 
@@ -81,8 +82,14 @@ fn invalid_setting_is_named_in_one_line() {
     let data = data.to_str().unwrap();
     let cases = [
         ("", "HOLDFAST_STAY_HOLD_TTL", "5 minutes", "stay.hold_ttl"),
-        ("", "HOLDFAST_SERVER_PORT", "8080", "server.port"),
-        ("[stay]\nhold_tlt = \"5s\"", "HOLDFAST_LOG_LEVEL", "warn", "stay.hold_tlt"),
+        ("", "HOLDFAST_SERVER_PORT", "8080", "HOLDFAST_SERVER_PORT: there is no such setting"),
+        ("", "HOLDFAST_STAY_HOLD_TLT", "5s", "did you mean HOLDFAST_STAY_HOLD_TTL?"),
+        (
+            "\n[stay]\nhold_tlt = \"5s\"",
+            "HOLDFAST_LOG_LEVEL",
+            "warn",
+            "settings.toml:3: stay.hold_tlt: there is no such setting; did you mean stay.hold_ttl?",
+        ),
         ("[engine]\nqueue_max = \"many\"", "HOLDFAST_LOG_LEVEL", "warn", "engine.queue_max"),
         ("[server]\nlisten = \"0.0.0.0:0\"", "HOLDFAST_LOG_LEVEL", "warn", "server.listen"),
         ("not toml", "HOLDFAST_LOG_LEVEL", "warn", "settings.toml"),
@@ -99,6 +106,66 @@ fn invalid_setting_is_named_in_one_line() {
         assert_eq!(output.status.code(), Some(2), "{named}: {error}");
         assert!(error.contains(named) && error.trim().lines().count() == 1, "{named}: {error}");
     }
+    assert!(!std::path::Path::new(data).exists(), "an invalid setting leaves no data directory behind");
+}
+
+#[test]
+fn misspelt_flag_is_named_with_the_nearest() {
+    let (code, text) = run(&["serve", "--lisen", "127.0.0.1:0"]);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("'--lisen'") && text.contains("'--listen'"), "{text}");
+}
+
+#[test]
+fn serve_help_shows_defaults_and_two_examples() {
+    let (code, help) = run(&["serve", "--help"]);
+    assert_eq!(code, 0, "{help}");
+    let defaults = Config::defaults().server;
+    let (listen, data) = (defaults.listen.to_string(), defaults.data.display().to_string());
+    for (flag, default) in [
+        ("--config", "none"),
+        ("--listen", &*listen),
+        ("--data", &*data),
+        ("--database-url", "none"),
+        ("--redis-url", "none"),
+        ("--nats-url", "none"),
+        ("--roles", &*defaults.roles),
+        ("--log", "text"),
+    ] {
+        let line = help.lines().find(|line| line.trim_start().starts_with(&format!("{flag} "))).expect(flag);
+        assert!(line.contains(&format!("[default: {default}]")), "{line}");
+    }
+    let examples: Vec<_> = help.lines().skip_while(|line| *line != "Examples:").collect();
+    assert_eq!(examples.iter().filter(|line| line.contains("holdfast serve --")).count(), 2, "{help}");
+}
+
+/// A privileged port that no program listens on.
+const UNUSED: &str = "127.0.0.1:1";
+
+/// The line names host and port, and has neither a password nor Rust's debug form.
+#[test]
+fn unreachable_database_is_named_with_port() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let database = format!("postgres://holdfast:secret@{UNUSED}/holdfast");
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap(), "--database-url", &database];
+    for args in [&serve[..], &["verify", "--database-url", &database]] {
+        let (code, text) = run(args);
+        assert_eq!(code, 2, "{text}");
+        assert!(text.contains(&format!("PostgreSQL at {UNUSED}: ")), "{text}");
+        assert!(!text.contains("secret") && text.trim().lines().count() == 1, "{text}");
+    }
+    assert!(!data.exists());
+}
+
+#[test]
+fn unreachable_redis_is_named_with_port() {
+    let database = holdfast_testkit::postgres().database();
+    let redis = format!("redis://:secret@{UNUSED}");
+    let args = ["serve", "--listen", "127.0.0.1:0", "--database-url", database.url(), "--redis-url", &redis];
+    let (code, text) = run(&args);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains(&format!("Redis at {UNUSED}: ")) && !text.contains("secret"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
