@@ -25,8 +25,8 @@ impl Config {
         if let Some(path) = file {
             lay_over(&mut table, read_file(path, &names)?);
         }
-        let named = environment.filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-        for (name, value) in named.filter(|(name, _)| name.starts_with(ENVIRONMENT_PREFIX)) {
+        let variables = environment.filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        for (name, value) in variables.filter(|(name, _)| name.starts_with(ENVIRONMENT_PREFIX)) {
             let value = value.into_string().map_err(|_| ConfigError(format!("{name}: this is not UTF-8")))?;
             let Some((section, key)) = names.of_variable(&name) else { return Err(names.unknown_variable(&name)) };
             // An empty secret must not turn authentication off, nor an empty address select another store.
