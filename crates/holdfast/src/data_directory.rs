@@ -53,7 +53,7 @@ fn tighten(path: &Path, mode: u32) {
     match std::fs::set_permissions(path, Permissions::from_mode(mode)) {
         Ok(()) => tracing::info!(path = %path.display(), "removed the permissions of group and world"),
         Err(error) => {
-            tracing::warn!(path = %path.display(), %error, "cannot remove the permissions of group and world")
+            tracing::warn!(path = %path.display(), %error, "cannot remove the permissions of group and world");
         }
     }
 }
