@@ -74,11 +74,14 @@ pub trait Store: Send + Sync + 'static {
     /// its own acknowledged writes.
     async fn read(&self, rows: &mut WorkingSet) -> Result<Timestamp, StoreError>;
 
-    /// Returns a page of a list, in ascending order of key. See [`list`].
+    /// Returns a page of a list, in order of key. See [`list`].
     async fn list(&self, list: List) -> Result<Vec<Listed>, StoreError>;
 
     /// Returns durable events after a number, in order.
     async fn outbox_after(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError>;
+
+    /// Returns durable events before a number, newest first.
+    async fn outbox_before(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError>;
 
     /// Returns the number of the last durable event; 0 if there is none.
     async fn outbox_last(&self) -> Result<u64, StoreError>;

@@ -2,6 +2,7 @@
 //! and batch.
 
 use holdfast_core::id::UserId;
+use holdfast_core::schema::Order;
 use holdfast_core::schema::stay::StayReservationFilter;
 use holdfast_core::stay::{RoomTypeId, StayReservationId};
 use holdfast_testkit::postgres;
@@ -124,7 +125,8 @@ async fn lists_use_their_indexes() {
     fill(&connect(database.url(), Purpose::ByKey).await).await;
     let client = connect(database.url(), Purpose::Lists).await;
     // With and without statistics.
-    for analysed in [false, true] {
+    for (analysed, order) in [false, true].into_iter().flat_map(|it| [(it, Order::Ascending), (it, Order::Descending)])
+    {
         if analysed {
             let analyse = "BEGIN READ WRITE; SET LOCAL statement_timeout = 0; ANALYZE stay_reservation; COMMIT";
             client.batch_execute(analyse).await.unwrap();
@@ -145,7 +147,7 @@ async fn lists_use_their_indexes() {
                 room_type: room_type.then(|| RoomTypeId::new(7).unwrap()),
                 confirmed,
             };
-            let list = filter.list(StayReservationId::new(5_000), 51);
+            let list = filter.list(StayReservationId::new(5_000), 51).ordered(order);
             let (sql, _) = records::list_sql(&list);
             // Parameters in order: the user or room type if there is one, the key, the rest.
             let (by, after) = if user || room_type { ("$1", "$2") } else { ("$9", "$1") };

@@ -75,6 +75,10 @@ impl Readers {
         within(&self.outbox, LIST_WITHIN, async |reader| shared::outbox_after(reader, id, limit).await).await
     }
 
+    pub(crate) async fn outbox_before(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+        within(&self.outbox, LIST_WITHIN, async |reader| shared::outbox_before(reader, id, limit).await).await
+    }
+
     pub(crate) async fn outbox_last(&self) -> Result<u64, StoreError> {
         within(&self.by_key, READ_WITHIN, async |connection| {
             let mut pipeline = Pipeline::new(connection);

@@ -51,6 +51,8 @@ const APPEND_OUTBOX: &str = "WITH drawn AS (
 
 const OUTBOX_AFTER: &str = "SELECT id, event_type, user_id, created_at, COALESCE(data::text, ''), trace, imported
     FROM outbox WHERE id > $1 ORDER BY id LIMIT $2";
+const OUTBOX_BEFORE: &str = "SELECT id, event_type, user_id, created_at, COALESCE(data::text, ''), trace, imported
+    FROM outbox WHERE id < $1 ORDER BY id DESC LIMIT $2";
 /// A store with any record has drawn a number.
 pub(crate) const IS_NEW: &str = "SELECT NOT EXISTS (SELECT FROM sequence)";
 const OUTBOX_LAST: &str = "SELECT COALESCE((SELECT next FROM sequence WHERE name = 'outbox'), 1) - 1";
@@ -233,8 +235,16 @@ pub(crate) fn outbox_ids(
 }
 
 pub(crate) async fn outbox_after(lists: &Connection, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+    outbox(lists, OUTBOX_AFTER, id, limit).await
+}
+
+pub(crate) async fn outbox_before(lists: &Connection, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+    outbox(lists, OUTBOX_BEFORE, id, limit).await
+}
+
+async fn outbox(lists: &Connection, sql: &str, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
     let limit = limit as i64;
-    let rows = lists.client().query_typed(OUTBOX_AFTER, &[(&Col(id), Type::INT8), (&limit, Type::INT8)]).await;
+    let rows = lists.client().query_typed(sql, &[(&Col(id), Type::INT8), (&limit, Type::INT8)]).await;
     let read = |row: &Row| {
         let (Col(id), Col(at)) = (get(row, 0)?, get(row, 3)?);
         let owner = get::<Option<Col<u64>>>(row, 2)?.map(|Col(owner)| owner);

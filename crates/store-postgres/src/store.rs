@@ -186,6 +186,10 @@ impl Store for PostgresStore {
         self.shared.readers.outbox_after(id, limit).await
     }
 
+    async fn outbox_before(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+        self.shared.readers.outbox_before(id, limit).await
+    }
+
     async fn outbox_last(&self) -> Result<u64, StoreError> {
         self.shared.readers.outbox_last().await
     }

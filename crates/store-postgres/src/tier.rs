@@ -234,6 +234,11 @@ impl DurableTier {
         self.shared.readers.outbox_after(id, limit).await
     }
 
+    /// Durable events before an id, newest first.
+    pub async fn outbox_before(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+        self.shared.readers.outbox_before(id, limit).await
+    }
+
     /// Id of the last durable event; 0 if there is none.
     pub async fn outbox_last(&self) -> Result<u64, StoreError> {
         self.shared.readers.outbox_last().await

@@ -193,6 +193,10 @@ impl Store for ClusterStore {
         self.durable.outbox_after(id, limit).await
     }
 
+    async fn outbox_before(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+        self.durable.outbox_before(id, limit).await
+    }
+
     async fn outbox_last(&self) -> Result<u64, StoreError> {
         self.durable.outbox_last().await
     }

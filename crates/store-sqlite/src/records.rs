@@ -10,7 +10,7 @@ use holdfast_core::id::HoldId;
 use holdfast_core::schema::table::LINE_NO;
 use holdfast_core::schema::visit::{self, HoldVisitor, Visitor, VisitorMut};
 use holdfast_core::schema::{
-    ChildRows, Filter, List, Listed, Record, TableSchema, ToValue as _, Value, ValueReader, Values,
+    ChildRows, Filter, List, Listed, Order, Record, TableSchema, ToValue as _, Value, ValueReader, Values,
 };
 use holdfast_core::table::{Scan, Table};
 use holdfast_core::working_set::Tables;
@@ -67,14 +67,18 @@ pub(crate) fn audit(connection: &Connection, audit: &mut Audit) -> rusqlite::Res
 }
 
 pub(crate) fn list(connection: &Connection, list: &List) -> rusqlite::Result<Vec<Listed>> {
-    let List { schema, by, filters, after, until, limit } = list;
+    let List { schema, by, filters, order, after, until, limit } = list;
     let (key, marks) = (names(schema.key), vec!["?"; schema.key.len()].join(", "));
     let (mut conditions, mut values) = (Vec::new(), Vec::new());
     if let Some((column, value)) = by {
         conditions.push(format!("{column} = ?"));
         values.push(value);
     }
-    for (end, sign) in [(after, ">"), (until, "<=")] {
+    let (after_sign, until_sign, direction) = match order {
+        Order::Ascending => (">", "<=", ""),
+        Order::Descending => ("<", ">=", " DESC"),
+    };
+    for (end, sign) in [(after, after_sign), (until, until_sign)] {
         if let Some(end) = end {
             conditions.push(format!("({key}) {sign} ({marks})"));
             values.extend(end);
@@ -109,7 +113,9 @@ pub(crate) fn list(connection: &Connection, list: &List) -> rusqlite::Result<Vec
     if conditions.is_empty() {
         conditions.push("true".into());
     }
-    let sql = format!("{} WHERE {} ORDER BY {key} LIMIT {limit}", select(schema), conditions.join(" AND "));
+    let ordered: Vec<_> = schema.key.iter().map(|column| format!("{}{direction}", column.name)).collect();
+    let (conditions, ordered) = (conditions.join(" AND "), ordered.join(", "));
+    let sql = format!("{} WHERE {conditions} ORDER BY {ordered} LIMIT {limit}", select(schema));
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(values.into_iter().map(Bound)))?;
     let mut listed = Vec::new();

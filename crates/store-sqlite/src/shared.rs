@@ -67,11 +67,20 @@ pub(crate) fn append_outbox(connection: &Connection, outbox: &[OutboxEntry]) -> 
 }
 
 pub(crate) fn outbox_after(connection: &Connection, id: u64, limit: usize) -> rusqlite::Result<Vec<OutboxRecord>> {
+    let sql = "SELECT id, event_type, user_id, created_at, data, trace, imported FROM outbox
+        WHERE id > ?1 ORDER BY id LIMIT ?2";
+    outbox(connection, sql, id, limit)
+}
+
+pub(crate) fn outbox_before(connection: &Connection, id: u64, limit: usize) -> rusqlite::Result<Vec<OutboxRecord>> {
+    let sql = "SELECT id, event_type, user_id, created_at, data, trace, imported FROM outbox
+        WHERE id < ?1 ORDER BY id DESC LIMIT ?2";
+    outbox(connection, sql, id, limit)
+}
+
+fn outbox(connection: &Connection, sql: &str, id: u64, limit: usize) -> rusqlite::Result<Vec<OutboxRecord>> {
     connection
-        .prepare_cached(
-            "SELECT id, event_type, user_id, created_at, data, trace, imported FROM outbox
-             WHERE id > ?1 ORDER BY id LIMIT ?2",
-        )?
+        .prepare_cached(sql)?
         .query_map(params![id, limit], |row| {
             let Moment(at) = row.get(3)?;
             let trace = row.get::<_, Option<String>>(5)?.and_then(|text| Trace::parse(&text));

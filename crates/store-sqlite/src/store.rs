@@ -310,6 +310,10 @@ impl Store for SqliteStore {
         self.query(move |reader| shared::outbox_after(reader, id, limit)).await
     }
 
+    async fn outbox_before(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+        self.query(move |reader| shared::outbox_before(reader, id, limit)).await
+    }
+
     async fn outbox_last(&self) -> Result<u64, StoreError> {
         self.shared.with_reader(shared::outbox_last)
     }

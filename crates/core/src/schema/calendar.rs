@@ -13,7 +13,7 @@ use crate::id::{HoldId, ID_MAX, UserId};
 use jiff::civil::Date;
 
 use crate::schema::hold::{self, OWNER};
-use crate::schema::list::{Filter, List};
+use crate::schema::list::{Filter, List, Order};
 use crate::schema::record::Record;
 use crate::schema::table::{ChildRows, Column, TableSchema, big, boolean, date, int, moment, text, uuid};
 use crate::schema::value::{Value, ValueReader, Values, number_id, text as text_cell};
@@ -461,8 +461,13 @@ pub fn sold(room: RoomId, first: Date, last: Date, after: Option<RoomReservation
         .filter(Filter::Below("first_date", after_last.into()))
 }
 
-/// Lists the generation log of a room, oldest entry first.
-pub fn generations(room: RoomId, after: Option<u64>, limit: usize) -> List {
-    let after = GenerationId { room, number: after.unwrap_or(0) };
-    List::of::<Generation>(Some(&after), limit).until::<Generation>(&GenerationId { room, number: ID_MAX })
+/// Lists the generation log of a room.
+pub fn generations(room: RoomId, order: Order, after: Option<u64>, limit: usize) -> List {
+    let (begin, end) = match order {
+        Order::Ascending => (0, ID_MAX),
+        Order::Descending => (ID_MAX + 1, 1),
+    };
+    let after = GenerationId { room, number: after.unwrap_or(begin) };
+    let list = List::of::<Generation>(Some(&after), limit).ordered(order);
+    list.until::<Generation>(&GenerationId { room, number: end })
 }

@@ -1,19 +1,28 @@
-//! Pages of long lists, in ascending order of key.
+//! Pages of long lists, in order of key.
 
 use crate::schema::record::Record;
 use crate::schema::table::TableSchema;
 use crate::schema::value::{Value, ValueReader, Values};
 
-/// At most `limit` rows after the key `after`.
+/// Direction in which a list runs through its keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    #[default]
+    Ascending,
+    Descending,
+}
+
+/// At most `limit` rows after the key `after`, in the direction `order`.
 #[derive(Clone, Debug)]
 pub struct List {
     pub schema: &'static TableSchema,
     /// Column with an index that ends in the key, and the value to match.
     pub by: Option<(&'static str, Value<'static>)>,
     pub filters: Vec<Filter>,
-    /// Key after which the page begins.
+    pub order: Order,
+    /// Key after which the page begins: a lower bound in ascending order, an upper one in descending order.
     pub after: Option<Vec<Value<'static>>>,
-    /// Last key of a list within a range.
+    /// Last key of a list within a range: an upper bound in ascending order, a lower one in descending order.
     pub until: Option<Vec<Value<'static>>>,
     pub limit: usize,
 }
@@ -39,7 +48,7 @@ pub struct Listed {
 impl List {
     pub fn of<R: Record>(after: Option<&R::Key>, limit: usize) -> Self {
         let after = after.map(|key| owned_key::<R>(key));
-        Self { schema: R::SCHEMA, by: None, filters: Vec::new(), after, until: None, limit }
+        Self { schema: R::SCHEMA, by: None, filters: Vec::new(), order: Order::Ascending, after, until: None, limit }
     }
 
     /// Restricts the list to rows with this value in a column whose index ends in the key.
@@ -54,7 +63,13 @@ impl List {
         self
     }
 
-    /// Restricts the list to keys up to this one.
+    /// Returns the list in this direction. Its bounds are not exchanged.
+    #[must_use]
+    pub fn ordered(self, order: Order) -> Self {
+        Self { order, ..self }
+    }
+
+    /// Restricts the list to keys up to this one, in the direction of the list.
     #[must_use]
     pub fn until<R: Record>(self, key: &R::Key) -> Self {
         Self { until: Some(owned_key::<R>(key)), ..self }

@@ -32,7 +32,7 @@ pub mod value;
 pub mod visit;
 pub mod webhook;
 
-pub use list::{Filter, List, Listed};
+pub use list::{Filter, List, Listed, Order};
 pub use record::Record;
 pub use table::{ChildRows, Column, TableSchema, Type};
 pub use value::{FromValue, ToValue, Value, ValueReader, Values};

@@ -17,6 +17,7 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params, id, parse_date};
 use crate::wire::calendar::room::{GenerateBody, GeneratedView, GenerationView};
 use crate::wire::list::{List, page};
+use crate::wire::params::ListParams;
 
 /// Generates the missing slots of one room or of all rooms. Idempotent. Admins only.
 #[utoipa::path(post, path = "/v1/calendar/generate", tag = "calendar", request_body = GenerateBody,
@@ -70,10 +71,10 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
     app.once(caller, &request, working).await
 }
 
-/// Lists the generation log of a room, oldest first.
+/// Lists the generation log of a room.
 #[utoipa::path(get, path = "/v1/rooms/{id}/generations", tag = "calendar",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+        ListParams),
     responses((status = 200, body = List<GenerationView>), (status = 404, description = "`ROOM_NOT_FOUND`")))]
 pub async fn list(
     State(app): State<App>,
@@ -85,7 +86,7 @@ pub async fn list(
     let page = page(&params, Some)?;
     app.query(|rows, _| room::find(rows, room)).await?;
     let log: Vec<(GenerationId, Generation)> =
-        app.list_with_keys::<Generation>(generations(room, page.after, page.limit + 1)).await?;
-    let list = List::new(log, page.limit, |(id, _)| id.number, |(_, entry)| GenerationView::new(entry));
+        app.list_with_keys::<Generation>(page.list(|after, limit| generations(room, page.order, after, limit))).await?;
+    let list = List::new(log, &page, |(id, _)| id.number, |(_, entry)| GenerationView::new(entry));
     Ok(axum::Json(list).into_response())
 }

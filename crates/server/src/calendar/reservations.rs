@@ -13,6 +13,7 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::wire::calendar::lock::RoomReservationView;
 use crate::wire::list::{List, page};
+use crate::wire::params::ListParams;
 
 /// Returns a reservation of slots.
 #[utoipa::path(get, path = "/v1/room-reservations/{id}", tag = "calendar",
@@ -36,15 +37,15 @@ pub async fn get(
 #[utoipa::path(get, path = "/v1/room-reservations", tag = "calendar",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("roomId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
+        ListParams,
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = List<RoomReservationView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let filter =
         RoomReservationFilter { user: caller.listing(params.user()?)?, room: params.id("roomId", RoomId::new)? };
     let page = page(&params, RoomReservationId::new)?;
-    let reservations = app.list::<RoomReservation>(filter.list(page.after, page.limit + 1)).await?;
-    Ok(axum::Json(List::new(reservations, page.limit, |it| it.id.get(), RoomReservationView::new)).into_response())
+    let reservations = app.list::<RoomReservation>(page.list(|after, limit| filter.list(after, limit))).await?;
+    Ok(axum::Json(List::new(reservations, &page, |it| it.id.get(), RoomReservationView::new)).into_response())
 }
 
 /// Cancels a reservation and frees its slots. Slots outside the current operating hours are deleted.

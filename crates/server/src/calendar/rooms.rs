@@ -13,6 +13,7 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params};
 use crate::wire::calendar::room::{NewRoomBody, RoomChangeBody, RoomView};
 use crate::wire::list::{List, page};
+use crate::wire::params::ListParams;
 
 /// Creates a room. It has no slots until its operating hours are set. Admins only.
 #[utoipa::path(post, path = "/v1/rooms", tag = "calendar", request_body = NewRoomBody,
@@ -26,12 +27,12 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
 
 /// Lists all rooms.
 #[utoipa::path(get, path = "/v1/rooms", tag = "calendar",
-    params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+    params(ListParams),
     responses((status = 200, body = List<RoomView>)))]
 pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Result<Response, Problem> {
     let page = page(&params, RoomId::new)?;
     let rooms = app.list::<Room>(page.of::<Room>()).await?;
-    Ok(axum::Json(List::new(rooms, page.limit, |it| it.id.get(), RoomView::new)).into_response())
+    Ok(axum::Json(List::new(rooms, &page, |it| it.id.get(), RoomView::new)).into_response())
 }
 
 /// Returns a room.

@@ -10,7 +10,6 @@ use super::Console;
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::LIST_LIMIT_MAX;
-use crate::wire::list::List;
 
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 /// Maximum number of pages of a list that is shown whole.
@@ -58,60 +57,13 @@ impl Ask<'_> {
         Ok(items)
     }
 
-    /// Returns the last entries of a list, newest first. Lists of the API begin with the oldest, and their cursors are
-    /// numbers: an exponential search, which starts at the last known end, finds the end.
+    /// Returns the last entries of a list, newest first; at most `LIST_LIMIT_MAX`.
     pub async fn latest(&self, path: &str, count: usize) -> Result<Vec<Value>, Refusal> {
-        let last = self.last(path, self.console.ends.get(path)).await?;
-        self.console.ends.set(path, last);
-        // Ids may have gaps: the range is extended until it has enough items, or more than one response can contain.
-        let (mut items, mut back) = (Vec::new(), count as u64);
-        loop {
-            let (found, is_whole) = self.after(path, last.saturating_sub(back), LIST_LIMIT_MAX).await?;
-            if is_whole {
-                items = found;
-            }
-            if !is_whole || items.len() >= count || back >= last {
-                break;
-            }
-            back *= 8;
+        let mut page = self.get(&(listing(path, count, "") + "&order=desc")).await?;
+        match page["items"].take() {
+            Value::Array(items) => Ok(items),
+            _ => Err(Box::new(Problem::internal().into_response())),
         }
-        Ok(items.into_iter().rev().take(count).collect())
-    }
-
-    /// Returns the id of the last entry, 0 if there is none.
-    async fn last(&self, path: &str, before: u64) -> Result<u64, Refusal> {
-        // The entry that was last may have been deleted.
-        let is_there = before > 0 && self.has_after(path, before - 1).await?;
-        let (mut some, mut step) = (if is_there { before - 1 } else { 0 }, 1);
-        let mut none = some + step;
-        while none <= holdfast_core::id::ID_MAX && self.has_after(path, none).await? {
-            some = none;
-            step *= 2;
-            none = some + step;
-        }
-        while none - some > 1 {
-            let middle = some + (none - some) / 2;
-            if self.has_after(path, middle).await? {
-                some = middle;
-            } else {
-                none = middle;
-            }
-        }
-        Ok(none)
-    }
-
-    async fn has_after(&self, path: &str, number: u64) -> Result<bool, Refusal> {
-        Ok(!self.after(path, number, 1).await?.0.is_empty())
-    }
-
-    /// Returns entries after an id, and whether these are all.
-    async fn after(&self, path: &str, number: u64, limit: usize) -> Result<(Vec<Value>, bool), Refusal> {
-        let cursor = if number == 0 { String::new() } else { List::<u64>::cursor(number) };
-        let mut list = self.get(&listing(path, limit, &cursor)).await?;
-        let Value::Array(items) = list["items"].take() else {
-            return Err(Box::new(Problem::internal().into_response()));
-        };
-        Ok((items, list["nextCursor"].is_null()))
     }
 }
 

@@ -7,7 +7,7 @@
 //! | [`page`] | frame and headers common to all pages |
 //! | [`session`] | the operator's session, signing in and out |
 //! | [`api`] | access of pages to the API |
-//! | [`ask`], [`latest`] | reading one record, a list, the end of a list |
+//! | [`ask`] | reading one record, a list, the end of a list |
 //! | [`sections`] | the pages of the console |
 //! | [`views`] | content of each page |
 //! | [`live`] | live pages, computed once for all subscribers |
@@ -25,7 +25,6 @@ pub mod assets;
 pub mod demo;
 pub mod fan;
 pub mod figures;
-pub mod latest;
 pub mod live;
 pub mod page;
 pub mod sale;
@@ -42,7 +41,6 @@ use axum::Router;
 use axum::routing::{any, get, post};
 
 use self::figures::Figures;
-use self::latest::Ends;
 use self::live::Live;
 use crate::app::App;
 
@@ -54,12 +52,10 @@ pub struct Console {
     api: Router,
     figures: Arc<Figures>,
     live: Arc<Live>,
-    ends: Arc<Ends>,
 }
 
 pub fn routes(app: App, api: Router) -> Router {
-    let console =
-        Console { app: app.clone(), api, figures: Arc::default(), live: Arc::default(), ends: Arc::default() };
+    let console = Console { app: app.clone(), api, figures: Arc::default(), live: Arc::default() };
     Router::new()
         .route("/", get(sections::now))
         .route("/console/sign-in", get(session::page).post(session::sign_in))
@@ -68,7 +64,6 @@ pub fn routes(app: App, api: Router) -> Router {
         .route("/console/live/{section}", get(live::listen))
         .route("/console/search", get(search::page))
         .route("/console/{section}", get(sections::get))
-        .route("/console/latest/{*path}", get(latest::get))
         .route("/console/api/{*path}", any(api::forward))
         .with_state(console)
         .route("/assets/{version}/{*name}", get(assets::get))

@@ -109,7 +109,8 @@ pub async fn delivery(ask: Ask<'_>, number: &str) -> Option<Map<String, Value>> 
 /// Returns the entry of a list with this number.
 async fn first_after(ask: Ask<'_>, path: &str, id: u64) -> Option<Map<String, Value>> {
     let before = id.checked_sub(1)?;
-    let cursor = if before == 0 { String::new() } else { List::<u64>::cursor(before) };
+    let cursor =
+        if before == 0 { String::new() } else { List::<u64>::cursor(before, holdfast_core::schema::Order::Ascending) };
     let mut list = ask.get(&format!("{path}?limit=1&cursor={cursor}")).await.ok()?;
     match list["items"].get_mut(0).map(Value::take) {
         Some(Value::Object(found)) if found.get("id")?.as_u64() == Some(id) => Some(found),

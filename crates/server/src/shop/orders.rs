@@ -13,6 +13,7 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, id, parse_id};
 use crate::wire::list::{List, page};
+use crate::wire::params::ListParams;
 use crate::wire::shop::{Data, OrderView, PaymentBody};
 
 /// Pays for the live reservation, at its prices. Stock, balance, coupon and cart change atomically.
@@ -58,14 +59,15 @@ pub async fn get(
 /// Lists orders. A user sees only their own; an admin sees all, or those of one user.
 #[utoipa::path(get, path = "/api/orders", tag = "shop",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
+        ListParams,
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = Data<List<OrderView>>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.listing(params.user()?)?;
     let page = page(&params, OrderId::new)?;
-    let orders = app.list::<Order>(holdfast_core::schema::shop::orders(user, page.after, page.limit + 1)).await?;
-    Ok(ok(List::new(orders, page.limit, |it| it.id.get(), OrderView::new)))
+    let orders =
+        app.list::<Order>(page.list(|after, limit| holdfast_core::schema::shop::orders(user, after, limit))).await?;
+    Ok(ok(List::new(orders, &page, |it| it.id.get(), OrderView::new)))
 }
 
 /// Cancels an order, and returns stock, money and coupon.

@@ -14,6 +14,7 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::wire::list::{List, page};
+use crate::wire::params::ListParams;
 use crate::wire::shop::{Data, NewProductBody, OptionChangeBody, OptionView, ProductView};
 
 /// Creates a product. Admins only.
@@ -35,12 +36,12 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
 
 /// Lists all products.
 #[utoipa::path(get, path = "/api/products", tag = "shop",
-    params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+    params(ListParams),
     responses((status = 200, body = Data<List<ProductView>>)))]
 pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Result<Response, Problem> {
     let page = page(&params, ProductId::new)?;
     let products = app.list::<Product>(page.of::<Product>()).await?;
-    let list = List::new(products, page.limit, |it| it.id.get(), |it| it.id);
+    let list = List::new(products, &page, |it| it.id.get(), |it| it.id);
     let ids = list.items;
     let views = app.query(|rows, at| {
         // The rows of all products are requested before the first missing one ends this pass.

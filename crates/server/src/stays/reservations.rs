@@ -13,6 +13,7 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::wire::list::{List, page};
+use crate::wire::params::ListParams;
 use crate::wire::stay::{ReservationStatus, StayReservationView};
 
 /// Returns a reservation.
@@ -36,7 +37,7 @@ pub async fn get(
 #[utoipa::path(get, path = "/v1/reservations", tag = "stays",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("roomTypeId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("status" = Option<ReservationStatus>, Query),
-        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
+        ListParams,
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = List<StayReservationView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
@@ -51,8 +52,8 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
         },
     };
     let page = page(&params, StayReservationId::new)?;
-    let reservations = app.list::<StayReservation>(filter.list(page.after, page.limit + 1)).await?;
-    Ok(axum::Json(List::new(reservations, page.limit, |it| it.id.get(), StayReservationView::new)).into_response())
+    let reservations = app.list::<StayReservation>(page.list(|after, limit| filter.list(after, limit))).await?;
+    Ok(axum::Json(List::new(reservations, &page, |it| it.id.get(), StayReservationView::new)).into_response())
 }
 
 /// Cancels a reservation and frees its nights. Possible until the day before check-in.

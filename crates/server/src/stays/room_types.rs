@@ -12,6 +12,7 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_date, parse_id};
 use crate::wire::list::{List, page};
+use crate::wire::params::ListParams;
 use crate::wire::stay::{
     AvailabilityView, NewRoomTypeBody, NightRangeBody, NightsClosedView, RoomTypeChangeBody, RoomTypeView,
 };
@@ -39,12 +40,12 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
 
 /// Lists all room types.
 #[utoipa::path(get, path = "/v1/room-types", tag = "stays",
-    params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+    params(ListParams),
     responses((status = 200, body = List<RoomTypeView>)))]
 pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Result<Response, Problem> {
     let page = page(&params, RoomTypeId::new)?;
     let room_types = app.list::<RoomType>(page.of::<RoomType>()).await?;
-    Ok(axum::Json(List::new(room_types, page.limit, |it| it.id.get(), RoomTypeView::new)).into_response())
+    Ok(axum::Json(List::new(room_types, &page, |it| it.id.get(), RoomTypeView::new)).into_response())
 }
 
 /// Returns a room type.

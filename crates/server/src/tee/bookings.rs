@@ -25,6 +25,7 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, id, parse_id};
 use crate::wire::list::{List, page};
+use crate::wire::params::ListParams;
 use crate::wire::tee::{BookingView, CancelBody, NewBookingBody, NotificationView, RefundView};
 
 /// Maximum time that a request waits until a booking is settled.
@@ -182,7 +183,7 @@ pub async fn get(
 /// Lists bookings with their histories. A user sees only their own; an admin sees all, or those of one user.
 #[utoipa::path(get, path = "/bookings", tag = "tee times",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("status" = Option<String>, Query),
-        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
+        ListParams,
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = List<BookingView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
@@ -190,11 +191,11 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     let status = params
         .text("status")
         .map(|text| BookingStatus::parse(text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
-    let page = page(&params, BookingId::new)?;
-    let list = tee::bookings(user, status.transpose()?, page.after, page.limit + 1);
+    let (status, page) = (status.transpose()?, page(&params, BookingId::new)?);
+    let list = page.list(|after, limit| tee::bookings(user, status, after, limit));
     let bookings = app.list::<Booking>(list).await?;
     let views = app.query(|rows, _| booking::with_history(rows, &bookings)).await?;
-    Ok(axum::Json(List::new(views, page.limit, |it| it.booking.id.get(), BookingView::with_history)).into_response())
+    Ok(axum::Json(List::new(views, &page, |it| it.booking.id.get(), BookingView::with_history)).into_response())
 }
 
 /// Cancels a booking. The refund depends on the time left and on the kind of caller.
@@ -272,14 +273,14 @@ pub async fn no_show(
 /// Lists notifications about bookings. A user sees only their own; an admin sees all, or those of one user.
 #[utoipa::path(get, path = "/v1/notifications", tag = "tee times",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
+        ListParams,
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = List<NotificationView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn notifications(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.listing(params.user()?)?;
     let page = page(&params, NotificationId::new)?;
-    let told = app.list::<Notification>(tee::notifications(user, page.after, page.limit + 1)).await?;
-    Ok(axum::Json(List::new(told, page.limit, |it| it.id.get(), NotificationView::new)).into_response())
+    let told = app.list::<Notification>(page.list(|after, limit| tee::notifications(user, after, limit))).await?;
+    Ok(axum::Json(List::new(told, &page, |it| it.id.get(), NotificationView::new)).into_response())
 }
 
 /// Returns the party that a booking action is attributed to: a user, or the operator. With auth off, a call without a

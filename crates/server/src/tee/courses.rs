@@ -19,6 +19,7 @@ use crate::forward;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_date, parse_id};
 use crate::wire::list::{List, page};
+use crate::wire::params::ListParams;
 use crate::wire::tee::{CloseBody, CourseView, NewCourseBody, NewSlotBody, NewSlotsBody, SlotView};
 
 /// Maximum time that the answer waits until the booking service knows new slots, so that they can be booked at once.
@@ -39,12 +40,12 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
 
 /// Lists all courses.
 #[utoipa::path(get, path = "/v1/courses", tag = "tee times",
-    params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+    params(ListParams),
     responses((status = 200, body = List<CourseView>)))]
 pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Result<Response, Problem> {
     let page = page(&params, CourseId::new)?;
     let courses = app.list::<Course>(page.of::<Course>()).await?;
-    Ok(axum::Json(List::new(courses, page.limit, |it| it.id.get(), CourseView::new)).into_response())
+    Ok(axum::Json(List::new(courses, &page, |it| it.id.get(), CourseView::new)).into_response())
 }
 
 /// Creates slots, all or none: none if one of them exists already. Admins only.

@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::Fault;
+use holdfast_core::id::ID_MAX;
 use holdfast_core::relay::{FailedPublication, FailedPublicationId, Partition, RetryEvent};
+use holdfast_core::schema::{Order, relay};
 use holdfast_engine::store::OutboxRecord;
 use http::StatusCode;
 use serde::Serialize;
@@ -19,6 +21,7 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::roles::Role;
 use crate::wire::list::{List, Page, page};
+use crate::wire::params::ListParams;
 
 /// Maximum number of events scanned for one page.
 const SCANNED_MAX: usize = 10_000;
@@ -67,8 +70,7 @@ impl OutboxStatus {
 #[utoipa::path(get, path = "/v1/admin/outbox", tag = "events",
     params(("status" = Option<String>, Query),
         ("service" = Option<String>, Query, description = "Whose outbox, if services run apart: `booking` (the default), `course`, `notify` or `api`."),
-        ("limit" = Option<u64>, Query, minimum = 1),
-        ("cursor" = Option<String>, Query)),
+        ListParams),
     responses((status = 200, body = List<OutboxView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -81,12 +83,15 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
     if asked == Some(OutboxStatus::Failed) {
         return dead_letters(&app, &page, &positions).await;
     }
-    let (mut views, mut after, mut scanned) = (Vec::new(), page.after.unwrap_or(0), 0);
+    let (mut views, mut after, mut scanned) = (Vec::new(), page.after, 0);
     while views.len() <= page.limit && scanned < SCANNED_MAX {
-        let records = app.store().outbox_after(after, READ_AT_ONCE).await?;
+        let records = match page.order {
+            Order::Ascending => app.store().outbox_after(after.unwrap_or(0), READ_AT_ONCE).await?,
+            Order::Descending => app.store().outbox_before(after.unwrap_or(ID_MAX + 1), READ_AT_ONCE).await?,
+        };
         let is_last = records.len() < READ_AT_ONCE;
         scanned += records.len();
-        after = records.last().map_or(after, |record| record.id);
+        after = records.last().map(|record| record.id).or(after);
         let failed_publications = failed_publications(&app, &records).await?;
         let shown = records.into_iter().map(|record| view(&app, record, &positions, &failed_publications));
         views.extend(shown.filter(|view| asked.is_none_or(|asked| asked == view.status)));
@@ -95,9 +100,9 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
         }
     }
     let numbers: Vec<u64> = views.iter().map(|view| view.id).collect();
-    let mut list = List::new(numbers, page.limit, |number| *number, |number| *number);
+    let mut list = List::new(numbers, &page, |number| *number, |number| *number);
     if list.next_cursor.is_none() && scanned >= SCANNED_MAX {
-        list.next_cursor = Some(List::<u64>::cursor(after));
+        list.next_cursor = after.map(|after| List::<u64>::cursor(after, page.order));
     }
     views.truncate(page.limit);
     Ok(axum::Json(List { items: views, next_cursor: list.next_cursor }).into_response())
@@ -105,11 +110,11 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
 
 /// Lists dead letters. They have a table of their own, so the outbox is not scanned.
 async fn dead_letters(app: &App, page: &Page<u64>, positions: &HashMap<Partition, u64>) -> Result<Response, Problem> {
-    let after = page.after.map(|event| FailedPublicationId { event });
-    let found: Vec<(FailedPublicationId, FailedPublication)> = app
-        .list_with_keys(holdfast_core::schema::relay::failed_publications(Some(true), after, page.limit + 1))
-        .await?;
-    let numbers = List::new(found.clone(), page.limit, |(id, _)| id.event, |(id, _)| id.event);
+    let failed = |after: Option<u64>, limit| {
+        relay::failed_publications(Some(true), after.map(|event| FailedPublicationId { event }), limit)
+    };
+    let found: Vec<(FailedPublicationId, FailedPublication)> = app.list_with_keys(page.list(failed)).await?;
+    let numbers = List::new(found.clone(), page, |(id, _)| id.event, |(id, _)| id.event);
     let failed_publications: HashMap<u64, FailedPublication> =
         found.into_iter().map(|(id, trouble)| (id.event, trouble)).collect();
     let mut items = Vec::new();

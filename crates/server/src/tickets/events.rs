@@ -15,6 +15,7 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_time};
 use crate::wire::list::{List, page};
+use crate::wire::params::ListParams;
 use crate::wire::ticket::{EventChangeBody, EventView, NewEventBody};
 
 /// Creates an event with all its seats. Admins only.
@@ -42,12 +43,12 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
 
 /// Lists all events.
 #[utoipa::path(get, path = "/v1/events", tag = "tickets",
-    params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+    params(ListParams),
     responses((status = 200, body = List<EventView>)))]
 pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Result<Response, Problem> {
     let page = page(&params, EventId::new)?;
     let events = app.list::<TicketEvent>(page.of::<TicketEvent>()).await?;
-    let list = List::new(events, page.limit, |it| it.id.get(), |it| it.id);
+    let list = List::new(events, &page, |it| it.id.get(), |it| it.id);
     let ids = list.items;
     let views = app.query(|rows, at| {
         // The rows of all events are requested before the first missing one ends this pass.

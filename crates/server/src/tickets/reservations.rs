@@ -11,6 +11,7 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::wire::list::{List, page};
+use crate::wire::params::ListParams;
 use crate::wire::ticket::SeatReservationView;
 
 /// Returns a reservation.
@@ -35,16 +36,16 @@ pub async fn get(
 #[utoipa::path(get, path = "/v1/seat-reservations", tag = "tickets",
     params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("eventId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query),
+        ListParams,
         ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
     responses((status = 200, body = List<SeatReservationView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.listing(params.user()?)?;
     let page = page(&params, SeatReservationId::new)?;
     let event = params.id("eventId", EventId::new)?;
-    let list = holdfast_core::schema::ticket::reservations(user, event, page.after, page.limit + 1);
+    let list = page.list(|after, limit| holdfast_core::schema::ticket::reservations(user, event, after, limit));
     let found = app.list::<SeatReservation>(list).await?;
-    let list = List::new(found, page.limit, |it| it.id.get(), SeatReservationView::new);
+    let list = List::new(found, &page, |it| it.id.get(), SeatReservationView::new);
     Ok(Reply::json(StatusCode::OK, &list).into_response())
 }
 

@@ -14,13 +14,14 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::wire::list::{List, page};
+use crate::wire::params::ListParams;
 use crate::wire::webhook::DeliveryView;
 
 /// Lists the deliveries of a webhook, sent and pending, oldest first. Admins only.
 #[utoipa::path(get, path = "/v1/webhooks/{id}/deliveries", tag = "webhooks",
     params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
         ("status" = Option<String>, Query, description = "`PENDING`, `DELIVERED` or `FAILED`."),
-        ("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+        ListParams),
     responses((status = 200, body = List<DeliveryView>), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`WEBHOOK_NOT_FOUND`")))]
 pub async fn list(
@@ -36,8 +37,8 @@ pub async fn list(
         .map(|text| DeliveryStatus::parse(text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
     let (status, page) = (status.transpose()?, page(&params, DeliveryId::new)?);
     app.query(|rows, _| subscription::find(rows, id)).await?;
-    let found = app.list::<Delivery>(webhook::deliveries(id, status, page.after, page.limit + 1)).await?;
-    Ok(axum::Json(List::new(found, page.limit, |it| it.id.get(), |it| DeliveryView::new(it, app.installation())))
+    let found = app.list::<Delivery>(page.list(|after, limit| webhook::deliveries(id, status, after, limit))).await?;
+    Ok(axum::Json(List::new(found, &page, |it| it.id.get(), |it| DeliveryView::new(it, app.installation())))
         .into_response())
 }
 

@@ -17,6 +17,7 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::wire::event::{DURABLE_TYPES, FLEETING_TYPES};
 use crate::wire::list::{List, page};
+use crate::wire::params::ListParams;
 use crate::wire::webhook::{NewSecretBody, NewWebhookBody, WebhookView};
 
 /// Subscribes a URL to events. The secret is shown in this answer only. Admins only.
@@ -44,13 +45,13 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
 
 /// Lists all webhooks, without their secrets. Admins only.
 #[utoipa::path(get, path = "/v1/webhooks", tag = "webhooks",
-    params(("limit" = Option<u64>, Query, minimum = 1), ("cursor" = Option<String>, Query)),
+    params(ListParams),
     responses((status = 200, body = List<WebhookView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let page = page(&params, WebhookId::new)?;
     let webhooks = app.list::<Webhook>(page.of::<Webhook>()).await?;
-    Ok(axum::Json(List::new(webhooks, page.limit, |it| it.id.get(), WebhookView::new)).into_response())
+    Ok(axum::Json(List::new(webhooks, &page, |it| it.id.get(), WebhookView::new)).into_response())
 }
 
 /// Returns a webhook, without its secret. Admins only.

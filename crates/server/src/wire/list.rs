@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use holdfast_core::Fault;
-use holdfast_core::schema::Record;
+use holdfast_core::schema::{Order, Record};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -19,41 +19,78 @@ pub struct List<T> {
     pub next_cursor: Option<String>,
 }
 
-/// At most `limit` records after `after`.
+/// Last byte of a cursor of a list in descending order. A cursor is the number of the last entry, eight bytes, and this.
+const DESCENDING: u8 = b'd';
+
+/// At most `limit` records after `after`, in the direction `order`.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<Id> {
     pub after: Option<Id>,
+    pub order: Order,
     pub limit: usize,
 }
 
-impl<Id> Page<Id> {
-    /// Requests one record more than the limit, to know whether there is another page.
+impl<Id: Copy> Page<Id> {
+    /// Requests all records of a type.
     pub fn of<R: Record<Key = Id>>(&self) -> holdfast_core::schema::List {
-        holdfast_core::schema::List::of::<R>(self.after.as_ref(), self.limit + 1)
+        self.list(|after, limit| holdfast_core::schema::List::of::<R>(after.as_ref(), limit))
+    }
+
+    /// Requests the records of a list that is made from its begin and its limit. The limit is one more than the page's,
+    /// to know whether there is another page.
+    pub fn list(
+        &self,
+        make: impl FnOnce(Option<Id>, usize) -> holdfast_core::schema::List,
+    ) -> holdfast_core::schema::List {
+        make(self.after, self.limit + 1).ordered(self.order)
     }
 }
 
-/// Parses `limit` and `cursor`.
+/// Parses `limit`, `order` and `cursor`.
 pub fn page<Id>(params: &Params, new: fn(u64) -> Option<Id>) -> Result<Page<Id>, Problem> {
+    let order = match params.text("order") {
+        None | Some("asc") => Order::Ascending,
+        Some("desc") => Order::Descending,
+        Some(_) => return Err(Problem::invalid("order", &Fault::UnknownValue)),
+    };
     let after = params.text("cursor").filter(|cursor| !cursor.is_empty()).map(|cursor| {
-        let number = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| bytes.try_into().ok());
-        number.map(u64::from_be_bytes).and_then(new).ok_or_else(|| Problem::invalid("cursor", &Fault::Malformed))
+        let number = number_of(cursor, order).and_then(new);
+        number.ok_or_else(|| Problem::invalid("cursor", &Fault::Malformed))
     });
-    Ok(Page { after: after.transpose()?, limit: params.limit()? })
+    Ok(Page { after: after.transpose()?, order, limit: params.limit()? })
+}
+
+/// Parses a cursor; `None` if it is malformed or belongs to a list in the other order.
+fn number_of(cursor: &str, order: Order) -> Option<u64> {
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+    let number = match order {
+        Order::Ascending => &bytes[..],
+        Order::Descending => bytes.strip_suffix(&[DESCENDING])?,
+    };
+    Some(u64::from_be_bytes(number.try_into().ok()?))
 }
 
 impl<T> List<T> {
     /// Cursor that continues after this number.
-    pub fn cursor(number: u64) -> String {
-        URL_SAFE_NO_PAD.encode(number.to_be_bytes())
+    pub fn cursor(number: u64, order: Order) -> String {
+        let mut bytes = number.to_be_bytes().to_vec();
+        if order == Order::Descending {
+            bytes.push(DESCENDING);
+        }
+        URL_SAFE_NO_PAD.encode(bytes)
     }
 
     /// `records` has one record more than the page's limit if there is another page. `number` is the key of the list.
-    pub fn new<R>(mut records: Vec<R>, limit: usize, number: impl Fn(&R) -> u64, show: impl Fn(&R) -> T) -> Self {
-        let more = records.len() > limit;
-        records.truncate(limit);
+    pub fn new<R, Id>(
+        mut records: Vec<R>,
+        page: &Page<Id>,
+        number: impl Fn(&R) -> u64,
+        show: impl Fn(&R) -> T,
+    ) -> Self {
+        let more = records.len() > page.limit;
+        records.truncate(page.limit);
         let last = records.last().filter(|_| more).map(number);
-        let next_cursor = last.map(Self::cursor);
+        let next_cursor = last.map(|number| Self::cursor(number, page.order));
         Self { items: records.iter().map(show).collect(), next_cursor }
     }
 }

@@ -4,6 +4,7 @@ pub mod calendar;
 pub mod event;
 pub mod list;
 pub mod message;
+pub mod params;
 pub mod queue;
 pub mod shop;
 pub mod stay;

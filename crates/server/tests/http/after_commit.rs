@@ -135,6 +135,10 @@ impl Store for FaultyStore {
         self.inner.outbox_after(id, limit).await
     }
 
+    async fn outbox_before(&self, id: u64, limit: usize) -> Result<Vec<OutboxRecord>, StoreError> {
+        self.inner.outbox_before(id, limit).await
+    }
+
     async fn outbox_last(&self) -> Result<u64, StoreError> {
         self.inner.outbox_last().await
     }

@@ -178,3 +178,20 @@ async fn live_pages_need_operator_and_report_errors() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn page_shows_newest_reservations_first() {
+    with_profile(Profile::Embedded, &|_| {}, &async |app: &TestApp| {
+        let room_type = app.room_type(100).await;
+        for user in 1..=70 {
+            let hold = placed(app, user, &room_type, day(1), day(2)).await;
+            app.guest(user).confirm_hold(hold.hold_id).await.unwrap();
+        }
+        let mut viewer = Viewer::of(app, "stays").await;
+        viewer.until(|parts| parts.contains_key("reservations")).await;
+        let shown = viewer.parts["reservations"].as_array().unwrap();
+        let numbers: Vec<_> = shown.iter().map(|it| it["reservationId"].as_u64().unwrap()).collect();
+        assert_eq!(numbers, (51..=70).rev().collect::<Vec<_>>());
+    })
+    .await;
+}

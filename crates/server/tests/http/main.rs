@@ -17,6 +17,7 @@ mod console_search;
 mod conventions;
 mod documents;
 mod fairness;
+mod lists;
 mod panics;
 mod queue;
 mod queue_stream;

@@ -177,7 +177,7 @@ async fn through_the_console(app: &TestApp, headers: &[(&str, &str)]) {
         assert_eq!(seen.status, 200, "{}", seen.text);
         seen = page("GET", &path, json!({})).await;
     }
-    let latest = page("GET", "latest/bookings", json!({})).await;
+    let latest = page("GET", "api/bookings?order=desc&limit=1", json!({})).await;
     assert_eq!(latest.json["items"][0]["id"], booking.json["id"], "{}", latest.text);
     assert_eq!(page("GET", "api/v1/courses", json!({})).await.json["items"].as_array().unwrap().len(), 1);
     let story = page("GET", &format!("search?q={}", booking.json["bookingNumber"].as_str().unwrap()), json!({})).await;

@@ -6,7 +6,7 @@ use holdfast_core::hold::{Claim, Hold, Indexed};
 use holdfast_core::id::HoldId;
 use holdfast_core::schema::visit::{self, HoldVisitor, Visitor};
 use holdfast_core::schema::{
-    ChildRows, Filter, List, Listed, Record, TableSchema, ToValue as _, Type as Kind, Value, ValueReader,
+    ChildRows, Filter, List, Listed, Order, Record, TableSchema, ToValue as _, Type as Kind, Value, ValueReader,
 };
 use holdfast_core::table::{Scan, Table};
 use holdfast_core::time::Span;
@@ -64,7 +64,7 @@ type Typed = (Col<Value<'static>>, Type);
 /// Builds a list's statement. A condition with an index is written as a range, not with `=`, so that only this index
 /// yields the rows in order. Otherwise the planner may scan the primary key in the hope of an early match.
 pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
-    let List { schema, by, filters, after, until, limit } = list;
+    let List { schema, by, filters, order, after, until, limit } = list;
     let columns: Vec<_> = schema.columns().collect();
     let mut values: Vec<Typed> = Vec::new();
     let line_columns = schema.child_rows.as_ref().map_or(&[][..], |child_rows| child_rows.columns);
@@ -76,23 +76,27 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
     };
     let key_names = names(schema.key);
     let mut conditions = Vec::new();
+    let (begin_sign, after_sign, until_sign, direction) = match order {
+        Order::Ascending => (">=", ">", "<=", ""),
+        Order::Descending => ("<=", "<", ">=", " DESC"),
+    };
     if let Some((column, value)) = by {
         let mark = mark(column, value);
-        conditions.push(format!("{column} <= {mark}"));
+        conditions.push(format!("{column} {until_sign} {mark}"));
         if after.is_none() {
-            conditions.push(format!("{column} >= {mark}"));
+            conditions.push(format!("{column} {begin_sign} {mark}"));
         }
     }
     if let Some(after) = after {
         let marks: Vec<_> = schema.key.iter().zip(after).map(|(column, value)| mark(column.name, value)).collect();
         conditions.push(match by {
-            Some((column, _)) => format!("({column}, {key_names}) > ($1, {})", marks.join(", ")),
-            None => format!("({key_names}) > ({})", marks.join(", ")),
+            Some((column, _)) => format!("({column}, {key_names}) {after_sign} ($1, {})", marks.join(", ")),
+            None => format!("({key_names}) {after_sign} ({})", marks.join(", ")),
         });
     }
     if let Some(until) = until {
         let marks: Vec<_> = schema.key.iter().zip(until).map(|(column, value)| mark(column.name, value)).collect();
-        conditions.push(format!("({key_names}) <= ({})", marks.join(", ")));
+        conditions.push(format!("({key_names}) {until_sign} ({})", marks.join(", ")));
     }
     for filter in filters {
         conditions.push(match filter {
@@ -111,9 +115,10 @@ pub(crate) fn list_sql(list: &List) -> (String, Vec<Typed>) {
     if conditions.is_empty() {
         conditions.push("true".into());
     }
-    let order = by.as_ref().map_or_else(String::new, |(column, _)| format!("{column}, ")) + &key_names;
+    let ordered = by.iter().map(|(column, _)| *column).chain(schema.key.iter().map(|column| column.name));
+    let ordered = ordered.map(|column| format!("{column}{direction}")).collect::<Vec<_>>().join(", ");
     let (columns, conditions) = (names(&columns), conditions.join(" AND "));
-    let sql = format!("SELECT {columns} FROM {} WHERE {conditions} ORDER BY {order} LIMIT {limit}", schema.table);
+    let sql = format!("SELECT {columns} FROM {} WHERE {conditions} ORDER BY {ordered} LIMIT {limit}", schema.table);
     (sql, values)
 }
 
@@ -142,7 +147,7 @@ async fn pages(
 }
 
 fn all(schema: &'static TableSchema) -> List {
-    List { schema, by: None, filters: Vec::new(), after: None, until: None, limit: PAGE }
+    List { schema, by: None, filters: Vec::new(), order: Order::Ascending, after: None, until: None, limit: PAGE }
 }
 
 /// Adapter that passes rows of a table to the auditor; `None` if one cannot be parsed.
