@@ -1,5 +1,6 @@
 //! Parsing of requests. Any error becomes one problem that names the field.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -20,7 +21,7 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::caller::Caller;
-use crate::objects::Objects;
+use crate::objects::{NamedUser, Notes, Objects};
 use crate::problem::{Language, Problem};
 
 /// Maximum size of a body.
@@ -40,13 +41,17 @@ pub struct Mutation {
     pub params: Params,
     pub language: Language,
     body: Bytes,
+    /// User that the body names; known once the body is parsed.
+    named: OnceLock<NamedUser>,
     key: Option<(String, [u8; 32])>,
 }
 
 impl Mutation {
     /// Parses the body as `T`.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        parse(&self.body)
+        let (value, named) = parse_naming(&self.body)?;
+        self.named.set(named).ok();
+        Ok(value)
     }
 
     /// Whether the body is empty.
@@ -59,15 +64,19 @@ impl Mutation {
         if self.is_empty() { Ok(T::default()) } else { self.json() }
     }
 
-    /// Returns the user named in the query or the body; they must agree.
+    /// Returns the user named in the query or the body; they must agree. Parses the body only if no other call did.
     pub fn named_user(&self) -> Result<Option<UserId>, Problem> {
         #[derive(Default, serde::Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Named {
-            user_id: Option<u64>,
+        struct AnyObject {}
+        if self.named.get().is_none() {
+            self.json_or_default::<AnyObject>()?;
         }
-        let named: Named = self.json_or_default()?;
-        self.params.user_or(named.user_id)
+        let in_body = match self.named.get().copied().unwrap_or_default() {
+            NamedUser::Absent => None,
+            NamedUser::Number(number) => Some(number),
+            NamedUser::Invalid => return Err(Problem::invalid("userId", &Fault::WrongType)),
+        };
+        self.params.user_or(in_body)
     }
 
     /// Whether the request has an idempotency key.
@@ -91,7 +100,13 @@ impl FromRequest<App> for Mutation {
         let key = idempotency_key(&parts.headers)?;
         let body = read_in_time(body).await?;
         let key = key.map(|key| (key, fingerprint(&parts, &body)));
-        Ok(Self { params: Params::of(&parts)?, language: app.language(&parts.headers), body, key })
+        Ok(Self {
+            params: Params::of(&parts)?,
+            language: app.language(&parts.headers),
+            body,
+            named: OnceLock::new(),
+            key,
+        })
     }
 }
 
@@ -283,33 +298,46 @@ fn out_of_id_range() -> Fault {
     Fault::OutOfRange { min: 1, max: holdfast_core::id::ID_MAX as i64 }
 }
 
-/// Parses JSON on a fast path. After a failure, parses it again to find the path of the error.
+/// Parses JSON.
 pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    read(body).map_err(|first| {
-        let mut reader = serde_json::Deserializer::from_slice(body);
-        let Err(error) = serde_path_to_error::deserialize::<_, T>(Objects::in_(&mut reader)) else {
-            return malformed(&first);
-        };
-        let path = error.path().to_string();
-        let inner = error.into_inner();
-        if inner.classify() != serde_json::error::Category::Data {
-            return malformed(&inner);
-        }
-        let message = inner.to_string();
-        match message.strip_prefix("missing field `").and_then(|rest| rest.split_once('`')) {
-            Some((name, _)) if path == "." => Problem::invalid(name, &Fault::Missing),
-            Some((name, _)) => Problem::invalid(format!("{path}.{name}"), &Fault::Missing),
-            None if path == "." => Problem::invalid("body", &Fault::WrongType),
-            None => Problem::invalid(path, &Fault::WrongType),
-        }
-    })
+    parse_naming(body).map(|(value, _)| value)
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> serde_json::Result<T> {
+/// Parses JSON on a fast path, and returns the user that it names. After a failure, parses it again to find the path of
+/// the error.
+fn parse_naming<T: DeserializeOwned>(body: &[u8]) -> Result<(T, NamedUser), Problem> {
+    let notes = Notes::default();
+    match read(body, &notes) {
+        Ok(value) => Ok((value, notes.user())),
+        Err(error) => Err(explain::<T>(body, &error)),
+    }
+}
+
+fn read<T: DeserializeOwned>(body: &[u8], notes: &Notes) -> serde_json::Result<T> {
     let mut reader = serde_json::Deserializer::from_slice(body);
-    let value = T::deserialize(Objects::in_(&mut reader))?;
+    let value = T::deserialize(Objects::in_(&mut reader, notes)).map_err(|error| notes.take(error))?;
     reader.end()?;
     Ok(value)
+}
+
+/// Returns the problem of a body that could not be parsed because of the error `first`.
+fn explain<T: DeserializeOwned>(body: &[u8], first: &serde_json::Error) -> Problem {
+    let notes = Notes::default();
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let Err(error) = serde_path_to_error::deserialize::<_, T>(Objects::in_(&mut reader, &notes)) else {
+        return malformed(first);
+    };
+    let path = error.path().to_string();
+    let error = notes.take(error.into_inner());
+    if error.classify() != serde_json::error::Category::Data {
+        return malformed(&error);
+    }
+    match notes.missing() {
+        Some(name) if path == "." => Problem::invalid(name, &Fault::Missing),
+        Some(name) => Problem::invalid(format!("{path}.{name}"), &Fault::Missing),
+        None if path == "." => Problem::invalid("body", &Fault::WrongType),
+        None => Problem::invalid(path, &Fault::WrongType),
+    }
 }
 
 fn malformed(error: &serde_json::Error) -> Problem {
