@@ -338,29 +338,29 @@ impl App {
         *self.shared.stopping.borrow()
     }
 
-    /// Does the same as [`Self::run`] and returns the outcome beside the answer, so that work after the commit needs no read
-    /// that could fail. A replayed answer has no outcome.
+    /// Does the same as [`Self::run`] and returns the outcome beside the reply, so that work after the commit needs no read
+    /// that could fail. A replayed reply has no outcome, but still has its [`Reply::records`].
     pub async fn run_with_outcome<C: Command>(
         &self,
         caller: Caller,
         request: &Mutation,
         command: C,
         render: impl Fn(&C::Outcome) -> Reply + Send + 'static,
-    ) -> Result<(Response, Option<C::Outcome>), Problem>
+    ) -> Result<(Reply, Option<C::Outcome>), Problem>
     where
         C::Outcome: Clone + Send + 'static,
     {
         let rendered = Arc::new(Mutex::new(None));
         let keep = rendered.clone();
-        let response = self.run(caller, request, command, move |outcome: &C::Outcome| {
+        let reply = self.run_for_reply(caller, request, command, move |outcome: &C::Outcome| {
             // A command is decided again after a conflict; the last outcome is the committed one.
             *keep.lock() = Some(outcome.clone());
             render(outcome)
         });
-        let response = response.await?;
+        let reply = reply.await?;
         let outcome = rendered.lock().take();
-        let is_replayed = response.headers().contains_key(REPLAYED);
-        Ok((response, outcome.filter(|_| !is_replayed)))
+        let outcome = outcome.filter(|_| !reply.is_replayed);
+        Ok((reply, outcome))
     }
 
     /// Executes a command, once per idempotency key. `render` makes the answer from the outcome.
@@ -371,11 +371,22 @@ impl App {
         command: C,
         render: impl Fn(&C::Outcome) -> Reply + Send + 'static,
     ) -> Result<Response, Problem> {
+        Ok(self.run_for_reply(caller, request, command, render).await?.into_response())
+    }
+
+    /// Does the same as [`Self::run`] and returns the reply, with its [`Reply::records`].
+    pub async fn run_for_reply<C: Command>(
+        &self,
+        caller: Caller,
+        request: &Mutation,
+        command: C,
+        render: impl Fn(&C::Outcome) -> Reply + Send + 'static,
+    ) -> Result<Reply, Problem> {
         let Some((id, fingerprint)) = request.receipt(caller)? else {
             return match self.shared.engine.run_for(caller.flow(), command, None).await? {
                 Answer::Fresh(outcome) => {
                     self.stream().pulse().changed(C::NAME);
-                    Ok(render(&outcome).into_response())
+                    Ok(render(&outcome))
                 }
                 Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("no record is kept without a key"),
             };
@@ -390,7 +401,7 @@ impl App {
         if let Answer::Recorded(bytes) = &answer {
             self.count_record(&id, bytes.len());
         }
-        kept_answer(answer)
+        kept_reply(answer)
     }
 
     /// Runs an action other than an engine command once per idempotency key. The action must be idempotent: the server may
@@ -403,14 +414,14 @@ impl App {
     ) -> Result<Response, Problem> {
         let Some((id, fingerprint)) = request.receipt(caller)? else { return Ok(act.await?.into_response()) };
         let _turn = self.shared.keys_in_use.take(id.clone()).await?;
-        if let Some(replayed) = self.replay(caller, request).await? {
-            return Ok(replayed);
+        if let Some(replayed) = self.replay_of(&id, &fingerprint).await? {
+            return Ok(replayed.into_response());
         }
         let reply = act.await?;
         let bytes = reply.to_bytes();
         let once = Once { id, fingerprint, render: Box::new(move |()| Some(bytes.clone())) };
         match self.shared.engine.run_for(caller.flow(), KeepAnswer, Some(once)).await {
-            Ok(answer) => kept_answer(answer),
+            Ok(answer) => Ok(kept_reply(answer)?.into_response()),
             // The action has succeeded, so the client gets its answer. A retry runs the action again, which is safe.
             Err(error) => {
                 tracing::warn!(%error, "cannot keep the idempotency record of an answer; a retry runs the action again");
@@ -447,8 +458,12 @@ impl App {
     /// Returns the recorded answer for the idempotency key of a request, if there is one.
     pub async fn replay(&self, caller: Caller, request: &Mutation) -> Result<Option<Response>, Problem> {
         let Some((id, fingerprint)) = request.receipt(caller)? else { return Ok(None) };
-        let found = self.query(|rows, at| idempotency::find(rows, at, &id, &fingerprint)).await?;
-        found.map(|bytes| kept_answer(Answer::<()>::Replayed(bytes))).transpose()
+        Ok(self.replay_of(&id, &fingerprint).await?.map(IntoResponse::into_response))
+    }
+
+    async fn replay_of(&self, id: &IdempotencyRecordId, fingerprint: &[u8; 32]) -> Result<Option<Reply>, Problem> {
+        let found = self.query(|rows, at| idempotency::find(rows, at, id, fingerprint)).await?;
+        found.map(|bytes| kept_reply(Answer::<()>::Replayed(bytes))).transpose()
     }
 
     /// Locks the entry of a user to an event, so that concurrent requests cannot use the same entry.
@@ -550,18 +565,15 @@ impl App {
     }
 }
 
-/// Returns the answer of a command that ran under an idempotency key.
-fn kept_answer<T>(answer: Answer<T>) -> Result<Response, Problem> {
-    let (bytes, replayed) = match answer {
+/// Returns the reply to a command that ran under an idempotency key.
+fn kept_reply<T>(answer: Answer<T>) -> Result<Reply, Problem> {
+    let (bytes, is_replayed) = match answer {
         Answer::Fresh(_) => unreachable!("every answer under a key is kept"),
         Answer::Recorded(bytes) => (bytes, false),
         Answer::Replayed(bytes) => (bytes, true),
     };
-    let mut response = Reply::from_bytes(&bytes).ok_or_else(Problem::internal)?.into_response();
-    if replayed {
-        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
-    }
-    Ok(response)
+    let reply = Reply::from_bytes(&bytes).ok_or_else(Problem::internal)?;
+    Ok(Reply { is_replayed, ..reply })
 }
 
 /// Successful answer that can be kept in an idempotency record and replayed.
@@ -569,38 +581,100 @@ fn kept_answer<T>(answer: Answer<T>) -> Result<Response, Problem> {
 pub struct Reply {
     status: StatusCode,
     body: Vec<u8>,
+    records: Vec<u64>,
+    is_replayed: bool,
 }
+
+/// Bit of the status in an idempotency record that is set if numbers of records follow. HTTP statuses are below it.
+const HAS_RECORDS: u16 = 1 << 15;
 
 impl Reply {
     pub fn json(status: StatusCode, body: &impl serde::Serialize) -> Self {
-        Self { status, body: serde_json::to_vec(body).expect("wire types serialize to JSON") }
+        Self::written(status, serde_json::to_vec(body).expect("wire types serialize to JSON"))
     }
 
     /// Makes a reply from a body that is already JSON.
     pub fn written(status: StatusCode, body: Vec<u8>) -> Self {
-        Self { status, body }
+        Self { status, body, records: Vec::new(), is_replayed: false }
     }
 
     pub fn no_content() -> Self {
-        Self { status: StatusCode::NO_CONTENT, body: Vec::new() }
+        Self::written(StatusCode::NO_CONTENT, Vec::new())
     }
 
+    /// Keeps the numbers of the records that the reply shows beside it, for a handler that goes on with them after a replay.
+    #[must_use]
+    pub fn about(self, records: impl IntoIterator<Item = u64>) -> Self {
+        Self { records: records.into_iter().collect(), ..self }
+    }
+
+    pub fn records(&self) -> &[u64] {
+        &self.records
+    }
+
+    /// Replaces the body, for a newer state of the same record.
+    #[must_use]
+    pub fn with_json(self, body: &impl serde::Serialize) -> Self {
+        Self { body: Self::json(self.status, body).body, ..self }
+    }
+
+    /// Encodes the status, the number of records and each of them if there are any, and the body.
     fn to_bytes(&self) -> Vec<u8> {
-        [&self.status.as_u16().to_le_bytes(), &self.body[..]].concat()
+        let status = self.status.as_u16();
+        if self.records.is_empty() {
+            return [&status.to_le_bytes(), &self.body[..]].concat();
+        }
+        let mut bytes = (status | HAS_RECORDS).to_le_bytes().to_vec();
+        bytes.extend((self.records.len() as u32).to_le_bytes());
+        bytes.extend(self.records.iter().flat_map(|record| record.to_le_bytes()));
+        bytes.extend(&self.body);
+        bytes
     }
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (status, body) = bytes.split_first_chunk()?;
-        Some(Self { status: StatusCode::from_u16(u16::from_le_bytes(*status)).ok()?, body: body.to_vec() })
+        let (status, mut body) = bytes.split_first_chunk()?;
+        let status = u16::from_le_bytes(*status);
+        let mut records = Vec::new();
+        if status & HAS_RECORDS != 0 {
+            let (count, rest) = body.split_first_chunk()?;
+            let (numbers, rest) = rest.split_at_checked(u32::from_le_bytes(*count) as usize * size_of::<u64>())?;
+            let (numbers, _) = numbers.as_chunks();
+            records.extend(numbers.iter().copied().map(u64::from_le_bytes));
+            body = rest;
+        }
+        let status = StatusCode::from_u16(status & !HAS_RECORDS).ok()?;
+        Some(Self { status, body: body.to_vec(), records, is_replayed: false })
     }
 }
 
 impl IntoResponse for Reply {
     fn into_response(self) -> Response {
-        if self.body.is_empty() {
-            return self.status.into_response();
+        let mut response = if self.body.is_empty() {
+            self.status.into_response()
+        } else {
+            let json = HeaderValue::from_static("application/json");
+            (self.status, [(header::CONTENT_TYPE, json)], self.body).into_response()
+        };
+        if self.is_replayed {
+            response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
         }
-        let json = HeaderValue::from_static("application/json");
-        (self.status, [(header::CONTENT_TYPE, json)], self.body).into_response()
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reply_is_restored_from_its_bytes() {
+        for records in [&[][..], &[7], &[1, u64::MAX, 0]] {
+            for body in [&b""[..], b"{\"id\":7}"] {
+                let reply = Reply::written(StatusCode::CREATED, body.to_vec()).about(records.iter().copied());
+                assert_eq!(Reply::from_bytes(&reply.to_bytes()), Some(reply));
+            }
+        }
+        let cut = Reply::no_content().about([7]).to_bytes();
+        assert!((0..cut.len()).all(|len| Reply::from_bytes(&cut[..len]).is_none()));
     }
 }

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::id::UserId;
@@ -12,15 +11,13 @@ use holdfast_core::tee::booking;
 use holdfast_core::tee::cancel::{self, CancelBooking};
 use holdfast_core::tee::create::{BookingCreated, CreateBooking};
 use holdfast_core::tee::{
-    Booking, BookingId, BookingStatus, By, IdempotencyKey, Notification, NotificationId, TeeSlotId,
+    Booking, BookingId, BookingNumber, BookingStatus, By, IdempotencyKey, Notification, NotificationId, TeeSlotId,
 };
 use holdfast_core::{Actor, Fault};
 use http::{HeaderMap, StatusCode};
-use http_body_util::BodyExt as _;
-use serde::Deserialize;
 
 use super::log;
-use crate::app::{App, REPLAYED, Reply};
+use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, id, parse_id};
@@ -57,46 +54,18 @@ pub async fn create(
     };
     let reply = |made: &BookingCreated| {
         let status = if made.is_new { StatusCode::ACCEPTED } else { StatusCode::OK };
-        Reply::json(status, &BookingView::new(&made.booking))
+        Reply::json(status, &BookingView::new(&made.booking)).about([made.booking.id.get()])
     };
-    let (answer, made) = app.run_with_outcome(caller, &request, command, reply).await?;
+    let (reply, made) = app.run_with_outcome(caller, &request, command, reply).await?;
+    // A replayed booking is not looked up by its own key, which may belong to another booking by now.
+    let Some(id) = reply.records().first().copied().and_then(BookingId::new) else { return Ok(reply.into_response()) };
     let request_id = headers.get("x-request-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
+    log::created(request_id, id, &BookingNumber(id).to_string(), made.is_some_and(|made| made.is_new));
     let wait = wait_asked_for(&headers).min(WAIT_MAX.saturating_sub(began.elapsed()));
-    if let Some(made) = &made {
-        log::created(request_id, made.booking.id, &made.booking.number().to_string(), made.is_new);
-        if wait.is_zero() {
-            return Ok(answer);
-        }
-    }
-    let (head, body) = answer.into_parts();
-    let body = body.collect().await.map_err(|_| Problem::internal())?.to_bytes();
-    let id = match made {
-        Some(made) => Some(made.booking.id),
-        None => repeated(request_id, &body),
-    };
-    let settled = match id {
-        Some(id) => settled(&app, id, wait).await,
-        None => None,
-    };
-    let Some(booking) = settled else { return Ok(Response::from_parts(head, Body::from(body))) };
-    let mut answer = Reply::json(head.status, &BookingView::new(&booking)).into_response();
-    answer.headers_mut().extend(head.headers.get(REPLAYED).map(|replayed| (REPLAYED, replayed.clone())));
-    Ok(answer)
-}
-
-/// Returns the booking of an answer recorded under an `Idempotency-Key`. It is not looked up by the booking's own key,
-/// which may belong to another booking by now.
-fn repeated(request_id: &str, answer: &[u8]) -> Option<BookingId> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Kept {
-        id: u64,
-        booking_number: String,
-    }
-    let Kept { id, booking_number } = serde_json::from_slice(answer).ok()?;
-    let id = BookingId::new(id)?;
-    log::created(request_id, id, &booking_number, false);
-    Some(id)
+    Ok(match settled(&app, id, wait).await {
+        Some(booking) => reply.with_json(&BookingView::new(&booking)).into_response(),
+        None => reply.into_response(),
+    })
 }
 
 /// Whether this service knows all these slots.

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use holdfast_core::Fault;
@@ -10,8 +9,6 @@ use holdfast_core::tee::course::CreateCourse;
 use holdfast_core::tee::slot::{self, CloseSlot, CreateSlots, ReopenSlot, SlotDraft};
 use holdfast_core::tee::{Course, CourseId, StartTime, TeeSlot, TeeSlotId};
 use http::StatusCode;
-use http_body_util::BodyExt as _;
-use serde::Deserialize;
 
 use crate::app::{App, Reply};
 use crate::caller::Caller;
@@ -64,24 +61,14 @@ pub async fn create_slots(
     let course = course_id(&id)?;
     let body: NewSlotsBody = request.json()?;
     let slots: Vec<SlotDraft> = body.slots.into_iter().map(draft).collect::<Result<_, _>>()?;
-    let reply =
-        |slots: &Vec<TeeSlot>| Reply::json(StatusCode::CREATED, &slots.iter().map(SlotView::new).collect::<Vec<_>>());
-    let (response, made) = app.run_with_outcome(caller, &request, CreateSlots { course, slots }, reply).await?;
-    let (head, body) = response.into_parts();
-    let body = body.collect().await.map_err(|_| Problem::internal())?.to_bytes();
-    let made = made.map_or_else(|| repeated(&body), |made| made.iter().map(|slot| slot.id).collect());
+    let reply = |slots: &Vec<TeeSlot>| {
+        let views: Vec<_> = slots.iter().map(SlotView::new).collect();
+        Reply::json(StatusCode::CREATED, &views).about(slots.iter().map(|slot| slot.id.get()))
+    };
+    let reply = app.run_for_reply(caller, &request, CreateSlots { course, slots }, reply).await?;
+    let made: Vec<_> = reply.records().iter().copied().filter_map(TeeSlotId::new).collect();
     tokio::time::timeout(KNOWN_WITHIN, until_known(&app, &made)).await.ok();
-    Ok(Response::from_parts(head, Body::from(body)))
-}
-
-/// Returns the slots of an answer recorded under an `Idempotency-Key`.
-fn repeated(answer: &[u8]) -> Vec<TeeSlotId> {
-    #[derive(Deserialize)]
-    struct Kept {
-        id: u64,
-    }
-    let kept: Vec<Kept> = serde_json::from_slice(answer).unwrap_or_default();
-    kept.into_iter().filter_map(|slot| TeeSlotId::new(slot.id)).collect()
+    Ok(reply.into_response())
 }
 
 /// Waits until the booking service knows the slots, or is unavailable.

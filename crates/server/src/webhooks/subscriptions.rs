@@ -6,12 +6,10 @@ use holdfast_core::webhook::subscription::{self, CreateWebhook, DeleteWebhook, E
 use holdfast_core::webhook::{EventTypes, Webhook, WebhookId};
 use holdfast_core::{Fault, Timestamp};
 use http::StatusCode;
-use http_body_util::BodyExt as _;
-use serde_json::{Map, Value};
 
 use super::sign::{BYTES_MAX, BYTES_MIN, SigningSecret};
 use super::target::Target;
-use crate::app::{App, REPLAYED, Reply};
+use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
@@ -37,10 +35,13 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     let outbox_last = app.store().outbox_last().await?;
     let command = CreateWebhook { url: body.url, types, secret: secret.clone(), outbox_last };
     let show = |webhook: &Webhook| Reply::json(StatusCode::CREATED, &WebhookView::new(webhook));
-    let response = reveal(secret, app.run(caller, &request, command, show).await?).await?;
+    let (reply, created) = app.run_with_outcome(caller, &request, command, show).await?;
     app.webhooks().feed.notify_one();
     app.webhooks().holds.notify_one();
-    Ok(response)
+    Ok(match created {
+        Some(webhook) => reply.with_json(&WebhookView::new(&webhook).with_secret(secret)).into_response(),
+        None => reply.into_response(),
+    })
 }
 
 /// Lists all webhooks, without their secrets. Admins only.
@@ -119,20 +120,13 @@ pub async fn rotate(
     let command = RotateSecret { id: webhook_id(&id)?, secret: secret.clone() };
     let show =
         |(webhook, now): &(Webhook, Timestamp)| Reply::json(StatusCode::OK, &WebhookView::rotated(webhook, *now));
-    reveal(secret, app.run(caller, &request, command, show).await?).await
-}
-
-/// Adds a new secret to the first answer. Recorded answers, and therefore replays, do not contain it.
-async fn reveal(secret: String, response: Response) -> Result<Response, Problem> {
-    if response.headers().contains_key(REPLAYED) {
-        return Ok(response);
-    }
-    let (parts, body) = response.into_parts();
-    let body = body.collect().await.map_err(|_| Problem::internal())?.to_bytes();
-    let mut shown: Map<String, Value> = serde_json::from_slice(&body).map_err(|_| Problem::internal())?;
-    shown.insert("secret".to_owned(), secret.into());
-    let shown = serde_json::to_vec(&shown).map_err(|_| Problem::internal())?;
-    Ok(Response::from_parts(parts, shown.into()))
+    let (reply, rotated) = app.run_with_outcome(caller, &request, command, show).await?;
+    Ok(match rotated {
+        Some((webhook, now)) => {
+            reply.with_json(&WebhookView::rotated(&webhook, now).with_secret(secret)).into_response()
+        }
+        None => reply.into_response(),
+    })
 }
 
 /// Returns the chosen secret or a generated one, in text form.

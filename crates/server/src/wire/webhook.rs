@@ -36,7 +36,7 @@ pub struct WebhookView {
     #[schema(value_type = Option<String>, format = DateTime)]
     disabled_at: Option<Timestamp>,
     /// Secret that signs deliveries. Present only in the answer that creates it, and not in its replays.
-    // The handler adds it to the first answer, because the rendered view is recorded under the idempotency key.
+    // Not in the view that is recorded under the idempotency key.
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
     /// Until this time deliveries are also signed with the previous secret. Present only when the secret is changed.
@@ -70,6 +70,12 @@ impl WebhookView {
     /// A webhook whose secret was just changed.
     pub fn rotated(webhook: &Webhook, now: Timestamp) -> Self {
         Self { earlier_secret_until: webhook.secrets.earlier_until(now), ..Self::new(webhook) }
+    }
+
+    /// Shows the secret, in an answer that is not recorded.
+    #[must_use]
+    pub fn with_secret(self, secret: String) -> Self {
+        Self { secret: Some(secret), ..self }
     }
 }
 
