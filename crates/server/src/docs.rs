@@ -12,6 +12,9 @@ use utoipa::OpenApi;
 use utoipa::openapi::RefOr;
 
 use crate::problem::{self, Language};
+use crate::wire::ids;
+use crate::wire::params::ListOrder;
+use crate::wire::stay::ReservationStatus;
 
 #[derive(OpenApi, Debug)]
 #[openapi(
@@ -24,6 +27,32 @@ use crate::problem::{self, Language};
             `Accept-Language` (`ko` or `en`).",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
+    // Schemas that parameters refer to; those of bodies are collected from the handlers.
+    components(schemas(
+        ids::UserId,
+        ids::RoomTypeId,
+        ids::ReservationId,
+        ids::ProductId,
+        ids::ProductOptionId,
+        ids::OrderReservationId,
+        ids::OrderId,
+        ids::RoomId,
+        ids::RoomReservationId,
+        ids::EventId,
+        ids::SeatId,
+        ids::SeatReservationId,
+        ids::CourseId,
+        ids::TeeSlotId,
+        ids::BookingId,
+        ids::NotificationId,
+        ids::WebhookId,
+        ids::DeliveryId,
+        ids::OutboxEventId,
+        ids::HoldId,
+        ids::LockId,
+        ListOrder,
+        ReservationStatus,
+    )),
     tags(
         (name = "stays", description = "Hotel nights: room types, holds, reservations."),
         (name = "calendar", description = "Rooms by the hour: pre-generated slots, locks, reservations."),
@@ -263,7 +292,10 @@ fn outline(schema: &Value, openapi: &Value, depth: usize) -> String {
             (None, None) => kind.clone(),
         },
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" | "),
-        _ => String::new(),
+        _ => {
+            let kinds = schema["oneOf"].as_array().into_iter().flatten();
+            kinds.map(|kind| outline(kind, openapi, depth)).collect::<Vec<_>>().join(" | ")
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Parsing of requests. Any error becomes one problem that names the field.
 
+use std::collections::HashSet;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Body as _;
 use jiff::civil::Date;
 use jiff::fmt::temporal::Pieces;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
+use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -23,6 +25,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::objects::{NamedUser, Notes, Objects};
 use crate::problem::{Language, Problem};
+use crate::wire::params::UserQuery;
 
 /// Maximum size of a body.
 pub const BODY_BYTES_MAX: usize = 8 << 20;
@@ -170,22 +173,16 @@ impl Params {
         Ok(Self(pairs))
     }
 
-    pub fn text(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-    }
-
-    pub fn date(&self, name: &'static str) -> Result<Date, Problem> {
-        let text = self.text(name).ok_or_else(|| Problem::invalid(name, &Fault::Missing))?;
-        parse_date(name, text)
-    }
-
-    /// Parses a positive number below 2^53 and converts it with `new`.
-    pub fn id<Id>(&self, name: &'static str, new: fn(u64) -> Option<Id>) -> Result<Option<Id>, Problem> {
-        self.text(name).map(|text| parse_id(name, text, new)).transpose()
+    /// Reads the parameters into a struct of texts. Of several values of one name the first counts; others are ignored.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        let mut names = HashSet::new();
+        let firsts = self.0.iter().filter(|(name, _)| names.insert(name.as_str()));
+        let texts = firsts.map(|(name, value)| (name.as_str(), QueryText(value)));
+        T::deserialize(MapDeserializer::new(texts)).map_err(|_| Problem::invalid("query", &Fault::Malformed))
     }
 
     pub fn user(&self) -> Result<Option<UserId>, Problem> {
-        self.id("userId", UserId::new)
+        optional_id("userId", self.read::<UserQuery>()?.user_id.as_deref(), UserId::new)
     }
 
     /// Returns the user of the query, or of the body; they must agree.
@@ -196,19 +193,33 @@ impl Params {
             (query, body) => Ok(query.or(body)),
         }
     }
+}
 
-    /// Maximum number of list entries that the client requests.
-    pub fn limit(&self) -> Result<usize, Problem> {
-        let Some(text) = self.text("limit") else { return Ok(LIST_LIMIT_DEFAULT) };
-        let out_of_range = Fault::OutOfRange { min: 1, max: LIST_LIMIT_MAX as i64 };
-        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(Problem::invalid("limit", &out_of_range));
-        }
-        match text.parse::<usize>() {
-            Ok(0) => Err(Problem::invalid("limit", &out_of_range)),
-            Ok(limit) => Ok(limit.min(LIST_LIMIT_MAX)),
-            Err(_) => Ok(LIST_LIMIT_MAX),
-        }
+/// Value of a query parameter, which serde may read as an optional text.
+struct QueryText<'a>(&'a str);
+
+impl<'de> Deserializer<'de> for QueryText<'de> {
+    type Error = serde::de::value::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        visitor.visit_borrowed_str(self.0)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        visitor.visit_some(self)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+impl<'de> IntoDeserializer<'de> for QueryText<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
     }
 }
 
@@ -254,6 +265,25 @@ pub fn parse_date(field: &'static str, text: &str) -> Result<Date, Problem> {
         .ok_or_else(|| Problem::invalid(field, &Fault::NotADate))
 }
 
+/// Parses a date that must be given.
+pub fn required_date(field: &'static str, text: Option<&str>) -> Result<Date, Problem> {
+    parse_date(field, text.ok_or_else(|| Problem::invalid(field, &Fault::Missing))?)
+}
+
+/// Parses the maximum number of entries of a list.
+pub fn list_limit(text: Option<&str>) -> Result<usize, Problem> {
+    let Some(text) = text else { return Ok(LIST_LIMIT_DEFAULT) };
+    let out_of_range = Fault::OutOfRange { min: 1, max: LIST_LIMIT_MAX as i64 };
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Problem::invalid("limit", &out_of_range));
+    }
+    match text.parse::<usize>() {
+        Ok(0) => Err(Problem::invalid("limit", &out_of_range)),
+        Ok(limit) => Ok(limit.min(LIST_LIMIT_MAX)),
+        Err(_) => Ok(LIST_LIMIT_MAX),
+    }
+}
+
 /// Parses an RFC 3339 time. A time after the latest representable one becomes the latest.
 pub fn parse_time(field: &'static str, text: &str) -> Result<Timestamp, Problem> {
     let moment = text.parse().ok().or_else(|| is_too_late(text).then_some(jiff::Timestamp::MAX));
@@ -274,6 +304,15 @@ fn is_too_late(text: &str) -> bool {
 /// Parses a numeric id in a path or query.
 pub fn parse_id<Id>(field: &'static str, text: &str, new: fn(u64) -> Option<Id>) -> Result<Id, Problem> {
     decimal(text).and_then(new).ok_or_else(|| Problem::invalid(field, &out_of_id_range()))
+}
+
+/// Parses a numeric id in a query.
+pub fn optional_id<Id>(
+    field: &'static str,
+    text: Option<&str>,
+    new: fn(u64) -> Option<Id>,
+) -> Result<Option<Id>, Problem> {
+    text.map(|text| parse_id(field, text, new)).transpose()
 }
 
 /// Parses a number in its only canonical spelling: digits without a sign or leading zeros. `str::parse` also accepts `+1`

@@ -37,6 +37,7 @@ use crate::recent::Recent;
 use crate::replay::{Gap, Replays};
 use crate::request::{Params, decimal};
 use crate::wire::event::{cloud_event, data_of, is_public, time_of, type_of};
+use crate::wire::params::{LastEventHeader, StreamQuery};
 
 /// Maximum number of events that a slow client may lag behind before it catches up from the outbox.
 const BACKLOG: usize = 4_096;
@@ -265,11 +266,7 @@ fn position(id: u64) -> Bytes {
 
 /// Streams changes as they happen. A user receives only their own, an admin all.
 #[utoipa::path(get, path = "/v1/stream", tag = "events",
-    params(
-        ("types" = Option<String>, Query, description = "Only these types; prefixes are allowed, separated by commas."),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64, description = "Only this user's events."),
-        ("Last-Event-ID" = Option<String>, Header, description = "Go on after this event. From before `stream.keep` (24 hours) the first event is of type `stream.gap`."),
-    ),
+    params(StreamQuery, LastEventHeader),
     responses((status = 200, body = String, content_type = "text/event-stream"),
         (status = 503, description = "`STORE_UNAVAILABLE`")))]
 pub async fn listen(
@@ -288,7 +285,7 @@ pub async fn listen(
     let seen = resume_point(&headers)?.unwrap_or(u64::MAX).min(last);
     let listener = Listener {
         told,
-        filter: Filter { owner: caller.listing(params.user()?)?, types: types(&params)? },
+        filter: Filter { owner: caller.listing(params.user()?)?, types: types(&params.read::<StreamQuery>()?)? },
         seen,
         missed_until: last,
         is_resuming: seen < last,
@@ -431,8 +428,8 @@ fn gap_event(stream: &Stream, after: u64, gap: &Gap) -> Bytes {
     frame(&id, GAP, &cloud_event(&stream.source, &id, GAP, gap.at, &data.to_string(), None))
 }
 
-fn types(params: &Params) -> Result<EventTypes, Problem> {
-    let types = params.text("types").unwrap_or_default().split(',').map(str::trim);
+fn types(query: &StreamQuery) -> Result<EventTypes, Problem> {
+    let types = query.types.as_deref().unwrap_or_default().split(',').map(str::trim);
     if types.clone().count() > TYPES_MAX {
         return Err(Problem::invalid("types", &Fault::TooManyItems { max: TYPES_MAX }));
     }

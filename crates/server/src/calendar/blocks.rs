@@ -13,18 +13,18 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, parse_date};
 use crate::wire::calendar::slot::{BlockBody, RepriceBody, RepricedView, SlotView, UnblockBody, starts};
+use crate::wire::params::{IdempotencyHeader, RoomPath};
 
 /// Takes slots off sale, all or none. Admins only.
 #[utoipa::path(post, path = "/v1/rooms/{id}/block", tag = "calendar", request_body = BlockBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(RoomPath, IdempotencyHeader),
     responses((status = 200, body = Vec<SlotView>), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`ROOM_NOT_FOUND`, `SLOT_NOT_FOUND`"),
         (status = 409, description = "`SLOT_NOT_AVAILABLE`: locked or reserved")))]
 pub async fn block(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(RoomPath { id }): Path<RoomPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -42,15 +42,14 @@ pub async fn block(
 
 /// Puts slots back on sale, all or none. Slots outside the current operating hours are deleted. Admins only.
 #[utoipa::path(post, path = "/v1/rooms/{id}/unblock", tag = "calendar", request_body = UnblockBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(RoomPath, IdempotencyHeader),
     responses((status = 200, body = Vec<SlotView>), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`ROOM_NOT_FOUND`, `SLOT_NOT_FOUND`"),
         (status = 409, description = "`SLOT_NOT_AVAILABLE`: locked or reserved")))]
 pub async fn unblock(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(RoomPath { id }): Path<RoomPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -63,14 +62,13 @@ pub async fn unblock(
 
 /// Reprices free slots by the current prices of the room. Admins only.
 #[utoipa::path(post, path = "/v1/rooms/{id}/reprice", tag = "calendar", request_body = RepriceBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(RoomPath, IdempotencyHeader),
     responses((status = 200, body = RepricedView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`ROOM_NOT_FOUND`")))]
 pub async fn reprice(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(RoomPath { id }): Path<RoomPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;

@@ -17,11 +17,11 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params, id, parse_date};
 use crate::wire::calendar::room::{GenerateBody, GeneratedView, GenerationView};
 use crate::wire::list::{List, page};
-use crate::wire::params::ListParams;
+use crate::wire::params::{IdempotencyHeader, ListParams, RoomPath};
 
 /// Generates the missing slots of one room or of all rooms. Idempotent. Admins only.
 #[utoipa::path(post, path = "/v1/calendar/generate", tag = "calendar", request_body = GenerateBody,
-    params(("Idempotency-Key" = Option<String>, Header)),
+    params(IdempotencyHeader),
     responses((status = 200, body = GeneratedView),
         (status = 202, body = GeneratedView, description = "Goes on in the background; this is how far it has come."),
         (status = 400, description = "`INVALID_INPUT`"), (status = 404, description = "`ROOM_NOT_FOUND`"),
@@ -73,13 +73,12 @@ pub async fn generate(State(app): State<App>, caller: Caller, request: Mutation)
 
 /// Lists the generation log of a room.
 #[utoipa::path(get, path = "/v1/rooms/{id}/generations", tag = "calendar",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ListParams),
+    params(RoomPath, ListParams),
     responses((status = 200, body = List<GenerationView>), (status = 404, description = "`ROOM_NOT_FOUND`")))]
 pub async fn list(
     State(app): State<App>,
     _caller: Caller,
-    Path(id): Path<String>,
+    Path(RoomPath { id }): Path<RoomPath>,
     params: Params,
 ) -> Result<Response, Problem> {
     let room = room_id(&id)?;

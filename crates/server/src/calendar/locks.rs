@@ -18,12 +18,11 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params};
 use crate::wire::calendar::lock::{LockView, NewLockBody, RoomReservationView};
 use crate::wire::calendar::slot::starts;
+use crate::wire::params::{IdempotencyHeader, LockPath, RoomPath, UserHeader, UserQuery};
 
 /// Locks slots, all or none. Locks of the same user on any of them are replaced as a whole.
 #[utoipa::path(post, path = "/v1/rooms/{id}/locks", tag = "calendar", request_body = NewLockBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(RoomPath, UserHeader, IdempotencyHeader),
     responses((status = 201, body = LockView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`ROOM_NOT_FOUND`"),
         (status = 409, description = "`SLOT_NOT_AVAILABLE`, `LOCK_TIMEOUT`"),
@@ -31,7 +30,7 @@ use crate::wire::calendar::slot::starts;
 pub async fn place(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(RoomPath { id }): Path<RoomPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let room = room_id(&id)?;
@@ -46,14 +45,13 @@ pub async fn place(
 
 /// Returns a lock, even after it has ended.
 #[utoipa::path(get, path = "/v1/locks/{lockId}", tag = "calendar",
-    params(("lockId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(LockPath, UserQuery, UserHeader),
     responses((status = 200, body = LockView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`LOCK_NOT_FOUND`")))]
 pub async fn get(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(LockPath { lock_id: id }): Path<LockPath>,
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (lock_id(&id)?, caller.actor(params.user()?)?);
@@ -63,15 +61,13 @@ pub async fn get(
 
 /// Confirms a live lock: creates its reservation.
 #[utoipa::path(post, path = "/v1/locks/{lockId}/confirm", tag = "calendar",
-    params(("lockId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(LockPath, UserQuery, UserHeader, IdempotencyHeader),
     responses((status = 201, body = RoomReservationView), (status = 403, description = "`FORBIDDEN`"),
         (status = 409, description = "`SLOT_NOT_LOCKED`, with the `reservationId` made before")))]
 pub async fn confirm(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(LockPath { lock_id: id }): Path<LockPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = ConfirmLock { id: lock_id(&id)?, actor: caller.actor(request.named_user()?)? };
@@ -83,15 +79,13 @@ pub async fn confirm(
 
 /// Releases a live lock.
 #[utoipa::path(delete, path = "/v1/locks/{lockId}", tag = "calendar",
-    params(("lockId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(LockPath, UserQuery, UserHeader, IdempotencyHeader),
     responses((status = 204), (status = 403, description = "`FORBIDDEN`"),
         (status = 409, description = "`SLOT_NOT_LOCKED`")))]
 pub async fn release(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(LockPath { lock_id: id }): Path<LockPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = ReleaseLock { id: lock_id(&id)?, actor: caller.actor(request.named_user()?)? };

@@ -13,11 +13,11 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params};
 use crate::wire::calendar::room::{NewRoomBody, RoomChangeBody, RoomView};
 use crate::wire::list::{List, page};
-use crate::wire::params::ListParams;
+use crate::wire::params::{IdempotencyHeader, ListParams, RoomPath};
 
 /// Creates a room. It has no slots until its operating hours are set. Admins only.
 #[utoipa::path(post, path = "/v1/rooms", tag = "calendar", request_body = NewRoomBody,
-    params(("Idempotency-Key" = Option<String>, Header)),
+    params(IdempotencyHeader),
     responses((status = 201, body = RoomView), (status = 400, description = "`INVALID_INPUT`")))]
 pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -37,9 +37,13 @@ pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Re
 
 /// Returns a room.
 #[utoipa::path(get, path = "/v1/rooms/{id}", tag = "calendar",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(RoomPath),
     responses((status = 200, body = RoomView), (status = 404, description = "`ROOM_NOT_FOUND`")))]
-pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+pub async fn get(
+    State(app): State<App>,
+    _caller: Caller,
+    Path(RoomPath { id }): Path<RoomPath>,
+) -> Result<Response, Problem> {
     let id = room_id(&id)?;
     let room = app.query(|rows, _| room::find(rows, id)).await?;
     Ok(Reply::json(StatusCode::OK, &RoomView::new(&room)).into_response())
@@ -47,14 +51,13 @@ pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>
 
 /// Changes a room. Slot settings apply to slots that are generated afterwards. Admins only.
 #[utoipa::path(patch, path = "/v1/rooms/{id}", tag = "calendar", request_body = RoomChangeBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(RoomPath, IdempotencyHeader),
     responses((status = 200, body = RoomView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`ROOM_NOT_FOUND`")))]
 pub async fn change(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(RoomPath { id }): Path<RoomPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;

@@ -13,31 +13,31 @@ use super::room_id;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params};
+use crate::request::{Mutation, Params, parse_date, required_date};
 use crate::wire::calendar::slot::{AskBody, AvailabilityView, SlotView, StatsView, starts};
+use crate::wire::params::{DateRangeQuery, RoomPath, SlotQuery, UserHeader};
 
 /// Reservations per page.
 const RESERVATIONS_AT_ONCE: usize = 1_000;
 
 /// Lists the slots of a day, or of the days `from` to `to`, both included: at most 92 days.
 #[utoipa::path(get, path = "/v1/rooms/{id}/slots", tag = "calendar",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("date" = Option<String>, Query, format = Date),
-        ("from" = Option<String>, Query, format = Date), ("to" = Option<String>, Query, format = Date)),
+    params(RoomPath, SlotQuery),
     responses((status = 200, body = Vec<SlotView>), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`ROOM_NOT_FOUND`")))]
 pub async fn list(
     State(app): State<App>,
     _caller: Caller,
-    Path(id): Path<String>,
+    Path(RoomPath { id }): Path<RoomPath>,
     params: Params,
 ) -> Result<Response, Problem> {
     let room = room_id(&id)?;
-    let (from, to) = match (params.text("date"), params.text("from").or(params.text("to"))) {
-        (Some(_), Some(_)) => return Err(Problem::invalid("date", &Fault::UnknownValue)),
-        (Some(_), None) => (params.date("date")?, params.date("date")?),
-        (None, Some(_)) => (params.date("from")?, params.date("to")?),
-        (None, None) => return Err(Problem::invalid("date", &Fault::Missing)),
+    let SlotQuery { date, from, to } = params.read()?;
+    let (from, to) = match (date, from, to) {
+        (Some(_), Some(_), _) | (Some(_), _, Some(_)) => return Err(Problem::invalid("date", &Fault::UnknownValue)),
+        (Some(date), None, None) => (parse_date("date", &date)?, parse_date("date", &date)?),
+        (None, None, None) => return Err(Problem::invalid("date", &Fault::Missing)),
+        (None, from, to) => (required_date("from", from.as_deref())?, required_date("to", to.as_deref())?),
     };
     let ids = app.query(|rows, _| slot::ids(rows, room, from, to)).await?;
     let slots = app.query(|rows, at| slot::views(rows, at, room, &ids)).await?;
@@ -46,14 +46,13 @@ pub async fn list(
 
 /// Returns whether slots can be locked. Locks of the user in the request do not count.
 #[utoipa::path(post, path = "/v1/rooms/{id}/availability", tag = "calendar", request_body = AskBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(RoomPath, UserHeader),
     responses((status = 200, body = AvailabilityView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`ROOM_NOT_FOUND`")))]
 pub async fn ask(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(RoomPath { id }): Path<RoomPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let room = room_id(&id)?;
@@ -66,19 +65,19 @@ pub async fn ask(
 
 /// Returns sales statistics of a room for a range of days, both included: at most 366 days. Admins only.
 #[utoipa::path(get, path = "/v1/rooms/{id}/stats", tag = "calendar",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("from" = String, Query, format = Date), ("to" = String, Query, format = Date)),
+    params(RoomPath, DateRangeQuery),
     responses((status = 200, body = StatsView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`ROOM_NOT_FOUND`")))]
 pub async fn get_stats(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(RoomPath { id }): Path<RoomPath>,
     params: Params,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let room = room_id(&id)?;
-    let (from, to) = (params.date("from")?, params.date("to")?);
+    let DateRangeQuery { from, to } = params.read()?;
+    let (from, to) = (required_date("from", from.as_deref())?, required_date("to", to.as_deref())?);
     let days = DayRange::new(from, to, RANGE_DAYS_MAX)?;
     let mut reservations: Vec<RoomReservation> = Vec::new();
     loop {

@@ -11,12 +11,12 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, id};
+use crate::wire::params::{IdempotencyHeader, UserHeader, UserQuery};
 use crate::wire::shop::{CartItemBody, CartView, Data};
 
 /// Sets the quantity of a product option in the cart; 0 removes it.
 #[utoipa::path(put, path = "/api/cart/items", tag = "shop", request_body = CartItemBody,
-    params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(UserHeader, IdempotencyHeader),
     responses((status = 200, body = Data<CartView>), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`USER_NOT_FOUND`, `PRODUCT_OPTION_NOT_FOUND`")))]
 pub async fn put(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
@@ -31,8 +31,7 @@ pub async fn put(State(app): State<App>, caller: Caller, request: Mutation) -> R
 
 /// Returns the cart.
 #[utoipa::path(get, path = "/api/cart", tag = "shop",
-    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(UserQuery, UserHeader),
     responses((status = 200, body = Data<CartView>), (status = 404, description = "`USER_NOT_FOUND`")))]
 pub async fn get(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.acting_for(params.user()?)?;

@@ -12,11 +12,12 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, parse_time};
+use crate::wire::params::{CouponPath, IdempotencyHeader, UserHeader};
 use crate::wire::shop::{CouponView, Data, NamedUserBody, NewCouponBody};
 
 /// Creates a coupon. Admins only.
 #[utoipa::path(post, path = "/api/coupons", tag = "shop", request_body = NewCouponBody,
-    params(("Idempotency-Key" = Option<String>, Header)),
+    params(IdempotencyHeader),
     responses((status = 201, body = Data<CouponView>), (status = 400, description = "`INVALID_INPUT`"),
         (status = 409, description = "`COUPON_ALREADY_EXISTS`")))]
 pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
@@ -35,14 +36,13 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
 
 /// Issues a coupon to a user: one per user, while coupons remain.
 #[utoipa::path(post, path = "/api/coupons/{code}/issue", tag = "shop", request_body = NamedUserBody,
-    params(("code" = String, Path), ("Idempotency-Key" = Option<String>, Header),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(CouponPath, IdempotencyHeader, UserHeader),
     responses((status = 201, body = Data<CouponView>), (status = 404, description = "`COUPON_NOT_FOUND`, `USER_NOT_FOUND`"),
         (status = 409, description = "`COUPON_SOLD_OUT`, `COUPON_ALREADY_ISSUED`, `COUPON_NOT_USABLE`")))]
 pub async fn issue(
     State(app): State<App>,
     caller: Caller,
-    Path(code): Path<String>,
+    Path(CouponPath { code }): Path<CouponPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let user = caller.acting_for(request.named_user()?)?;

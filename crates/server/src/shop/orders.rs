@@ -13,13 +13,12 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, id, parse_id};
 use crate::wire::list::{List, page};
-use crate::wire::params::ListParams;
+use crate::wire::params::{IdempotencyHeader, ListParams, OrderPath, UserHeader, UserQuery};
 use crate::wire::shop::{Data, OrderView, PaymentBody};
 
 /// Pays for the live reservation, at its prices. Stock, balance, coupon and cart change atomically.
 #[utoipa::path(post, path = "/api/order", tag = "shop", request_body = Option<PaymentBody>,
-    params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(UserHeader, IdempotencyHeader),
     responses((status = 201, body = Data<OrderView>), (status = 400, description = "`INVALID_INPUT`, `RESERVATION_EXPIRED`"),
         (status = 404, description = "`USER_NOT_FOUND`, `RESERVATION_NOT_FOUND`"),
         (status = 409, description = "`INSUFFICIENT_BALANCE`, `COUPON_NOT_USABLE`, `AMOUNT_CHANGED`")))]
@@ -40,15 +39,13 @@ pub async fn pay(State(app): State<App>, caller: Caller, request: Mutation) -> R
 
 /// Returns an order.
 #[utoipa::path(get, path = "/api/orders/{id}", tag = "shop",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(OrderPath, UserQuery, UserHeader),
     responses((status = 200, body = Data<OrderView>), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`ORDER_NOT_FOUND`")))]
 pub async fn get(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(OrderPath { id }): Path<OrderPath>,
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (order_id(&id)?, caller.actor(params.user()?)?);
@@ -58,9 +55,7 @@ pub async fn get(
 
 /// Lists orders. A user sees only their own; an admin sees all, or those of one user.
 #[utoipa::path(get, path = "/api/orders", tag = "shop",
-    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ListParams,
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(UserQuery, ListParams, UserHeader),
     responses((status = 200, body = Data<List<OrderView>>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.listing(params.user()?)?;
@@ -72,16 +67,13 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
 
 /// Cancels an order, and returns stock, money and coupon.
 #[utoipa::path(post, path = "/api/orders/{id}/cancel", tag = "shop",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(OrderPath, UserQuery, UserHeader, IdempotencyHeader),
     responses((status = 200, body = Data<OrderView>), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`ORDER_NOT_FOUND`"), (status = 409, description = "`ORDER_ALREADY_CANCELLED`")))]
 pub async fn cancel(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(OrderPath { id }): Path<OrderPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = CancelOrder { id: order_id(&id)?, actor: caller.actor(request.named_user()?)? };

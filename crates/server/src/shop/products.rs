@@ -14,12 +14,12 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::wire::list::{List, page};
-use crate::wire::params::ListParams;
+use crate::wire::params::{IdempotencyHeader, ListParams, ProductOptionPath, ProductPath};
 use crate::wire::shop::{Data, NewProductBody, OptionChangeBody, OptionView, ProductView};
 
 /// Creates a product. Admins only.
 #[utoipa::path(post, path = "/api/products", tag = "shop", request_body = NewProductBody,
-    params(("Idempotency-Key" = Option<String>, Header)),
+    params(IdempotencyHeader),
     responses((status = 201, body = Data<ProductView>), (status = 400, description = "`INVALID_INPUT`")))]
 pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -54,9 +54,13 @@ pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Re
 
 /// Returns a product.
 #[utoipa::path(get, path = "/api/products/{id}", tag = "shop",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(ProductPath),
     responses((status = 200, body = Data<ProductView>), (status = 404, description = "`PRODUCT_NOT_FOUND`")))]
-pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+pub async fn get(
+    State(app): State<App>,
+    _caller: Caller,
+    Path(ProductPath { id }): Path<ProductPath>,
+) -> Result<Response, Problem> {
     let id = parse_id("id", &id, ProductId::new)?;
     let product = app.query(|rows, at| product::view(rows, at, id)).await?;
     Ok(ok(ProductView::new(&product)))
@@ -64,9 +68,13 @@ pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>
 
 /// Returns a product option, with its stock.
 #[utoipa::path(get, path = "/api/product-options/{id}", tag = "shop",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(ProductOptionPath),
     responses((status = 200, body = Data<OptionView>), (status = 404, description = "`PRODUCT_OPTION_NOT_FOUND`")))]
-pub async fn get_option(State(app): State<App>, _caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+pub async fn get_option(
+    State(app): State<App>,
+    _caller: Caller,
+    Path(ProductOptionPath { id }): Path<ProductOptionPath>,
+) -> Result<Response, Problem> {
     let id = option_id(&id)?;
     let option = app.query(|rows, at| stock::view(rows, at, id)).await?;
     Ok(ok(OptionView::new(&option)))
@@ -74,14 +82,13 @@ pub async fn get_option(State(app): State<App>, _caller: Caller, Path(id): Path<
 
 /// Changes the price, the stock or the active state of a product option. Admins only.
 #[utoipa::path(patch, path = "/api/product-options/{id}", tag = "shop", request_body = OptionChangeBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(ProductOptionPath, IdempotencyHeader),
     responses((status = 200, body = Data<OptionView>), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`PRODUCT_OPTION_NOT_FOUND`"), (status = 409, description = "`CAPACITY_IN_USE`")))]
 pub async fn change_option(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(ProductOptionPath { id }): Path<ProductOptionPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;

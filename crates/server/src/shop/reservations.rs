@@ -11,13 +11,12 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params};
+use crate::wire::params::{IdempotencyHeader, ReserveQuery, UserHeader, UserQuery};
 use crate::wire::shop::{Data, LiveReservationView, NamedUserBody, ReservationsView};
 
 /// Reserves all items of the cart, at current prices. With `replace=true`, replaces a live reservation.
 #[utoipa::path(post, path = "/api/order/reserve", tag = "shop", request_body = NamedUserBody,
-    params(("replace" = Option<bool>, Query),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(ReserveQuery, UserHeader, IdempotencyHeader),
     responses((status = 200, body = Data<ReservationsView>),
         (status = 400, description = "`INVALID_INPUT`, `CART_EMPTY`, `PRODUCT_OPTION_INACTIVE`"),
         (status = 404, description = "`USER_NOT_FOUND`"),
@@ -25,7 +24,7 @@ use crate::wire::shop::{Data, LiveReservationView, NamedUserBody, ReservationsVi
         (status = 429, description = "`OVERLOADED`")))]
 pub async fn reserve(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
     let user = caller.acting_for(request.named_user()?)?;
-    let replace = match request.params.text("replace") {
+    let replace = match request.params.read::<ReserveQuery>()?.replace.as_deref() {
         None | Some("false") => false,
         Some("true") => true,
         Some(_) => return Err(Problem::invalid("replace", &Fault::UnknownValue)),
@@ -36,8 +35,7 @@ pub async fn reserve(State(app): State<App>, caller: Caller, request: Mutation) 
 
 /// Returns the live reservation, with its prices.
 #[utoipa::path(get, path = "/api/order/reserve", tag = "shop",
-    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(UserQuery, UserHeader),
     responses((status = 200, body = Data<LiveReservationView>),
         (status = 404, description = "`RESERVATION_NOT_FOUND`, `USER_NOT_FOUND`")))]
 pub async fn get(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
@@ -48,9 +46,7 @@ pub async fn get(State(app): State<App>, caller: Caller, params: Params) -> Resu
 
 /// Releases the live reservation.
 #[utoipa::path(delete, path = "/api/order/reserve", tag = "shop",
-    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(UserQuery, UserHeader, IdempotencyHeader),
     responses((status = 204), (status = 404, description = "`RESERVATION_NOT_FOUND`, `USER_NOT_FOUND`")))]
 pub async fn release(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
     let command = ReleaseOrder { user: caller.acting_for(request.named_user()?)? };

@@ -11,11 +11,12 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
+use crate::wire::params::{IdempotencyHeader, UserHeader, UserPath};
 use crate::wire::shop::{BalanceBody, Data, NewUserBody, UserView};
 
 /// Creates an account. Admins only.
 #[utoipa::path(post, path = "/api/users", tag = "shop", request_body = NewUserBody,
-    params(("Idempotency-Key" = Option<String>, Header)),
+    params(IdempotencyHeader),
     responses((status = 201, body = Data<UserView>), (status = 400, description = "`INVALID_INPUT`")))]
 pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -26,14 +27,13 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
 
 /// Returns an account.
 #[utoipa::path(get, path = "/api/users/{id}", tag = "shop",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(UserPath, UserHeader),
     responses((status = 200, body = Data<UserView>), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`USER_NOT_FOUND`")))]
 pub async fn get(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(UserPath { id }): Path<UserPath>,
     params: Params,
 ) -> Result<Response, Problem> {
     let id = user_id(&id)?;
@@ -46,14 +46,13 @@ pub async fn get(
 
 /// Adds money to an account. Admins only.
 #[utoipa::path(post, path = "/api/users/{id}/balance", tag = "shop", request_body = BalanceBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(UserPath, IdempotencyHeader),
     responses((status = 200, body = Data<UserView>), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`USER_NOT_FOUND`")))]
 pub async fn add_balance(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(UserPath { id }): Path<UserPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;

@@ -16,14 +16,15 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, hold_id, id, parse_date};
-use crate::wire::stay::{NewHoldBody, StayHoldView, StayReservationView};
+use crate::wire::params::{HoldPath, IdempotencyHeader, UserHeader, UserQuery};
+use crate::wire::stay::{StayHoldView, NewHoldBody, StayReservationView};
 
 /// Maximum number of holds per batch.
 pub const BATCH_HOLDS_MAX: usize = 8_192;
 
 /// Holds a room for each night of a stay. Replaces a live hold of the same user on the same dates.
 #[utoipa::path(post, path = "/v1/holds", tag = "stays", request_body = NewHoldBody,
-    params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("Idempotency-Key" = Option<String>, Header)),
+    params(UserHeader, IdempotencyHeader),
     responses((status = 201, body = StayHoldView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`ROOM_TYPE_NOT_FOUND`"),
         (status = 409, description = "`ROOM_NOT_AVAILABLE`, `RESERVATION_HOLD_KEY_CONFLICT`, `LOCK_TIMEOUT`"),
@@ -35,13 +36,13 @@ pub async fn place(State(app): State<App>, caller: Caller, request: Mutation) ->
 
 /// Returns a hold, even after it has ended.
 #[utoipa::path(get, path = "/v1/holds/{holdId}", tag = "stays",
-    params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(HoldPath, UserQuery, UserHeader),
     responses((status = 200, body = StayHoldView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`RESERVATION_HOLD_NOT_FOUND`")))]
 pub async fn get(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(HoldPath { hold_id: id }): Path<HoldPath>,
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (hold_id(&id)?, caller.actor(params.user()?)?);
@@ -51,15 +52,14 @@ pub async fn get(
 
 /// Confirms a live hold: creates its reservation.
 #[utoipa::path(post, path = "/v1/holds/{holdId}/confirm", tag = "stays",
-    params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(HoldPath, UserQuery, UserHeader, IdempotencyHeader),
     responses((status = 201, body = StayReservationView), (status = 400, description = "`RESERVATION_HOLD_EXPIRED`"),
         (status = 403, description = "`FORBIDDEN`"), (status = 404, description = "`RESERVATION_HOLD_NOT_FOUND`"),
         (status = 409, description = "`RESERVATION_HOLD_ALREADY_PROCESSED`, with the `reservationId` made before")))]
 pub async fn confirm(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(HoldPath { hold_id: id }): Path<HoldPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = ConfirmStayHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
@@ -71,15 +71,14 @@ pub async fn confirm(
 
 /// Cancels a live hold.
 #[utoipa::path(delete, path = "/v1/holds/{holdId}", tag = "stays",
-    params(("holdId" = Uuid, Path), ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(HoldPath, UserQuery, UserHeader, IdempotencyHeader),
     responses((status = 204), (status = 400, description = "`RESERVATION_HOLD_EXPIRED`"),
         (status = 403, description = "`FORBIDDEN`"), (status = 404, description = "`RESERVATION_HOLD_NOT_FOUND`"),
         (status = 409, description = "`RESERVATION_HOLD_ALREADY_PROCESSED`")))]
 pub async fn cancel(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(HoldPath { hold_id: id }): Path<HoldPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = CancelStayHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
@@ -129,7 +128,7 @@ pub struct BatchView {
 
 /// Places many holds at once. Lines fail independently.
 #[utoipa::path(post, path = "/v1/holds:batch", tag = "stays", request_body = BatchBody,
-    params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("Idempotency-Key" = Option<String>, Header)),
+    params(UserHeader, IdempotencyHeader),
     responses((status = 200, body = BatchView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 413, description = "`PAYLOAD_TOO_LARGE`"), (status = 429, description = "`OVERLOADED`")))]
 pub async fn place_batch(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {

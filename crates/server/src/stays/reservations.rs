@@ -11,21 +11,20 @@ use http::StatusCode;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, parse_id};
+use crate::request::{Mutation, Params, optional_id, parse_id};
 use crate::wire::list::{List, page};
-use crate::wire::params::ListParams;
-use crate::wire::stay::{ReservationStatus, StayReservationView};
+use crate::wire::params::{IdempotencyHeader, ListParams, ReservationPath, ReservationQuery, UserHeader, UserQuery};
+use crate::wire::stay::StayReservationView;
 
 /// Returns a reservation.
 #[utoipa::path(get, path = "/v1/reservations/{id}", tag = "stays",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(ReservationPath, UserQuery, UserHeader),
     responses((status = 200, body = StayReservationView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`RESERVATION_NOT_FOUND`")))]
 pub async fn get(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(ReservationPath { id }): Path<ReservationPath>,
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (reservation_id(&id)?, caller.actor(params.user()?)?);
@@ -35,16 +34,14 @@ pub async fn get(
 
 /// Lists reservations, oldest first. A user sees only their own.
 #[utoipa::path(get, path = "/v1/reservations", tag = "stays",
-    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("roomTypeId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("status" = Option<ReservationStatus>, Query),
-        ListParams,
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(ReservationQuery, ListParams, UserHeader),
     responses((status = 200, body = List<StayReservationView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
+    let query: ReservationQuery = params.read()?;
     let filter = StayReservationFilter {
         user: caller.listing(params.user()?)?,
-        room_type: params.id("roomTypeId", RoomTypeId::new)?,
-        confirmed: match params.text("status") {
+        room_type: optional_id("roomTypeId", query.room_type_id.as_deref(), RoomTypeId::new)?,
+        confirmed: match query.status.as_deref() {
             None => None,
             Some("CONFIRMED") => Some(true),
             Some("CANCELLED") => Some(false),
@@ -58,16 +55,14 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
 
 /// Cancels a reservation and frees its nights. Possible until the day before check-in.
 #[utoipa::path(post, path = "/v1/reservations/{id}/cancel", tag = "stays",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(ReservationPath, UserQuery, UserHeader, IdempotencyHeader),
     responses((status = 200, body = StayReservationView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`RESERVATION_NOT_FOUND`"),
         (status = 409, description = "`RESERVATION_ALREADY_CANCELLED`, `RESERVATION_NOT_CANCELLABLE`")))]
 pub async fn cancel(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(ReservationPath { id }): Path<ReservationPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = CancelStayReservation { id: reservation_id(&id)?, actor: caller.actor(request.named_user()?)? };

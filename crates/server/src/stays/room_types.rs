@@ -10,16 +10,16 @@ use http::StatusCode;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, parse_date, parse_id};
+use crate::request::{Mutation, Params, parse_date, parse_id, required_date};
 use crate::wire::list::{List, page};
-use crate::wire::params::ListParams;
+use crate::wire::params::{AvailabilityQuery, IdempotencyHeader, ListParams, RoomTypePath};
 use crate::wire::stay::{
     AvailabilityView, NewRoomTypeBody, NightRangeBody, NightsClosedView, RoomTypeChangeBody, RoomTypeView,
 };
 
 /// Creates a room type. Admins only.
 #[utoipa::path(post, path = "/v1/room-types", tag = "stays", request_body = NewRoomTypeBody,
-    params(("Idempotency-Key" = Option<String>, Header)),
+    params(IdempotencyHeader),
     responses((status = 201, body = RoomTypeView), (status = 400, description = "`INVALID_INPUT`")))]
 pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -50,9 +50,13 @@ pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Re
 
 /// Returns a room type.
 #[utoipa::path(get, path = "/v1/room-types/{id}", tag = "stays",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(RoomTypePath),
     responses((status = 200, body = RoomTypeView), (status = 404, description = "`ROOM_TYPE_NOT_FOUND`")))]
-pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+pub async fn get(
+    State(app): State<App>,
+    _caller: Caller,
+    Path(RoomTypePath { id }): Path<RoomTypePath>,
+) -> Result<Response, Problem> {
     let id = room_type_id(&id)?;
     let room_type = app.query(|rows, _| room_type::find(rows, id)).await?;
     Ok(axum::Json(RoomTypeView::new(&room_type)).into_response())
@@ -60,14 +64,13 @@ pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>
 
 /// Changes a room type. Admins only.
 #[utoipa::path(patch, path = "/v1/room-types/{id}", tag = "stays", request_body = RoomTypeChangeBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(RoomTypePath, IdempotencyHeader),
     responses((status = 200, body = RoomTypeView), (status = 404, description = "`ROOM_TYPE_NOT_FOUND`"),
         (status = 409, description = "`CAPACITY_IN_USE`")))]
 pub async fn change(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(RoomTypePath { id }): Path<RoomTypePath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -86,13 +89,12 @@ pub async fn change(
 
 /// Closes nights for sale. Holds and reservations stay valid. Admins only.
 #[utoipa::path(post, path = "/v1/room-types/{id}/close-nights", tag = "stays", request_body = NightRangeBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(RoomTypePath, IdempotencyHeader),
     responses((status = 200, body = NightsClosedView), (status = 404, description = "`ROOM_TYPE_NOT_FOUND`")))]
 pub async fn close_nights(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(RoomTypePath { id }): Path<RoomTypePath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     set_nights_closed(app, caller, &id, &request, true).await
@@ -100,13 +102,12 @@ pub async fn close_nights(
 
 /// Opens closed nights for sale. Admins only.
 #[utoipa::path(post, path = "/v1/room-types/{id}/open-nights", tag = "stays", request_body = NightRangeBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(RoomTypePath, IdempotencyHeader),
     responses((status = 200, body = NightsClosedView), (status = 404, description = "`ROOM_TYPE_NOT_FOUND`")))]
 pub async fn open_nights(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(RoomTypePath { id }): Path<RoomTypePath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     set_nights_closed(app, caller, &id, &request, false).await
@@ -132,17 +133,18 @@ async fn set_nights_closed(
 
 /// Returns the availability per night.
 #[utoipa::path(get, path = "/v1/room-types/{id}/availability", tag = "stays",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("checkIn" = String, Query, format = Date), ("checkOut" = String, Query, format = Date)),
+    params(RoomTypePath, AvailabilityQuery),
     responses((status = 200, body = AvailabilityView), (status = 404, description = "`ROOM_TYPE_NOT_FOUND`")))]
 pub async fn get_availability(
     State(app): State<App>,
     _caller: Caller,
-    Path(id): Path<String>,
+    Path(RoomTypePath { id }): Path<RoomTypePath>,
     params: Params,
 ) -> Result<Response, Problem> {
     let id = room_type_id(&id)?;
-    let (check_in, check_out) = (params.date("checkIn")?, params.date("checkOut")?);
+    let AvailabilityQuery { check_in, check_out } = params.read()?;
+    let check_in = required_date("checkIn", check_in.as_deref())?;
+    let check_out = required_date("checkOut", check_out.as_deref())?;
     let availability = app.query(|rows, at| availability(rows, at, id, check_in, check_out)).await?;
     Ok(Reply::json(StatusCode::OK, &AvailabilityView::new(&availability)).into_response())
 }

@@ -22,7 +22,9 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, id, parse_id};
 use crate::wire::list::{List, page};
-use crate::wire::params::ListParams;
+use crate::wire::params::{
+    BookingPath, BookingQuery, IdempotencyHeader, ListParams, PreferHeader, UserHeader, UserQuery,
+};
 use crate::wire::tee::{BookingView, CancelBody, NewBookingBody, NotificationView, RefundView};
 
 /// Maximum time that a request waits until a booking is settled.
@@ -33,8 +35,7 @@ const POLL_EVERY: Duration = Duration::from_millis(5);
 /// Books places in a slot. The booking is `PENDING` in the answer, and is confirmed or fails asynchronously. With
 /// `Prefer: wait=2` the answer waits for that, at most this number of seconds.
 #[utoipa::path(post, path = "/bookings", tag = "tee times", request_body = NewBookingBody,
-    params(("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Prefer" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)),
+    params(UserHeader, PreferHeader, IdempotencyHeader),
     responses((status = 202, body = BookingView), (status = 200, body = BookingView, description = "Made before, under the same key"),
         (status = 400, description = "`INVALID_INPUT`"), (status = 404, description = "`SLOT_NOT_FOUND`"),
         (status = 422, description = "`IDEMPOTENCY_KEY_REUSED`")))]
@@ -133,15 +134,13 @@ fn wait_asked_for(headers: &HeaderMap) -> Duration {
 
 /// Returns a booking, with its history.
 #[utoipa::path(get, path = "/bookings/{id}", tag = "tee times",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(BookingPath, UserQuery, UserHeader),
     responses((status = 200, body = BookingView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`BOOKING_NOT_FOUND`")))]
 pub async fn get(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(BookingPath { id }): Path<BookingPath>,
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (booking_id(&id)?, actor(caller, params.user()?)?);
@@ -151,15 +150,14 @@ pub async fn get(
 
 /// Lists bookings with their histories. A user sees only their own; an admin sees all, or those of one user.
 #[utoipa::path(get, path = "/bookings", tag = "tee times",
-    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("status" = Option<String>, Query),
-        ListParams,
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(BookingQuery, ListParams, UserHeader),
     responses((status = 200, body = List<BookingView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.listing(params.user()?)?;
-    let status = params
-        .text("status")
-        .map(|text| BookingStatus::parse(text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
+    let query: BookingQuery = params.read()?;
+    let status = query
+        .status
+        .map(|text| BookingStatus::parse(&text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
     let (status, page) = (status.transpose()?, page(&params, BookingId::new)?);
     let list = page.list(|after, limit| tee::bookings(user, status, after, limit));
     let bookings = app.list::<Booking>(list).await?;
@@ -169,16 +167,13 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
 
 /// Cancels a booking. The refund depends on the time left and on the kind of caller.
 #[utoipa::path(post, path = "/bookings/{id}/cancel", tag = "tee times", request_body = Option<CancelBody>,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(BookingPath, UserQuery, UserHeader, IdempotencyHeader),
     responses((status = 200, body = BookingView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`BOOKING_NOT_FOUND`"), (status = 409, description = "`BOOKING_NOT_CANCELLABLE`")))]
 pub async fn cancel(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(BookingPath { id }): Path<BookingPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let body: CancelBody = request.json_or_default()?;
@@ -189,15 +184,13 @@ pub async fn cancel(
 
 /// Returns the refund for a cancellation of the booking now.
 #[utoipa::path(get, path = "/bookings/{id}/refund-quote", tag = "tee times",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(BookingPath, UserQuery, UserHeader),
     responses((status = 200, body = RefundView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`BOOKING_NOT_FOUND`"), (status = 409, description = "`BOOKING_NOT_CANCELLABLE`")))]
 pub async fn quote(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(BookingPath { id }): Path<BookingPath>,
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, by) = (booking_id(&id)?, by(caller, params.user()?)?);
@@ -207,14 +200,13 @@ pub async fn quote(
 
 /// Marks a booking as completed: the players came. Admins only.
 #[utoipa::path(post, path = "/bookings/{id}/complete", tag = "tee times",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(BookingPath, IdempotencyHeader),
     responses((status = 200, body = BookingView), (status = 404, description = "`BOOKING_NOT_FOUND`"),
         (status = 409, description = "`INVALID_STATE_TRANSITION`")))]
 pub async fn complete(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(BookingPath { id }): Path<BookingPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -224,14 +216,13 @@ pub async fn complete(
 
 /// Marks a booking as a no-show: the players did not come. Admins only.
 #[utoipa::path(post, path = "/bookings/{id}/no-show", tag = "tee times",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(BookingPath, IdempotencyHeader),
     responses((status = 200, body = BookingView), (status = 404, description = "`BOOKING_NOT_FOUND`"),
         (status = 409, description = "`INVALID_STATE_TRANSITION`")))]
 pub async fn no_show(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(BookingPath { id }): Path<BookingPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -241,9 +232,7 @@ pub async fn no_show(
 
 /// Lists notifications about bookings. A user sees only their own; an admin sees all, or those of one user.
 #[utoipa::path(get, path = "/v1/notifications", tag = "tee times",
-    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ListParams,
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(UserQuery, ListParams, UserHeader),
     responses((status = 200, body = List<NotificationView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn notifications(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.listing(params.user()?)?;

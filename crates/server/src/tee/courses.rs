@@ -14,9 +14,9 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::forward;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, parse_date, parse_id};
+use crate::request::{Mutation, Params, parse_date, parse_id, required_date};
 use crate::wire::list::{List, page};
-use crate::wire::params::ListParams;
+use crate::wire::params::{CoursePath, DateQuery, IdempotencyHeader, ListParams, TeeSlotPath};
 use crate::wire::tee::{CloseBody, CourseView, NewCourseBody, NewSlotBody, NewSlotsBody, SlotView};
 
 /// Maximum time that the answer waits until the booking service knows new slots, so that they can be booked at once.
@@ -26,7 +26,7 @@ const POLL_EVERY: Duration = Duration::from_millis(2);
 
 /// Creates a course. Admins only.
 #[utoipa::path(post, path = "/v1/courses", tag = "tee times", request_body = NewCourseBody,
-    params(("Idempotency-Key" = Option<String>, Header)),
+    params(IdempotencyHeader),
     responses((status = 201, body = CourseView), (status = 400, description = "`INVALID_INPUT`")))]
 pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -47,14 +47,13 @@ pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Re
 
 /// Creates slots, all or none: none if one of them exists already. Admins only.
 #[utoipa::path(post, path = "/v1/courses/{id}/slots", tag = "tee times", request_body = NewSlotsBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(CoursePath, IdempotencyHeader),
     responses((status = 201, body = Vec<SlotView>), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`COURSE_NOT_FOUND`"), (status = 409, description = "`SLOT_EXISTS`")))]
 pub async fn create_slots(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(CoursePath { id }): Path<CoursePath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -80,24 +79,28 @@ async fn until_known(app: &App, slots: &[TeeSlotId]) {
 
 /// Lists the slots of a day.
 #[utoipa::path(get, path = "/v1/courses/{id}/slots", tag = "tee times",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("date" = String, Query, format = Date)),
+    params(CoursePath, DateQuery),
     responses((status = 200, body = Vec<SlotView>), (status = 404, description = "`COURSE_NOT_FOUND`")))]
 pub async fn slots(
     State(app): State<App>,
     _caller: Caller,
-    Path(id): Path<String>,
+    Path(CoursePath { id }): Path<CoursePath>,
     params: Params,
 ) -> Result<Response, Problem> {
-    let (course, date) = (course_id(&id)?, params.date("date")?);
+    let (course, date) = (course_id(&id)?, required_date("date", params.read::<DateQuery>()?.date.as_deref())?);
     let slots = app.query(|rows, _| slot::on_date(rows, course, date)).await?;
     Ok(views(&slots).into_response())
 }
 
 /// Returns a slot.
 #[utoipa::path(get, path = "/v1/slots/{id}", tag = "tee times",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(TeeSlotPath),
     responses((status = 200, body = SlotView), (status = 404, description = "`SLOT_NOT_FOUND`")))]
-pub async fn get_slot(State(app): State<App>, _caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+pub async fn get_slot(
+    State(app): State<App>,
+    _caller: Caller,
+    Path(TeeSlotPath { id }): Path<TeeSlotPath>,
+) -> Result<Response, Problem> {
     let id = slot_id(&id)?;
     let slot = app.query(|rows, _| slot::find(rows, id)).await?;
     Ok(axum::Json(SlotView::new(&slot)).into_response())
@@ -105,13 +108,12 @@ pub async fn get_slot(State(app): State<App>, _caller: Caller, Path(id): Path<St
 
 /// Closes a slot for bookings. With `cancelBookings`, also cancels and refunds existing ones. Admins only.
 #[utoipa::path(post, path = "/v1/slots/{id}/close", tag = "tee times", request_body = Option<CloseBody>,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(TeeSlotPath, IdempotencyHeader),
     responses((status = 200, body = SlotView), (status = 404, description = "`SLOT_NOT_FOUND`")))]
 pub async fn close(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(TeeSlotPath { id }): Path<TeeSlotPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -122,13 +124,12 @@ pub async fn close(
 
 /// Reopens a slot for bookings. Admins only.
 #[utoipa::path(post, path = "/v1/slots/{id}/reopen", tag = "tee times",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(TeeSlotPath, IdempotencyHeader),
     responses((status = 200, body = SlotView), (status = 404, description = "`SLOT_NOT_FOUND`")))]
 pub async fn reopen(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(TeeSlotPath { id }): Path<TeeSlotPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;

@@ -20,8 +20,9 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::roles::Role;
+use crate::wire::ids::OutboxEventId;
 use crate::wire::list::{List, Page, page};
-use crate::wire::params::ListParams;
+use crate::wire::params::{IdempotencyHeader, ListParams, OutboxEventPath, OutboxQuery, ServiceQuery};
 
 /// Maximum number of events scanned for one page.
 const SCANNED_MAX: usize = 10_000;
@@ -32,6 +33,7 @@ const READ_AT_ONCE: usize = 500;
 #[serde(rename_all = "camelCase")]
 #[schema(as = OutboxEvent)]
 pub struct OutboxView {
+    #[schema(value_type = OutboxEventId)]
     id: u64,
     event_type: String,
     #[schema(value_type = Object)]
@@ -68,16 +70,14 @@ impl OutboxStatus {
 
 /// Lists durable events with their publication status. Admins only.
 #[utoipa::path(get, path = "/v1/admin/outbox", tag = "events",
-    params(("status" = Option<String>, Query),
-        ("service" = Option<String>, Query, description = "Whose outbox, if services run apart: `booking` (the default), `course`, `notify` or `api`."),
-        ListParams),
+    params(OutboxQuery, ListParams),
     responses((status = 200, body = List<OutboxView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
-    check_service(&params)?;
-    let asked = params
-        .text("status")
-        .map(|text| OutboxStatus::parse(text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
+    let OutboxQuery { status, service } = params.read()?;
+    check_service(service.as_deref())?;
+    let asked =
+        status.map(|text| OutboxStatus::parse(&text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
     let (asked, page) = (asked.transpose()?, page(&params, Some)?);
     let positions = positions(&app).await?;
     if asked == Some(OutboxStatus::Failed) {
@@ -127,18 +127,17 @@ async fn dead_letters(app: &App, page: &Page<u64>, positions: &HashMap<Partition
 
 /// Retries a dead letter. Admins only.
 #[utoipa::path(post, path = "/v1/admin/outbox/{id}/retry", tag = "events",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64), ("service" = Option<String>, Query),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(OutboxEventPath, ServiceQuery, IdempotencyHeader),
     responses((status = 200, body = OutboxView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`NOT_FOUND`")))]
 pub async fn retry(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(OutboxEventPath { id }): Path<OutboxEventPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
-    check_service(&request.params)?;
+    check_service(request.params.read::<ServiceQuery>()?.service.as_deref())?;
     let event: u64 = parse_id("id", &id, Some)?;
     let found = app.store().outbox_after(event.saturating_sub(1), 1).await?.pop().filter(|record| record.id == event);
     let record = found.ok_or_else(Problem::not_found)?;
@@ -153,8 +152,8 @@ pub async fn retry(
 
 /// Checks that `service` is a known service. Requests for services in other processes are forwarded before this
 /// handler.
-fn check_service(params: &Params) -> Result<(), Problem> {
-    match params.text("service") {
+fn check_service(service: Option<&str>) -> Result<(), Problem> {
+    match service {
         Some(text) if Role::parse(text).is_none() => Err(Problem::invalid("service", &Fault::UnknownValue)),
         _ => Ok(()),
     }

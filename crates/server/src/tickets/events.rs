@@ -15,12 +15,12 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_time};
 use crate::wire::list::{List, page};
-use crate::wire::params::ListParams;
+use crate::wire::params::{EventPath, IdempotencyHeader, ListParams};
 use crate::wire::ticket::{EventChangeBody, EventView, NewEventBody};
 
 /// Creates an event with all its seats. Admins only.
 #[utoipa::path(post, path = "/v1/events", tag = "tickets", request_body = NewEventBody,
-    params(("Idempotency-Key" = Option<String>, Header)),
+    params(IdempotencyHeader),
     responses((status = 201, body = EventView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 413, description = "`PAYLOAD_TOO_LARGE`")))]
 pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
@@ -61,9 +61,13 @@ pub async fn list(State(app): State<App>, _caller: Caller, params: Params) -> Re
 
 /// Returns an event, with its number of free seats.
 #[utoipa::path(get, path = "/v1/events/{id}", tag = "tickets",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(EventPath),
     responses((status = 200, body = EventView), (status = 404, description = "`EVENT_NOT_FOUND`")))]
-pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+pub async fn get(
+    State(app): State<App>,
+    _caller: Caller,
+    Path(EventPath { id }): Path<EventPath>,
+) -> Result<Response, Problem> {
     let id = event_id(&id)?;
     let event = app.query(|rows, at| event::view(rows, at, id)).await?;
     Ok(Reply::json(StatusCode::OK, &EventView::new(&event)).into_response())
@@ -71,14 +75,13 @@ pub async fn get(State(app): State<App>, _caller: Caller, Path(id): Path<String>
 
 /// Changes the settings of an event. Holds and reservations stay valid. Admins only.
 #[utoipa::path(patch, path = "/v1/events/{id}", tag = "tickets", request_body = EventChangeBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(EventPath, IdempotencyHeader),
     responses((status = 200, body = EventView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 404, description = "`EVENT_NOT_FOUND`")))]
 pub async fn change(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(EventPath { id }): Path<EventPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;

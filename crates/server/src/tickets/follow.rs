@@ -22,6 +22,7 @@ use crate::caller::Caller;
 use crate::problem::{Language, Problem};
 use crate::request::Params;
 use crate::stream::over;
+use crate::wire::params::{EventPath, UserHeader, UserQuery};
 use crate::wire::queue::PlaceView;
 
 /// Minimum interval between reads of the position, however fast the queue moves.
@@ -34,16 +35,14 @@ const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(15);
 
 /// Streams the queue position of a user whenever it changes. Ends when the user is no longer in the queue.
 #[utoipa::path(get, path = "/v1/events/{id}/queue/stream", tag = "queue",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(EventPath, UserQuery, UserHeader),
     responses((status = 200, body = String, content_type = "text/event-stream"),
         (status = 404, description = "`EVENT_NOT_FOUND`, `NOT_IN_QUEUE`"),
         (status = 409, description = "`QUEUE_DISABLED`")))]
 pub async fn listen(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(EventPath { id }): Path<EventPath>,
     params: Params,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {

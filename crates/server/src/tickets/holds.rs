@@ -10,19 +10,18 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, hold_id};
+use crate::wire::params::{IdempotencyHeader, SeatHoldPath, UserHeader, UserQuery};
 use crate::wire::ticket::{SeatHoldView, SeatReservationView};
 
 /// Returns a hold, even after it has ended.
 #[utoipa::path(get, path = "/v1/seat-holds/{holdId}", tag = "tickets",
-    params(("holdId" = Uuid, Path),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(SeatHoldPath, UserQuery, UserHeader),
     responses((status = 200, body = SeatHoldView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`SEAT_HOLD_NOT_FOUND`")))]
 pub async fn get(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(SeatHoldPath { hold_id: id }): Path<SeatHoldPath>,
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (hold_id(&id)?, caller.actor(params.user()?)?);
@@ -32,17 +31,14 @@ pub async fn get(
 
 /// Confirms a live hold: creates its reservation, even if the queue entry has expired. Releases the entry.
 #[utoipa::path(post, path = "/v1/seat-holds/{holdId}/confirm", tag = "tickets",
-    params(("holdId" = Uuid, Path),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(SeatHoldPath, UserQuery, UserHeader, IdempotencyHeader),
     responses((status = 201, body = SeatReservationView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`SEAT_HOLD_NOT_FOUND`"),
         (status = 409, description = "`SEAT_HOLD_EXPIRED`, or `SEAT_HOLD_ALREADY_PROCESSED` with the `reservationId` made before")))]
 pub async fn confirm(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(SeatHoldPath { hold_id: id }): Path<SeatHoldPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = ConfirmSeatHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
@@ -54,17 +50,14 @@ pub async fn confirm(
 
 /// Cancels a live hold.
 #[utoipa::path(delete, path = "/v1/seat-holds/{holdId}", tag = "tickets",
-    params(("holdId" = Uuid, Path),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(SeatHoldPath, UserQuery, UserHeader, IdempotencyHeader),
     responses((status = 204), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`SEAT_HOLD_NOT_FOUND`"),
         (status = 409, description = "`SEAT_HOLD_EXPIRED`, `SEAT_HOLD_ALREADY_PROCESSED`")))]
 pub async fn cancel(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(SeatHoldPath { hold_id: id }): Path<SeatHoldPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = CancelSeatHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };

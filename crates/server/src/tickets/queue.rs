@@ -19,6 +19,7 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params};
+use crate::wire::params::{EventPath, IdempotencyHeader, UserHeader, UserQuery};
 use crate::wire::queue::{EntryView, PlaceView, StatsView};
 use crate::wire::ticket::EventView;
 
@@ -29,16 +30,14 @@ const ANNOUNCE_RETRY_AFTER: Duration = Duration::from_millis(500);
 
 /// Joins the queue at its end. A user who is in the queue keeps the position.
 #[utoipa::path(post, path = "/v1/events/{id}/queue", tag = "queue", request_body = crate::wire::queue::QueueBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(EventPath, UserHeader, IdempotencyHeader),
     responses((status = 201, body = PlaceView), (status = 200, body = PlaceView, description = "The same place as before."),
         (status = 404, description = "`EVENT_NOT_FOUND`"), (status = 409, description = "`QUEUE_DISABLED`"),
         (status = 429, description = "`OVERLOADED`")))]
 pub async fn join(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(EventPath { id }): Path<EventPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let (id, user) = (event_id(&id)?, caller.acting_for(request.named_user()?)?);
@@ -54,15 +53,13 @@ pub async fn join(
 
 /// Returns the queue position of a user. Keeps the position of a waiting user, and renews the entry of an admitted one.
 #[utoipa::path(get, path = "/v1/events/{id}/queue", tag = "queue",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(EventPath, UserQuery, UserHeader),
     responses((status = 200, body = PlaceView), (status = 404, description = "`EVENT_NOT_FOUND`, `NOT_IN_QUEUE`"),
         (status = 409, description = "`QUEUE_DISABLED`")))]
 pub async fn poll(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(EventPath { id }): Path<EventPath>,
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, user) = (event_id(&id)?, caller.acting_for(params.user()?)?);
@@ -72,15 +69,13 @@ pub async fn poll(
 
 /// Enters, if it is the user's turn.
 #[utoipa::path(post, path = "/v1/events/{id}/queue/enter", tag = "queue", request_body = crate::wire::queue::QueueBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(EventPath, UserHeader, IdempotencyHeader),
     responses((status = 200, body = EntryView), (status = 404, description = "`EVENT_NOT_FOUND`, `NOT_IN_QUEUE`"),
         (status = 409, description = "`NOT_YOUR_TURN` with `rank`, `QUEUE_DISABLED`")))]
 pub async fn enter(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(EventPath { id }): Path<EventPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let (id, user) = (event_id(&id)?, caller.acting_for(request.named_user()?)?);
@@ -95,16 +90,13 @@ pub async fn enter(
 
 /// Leaves the queue, or releases the entry. Succeeds without effect for a user who has neither.
 #[utoipa::path(delete, path = "/v1/events/{id}/queue", tag = "queue",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(EventPath, UserQuery, UserHeader, IdempotencyHeader),
     responses((status = 204), (status = 404, description = "`EVENT_NOT_FOUND`"),
         (status = 409, description = "`QUEUE_DISABLED`")))]
 pub async fn leave(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(EventPath { id }): Path<EventPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let (id, user) = (event_id(&id)?, caller.acting_for(request.named_user()?)?);
@@ -119,14 +111,13 @@ pub async fn leave(
 
 /// Stops admissions. Entries stay valid, and users can still join and poll. Admins only.
 #[utoipa::path(post, path = "/v1/events/{id}/queue/pause", tag = "queue",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(EventPath, IdempotencyHeader),
     responses((status = 200, body = EventView), (status = 404, description = "`EVENT_NOT_FOUND`"),
         (status = 409, description = "`QUEUE_DISABLED`")))]
 pub async fn pause(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(EventPath { id }): Path<EventPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     set_paused(&app, caller, &id, &request, true).await
@@ -134,14 +125,13 @@ pub async fn pause(
 
 /// Resumes admissions. Admins only.
 #[utoipa::path(post, path = "/v1/events/{id}/queue/resume", tag = "queue",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(EventPath, IdempotencyHeader),
     responses((status = 200, body = EventView), (status = 404, description = "`EVENT_NOT_FOUND`"),
         (status = 409, description = "`QUEUE_DISABLED`")))]
 pub async fn resume(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(EventPath { id }): Path<EventPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     set_paused(&app, caller, &id, &request, false).await
@@ -149,10 +139,14 @@ pub async fn resume(
 
 /// Returns the numbers of waiting, ready and admitted users. Admins only.
 #[utoipa::path(get, path = "/v1/events/{id}/queue/stats", tag = "queue",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(EventPath),
     responses((status = 200, body = StatsView), (status = 404, description = "`EVENT_NOT_FOUND`"),
         (status = 409, description = "`QUEUE_DISABLED`")))]
-pub async fn stats(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+pub async fn stats(
+    State(app): State<App>,
+    caller: Caller,
+    Path(EventPath { id }): Path<EventPath>,
+) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let door = queue_door(&app, event_id(&id)?).await?;
     let stats = app.room().stats(door.room, &door.settings).await?;

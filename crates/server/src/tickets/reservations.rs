@@ -9,22 +9,22 @@ use http::StatusCode;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
-use crate::request::{Mutation, Params, parse_id};
+use crate::request::{Mutation, Params, optional_id, parse_id};
 use crate::wire::list::{List, page};
-use crate::wire::params::ListParams;
+use crate::wire::params::{
+    IdempotencyHeader, ListParams, SeatReservationPath, SeatReservationQuery, UserHeader, UserQuery,
+};
 use crate::wire::ticket::SeatReservationView;
 
 /// Returns a reservation.
 #[utoipa::path(get, path = "/v1/seat-reservations/{id}", tag = "tickets",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(SeatReservationPath, UserQuery, UserHeader),
     responses((status = 200, body = SeatReservationView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`RESERVATION_NOT_FOUND`")))]
 pub async fn get(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(SeatReservationPath { id }): Path<SeatReservationPath>,
     params: Params,
 ) -> Result<Response, Problem> {
     let (id, actor) = (reservation_id(&id)?, caller.actor(params.user()?)?);
@@ -34,15 +34,13 @@ pub async fn get(
 
 /// Lists reservations of all events or of one. A user sees only their own; an admin sees all, or those of one user.
 #[utoipa::path(get, path = "/v1/seat-reservations", tag = "tickets",
-    params(("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("eventId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ListParams,
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(SeatReservationQuery, ListParams, UserHeader),
     responses((status = 200, body = List<SeatReservationView>), (status = 403, description = "`FORBIDDEN`")))]
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.listing(params.user()?)?;
     let page = page(&params, SeatReservationId::new)?;
-    let event = params.id("eventId", EventId::new)?;
+    let query: SeatReservationQuery = params.read()?;
+    let event = optional_id("eventId", query.event_id.as_deref(), EventId::new)?;
     let list = page.list(|after, limit| holdfast_core::schema::ticket::reservations(user, event, after, limit));
     let found = app.list::<SeatReservation>(list).await?;
     let list = List::new(found, &page, |it| it.id.get(), SeatReservationView::new);
@@ -51,17 +49,14 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
 
 /// Cancels a reservation and frees its seats.
 #[utoipa::path(post, path = "/v1/seat-reservations/{id}/cancel", tag = "tickets",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("userId" = Option<u64>, Query, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(SeatReservationPath, UserQuery, UserHeader, IdempotencyHeader),
     responses((status = 200, body = SeatReservationView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`RESERVATION_NOT_FOUND`"),
         (status = 409, description = "`RESERVATION_ALREADY_CANCELLED`")))]
 pub async fn cancel(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(SeatReservationPath { id }): Path<SeatReservationPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = CancelSeatReservation { id: reservation_id(&id)?, actor: caller.actor(request.named_user()?)? };

@@ -15,13 +15,18 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::Mutation;
+use crate::wire::params::{EventPath, IdempotencyHeader, UserHeader};
 use crate::wire::ticket::{BestSeatsBody, SeatHoldView, SeatReservationView, SeatView, SeatsBody};
 
 /// Lists all seats of an event with their state. Needs no queue entry.
 #[utoipa::path(get, path = "/v1/events/{id}/seats", tag = "tickets",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(EventPath),
     responses((status = 200, body = Vec<SeatView>), (status = 404, description = "`EVENT_NOT_FOUND`")))]
-pub async fn list(State(app): State<App>, _caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+pub async fn list(
+    State(app): State<App>,
+    _caller: Caller,
+    Path(EventPath { id }): Path<EventPath>,
+) -> Result<Response, Problem> {
     let id = event_id(&id)?;
     let map = app.query(|rows, at| seat_map(rows, at, id)).await?;
     Ok(Reply::json(StatusCode::OK, &SeatView::all(&map)).into_response())
@@ -29,9 +34,7 @@ pub async fn list(State(app): State<App>, _caller: Caller, Path(id): Path<String
 
 /// Holds seats, all or none, until payment. Replaces live holds of the same user on any of them.
 #[utoipa::path(post, path = "/v1/events/{id}/seats/hold", tag = "tickets", request_body = SeatsBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(EventPath, UserHeader, IdempotencyHeader),
     responses((status = 201, body = SeatHoldView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 403, description = "`QUEUE_TOKEN_REQUIRED`, `FORBIDDEN`"),
         (status = 404, description = "`EVENT_NOT_FOUND`, `SEAT_NOT_FOUND`"),
@@ -40,7 +43,7 @@ pub async fn list(State(app): State<App>, _caller: Caller, Path(id): Path<String
 pub async fn hold(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(EventPath { id }): Path<EventPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let (event, body) = (event_id(&id)?, request.json::<SeatsBody>()?);
@@ -54,9 +57,7 @@ pub async fn hold(
 
 /// Holds the best free seats: adjacent if possible, and preferably without leaving a single free seat.
 #[utoipa::path(post, path = "/v1/events/{id}/seats/best", tag = "tickets", request_body = BestSeatsBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(EventPath, UserHeader, IdempotencyHeader),
     responses((status = 201, body = SeatHoldView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 403, description = "`QUEUE_TOKEN_REQUIRED`, `FORBIDDEN`"),
         (status = 404, description = "`EVENT_NOT_FOUND`"),
@@ -65,7 +66,7 @@ pub async fn hold(
 pub async fn best(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(EventPath { id }): Path<EventPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let (event, body) = (event_id(&id)?, request.json::<BestSeatsBody>()?);
@@ -80,9 +81,7 @@ pub async fn best(
 
 /// Reserves seats in one step, all or none. Seats that the user holds may be among them. Releases the queue entry.
 #[utoipa::path(post, path = "/v1/events/{id}/seats/reserve", tag = "tickets", request_body = SeatsBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("X-User-Id" = Option<u64>, Header, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(EventPath, UserHeader, IdempotencyHeader),
     responses((status = 201, body = SeatReservationView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 403, description = "`QUEUE_TOKEN_REQUIRED`, `FORBIDDEN`"),
         (status = 404, description = "`EVENT_NOT_FOUND`, `SEAT_NOT_FOUND`"),
@@ -91,7 +90,7 @@ pub async fn best(
 pub async fn reserve(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(EventPath { id }): Path<EventPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     let (event, body) = (event_id(&id)?, request.json::<SeatsBody>()?);

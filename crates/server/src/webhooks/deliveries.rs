@@ -14,27 +14,26 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::wire::list::{List, page};
-use crate::wire::params::ListParams;
+use crate::wire::params::{DeliveryPath, DeliveryQuery, IdempotencyHeader, ListParams, WebhookPath};
 use crate::wire::webhook::DeliveryView;
 
-/// Lists the deliveries of a webhook, sent and pending, oldest first. Admins only.
+/// Lists the deliveries of a webhook, sent and pending. Admins only.
 #[utoipa::path(get, path = "/v1/webhooks/{id}/deliveries", tag = "webhooks",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("status" = Option<String>, Query, description = "`PENDING`, `DELIVERED` or `FAILED`."),
-        ListParams),
+    params(WebhookPath, DeliveryQuery, ListParams),
     responses((status = 200, body = List<DeliveryView>), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`WEBHOOK_NOT_FOUND`")))]
 pub async fn list(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(WebhookPath { id }): Path<WebhookPath>,
     params: Params,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let id = webhook_id(&id)?;
-    let status = params
-        .text("status")
-        .map(|text| DeliveryStatus::parse(text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
+    let query: DeliveryQuery = params.read()?;
+    let status = query
+        .status
+        .map(|text| DeliveryStatus::parse(&text).ok_or_else(|| Problem::invalid("status", &Fault::UnknownValue)));
     let (status, page) = (status.transpose()?, page(&params, DeliveryId::new)?);
     app.query(|rows, _| subscription::find(rows, id)).await?;
     let found = app.list::<Delivery>(page.list(|after, limit| webhook::deliveries(id, status, after, limit))).await?;
@@ -44,20 +43,18 @@ pub async fn list(
 
 /// Retries a failed delivery, from the start of the retry schedule. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks/{id}/deliveries/{deliveryId}/retry", tag = "webhooks",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("deliveryId" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(DeliveryPath, IdempotencyHeader),
     responses((status = 200, body = DeliveryView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`WEBHOOK_NOT_FOUND` or `WEBHOOK_DELIVERY_NOT_FOUND`"),
         (status = 409, description = "`WEBHOOK_DELIVERY_NOT_FAILED` or `WEBHOOK_DISABLED`")))]
 pub async fn retry(
     State(app): State<App>,
     caller: Caller,
-    Path((id, delivery)): Path<(String, String)>,
+    Path(DeliveryPath { id, delivery_id }): Path<DeliveryPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
-    let delivery = parse_id("deliveryId", &delivery, DeliveryId::new)?;
+    let delivery = parse_id("deliveryId", &delivery_id, DeliveryId::new)?;
     let command = RetryDelivery { webhook: webhook_id(&id)?, id: delivery };
     let installation = app.installation().to_owned();
     let show = move |it: &Delivery| Reply::json(StatusCode::OK, &DeliveryView::new(it, &installation));

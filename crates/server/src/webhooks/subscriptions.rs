@@ -15,12 +15,12 @@ use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
 use crate::wire::event::{DURABLE_TYPES, FLEETING_TYPES};
 use crate::wire::list::{List, page};
-use crate::wire::params::ListParams;
+use crate::wire::params::{IdempotencyHeader, ListParams, WebhookPath};
 use crate::wire::webhook::{NewSecretBody, NewWebhookBody, WebhookView};
 
 /// Subscribes a URL to events. The secret is shown in this answer only. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks", tag = "webhooks", request_body = NewWebhookBody,
-    params(("Idempotency-Key" = Option<String>, Header)),
+    params(IdempotencyHeader),
     responses((status = 201, body = WebhookView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 403, description = "`FORBIDDEN`"), (status = 409, description = "`WEBHOOK_LIMIT_REACHED`")))]
 pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -> Result<Response, Problem> {
@@ -57,10 +57,14 @@ pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Res
 
 /// Returns a webhook, without its secret. Admins only.
 #[utoipa::path(get, path = "/v1/webhooks/{id}", tag = "webhooks",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64)),
+    params(WebhookPath),
     responses((status = 200, body = WebhookView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`WEBHOOK_NOT_FOUND`")))]
-pub async fn get(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Result<Response, Problem> {
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(WebhookPath { id }): Path<WebhookPath>,
+) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let id = webhook_id(&id)?;
     let webhook = app.query(|rows, _| subscription::find(rows, id)).await?;
@@ -69,14 +73,13 @@ pub async fn get(State(app): State<App>, caller: Caller, Path(id): Path<String>)
 
 /// Deletes a webhook. Its pending deliveries are dropped. Admins only.
 #[utoipa::path(delete, path = "/v1/webhooks/{id}", tag = "webhooks",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(WebhookPath, IdempotencyHeader),
     responses((status = 204), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`WEBHOOK_NOT_FOUND`")))]
 pub async fn delete(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(WebhookPath { id }): Path<WebhookPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -86,14 +89,13 @@ pub async fn delete(
 
 /// Enables a webhook whose receiver answered 410. Events since then are not sent. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks/{id}/enable", tag = "webhooks",
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(WebhookPath, IdempotencyHeader),
     responses((status = 200, body = WebhookView), (status = 403, description = "`FORBIDDEN`"),
         (status = 404, description = "`WEBHOOK_NOT_FOUND`")))]
 pub async fn enable(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(WebhookPath { id }): Path<WebhookPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
@@ -104,14 +106,13 @@ pub async fn enable(
 /// Rotates the secret. The previous secret also signs for 24 hours, so that the receiver can switch without refusing
 /// deliveries. The new secret is shown in this answer only. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks/{id}/rotate-secret", tag = "webhooks", request_body = NewSecretBody,
-    params(("id" = u64, Path, minimum = 1, maximum = 9_007_199_254_740_991_u64),
-        ("Idempotency-Key" = Option<String>, Header)),
+    params(WebhookPath, IdempotencyHeader),
     responses((status = 200, body = WebhookView), (status = 400, description = "`INVALID_INPUT`"),
         (status = 403, description = "`FORBIDDEN`"), (status = 404, description = "`WEBHOOK_NOT_FOUND`")))]
 pub async fn rotate(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    Path(WebhookPath { id }): Path<WebhookPath>,
     request: Mutation,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;

@@ -8,7 +8,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::problem::Problem;
-use crate::request::Params;
+use crate::request::{Params, list_limit};
+use crate::wire::params::ListParams;
 
 /// Page of a list.
 #[derive(Serialize, ToSchema)]
@@ -48,16 +49,17 @@ impl<Id: Copy> Page<Id> {
 
 /// Parses `limit`, `order` and `cursor`.
 pub fn page<Id>(params: &Params, new: fn(u64) -> Option<Id>) -> Result<Page<Id>, Problem> {
-    let order = match params.text("order") {
+    let ListParams { limit, order, cursor } = params.read()?;
+    let order = match order.as_deref() {
         None | Some("asc") => Order::Ascending,
         Some("desc") => Order::Descending,
         Some(_) => return Err(Problem::invalid("order", &Fault::UnknownValue)),
     };
-    let after = params.text("cursor").filter(|cursor| !cursor.is_empty()).map(|cursor| {
-        let number = number_of(cursor, order).and_then(new);
+    let after = cursor.filter(|cursor| !cursor.is_empty()).map(|cursor| {
+        let number = number_of(&cursor, order).and_then(new);
         number.ok_or_else(|| Problem::invalid("cursor", &Fault::Malformed))
     });
-    Ok(Page { after: after.transpose()?, order, limit: params.limit()? })
+    Ok(Page { after: after.transpose()?, order, limit: list_limit(limit.as_deref())? })
 }
 
 /// Parses a cursor; `None` if it is malformed or belongs to a list in the other order.

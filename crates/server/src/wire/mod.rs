@@ -2,6 +2,7 @@
 
 pub mod calendar;
 pub mod event;
+pub mod ids;
 pub mod list;
 pub mod message;
 pub mod params;

@@ -7,13 +7,15 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::wire::ids::UserId;
+
 /// Request to join or enter.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = QueuePerson)]
 pub struct QueueBody {
     /// Optional if a header or token names the caller.
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+    #[schema(value_type = Option<UserId>)]
     pub user_id: Option<u64>,
 }
 

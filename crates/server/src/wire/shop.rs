@@ -1,5 +1,6 @@
 //! The shop in JSON. Successes of this family are wrapped in `data`.
 
+use crate::wire::ids::{OrderId, OrderReservationId, ProductId, ProductOptionId, UserId};
 use holdfast_core::Timestamp;
 use holdfast_core::shop::product::ProductView as CoreProduct;
 use holdfast_core::shop::{
@@ -34,6 +35,7 @@ pub struct BalanceBody {
 #[derive(Serialize, ToSchema)]
 #[schema(as = User)]
 pub struct UserView {
+    #[schema(value_type = UserId)]
     id: u64,
     name: String,
     balance: i64,
@@ -95,6 +97,7 @@ pub struct OptionChangeBody {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Product)]
 pub struct ProductView {
+    #[schema(value_type = ProductId)]
     id: u64,
     name: String,
     currency: String,
@@ -105,7 +108,9 @@ pub struct ProductView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = ProductOption)]
 pub struct OptionView {
+    #[schema(value_type = ProductOptionId)]
     id: u64,
+    #[schema(value_type = ProductId)]
     product_id: u64,
     product_name: String,
     option_code: String,
@@ -154,9 +159,9 @@ impl OptionView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = CartItemChange)]
 pub struct CartItemBody {
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+    #[schema(value_type = Option<UserId>)]
     pub user_id: Option<u64>,
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+    #[schema(value_type = ProductOptionId)]
     pub product_option_id: u64,
     /// 0 removes the option.
     #[schema(maximum = 1_000_000)]
@@ -167,6 +172,7 @@ pub struct CartItemBody {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Cart)]
 pub struct CartView {
+    #[schema(value_type = UserId)]
     user_id: u64,
     items: Vec<CartLineView>,
 }
@@ -175,6 +181,7 @@ pub struct CartView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = CartItem)]
 pub struct CartLineView {
+    #[schema(value_type = ProductOptionId)]
     product_option_id: u64,
     product_name: String,
     option_code: String,
@@ -233,6 +240,7 @@ pub struct CouponView {
     valid_until: Option<Timestamp>,
     /// User it was just issued to.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<UserId>)]
     user_id: Option<u64>,
 }
 
@@ -265,7 +273,7 @@ impl CouponView {
 #[schema(as = NamedUser)]
 #[expect(dead_code, reason = "only its schema is used; who is named is read with the caller")]
 pub struct NamedUserBody {
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+    #[schema(value_type = Option<UserId>)]
     user_id: Option<u64>,
 }
 
@@ -279,7 +287,9 @@ pub struct ReservationsView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = InventoryReservation)]
 pub struct ReservationView {
+    #[schema(value_type = OrderReservationId)]
     reservation_id: u64,
+    #[schema(value_type = ProductOptionId)]
     product_option_id: u64,
     product_name: String,
     option_code: String,
@@ -361,14 +371,14 @@ impl LiveReservationView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Payment)]
 pub struct PaymentBody {
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+    #[schema(value_type = Option<UserId>)]
     pub user_id: Option<u64>,
     pub coupon_code: Option<String>,
     /// Total that the payment must match.
     #[schema(minimum = 0, maximum = 1_000_000_000_000_000_i64)]
     pub expected_amount: Option<i64>,
     /// Reservations that the payment must match exactly.
-    #[schema(max_items = 100)]
+    #[schema(value_type = Option<Vec<OrderReservationId>>, max_items = 100)]
     pub reservation_ids: Option<Vec<u64>>,
 }
 
@@ -376,7 +386,9 @@ pub struct PaymentBody {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Order)]
 pub struct OrderView {
+    #[schema(value_type = OrderId)]
     order_id: u64,
+    #[schema(value_type = UserId)]
     user_id: u64,
     status: &'static str,
     items: Vec<OrderItemView>,
@@ -401,7 +413,9 @@ pub struct OrderView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = OrderItem)]
 pub struct OrderItemView {
+    #[schema(value_type = OrderReservationId)]
     reservation_id: u64,
+    #[schema(value_type = ProductOptionId)]
     product_option_id: u64,
     product_name: String,
     option_code: String,

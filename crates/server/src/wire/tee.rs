@@ -1,5 +1,6 @@
 //! Tee times in JSON.
 
+use crate::wire::ids::{BookingId, CourseId, NotificationId, TeeSlotId, UserId};
 use holdfast_core::Timestamp;
 use holdfast_core::tee::booking::BookingView as CoreBooking;
 use holdfast_core::tee::{Booking, BookingStatus, By, Course, HistoryEntry, Notification, Refund, TeeSlot};
@@ -21,6 +22,7 @@ pub struct NewCourseBody {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Course)]
 pub struct CourseView {
+    #[schema(value_type = CourseId)]
     id: u64,
     name: String,
     time_zone: String,
@@ -61,7 +63,9 @@ pub struct NewSlotBody {
 #[serde(rename_all = "camelCase")]
 #[schema(as = TeeSlot)]
 pub struct SlotView {
+    #[schema(value_type = TeeSlotId)]
     id: u64,
+    #[schema(value_type = CourseId)]
     course_id: u64,
     #[schema(format = Date)]
     date: String,
@@ -108,9 +112,9 @@ pub struct CloseBody {
 pub struct NewBookingBody {
     #[schema(min_length = 1, max_length = 255)]
     pub idempotency_key: String,
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+    #[schema(value_type = Option<UserId>)]
     pub user_id: Option<u64>,
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+    #[schema(value_type = TeeSlotId)]
     pub game_time_slot_id: u64,
     #[schema(minimum = 1, maximum = 1_000)]
     pub player_count: u32,
@@ -128,11 +132,14 @@ pub struct CancelBody {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Booking)]
 pub struct BookingView {
+    #[schema(value_type = BookingId)]
     id: u64,
     booking_number: String,
     #[schema(value_type = String)]
     status: &'static str,
+    #[schema(value_type = UserId)]
     user_id: u64,
+    #[schema(value_type = TeeSlotId)]
     game_time_slot_id: u64,
     player_count: u32,
     unit_price: i64,
@@ -228,8 +235,11 @@ impl BookingView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Notification)]
 pub struct NotificationView {
+    #[schema(value_type = NotificationId)]
     id: u64,
+    #[schema(value_type = BookingId)]
     booking_id: u64,
+    #[schema(value_type = UserId)]
     user_id: u64,
     /// Type of the event: `booking.confirmed`, …
     r#type: &'static str,

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::present;
+use crate::wire::ids::{EventId, HoldId, SeatId, SeatReservationId, UserId};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -76,6 +77,7 @@ pub struct EventChangeBody {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Event)]
 pub struct EventView {
+    #[schema(value_type = EventId)]
     id: u64,
     name: String,
     #[serde(serialize_with = "super::optional_time")]
@@ -121,6 +123,7 @@ impl EventView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Seat)]
 pub struct SeatView<'a> {
+    #[schema(value_type = SeatId)]
     id: u64,
     label: &'a str,
     section: Option<&'a str>,
@@ -160,9 +163,9 @@ impl<'a> SeatView<'a> {
 #[schema(as = ChosenSeats)]
 pub struct SeatsBody {
     /// Optional if a header or token names the caller.
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+    #[schema(value_type = Option<UserId>)]
     pub user_id: Option<u64>,
-    #[schema(min_items = 1, max_items = 1_000)]
+    #[schema(value_type = Vec<SeatId>, min_items = 1, max_items = 1_000)]
     pub seat_ids: Vec<u64>,
     /// Token from `enter`. Optional, since an entry belongs to its user. If present, it must prove that entry.
     pub token: Option<String>,
@@ -174,7 +177,7 @@ pub struct SeatsBody {
 #[schema(as = BestSeats)]
 pub struct BestSeatsBody {
     /// Optional if a header or token names the caller.
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+    #[schema(value_type = Option<UserId>)]
     pub user_id: Option<u64>,
     #[schema(minimum = 1, maximum = 1_000)]
     pub count: u32,
@@ -189,6 +192,7 @@ pub struct BestSeatsBody {
 #[serde(rename_all = "camelCase")]
 #[schema(as = TakenSeat)]
 pub struct TakenSeatView {
+    #[schema(value_type = SeatId)]
     id: u64,
     label: String,
     section: Option<String>,
@@ -209,8 +213,11 @@ fn taken(seats: &[ReservedSeat]) -> Vec<TakenSeatView> {
 #[serde(rename_all = "camelCase")]
 #[schema(as = SeatHold)]
 pub struct SeatHoldView {
+    #[schema(value_type = HoldId)]
     hold_id: Uuid,
+    #[schema(value_type = EventId)]
     event_id: u64,
+    #[schema(value_type = UserId)]
     user_id: u64,
     seats: Vec<TakenSeatView>,
     status: super::stay::HoldStatus,
@@ -223,6 +230,7 @@ pub struct SeatHoldView {
     total_price: i64,
     currency: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<SeatReservationId>)]
     reservation_id: Option<u64>,
 }
 
@@ -261,9 +269,13 @@ impl SeatHoldView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = SeatReservation)]
 pub struct SeatReservationView {
+    #[schema(value_type = SeatReservationId)]
     reservation_id: u64,
+    #[schema(value_type = HoldId)]
     hold_id: Uuid,
+    #[schema(value_type = EventId)]
     event_id: u64,
+    #[schema(value_type = UserId)]
     user_id: u64,
     seats: Vec<TakenSeatView>,
     total_price: i64,

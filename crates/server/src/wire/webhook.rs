@@ -1,5 +1,6 @@
 //! Webhooks in JSON.
 
+use crate::wire::ids::{self, WebhookId};
 use holdfast_core::Timestamp;
 use holdfast_core::webhook::{Delivery, DeliveryId, Webhook};
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,7 @@ pub struct NewWebhookBody {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Webhook)]
 pub struct WebhookView {
+    #[schema(value_type = WebhookId)]
     id: u64,
     url: String,
     types: Vec<String>,
@@ -88,9 +90,11 @@ pub fn message_id(installation: &str, delivery: DeliveryId) -> String {
 #[serde(rename_all = "camelCase")]
 #[schema(as = WebhookDelivery)]
 pub struct DeliveryView {
+    #[schema(value_type = ids::DeliveryId)]
     id: u64,
     /// The header `webhook-id` of every attempt, unique across installations.
     message_id: String,
+    #[schema(value_type = WebhookId)]
     webhook_id: u64,
     /// The `id` of the event.
     event_id: String,

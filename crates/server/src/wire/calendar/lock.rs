@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::slot::SlotRefBody;
+use crate::wire::ids::{self, LockId, RoomReservationId, UserId};
 
 /// Either `date` and `times`, or `slots`.
 #[derive(Deserialize, ToSchema)]
@@ -16,7 +17,7 @@ use super::slot::SlotRefBody;
 #[schema(as = NewLock)]
 pub struct NewLockBody {
     /// Optional if a header or token names the caller.
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+    #[schema(value_type = Option<UserId>)]
     pub user_id: Option<u64>,
     #[schema(format = Date)]
     pub date: Option<String>,
@@ -35,8 +36,11 @@ pub struct NewLockBody {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Lock)]
 pub struct LockView {
+    #[schema(value_type = LockId)]
     lock_id: Uuid,
+    #[schema(value_type = ids::RoomId)]
     room_id: u64,
+    #[schema(value_type = UserId)]
     user_id: u64,
     slots: Vec<LineView>,
     total_price: i64,
@@ -49,6 +53,7 @@ pub struct LockView {
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<RoomReservationId>)]
     reservation_id: Option<u64>,
 }
 
@@ -114,9 +119,13 @@ impl LockView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = RoomReservation)]
 pub struct RoomReservationView {
+    #[schema(value_type = RoomReservationId)]
     reservation_id: u64,
+    #[schema(value_type = LockId)]
     lock_id: Uuid,
+    #[schema(value_type = ids::RoomId)]
     room_id: u64,
+    #[schema(value_type = UserId)]
     user_id: u64,
     slots: Vec<LineView>,
     total_price: i64,

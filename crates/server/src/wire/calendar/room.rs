@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 
 use crate::problem::Problem;
 use crate::request::parse_date;
+use crate::wire::ids;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -151,6 +152,7 @@ impl RoomChangeBody {
 #[serde(rename_all = "camelCase")]
 #[schema(as = Room)]
 pub struct RoomView {
+    #[schema(value_type = ids::RoomId)]
     id: u64,
     name: String,
     time_zone: String,
@@ -245,11 +247,13 @@ impl HoursBody {
 #[serde(rename_all = "camelCase")]
 #[schema(as = OperatingHours)]
 pub struct HoursView {
+    #[schema(value_type = ids::RoomId)]
     room_id: u64,
     weekly: BTreeMap<&'static str, Vec<OpenHoursBody>>,
     exceptions: Vec<ExceptionBody>,
     /// Reservations with a slot that is now outside the hours; they stay as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<ids::RoomReservationId>>)]
     affected_reservations: Option<Vec<u64>>,
 }
 
@@ -299,7 +303,7 @@ impl HolidaysView {
 #[schema(as = GenerateSlots)]
 pub struct GenerateBody {
     /// All rooms by default.
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+    #[schema(value_type = Option<ids::RoomId>)]
     pub room_id: Option<u64>,
     /// As many days ahead as the settings say, by default.
     #[schema(format = Date)]

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use crate::problem::Problem;
 use crate::request::parse_date;
+use crate::wire::ids::{self, RoomId, UserId};
 
 /// Slot, named by its start.
 #[derive(Deserialize, Serialize, ToSchema)]
@@ -41,7 +42,7 @@ pub struct AskBody {
     #[schema(max_items = 100)]
     pub slots: Option<Vec<SlotRefBody>>,
     /// User whose own locks do not count; optional.
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_u64)]
+    #[schema(value_type = Option<UserId>)]
     pub user_id: Option<u64>,
 }
 
@@ -117,6 +118,7 @@ pub struct SlotView {
     is_peak_time: bool,
     is_holiday: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ids::RoomReservationId>)]
     reservation_id: Option<u64>,
 }
 
@@ -162,6 +164,7 @@ impl SlotView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = SlotAvailability)]
 pub struct AvailabilityView {
+    #[schema(value_type = RoomId)]
     room_id: u64,
     result: ResultView,
     /// Total of those slots that the caller can lock now.
@@ -269,6 +272,7 @@ pub struct RepricedView {
 #[serde(rename_all = "camelCase")]
 #[schema(as = RoomStats)]
 pub struct StatsView {
+    #[schema(value_type = RoomId)]
     room_id: u64,
     #[serde(serialize_with = "super::date")]
     #[schema(value_type = String, format = Date)]

@@ -1,24 +1,40 @@
 //! Parameters of paths, queries and headers. They are text here; the server parses and validates them.
 
+mod header;
+mod path;
+mod query;
+
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+pub use self::header::{IdempotencyHeader, LastEventHeader, PreferHeader, UserHeader};
+pub use self::path::{
+    BookingPath, CouponPath, CoursePath, DeliveryPath, EventPath, HoldPath, LockPath, OrderPath, OutboxEventPath,
+    ProductOptionPath, ProductPath, ReservationPath, RoomPath, RoomReservationPath, RoomTypePath, SeatHoldPath,
+    SeatReservationPath, TeeSlotPath, UserPath, WebhookPath,
+};
+pub use self::query::{
+    AvailabilityQuery, BookingQuery, DateQuery, DateRangeQuery, DeliveryQuery, HolidayQuery, OutboxQuery,
+    ReservationQuery, ReserveQuery, RoomReservationQuery, SeatReservationQuery, ServiceQuery, SlotQuery, StreamQuery,
+    UserQuery,
+};
+
 /// Page of a list.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct ListParams {
     /// Maximum number of entries; more than 500 counts as 500.
-    #[param(value_type = Option<u64>, minimum = 1, default = 50)]
+    #[param(value_type = u64, required = false, minimum = 1, default = 50)]
     pub limit: Option<String>,
     /// Order by creation.
-    #[param(value_type = Option<ListOrder>, default = "asc")]
+    #[param(value_type = ListOrder, required = false)]
     pub order: Option<String>,
     /// `nextCursor` of the previous page, in the same order.
+    #[param(value_type = String, required = false)]
     pub cursor: Option<String>,
 }
 
-/// Order of a list by creation.
+/// Order of a list by creation; `asc` by default.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ListOrder {
