@@ -103,7 +103,7 @@ pub struct Table<K, V, S = NoScan> {
     filled: Vec<usize>,
     journal: Vec<Undo<V>>,
     savepoint: u64,
-    /// Present in in-memory state, which uses no states.
+    /// Present in in-memory state, which has no row states of a batch.
     memory: Option<Box<Memory<K, V>>>,
 }
 
@@ -301,7 +301,7 @@ impl<K: Key, V: Row, S: Scan<K>> Table<K, V, S> {
     {
         let slot = self.slot_requested(key);
         let RowState::Known(row) = &mut self.states[slot] else { return Err(NeedRows) };
-        // The first entry of a key tells whether the store has the row, so an absent row is journalled as a state.
+        // The first entry of a key tells whether the store has the row, so an absent row is journalled with its state.
         let before = if row.is_some() { Before::Count(count) } else { Before::RowState(RowState::Known(None)) };
         row.get_or_insert_default().apply_count(count);
         self.journal(slot, before);

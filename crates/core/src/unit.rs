@@ -82,8 +82,8 @@ impl Row for CapacityFence {
 
 /// Quantities held of a unit, counted by the second of their end.
 ///
-/// It has at most one line per second of the longest TTL, whatever the number of holds. Holds end on full seconds, so the
-/// tally is exact. A quantity counts while `now` is before its second, so nothing has to run for it to stop counting.
+/// It has at most one line per second of the longest TTL, regardless of the number of holds. Holds end on full seconds, so the
+/// tally is exact. A quantity counts while `now` is before its second, so it stops counting without a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Quantity of prepared holds, which counts until their confirm attempts are finished.

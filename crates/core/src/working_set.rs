@@ -76,7 +76,7 @@ impl WorkingSet {
     pub fn memory() -> Self {
         Self::from(Tables {
             ids: Table::cache(),
-            // Not cached: idempotency_records can be large and are rarely read again.
+            // Not cached: idempotency records can be large and are rarely read again.
             idempotency_records: Table::default(),
             held: Table::complete(),
             holders: Table::complete(),

@@ -24,7 +24,7 @@ pub struct Link {
     trust: Trust,
     /// The version of the trust it was made with, and the client.
     client: parking_lot::Mutex<(u64, Client)>,
-    /// Drives the connection. Those who call may be too busy for that, or end before others do.
+    /// Drives the connection. A caller's runtime may be too busy for that, or end before those of other callers.
     runtime: Handle,
     state: Mutex<State>,
     round_trips: AtomicU64,

@@ -26,7 +26,7 @@ const CONFLICTS_MAX: u32 = 64;
 const CONFLICT_WAIT: Duration = Duration::from_micros(100);
 /// Time after which a conflict is not retried; the commands are then answered as having no effect.
 const CONFLICTS_WITHIN: Duration = Duration::from_secs(1);
-/// Maximum number of retries of backing_off commands when a batch runs without an engine.
+/// Maximum number of retries of commands that back off when a batch runs without an engine.
 const BACKOFFS_MAX: usize = 16;
 
 /// Commands that are decided together.
@@ -194,7 +194,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs one batch until it is committed or has failed. Finished tasks are passed to `answer` at once; commands that
-    /// must retry are `backing_off`.
+    /// must retry are kept in `backing_off`.
     pub(crate) async fn run(&mut self, mut tasks: Vec<Box<dyn Task>>, answer: &mut (dyn FnMut(Decided) + Send)) {
         tasks.retain(|task| task.take());
         if tasks.is_empty() {

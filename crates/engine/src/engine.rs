@@ -22,7 +22,7 @@ const COMMIT_WAIT_MAX: Duration = COMMIT_WITHIN.saturating_add(Duration::from_mi
 const SPLIT_LANES: usize = 2;
 /// Maximum number of committed batches that are not durable yet. It keeps the disk busy, and bounds unknown outcomes.
 const BATCHES_IN_FLIGHT_MAX: usize = 2;
-/// Backoff of backing_off commands.
+/// Backoff of commands that must retry.
 const BACKOFF_WAIT: Duration = Duration::from_millis(2);
 /// Maximum time of a query.
 const QUERY_WITHIN: Duration = Duration::from_millis(4_500);

@@ -1,6 +1,6 @@
 //! Command queue, shared among callers by deficit round robin.
 //!
-//! Commands of one caller form a flow with a sub-queue of its own. A batch takes the flows in ownership, a quantum of work
+//! Commands of one caller form a flow with a sub-queue of its own. A batch takes the flows in turn, a quantum of work
 //! from each, so that a command waits for at most one quantum of every other caller. A flow exists while it has
 //! commands waiting, so there are never more flows than queued commands.
 
@@ -14,9 +14,9 @@ use crate::task::{Refused, Task};
 
 /// Work per batch, in ordinary commands: keeps one commit short.
 const BATCH_WEIGHT_MAX: usize = 8_192;
-/// Work per batch after each flow has had a ownership, while several flows wait: keeps the wait for the next batch short.
+/// Work per batch after each flow has had a turn, while several flows wait: keeps the wait for the next batch short.
 const SHARED_BATCH_WEIGHT_MAX: usize = 2_048;
-/// Work that a flow may do per ownership, in ordinary commands.
+/// Work that a flow may do per turn, in ordinary commands.
 const QUANTUM: usize = 512;
 /// Maximum weight of a command. Operators' commands on a whole object may touch more rows: an event has up to 100,000 seats,
 /// and lowering a capacity reads every day that can be held. They are all or nothing, so they are not divided. At this
@@ -135,15 +135,15 @@ impl Queue {
         let mut state = self.state();
         let State { weight: waiting, lanes, idle, .. } = &mut *state;
         let Lane { flows, turns } = &mut lanes[lane];
-        let (flow_count, mut ownership) = (turns.len(), 0);
+        let (flow_count, mut turn) = (turns.len(), 0);
         loop {
-            let is_shared = flow_count > 1 && ownership >= flow_count;
+            let is_shared = flow_count > 1 && turn >= flow_count;
             let weight_max = if is_shared { SHARED_BATCH_WEIGHT_MAX } else { BATCH_WEIGHT_MAX };
             if weight >= weight_max {
                 return;
             }
             let Some(id) = turns.pop_front() else { return };
-            let flow = flows.get_mut(&id).expect("each ownership is a flow's");
+            let flow = flows.get_mut(&id).expect("each turn is a flow's");
             let first = flow.tasks.front().expect("a flow has commands").weight();
             flow.credit = (flow.credit + QUANTUM).min(first.max(QUANTUM));
             while weight < weight_max
@@ -163,7 +163,7 @@ impl Queue {
             {
                 idle.push(flow.tasks);
             }
-            ownership += 1;
+            turn += 1;
         }
     }
 
@@ -253,7 +253,7 @@ mod tests {
         }
         push(&queue, user(2), 1).unwrap();
         push(&queue, user(3), 2).unwrap();
-        assert_eq!(take(&queue), [500, 1, 2, 500, 500, 500, 500], "one ownership each, then up to the shared bound");
+        assert_eq!(take(&queue), [500, 1, 2, 500, 500, 500, 500], "one turn each, then up to the shared bound");
         assert_eq!([take(&queue).len(), take(&queue).len()], [17, 17], "a lone flow fills the batch");
     }
 

@@ -173,7 +173,7 @@ impl Params {
         Ok(Self(pairs))
     }
 
-    /// Reads the parameters into a struct of texts. Of several values of one name the first counts; others are ignored.
+    /// Reads the parameters into a struct of texts. Of several values of one name the first counts; later ones are ignored.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         let mut names = HashSet::new();
         let firsts = self.0.iter().filter(|(name, _)| names.insert(name.as_str()));

@@ -61,7 +61,7 @@ async fn purge_removes_published_events_only(profile: Profile) {
     assert_eq!(run(&*store, message.clone()).await, Handled::Repeated);
     let import = ImportBookingEvent { key: MessageKey::parse("a").unwrap(), told: external_event() };
     assert_eq!(run(&*store, import.clone()).await, Handled::Done);
-    // Event 1 was sent and event 2 has failed; the others have not been read yet.
+    // Event 1 was sent and event 2 has failed; the later events have not been read yet.
     let wanted = Partition::all().collect();
     run(&*store, LeaseRelays { server: 1, wanted, is_alone: true, yields: false, ends_own: false }).await;
     for partition in Partition::all() {

@@ -40,7 +40,7 @@ pub(crate) enum CacheVersion {
     Changing,
 }
 
-/// InvalidationIntent change of some rooms' slots.
+/// Intent to change the slots of some rooms: their cached slots are invalid meanwhile.
 pub(crate) struct InvalidationIntent {
     name: String,
     rooms: Vec<RoomId>,

@@ -30,7 +30,7 @@ impl LiveTier {
         if read_set.versions.is_empty() { Ok(()) } else { self.commit(&WorkingSet::default(), read_set).await }
     }
 
-    /// Writes all changes of live rows, and idempotency_records, if the read set is unchanged: all or nothing.
+    /// Writes all changes of live rows, and idempotency records, if the read set is unchanged: all or nothing.
     pub async fn commit(&self, rows: &WorkingSet, read_set: &LiveReadSet) -> Result<(), StoreError> {
         let Some(epoch) = &read_set.epoch else { return Ok(()) };
         let mut writes = Writes { tier: self, now: self.latest_now(), list: Vec::new() };

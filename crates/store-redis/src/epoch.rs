@@ -32,11 +32,11 @@ pub(crate) enum FoundEpoch {
     Missing(Epoch),
 }
 
-/// Epoch read_set last by this server.
+/// Epoch that this server read last.
 #[derive(Debug)]
 pub(crate) struct KnownEpoch {
     last: Mutex<Option<Epoch>>,
-    /// No epoch existed before those read_set here.
+    /// No epoch existed before those read here.
     is_first: bool,
 }
 
@@ -45,7 +45,7 @@ impl KnownEpoch {
         Self { last: Mutex::default(), is_first }
     }
 
-    /// Compares the epoch in Redis with the one read_set last. `name` is for a new epoch.
+    /// Compares the epoch in Redis with the one read last. `name` is for a new epoch.
     pub(crate) fn look(&self, found: Option<&str>, name: u64, now: Timestamp) -> FoundEpoch {
         let mut last = self.last.lock();
         let Some(found) = found.and_then(Epoch::parse) else {

@@ -6,7 +6,7 @@
 //! | [`live`] | the live tier: versioned rows, read together |
 //! | [`read_set`] | read set of a commit |
 //! | `commit` | conditional commit of rows |
-//! | [`attempts`] | confirm attempts, and abandoned ones |
+//! | [`confirm_attempts`] | confirm attempts, and abandoned ones |
 //! | `near_term_slots`, `cache_versions` | near-term slot cache, and its versions |
 //! | [`fault`] | fault injection for tests |
 //! | `epoch` | epoch of the data in Redis |

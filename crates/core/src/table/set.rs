@@ -4,7 +4,7 @@ use crate::time::Timestamp;
 
 /// Operations on a table, or on a struct of tables. Implement it for a struct with [`table_set!`](crate::table_set).
 pub trait TableSet {
-    /// Journals subsequent writes under `savepoint`. Stamps only grow.
+    /// Journals subsequent writes under `savepoint`. Savepoints only grow.
     fn begin(&mut self, savepoint: u64);
     /// Rolls back all writes journalled under `savepoint` or a later one.
     fn roll_back(&mut self, savepoint: u64);

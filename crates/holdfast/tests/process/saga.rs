@@ -277,7 +277,7 @@ async fn cut_off(what: &str, cut: impl Fn(&[Link; 3])) {
     let took = until_confirmed(&client, &in_flight, cut_at).await;
     assert!(took < PROMISED + SLACK, "{what}: bookings in flight are final after {took:?}");
     links.iter().for_each(Link::restore);
-    // The server serves again, and repeats nothing that others did meanwhile.
+    // The server serves again, and repeats no work that other servers did meanwhile.
     let after = book(&first.client(), slot, 301..301 + BOOKINGS).await;
     until_confirmed(&client, &after, Instant::now()).await;
     assert_no_double_effects(&client, slot, 4 * BOOKINGS).await;

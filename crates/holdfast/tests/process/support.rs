@@ -16,7 +16,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 /// Log directive that keeps the lines about panics at any log level.
 const PANICS: &str = "holdfast_engine::panics=error";
 
-/// A running server. The test fails if the server panics, whatever its log level.
+/// A running server. The test fails if the server panics, at any log level.
 pub(crate) struct Process {
     pub(crate) url: String,
     /// Standard output of the process.

@@ -94,6 +94,10 @@ impl Config {
         within("engine.idempotency_bytes_max", self.engine.idempotency_bytes_max, 1 << 20, 1 << 40)?;
         count("engine.queue_max", self.engine.queue_max, 1_000_000)?;
         count("engine.holds_per_user_max", self.engine.holds_per_user_max as usize, 100_000)?;
+        self.validate_auth()
+    }
+
+    fn validate_auth(&self) -> Result<(), ConfigError> {
         let auth = &self.auth;
         for (name, value) in [
             ("auth.jwt_secret", auth.jwt_secret.as_ref().map(Secret::reveal)),

@@ -17,7 +17,7 @@ use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, hold_id, id, parse_date};
 use crate::wire::params::{HoldPath, IdempotencyHeader, UserHeader, UserQuery};
-use crate::wire::stay::{StayHoldView, NewHoldBody, StayReservationView};
+use crate::wire::stay::{NewHoldBody, StayHoldView, StayReservationView};
 
 /// Maximum number of holds per batch.
 pub const BATCH_HOLDS_MAX: usize = 8_192;

@@ -244,9 +244,9 @@ async fn queue_calls_are_answered_though_commits_fail(profile: Profile) {
     .await;
 }
 
+profiles!(batch_is_answered_though_record_fails);
 /// The first command of the batch is refused and leaves no record; the second commits holds; then the answer of the first
 /// cannot be kept.
-profiles!(batch_is_answered_though_record_fails);
 async fn batch_is_answered_though_record_fails(profile: Profile) {
     with_faults(profile, async |app, faults| {
         let (gone, room_type) = (RoomType { id: 999, ..app.room_type(1).await }, app.room_type(1_000).await);

@@ -336,7 +336,7 @@ async fn status_of(app: &TestApp, head: &str) -> String {
 }
 
 profiles!(silent_proxy_is_refused_without_auth);
-/// A proxy on the same host that adds no header: nginx speaks HTTP/1.0 to it, others pass the outside `Host` or none.
+/// A proxy on the same host that adds no header: nginx speaks HTTP/1.0 to it, other proxies pass the outside `Host` or none.
 async fn silent_proxy_is_refused_without_auth(profile: Profile) {
     with_app(profile, async |app| {
         for path in ["/v1/room-types", "/healthz"] {

@@ -181,7 +181,7 @@ async fn live_pages_need_operator_and_report_errors() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn page_shows_newest_reservations_first() {
-    with_profile(Profile::Embedded, &|_| {}, &async |app: &TestApp| {
+    with_app(Profile::Embedded, async |app: &TestApp| {
         let room_type = app.room_type(100).await;
         for user in 1..=70 {
             let hold = placed(app, user, &room_type, day(1), day(2)).await;

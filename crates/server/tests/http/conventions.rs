@@ -52,8 +52,8 @@ async fn detail_language_follows_request(profile: Profile) {
     .await;
 }
 
-// `server.language` applies without `Accept-Language` only, to errors of the router, of handlers and of parts of a batch.
 profiles!(default_language_follows_setting);
+/// `server.language` applies without `Accept-Language` only, to errors of the router, of handlers and of parts of a batch.
 async fn default_language_follows_setting(profile: Profile) {
     for (default, expected) in [(Language::Korean, "ko"), (Language::English, "en")] {
         let change = |config: &mut Config| config.server.language = default;

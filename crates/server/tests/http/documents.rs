@@ -67,9 +67,9 @@ fn references<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn openapi_references_resolve() {
-    with_app(async |app| {
+profiles!(openapi_references_resolve);
+async fn openapi_references_resolve(profile: Profile) {
+    with_app(profile, async |app| {
         let openapi = app.send("GET", "/openapi.json", &[], "").await.json;
         let mut found = BTreeSet::new();
         references(&openapi, &mut found);
@@ -83,10 +83,10 @@ async fn openapi_references_resolve() {
     .await;
 }
 
+profiles!(id_parameters_refer_to_named_schemas);
 /// Ids in paths and users in any place are named schemas.
-#[tokio::test(flavor = "multi_thread")]
-async fn id_parameters_refer_to_named_schemas() {
-    with_app(async |app| {
+async fn id_parameters_refer_to_named_schemas(profile: Profile) {
+    with_app(profile, async |app| {
         let openapi = app.send("GET", "/openapi.json", &[], "").await.json;
         for (path, operations) in openapi["paths"].as_object().unwrap() {
             for (method, operation) in operations.as_object().unwrap() {

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use crate::calendar_support::mornings;
 use crate::shop_support::{buyer, option};
+use holdfast_testkit::{Profile, profiles};
+
 use crate::support::{TestApp, day, placed, with_app};
 use crate::tee_times::{booked, send, slot};
 
@@ -95,9 +97,9 @@ fn user_of(list: &str) -> &'static str {
     if list.starts_with("/api/orders") { "1" } else { "7" }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn lists_run_in_both_orders() {
-    with_app(async |app| {
+profiles!(lists_run_in_both_orders);
+async fn lists_run_in_both_orders(profile: Profile) {
+    with_app(profile, async |app| {
         fill(app).await;
         let all = lists(app).await;
         assert_eq!(all.len(), 15, "{all:?}");
@@ -117,9 +119,9 @@ async fn lists_run_in_both_orders() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn unknown_list_order_is_rejected() {
-    with_app(async |app| {
+profiles!(unknown_list_order_is_rejected);
+async fn unknown_list_order_is_rejected(profile: Profile) {
+    with_app(profile, async |app| {
         for list in lists(app).await {
             for order in ["", "ASC", "descending", "1"] {
                 let answer = app.send("GET", &with_query(&list, &format!("order={order}")), &[], "").await;
@@ -131,9 +133,9 @@ async fn unknown_list_order_is_rejected() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn cursor_is_valid_in_its_order_only() {
-    with_app(async |app| {
+profiles!(cursor_is_valid_in_its_order_only);
+async fn cursor_is_valid_in_its_order_only(profile: Profile) {
+    with_app(profile, async |app| {
         for _ in 0..2 {
             app.room_type(1).await;
         }

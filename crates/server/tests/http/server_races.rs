@@ -495,7 +495,7 @@ async fn webhooks(cluster: &Cluster, round: usize) -> Vec<Call> {
     for webhook in before.body["items"].as_array().unwrap() {
         cluster.set_up(Call::new("DELETE", format!("/v1/webhooks/{}", webhook["id"]), Value::Null)).await;
     }
-    // Nothing listens there.
+    // No server listens there.
     let new = json!({"url": format!("http://127.0.0.1:1/{round}"), "types": ["order.cancelled"]});
     let create = Call::post("/v1/webhooks", new);
     let id = cluster.set_up(create.clone()).await.id("id");

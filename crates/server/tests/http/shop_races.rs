@@ -116,7 +116,7 @@ async fn concurrent_reserves_of_user_have_one_winner(profile: Profile) {
 }
 
 profiles!(mixed_load_conserves_money_and_stock);
-/// All operations at once: whatever the outcomes, the audit must account for all money and all pieces.
+/// All operations at once: for any outcomes, the audit must account for all money and all pieces.
 async fn mixed_load_conserves_money_and_stock(profile: Profile) {
     with_app(profile, async |app| {
         const PIECES: u32 = 40;

@@ -373,9 +373,9 @@ async fn batch_lines_see_earlier_lines(profile: Profile) {
     .await;
 }
 
-// "A hold ends at its `expiredAt`, which is the first full second at or after placement + TTL. At that instant its units, its
-// owner's counters and its own status change together, in every answer."
 profiles!(hold_ends_on_a_full_second);
+/// "A hold ends at its `expiredAt`, which is the first full second at or after placement + TTL. At that instant its units, its
+/// owner's counters and its own status change together, in every answer."
 async fn hold_ends_on_a_full_second(profile: Profile) {
     with_settings(
         profile,

@@ -198,7 +198,7 @@ async fn reserve(app: &TestApp, user: u64) {
 }
 
 profiles!(events_older_than_the_keep_are_a_gap);
-/// Events are replayed over `stream.keep`; from before that the first event is of type `stream.gap`, whatever the filter.
+/// Events are replayed over `stream.keep`; from before that the first event is of type `stream.gap`, under any filter.
 async fn events_older_than_the_keep_are_a_gap(profile: Profile) {
     with_app(profile, async |app| {
         for user in [1, 2, 3] {

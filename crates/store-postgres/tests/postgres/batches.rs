@@ -131,12 +131,12 @@ async fn bulk_insert_writes_all_columns() {
     let today = number(&client, "SELECT count(*) FROM time_slots").await;
     let generated = run(&store, generate).await.unwrap();
     assert!(generated.created > 500, "enough for a COPY: {generated:?}");
-    assert_eq!(number(&client, "SELECT count(*) FROM time_slots").await, today + generated.created as i64);
+    assert_eq!(number(&client, "SELECT count(*) FROM time_slots").await, today + i64::from(generated.created));
     let sound = "SELECT count(*) FROM time_slots WHERE minutes = 60 AND status = 'AVAILABLE' AND reservation_id IS NULL
         AND base_price = 1000 AND final_price = 1000 AND NOT is_peak_time AND NOT outside_hours";
-    assert_eq!(number(&client, sound).await, today + generated.created as i64);
+    assert_eq!(number(&client, sound).await, today + i64::from(generated.created));
     let starts = "SELECT count(DISTINCT (slot_date, slot_time)) FROM time_slots WHERE slot_time BETWEEN 540 AND 1080";
-    assert_eq!(number(&client, starts).await, today + generated.created as i64);
+    assert_eq!(number(&client, starts).await, today + i64::from(generated.created));
     assert_eq!(findings(&store).await, [""; 0]);
 }
 

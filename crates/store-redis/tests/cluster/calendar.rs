@@ -85,7 +85,8 @@ impl Server {
     /// Returns the number of slots, and the number that the log reports as created.
     pub(crate) async fn slots_made(&self, room: RoomId) -> (usize, u32) {
         let slots = self.ask(|rows, _| slot::ids(rows, room, TODAY, tomorrow())).await.unwrap();
-        let log = holdfast_core::schema::calendar::generations(room, None, 100);
+        let log =
+            holdfast_core::schema::calendar::generations(room, holdfast_core::schema::Order::Ascending, None, 100);
         let log: Vec<Generation> = holdfast_engine::store::list(&self.store, log).await.unwrap();
         (slots.len(), log.iter().map(|entry| entry.slots_created).sum())
     }
