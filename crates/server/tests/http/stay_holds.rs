@@ -394,12 +394,12 @@ async fn hold_ends_on_a_full_second(profile: Profile) {
             assert!((1_000..2_000).contains(&left), "{left}");
             app.pass(Span::from_millis(left - 1));
             assert_eq!(app.guest(1).hold(hold.hold_id).await.unwrap().status, HoldStatus::Held);
-            let held =
+            let hold_count =
                 async || app.admin().availability(room_type.id, day(1), day(2)).await.unwrap().nights[0].hold_count;
-            assert_eq!(held().await, 1);
+            assert_eq!(hold_count().await, 1);
             app.pass(Span::from_millis(1));
             assert_eq!(app.guest(1).hold(hold.hold_id).await.unwrap().status, HoldStatus::Expired);
-            assert_eq!(held().await, 0);
+            assert_eq!(hold_count().await, 0);
             // Neither the owner's limit nor the room is in use any more.
             placed(app, 1, &room_type, day(1), day(2)).await;
         },
