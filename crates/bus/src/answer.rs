@@ -17,7 +17,7 @@ const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// Request to answer.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct RequestMessage {
     pub headers: Headers,
     pub payload: Bytes,
     /// Whether too many requests are in progress, so that this one should be rejected.
@@ -34,7 +34,7 @@ impl Connection {
         too_large: impl Fn(usize) -> Reply + Clone + Send + 'static,
         stop: impl Future<Output = ()>,
     ) where
-        H: Fn(Asked) -> F + Clone + Send + Sync + 'static,
+        H: Fn(RequestMessage) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Reply> + Send,
     {
         let places = Arc::new(Semaphore::new(AT_ONCE_MAX));
@@ -62,7 +62,7 @@ impl Connection {
         places: &Arc<Semaphore>,
     ) -> Result<(), BusError>
     where
-        H: Fn(Asked) -> F + Clone + Send + Sync + 'static,
+        H: Fn(RequestMessage) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Reply> + Send,
     {
         let subject = self.options.subject(subject);
@@ -73,7 +73,7 @@ impl Connection {
             let Some(reply_to) = message.reply else { continue };
             let place = places.clone().try_acquire_owned().ok();
             let headers = message.headers.unwrap_or_default().into();
-            let asked = Asked { headers, payload: message.payload, is_too_many: place.is_none() };
+            let asked = RequestMessage { headers, payload: message.payload, is_too_many: place.is_none() };
             let (connection, handle, too_large) = (self.clone(), handle.clone(), too_large.clone());
             tokio::spawn(async move {
                 let mut reply = handle(asked).await;

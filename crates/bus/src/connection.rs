@@ -9,7 +9,7 @@ use async_nats::jetstream::context::{ContextBuilder, PublishErrorKind};
 use async_nats::jetstream::{self, message::PublishMessage};
 use async_nats::{Client, ConnectOptions, Event, HeaderMap, Request, ServerAddr};
 use bytes::Bytes;
-use holdfast_dial::NameCheck;
+use holdfast_connect::NameCheck;
 use percent_encoding::percent_decode_str;
 use tokio::sync::watch;
 
@@ -92,7 +92,7 @@ impl Connection {
             .connection_timeout(CONNECT_WITHIN)
             .reconnect_delay_callback(|tries| RECONNECT_AFTER_MAX.min(Duration::from_millis(25) * tries as u32))
             .ping_interval(PING_EVERY)
-            .tls_client_config(options.trust.tls(NameCheck::Required))
+            .tls_client_config(options.tls_roots.tls(NameCheck::Required))
             // Also of servers that NATS itself tells of.
             .require_tls(addresses.iter().any(ServerAddr::tls_required))
             .event_callback(move |event| {
@@ -143,7 +143,7 @@ impl Connection {
         loop {
             let tried = self.try_publish(publication).await;
             let is_worth_another =
-                matches!(tried, Err(BusError::TimedOut | BusError::NobodyListens)) && self.check().is_ok();
+                matches!(tried, Err(BusError::TimedOut | BusError::NoSubscriber)) && self.check().is_ok();
             if !is_worth_another || Instant::now() >= until {
                 return tried;
             }
@@ -167,7 +167,7 @@ impl Connection {
                 PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe => BusError::TimedOut,
                 PublishErrorKind::StreamNotFound => {
                     self.streams.forget();
-                    BusError::NobodyListens
+                    BusError::NoSubscriber
                 }
                 PublishErrorKind::MaxPayloadExceeded => self.too_large(),
                 _ => BusError::Refused(error.to_string()),
@@ -190,7 +190,7 @@ impl Connection {
         let request = Request::new().headers(headers).payload(payload).timeout(Some(within));
         let answered = self.client.send_request(self.options.subject(subject), request).await;
         let message = answered.map_err(|error| match error.kind() {
-            RequestErrorKind::NoResponders => BusError::NobodyListens,
+            RequestErrorKind::NoResponders => BusError::NoSubscriber,
             RequestErrorKind::TimedOut => BusError::TimedOut,
             RequestErrorKind::MaxPayloadExceeded => self.too_large(),
             RequestErrorKind::InvalidSubject | RequestErrorKind::Other => BusError::Refused(error.to_string()),

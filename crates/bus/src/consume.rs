@@ -254,7 +254,7 @@ impl Connection {
                     return Err(refused(&error));
                 }
             };
-        let revived = self.revive(&stream, name).await;
+        let revived = self.redelivery_repair(&stream, name).await;
         if let Err(error) = &revived {
             tracing::warn!(%error, consumer = name, "[Bus] redelivery repair is incomplete; it will be retried");
         }

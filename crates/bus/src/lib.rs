@@ -7,7 +7,7 @@
 //! | [`connection`] | connection: publishing, requests, availability |
 //! | [`streams`] | streams and their durable consumers, created on first use |
 //! | [`consume`] | processing of messages, in order per key |
-//! | [`revive`] | redelivery repair after NATS was killed |
+//! | [`redelivery_repair`] | redelivery repair after NATS was killed |
 //! | [`answer`] | responder of request and reply |
 //!
 //! Subjects are text and messages are bytes here; bookings are unknown. Delivery is at least once: consumers drop
@@ -18,10 +18,10 @@ pub mod connection;
 pub mod consume;
 pub mod headers;
 pub mod options;
-pub mod revive;
+pub mod redelivery_repair;
 pub mod streams;
 
-pub use answer::Asked;
+pub use answer::RequestMessage;
 pub use async_nats::HeaderMap;
 pub use connection::{Connection, Publication, Reply, Response};
 pub use consume::{Delivery, Verdict};
@@ -39,7 +39,7 @@ pub enum BusError {
     #[error("NATS did not answer in time")]
     TimedOut,
     #[error("no service answers requests on this subject")]
-    NobodyListens,
+    NoSubscriber,
     #[error("the message exceeds the limit of NATS, {max} bytes")]
     TooLarge { max: usize },
     #[error("NATS rejected the request: {0}")]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_nats::ServerAddr;
-use holdfast_dial::Trust;
+use holdfast_connect::TlsRoots;
 
 /// Time for which NATS remembers message ids to drop duplicates. An optimization, not a guarantee.
 pub const DUPLICATE_WINDOW: Duration = Duration::from_mins(2);
@@ -21,7 +21,7 @@ pub struct Options {
     /// `nats://host:4222`, or `tls://host:4222`; several, separated by commas.
     pub url: String,
     /// Certificate authorities for the certificate of NATS.
-    pub trust: Trust,
+    pub tls_roots: TlsRoots,
     /// Prefix of all subjects, with a dot, and of the names of all streams. Empty for none.
     pub prefix: String,
     /// Name of this process in the lists of NATS.
@@ -99,7 +99,7 @@ mod tests {
         let second = Duration::from_secs(1);
         Options {
             url: String::new(),
-            trust: Trust::default(),
+            tls_roots: TlsRoots::default(),
             prefix: prefix.into(),
             name: String::new(),
             timeout: second,

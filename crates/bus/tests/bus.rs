@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use async_nats::jetstream::consumer::PullConsumer;
 use futures_util::StreamExt as _;
-use holdfast_bus::{Asked, BusError, Connection, Delivery, HeaderMap, Options};
+use holdfast_bus::{BusError, Connection, Delivery, HeaderMap, Options, RequestMessage};
 use holdfast_bus::{Publication, Reply, StreamOptions, Verdict};
-use holdfast_dial::Trust;
+use holdfast_connect::TlsRoots;
 use holdfast_testkit::certificate::CERTIFICATE;
 use holdfast_testkit::{NatsOptions, NatsServer, nats};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 fn options(url: &str) -> Options {
     Options {
         url: url.into(),
-        trust: Trust::default(),
+        tls_roots: TlsRoots::default(),
         prefix: nats().prefix(),
         name: "test".into(),
         timeout: Duration::from_secs(2),
@@ -346,8 +346,8 @@ async fn untrusted_or_plain_nats_is_rejected() {
     let encrypted = NatsServer::start_encrypted(&NatsOptions { jetstream: true }).unwrap();
     let trusted = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(trusted.path(), CERTIFICATE).unwrap();
-    let trust = Trust::file(trusted.path()).unwrap();
-    let trusting = |url: &str| Options { trust: trust.clone(), ..options(url) };
+    let tls_roots = TlsRoots::file(trusted.path()).unwrap();
+    let trusting = |url: &str| Options { tls_roots: tls_roots.clone(), ..options(url) };
     let connection = connect(trusting(encrypted.url())).await;
     connection.prepare(Duration::from_secs(20)).await.unwrap();
     publish(&connection, "1", 1).await.unwrap();
@@ -369,11 +369,11 @@ async fn request_is_answered_or_has_no_responder() {
     let ask = async |text: &str| {
         connection.ask("echo", HeaderMap::new(), text.to_owned().into(), Duration::from_secs(1)).await
     };
-    assert_eq!(ask("a").await.unwrap_err(), BusError::NobodyListens);
+    assert_eq!(ask("a").await.unwrap_err(), BusError::NoSubscriber);
     let (_stop, stopped) = oneshot::channel::<()>();
     let listening = connection.clone();
     let answering = tokio::spawn(async move {
-        let handle = |asked: Asked| async move {
+        let handle = |asked: RequestMessage| async move {
             match &*asked.payload {
                 b"much" => Reply { headers: HeaderMap::new(), payload: vec![0; 2 << 20].into() },
                 b"never" => std::future::pending().await,
@@ -383,7 +383,7 @@ async fn request_is_answered_or_has_no_responder() {
         let too_large = |max: usize| Reply { headers: HeaderMap::new(), payload: max.to_string().into() };
         listening.answer("echo", handle, too_large, async { stopped.await.unwrap_or_default() }).await;
     });
-    while ask("a").await == Err(BusError::NobodyListens) {
+    while ask("a").await == Err(BusError::NoSubscriber) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(&*ask("a").await.unwrap().payload, b"a");

@@ -6,7 +6,7 @@ use crate::calendar::{BlockStatus, RoomId, RoomLock, RoomReservation, SlotStart}
 use crate::id::UserId;
 use crate::shop::{Order, OrderHold};
 use crate::stay::{StayHold, StayReservation};
-use crate::tee::{BookingTold, Message};
+use crate::tee::{BookingPublished, Message};
 use crate::ticket::{QueueAdmission, SeatHold, SeatReservation};
 
 /// A committed change.
@@ -41,7 +41,7 @@ pub enum Event {
     /// A message between the services of tee times, which webhooks and streams receive too.
     Tee(Message),
     /// An event of a booking service in another process. This process does not publish it again.
-    BookingTold(BookingTold),
+    BookingPublished(BookingPublished),
 }
 
 impl Event {
@@ -63,7 +63,7 @@ impl Event {
             Self::SeatsReserved(reservation) | Self::SeatsCancelled(reservation) => Some(reservation.user),
             Self::QueueAdmitted(admission) => Some(admission.user),
             Self::Tee(message) => message.owner(),
-            Self::BookingTold(event) => Some(event.user),
+            Self::BookingPublished(event) => Some(event.user),
         }
     }
 
@@ -91,7 +91,7 @@ impl Event {
             | Self::SeatsCancelled(_)
             | Self::QueueAdmitted(_)
             | Self::Tee(_)
-            | Self::BookingTold(_) => true,
+            | Self::BookingPublished(_) => true,
         }
     }
 }

@@ -221,7 +221,7 @@ pub struct AdvanceRelay {
     pub partition: Partition,
     pub sent_up_to: u64,
     /// Failed and waiting events, and events that had failed or waited before. All other events up to `sent_up_to` were sent.
-    pub handed: Vec<(u64, PublishOutcome)>,
+    pub outcomes: Vec<(u64, PublishOutcome)>,
 }
 
 impl Command for AdvanceRelay {
@@ -231,9 +231,9 @@ impl Command for AdvanceRelay {
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Vec<u64>> {
-        assert!(self.handed.len() <= REPORTED_MAX, "the number of reported events is bounded");
+        assert!(self.outcomes.len() <= REPORTED_MAX, "the number of reported events is bounded");
         rows.relay.relays.request(&self.partition);
-        for (event, _) in &self.handed {
+        for (event, _) in &self.outcomes {
             rows.relay.failed_publications.request(&FailedPublicationId { event: *event });
         }
         let relay = rows.relay.relays.get(&self.partition)?.copied().unwrap_or_default();
@@ -241,10 +241,10 @@ impl Command for AdvanceRelay {
             return Err(Rejection::LeaseLost.into());
         }
         let mut dead_letters = Vec::new();
-        for (event, handed) in &self.handed {
+        for (event, outcomes) in &self.outcomes {
             let id = FailedPublicationId { event: *event };
             let before = rows.relay.failed_publications.get(&id)?.copied();
-            match handed {
+            match outcomes {
                 PublishOutcome::Sent if before.is_some() => rows.relay.failed_publications.delete(id),
                 PublishOutcome::Sent => {}
                 PublishOutcome::Failed { jitter } => {
@@ -271,7 +271,7 @@ impl Command for AdvanceRelay {
     }
 
     fn weight(&self) -> usize {
-        1 + self.handed.len() / 8
+        1 + self.outcomes.len() / 8
     }
 }
 
@@ -321,9 +321,9 @@ mod tests {
         world: &mut World,
         server: u64,
         sent_up_to: u64,
-        handed: &[(u64, PublishOutcome)],
+        outcomes: &[(u64, PublishOutcome)],
     ) -> Result<Vec<u64>, Rejection> {
-        world.run(&AdvanceRelay { server, partition: FIRST, sent_up_to, handed: handed.to_vec() })
+        world.run(&AdvanceRelay { server, partition: FIRST, sent_up_to, outcomes: outcomes.to_vec() })
     }
 
     fn trouble(world: &World, event: u64) -> Option<FailedPublication> {
@@ -441,9 +441,9 @@ mod tests {
     fn waiting_event_uses_up_no_retry() {
         let mut world = World::new();
         lease(&mut world, 1);
-        let handed =
+        let outcomes =
             [(7, PublishOutcome::Failed { jitter: 0 }), (8, PublishOutcome::Behind), (8, PublishOutcome::Behind)];
-        advance(&mut world, 1, 8, &handed).unwrap();
+        advance(&mut world, 1, 8, &outcomes).unwrap();
         assert_eq!(trouble(&world, 8).map(|trouble| (trouble.retries, trouble.failed)), Some((0, false)));
     }
 

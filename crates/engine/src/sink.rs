@@ -58,7 +58,7 @@ impl EventSink for NoSink {
             at,
             data: String::new(),
             trace: None,
-            imported: matches!(event, Event::BookingTold(_)),
+            imported: matches!(event, Event::BookingPublished(_)),
         }
     }
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use holdfast_dial::Trust;
-use holdfast_dial::postgres::{Address, Dialler};
+use holdfast_connect::TlsRoots;
+use holdfast_connect::postgres::{Address, Connector};
 use holdfast_server::ids::IdMaker;
 
 const FILE_NAME: &str = "queue.secret";
@@ -34,10 +34,10 @@ pub(crate) fn in_directory(directory: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 /// Reads the secret from the database, or generates it; the same for all servers that share the database.
-pub(crate) async fn in_database(url: &str, trust: &Trust) -> anyhow::Result<Vec<u8>> {
+pub(crate) async fn in_database(url: &str, tls_roots: &TlsRoots) -> anyhow::Result<Vec<u8>> {
     let mut address = Address::parse(url)?;
     address.config.connect_timeout(CONNECT_WITHIN);
-    let connected = Dialler::new(&address, trust).connect(&address.config).await;
+    let connected = Connector::new(&address, tls_roots).connect(&address.config).await;
     let (client, connection) = connected.with_context(|| format!("PostgreSQL at {}", address.host_and_port()))?;
     tokio::spawn(connection);
     let name = "queue.token";

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use holdfast_dial::Trust;
+use holdfast_connect::TlsRoots;
 use holdfast_engine::{Store, SystemClock};
 use holdfast_server::Config;
 use holdfast_server::config::{OnLoss as Loss, Secret};
@@ -40,8 +40,8 @@ pub(crate) async fn open(config: &Config, ids: &IdMaker) -> anyhow::Result<Arc<d
         database: database.reveal(),
         redis: server.redis_url.as_ref().map(Secret::reveal),
         prefix: &config.redis.prefix,
-        database_trust: server.database_trust(),
-        redis_trust: server.redis_trust(),
+        database_tls_roots: server.database_tls_roots(),
+        redis_tls_roots: server.redis_tls_roots(),
     };
     open_servers(&place, on_loss, ids).await
 }
@@ -59,14 +59,15 @@ pub(crate) async fn open_room(config: &Config) -> anyhow::Result<Arc<dyn Waiting
         let keys = config.queue.keys(&secret::in_directory(&server.data)?)?;
         return Ok(Arc::new(InProcess::open(SqliteJournal::new(&server.data), options(keys)).await?));
     };
-    let keys = config.queue.keys(&secret::in_database(database, &server.database_trust()).await?)?;
+    let keys = config.queue.keys(&secret::in_database(database, &server.database_tls_roots()).await?)?;
     let Some(redis) = server.redis_url.as_ref().map(Secret::reveal) else {
         return Ok(Arc::new(
-            InProcess::open(PostgresJournal::new(database, &server.database_trust())?, options(keys)).await?,
+            InProcess::open(PostgresJournal::new(database, &server.database_tls_roots())?, options(keys)).await?,
         ));
     };
-    let (url, trust, prefix) = (redis.to_owned(), server.redis_trust(), config.redis.prefix.clone());
-    let room = RedisRoom::new(RedisOptions { url, trust, prefix, timings, keys: Arc::new(keys), ids, clock: None })?;
+    let (url, tls_roots, prefix) = (redis.to_owned(), server.redis_tls_roots(), config.redis.prefix.clone());
+    let room =
+        RedisRoom::new(RedisOptions { url, tls_roots, prefix, timings, keys: Arc::new(keys), ids, clock: None })?;
     room.check().await?;
     Ok(Arc::new(room))
 }
@@ -77,8 +78,8 @@ pub(crate) struct Place<'a> {
     pub redis: Option<&'a str>,
     /// Prefix of all keys in Redis.
     pub prefix: &'a str,
-    pub database_trust: Trust,
-    pub redis_trust: Trust,
+    pub database_tls_roots: TlsRoots,
+    pub redis_tls_roots: TlsRoots,
 }
 
 /// Opens a database to audit it.
@@ -87,12 +88,13 @@ pub(crate) async fn open_database(place: &Place<'_>, ids: &IdMaker) -> anyhow::R
 }
 
 async fn open_servers(place: &Place<'_>, on_loss: OnLoss, ids: &IdMaker) -> anyhow::Result<Arc<dyn Store>> {
-    let options = PostgresOptions { trust: place.database_trust.clone(), ..PostgresOptions::new(place.database) };
+    let options =
+        PostgresOptions { tls_roots: place.database_tls_roots.clone(), ..PostgresOptions::new(place.database) };
     let Some(redis) = place.redis else { return Ok(Arc::new(PostgresStore::open(options).await?)) };
     let durable = DurableTier::open(options).await?;
     let live = LiveTier::new(LiveOptions {
         url: redis.to_owned(),
-        trust: place.redis_trust.clone(),
+        tls_roots: place.redis_tls_roots.clone(),
         prefix: place.prefix.to_owned(),
         on_loss,
         // A new database has no holds that Redis could have lost.

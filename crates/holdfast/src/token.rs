@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use holdfast_dial::jwt::{EncodingKey, Header, encode};
+use holdfast_connect::jwt::{EncodingKey, Header, encode};
 use holdfast_engine::{Clock as _, SystemClock};
 use holdfast_server::Config;
 use serde::Serialize;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
+use holdfast_connect::TlsRoots;
 use holdfast_core::audit::Audit;
-use holdfast_dial::Trust;
 use holdfast_engine::{Clock as _, Store, StoreError, SystemClock};
 use holdfast_server::ids::IdMaker;
 use holdfast_store_sqlite::{OpenError, OpenOptions, SqliteStore};
@@ -40,14 +40,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.database_url {
         None => verify_file(args, &runtime),
         Some(url) => runtime.block_on(async {
-            let trust = args.tls_ca_file.as_deref().map(Trust::file).transpose().context("--tls-ca-file")?;
-            let trust = trust.unwrap_or_default();
+            let tls_roots = args.tls_ca_file.as_deref().map(TlsRoots::file).transpose().context("--tls-ca-file")?;
+            let tls_roots = tls_roots.unwrap_or_default();
             let place = Place {
                 database: url,
                 redis: args.redis_url.as_deref(),
                 prefix: &args.redis_prefix,
-                database_trust: trust.clone(),
-                redis_trust: trust,
+                database_tls_roots: tls_roots.clone(),
+                redis_tls_roots: tls_roots,
             };
             let store = store::open_database(&place, &IdMaker::new()).await?;
             Ok(report("the database", audit(&*store).await))

@@ -27,25 +27,25 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task;
 
+use crate::answer_backpressure::UnreadAnswers;
 use crate::calendar;
 use crate::caller::{Auth, Caller};
 use crate::config::Config;
 use crate::console::sale::SaleDesk;
 use crate::ids::IdMaker;
+use crate::keyed_mutex::{KeyedMutex, Turn};
 use crate::ops;
 use crate::problem::{Language, Problem};
 use crate::readiness::{self, Probed};
 use crate::record_quota::RecordQuota;
-use crate::relay::{InHand, Leases};
+use crate::relay::{InFlight, Leases};
 use crate::request::Mutation;
 use crate::roles::{Role, Roles};
 use crate::stream::Stream;
 use crate::tee;
-use crate::tickets::door::Doors;
-use crate::turns::{Turn, Turns};
-use crate::unread::UnreadAnswers;
+use crate::tickets::queue_gate::GateCache;
 use crate::webhooks::target::AllowedAddresses;
-use crate::webhooks::{Bells, courier, feed, holds};
+use crate::webhooks::{WakeUps, delivery_worker, fan_out, hold_fan_out};
 
 /// Handle to the shared state. Cheap to clone; every handler has one.
 #[derive(Clone, Debug)]
@@ -66,22 +66,22 @@ struct Shared {
     generations: Arc<Semaphore>,
     generate_wait: Duration,
     room: Arc<dyn WaitingRoom>,
-    doors: Doors,
+    gate_cache: GateCache,
     /// Set only if this server shows a demo.
     sale_desk: OnceLock<SaleDesk>,
-    webhooks: Bells,
+    webhooks: WakeUps,
     webhook_addresses: AllowedAddresses,
     installation: String,
     roles: Roles,
     bus: Option<Connection>,
     keep: Keep,
-    in_hand: InHand,
+    in_flight: InFlight,
     probed: Probed,
     leases: Leases,
-    keys_in_use: Turns<IdempotencyRecordId>,
+    keys_in_use: KeyedMutex<IdempotencyRecordId>,
     record_quota: RecordQuota,
     unread: UnreadAnswers,
-    entries_in_use: Turns<(EventId, UserId)>,
+    entries_in_use: KeyedMutex<(EventId, UserId)>,
     /// Runtime that the app was started on. It runs work that no connection waits for.
     runtime: Handle,
     /// The last field, and so dropped last: once its thread is joined, the store and the waiting room may be reopened.
@@ -147,9 +147,9 @@ impl App {
         let metrics = ops::metrics_handle();
         let auth = Auth::from_config(&config.auth).map_err(StartError::Setting)?;
         let probed = Probed::first(&*parts.store).await;
-        let first_fleeting = parts.ids.number() >> 16;
+        let first_ephemeral = parts.ids.number() >> 16;
         let installation = parts.store.installation().await?;
-        let stream = Stream::new(parts.store.outbox_last().await?, first_fleeting, parts.store.is_split());
+        let stream = Stream::new(parts.store.outbox_last().await?, first_ephemeral, parts.store.is_split());
         let stream = Arc::new(stream.configured(&config.events.source, config.stream.keep));
         let leases = Leases::new(parts.ids.number() >> 11);
         let (engine, thread) = Engine::start(parts.store, stream.clone(), config.engine_settings())?;
@@ -165,21 +165,21 @@ impl App {
             generations: Arc::new(Semaphore::new(GENERATIONS_AT_ONCE_MAX)),
             generate_wait: config.calendar.generate_wait,
             room: parts.room,
-            doors: Doors::default(),
+            gate_cache: GateCache::default(),
             sale_desk: OnceLock::new(),
-            webhooks: Bells::default(),
+            webhooks: WakeUps::default(),
             webhook_addresses: AllowedAddresses::new(config.auth_is_off(), &config.webhook.allow_networks),
             installation,
             roles: config.roles(),
             bus: parts.bus,
             keep: config.keep(),
-            in_hand: InHand::default(),
+            in_flight: InFlight::default(),
             probed,
             leases,
-            keys_in_use: Turns::default(),
+            keys_in_use: KeyedMutex::default(),
             record_quota: RecordQuota::new(config.engine.idempotency_bytes_max),
             unread: UnreadAnswers::new(config.server.answer_bytes_max),
-            entries_in_use: Turns::default(),
+            entries_in_use: KeyedMutex::default(),
             runtime: Handle::current(),
         };
         let app = Self { shared: Arc::new(shared) };
@@ -198,9 +198,9 @@ impl App {
         tokio::spawn(async move { keeper.leases().keep(&keeper).await });
         tee::start(&app, &config.tee);
         let feed_reader = app.ids().number() >> 11;
-        tokio::spawn(feed::run(app.clone(), config.webhook.poll));
-        tokio::spawn(holds::run(app.clone(), feed_reader));
-        tokio::spawn(courier::run(app.clone(), config.webhook.clone()));
+        tokio::spawn(fan_out::run(app.clone(), config.webhook.poll));
+        tokio::spawn(hold_fan_out::run(app.clone(), feed_reader));
+        tokio::spawn(delivery_worker::run(app.clone(), config.webhook.clone()));
         if app.store().is_split() {
             tokio::spawn(app.clone().recover_periodically());
         }
@@ -255,7 +255,7 @@ impl App {
     }
 
     /// Wake-ups of the webhook workers.
-    pub fn webhooks(&self) -> &Bells {
+    pub fn webhooks(&self) -> &WakeUps {
         &self.shared.webhooks
     }
 
@@ -279,8 +279,8 @@ impl App {
     }
 
     /// Events that this server is publishing at present.
-    pub fn in_hand(&self) -> &InHand {
-        &self.shared.in_hand
+    pub fn in_flight(&self) -> &InFlight {
+        &self.shared.in_flight
     }
 
     /// Outcome of the last probe of the store.
@@ -293,8 +293,8 @@ impl App {
         &self.shared.leases
     }
 
-    pub fn doors(&self) -> &Doors {
-        &self.shared.doors
+    pub fn gate_cache(&self) -> &GateCache {
+        &self.shared.gate_cache
     }
 
     /// Returns the records of a list.
@@ -385,7 +385,7 @@ impl App {
         let Some((id, fingerprint)) = request.receipt(caller)? else {
             return match self.shared.engine.run_for(caller.flow(), command, None).await? {
                 Answer::Fresh(outcome) => {
-                    self.stream().pulse().changed(C::NAME);
+                    self.stream().activity().changed(C::NAME);
                     Ok(render(&outcome))
                 }
                 Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("no record is kept without a key"),
@@ -397,7 +397,7 @@ impl App {
         let render = Box::new(move |outcome: &C::Outcome| Some(render(outcome).to_bytes()));
         let once = Once { id: id.clone(), fingerprint, render };
         let answer = self.shared.engine.run_for(caller.flow(), command, Some(once)).await?;
-        self.stream().pulse().changed(C::NAME);
+        self.stream().activity().changed(C::NAME);
         if let Answer::Recorded(bytes) = &answer {
             self.count_record(&id, bytes.len());
         }

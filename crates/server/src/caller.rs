@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::FromRequestParts;
+use holdfast_connect::jwt::{self, Algorithm, DecodingKey, Validation, decode, get_current_timestamp};
 use holdfast_core::id::UserId;
 use holdfast_core::{Actor, Fault};
-use holdfast_dial::jwt::{self, Algorithm, DecodingKey, Validation, decode, get_current_timestamp};
 use holdfast_engine::FlowId;
 use http::request::Parts;
 use http::{HeaderMap, header};

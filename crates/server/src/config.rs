@@ -16,15 +16,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use holdfast_connect::TlsRoots;
 use holdfast_core::time::Span;
 use holdfast_core::{Limits, calendar, relay, shop, stay, tee, ticket, webhook};
-use holdfast_dial::Trust;
 use holdfast_engine::EngineSettings;
 use holdfast_waiting_room::token::SECRET_LEN_MIN;
 use holdfast_waiting_room::{Key, Keys, Timings};
 use serde::Deserialize;
 
-use spelling::{Choice, address, choice, duration, durations, networks, number, refund_tiers, trust};
+use spelling::{Choice, address, choice, duration, durations, networks, number, refund_tiers, tls_roots};
 pub use spelling::{parse_duration, show_duration};
 
 use crate::problem::Language;
@@ -67,15 +67,15 @@ pub struct ServerConfig {
     pub redis_url: Option<Secret>,
     pub nats_url: Option<Secret>,
     /// Certificate authorities, in addition to the system's, for PostgreSQL, Redis and NATS.
-    #[serde(default, deserialize_with = "trust")]
-    pub tls_ca_file: Trust,
+    #[serde(default, deserialize_with = "tls_roots")]
+    pub tls_ca_file: TlsRoots,
     /// Additional authorities for only one of the three.
-    #[serde(default, deserialize_with = "trust")]
-    pub database_ca_file: Trust,
-    #[serde(default, deserialize_with = "trust")]
-    pub redis_ca_file: Trust,
-    #[serde(default, deserialize_with = "trust")]
-    pub nats_ca_file: Trust,
+    #[serde(default, deserialize_with = "tls_roots")]
+    pub database_ca_file: TlsRoots,
+    #[serde(default, deserialize_with = "tls_roots")]
+    pub redis_ca_file: TlsRoots,
+    #[serde(default, deserialize_with = "tls_roots")]
+    pub nats_ca_file: TlsRoots,
     pub roles: String,
     /// Language of errors for callers without `Accept-Language`.
     #[serde(deserialize_with = "choice")]
@@ -87,15 +87,15 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    pub fn database_trust(&self) -> Trust {
+    pub fn database_tls_roots(&self) -> TlsRoots {
         self.tls_ca_file.and(&self.database_ca_file)
     }
 
-    pub fn redis_trust(&self) -> Trust {
+    pub fn redis_tls_roots(&self) -> TlsRoots {
         self.tls_ca_file.and(&self.redis_ca_file)
     }
 
-    pub fn nats_trust(&self) -> Trust {
+    pub fn nats_tls_roots(&self) -> TlsRoots {
         self.tls_ca_file.and(&self.nats_ca_file)
     }
 
@@ -109,7 +109,7 @@ impl ServerConfig {
             ("server.nats_ca_file", &self.nats_ca_file),
         ];
         let reload =
-            |(name, file): (&str, &Trust)| file.reload().err().map(|error| ConfigError(format!("{name}: {error}")));
+            |(name, file): (&str, &TlsRoots)| file.reload().err().map(|error| ConfigError(format!("{name}: {error}")));
         files.into_iter().filter_map(reload).collect()
     }
 }

@@ -11,10 +11,10 @@
 //! | [`request`] | reading bodies, queries, idempotency keys |
 //! | [`record_quota`], [`unread`] | bounds of idempotency records and of answers in memory |
 //! | [`problem`] | all errors: status, code, sentence |
-//! | [`pulse`] | activity counters of holds, for display |
+//! | [`activity`] | activity counters of holds, for display |
 //! | [`stream`] | server-sent events |
 //! | [`wire`] | JSON representations |
-//! | [`relay`], [`given_up`] | publishing durable events; retrying dead letters |
+//! | [`relay`], [`dead_letters`] | publishing durable events; retrying dead letters |
 //! | [`roles`], [`forward`] | roles of a process; forwarding requests to the others |
 //! | [`stays`], [`calendar`] | handlers of stays, and of rooms by the hour |
 //! | [`webhooks`] | delivery of events over HTTP to subscribers |
@@ -24,23 +24,25 @@
 //!
 //! All handlers have one shape: the caller, the parameters, one command or query, a typed answer. They decide no rules.
 
+pub mod activity;
+mod answer_backpressure;
 pub mod app;
 pub mod calendar;
 pub mod caller;
 pub mod config;
 pub mod console;
+pub mod dead_letters;
 pub mod demo;
 pub mod docs;
 pub mod edge;
 pub mod forward;
-pub mod given_up;
 pub mod ids;
+mod keyed_mutex;
 mod objects;
 pub mod ops;
+mod outbox_cache;
 pub mod problem;
-pub mod pulse;
 pub mod readiness;
-mod recent;
 mod record_quota;
 pub mod relay;
 mod replay;
@@ -53,8 +55,6 @@ pub mod stays;
 pub mod stream;
 pub mod tee;
 pub mod tickets;
-mod turns;
-mod unread;
 pub mod webhooks;
 pub mod wire;
 

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::app::App;
-use crate::stream::Told;
+use crate::stream::PublishedBooking;
 use crate::wire::event::is_public;
 
 /// Events per page. Pages end at multiples of it, so that replays from different events share later pages.
@@ -137,9 +137,14 @@ impl Page {
         let up_to = records().last().map_or(until, |last| until.max(last.id)).min(end);
         let (mut entries, mut bytes) = (Vec::new(), Vec::new());
         for record in records().filter(|record| is_public(&record.event_type)) {
-            let told = Told::of(record, source);
-            bytes.extend_from_slice(&told.frame);
-            entries.push(Entry { id: record.id, event_type: told.event_type, owner: record.owner, end: bytes.len() });
+            let published = PublishedBooking::of(record, source);
+            bytes.extend_from_slice(&published.frame);
+            entries.push(Entry {
+                id: record.id,
+                event_type: published.event_type,
+                owner: record.owner,
+                end: bytes.len(),
+            });
         }
         Self { after, up_to, entries, bytes: bytes.into() }
     }

@@ -29,11 +29,11 @@ use serde_json::json;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, sleep_until};
 
+use crate::activity::ActivityCounters;
 use crate::app::App;
 use crate::caller::Caller;
+use crate::outbox_cache::OutboxCache;
 use crate::problem::Problem;
-use crate::pulse::Pulse;
-use crate::recent::Recent;
 use crate::replay::{Gap, Replays};
 use crate::request::{Params, decimal};
 use crate::wire::event::{cloud_event, data_of, is_public, time_of, type_of};
@@ -56,7 +56,7 @@ const GAP: &str = "stream.gap";
 /// Publishes committed events to subscribers.
 #[derive(Debug)]
 pub struct Stream {
-    told: broadcast::Sender<Arc<Told>>,
+    published: broadcast::Sender<Arc<PublishedBooking>>,
     /// Number of the last committed durable event.
     last_durable: AtomicU64,
     /// Number of the next ephemeral event. It starts at a random number, so that ids differ between servers and
@@ -68,16 +68,16 @@ pub struct Stream {
     committed: watch::Sender<()>,
     /// Time of the last successful read of the outbox.
     followed_at: watch::Sender<Instant>,
-    recent: Recent,
+    recent: OutboxCache,
     replays: Replays,
-    pulse: Pulse,
+    activity: ActivityCounters,
     /// `source` of every `CloudEvent`.
     source: String,
 }
 
 /// An event as subscribers receive it.
 #[derive(Debug)]
-pub struct Told {
+pub struct PublishedBooking {
     /// `12` is the twelfth durable event, and `12.7` an ephemeral one after it.
     pub id: String,
     pub durable: Option<u64>,
@@ -92,18 +92,18 @@ pub struct Told {
 
 impl Stream {
     pub fn new(last_durable: u64, first_ephemeral: u64, shared: bool) -> Self {
-        let told = broadcast::Sender::new(BACKLOG);
+        let published = broadcast::Sender::new(BACKLOG);
         let last_durable = AtomicU64::new(last_durable);
         Self {
-            told,
+            published,
             last_durable,
             next_ephemeral: AtomicU64::new(first_ephemeral),
             shared,
             committed: watch::Sender::new(()),
             followed_at: watch::Sender::new(Instant::now()),
-            recent: Recent::default(),
+            recent: OutboxCache::default(),
             replays: Replays::new(KEEP),
-            pulse: Pulse::default(),
+            activity: ActivityCounters::default(),
             source: SOURCE.to_owned(),
         }
     }
@@ -131,13 +131,13 @@ impl Stream {
         }
     }
 
-    pub fn pulse(&self) -> &Pulse {
-        &self.pulse
+    pub fn activity(&self) -> &ActivityCounters {
+        &self.activity
     }
 
     /// Subscribes to events from now on. Events are published only while there is a subscriber.
-    pub fn listen(&self) -> broadcast::Receiver<Arc<Told>> {
-        self.told.subscribe()
+    pub fn listen(&self) -> broadcast::Receiver<Arc<PublishedBooking>> {
+        self.published.subscribe()
     }
 
     /// Returns a signal that fires when this server has committed durable events, or found those of another server.
@@ -174,8 +174,8 @@ impl Stream {
             let (is_last, is_empty) = (page.len() < OUTBOX_PAGE, page.is_empty());
             for record in page {
                 self.last_durable.store(record.id, Ordering::Relaxed);
-                self.pulse.changed(&record.event_type);
-                self.told.send(Arc::new(Told::of(&record, &self.source))).ok();
+                self.activity.changed(&record.event_type);
+                self.published.send(Arc::new(PublishedBooking::of(&record, &self.source))).ok();
             }
             if !is_empty {
                 // Wakes the relay and the webhook fan-out before their next poll.
@@ -196,9 +196,9 @@ impl Stream {
         let (event_type, data) = (type_of(event), data_of(event, at));
         let json = cloud_event(&self.source, &id, event_type, time_of(event, at), &data, None);
         let (owner, frame) = (event.owner().map(UserId::get), frame(&id, event_type, &json));
-        let told = Told { id, durable: None, event_type: event_type.into(), at, data, frame, owner };
+        let published = PublishedBooking { id, durable: None, event_type: event_type.into(), at, data, frame, owner };
         // The only error is that there is no subscriber.
-        self.told.send(Arc::new(told)).ok();
+        self.published.send(Arc::new(published)).ok();
     }
 }
 
@@ -210,22 +210,22 @@ impl EventSink for Stream {
             at: time_of(event, at),
             data: data_of(event, at),
             trace: None,
-            imported: matches!(event, Event::BookingTold(_)),
+            imported: matches!(event, Event::BookingPublished(_)),
         }
     }
 
     fn publish(&self, events: Vec<Published>) {
-        let is_listened_to = || self.told.receiver_count() > 0;
+        let is_listened_to = || self.published.receiver_count() > 0;
         let mut durable = Vec::new();
         for Published { event, recorded, at } in events {
-            self.pulse.count(&event, at);
+            self.activity.count(&event, at);
             match recorded {
                 Some(record) => {
                     if !self.shared {
                         // Stored before the check for subscribers: a new one sees this number, or receives the event.
                         self.last_durable.store(record.id, Ordering::Relaxed);
                         if is_listened_to() {
-                            self.told.send(Arc::new(Told::of(&record, &self.source))).ok();
+                            self.published.send(Arc::new(PublishedBooking::of(&record, &self.source))).ok();
                         }
                     }
                     durable.push(Arc::new(record));
@@ -244,7 +244,7 @@ impl EventSink for Stream {
     }
 }
 
-impl Told {
+impl PublishedBooking {
     pub(crate) fn of(record: &OutboxRecord, source: &str) -> Self {
         let id = record.id.to_string();
         let json = cloud_event(source, &id, &record.event_type, record.at, &record.data, None);
@@ -279,12 +279,12 @@ pub async fn listen(
     if stream.is_cut_off() {
         return Err(Refused::StoreUnavailable("the outbox cannot be read".into()).into());
     }
-    let told = stream.listen();
+    let published = stream.listen();
     let last = stream.last_committed(app.store()).await.map_err(Refused::from)?;
     // A client that is ahead of this store has read another one.
     let seen = resume_point(&headers)?.unwrap_or(u64::MAX).min(last);
     let listener = Listener {
-        told,
+        published,
         filter: Filter { owner: caller.listing(params.user()?)?, types: types(&params.read::<StreamQuery>()?)? },
         seen,
         missed_until: last,
@@ -322,7 +322,7 @@ pub(crate) fn over(app: &App, headers: &HeaderMap) -> impl Future<Output = ()> +
 /// Stream of one client.
 struct Listener {
     app: App,
-    told: broadcast::Receiver<Arc<Told>>,
+    published: broadcast::Receiver<Arc<PublishedBooking>>,
     filter: Filter,
     /// Number of the last durable event that was sent or filtered out.
     seen: u64,
@@ -360,23 +360,23 @@ impl Listener {
                 self.catch_up().await?;
                 continue;
             }
-            let told = tokio::select! {
+            let published = tokio::select! {
                 () = &mut self.over => return None,
                 () = self.app.stream().cut_off() => return None,
                 // A client whose filter lets little through resumes from here, not from its last event.
                 () = sleep_until(self.keep_alive_at) => return Some(position(self.seen)),
-                told = self.told.recv() => told,
+                published = self.published.recv() => published,
             };
-            match told {
-                Ok(told) if told.durable.is_some_and(|id| id <= self.seen) => {}
+            match published {
+                Ok(published) if published.durable.is_some_and(|id| id <= self.seen) => {}
                 // Gap: the outcome of an earlier commit was unknown, so its event was not published.
-                Ok(told) if told.durable.is_some_and(|id| id > self.seen + 1) => {
-                    self.missed_until = told.durable.unwrap_or_default();
+                Ok(published) if published.durable.is_some_and(|id| id > self.seen + 1) => {
+                    self.missed_until = published.durable.unwrap_or_default();
                 }
-                Ok(told) => {
-                    self.seen = told.durable.unwrap_or(self.seen);
-                    if self.filter.passes(&told.event_type, told.owner) {
-                        return Some(told.frame.clone());
+                Ok(published) => {
+                    self.seen = published.durable.unwrap_or(self.seen);
+                    if self.filter.passes(&published.event_type, published.owner) {
+                        return Some(published.frame.clone());
                     }
                 }
                 Err(broadcast::error::RecvError::Lagged(_)) => {

@@ -10,7 +10,7 @@ use holdfast_core::tee::import::ImportBookingEvent;
 use holdfast_core::tee::inbox::Receive;
 use holdfast_core::tee::slot::{CreateSlots, SlotDraft};
 use holdfast_core::tee::{
-    Allotment, BookingAction, BookingId, BookingTold, Handled, Message, MessageKey, StartTime, TeeSlotId,
+    Allotment, BookingAction, BookingId, BookingPublished, Handled, Message, MessageKey, StartTime, TeeSlotId,
 };
 use holdfast_core::time::Span;
 use holdfast_core::{Command, Limits, Timestamp};
@@ -29,8 +29,8 @@ async fn run<C: Command>(store: &dyn Store, command: C) -> C::Outcome {
     }
 }
 
-fn external_event() -> BookingTold {
-    BookingTold {
+fn external_event() -> BookingPublished {
+    BookingPublished {
         action: BookingAction::Created,
         booking: BookingId::new(9).unwrap(),
         user: UserId::new(7).unwrap(),
@@ -59,15 +59,15 @@ async fn purge_removes_published_events_only(profile: Profile) {
     let message = Receive::new(Message::SlotReserve(places));
     assert_eq!(run(&*store, message.clone()).await, Handled::Done);
     assert_eq!(run(&*store, message.clone()).await, Handled::Repeated);
-    let import = ImportBookingEvent { key: MessageKey::parse("a").unwrap(), told: external_event() };
+    let import = ImportBookingEvent { key: MessageKey::parse("a").unwrap(), published: external_event() };
     assert_eq!(run(&*store, import.clone()).await, Handled::Done);
     // Event 1 was sent and event 2 has failed; the later events have not been read yet.
     let wanted = Partition::all().collect();
     run(&*store, LeaseRelays { server: 1, wanted, is_alone: true, yields: false, ends_own: false }).await;
     for partition in Partition::all() {
         let failed = (partition.get() == 0).then_some((2, PublishOutcome::Failed { jitter: 0 }));
-        let handed = failed.into_iter().collect();
-        run(&*store, AdvanceRelay { server: 1, partition, sent_up_to: 2, handed }).await;
+        let outcomes = failed.into_iter().collect();
+        run(&*store, AdvanceRelay { server: 1, partition, sent_up_to: 2, outcomes }).await;
     }
     assert!(!store.purge(Keep::default()).await.unwrap());
     assert_eq!(outbox(&*store).await, [1, 2, 3, 4, 5], "all events are recent");

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
-use holdfast_dial::Trust;
-use holdfast_dial::postgres::{Address, Dialler};
+use holdfast_connect::TlsRoots;
+use holdfast_connect::postgres::{Address, Connector};
 use holdfast_engine::{StoreError, panics};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
@@ -120,10 +120,10 @@ impl Connection {
 }
 
 /// Factory of connections.
-pub(crate) struct Connector {
+pub(crate) struct ConnectionFactory {
     place: Arc<str>,
     config: Config,
-    dialler: Dialler,
+    connector: Connector,
     driver: Driver,
     round_trips: Arc<AtomicU64>,
     /// Whether callers may be waiting.
@@ -132,9 +132,9 @@ pub(crate) struct Connector {
     failed: Mutex<Option<(Instant, String)>>,
 }
 
-impl Connector {
-    pub(crate) fn new(mut address: Address, trust: &Trust) -> std::io::Result<Self> {
-        let dialler = Dialler::new(&address, trust);
+impl ConnectionFactory {
+    pub(crate) fn new(mut address: Address, tls_roots: &TlsRoots) -> std::io::Result<Self> {
+        let connector = Connector::new(&address, tls_roots);
         let place = address.host_and_port().into();
         let config = &mut address.config;
         config
@@ -147,7 +147,7 @@ impl Connector {
         }
         let (config, driver) = (address.config, Driver::start()?);
         let is_open = AtomicBool::new(false);
-        Ok(Self { place, config, dialler, driver, round_trips: Arc::default(), is_open, failed: Mutex::default() })
+        Ok(Self { place, config, connector, driver, round_trips: Arc::default(), is_open, failed: Mutex::default() })
     }
 
     /// Marks the store as open: callers wait from now on.
@@ -226,11 +226,11 @@ impl Connector {
 
     /// A connection as the database gives it.
     async fn dial(&self) -> Result<Client, StoreError> {
-        let (mut config, dialler) = (self.config.clone(), self.dialler.clone());
+        let (mut config, connector) = (self.config.clone(), self.connector.clone());
         config.connect_timeout(self.connects_within());
         // On the driver's runtime, which will also be told when there is something to read.
         let connecting = self.driver.handle.spawn(async move {
-            let (client, connection) = dialler.connect(&config).await?;
+            let (client, connection) = connector.connect(&config).await?;
             tokio::spawn(async move {
                 if let Err(error) = connection.await {
                     tracing::debug!(error = sentence(&error), "a connection to PostgreSQL ended");

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use holdfast_dial::Trust;
-use holdfast_dial::postgres::Address;
+use holdfast_connect::TlsRoots;
+use holdfast_connect::postgres::Address;
 use holdfast_engine::{Clock, StoreError};
 use tokio_postgres::Client;
 
 use crate::codec::get;
-use crate::connection::{Connection, Connector, Purpose};
+use crate::connection::{Connection, ConnectionFactory, Purpose};
 use crate::error::{explain, sentence};
 use crate::pipeline::Transaction;
 
@@ -90,7 +90,7 @@ pub struct PostgresOptions {
     /// `verify-ca`. A pooler must be in session mode: locks and prepared statements belong to one session.
     pub url: String,
     /// Certificate authorities for the database's certificate.
-    pub trust: Trust,
+    pub tls_roots: TlsRoots,
     /// Replaces the database's time; for tests.
     pub clock: Option<Arc<dyn Clock>>,
     /// Maximum number of connections for reads by key, beside those of batches and lists.
@@ -106,17 +106,17 @@ impl std::fmt::Debug for PostgresOptions {
 
 impl PostgresOptions {
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), trust: Trust::default(), clock: None, readers_max: 8 }
+        Self { url: url.into(), tls_roots: TlsRoots::default(), clock: None, readers_max: 8 }
     }
 
-    pub(crate) fn connector(&self) -> Result<Connector, OpenError> {
+    pub(crate) fn connection_factory(&self) -> Result<ConnectionFactory, OpenError> {
         let address = Address::parse(&self.url).map_err(|error| OpenError::BadUrl(sentence(&error)))?;
-        Connector::new(address, &self.trust).map_err(OpenError::Thread)
+        ConnectionFactory::new(address, &self.tls_roots).map_err(OpenError::Thread)
     }
 }
 
 /// Migrates the schema to the current version. Servers that start together serialize on a lock.
-pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
+pub(crate) async fn migrate(connector: &ConnectionFactory) -> Result<(), OpenError> {
     if !connector.has_sessions().await? {
         return Err(OpenError::TransactionPooling);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleResult};
 use holdfast_engine::StoreError;
 
-use crate::connection::{Connection, Connector, Purpose};
+use crate::connection::{Connection, ConnectionFactory, Purpose};
 use crate::open::{self, OpenError};
 
 /// Maximum wait for a free connection, beside the time to create one.
@@ -14,7 +14,7 @@ const FREE_WITHIN: Duration = Duration::from_secs(1);
 
 /// Connection factory of a pool.
 pub(crate) struct Manager {
-    pub(crate) connector: Arc<Connector>,
+    pub(crate) connector: Arc<ConnectionFactory>,
     pub(crate) purpose: Purpose,
     pub(crate) statements: Vec<&'static str>,
     /// Whether each connection joins the servers that share the database.

@@ -14,7 +14,7 @@ use holdfast_engine::StoreError;
 use holdfast_engine::store::{Keep, LIST_WITHIN, OutboxRecord, PURGE_ROWS_MAX};
 
 use crate::codec::{Col, get};
-use crate::connection::{Connector, Purpose};
+use crate::connection::{ConnectionFactory, Purpose};
 use crate::error::{explain, sentence};
 use crate::pipeline::{self, Pipeline, Transaction};
 use crate::pool::{Manager, Pool, within};
@@ -56,7 +56,7 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    pub(crate) fn new(connector: &Arc<Connector>, readers_max: usize) -> Self {
+    pub(crate) fn new(connector: &Arc<ConnectionFactory>, readers_max: usize) -> Self {
         let by_key =
             [CONTROL, shared::READS, shared::PURGES, &records::reads(), &records::purges(), DROPS, PROBES].concat();
         let manager = |purpose, statements| Manager { connector: connector.clone(), purpose, statements, joins: false };

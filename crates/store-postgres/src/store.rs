@@ -21,7 +21,7 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
 use crate::clock::StoreClock;
-use crate::connection::{Connection, Connector};
+use crate::connection::{Connection, ConnectionFactory};
 use crate::open::{self, Backend, OpenError, PostgresOptions};
 use crate::readers::{AuditOf, Readers};
 
@@ -40,7 +40,7 @@ pub struct PostgresStore {
 }
 
 struct Shared {
-    connector: Arc<Connector>,
+    connector: Arc<ConnectionFactory>,
     clock: StoreClock,
     readers: Readers,
     writer: Arc<Mutex<Writer>>,
@@ -78,7 +78,7 @@ impl std::fmt::Debug for PostgresStore {
 impl PostgresStore {
     /// Opens the database exclusively, and migrates its schema.
     pub async fn open(options: PostgresOptions) -> Result<Self, OpenError> {
-        let connector = Arc::new(options.connector()?);
+        let connector = Arc::new(options.connection_factory()?);
         open::migrate(&connector).await?;
         let clock = StoreClock::new(options.clock);
         let taken = recover::take(&connector, &clock, None).await?;

@@ -21,7 +21,7 @@ use holdfast_engine::store::{COMMIT_WITHIN, Keep, OutboxRecord};
 
 use crate::clock::StoreClock;
 use crate::codec::{Col, get};
-use crate::connection::{Connection, Connector, Purpose};
+use crate::connection::{Connection, ConnectionFactory, Purpose};
 use crate::error::explain;
 use crate::open::{self, OpenError, PostgresOptions};
 use crate::pipeline::{self, Pipeline, Transaction, params};
@@ -63,7 +63,7 @@ pub struct DurableTier {
 }
 
 struct Shared {
-    connector: Arc<Connector>,
+    connector: Arc<ConnectionFactory>,
     clock: StoreClock,
     readers: Readers,
     batches: Pool,
@@ -80,7 +80,7 @@ impl std::fmt::Debug for DurableTier {
 impl DurableTier {
     /// Joins the servers that share the database, and migrates its schema.
     pub async fn open(options: PostgresOptions) -> Result<Self, OpenError> {
-        let connector = Arc::new(options.connector()?);
+        let connector = Arc::new(options.connection_factory()?);
         open::migrate(&connector).await?;
         let manager =
             Manager { connector: connector.clone(), purpose: Purpose::ByKey, statements: statements(), joins: true };

@@ -2,34 +2,34 @@
 
 use std::sync::Arc;
 
-use holdfast_dial::Trust;
-use holdfast_dial::redis::{Link, is_dead};
+use holdfast_connect::TlsRoots;
+use holdfast_connect::redis::{ReconnectingClient, is_dead};
 use holdfast_engine::{StoreError, panics};
 use redis::{Pipeline, RedisError, ScriptInvocation, Value};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 pub(crate) struct Connection {
-    link: Link,
+    client: ReconnectingClient,
     /// Thread that drives the connection, so that a busy server delays no batch.
     _driver: Driver,
 }
 
 impl Connection {
     /// Connects on first use.
-    pub(crate) fn new(url: &str, trust: &Trust) -> Result<Self, RedisError> {
+    pub(crate) fn new(url: &str, tls_roots: &TlsRoots) -> Result<Self, RedisError> {
         let driver = Driver::start()?;
-        Ok(Self { link: Link::new(url, trust, driver.handle.clone())?, _driver: driver })
+        Ok(Self { client: ReconnectingClient::new(url, tls_roots, driver.handle.clone())?, _driver: driver })
     }
 
     /// Number of round trips so far.
     pub(crate) fn round_trips(&self) -> u64 {
-        self.link.round_trips()
+        self.client.round_trips()
     }
 
     /// Number of connections opened so far. While it is unchanged, Redis has not been restarted or replaced.
     pub(crate) fn opened(&self) -> u64 {
-        self.link.opened()
+        self.client.opened()
     }
 
     /// Sends an idempotent request; retried once on a new connection if the old one is dead.
@@ -43,22 +43,22 @@ impl Connection {
     /// Runs a script that must not be repeated: an error after sending leaves its outcome unknown. A Redis that does not
     /// know the script gets it first; if that fails without an answer, the outcome counts as unknown too.
     pub(crate) async fn invoke(&self, call: &ScriptInvocation<'_>) -> Result<Value, StoreError> {
-        let mut open = self.link.open().await.map_err(|error| self.unavailable(&error))?;
-        let answer = self.link.ask(&mut open, async |connection| call.invoke_async(connection).await).await;
+        let mut open = self.client.open().await.map_err(|error| self.unavailable(&error))?;
+        let answer = self.client.ask(&mut open, async |connection| call.invoke_async(connection).await).await;
         answer.map_err(|error| match error.code() {
             // Redis rejected the request before executing it: out of memory, read only, still loading.
             Some(_) => self.unavailable(&error),
-            None => StoreError::OutcomeUnknown(self.link.describe(&error)),
+            None => StoreError::OutcomeUnknown(self.client.describe(&error)),
         })
     }
 
     fn unavailable(&self, error: &RedisError) -> StoreError {
-        StoreError::Unavailable(self.link.describe(error))
+        StoreError::Unavailable(self.client.describe(error))
     }
 
     async fn send(&self, pipeline: &Pipeline) -> Result<Vec<Value>, RedisError> {
-        let mut open = self.link.open().await?;
-        self.link.ask(&mut open, async |connection| pipeline.query_async(connection).await).await
+        let mut open = self.client.open().await?;
+        self.client.ask(&mut open, async |connection| pipeline.query_async(connection).await).await
     }
 }
 

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
+use holdfast_connect::TlsRoots;
 use holdfast_core::audit::Audit;
 use holdfast_core::calendar::RoomId;
 use holdfast_core::idempotency::IdempotencyRecord;
@@ -13,7 +14,6 @@ use holdfast_core::ticket::SeatsOf;
 use holdfast_core::time::{Span, date_ordinal};
 use holdfast_core::unit::{Kind, Unit, Units};
 use holdfast_core::{Timestamp, WorkingSet};
-use holdfast_dial::Trust;
 use holdfast_engine::{Clock, StoreError};
 use redis::{Cmd, Pipeline, Value};
 
@@ -44,7 +44,7 @@ pub struct LiveOptions {
     /// The connection is encrypted if it begins with `rediss://`.
     pub url: String,
     /// Certificate authorities for the certificate of Redis.
-    pub trust: Trust,
+    pub tls_roots: TlsRoots,
     /// Prefix of all keys.
     pub prefix: String,
     pub on_loss: OnLoss,
@@ -91,7 +91,7 @@ impl std::fmt::Debug for LiveTier {
 impl LiveTier {
     /// Connects on first use.
     pub fn new(options: LiveOptions) -> Result<Self, StoreError> {
-        let connection = Connection::new(&options.url, &options.trust)
+        let connection = Connection::new(&options.url, &options.tls_roots)
             .map_err(|error| StoreError::Unavailable(format!("server.redis_url: {error}")))?;
         Ok(Self {
             shared: Arc::new(Shared {

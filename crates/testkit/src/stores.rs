@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use holdfast_connect::TlsRoots;
 use holdfast_core::time::Span;
-use holdfast_dial::Trust;
 use holdfast_engine::{Clock, Store};
 use holdfast_store_postgres::{DurableTier, PostgresOptions, PostgresStore};
 use holdfast_store_redis::confirm_attempts::ABANDONED_AFTER;
@@ -78,13 +78,20 @@ impl Place {
             }
             Self::Postgres(database) => {
                 let journal =
-                    PostgresJournal::new(database.url(), &Trust::default()).expect("the address of PostgreSQL");
+                    PostgresJournal::new(database.url(), &TlsRoots::default()).expect("the address of PostgreSQL");
                 Arc::new(InProcess::open(journal, options).await.expect("the waiting room opens"))
             }
             Self::Cluster { redis_url, prefix, .. } => {
                 let (url, prefix) = (redis_url.clone(), prefix.clone());
-                let options =
-                    RedisOptions { url, trust: Trust::default(), prefix, timings, keys, ids, clock: Some(clock) };
+                let options = RedisOptions {
+                    url,
+                    tls_roots: TlsRoots::default(),
+                    prefix,
+                    timings,
+                    keys,
+                    ids,
+                    clock: Some(clock),
+                };
                 Arc::new(RedisRoom::new(options).expect("the address of Redis"))
             }
         }
@@ -97,7 +104,7 @@ impl Place {
         let durable = DurableTier::open(options).await.expect("the database opens");
         let live = LiveTier::new(LiveOptions {
             url: redis_url.clone(),
-            trust: Trust::default(),
+            tls_roots: TlsRoots::default(),
             prefix: prefix.clone(),
             is_first: true,
             on_loss: OnLoss::Resume,

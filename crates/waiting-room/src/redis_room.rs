@@ -21,9 +21,9 @@ mod listener;
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
+use holdfast_connect::TlsRoots;
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
-use holdfast_dial::Trust;
 use holdfast_engine::Clock;
 use parking_lot::Mutex;
 use redis::Script;
@@ -46,7 +46,7 @@ pub struct RedisOptions {
     /// The connection is encrypted if it begins with `rediss://`.
     pub url: String,
     /// Certificate authorities for the certificate of Redis.
-    pub trust: Trust,
+    pub tls_roots: TlsRoots,
     /// Prefix of all keys.
     pub prefix: String,
     pub timings: Timings,
@@ -82,7 +82,7 @@ struct Answer {
 impl RedisRoom {
     /// Connects on first use.
     pub fn new(options: RedisOptions) -> Result<Self, Error> {
-        let connection = Connection::new(&options.url, &options.trust)?;
+        let connection = Connection::new(&options.url, &options.tls_roots)?;
         Ok(Self { options, connection, subscriber: Mutex::default() })
     }
 
@@ -210,7 +210,7 @@ impl WaitingRoom for RedisRoom {
     fn subscribe(&self) -> broadcast::Receiver<Change> {
         let mut subscriber = self.subscriber.lock();
         let channel = format!("{}queue:changes", self.options.prefix);
-        let start = || ChangeSubscriber::start(self.connection.link(), channel, self.connection.runtime());
+        let start = || ChangeSubscriber::start(self.connection.client(), channel, self.connection.runtime());
         subscriber.get_or_insert_with(start).subscribe()
     }
 }

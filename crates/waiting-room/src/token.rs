@@ -3,9 +3,9 @@
 //! A token names the event, the user, the entry and its time. The waiting room itself never asks for one: an entry belongs to its
 //! user. A token that is presented all the same must prove that entry.
 
+use holdfast_connect::jwt::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
-use holdfast_dial::jwt::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 

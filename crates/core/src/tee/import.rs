@@ -18,7 +18,7 @@ const CREATION_EVENT_WAIT: Span = Span::from_secs(10);
 
 /// An event of a booking in another store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BookingTold {
+pub struct BookingPublished {
     pub action: BookingAction,
     pub booking: BookingId,
     pub user: UserId,
@@ -42,7 +42,7 @@ impl Row for Imported {}
 #[derive(Clone, Debug)]
 pub struct ImportBookingEvent {
     pub key: MessageKey,
-    pub told: BookingTold,
+    pub published: BookingPublished,
 }
 
 impl Command for ImportBookingEvent {
@@ -51,7 +51,7 @@ impl Command for ImportBookingEvent {
     const WRITES: Writes = Writes::Durable;
 
     fn decide(&self, rows: &mut WorkingSet, at: &Context<'_>) -> Decision<Handled> {
-        let event = &self.told;
+        let event = &self.published;
         rows.tee.imported.request(&self.key);
         rows.tee.bookings.request(&event.booking);
         let creation = self.creation_key();
@@ -76,20 +76,20 @@ impl Command for ImportBookingEvent {
         }
         rows.tee.imported.put(self.key.clone(), Imported { at: at.now });
         let event_at = event.at.map_or(at.now, |event_at| event_at.min(at.now));
-        rows.emit(Event::BookingTold(BookingTold { at: Some(event_at), ..event.clone() }));
+        rows.emit(Event::BookingPublished(BookingPublished { at: Some(event_at), ..event.clone() }));
         Ok(Handled::Done)
     }
 
     fn lane(&self) -> u64 {
-        self.told.booking.get()
+        self.published.booking.get()
     }
 }
 
 impl ImportBookingEvent {
     /// Returns the key of the event that must be imported first. Keys in a foreign format imply no order.
     fn creation_key(&self) -> Option<MessageKey> {
-        let key_of = |action| MessageKey::of_booking(action, self.told.booking);
-        let is_own_format = self.key == key_of(self.told.action);
-        (is_own_format && self.told.action != BookingAction::Created).then(|| key_of(BookingAction::Created))
+        let key_of = |action| MessageKey::of_booking(action, self.published.booking);
+        let is_own_format = self.key == key_of(self.published.action);
+        (is_own_format && self.published.action != BookingAction::Created).then(|| key_of(BookingAction::Created))
     }
 }

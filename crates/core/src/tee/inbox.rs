@@ -125,7 +125,7 @@ fn request_rows(rows: &mut WorkingSet, message: &Message) {
         Message::SlotChanged(news) => rows.tee.known_slots.request(&news.slot),
         Message::SlotClosed { slot, .. } => saga::request_open(rows, *slot),
         Message::Booking { action, booking } => notify::request_rows(rows, *action, booking.id),
-        Message::Told { action, booking, .. } => notify::request_rows(rows, *action, *booking),
+        Message::PublishedBooking { action, booking, .. } => notify::request_rows(rows, *action, *booking),
     }
 }
 
@@ -141,7 +141,7 @@ fn handle(rows: &mut WorkingSet, at: &Context<'_>, message: &Message) -> Decisio
         Message::SlotChanged(news) => known_slot::update(rows, news)?,
         Message::SlotClosed { slot, version } => return saga::closed(rows, at, *slot, *version),
         Message::Booking { action, booking } => notify::notify(rows, at, *action, booking.id, booking.user)?,
-        Message::Told { action, booking, user, .. } => notify::notify(rows, at, *action, *booking, *user)?,
+        Message::PublishedBooking { action, booking, user, .. } => notify::notify(rows, at, *action, *booking, *user)?,
     }
     Ok(Handled::Done)
 }

@@ -103,7 +103,7 @@ pub enum Message {
         booking: Box<Booking>,
     },
     /// A transition of a booking, with only the fields that its consumers need.
-    Told {
+    PublishedBooking {
         action: BookingAction,
         booking: BookingId,
         slot: TeeSlotId,
@@ -138,7 +138,7 @@ impl Message {
             Self::SlotReleased(_) => Subject::SlotReleased,
             Self::SlotChanged(_) => Subject::SlotChanged,
             Self::SlotClosed { .. } => Subject::SlotClosed,
-            Self::Booking { action, .. } | Self::Told { action, .. } => action.subject(),
+            Self::Booking { action, .. } | Self::PublishedBooking { action, .. } => action.subject(),
         }
     }
 
@@ -152,7 +152,7 @@ impl Message {
             | Self::SlotRelease(places)
             | Self::SlotReleased(places) => (places.booking.get(), 0),
             Self::Booking { booking, .. } => (booking.id.get(), 0),
-            Self::Told { booking, .. } => (booking.get(), 0),
+            Self::PublishedBooking { booking, .. } => (booking.get(), 0),
         };
         MessageId { subject: self.subject(), of, version }
     }
@@ -166,14 +166,16 @@ impl Message {
             | Self::SlotRelease(places)
             | Self::SlotReleased(places) => OrderingKey::Booking(places.booking),
             Self::Booking { booking, .. } => OrderingKey::Booking(booking.id),
-            Self::Told { booking, .. } => OrderingKey::Booking(*booking),
+            Self::PublishedBooking { booking, .. } => OrderingKey::Booking(*booking),
         }
     }
 
     /// Returns the slot that the message concerns.
     pub fn slot(&self) -> TeeSlotId {
         match self {
-            Self::SlotChanged(SlotNews { slot, .. }) | Self::SlotClosed { slot, .. } | Self::Told { slot, .. } => *slot,
+            Self::SlotChanged(SlotNews { slot, .. })
+            | Self::SlotClosed { slot, .. }
+            | Self::PublishedBooking { slot, .. } => *slot,
             Self::SlotReserve(places)
             | Self::SlotReserved { places, .. }
             | Self::SlotReserveFailed { places, .. }
@@ -187,7 +189,7 @@ impl Message {
     pub fn owner(&self) -> Option<UserId> {
         match self {
             Self::Booking { booking, .. } => Some(booking.user),
-            Self::Told { user, .. } => Some(*user),
+            Self::PublishedBooking { user, .. } => Some(*user),
             _ => None,
         }
     }
@@ -237,7 +239,7 @@ impl Subject {
     }
 
     /// Whether its loss could not be repaired by a missing reply or a timeout.
-    pub fn is_never_given_up(self) -> bool {
+    pub fn is_always_retried(self) -> bool {
         matches!(self, Self::SlotRelease | Self::SlotChanged | Self::SlotClosed)
     }
 

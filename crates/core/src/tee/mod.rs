@@ -50,7 +50,7 @@ pub use booking::{
 pub use booking_number::BookingNumber;
 pub use course::{Course, CourseId};
 pub use create::{BookingKey, IdempotencyKey, KeyUse};
-pub use import::{BookingTold, Imported};
+pub use import::{BookingPublished, Imported};
 pub use inbox::{Handled, InboxId, MessageKey, Received};
 pub use known_slot::KnownSlot;
 pub use message::{Allotment, FailureReason, Message, MessageId, OrderingKey, Service, SlotNews, Subject};

@@ -14,7 +14,7 @@ mod operator;
 #[allow(dead_code, reason = "other tests use the rest")]
 mod support;
 
-use holdfast_dial::jwt::{EncodingKey, Header, encode};
+use holdfast_connect::jwt::{EncodingKey, Header, encode};
 use serde_json::json;
 use support::Process;
 use tempfile::TempDir;

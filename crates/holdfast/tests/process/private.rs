@@ -9,7 +9,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use holdfast_client::NewEvent;
-use holdfast_dial::jwt::{Algorithm, EncodingKey, Header, encode};
+use holdfast_connect::jwt::{Algorithm, EncodingKey, Header, encode};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 

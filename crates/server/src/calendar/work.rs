@@ -28,7 +28,7 @@ const ATTEMPTS_MAX: u32 = 20;
 async fn run_once<C: Command>(app: &App, command: C) -> Result<C::Outcome, Refused> {
     match app.engine().run(command, None).await? {
         Answer::Fresh(outcome) => {
-            app.stream().pulse().changed(C::NAME);
+            app.stream().activity().changed(C::NAME);
             Ok(outcome)
         }
         Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),

@@ -70,7 +70,7 @@ impl Config {
         });
         Some(Options {
             url,
-            trust: self.server.nats_trust(),
+            tls_roots: self.server.nats_tls_roots(),
             prefix: self.nats.prefix.clone(),
             name: format!("holdfast {}", self.server.roles),
             timeout: self.tee.bus_timeout,

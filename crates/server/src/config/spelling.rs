@@ -4,8 +4,8 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use holdfast_connect::TlsRoots;
 use holdfast_core::tee;
-use holdfast_dial::Trust;
 use serde::{Deserialize as _, Deserializer, de};
 
 use crate::webhooks::network::Network;
@@ -138,8 +138,8 @@ pub(super) fn refund_tiers<'de, D: Deserializer<'de>>(deserializer: D) -> Result
 }
 
 /// Reads a file of certificates, given its path.
-pub(super) fn trust<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Trust, D::Error> {
-    Trust::file(&PathBuf::deserialize(deserializer)?).map_err(de::Error::custom)
+pub(super) fn tls_roots<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TlsRoots, D::Error> {
+    TlsRoots::file(&PathBuf::deserialize(deserializer)?).map_err(de::Error::custom)
 }
 
 pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {

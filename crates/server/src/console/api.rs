@@ -44,8 +44,8 @@ pub async fn forward(State(console): State<Console>, request: Request) -> Result
     let answer = console.call(session.caller, parts.method, uri, &parts.headers, body).await;
     if is_elsewhere && !is_safe {
         // Services in other processes do not report their changes to this process.
-        console.app.stream().pulse().changed("tee.elsewhere");
-        console.app.stream().pulse().changed("relay.elsewhere");
+        console.app.stream().activity().changed("tee.elsewhere");
+        console.app.stream().activity().changed("relay.elsewhere");
     }
     Ok(answer)
 }

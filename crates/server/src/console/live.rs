@@ -20,13 +20,13 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Console;
 use super::ask::{Ask, Refusal};
-use super::fan::{Listener, event};
+use super::broadcast::{Listener, event};
 use super::session::Session;
 use super::texts;
-use super::views::{self, Picture, View};
+use super::views::{self, Snapshot, View};
+use crate::activity::Changes;
 use crate::caller::Caller;
 use crate::problem::{Language, Problem};
-use crate::pulse::Changes;
 
 /// Interval at which changes are detected.
 const NOTICED_WITHIN: Duration = Duration::from_millis(150);
@@ -55,7 +55,7 @@ pub struct Live {
 
 #[derive(Debug, Default)]
 struct Shared {
-    looked_at: HashMap<Key, Arc<Scene>>,
+    looked_at: HashMap<Key, Arc<ViewSnapshot>>,
     is_watching: bool,
 }
 
@@ -74,7 +74,7 @@ impl Key {
 
 /// A view with subscribers, and the snapshot of its last computation.
 #[derive(Debug)]
-struct Scene {
+struct ViewSnapshot {
     tell: broadcast::Sender<Bytes>,
     state: Mutex<Seen>,
 }
@@ -106,13 +106,13 @@ pub async fn listen(
     let session = Session::of(&console, &headers)?;
     let view = View::read(&section, &params).ok_or_else(Problem::not_found)?;
     let key = Key { view, is_korean: texts::language(&headers) == Language::Korean };
-    let (scene, told, first) = console.live.join(&console, key, session.caller, headers);
-    let catch_up = move |told: &mut broadcast::Receiver<Bytes>| {
+    let (scene, published, first) = console.live.join(&console, key, session.caller, headers);
+    let catch_up = move |published: &mut broadcast::Receiver<Bytes>| {
         let (again, whole) = scene.look();
-        *told = again;
+        *published = again;
         whole
     };
-    Ok(Listener { console, first, told, signed_in: session.signed_in, catch_up }.response())
+    Ok(Listener { console, first, published, signed_in: session.signed_in, catch_up }.response())
 }
 
 impl Live {
@@ -122,7 +122,7 @@ impl Live {
         key: Key,
         caller: Caller,
         headers: HeaderMap,
-    ) -> (Arc<Scene>, broadcast::Receiver<Bytes>, Option<Bytes>) {
+    ) -> (Arc<ViewSnapshot>, broadcast::Receiver<Bytes>, Option<Bytes>) {
         let mut shared = self.shared();
         if !shared.is_watching {
             shared.is_watching = true;
@@ -132,7 +132,7 @@ impl Live {
             scene.clone()
         } else {
             let state = Seen { parts: BTreeMap::new(), failed: None, caller, headers: HeaderMap::new() };
-            let scene = Arc::new(Scene { tell: broadcast::Sender::new(BACKLOG), state: Mutex::new(state) });
+            let scene = Arc::new(ViewSnapshot { tell: broadcast::Sender::new(BACKLOG), state: Mutex::new(state) });
             shared.looked_at.insert(key.clone(), scene.clone());
             console.app.spawn(show(console.clone(), key, scene.clone()));
             scene
@@ -141,12 +141,12 @@ impl Live {
             let mut state = scene.state();
             (state.caller, state.headers) = (caller, headers);
         }
-        let (told, first) = scene.look();
-        (scene, told, first)
+        let (published, first) = scene.look();
+        (scene, published, first)
     }
 
     /// Whether a view has no subscribers left. Then it is evicted.
-    fn is_over(&self, key: &Key, scene: &Scene) -> bool {
+    fn is_over(&self, key: &Key, scene: &ViewSnapshot) -> bool {
         let mut shared = self.shared();
         let is_over = scene.tell.receiver_count() == 0;
         if is_over {
@@ -174,13 +174,13 @@ async fn watch(console: Console) {
                 return;
             }
         }
-        let now = console.app.stream().pulse().changes();
+        let now = console.app.stream().activity().changes();
         console.live.changes.send_if_modified(|known| std::mem::replace(known, now) != now);
     }
 }
 
 /// Computes one view whenever it may have changed, until it has no subscribers left.
-async fn show(console: Console, key: Key, scene: Arc<Scene>) {
+async fn show(console: Console, key: Key, scene: Arc<ViewSnapshot>) {
     let mut changes = console.live.changes.subscribe();
     let computed = metrics::counter!("holdfast_console_views_computed_total");
     let (mut is_first, mut has_changed) = (true, false);
@@ -189,7 +189,7 @@ async fn show(console: Console, key: Key, scene: Arc<Scene>) {
         if console.live.is_over(&key, &scene) {
             return;
         }
-        let (began, before) = (Instant::now(), console.app.stream().pulse().changes());
+        let (began, before) = (Instant::now(), console.app.stream().activity().changes());
         let (caller, headers) = {
             let state = scene.state();
             (state.caller, state.headers.clone())
@@ -230,7 +230,7 @@ async fn show(console: Console, key: Key, scene: Arc<Scene>) {
     }
 }
 
-impl Scene {
+impl ViewSnapshot {
     /// Returns a receiver of later events, and the current state as an event if there is one.
     fn look(&self) -> (broadcast::Receiver<Bytes>, Option<Bytes>) {
         let state = self.state();
@@ -239,7 +239,7 @@ impl Scene {
     }
 
     /// Sends the changed parts to the subscribers.
-    async fn tell(&self, picture: Result<Picture, Refusal>, language: Language) {
+    async fn tell(&self, picture: Result<Snapshot, Refusal>, language: Language) {
         match picture {
             Ok(picture) => {
                 let mut state = self.state();

@@ -11,8 +11,8 @@
 //! | [`sections`] | the pages of the console |
 //! | [`views`] | content of each page |
 //! | [`live`] | live pages, computed once for all subscribers |
-//! | [`figures`] | live metrics, sampled once for all subscribers |
-//! | [`fan`] | broadcast to subscribers |
+//! | [`live_metrics`] | live metrics, sampled once for all subscribers |
+//! | [`broadcast`] | broadcast to subscribers |
 //! | [`search`], [`trace`] | search by id, and the history of a record |
 //! | [`demo`] | pages for customers |
 //! | [`sale`] | load simulator of the demo, and its report |
@@ -22,10 +22,10 @@
 pub mod api;
 pub mod ask;
 pub mod assets;
+pub mod broadcast;
 pub mod demo;
-pub mod fan;
-pub mod figures;
 pub mod live;
+pub mod live_metrics;
 pub mod page;
 pub mod sale;
 pub mod search;
@@ -40,8 +40,8 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::{any, get, post};
 
-use self::figures::Figures;
 use self::live::Live;
+use self::live_metrics::LiveMetrics;
 use crate::app::App;
 
 /// State shared by all pages.
@@ -50,17 +50,17 @@ pub struct Console {
     pub app: App,
     /// The API's routes.
     api: Router,
-    figures: Arc<Figures>,
+    live_metrics: Arc<LiveMetrics>,
     live: Arc<Live>,
 }
 
 pub fn routes(app: App, api: Router) -> Router {
-    let console = Console { app: app.clone(), api, figures: Arc::default(), live: Arc::default() };
+    let console = Console { app: app.clone(), api, live_metrics: Arc::default(), live: Arc::default() };
     Router::new()
         .route("/", get(sections::now))
         .route("/console/sign-in", get(session::page).post(session::sign_in))
         .route("/console/sign-out", post(session::sign_out))
-        .route("/console/figures", get(figures::listen))
+        .route("/console/figures", get(live_metrics::listen))
         .route("/console/live/{section}", get(live::listen))
         .route("/console/search", get(search::page))
         .route("/console/{section}", get(sections::get))

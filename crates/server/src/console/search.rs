@@ -263,8 +263,8 @@ impl Search<'_> {
         {
             steps.extend(self.steps(&other));
         }
-        let told = self.told(place.family, place.key, id, &steps).await;
-        steps.extend(told);
+        let published = self.published(place.family, place.key, id, &steps).await;
+        steps.extend(published);
         if place.name == BOOKING.name {
             steps.extend(self.notified(&thing, id).await);
         }
@@ -289,8 +289,8 @@ impl Search<'_> {
         };
         let mut steps = self.steps(&thing);
         if let (Beside::ShopReservation, Some(order)) = (kind, thing.get("orderId").map(plain)) {
-            let told = self.told("order.", "orderId", &order, &steps).await;
-            steps.extend(told);
+            let published = self.published("order.", "orderId", &order, &steps).await;
+            steps.extend(published);
         }
         let said = |key: &str| thing.get(key).map(plain).unwrap_or_default();
         let end = match (kind, said("status").as_str()) {
@@ -410,12 +410,12 @@ impl Search<'_> {
     }
 
     /// Returns the record's events from the outbox, which is read from each moment of `steps` on.
-    async fn told(&self, family: &str, key: &str, id: &str, steps: &[Step]) -> Vec<Step> {
+    async fn published(&self, family: &str, key: &str, id: &str, steps: &[Step]) -> Vec<Step> {
         let moments = steps.iter().filter_map(|step| step.at.parse::<jiff::Timestamp>().ok());
         let mut moments: Vec<i64> = moments.map(|at| at.as_millisecond() - SLACK_MILLIS).collect();
         moments.sort_unstable();
         moments.dedup();
-        let mut told = Vec::new();
+        let mut published = Vec::new();
         for moment in moments.into_iter().take(MOMENTS_MAX) {
             // Without the outbox the history is incomplete but still correct.
             let Ok(records) = self.outbox_from(Timestamp::from_millis(moment)).await else { break };
@@ -428,11 +428,11 @@ impl Search<'_> {
                 if data.get(key).map(plain).is_some_and(|about| about == id) {
                     let at = record.at.to_jiff().to_string();
                     let more = fill(self.t.step_told, &[("n", &record.id.to_string())]);
-                    told.push(Step { at, order: Step::TOLD + record.id, what: record.event_type, more });
+                    published.push(Step { at, order: Step::TOLD + record.id, what: record.event_type, more });
                 }
             }
         }
-        told
+        published
     }
 
     /// Returns up to [`READ_AT_ONCE`] events from a moment on. Events are in order of time: a binary search finds the first.

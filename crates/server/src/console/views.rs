@@ -33,13 +33,13 @@ pub struct View {
 
 /// Content of a page at one moment.
 #[derive(Debug)]
-pub struct Picture {
+pub struct Snapshot {
     pub parts: BTreeMap<String, Value>,
     /// Time after which the view is recomputed even without changes.
     pub look_again: Option<Duration>,
 }
 
-/// Sections, their parameters, and the indexes of `pulse::Changes` that they depend on.
+/// Sections, their parameters, and the indexes of `activity::Changes` that they depend on.
 const KNOWN: [(&str, &[&str], &[usize]); 8] = [
     ("stays", &["month"], &[0]),
     ("shop", &[], &[1]),
@@ -76,7 +76,7 @@ impl View {
     }
 }
 
-pub async fn compute(ask: Ask<'_>, view: &View) -> Result<Picture, Refusal> {
+pub async fn compute(ask: Ask<'_>, view: &View) -> Result<Snapshot, Refusal> {
     match view.section {
         "stays" => stays(ask, view).await,
         "shop" => shop(ask).await,
@@ -89,7 +89,7 @@ pub async fn compute(ask: Ask<'_>, view: &View) -> Result<Picture, Refusal> {
     }
 }
 
-impl Picture {
+impl Snapshot {
     fn of<const N: usize>(parts: [(&str, Value); N]) -> Self {
         Self { parts: parts.into_iter().map(|(name, part)| (name.to_owned(), part)).collect(), look_again: None }
     }
@@ -100,7 +100,7 @@ impl Picture {
     }
 }
 
-async fn stays(ask: Ask<'_>, view: &View) -> Result<Picture, Refusal> {
+async fn stays(ask: Ask<'_>, view: &View) -> Result<Snapshot, Refusal> {
     let first = view.chosen("month").and_then(|month| format!("{month}-01").parse::<Date>().ok());
     let first = match first {
         Some(first) => first,
@@ -117,21 +117,21 @@ async fn stays(ask: Ask<'_>, view: &View) -> Result<Picture, Refusal> {
     let is_held = nights.iter().any(|(_, nights)| any(nights, |night| night["holdCount"] != 0));
     let month = first.strftime("%Y-%m").to_string();
     let mut picture =
-        Picture::of([("month", month.into()), ("types", types.into()), ("reservations", reservations.into())]);
+        Snapshot::of([("month", month.into()), ("types", types.into()), ("reservations", reservations.into())]);
     picture.parts.extend(nights);
     Ok(picture.again_if(is_held))
 }
 
-async fn shop(ask: Ask<'_>) -> Result<Picture, Refusal> {
+async fn shop(ask: Ask<'_>) -> Result<Snapshot, Refusal> {
     let (products, orders) = (ask.all("/api/products").await?, ask.latest("/api/orders", NEWEST).await?);
     let is_held = products.iter().any(|product| any(&product["options"], |option| option["reservedQuantity"] != 0));
-    Ok(Picture::of([("products", products.into()), ("orders", orders.into())]).again_if(is_held))
+    Ok(Snapshot::of([("products", products.into()), ("orders", orders.into())]).again_if(is_held))
 }
 
-async fn tee(ask: Ask<'_>, view: &View) -> Result<Picture, Refusal> {
+async fn tee(ask: Ask<'_>, view: &View) -> Result<Snapshot, Refusal> {
     let courses = ask.all("/v1/courses").await?;
     let Some(course) = chosen(&courses, view.chosen("course")) else {
-        return Ok(Picture::of([("courses", courses.into())]));
+        return Ok(Snapshot::of([("courses", courses.into())]));
     };
     let date = match view.chosen("date").and_then(|date| date.parse().ok()) {
         Some(date) => date,
@@ -139,13 +139,13 @@ async fn tee(ask: Ask<'_>, view: &View) -> Result<Picture, Refusal> {
     };
     let slots = ask.get(&format!("/v1/courses/{}/slots?date={date}", course["id"])).await?;
     let chosen = json!({ "course": course["id"], "date": date.to_string() });
-    Ok(Picture::of([("chosen", chosen), ("courses", courses.into()), ("slots", slots)]))
+    Ok(Snapshot::of([("chosen", chosen), ("courses", courses.into()), ("slots", slots)]))
 }
 
-async fn tickets(ask: Ask<'_>, view: &View) -> Result<Picture, Refusal> {
+async fn tickets(ask: Ask<'_>, view: &View) -> Result<Snapshot, Refusal> {
     let events = ask.all("/v1/events").await?;
     let Some(event) = chosen(&events, view.chosen("event")) else {
-        return Ok(Picture::of([("events", events.into())]));
+        return Ok(Snapshot::of([("events", events.into())]));
     };
     let id = &event["id"];
     let mut seats = ask.get(&format!("/v1/events/{id}/seats")).await?;
@@ -163,7 +163,7 @@ async fn tickets(ask: Ask<'_>, view: &View) -> Result<Picture, Refusal> {
     for event in &mut listed {
         event.as_object_mut().map(|event| event.remove("remainingSeats"));
     }
-    let picture = Picture::of([
+    let picture = Snapshot::of([
         ("chosen", id.clone()),
         ("events", listed.into()),
         ("seats", seats),
@@ -178,10 +178,10 @@ fn take_status(seat: &mut Value) -> Option<char> {
     seat.as_object_mut()?.remove("status")?.as_str()?.chars().next()
 }
 
-async fn rooms(ask: Ask<'_>, view: &View) -> Result<Picture, Refusal> {
+async fn rooms(ask: Ask<'_>, view: &View) -> Result<Snapshot, Refusal> {
     let rooms = ask.all("/v1/rooms").await?;
     let Some(room) = chosen(&rooms, view.chosen("room")) else {
-        return Ok(Picture::of([("rooms", rooms.into())]));
+        return Ok(Snapshot::of([("rooms", rooms.into())]));
     };
     let day = match view.chosen("from").and_then(|from| from.parse::<Date>().ok()) {
         Some(from) => from,
@@ -195,7 +195,7 @@ async fn rooms(ask: Ask<'_>, view: &View) -> Result<Picture, Refusal> {
     let reservations = ask.latest(&format!("/v1/room-reservations?roomId={id}"), NEWEST).await?;
     let is_locked = any(&slots, |slot| slot["status"] == "LOCKED");
     let chosen = json!({ "room": id, "from": monday.to_string() });
-    let picture = Picture::of([
+    let picture = Snapshot::of([
         ("chosen", chosen),
         ("rooms", rooms.into()),
         ("slots", slots),
@@ -205,23 +205,23 @@ async fn rooms(ask: Ask<'_>, view: &View) -> Result<Picture, Refusal> {
     Ok(picture.again_if(is_locked))
 }
 
-async fn bookings(ask: Ask<'_>, view: &View) -> Result<Picture, Refusal> {
+async fn bookings(ask: Ask<'_>, view: &View) -> Result<Snapshot, Refusal> {
     let filter = view.chosen("status").map(|status| format!("?status={status}")).unwrap_or_default();
     let bookings = ask.latest(&format!("/bookings{filter}"), 2 * NEWEST).await?;
     let is_pending = bookings.iter().any(|booking| booking["status"] == "PENDING");
-    Ok(Picture::of([("bookings", bookings.into())]).again_if(is_pending))
+    Ok(Snapshot::of([("bookings", bookings.into())]).again_if(is_pending))
 }
 
-async fn outbox(ask: Ask<'_>) -> Result<Picture, Refusal> {
+async fn outbox(ask: Ask<'_>) -> Result<Snapshot, Refusal> {
     let mut dead = ask.get(&format!("/v1/admin/outbox?status=FAILED&limit={DEAD_MAX}")).await?;
     let recent = ask.latest("/v1/admin/outbox", NEWEST).await?;
     let is_pending = recent.iter().any(|event| event["status"] == "PENDING" || event["status"] == "PROCESSING");
     let has_more = !dead["nextCursor"].is_null();
     let parts = [("dead", dead["items"].take()), ("hasMoreDead", has_more.into()), ("recent", recent.into())];
-    Ok(Picture::of(parts).again_if(is_pending))
+    Ok(Snapshot::of(parts).again_if(is_pending))
 }
 
-async fn webhooks(ask: Ask<'_>) -> Result<Picture, Refusal> {
+async fn webhooks(ask: Ask<'_>) -> Result<Snapshot, Refusal> {
     let webhooks = ask.all("/v1/webhooks").await?;
     let mut deliveries = BTreeMap::new();
     for webhook in &webhooks {
@@ -229,7 +229,7 @@ async fn webhooks(ask: Ask<'_>) -> Result<Picture, Refusal> {
         deliveries.insert(format!("deliveries:{}", webhook["id"]), Value::from(ask.latest(&path, DELIVERIES).await?));
     }
     let is_pending = deliveries.values().any(|list| any(list, |delivery| delivery["status"] == "PENDING"));
-    let mut picture = Picture::of([("webhooks", webhooks.into())]);
+    let mut picture = Snapshot::of([("webhooks", webhooks.into())]);
     picture.parts.extend(deliveries);
     Ok(picture.again_if(is_pending))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
-use holdfast_bus::{Asked, Connection, HeaderMap, Headers, Reply};
+use holdfast_bus::{Connection, HeaderMap, Headers, Reply, RequestMessage};
 use holdfast_core::tee::{SLOTS_MAX, TeeSlotId};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::BodyExt as _;
@@ -23,7 +23,7 @@ use crate::{edge, router};
 /// Answers requests that another process received over HTTP.
 pub(super) async fn requests(app: App, connection: Connection, role: Role) {
     let desk = Desk::new(&app);
-    let handle = move |asked: Asked| {
+    let handle = move |asked: RequestMessage| {
         let desk = desk.clone();
         async move { desk.request(role, asked).await }
     };
@@ -33,7 +33,7 @@ pub(super) async fn requests(app: App, connection: Connection, role: Role) {
 /// Answers `booking.create` of NATS clients: plain JSON or a `CloudEvent`, with the body of `POST /bookings`.
 pub(super) async fn bookings(app: App, connection: Connection) {
     let desk = Desk::new(&app);
-    let handle = move |asked: Asked| {
+    let handle = move |asked: RequestMessage| {
         let desk = desk.clone();
         async move { desk.booking(asked).await }
     };
@@ -43,7 +43,7 @@ pub(super) async fn bookings(app: App, connection: Connection) {
 /// Answers whether this booking service has learned of slots.
 pub(super) async fn known(app: App, connection: Connection) {
     let asking = app.clone();
-    let handle = move |asked: Asked| {
+    let handle = move |asked: RequestMessage| {
         let app = asking.clone();
         async move {
             let known = match slots(&asked.payload) {
@@ -74,7 +74,7 @@ impl Desk {
         Self { app: app.clone(), router: Arc::new(router) }
     }
 
-    async fn request(&self, role: Role, asked: Asked) -> Reply {
+    async fn request(&self, role: Role, asked: RequestMessage) -> Reply {
         if asked.is_too_many {
             return refused(&self.app, &asked.headers, &Problem::overloaded());
         }
@@ -99,7 +99,7 @@ impl Desk {
     }
 
     /// Answers a booking request. A client with access to NATS counts as a service, and books for the user that it names.
-    async fn booking(&self, asked: Asked) -> Reply {
+    async fn booking(&self, asked: RequestMessage) -> Reply {
         #[derive(Deserialize)]
         struct CloudEvent<'a> {
             #[serde(rename = "specversion")]
@@ -133,7 +133,7 @@ impl Desk {
 }
 
 /// Restores the HTTP request; `None` if it is invalid or belongs to another service.
-fn read(asked: &Asked, role: Role) -> Option<Request<Body>> {
+fn read(asked: &RequestMessage, role: Role) -> Option<Request<Body>> {
     let mut request = Request::new(Body::from(asked.payload.clone()));
     *request.method_mut() = asked.headers.get(METHOD)?.parse().ok()?;
     *request.uri_mut() = asked.headers.get(TARGET)?.parse().ok()?;

@@ -79,7 +79,7 @@ fn problem(role: Role, error: &BusError) -> Problem {
     let service = role.as_str();
     match error {
         BusError::TooLarge { max } => Problem::payload_too_large(*max),
-        BusError::NobodyListens | BusError::Unavailable { .. } => {
+        BusError::NoSubscriber | BusError::Unavailable { .. } => {
             Problem::service_unavailable(service, &format!("The {service} service is unavailable; nothing changed."))
         }
         BusError::TimedOut => Problem::service_unavailable(

@@ -52,5 +52,5 @@ pub trait Bus: Send + Sync + 'static {
     }
 
     /// Publishes an event. Returns once it is durable; an error tells why the bus did not accept it.
-    async fn hand_on(&self, message: &Message) -> Result<(), String>;
+    async fn publish_event(&self, message: &Message) -> Result<(), String>;
 }

@@ -5,7 +5,7 @@
 //! Receivers deduplicate them by id.
 
 mod bus;
-mod in_hand;
+mod in_flight;
 mod lease;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -24,7 +24,7 @@ use holdfast_engine::{Answer, Refused};
 
 use self::bus::Line;
 pub use self::bus::{Address, Bus, Message};
-pub use self::in_hand::InHand;
+pub use self::in_flight::InFlight;
 pub use self::lease::{Lease, Leases};
 use crate::app::App;
 
@@ -42,7 +42,7 @@ const ERROR_PAUSE: Duration = Duration::from_millis(500);
 /// Interval at which an unavailable bus is checked.
 const BUS_CHECK_EVERY: Duration = Duration::from_millis(50);
 /// Maximum number of failed events read at once.
-const TROUBLES_MAX: usize = REPORTED_MAX / 2;
+const FAILED_PUBLICATIONS_MAX: usize = REPORTED_MAX / 2;
 /// Maximum random delay added to a retry, in milliseconds.
 const JITTER_MILLIS: u32 = 500;
 
@@ -247,7 +247,7 @@ impl Worker {
         self.committed_positions.extend(marked?.into_iter().flatten());
         let committed = &self.committed_positions;
         let is_beyond = |event, partition| committed.get(&partition).is_some_and(|position| event > *position);
-        self.app.in_hand().keep(is_beyond);
+        self.app.in_flight().keep(is_beyond);
         Ok(())
     }
 
@@ -255,12 +255,13 @@ impl Worker {
     async fn retry_all(&mut self) -> Result<(), Refused> {
         let (mut after, mut count) = (None, 0_usize);
         loop {
-            let page = self.app.store().list(failed_publications(None, after, TROUBLES_MAX)).await?;
-            let is_last = page.len() < TROUBLES_MAX;
+            let page = self.app.store().list(failed_publications(None, after, FAILED_PUBLICATIONS_MAX)).await?;
+            let is_last = page.len() < FAILED_PUBLICATIONS_MAX;
             let found: Vec<_> =
                 page.into_iter().filter_map(holdfast_core::schema::Listed::read::<FailedPublication>).collect();
             after = found.last().map(|(id, _)| *id);
-            let ours = found.iter().filter(|(_, trouble)| self.leased.contains_key(&trouble.partition));
+            let ours =
+                found.iter().filter(|(_, failed_publication)| self.leased.contains_key(&failed_publication.partition));
             let again = ours.map(|(id, _)| self.app.engine().run(RetryEvent { event: id.event }, None));
             for tried in join_all(again.collect::<Vec<_>>()).await {
                 tried?;
@@ -314,7 +315,7 @@ impl Worker {
             self.scan_at = None;
         }
         self.must_retry_all |= has_more && self.bus.can_be_away();
-        self.app.in_hand().keep(|_, partition| self.leased.contains_key(&partition));
+        self.app.in_flight().keep(|_, partition| self.leased.contains_key(&partition));
         Ok(())
     }
 
@@ -338,11 +339,11 @@ impl Worker {
         &self,
         partition: Partition,
         sent_up_to: u64,
-        handed: Vec<(u64, PublishOutcome)>,
+        outcomes: Vec<(u64, PublishOutcome)>,
     ) -> Result<Option<Vec<u64>>, Refused> {
-        let command = AdvanceRelay { server: self.app.leases().server(), partition, sent_up_to, handed };
+        let command = AdvanceRelay { server: self.app.leases().server(), partition, sent_up_to, outcomes };
         match self.app.engine().run(command, None).await {
-            Ok(Answer::Fresh(given_up)) => Ok(Some(given_up)),
+            Ok(Answer::Fresh(dead_letters)) => Ok(Some(dead_letters)),
             Ok(Answer::Recorded(_) | Answer::Replayed(_)) => unreachable!("nothing is kept without a key"),
             Err(Refused::Rejected(Rejection::LeaseLost)) => {
                 self.app.leases().lost(partition);
@@ -358,8 +359,8 @@ impl Worker {
         if self.scan_at.is_some_and(|at| Instant::now() < at) {
             return Ok(FailedEvents::default());
         }
-        let listed = self.app.store().list(failed_publications(Some(false), None, TROUBLES_MAX)).await?;
-        let mut failed = FailedEvents { is_full: listed.len() == TROUBLES_MAX, ..FailedEvents::default() };
+        let listed = self.app.store().list(failed_publications(Some(false), None, FAILED_PUBLICATIONS_MAX)).await?;
+        let mut failed = FailedEvents { is_full: listed.len() == FAILED_PUBLICATIONS_MAX, ..FailedEvents::default() };
         if listed.is_empty() {
             self.known.clear();
             self.scan_at = Some(Instant::now() + self.settings.poll);
@@ -369,18 +370,20 @@ impl Worker {
         let now = self.app.query(|_, at| Ok(at.now)).await.unwrap_or_default();
         let (mut seen, mut looked_at) = (HashSet::new(), HashSet::new());
         for row in listed {
-            let Some((FailedPublicationId { event }, trouble)) = row.read::<FailedPublication>() else { continue };
-            if !self.leased.contains_key(&trouble.partition) {
+            let Some((FailedPublicationId { event }, failed_publication)) = row.read::<FailedPublication>() else {
+                continue;
+            };
+            if !self.leased.contains_key(&failed_publication.partition) {
                 continue;
             }
             let Some(message) = self.look_up(event).await? else { continue };
             looked_at.insert(event);
             let line = message.address.line();
-            if seen.insert(line) && trouble.next_try_at > now {
+            if seen.insert(line) && failed_publication.next_try_at > now {
                 failed.blocked.insert(line);
             }
             if !failed.blocked.contains(&line) {
-                failed.due.entry(trouble.partition).or_default().push(message);
+                failed.due.entry(failed_publication.partition).or_default().push(message);
             }
         }
         self.known.retain(|event, _| looked_at.contains(event));
@@ -427,21 +430,21 @@ impl Worker {
             .flat_map(|(_, them)| them)
             .map(|message| message.record.id)
             .collect();
-        self.app.in_hand().take(partition, tried.into_iter());
-        let hand_on = |(line, messages)| self.hand_on(held, messages, blocked.contains(&line));
-        let handed: Option<Vec<_>> = join_all(lines.into_iter().map(hand_on)).await.into_iter().collect();
-        let Some(handed) = handed else { return Ok(None) };
-        let mut handed: Vec<_> = handed.into_iter().flatten().collect();
-        handed.retain(|(event, how)| *how != PublishOutcome::Sent || in_trouble.contains(event));
-        if handed.is_empty() {
+        self.app.in_flight().take(partition, tried.into_iter());
+        let publish_event = |(line, messages)| self.publish_event(held, messages, blocked.contains(&line));
+        let outcomes: Option<Vec<_>> = join_all(lines.into_iter().map(publish_event)).await.into_iter().collect();
+        let Some(outcomes) = outcomes else { return Ok(None) };
+        let mut outcomes: Vec<_> = outcomes.into_iter().flatten().collect();
+        outcomes.retain(|(event, how)| *how != PublishOutcome::Sent || in_trouble.contains(event));
+        if outcomes.is_empty() {
             return Ok(Some(advanced));
         }
-        let Some(given_up) = self.report(partition, sent_up_to, handed).await? else { return Ok(None) };
-        for event in given_up {
+        let Some(dead_letters) = self.report(partition, sent_up_to, outcomes).await? else { return Ok(None) };
+        for event in dead_letters {
             tracing::error!(event, "[Outbox] the event is a dead letter (FAILED); retry it at /v1/admin/outbox");
             metrics::counter!("holdfast_outbox_dead_letters_total").increment(1);
         }
-        self.app.in_hand().keep(|_, other| other != partition);
+        self.app.in_flight().keep(|_, other| other != partition);
         Ok(Some(Advanced { had_trouble: true, ..advanced }))
     }
 
@@ -452,17 +455,17 @@ impl Worker {
 
     /// Publishes the events of one line, one after another. After a failure the rest of the line waits. Returns `None`
     /// if the lease has ended.
-    async fn hand_on(
+    async fn publish_event(
         &self,
         held: Held,
         messages: Vec<Message>,
         mut is_blocked: bool,
     ) -> Option<Vec<(u64, PublishOutcome)>> {
-        let mut handed = Vec::with_capacity(messages.len());
+        let mut outcomes = Vec::with_capacity(messages.len());
         for message in messages {
             let id = message.record.id;
             if is_blocked {
-                handed.push((id, PublishOutcome::Behind));
+                outcomes.push((id, PublishOutcome::Behind));
                 continue;
             }
             if !self.has(held) {
@@ -478,8 +481,8 @@ impl Worker {
                 None => tracing::debug!(event = id, subject, traceId = trace, "[Outbox] publishing"),
             }
             let is_recovering = self.is_recovering();
-            match self.bus.hand_on(&message).await {
-                Ok(()) => handed.push((id, PublishOutcome::Sent)),
+            match self.bus.publish_event(&message).await {
+                Ok(()) => outcomes.push((id, PublishOutcome::Sent)),
                 Err(error) => {
                     // An outage is logged once, not for each event.
                     if is_recovering || self.bus.away().is_some() {
@@ -494,12 +497,12 @@ impl Worker {
                         );
                     }
                     metrics::counter!("holdfast_outbox_publish_failures_total").increment(1);
-                    handed
+                    outcomes
                         .push((id, PublishOutcome::Failed { jitter: self.app.ids().number() as u32 % JITTER_MILLIS }));
                     is_blocked = true;
                 }
             }
         }
-        Some(handed)
+        Some(outcomes)
     }
 }

@@ -137,7 +137,7 @@ impl Batch<'_> {
             }
         });
         let answer = self.in_time(self.app.engine().run_for(self.caller.flow(), command, once)).await?;
-        self.app.stream().pulse().changed(PlaceStayHolds::NAME);
+        self.app.stream().activity().changed(PlaceStayHolds::NAME);
         match answer {
             Answer::Fresh(results) => {
                 let json = write_lines(&problems, &results, language);

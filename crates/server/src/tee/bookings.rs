@@ -237,8 +237,8 @@ pub async fn no_show(
 pub async fn notifications(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Problem> {
     let user = caller.listing(params.user()?)?;
     let page = page(&params, NotificationId::new)?;
-    let told = app.list::<Notification>(page.list(|after, limit| tee::notifications(user, after, limit))).await?;
-    Ok(axum::Json(List::new(told, &page, |it| it.id.get(), NotificationView::new)).into_response())
+    let published = app.list::<Notification>(page.list(|after, limit| tee::notifications(user, after, limit))).await?;
+    Ok(axum::Json(List::new(published, &page, |it| it.id.get(), NotificationView::new)).into_response())
 }
 
 /// Returns the party that a booking action is attributed to: a user, or the operator. With auth off, a call without a

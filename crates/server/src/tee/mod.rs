@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::config::TeeConfig;
 use crate::relay::{self, Bus, RelaySettings};
 use crate::roles::Role;
-use crate::{forward, given_up};
+use crate::{dead_letters, forward};
 use nats::NatsBus;
 use services::Services;
 
@@ -35,7 +35,7 @@ pub fn start(app: &App, config: &TeeConfig) {
     };
     let settings = RelaySettings { poll: config.outbox_poll, batch: config.outbox_batch };
     tokio::spawn(relay::run(app.clone(), bus, settings));
-    tokio::spawn(given_up::sweep(app.clone(), config.sweep_every));
+    tokio::spawn(dead_letters::sweep(app.clone(), config.sweep_every));
     if app.roles().has(Role::Booking) {
         tokio::spawn(services::sweep(app.clone(), config.sweep_every));
     }

@@ -62,7 +62,7 @@ impl Bus for NatsBus {
         self.connection.check().err().map(|error| error.to_string())
     }
 
-    async fn hand_on(&self, envelope: &Envelope) -> Result<(), String> {
+    async fn publish_event(&self, envelope: &Envelope) -> Result<(), String> {
         let Envelope { address, record } = envelope;
         let event = cloud_event(&self.source, &address.id, &record.event_type, record.at, &record.data, record.trace);
         let mut headers = HeaderMap::new();
@@ -117,8 +117,8 @@ pub async fn import(app: App, connection: Connection) {
 
 async fn import_one(app: &App, delivery: Delivery) -> Verdict {
     let read = Subject::parse(&delivery.subject).zip(CloudEvent::read(&delivery)).and_then(|(subject, event)| {
-        let told = message::parse_told(subject, event.data.get(), event.at())?;
-        Some((ImportBookingEvent { key: event.key()?, told }, event.trace()))
+        let published = message::parse_told(subject, event.data.get(), event.at())?;
+        Some((ImportBookingEvent { key: event.key()?, published }, event.trace()))
     });
     let Some((import, trace)) = read else { return unreadable(&delivery) };
     let mut tries = 0;

@@ -116,7 +116,7 @@ async fn dead_letters(app: &App, page: &Page<u64>, positions: &HashMap<Partition
     let found: Vec<(FailedPublicationId, FailedPublication)> = app.list_with_keys(page.list(failed)).await?;
     let numbers = List::new(found.clone(), page, |(id, _)| id.event, |(id, _)| id.event);
     let failed_publications: HashMap<u64, FailedPublication> =
-        found.into_iter().map(|(id, trouble)| (id.event, trouble)).collect();
+        found.into_iter().map(|(id, failed_publication)| (id.event, failed_publication)).collect();
     let mut items = Vec::new();
     for event in numbers.items {
         let record = app.store().outbox_after(event - 1, 1).await?.pop().filter(|record| record.id == event);
@@ -143,8 +143,9 @@ pub async fn retry(
     let record = found.ok_or_else(Problem::not_found)?;
     let positions = positions(&app).await?;
     let shown = app.clone();
-    app.run(caller, &request, RetryEvent { event }, move |trouble| {
-        let failed_publications = trouble.iter().map(|trouble| (event, *trouble)).collect();
+    app.run(caller, &request, RetryEvent { event }, move |failed_publication| {
+        let failed_publications =
+            failed_publication.iter().map(|failed_publication| (event, *failed_publication)).collect();
         Reply::json(StatusCode::OK, &view(&shown, record.clone(), &positions, &failed_publications))
     })
     .await
@@ -186,7 +187,7 @@ async fn failed_publications(app: &App, records: &[OutboxRecord]) -> Result<Hash
                 rows.relay
                     .failed_publications
                     .get(&FailedPublicationId { event: *event })?
-                    .map(|trouble| (*event, *trouble)),
+                    .map(|failed_publication| (*event, *failed_publication)),
             );
         }
         Ok(found)
@@ -200,16 +201,16 @@ fn view(
     positions: &HashMap<Partition, u64>,
     failed_publications: &HashMap<u64, FailedPublication>,
 ) -> OutboxView {
-    let trouble = failed_publications.get(&record.id);
+    let failed_publication = failed_publications.get(&record.id);
     let is_published = match address(&record, app.bus().is_some()) {
         Some(address) => positions.get(&Partition::of(address.key)).is_some_and(|position| record.id <= *position),
         // Without a destination on the bus: published by the commit itself.
         None => true,
     };
-    let status = match trouble {
-        Some(trouble) if trouble.failed => OutboxStatus::Failed,
+    let status = match failed_publication {
+        Some(failed_publication) if failed_publication.failed => OutboxStatus::Failed,
         None if is_published => OutboxStatus::Sent,
-        Some(_) | None if app.in_hand().has(record.id) => OutboxStatus::Processing,
+        Some(_) | None if app.in_flight().has(record.id) => OutboxStatus::Processing,
         Some(_) | None => OutboxStatus::Pending,
     };
     OutboxView {
@@ -217,7 +218,7 @@ fn view(
         event_type: record.event_type,
         payload: RawValue::from_string(record.data).unwrap_or_default(),
         status,
-        retry_count: trouble.map_or(0, |trouble| trouble.retries),
+        retry_count: failed_publication.map_or(0, |failed_publication| failed_publication.retries),
         created_at: record.at,
     }
 }

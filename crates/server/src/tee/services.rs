@@ -89,7 +89,7 @@ impl Bus for Services {
         address(record, false)
     }
 
-    async fn hand_on(&self, envelope: &Envelope) -> Result<(), String> {
+    async fn publish_event(&self, envelope: &Envelope) -> Result<(), String> {
         let record = &envelope.record;
         let subject = Subject::parse(&record.event_type);
         let parsed = subject.and_then(|subject| message::parse(subject, &record.data));

@@ -8,8 +8,8 @@ use holdfast_core::ticket::{EventId, TicketEvent};
 use holdfast_core::{Decision, Timestamp};
 use http::StatusCode;
 
-use super::door::settings_changed;
 use super::event_id;
+use super::queue_gate::settings_changed;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use holdfast_core::ticket::hold::{self, CancelSeatHold, ConfirmSeatHold};
 use http::StatusCode;
 
-use super::door::Bought;
+use super::queue_gate::SpentEntry;
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
@@ -42,9 +42,9 @@ pub async fn confirm(
     request: Mutation,
 ) -> Result<Response, Problem> {
     let command = ConfirmSeatHold { id: hold_id(&id)?, actor: caller.actor(request.named_user()?)? };
-    let bought = Bought::default();
-    let response = app.run(caller, &request, command, bought.show()).await?;
-    bought.give_back(&app).await;
+    let spent_entry = SpentEntry::default();
+    let response = app.run(caller, &request, command, spent_entry.show()).await?;
+    spent_entry.give_back(&app).await;
     Ok(response)
 }
 

@@ -13,8 +13,8 @@ use holdfast_engine::{Once, Refused};
 use holdfast_waiting_room::Entry;
 use http::{HeaderValue, StatusCode, header};
 
-use super::door::{queue_door, settings_changed};
 use super::event_id;
+use super::queue_gate::{gate_with_queue, settings_changed};
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
@@ -42,11 +42,11 @@ pub async fn join(
 ) -> Result<Response, Problem> {
     let (id, user) = (event_id(&id)?, caller.acting_for(request.named_user()?)?);
     let joined = app.once(caller, &request, async {
-        let door = queue_door(&app, id).await?;
-        let joined = app.room().join(door.room, &door.settings, user).await?;
-        app.stream().pulse().changed("queue.join");
+        let queue_gate = gate_with_queue(&app, id).await?;
+        let joined = app.room().join(queue_gate.room, &queue_gate.settings, user).await?;
+        app.stream().activity().changed("queue.join");
         let status = if joined.new { StatusCode::CREATED } else { StatusCode::OK };
-        Ok(Reply::json(status, &PlaceView::new(&joined.view, door.event.remaining)))
+        Ok(Reply::json(status, &PlaceView::new(&joined.view, queue_gate.event.remaining)))
     });
     joined.await.map(not_stored)
 }
@@ -80,8 +80,8 @@ pub async fn enter(
 ) -> Result<Response, Problem> {
     let (id, user) = (event_id(&id)?, caller.acting_for(request.named_user()?)?);
     let entered = app.once(caller, &request, async {
-        let door = queue_door(&app, id).await?;
-        let entered = app.room().enter(door.room, &door.settings, user).await??;
+        let queue_gate = gate_with_queue(&app, id).await?;
+        let entered = app.room().enter(queue_gate.room, &queue_gate.settings, user).await??;
         announce(&app, id, user, &entered.entry).await;
         Ok(Reply::json(StatusCode::OK, &EntryView::new(&entered.entry)))
     });
@@ -101,9 +101,9 @@ pub async fn leave(
 ) -> Result<Response, Problem> {
     let (id, user) = (event_id(&id)?, caller.acting_for(request.named_user()?)?);
     app.once(caller, &request, async {
-        let door = queue_door(&app, id).await?;
-        app.room().leave(door.room, &door.settings, user).await?;
-        app.stream().pulse().changed("queue.leave");
+        let queue_gate = gate_with_queue(&app, id).await?;
+        app.room().leave(queue_gate.room, &queue_gate.settings, user).await?;
+        app.stream().activity().changed("queue.leave");
         Ok(Reply::no_content())
     })
     .await
@@ -148,16 +148,16 @@ pub async fn stats(
     Path(EventPath { id }): Path<EventPath>,
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
-    let door = queue_door(&app, event_id(&id)?).await?;
-    let stats = app.room().stats(door.room, &door.settings).await?;
+    let queue_gate = gate_with_queue(&app, event_id(&id)?).await?;
+    let stats = app.room().stats(queue_gate.room, &queue_gate.settings).await?;
     Ok(not_stored(Reply::json(StatusCode::OK, &StatsView::new(&stats)).into_response()))
 }
 
 /// Polls the queue for a user, and returns the position.
 pub(super) async fn place(app: &App, id: EventId, user: UserId) -> Result<PlaceView, Problem> {
-    let door = queue_door(app, id).await?;
-    let view = app.room().poll(door.room, &door.settings, user).await??;
-    Ok(PlaceView::new(&view, door.event.remaining))
+    let queue_gate = gate_with_queue(app, id).await?;
+    let view = app.room().poll(queue_gate.room, &queue_gate.settings, user).await??;
+    Ok(PlaceView::new(&view, queue_gate.event.remaining))
 }
 
 async fn set_paused(
@@ -169,7 +169,7 @@ async fn set_paused(
 ) -> Result<Response, Problem> {
     caller.must_be_admin(app.auth())?;
     let event = event_id(id)?;
-    queue_door(app, event).await?;
+    gate_with_queue(app, event).await?;
     let command = SetPaused { event, paused };
     let response =
         app.run(caller, request, command, |event| Reply::json(StatusCode::OK, &EventView::new(event))).await?;

@@ -9,8 +9,8 @@ use holdfast_core::ticket::reserve::ReserveSeats;
 use holdfast_core::ticket::seat::seat_map;
 use http::StatusCode;
 
-use super::door::{Bought, check_inside};
 use super::event_id;
+use super::queue_gate::{SpentEntry, check_inside};
 use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
@@ -100,9 +100,9 @@ pub async fn reserve(
         return Ok(replayed);
     }
     let command = ReserveSeats { random: app.ids().random(), event, user, seats: seat_numbers(body.seat_ids)? };
-    let bought = Bought::default();
-    let response = app.run(caller, &request, command, bought.show()).await?;
-    bought.give_back(&app).await;
+    let spent_entry = SpentEntry::default();
+    let response = app.run(caller, &request, command, spent_entry.show()).await?;
+    spent_entry.give_back(&app).await;
     Ok(response)
 }
 

@@ -59,6 +59,6 @@ pub async fn retry(
     let installation = app.installation().to_owned();
     let show = move |it: &Delivery| Reply::json(StatusCode::OK, &DeliveryView::new(it, &installation));
     let response = app.run(caller, &request, command, show).await?;
-    app.webhooks().courier.notify_one();
+    app.webhooks().delivery_worker.notify_one();
     Ok(response)
 }

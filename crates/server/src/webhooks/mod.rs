@@ -3,9 +3,9 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`subscriptions`], [`deliveries`] | handlers |
-//! | [`feed`] | fan-out of durable events: reads the outbox and creates deliveries |
+//! | [`fan_out`] | fan-out of durable events: reads the outbox and creates deliveries |
 //! | [`holds`] | fan-out of ephemeral hold events of this server |
-//! | [`courier`] | delivery worker: attempts due deliveries with backoff, and purges old ones |
+//! | [`delivery_worker`] | delivery worker: attempts due deliveries with backoff, and purges old ones |
 //! | [`send`] | one attempt: an allowed address, one request, its status |
 //! | [`target`], [`network`] | allowed addresses |
 //! | [`sign`] | secrets and signatures |
@@ -13,10 +13,10 @@
 //! Each durable event is delivered at least once to each webhook that subscribes to it. Order is not guaranteed: later
 //! events may overtake a failed attempt.
 
-pub mod courier;
 pub mod deliveries;
-pub mod feed;
-pub mod holds;
+pub mod delivery_worker;
+pub mod fan_out;
+pub mod hold_fan_out;
 pub mod network;
 pub mod send;
 pub mod sign;
@@ -27,11 +27,11 @@ use tokio::sync::Notify;
 
 /// Wake-up signals of the webhook jobs, which otherwise poll.
 #[derive(Debug, Default)]
-pub struct Bells {
+pub struct WakeUps {
     /// A webhook was created.
-    pub feed: Notify,
+    pub fan_out: Notify,
     /// A webhook was created, possibly for hold events.
     pub holds: Notify,
     /// Deliveries were created.
-    pub courier: Notify,
+    pub delivery_worker: Notify,
 }

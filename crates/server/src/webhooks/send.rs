@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use holdfast_connect::tls_roots;
 use holdfast_core::time::Span;
 use holdfast_core::webhook::attempt::{RETRY_AFTER_MAX, Tried};
-use holdfast_dial::trust;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1;
@@ -33,7 +33,7 @@ const USER_AGENT: &str = concat!("holdfast/", env!("CARGO_PKG_VERSION"));
 
 /// Contents of a request: one signed event.
 #[derive(Clone, Debug)]
-pub struct Letter {
+pub struct DeliveryRequest {
     /// The same at each attempt.
     pub id: String,
     /// Seconds since 1970.
@@ -60,26 +60,26 @@ impl Sender {
     /// Replaces the TLS roots of the machine.
     #[must_use]
     pub fn trusting(self, roots: RootCertStore) -> Self {
-        Self { roots: OnceCell::new_with(Some(Arc::new(trust::tls(roots)))), ..self }
+        Self { roots: OnceCell::new_with(Some(Arc::new(tls_roots::tls(roots)))), ..self }
     }
 
     /// Makes one attempt, within `answer_within`.
-    pub async fn send(&self, url: &str, letter: Letter) -> Tried {
+    pub async fn send(&self, url: &str, delivery_request: DeliveryRequest) -> Tried {
         let failed = |error: String| Tried::Failed { status: None, error, retry_after: None };
-        let sent_at = letter.timestamp;
+        let sent_at = delivery_request.timestamp;
         let Ok(target) = Target::parse(url) else { return failed("the address is not valid".into()) };
-        match tokio::time::timeout(self.answer_within, self.post(&target, letter)).await {
+        match tokio::time::timeout(self.answer_within, self.post(&target, delivery_request)).await {
             Err(_) => failed(format!("no answer within {}", show_duration(self.answer_within))),
             Ok(Err(error)) => failed(error),
             Ok(Ok(answer)) => tried(&answer, sent_at),
         }
     }
 
-    async fn post(&self, target: &Target, letter: Letter) -> Result<Answer, String> {
+    async fn post(&self, target: &Target, delivery_request: DeliveryRequest) -> Result<Answer, String> {
         let connecting = tokio::time::timeout(self.connect_within, self.connect(target));
         let stream =
             connecting.await.map_err(|_| format!("no connection within {}", show_duration(self.connect_within)))??;
-        let request = request(target, letter).map_err(|_| "the request cannot be written".to_owned())?;
+        let request = request(target, delivery_request).map_err(|_| "the request cannot be written".to_owned())?;
         if !target.is_tls {
             return exchange(stream, request).await;
         }
@@ -108,8 +108,9 @@ impl Sender {
     /// Returns the TLS configuration. It is loaded at the first use, so only servers with `https` receivers load it.
     async fn tls(&self) -> Arc<ClientConfig> {
         let read = || async {
-            let roots = tokio::task::spawn_blocking(trust::machine).await.unwrap_or_else(|_| RootCertStore::empty());
-            Arc::new(trust::tls(roots))
+            let roots =
+                tokio::task::spawn_blocking(tls_roots::machine).await.unwrap_or_else(|_| RootCertStore::empty());
+            Arc::new(tls_roots::tls(roots))
         };
         self.roots.get_or_init(read).await.clone()
     }
@@ -156,7 +157,7 @@ fn retry_after(value: &HeaderValue, sent_at: i64) -> Option<Span> {
     (seconds > 0).then(|| Span::from_secs(seconds.min(longest)))
 }
 
-fn request(target: &Target, letter: Letter) -> http::Result<Request<Full<Bytes>>> {
+fn request(target: &Target, delivery_request: DeliveryRequest) -> http::Result<Request<Full<Bytes>>> {
     let path = target.uri.path_and_query().map_or("/", |path| path.as_str());
     let authority = target.uri.authority().map_or("", |authority| authority.as_str());
     Request::builder()
@@ -166,10 +167,10 @@ fn request(target: &Target, letter: Letter) -> http::Result<Request<Full<Bytes>>
         .header(header::USER_AGENT, USER_AGENT)
         .header(header::CONNECTION, HeaderValue::from_static("close"))
         .header(header::CONTENT_TYPE, HeaderValue::from_static("application/cloudevents+json; charset=utf-8"))
-        .header("webhook-id", letter.id)
-        .header("webhook-timestamp", letter.timestamp)
-        .header("webhook-signature", letter.signature)
-        .body(Full::new(letter.body))
+        .header("webhook-id", delivery_request.id)
+        .header("webhook-timestamp", delivery_request.timestamp)
+        .header("webhook-signature", delivery_request.signature)
+        .body(Full::new(delivery_request.body))
 }
 
 async fn exchange<S>(stream: S, request: Request<Full<Bytes>>) -> Result<Answer, String>

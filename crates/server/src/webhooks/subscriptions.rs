@@ -13,7 +13,7 @@ use crate::app::{App, Reply};
 use crate::caller::Caller;
 use crate::problem::Problem;
 use crate::request::{Mutation, Params, parse_id};
-use crate::wire::event::{DURABLE_TYPES, FLEETING_TYPES};
+use crate::wire::event::{DURABLE_TYPES, EPHEMERAL_TYPES};
 use crate::wire::list::{List, page};
 use crate::wire::params::{IdempotencyHeader, ListParams, WebhookPath};
 use crate::wire::webhook::{NewSecretBody, NewWebhookBody, WebhookView};
@@ -27,7 +27,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     caller.must_be_admin(app.auth())?;
     let body: NewWebhookBody = request.json()?;
     let target = Target::parse(&body.url).map_err(|fault| Problem::invalid("url", &fault))?;
-    let types = EventTypes::new(body.types, DURABLE_TYPES, FLEETING_TYPES)?;
+    let types = EventTypes::new(body.types, DURABLE_TYPES, EPHEMERAL_TYPES)?;
     let secret = secret(&app, body.secret.as_deref())?;
     if target.is_known_to_be_refused(app.webhook_addresses()).await {
         return Err(Problem::invalid("url", &Fault::PrivateAddress));
@@ -36,7 +36,7 @@ pub async fn create(State(app): State<App>, caller: Caller, request: Mutation) -
     let command = CreateWebhook { url: body.url, types, secret: secret.clone(), outbox_last };
     let show = |webhook: &Webhook| Reply::json(StatusCode::CREATED, &WebhookView::new(webhook));
     let (reply, created) = app.run_with_outcome(caller, &request, command, show).await?;
-    app.webhooks().feed.notify_one();
+    app.webhooks().fan_out.notify_one();
     app.webhooks().holds.notify_one();
     Ok(match created {
         Some(webhook) => reply.with_json(&WebhookView::new(&webhook).with_secret(secret)).into_response(),

@@ -33,7 +33,7 @@ pub const DURABLE_TYPES: &[&str] = &[
 ];
 
 /// Ephemeral events of holds: they are not in the outbox, and may be lost.
-pub const FLEETING_TYPES: &[&str] = &[
+pub const EPHEMERAL_TYPES: &[&str] = &[
     "stay.hold.placed",
     "stay.hold.cancelled",
     "stay.hold.replaced",
@@ -73,7 +73,7 @@ pub fn type_of(event: &Event) -> &'static str {
         Event::SeatsCancelled(_) => "seat.cancelled",
         Event::QueueAdmitted(_) => "queue.admitted",
         Event::Tee(message) => message.subject().as_str(),
-        Event::BookingTold(told) => told.action.subject().as_str(),
+        Event::BookingPublished(published) => published.action.subject().as_str(),
     }
 }
 
@@ -90,7 +90,7 @@ pub fn data_of(event: &Event, at: Timestamp) -> String {
             serde_json::to_string(&ReservationEventView::new(hold))
         }
         Event::Tee(message) => return super::message::data_of(message),
-        Event::BookingTold(told) => return told.data.as_ref().to_owned(),
+        Event::BookingPublished(published) => return published.data.as_ref().to_owned(),
         Event::OrderPaid(order) | Event::OrderCancelled(order) => serde_json::to_string(&OrderView::new(order)),
         Event::RoomSlotsLocked(lock) | Event::RoomSlotsReleased(lock) => {
             serde_json::to_string(&LockView::new(lock, at))
@@ -113,7 +113,7 @@ pub fn data_of(event: &Event, at: Timestamp) -> String {
 /// Time of an event, as a rule that of its commit.
 pub fn time_of(event: &Event, committed_at: Timestamp) -> Timestamp {
     match event {
-        Event::BookingTold(told) => told.at.unwrap_or(committed_at),
+        Event::BookingPublished(published) => published.at.unwrap_or(committed_at),
         _ => committed_at,
     }
 }

@@ -7,8 +7,8 @@ use holdfast_core::Timestamp;
 use holdfast_core::id::{ID_MAX, UserId};
 use holdfast_core::money::{Currency, PRICE_MAX};
 use holdfast_core::tee::{
-    Allotment, BookingAction, BookingId, BookingTold, CourseId, FailureReason, Message, OrderingKey, REASON_CHARS_MAX,
-    SLOT_PLAYERS_MAX, SlotNews, Subject, TeeSlotId,
+    Allotment, BookingAction, BookingId, BookingPublished, CourseId, FailureReason, Message, OrderingKey,
+    REASON_CHARS_MAX, SLOT_PLAYERS_MAX, SlotNews, Subject, TeeSlotId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -119,10 +119,10 @@ fn in_few_words(text: &str) -> String {
 }
 
 /// Parses a booking event for subscribers of another service; `None` if it is of another kind.
-pub fn parse_told(subject: Subject, data: &str, at: Option<Timestamp>) -> Option<BookingTold> {
+pub fn parse_told(subject: Subject, data: &str, at: Option<Timestamp>) -> Option<BookingPublished> {
     let notice: NoticeData = serde_json::from_str(data).ok()?;
     let created_at = notice.created_at.and_then(|text| text.parse::<jiff::Timestamp>().ok());
-    Some(BookingTold {
+    Some(BookingPublished {
         action: action(subject)?,
         booking: BookingId::new(notice.booking_id)?,
         user: UserId::new(notice.user_id)?,
@@ -170,7 +170,7 @@ pub fn data_of(message: &Message) -> String {
         Message::Booking { booking, .. } => {
             serde_json::to_string(&BookingData { booking_id: booking.id.get(), booking: BookingView::new(booking) })
         }
-        Message::Told { .. } => unreachable!("received events are not published again"),
+        Message::PublishedBooking { .. } => unreachable!("received events are not published again"),
     };
     json.expect("wire types can be written as JSON")
 }
@@ -213,7 +213,7 @@ impl SlotData {
 
 impl NoticeData {
     fn message(&self, subject: Subject) -> Option<Message> {
-        Some(Message::Told {
+        Some(Message::PublishedBooking {
             action: action(subject)?,
             booking: BookingId::new(self.booking_id)?,
             slot: TeeSlotId::new(self.game_time_slot_id)?,

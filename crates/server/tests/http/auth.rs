@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use holdfast_client::Client;
-use holdfast_dial::jwt::{Algorithm, EncodingKey, Header, encode};
+use holdfast_connect::jwt::{Algorithm, EncodingKey, Header, encode};
 use holdfast_engine::{Clock as _, SystemClock};
 use holdfast_server::caller::Auth;
 use holdfast_server::config::{AuthConfig, Secret};

@@ -21,7 +21,7 @@ struct Viewer {
     text: String,
     parts: Map<String, Value>,
     /// Number of events received.
-    told: usize,
+    published: usize,
 }
 
 impl Viewer {
@@ -30,7 +30,7 @@ impl Viewer {
         let answer = request.send().await.unwrap();
         assert_eq!(answer.status(), 200);
         assert_eq!(answer.headers()["content-type"], "text/event-stream");
-        Self { bytes: Box::pin(answer.bytes_stream()), text: String::new(), parts: Map::new(), told: 0 }
+        Self { bytes: Box::pin(answer.bytes_stream()), text: String::new(), parts: Map::new(), published: 0 }
     }
 
     /// Returns the next changed parts; `None` on timeout.
@@ -43,7 +43,7 @@ impl Viewer {
                 let news = event.strip_prefix("event: parts\ndata: ").map(|data| serde_json::from_str(data).unwrap());
                 assert!(news.is_some() || event == ":", "{event}");
                 let Some(Value::Object(news)) = news else { continue };
-                self.told += 1;
+                self.published += 1;
                 self.parts.extend(news.clone());
                 return Some(news);
             }
@@ -106,7 +106,7 @@ async fn only_changed_parts_are_sent() {
         // A later viewer receives all parts.
         let mut late = Viewer::of(app, &page).await;
         late.until(|parts| parts.get("statuses") == news.get("statuses")).await;
-        assert_eq!((late.told, late.parts.len()), (1, 6));
+        assert_eq!((late.published, late.parts.len()), (1, 6));
     })
     .await;
 }

@@ -17,11 +17,11 @@ async fn found(app: &TestApp, id: &str) -> String {
     assert_eq!(page.status, 200);
     let mut words = String::new();
     let mut is_tag = false;
-    for letter in page.text.chars() {
-        match letter {
+    for delivery_request in page.text.chars() {
+        match delivery_request {
             '<' => (is_tag, words) = (true, words + " "),
             '>' => is_tag = false,
-            _ if !is_tag => words.push(letter),
+            _ if !is_tag => words.push(delivery_request),
             _ => {}
         }
     }
@@ -49,9 +49,12 @@ async fn holds_and_reservations_are_found_by_id(profile: Profile) {
         let hold = placed(app, 7, &room_type, day(1), day(2)).await;
         has(&story(app, "Stay hold", &hold.hold_id.to_string()).await, &["Held", "Expires", "Cancel"]);
         let stay = app.guest(7).confirm_hold(hold.hold_id).await.unwrap();
-        let told = "stay.reservation.confirmed outbox";
-        has(&story(app, "Stay hold", &hold.hold_id.to_string()).await, &["Confirmed", "Created", told]);
-        has(&story(app, "Stay reservation", &stay.reservation_id.to_string()).await, &["Confirmed", "Created", told]);
+        let published = "stay.reservation.confirmed outbox";
+        has(&story(app, "Stay hold", &hold.hold_id.to_string()).await, &["Confirmed", "Created", published]);
+        has(
+            &story(app, "Stay reservation", &stay.reservation_id.to_string()).await,
+            &["Confirmed", "Created", published],
+        );
 
         let event = open_event(app, 3).await;
         let seats = app.guest(8).hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();

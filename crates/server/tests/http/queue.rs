@@ -248,9 +248,9 @@ async fn entry_is_spent_once(profile: Profile) {
             let seats = [1, 2, 3].map(|number| seat(&event, round * 3 + number));
             let event_id = event.id;
             let tries = seats.map(|seat| async move { app.guest(1).reserve_seats(event_id, &[seat]).await });
-            let (bought, lost): (Vec<_>, Vec<_>) = join_all(tries).await.into_iter().partition(Result::is_ok);
-            assert_eq!((bought.len(), lost.len()), (1, 2));
-            let reservation = bought.into_iter().next().unwrap().unwrap();
+            let (spent_entry, lost): (Vec<_>, Vec<_>) = join_all(tries).await.into_iter().partition(Result::is_ok);
+            assert_eq!((spent_entry.len(), lost.len()), (1, 2));
+            let reservation = spent_entry.into_iter().next().unwrap().unwrap();
             app.guest(1).cancel_seat_reservation(reservation.reservation_id).await.unwrap();
             for lost in lost {
                 assert_eq!(code(lost), refused(403, "QUEUE_TOKEN_REQUIRED"));

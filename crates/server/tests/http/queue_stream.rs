@@ -21,8 +21,8 @@ async fn wait_for(client: &Client, event: u64, act: impl AsyncFn(), is_it: impl 
         let read = tokio::time::timeout(Duration::from_secs(30), bytes.next()).await;
         let chunk = read.expect("an event arrives").expect("the stream is open").unwrap();
         text.push_str(std::str::from_utf8(&chunk).unwrap());
-        while let Some((told, rest)) = text.split_once("\n\n") {
-            let field = |name: &str| told.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        while let Some((published, rest)) = text.split_once("\n\n") {
+            let field = |name: &str| published.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
             let found = field("event:").zip(field("data:"));
             let found = found.map(|(name, data)| (name.to_owned(), serde_json::from_str::<Value>(data).unwrap()));
             text = rest.to_owned();

@@ -287,8 +287,8 @@ async fn unpublished_commit_is_streamed_in_order(profile: Profile) {
         let mut listening = Listening::open(&app.admin(), "?types=stay.reservation.", None).await;
         app.commit_untold("stay.reservation.confirmed").await;
         one_of_everything(app, 7).await;
-        let told = ["stay.reservation.confirmed", "stay.reservation.confirmed", "stay.reservation.cancelled"];
-        assert_eq!(listening.next_types(3).await, told);
+        let published = ["stay.reservation.confirmed", "stay.reservation.confirmed", "stay.reservation.cancelled"];
+        assert_eq!(listening.next_types(3).await, published);
     })
     .await;
 }

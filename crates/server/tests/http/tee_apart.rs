@@ -21,14 +21,14 @@ fn apart() -> [Roles; 4] {
 }
 
 /// Collects the events of each booking, in order.
-async fn told(listening: &mut Listening, count: usize) -> BTreeMap<u64, Vec<String>> {
-    let mut told: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+async fn published(listening: &mut Listening, count: usize) -> BTreeMap<u64, Vec<String>> {
+    let mut published: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for _ in 0..count {
         let (_, event) = listening.next().await;
         let booking = event["data"]["bookingId"].as_u64().unwrap();
-        told.entry(booking).or_default().push(event["type"].as_str().unwrap().to_owned());
+        published.entry(booking).or_default().push(event["type"].as_str().unwrap().to_owned());
     }
-    told
+    published
 }
 
 profiles!(remote_booking_events_reach_subscribers: embedded postgres);
@@ -48,7 +48,7 @@ async fn remote_booking_events_reach_subscribers(profile: Profile) {
                 assert_eq!(app.send("POST", &path, &[], "").await.status, 200, "{end}");
             }
         }
-        let all = told(&mut listening, 11).await;
+        let all = published(&mut listening, 11).await;
         let expected = [
             (ids[0], vec!["booking.created", "booking.confirmed", "booking.cancelled"]),
             (ids[1], vec!["booking.created", "booking.confirmed", "booking.completed"]),
@@ -93,7 +93,7 @@ async fn duplicate_event_is_published_once() {
         tell(app, "first", "f00d-1", 41).await;
         tell(app, "second", "f00d-1", 41).await;
         tell(app, "third", "f00d-2", 42).await;
-        let all = told(&mut listening, 2).await;
+        let all = published(&mut listening, 2).await;
         assert_eq!(all.keys().copied().collect::<Vec<_>>(), [41, 42]);
         until(app, "/v1/admin/outbox?service=api", |here| here["items"].as_array().unwrap().len() == 2).await;
     })
@@ -107,7 +107,7 @@ async fn public_servers_publish_each_event_once() {
         let mut listening = Listening::open(&app.admin(), "?types=booking.", None).await;
         let slot = slot(app, 10, 30).await;
         futures_util::future::join_all((1..=30).map(async |user| booked(app, user, slot, 1, "a").await)).await;
-        let all = told(&mut listening, 60).await;
+        let all = published(&mut listening, 60).await;
         assert!(all.len() == 30 && all.values().all(|types| types == &["booking.created", "booking.confirmed"]));
         another.stop();
         drop(another);
@@ -124,9 +124,9 @@ async fn shared_database_publishes_event_once() {
         let mut listening = Listening::open(&app.admin(), "?types=booking.", None).await;
         let slot = slot(app, 10, 4).await;
         assert_eq!(booked(app, 7, slot, 1, "a").await["status"], "CONFIRMED");
-        let all = told(&mut listening, 2).await;
+        let all = published(&mut listening, 2).await;
         assert_eq!(all.into_values().next().unwrap(), ["booking.created", "booking.confirmed"]);
-        until(app, "/v1/notifications?userId=7", |told| told["items"].as_array().unwrap().len() == 1).await;
+        until(app, "/v1/notifications?userId=7", |published| published["items"].as_array().unwrap().len() == 1).await;
         let events = get(app, "/v1/admin/outbox?service=api&limit=500").await["items"].as_array().unwrap().clone();
         assert_eq!(events.iter().filter(|it| it["eventType"] == "booking.confirmed").count(), 1);
         services.stop();

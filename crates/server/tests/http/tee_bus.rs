@@ -140,7 +140,7 @@ async fn publishing_resumes_when_nats_reconnects() {
         let path = format!("/bookings/{}?userId=8", made["id"]);
         assert_eq!(until(app, &path, |it| it["status"] != "PENDING").await["status"], "CONFIRMED");
         until(app, &format!("/v1/slots/{slot}"), |slot| slot["bookedPlayers"] == 2).await;
-        until(app, "/v1/notifications?limit=500", |told| told["items"].as_array().unwrap().len() == 3).await;
+        until(app, "/v1/notifications?limit=500", |published| published["items"].as_array().unwrap().len() == 3).await;
         assert_eq!(get(app, "/v1/admin/outbox?status=FAILED").await["items"], json!([]));
         until(app, "/v1/admin/outbox?status=PENDING", |shown| shown["items"] == json!([])).await;
     })
@@ -213,7 +213,8 @@ async fn booking_over_nats_works_in_cluster() {
             assert_eq!(booked(app, 7, slot, 3, "a").await["status"], "CONFIRMED");
             assert_eq!(booked(app, 8, slot, 2, "a").await["failureReason"], "SLOT_FULL");
             until(app, &format!("/v1/slots/{slot}"), |slot| slot["bookedPlayers"] == 3).await;
-            until(app, "/v1/notifications?limit=500", |told| told["items"].as_array().unwrap().len() == 2).await;
+            until(app, "/v1/notifications?limit=500", |published| published["items"].as_array().unwrap().len() == 2)
+                .await;
         })
         .await;
     }

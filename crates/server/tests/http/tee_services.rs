@@ -139,7 +139,7 @@ async fn single_process_can_use_nats() {
         let booking = async |user: u64| booked(app, user, slot, 1, "a").await;
         let all = futures_util::future::join_all((1..=20).map(booking)).await;
         assert_eq!(all.iter().filter(|booking| booking["status"] == "CONFIRMED").count(), 5);
-        until(app, "/v1/notifications?limit=500", |told| told["items"].as_array().unwrap().len() == 20).await;
+        until(app, "/v1/notifications?limit=500", |published| published["items"].as_array().unwrap().len() == 20).await;
     })
     .await;
 }
@@ -292,7 +292,7 @@ async fn bookings_settle_after_nats_outage() {
         tokio::task::block_in_place(|| server.restart().unwrap());
         let path = format!("/bookings/{}?userId=8", made.json["id"]);
         assert_eq!(until(app, &path, |it| it["status"] != "PENDING").await["status"], "CONFIRMED");
-        until(app, "/v1/notifications?userId=8", |told| told["items"].as_array().unwrap().len() == 1).await;
+        until(app, "/v1/notifications?userId=8", |published| published["items"].as_array().unwrap().len() == 1).await;
     })
     .await;
 }

@@ -122,9 +122,9 @@ async fn booking_is_confirmed_with_history(services: Services) {
         assert_eq!(listed["items"].as_array().unwrap().len(), 1);
         assert_eq!(listed["items"][0]["history"], settled["history"]);
         assert_eq!(get(app, "/bookings?userId=7&status=FAILED").await["items"], json!([]));
-        let told = until(app, "/v1/notifications?userId=7", |told| told["items"] != json!([])).await;
+        let published = until(app, "/v1/notifications?userId=7", |published| published["items"] != json!([])).await;
         assert_eq!(
-            (&told["items"][0]["type"], &told["items"][0]["bookingId"]),
+            (&published["items"][0]["type"], &published["items"][0]["bookingId"]),
             (&json!("booking.confirmed"), &made.json["id"])
         );
     })

@@ -19,12 +19,12 @@ pub(crate) fn seat(event: &Event, position: u64) -> u64 {
 
 /// Returns one letter per seat: `.` available, `h` held, `R` reserved.
 pub(crate) async fn map(app: &TestApp, event: &Event) -> String {
-    let letter = |status| match status {
+    let delivery_request = |status| match status {
         SeatStatus::Available => '.',
         SeatStatus::Held => 'h',
         SeatStatus::Reserved => 'R',
     };
-    app.admin().seats(event.id).await.unwrap().iter().map(|seat| letter(seat.status)).collect()
+    app.admin().seats(event.id).await.unwrap().iter().map(|seat| delivery_request(seat.status)).collect()
 }
 
 profiles!(event_has_defaults_and_remaining_seats);

@@ -168,9 +168,9 @@ async fn ticket_events_are_published(profile: Profile) {
         assert_eq!(admitted["type"], "queue.admitted");
         assert_eq!((&admitted["data"]["eventId"], &admitted["data"]["userId"]), (&json!(event.id), &json!(1)));
         let hold = guest.hold_seats(event.id, &[seat(&event, 1)]).await.unwrap();
-        let (_, told) = all.next().await;
+        let (_, published) = all.next().await;
         assert_eq!(
-            (&told["type"], &told["data"]["holdId"]),
+            (&published["type"], &published["data"]["holdId"]),
             (&json!("seat.held"), &json!(hold.hold_id)),
             "published once"
         );

@@ -58,7 +58,7 @@ async fn overlapping_seats_never_split_or_deadlock(profile: Profile) {
                 }
             }
             assert!(!holds.is_empty());
-            let held = map(app, event).await.chars().filter(|letter| *letter == 'h').count();
+            let held = map(app, event).await.chars().filter(|delivery_request| *delivery_request == 'h').count();
             assert_eq!(held, taken.len());
             for (user, hold) in holds {
                 app.guest(user).cancel_seat_hold(hold).await.unwrap();

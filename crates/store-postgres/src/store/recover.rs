@@ -8,7 +8,7 @@ use holdfast_engine::{Memory, StoreError};
 
 use super::{Shared, Writer};
 use crate::clock::StoreClock;
-use crate::connection::{Connection, Connector, Purpose};
+use crate::connection::{Connection, ConnectionFactory, Purpose};
 use crate::error::explain;
 use crate::open::{self, Backend, OpenError, Tenancy};
 use crate::pipeline::{self, Pipeline};
@@ -28,7 +28,7 @@ pub(super) struct ValueReader {
 }
 
 pub(super) async fn take(
-    connector: &Connector,
+    connector: &ConnectionFactory,
     clock: &StoreClock,
     previous: Option<&Backend>,
 ) -> Result<ValueReader, OpenError> {

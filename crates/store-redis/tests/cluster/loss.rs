@@ -4,9 +4,9 @@ use holdfast_core::StayRejection;
 use std::sync::Arc;
 use std::time::Duration;
 
+use holdfast_connect::TlsRoots;
 use holdfast_core::rejection::Rejection;
 use holdfast_core::time::Span;
-use holdfast_dial::Trust;
 use holdfast_engine::{Refused, Store as _};
 use holdfast_store_postgres::{DurableTier, PostgresOptions};
 use holdfast_store_redis::{ClusterStore, LiveOptions, LiveTier, OnLoss};
@@ -80,7 +80,7 @@ async fn quarantine_rejects_holds_for_one_ttl() {
         let durable = DurableTier::open(options).await.unwrap();
         let live = LiveTier::new(LiveOptions {
             url: redis_url.clone(),
-            trust: Trust::default(),
+            tls_roots: TlsRoots::default(),
             prefix: String::new(),
             on_loss: OnLoss::Quarantine(TTL),
             is_first,

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use holdfast_dial::Trust;
-use holdfast_dial::postgres::{Address, Dialler};
+use holdfast_connect::TlsRoots;
+use holdfast_connect::postgres::{Address, Connector};
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Config};
 
@@ -63,7 +63,7 @@ pub struct PostgresJournal {
     /// Host and port, for error messages.
     place: String,
     config: Config,
-    connector: Dialler,
+    connector: Connector,
     /// Drives the connection while it is used, on the thread that uses it.
     runtime: Option<Runtime>,
     client: Option<Client>,
@@ -78,10 +78,10 @@ impl std::fmt::Debug for PostgresJournal {
 
 impl PostgresJournal {
     /// Connects on the first load, and creates the table if it is missing.
-    pub fn new(url: &str, trust: &Trust) -> Result<Self, Error> {
+    pub fn new(url: &str, tls_roots: &TlsRoots) -> Result<Self, Error> {
         let address = Address::parse(url).map_err(|error| unavailable(&error))?;
         let place = address.host_and_port();
-        let connector = Dialler::new(&address, trust);
+        let connector = Connector::new(&address, tls_roots);
         let mut config = address.config;
         config.connect_timeout(CONNECT_TIMEOUT).tcp_user_timeout(TCP_USER_TIMEOUT);
         if config.get_application_name().is_none() {
@@ -123,7 +123,7 @@ impl Journal for PostgresJournal {
     }
 }
 
-async fn load(config: &Config, connector: &Dialler) -> Result<(Client, Vec<Row>), Error> {
+async fn load(config: &Config, connector: &Connector) -> Result<(Client, Vec<Row>), Error> {
     let (client, connection) = connector.connect(config).await.map_err(|error| unavailable(&error))?;
     tokio::spawn(connection);
     client.batch_execute(SETTINGS).await.map_err(|error| unavailable(&error))?;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use holdfast_dial::Trust;
-use holdfast_dial::redis::{Link, is_dead};
+use holdfast_connect::TlsRoots;
+use holdfast_connect::redis::{ReconnectingClient, is_dead};
 use redis::{RedisError, ScriptInvocation};
 use tokio::runtime::Handle;
 
@@ -11,38 +11,38 @@ use crate::waiting_room::Error;
 
 #[derive(Debug)]
 pub(super) struct Connection {
-    link: Arc<Link>,
+    client: Arc<ReconnectingClient>,
 }
 
 impl Connection {
     /// To be called inside the runtime that drives the connection.
-    pub(super) fn new(url: &str, trust: &Trust) -> Result<Self, Error> {
-        let link = Link::new(url, trust, Handle::current());
-        let link = link.map_err(|error| Error::Unavailable(format!("`server.redis_url`: {error}")))?;
-        Ok(Self { link: Arc::new(link) })
+    pub(super) fn new(url: &str, tls_roots: &TlsRoots) -> Result<Self, Error> {
+        let client = ReconnectingClient::new(url, tls_roots, Handle::current());
+        let client = client.map_err(|error| Error::Unavailable(format!("`server.redis_url`: {error}")))?;
+        Ok(Self { client: Arc::new(client) })
     }
 
-    pub(super) fn link(&self) -> Arc<Link> {
-        self.link.clone()
+    pub(super) fn client(&self) -> Arc<ReconnectingClient> {
+        self.client.clone()
     }
 
     pub(super) fn runtime(&self) -> &Handle {
-        self.link.runtime()
+        self.client.runtime()
     }
 
     pub(super) fn round_trips(&self) -> u64 {
-        self.link.round_trips()
+        self.client.round_trips()
     }
 
     pub(super) async fn ping(&self) -> Result<(), Error> {
-        let mut open = self.link.open().await.map_err(|error| self.unavailable(&error))?;
+        let mut open = self.client.open().await.map_err(|error| self.unavailable(&error))?;
         let ping = redis::cmd("PING");
-        let answer = self.link.ask(&mut open, async |connection| ping.query_async::<String>(connection).await).await;
+        let answer = self.client.ask(&mut open, async |connection| ping.query_async::<String>(connection).await).await;
         answer.map(|_| ()).map_err(|error| self.unavailable(&error))
     }
 
     fn unavailable(&self, error: &RedisError) -> Error {
-        Error::Unavailable(self.link.describe(error))
+        Error::Unavailable(self.client.describe(error))
     }
 
     /// Runs the script. Retried once on a new connection if the old one is dead: every call is safe to repeat.
@@ -54,7 +54,7 @@ impl Connection {
     }
 
     async fn invoke_once(&self, call: &ScriptInvocation<'_>) -> Result<Vec<Vec<u8>>, RedisError> {
-        let mut open = self.link.open().await?;
-        self.link.ask(&mut open, async |connection| call.invoke_async(connection).await).await
+        let mut open = self.client.open().await?;
+        self.client.ask(&mut open, async |connection| call.invoke_async(connection).await).await
     }
 }

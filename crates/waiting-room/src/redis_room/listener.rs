@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use holdfast_connect::redis::ReconnectingClient;
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
-use holdfast_dial::redis::Link;
 use redis::{Client, RedisError};
 use tokio::runtime::Handle;
 use tokio::sync::broadcast;
@@ -28,12 +28,12 @@ pub(super) struct ChangeSubscriber {
 
 impl ChangeSubscriber {
     /// Subscribes inside this runtime.
-    pub(super) fn start(link: Arc<Link>, channel: String, runtime: &Handle) -> Self {
+    pub(super) fn start(client: Arc<ReconnectingClient>, channel: String, runtime: &Handle) -> Self {
         let changes = broadcast::Sender::new(CHANGES_MAX);
         let changes_sender = changes.clone();
         let task = runtime.spawn(async move {
             loop {
-                if let Err(error) = forward(&link.client(), &channel, &changes_sender).await {
+                if let Err(error) = forward(&client.client(), &channel, &changes_sender).await {
                     tracing::warn!(%error, "subscription to Redis failed; retrying");
                 }
                 tokio::time::sleep(RECONNECT_DELAY).await;

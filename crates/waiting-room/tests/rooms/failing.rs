@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use holdfast_dial::Trust;
+use holdfast_connect::TlsRoots;
 use holdfast_testkit::{PostgresOptions, PostgresServer};
 use holdfast_waiting_room::journal::{Journal, Record, Row};
 use holdfast_waiting_room::{Error, EventId, InProcess, PostgresJournal, Timings, WaitingRoom as _};
@@ -93,7 +93,7 @@ async fn many_calls_share_one_write() {
 async fn answered_calls_survive_database_crash() {
     let server = PostgresServer::start(&PostgresOptions { durable: true }).unwrap();
     let database = server.postgres().database();
-    let journal = PostgresJournal::new(database.url(), &Trust::default()).unwrap();
+    let journal = PostgresJournal::new(database.url(), &TlsRoots::default()).unwrap();
     let room = InProcess::open(journal, options(Timings::default(), clock())).await.unwrap();
     for number in 1..=10 {
         room.join(EVENT, &space(2), user(number)).await.unwrap();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use holdfast_connect::TlsRoots;
 use holdfast_core::time::Span;
-use holdfast_dial::Trust;
 use holdfast_testkit::{RedisOptions as ServerOptions, RedisServer, redis};
 use holdfast_waiting_room::{Change, Error, RedisOptions, RedisRoom, Timings, WaitingRoom as _};
 use redis::aio::MultiplexedConnection;
@@ -138,7 +138,7 @@ async fn rooms_survive_redis_restart() {
     let server = RedisServer::start(&ServerOptions { appendonly: true }).unwrap();
     let options = RedisOptions {
         url: server.url().to_owned(),
-        trust: Trust::default(),
+        tls_roots: TlsRoots::default(),
         prefix: String::new(),
         timings: Timings::default(),
         keys: Arc::new(keys()),

@@ -1,7 +1,7 @@
 //! State after a restart.
 
+use holdfast_connect::TlsRoots;
 use holdfast_core::time::Span;
-use holdfast_dial::Trust;
 use holdfast_waiting_room::journal::Journal as _;
 use holdfast_waiting_room::{
     Change, Error, EventId, InProcess, PostgresJournal, SqliteJournal, Timings, WaitingRoom as _,
@@ -118,7 +118,7 @@ async fn second_server_is_rejected() {
         let second = match &fixture.backend {
             Backend::Directory(directory) => InProcess::open(SqliteJournal::new(directory.path()), options).await,
             Backend::Database(database) => {
-                InProcess::open(PostgresJournal::new(database.url(), &Trust::default()).unwrap(), options).await
+                InProcess::open(PostgresJournal::new(database.url(), &TlsRoots::default()).unwrap(), options).await
             }
             _ => unreachable!("only durable kinds are opened"),
         };

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use holdfast_connect::TlsRoots;
 use holdfast_core::Timestamp;
 use holdfast_core::id::UserId;
 use holdfast_core::time::Span;
-use holdfast_dial::Trust;
 use holdfast_engine::{Clock, ManualClock};
 use holdfast_testkit::{TestDatabase, postgres, redis};
 use holdfast_waiting_room::{
@@ -60,7 +60,7 @@ impl Backend {
                 Arc::new(InProcess::open(journal, options).await.unwrap())
             }
             Self::Database(database) => Arc::new(
-                InProcess::open(PostgresJournal::new(database.url(), &Trust::default()).unwrap(), options)
+                InProcess::open(PostgresJournal::new(database.url(), &TlsRoots::default()).unwrap(), options)
                     .await
                     .unwrap(),
             ),
@@ -72,7 +72,7 @@ impl Backend {
 pub(crate) fn redis_room(prefix: &str, timings: Timings, clock: Option<Arc<ManualClock>>) -> RedisRoom {
     let options = RedisOptions {
         url: redis().url().to_owned(),
-        trust: Trust::default(),
+        tls_roots: TlsRoots::default(),
         prefix: prefix.to_owned(),
         timings,
         keys: Arc::new(keys()),

@@ -5,14 +5,14 @@ use super::*;
 use crate::command::Stop;
 use crate::time::Span;
 
-fn external_event(booking: u64, at: Option<Timestamp>) -> BookingTold {
+fn external_event(booking: u64, at: Option<Timestamp>) -> BookingPublished {
     let booking = BookingId::new(booking).unwrap();
     let (action, user) = (BookingAction::Confirmed, user(7));
-    BookingTold { action, booking, user, created_at: at, at, data: "{}".into() }
+    BookingPublished { action, booking, user, created_at: at, at, data: "{}".into() }
 }
 
-fn import(club: &mut Club, id: &str, event: BookingTold) -> Handled {
-    club.run(&ImportBookingEvent { key: MessageKey::parse(id).unwrap(), told: event }).unwrap()
+fn import(club: &mut Club, id: &str, event: BookingPublished) -> Handled {
+    club.run(&ImportBookingEvent { key: MessageKey::parse(id).unwrap(), published: event }).unwrap()
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn import_keeps_event_time_unless_in_future() {
     let [earlier, later] = [now - Span::from_hours(1), now + Span::from_hours(1)];
     for (given, expected) in [(Some(earlier), earlier), (Some(later), now), (None, now)] {
         import(&mut club, &format!("{given:?}"), external_event(1, given));
-        let Some(Event::BookingTold(event)) = club.world.events.last() else { panic!("the event is published") };
+        let Some(Event::BookingPublished(event)) = club.world.events.last() else { panic!("the event is published") };
         assert_eq!(event.at, Some(expected));
     }
 }
@@ -51,9 +51,9 @@ fn creation_event_is_imported_first() {
     let mut club = Club::new();
     let now = club.world.now;
     let confirmed = external_event(1, Some(now));
-    let created = BookingTold { action: BookingAction::Created, ..confirmed.clone() };
-    let import_step = |club: &mut Club, id: &str, event: &BookingTold| {
-        let command = ImportBookingEvent { key: MessageKey::parse(id).unwrap(), told: event.clone() };
+    let created = BookingPublished { action: BookingAction::Created, ..confirmed.clone() };
+    let import_step = |club: &mut Club, id: &str, event: &BookingPublished| {
+        let command = ImportBookingEvent { key: MessageKey::parse(id).unwrap(), published: event.clone() };
         club.world.step(ImportBookingEvent::WRITES, |rows, at| command.decide(rows, at))
     };
     assert_eq!(import_step(&mut club, "booking.confirmed:1", &confirmed), Err(Stop::Retry));
@@ -84,10 +84,10 @@ fn events_of_own_bookings_are_not_imported() {
     let slot = club.slot(4);
     let own = club.confirmed(slot, 1);
     let before = club.world.events.len();
-    let same = BookingTold { user: own.user, ..external_event(own.id.get(), Some(own.created_at)) };
+    let same = BookingPublished { user: own.user, ..external_event(own.id.get(), Some(own.created_at)) };
     assert_eq!(import(&mut club, "booking.confirmed:1", same.clone()), Handled::Repeated);
     assert_eq!(club.world.events.len(), before);
-    let another = BookingTold { created_at: Some(own.created_at + Span::from_secs(1)), ..same };
+    let another = BookingPublished { created_at: Some(own.created_at + Span::from_secs(1)), ..same };
     assert_eq!(
         import(&mut club, "booking.confirmed:1", another),
         Handled::Done,

@@ -172,7 +172,7 @@ impl Net {
         }
         let index = self.dice.roll(self.outbox.len() as u64) as usize;
         let index = self.first_of_key(&self.outbox, index);
-        let is_losable = !self.outbox[index].subject().is_never_given_up();
+        let is_losable = !self.outbox[index].subject().is_always_retried();
         if self.guarantees.is_lossy && is_losable && self.dice.roll(8) == 0 {
             self.outbox.remove(index);
             return;

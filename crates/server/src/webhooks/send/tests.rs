@@ -14,8 +14,8 @@ fn sender(private_allowed: bool) -> Sender {
     Sender::new(AllowedAddresses::new(private_allowed, &[]), Duration::from_secs(10), Duration::from_secs(20))
 }
 
-fn letter() -> Letter {
-    Letter { id: "msg_1".into(), timestamp: 1, signature: "v1,x".into(), body: Bytes::from_static(b"{}") }
+fn delivery_request() -> DeliveryRequest {
+    DeliveryRequest { id: "msg_1".into(), timestamp: 1, signature: "v1,x".into(), body: Bytes::from_static(b"{}") }
 }
 
 fn error_of(tried: &Tried) -> &str {
@@ -51,20 +51,20 @@ async fn answering(answer: &'static [u8]) -> u16 {
 async fn private_address_needs_permission() {
     let port = answering(b"HTTP/1.1 204 No Content\r\n\r\n").await;
     for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
-        let tried = sender(false).send(&format!("http://{host}:{port}/"), letter()).await;
+        let tried = sender(false).send(&format!("http://{host}:{port}/"), delivery_request()).await;
         assert_eq!(error_of(&tried), "the address is private", "{host}");
     }
-    let tried = sender(true).send(&format!("http://127.0.0.1:{port}/"), letter()).await;
+    let tried = sender(true).send(&format!("http://127.0.0.1:{port}/"), delivery_request()).await;
     assert_eq!(tried, Tried::Accepted { status: 204 }, "the refused attempts did not connect");
 }
 
 #[tokio::test]
 async fn invalid_answer_fails_with_reason() {
     let port = answering(b"SSH-2.0-x\r\n").await;
-    let tried = sender(true).send(&format!("http://127.0.0.1:{port}/"), letter()).await;
+    let tried = sender(true).send(&format!("http://127.0.0.1:{port}/"), delivery_request()).await;
     assert!(error_of(&tried).starts_with("no valid answer: "), "{tried:?}");
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let tried = sender(true).send(&format!("http://{closed}/"), letter()).await;
+    let tried = sender(true).send(&format!("http://{closed}/"), delivery_request()).await;
     assert_eq!(error_of(&tried), "cannot connect: connection refused");
 }
 
@@ -72,7 +72,7 @@ async fn invalid_answer_fails_with_reason() {
 async fn silent_receiver_times_out() {
     let port = answering(b"").await;
     let impatient = Sender { answer_within: Duration::from_millis(50), ..sender(true) };
-    let tried = impatient.send(&format!("http://127.0.0.1:{port}/"), letter()).await;
+    let tried = impatient.send(&format!("http://127.0.0.1:{port}/"), delivery_request()).await;
     assert_eq!(error_of(&tried), "no answer within 50ms");
 }
 
@@ -90,7 +90,7 @@ async fn endless_answer_is_cut_off() {
         }
         written
     });
-    let tried = sender(true).send(&format!("http://127.0.0.1:{port}/"), letter()).await;
+    let tried = sender(true).send(&format!("http://127.0.0.1:{port}/"), delivery_request()).await;
     assert_eq!(tried, Tried::Accepted { status: 200 });
     assert!(writing.await.unwrap() < 9_999_999_999, "the connection was closed");
 }
@@ -115,12 +115,14 @@ async fn https_needs_trusted_certificate_for_name() {
     let mut roots = RootCertStore::empty();
     roots.add(certificate).unwrap();
     let trusting = sender(true).trusting(roots);
-    let tried = trusting.send(&format!("https://localhost:{port}/"), letter()).await;
+    let tried = trusting.send(&format!("https://localhost:{port}/"), delivery_request()).await;
     assert_eq!(tried, Tried::Accepted { status: 202 });
-    let tried = trusting.send(&format!("https://127.0.0.1:{port}/"), letter()).await;
+    let tried = trusting.send(&format!("https://127.0.0.1:{port}/"), delivery_request()).await;
     assert!(error_of(&tried).starts_with("TLS: "), "another name: {tried:?}");
-    let tried =
-        sender(true).trusting(RootCertStore::empty()).send(&format!("https://localhost:{port}/"), letter()).await;
+    let tried = sender(true)
+        .trusting(RootCertStore::empty())
+        .send(&format!("https://localhost:{port}/"), delivery_request())
+        .await;
     assert!(error_of(&tried).starts_with("TLS: "), "not trusted: {tried:?}");
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use hdrhistogram::Histogram;
 use holdfast_bus::{Connection, Delivery, HeaderMap, Options, Publication, StreamOptions, Verdict};
-use holdfast_dial::Trust;
+use holdfast_connect::TlsRoots;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Statement};
@@ -55,7 +55,7 @@ pub(super) async fn sagas(database: &Database, nats_url: &str) -> anyhow::Result
     };
     let options = Options {
         url: nats_url.into(),
-        trust: Trust::default(),
+        tls_roots: TlsRoots::default(),
         prefix: "by-hand".into(),
         name: "reference".into(),
         timeout: SAGA_TIMEOUT,

@@ -39,7 +39,7 @@ async fn retry_all(app: &App) -> Result<(), Problem> {
         if !is_away {
             let mut again = Vec::new();
             for (FailedPublicationId { event }, _) in &page {
-                if is_never_given_up(app, *event).await? {
+                if is_always_retried(app, *event).await? {
                     again.push(app.engine().run(RetryEvent { event: *event }, None));
                 }
             }
@@ -57,10 +57,10 @@ async fn retry_all(app: &App) -> Result<(), Problem> {
     Ok(())
 }
 
-async fn is_never_given_up(app: &App, event: u64) -> Result<bool, Problem> {
+async fn is_always_retried(app: &App, event: u64) -> Result<bool, Problem> {
     let record = app.store().outbox_after(event.saturating_sub(1), 1).await?.pop();
     let subject = record.filter(|record| record.id == event).and_then(|it| Subject::parse(&it.event_type));
-    let Some(subject) = subject.filter(|subject| subject.is_never_given_up()) else { return Ok(false) };
+    let Some(subject) = subject.filter(|subject| subject.is_always_retried()) else { return Ok(false) };
     tracing::warn!(event, %subject, "[Outbox] retrying a dead letter");
     Ok(true)
 }

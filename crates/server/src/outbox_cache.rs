@@ -11,12 +11,12 @@ use parking_lot::Mutex;
 const KEPT_MAX: usize = 4_096;
 
 #[derive(Debug, Default)]
-pub(crate) struct Recent {
+pub(crate) struct OutboxCache {
     /// Consecutive in their ids.
     records: Mutex<VecDeque<Arc<OutboxRecord>>>,
 }
 
-impl Recent {
+impl OutboxCache {
     pub(crate) fn keep(&self, new: impl IntoIterator<Item = Arc<OutboxRecord>>) {
         let mut records = self.records.lock();
         for record in new {
@@ -50,13 +50,13 @@ mod tests {
         Arc::new(OutboxRecord { id, event_type, owner: None, at, data, trace: None, imported: false })
     }
 
-    fn after(recent: &Recent, id: u64, limit: usize) -> Option<Vec<u64>> {
+    fn after(recent: &OutboxCache, id: u64, limit: usize) -> Option<Vec<u64>> {
         Some(recent.after(id, limit)?.iter().map(|record| record.id).collect())
     }
 
     #[test]
     fn only_consecutive_events_are_returned() {
-        let recent = Recent::default();
+        let recent = OutboxCache::default();
         assert_eq!(after(&recent, 0, 10), None);
         recent.keep([3, 4, 5].map(record));
         assert_eq!(after(&recent, 1, 10), None, "event 2 is missing");
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn oldest_events_are_evicted() {
-        let recent = Recent::default();
+        let recent = OutboxCache::default();
         recent.keep((1..=KEPT_MAX as u64 + 2).map(record));
         assert_eq!(after(&recent, 1, 10), None);
         assert_eq!(after(&recent, 2, 1), Some(vec![3]));

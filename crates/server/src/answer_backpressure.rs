@@ -98,7 +98,9 @@ impl UnreadAnswers {
             return Response::from_parts(parts, Body::from_stream(whole));
         }
         match self.shared.add(first, size, Some(Instant::now()), is_final) {
-            Some(id) => Response::from_parts(parts, Body::new(Unread { id, left: size, shared: self.shared.clone() })),
+            Some(id) => {
+                Response::from_parts(parts, Body::new(UnreadBytes { id, left: size, shared: self.shared.clone() }))
+            }
             None => Problem::overloaded().into_response(),
         }
     }
@@ -175,13 +177,13 @@ impl State {
 }
 
 /// A body whose bytes may be dropped before they are read.
-struct Unread {
+struct UnreadBytes {
     id: u64,
     left: usize,
     shared: Arc<Shared>,
 }
 
-impl hyper::body::Body for Unread {
+impl hyper::body::Body for UnreadBytes {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -205,7 +207,7 @@ impl hyper::body::Body for Unread {
     }
 }
 
-impl Drop for Unread {
+impl Drop for UnreadBytes {
     fn drop(&mut self) {
         self.shared.remove(self.id);
     }

@@ -20,7 +20,7 @@ use tokio_rustls::rustls::{self, ClientConfig, DigitallySignedStruct, RootCertSt
 
 /// The authorities of this machine and those in any number of files. Cheap to clone; clones share a reload.
 #[derive(Clone, Default)]
-pub struct Trust {
+pub struct TlsRoots {
     files: Vec<Arc<AuthorityFile>>,
     /// Authorities, and the version of the files they were read from. Empty until first used: reading the machine's takes
     /// milliseconds, and unencrypted connections need none.
@@ -41,7 +41,7 @@ struct AuthorityFile {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum TrustError {
+pub enum TlsRootsError {
     #[error("cannot read {path}: {source}")]
     Unreadable { path: PathBuf, source: std::io::Error },
     #[error("{0} has no certificate in PEM form")]
@@ -57,7 +57,7 @@ pub enum NameCheck {
     Skipped,
 }
 
-impl fmt::Debug for Trust {
+impl fmt::Debug for TlsRoots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Trust")
             .field("files", &self.files.iter().map(|file| &file.path).collect::<Vec<_>>())
@@ -65,9 +65,9 @@ impl fmt::Debug for Trust {
     }
 }
 
-impl Trust {
+impl TlsRoots {
     /// The machine's authorities and those in this file, in PEM form.
-    pub fn file(path: &Path) -> Result<Self, TrustError> {
+    pub fn file(path: &Path) -> Result<Self, TlsRootsError> {
         let certificates = RwLock::new(read_certificates(path)?);
         let file = AuthorityFile { path: path.into(), certificates, version: AtomicU64::new(0) };
         Ok(Self { files: vec![Arc::new(file)], read: Arc::default() })
@@ -80,7 +80,7 @@ impl Trust {
     }
 
     /// Reads the files again. The authorities of a file that cannot be used stay as they were.
-    pub fn reload(&self) -> Result<(), TrustError> {
+    pub fn reload(&self) -> Result<(), TlsRootsError> {
         for file in &self.files {
             let certificates = read_certificates(&file.path)?;
             *file.certificates.write() = certificates;
@@ -94,7 +94,7 @@ impl Trust {
         self.roots();
         let provider = Arc::new(crypto::ring::default_provider());
         let algorithms = provider.signature_verification_algorithms;
-        let verifier = Arc::new(Verifier { trust: self.clone(), name_check, algorithms });
+        let verifier = Arc::new(Verifier { tls_roots: self.clone(), name_check, algorithms });
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         let builder = builder.expect("the provider knows the default versions").dangerous();
         let mut config = builder.with_custom_certificate_verifier(verifier).with_no_client_auth();
@@ -144,21 +144,21 @@ impl Trust {
 }
 
 /// The certificates of a file: at least one, each usable as an authority.
-fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TrustError> {
-    let malformed = |detail: String| TrustError::Malformed { path: path.into(), detail };
-    let pem = std::fs::read(path).map_err(|source| TrustError::Unreadable { path: path.into(), source })?;
+fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsRootsError> {
+    let malformed = |detail: String| TlsRootsError::Malformed { path: path.into(), detail };
+    let pem = std::fs::read(path).map_err(|source| TlsRootsError::Unreadable { path: path.into(), source })?;
     let mut certificates = Vec::new();
     for certificate in CertificateDer::pem_slice_iter(&pem) {
         let certificate = certificate.map_err(|error| malformed(error.to_string()))?;
         RootCertStore::empty().add(certificate.clone()).map_err(|error| malformed(error.to_string()))?;
         certificates.push(certificate);
     }
-    if certificates.is_empty() { Err(TrustError::NoCertificate(path.into())) } else { Ok(certificates) }
+    if certificates.is_empty() { Err(TlsRootsError::NoCertificate(path.into())) } else { Ok(certificates) }
 }
 
 /// Checks certificates as rustls does by itself, against authorities that can change.
 struct Verifier {
-    trust: Trust,
+    tls_roots: TlsRoots,
     name_check: NameCheck,
     algorithms: WebPkiSupportedAlgorithms,
 }
@@ -166,7 +166,7 @@ struct Verifier {
 impl fmt::Debug for Verifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Verifier")
-            .field("trust", &self.trust)
+            .field("trust", &self.tls_roots)
             .field("name_check", &self.name_check)
             .finish_non_exhaustive()
     }
@@ -182,7 +182,7 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         let certificate = ParsedCertificate::try_from(end_entity)?;
-        let (roots, algorithms) = (self.trust.roots(), self.algorithms.all);
+        let (roots, algorithms) = (self.tls_roots.roots(), self.algorithms.all);
         verify_server_cert_signed_by_trust_anchor(&certificate, &roots, intermediates, now, algorithms)?;
         if self.name_check == NameCheck::Required {
             verify_server_name(&certificate, server_name)?;
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn file_without_certificates_is_rejected() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        let said = |path: &Path| Trust::file(path).expect_err("no certificate to trust").to_string();
+        let said = |path: &Path| TlsRoots::file(path).expect_err("no certificate to trust").to_string();
         assert!(said(file.path()).ends_with("has no certificate in PEM form"));
         let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         std::fs::write(file.path(), broken).expect("written");
@@ -255,15 +255,15 @@ mod tests {
     fn failed_reload_keeps_the_authorities() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
         std::fs::write(file.path(), include_bytes!("../../testkit/certificate/localhost.pem")).expect("written");
-        let trust = Trust::file(file.path()).expect("a certificate");
-        let both = Trust::default().and(&trust);
+        let tls_roots = TlsRoots::file(file.path()).expect("a certificate");
+        let both = TlsRoots::default().and(&tls_roots);
         let own = both.roots().len();
         std::fs::write(file.path(), "nothing").expect("written");
-        assert!(trust.reload().is_err_and(|error| error.to_string().ends_with("has no certificate in PEM form")));
+        assert!(tls_roots.reload().is_err_and(|error| error.to_string().ends_with("has no certificate in PEM form")));
         assert_eq!((both.roots().len(), both.version()), (own, 0));
         std::fs::write(file.path(), include_bytes!("../../testkit/certificate/localhost.pem").repeat(2))
             .expect("written");
-        trust.reload().expect("certificates");
+        tls_roots.reload().expect("certificates");
         assert_eq!(
             (both.roots().len(), both.version()),
             (own + 1, 1),

@@ -7,7 +7,7 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, Error, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::{NameCheck, Trust};
+use crate::{NameCheck, TlsRoots};
 
 const PORT_DEFAULT: u16 = 5_432;
 
@@ -16,11 +16,11 @@ pub type Driving = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
 
 /// Connects to one database.
 #[derive(Clone)]
-pub struct Dialler {
+pub struct Connector {
     tls: Option<MakeRustlsConnect>,
 }
 
-impl std::fmt::Debug for Dialler {
+impl std::fmt::Debug for Connector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Dialler").field("is_encrypted", &self.tls.is_some()).finish()
     }
@@ -67,10 +67,10 @@ impl Address {
     }
 }
 
-impl Dialler {
-    pub fn new(address: &Address, trust: &Trust) -> Self {
+impl Connector {
+    pub fn new(address: &Address, tls_roots: &TlsRoots) -> Self {
         let is_encrypted = address.config.get_ssl_mode() == SslMode::Require;
-        Self { tls: is_encrypted.then(|| MakeRustlsConnect::new(trust.tls(address.name_check))) }
+        Self { tls: is_encrypted.then(|| MakeRustlsConnect::new(tls_roots.tls(address.name_check))) }
     }
 
     pub async fn connect(&self, config: &Config) -> Result<(Client, Driving), Error> {
@@ -98,7 +98,7 @@ mod tests {
             ("postgres://db/holdfast?sslmode=verify-ca", true),
         ] {
             let address = Address::parse(url).expect("an address");
-            assert_eq!(Dialler::new(&address, &Trust::default()).tls.is_some(), is_encrypted, "{url}");
+            assert_eq!(Connector::new(&address, &TlsRoots::default()).tls.is_some(), is_encrypted, "{url}");
         }
         assert!(Address::parse("postgres://db/holdfast?sslmode=perhaps").is_err());
     }

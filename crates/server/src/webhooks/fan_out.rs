@@ -23,9 +23,9 @@ const SKIPPED_MAX: u64 = 10_000;
 /// Runs until the app stops.
 pub async fn run(app: App, poll: Duration) {
     let (mut committed, mut leases_changed) = (app.stream().committed(), app.leases().changed());
-    let mut feed = Feed { app, term: None, read_up_to: 0, position: 0, found: Found::Idle, is_due: true };
+    let mut fan_out = FanOut { app, term: None, read_up_to: 0, position: 0, found: Found::Idle, is_due: true };
     loop {
-        feed.found = match feed.step().await {
+        fan_out.found = match fan_out.step().await {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(
@@ -36,19 +36,19 @@ pub async fn run(app: App, poll: Duration) {
                 Found::Idle
             }
         };
-        if feed.found == Found::More && !feed.app.is_stopping() {
+        if fan_out.found == Found::More && !fan_out.app.is_stopping() {
             continue;
         }
         tokio::select! {
-            () = feed.app.stopped() => {
-                feed.release().await;
+            () = fan_out.app.stopped() => {
+                fan_out.release().await;
                 return;
             }
-            _ = committed.changed(), if feed.found != Found::Idle => {}
+            _ = committed.changed(), if fan_out.found != Found::Idle => {}
             _ = leases_changed.changed() => {}
             // A webhook was created: the next commit must wake this loop.
-            () = feed.app.webhooks().feed.notified() => feed.found = Found::CaughtUp,
-            () = tokio::time::sleep(poll) => feed.is_due = true,
+            () = fan_out.app.webhooks().fan_out.notified() => fan_out.found = Found::CaughtUp,
+            () = tokio::time::sleep(poll) => fan_out.is_due = true,
         }
     }
 }
@@ -77,7 +77,7 @@ async fn create(app: &App, events: Vec<Candidate>, mark: Option<Mark>) -> Result
         Answer::Recorded(_) | Answer::Replayed(_) => unreachable!("nothing is kept without a key"),
     };
     if made > 0 {
-        app.webhooks().courier.notify_one();
+        app.webhooks().delivery_worker.notify_one();
     }
     Ok(made)
 }
@@ -92,7 +92,7 @@ enum Found {
     More,
 }
 
-struct Feed {
+struct FanOut {
     app: App,
     /// Term of the lease on the outbox, if this server has it.
     term: Option<u64>,
@@ -106,7 +106,7 @@ struct Feed {
     is_due: bool,
 }
 
-impl Feed {
+impl FanOut {
     async fn step(&mut self) -> Result<Found, Problem> {
         // Read before the webhooks: each webhook that was created before this last event is then visible.
         let last = if self.is_due {

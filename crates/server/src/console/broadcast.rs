@@ -29,7 +29,7 @@ pub struct Listener<F> {
     pub console: Console,
     /// Event sent before any broadcast one.
     pub first: Option<Bytes>,
-    pub told: broadcast::Receiver<Bytes>,
+    pub published: broadcast::Receiver<Bytes>,
     pub signed_in: bool,
     /// Resynchronizes a subscriber that lagged: it may replace the receiver and return an event to send first.
     pub catch_up: F,
@@ -61,16 +61,16 @@ impl<F: Fn(&mut broadcast::Receiver<Bytes>) -> Option<Bytes> + Send + 'static> L
                     None => std::future::pending().await,
                 }
             };
-            let told = tokio::select! {
+            let published = tokio::select! {
                 () = self.console.app.stopped() => return None,
                 () = signed_out => return None,
                 () = tokio::time::sleep(KEEP_ALIVE_EVERY) => return Some(Bytes::from_static(b":\n\n")),
-                told = self.told.recv() => told,
+                published = self.published.recv() => published,
             };
-            match told {
-                Ok(told) => return Some(told),
+            match published {
+                Ok(published) => return Some(published),
                 Err(RecvError::Lagged(_)) => {
-                    if let Some(whole) = (self.catch_up)(&mut self.told) {
+                    if let Some(whole) = (self.catch_up)(&mut self.published) {
                         return Some(whole);
                     }
                 }

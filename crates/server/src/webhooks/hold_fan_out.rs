@@ -10,11 +10,11 @@ use holdfast_core::webhook::{ENQUEUED_MAX, EventName, Webhook, subscription};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::feed;
+use super::fan_out;
 use crate::app::App;
 use crate::problem::Problem;
-use crate::stream::Told;
-use crate::wire::event::FLEETING_TYPES;
+use crate::stream::PublishedBooking;
+use crate::wire::event::EPHEMERAL_TYPES;
 
 /// Interval at which the webhooks are read.
 const REFRESH_EVERY: Duration = Duration::from_secs(5);
@@ -37,43 +37,43 @@ pub async fn run(app: App, server: u64) {
 /// Returns the webhooks that name a hold event.
 async fn subscribed(app: &App) -> Result<Vec<Webhook>, Problem> {
     let mut webhooks = app.query(|rows, _| subscription::active(rows)).await?;
-    webhooks.retain(|webhook| FLEETING_TYPES.iter().any(|name| webhook.types.name(name)));
+    webhooks.retain(|webhook| EPHEMERAL_TYPES.iter().any(|name| webhook.types.name(name)));
     Ok(webhooks)
 }
 
 /// Enqueues hold events until the webhooks are due to be read again.
 async fn listen(app: &App, server: u64, webhooks: &[Webhook], until: Instant) {
-    let mut told = app.stream().listen();
+    let mut published = app.stream().listen();
     loop {
         let first = tokio::select! {
             () = app.stopped() => return,
             () = app.webhooks().holds.notified() => return,
-            first = timeout_at(until, told.recv()) => first,
+            first = timeout_at(until, published.recv()) => first,
         };
         let mut events = Vec::new();
         let mut next = match first {
-            Ok(Ok(told)) => Some(told),
+            Ok(Ok(published)) => Some(published),
             Ok(Err(RecvError::Lagged(_))) => None,
             Ok(Err(RecvError::Closed)) | Err(_) => return,
         };
         while let Some(one) = next {
             events.extend(candidate(&one, server).filter(|event| webhooks.iter().any(|webhook| event.is_for(webhook))));
-            next = if events.len() < ENQUEUED_MAX { told.try_recv().ok() } else { None };
+            next = if events.len() < ENQUEUED_MAX { published.try_recv().ok() } else { None };
         }
         if !events.is_empty()
-            && let Err(error) = feed::offer(app, events).await
+            && let Err(error) = fan_out::offer(app, events).await
         {
             tracing::warn!(%error, "[Webhook] hold events could not be enqueued; they are lost");
         }
     }
 }
 
-fn candidate(told: &Arc<Told>, server: u64) -> Option<Candidate> {
-    told.durable.is_none().then(|| Candidate {
-        name: EventName(format!("{}-{server:x}", told.id).into()),
-        event_type: told.event_type.as_str().into(),
-        at: told.at,
-        data: told.data.as_str().into(),
+fn candidate(published: &Arc<PublishedBooking>, server: u64) -> Option<Candidate> {
+    published.durable.is_none().then(|| Candidate {
+        name: EventName(format!("{}-{server:x}", published.id).into()),
+        event_type: published.event_type.as_str().into(),
+        at: published.at,
+        data: published.data.as_str().into(),
         number: None,
     })
 }

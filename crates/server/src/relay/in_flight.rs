@@ -7,11 +7,11 @@ use parking_lot::Mutex;
 
 /// Events that the relay of this server is publishing, until their outcome is committed. For display only.
 #[derive(Debug, Default)]
-pub struct InHand {
+pub struct InFlight {
     events: Mutex<HashMap<u64, Partition>>,
 }
 
-impl InHand {
+impl InFlight {
     pub fn has(&self, event: u64) -> bool {
         self.events.lock().contains_key(&event)
     }

@@ -16,7 +16,7 @@ use holdfast_core::webhook::{AT_ONCE_MAX, Delivery, DeliveryId, DeliveryStatus, 
 use holdfast_engine::Answer;
 use tokio::task::JoinSet;
 
-use super::send::{Letter, Sender};
+use super::send::{DeliveryRequest, Sender};
 use super::sign::SigningSecret;
 use crate::app::App;
 use crate::config::WebhookConfig;
@@ -42,7 +42,7 @@ pub async fn run(app: App, config: WebhookConfig) {
     let sender = Sender::new(app.webhook_addresses().clone(), config.connect_timeout, config.timeout);
     let (concurrency_max, per_webhook_max) = (config.concurrency_max, config.per_webhook_max);
     let lease = Span::from_millis((config.timeout + CLAIM_SLACK).as_millis() as i64);
-    let mut courier = Courier {
+    let mut delivery_worker = DeliveryWorker {
         app,
         sender: Arc::new(sender),
         concurrency_max,
@@ -55,7 +55,7 @@ pub async fn run(app: App, config: WebhookConfig) {
     let mut maintain = tokio::time::interval(MAINTAIN_EVERY);
     maintain.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
-        let wait = match courier.step().await {
+        let wait = match delivery_worker.step().await {
             Ok(wait) => wait.map_or(config.poll, |wait| wait.min(config.poll)),
             Err(error) => {
                 tracing::warn!(
@@ -66,21 +66,21 @@ pub async fn run(app: App, config: WebhookConfig) {
             }
         };
         tokio::select! {
-            () = courier.app.stopped() => break,
-            Some(ended) = courier.attempts.join_next() => courier.ended(ended.ok()),
-            () = courier.app.webhooks().courier.notified() => {}
+            () = delivery_worker.app.stopped() => break,
+            Some(ended) = delivery_worker.attempts.join_next() => delivery_worker.ended(ended.ok()),
+            () = delivery_worker.app.webhooks().delivery_worker.notified() => {}
             () = tokio::time::sleep(wait) => {}
-            _ = maintain.tick() => courier.maintain(config.keep).await,
+            _ = maintain.tick() => delivery_worker.maintain(config.keep).await,
         }
-        while let Some(ended) = courier.attempts.try_join_next() {
-            courier.ended(ended.ok());
+        while let Some(ended) = delivery_worker.attempts.try_join_next() {
+            delivery_worker.ended(ended.ok());
         }
     }
-    let finishing = async { while courier.attempts.join_next().await.is_some() {} };
+    let finishing = async { while delivery_worker.attempts.join_next().await.is_some() {} };
     tokio::time::timeout(FINISH_WITHIN, finishing).await.ok();
 }
 
-struct Courier {
+struct DeliveryWorker {
     app: App,
     sender: Arc<Sender>,
     concurrency_max: usize,
@@ -93,7 +93,7 @@ struct Courier {
     last_turn: Option<WebhookId>,
 }
 
-impl Courier {
+impl DeliveryWorker {
     /// Starts as many attempts as the bounds allow. Returns the wait until more are due, if known.
     async fn step(&mut self) -> Result<Option<Duration>, Problem> {
         let room = self.concurrency_max.saturating_sub(self.attempts.len());
@@ -233,8 +233,8 @@ fn after_all_of(webhook: WebhookId) -> DueId {
 /// Attempts a claimed delivery, and commits the outcome.
 async fn attempt(app: &App, sender: &Sender, claimed: Claimed, now: Timestamp) {
     let began = Instant::now();
-    let tried = match letter(app, &claimed, now) {
-        Some(letter) => sender.send(&claimed.webhook.url, letter).await,
+    let tried = match delivery_request(app, &claimed, now) {
+        Some(delivery_request) => sender.send(&claimed.webhook.url, delivery_request).await,
         None => Tried::Failed { status: None, error: "the secret is malformed".into(), retry_after: None },
     };
     metrics::histogram!("holdfast_webhook_attempt_seconds").record(began.elapsed());
@@ -272,7 +272,7 @@ fn count(became: Option<DeliveryStatus>, webhook: u64, delivery: DeliveryId) {
 }
 
 /// Returns the signed request for an event.
-fn letter(app: &App, claimed: &Claimed, now: Timestamp) -> Option<Letter> {
+fn delivery_request(app: &App, claimed: &Claimed, now: Timestamp) -> Option<DeliveryRequest> {
     let event = &claimed.event;
     let body = cloud_event(app.stream().source(), &claimed.name, &event.event_type, event.at, &event.data, None);
     let (id, timestamp) = (message_id(app.installation(), claimed.delivery), now.as_millis() / 1_000);
@@ -280,5 +280,5 @@ fn letter(app: &App, claimed: &Claimed, now: Timestamp) -> Option<Letter> {
     // One header holds all signatures; a receiver accepts any valid one.
     let signatures = secrets.map(|secret| Some(secret?.sign(&id, timestamp, body.as_bytes())));
     let signature = signatures.collect::<Option<Vec<_>>>()?.join(" ");
-    Some(Letter { id, timestamp, signature, body: body.into() })
+    Some(DeliveryRequest { id, timestamp, signature, body: body.into() })
 }

@@ -39,7 +39,7 @@ pub struct Counts {
 }
 
 #[derive(Debug, Default)]
-pub struct Pulse {
+pub struct ActivityCounters {
     inner: Mutex<Inner>,
     changes: [AtomicU64; 6],
 }
@@ -59,7 +59,7 @@ struct Made {
     until: i64,
 }
 
-impl Pulse {
+impl ActivityCounters {
     /// Counts a change; `name` is that of a command or of an event.
     pub fn changed(&self, name: &str) {
         self.changes[part_of(name)].fetch_add(1, Ordering::Relaxed);
@@ -86,8 +86,8 @@ impl Pulse {
             Event::OrderPaid(order) => inner.confirmed(SHOP, order.hold, at),
             Event::SeatsReserved(reservation) => inner.confirmed(TICKET, reservation.hold, at),
             Event::RoomSlotsReserved(reservation) => inner.confirmed(ROOM, reservation.lock, at),
-            Event::Tee(message) => inner.told(message.subject()),
-            Event::BookingTold(told) => inner.told(told.action.subject()),
+            Event::Tee(message) => inner.published(message.subject()),
+            Event::BookingPublished(published) => inner.published(published.action.subject()),
             _ => {}
         }
     }
@@ -121,7 +121,7 @@ impl Inner {
         }
     }
 
-    fn told(&mut self, subject: Subject) {
+    fn published(&mut self, subject: Subject) {
         match subject {
             Subject::BookingConfirmed => self.counts.confirmed[TEE] += 1,
             Subject::BookingCreated => self.counts.placed[TEE] += 1,
@@ -175,9 +175,9 @@ mod tests {
 
     #[test]
     fn hold_is_live_until_it_ends_or_expires() {
-        let pulse = Pulse::default();
+        let activity = ActivityCounters::default();
         {
-            let mut inner = pulse.inner.lock();
+            let mut inner = activity.inner.lock();
             for number in 0..4 {
                 inner.placed(STAY, hold(100, number), at(700));
             }
@@ -187,30 +187,30 @@ mod tests {
             inner.confirmed(TICKET, hold(140, 0), at(140));
             inner.confirmed(STAY, hold(3, 0), at(140));
         }
-        let counts = pulse.counts(at(700));
+        let counts = activity.counts(at(700));
         assert_eq!((counts.live[STAY], counts.expired[STAY]), (2, 0));
         assert_eq!((counts.confirmed[STAY], counts.released[STAY], counts.confirmed[TICKET]), (2, 1, 1));
-        let counts = pulse.counts(at(701));
+        let counts = activity.counts(at(701));
         assert_eq!((counts.live[STAY], counts.expired[STAY]), (0, 2));
-        assert_eq!(pulse.counts(at(900)), counts);
+        assert_eq!(activity.counts(at(900)), counts);
     }
 
     #[test]
     fn change_is_counted_for_its_vertical() {
-        let pulse = Pulse::default();
+        let activity = ActivityCounters::default();
         for name in
             ["stay.hold.place", "order.paid", "slot.release", "queue.join", "calendar.slots.block", "webhook.create"]
         {
-            pulse.changed(name);
+            activity.changed(name);
         }
-        pulse.changed("booking.confirmed");
-        assert_eq!(pulse.changes(), [1, 1, 2, 1, 1, 1]);
+        activity.changed("booking.confirmed");
+        assert_eq!(activity.changes(), [1, 1, 2, 1, 1, 1]);
     }
 
     #[test]
     fn expired_holds_are_removed_without_a_query() {
-        let pulse = Pulse::default();
-        let mut inner = pulse.inner.lock();
+        let activity = ActivityCounters::default();
+        let mut inner = activity.inner.lock();
         for second in 0..1_000 {
             inner.placed(STAY, hold(second, 0), at(second + 10));
         }

@@ -19,15 +19,15 @@ use tokio::sync::broadcast;
 use tokio::time::MissedTickBehavior;
 
 use super::Console;
-use super::fan::{Listener, event};
+use super::broadcast::{Listener, event};
 use super::session::Session;
+use crate::activity::Counts;
 use crate::caller::{Caller, Name};
 use crate::problem::Problem;
-use crate::pulse::Counts;
 
 const EVERY: Duration = Duration::from_secs(1);
 /// Number of seconds of history that a new subscriber receives.
-const RECENT_MAX: usize = 300;
+const CACHED_EVENTS_MAX: usize = 300;
 /// Maximum number of samples that a subscriber may lag behind.
 const BACKLOG: usize = 8;
 const READY_WITHIN: Duration = Duration::from_millis(800);
@@ -36,7 +36,7 @@ const READY_BYTES_MAX: usize = 64 << 10;
 const CODES_MAX: usize = 8;
 
 #[derive(Debug)]
-pub struct Figures {
+pub struct LiveMetrics {
     tell: broadcast::Sender<Bytes>,
     shared: Mutex<Shared>,
 }
@@ -47,7 +47,7 @@ struct Shared {
     recent: VecDeque<Arc<str>>,
 }
 
-impl Default for Figures {
+impl Default for LiveMetrics {
     fn default() -> Self {
         Self { tell: broadcast::Sender::new(BACKLOG), shared: Mutex::default() }
     }
@@ -58,7 +58,7 @@ impl Default for Figures {
 #[serde(rename_all = "camelCase")]
 struct Sample {
     at: i64,
-    /// Live holds by vertical, in the order of `pulse::VERTICALS`. The fields below count this second only.
+    /// Live holds by vertical, in the order of `activity::VERTICALS`. The fields below count this second only.
     live: [u64; 5],
     placed: [u64; 5],
     confirmed: [u64; 5],
@@ -74,35 +74,35 @@ struct Sample {
     batch: Option<f64>,
     commit_p99: Option<f64>,
     /// Fault of each part that has one.
-    trouble: BTreeMap<String, String>,
+    failed_publication: BTreeMap<String, String>,
     looking: usize,
 }
 
-/// `GET /console/figures`: server-sent events. First `recent`, the last minutes if there were subscribers; then one
-/// `figures` per second.
+/// `GET /console/live_metrics`: server-sent events. First `recent`, the last minutes if there were subscribers; then one
+/// `live_metrics` per second.
 pub async fn listen(State(console): State<Console>, headers: HeaderMap) -> Result<Response, Problem> {
     let session = Session::of(&console, &headers)?;
-    let (told, recent) = console.figures.join(&console);
+    let (published, recent) = console.live_metrics.join(&console);
     let first = Some(event("recent", &format!("[{}]", recent.join(","))));
     // Missed samples are not sent again.
     let catch_up = |_: &mut broadcast::Receiver<Bytes>| None;
-    Ok(Listener { console, first, told, signed_in: session.signed_in, catch_up }.response())
+    Ok(Listener { console, first, published, signed_in: session.signed_in, catch_up }.response())
 }
 
-impl Figures {
+impl LiveMetrics {
     fn join(&self, console: &Console) -> (broadcast::Receiver<Bytes>, Vec<Arc<str>>) {
         let mut shared = self.shared();
-        let told = self.tell.subscribe();
+        let published = self.tell.subscribe();
         if !shared.is_running {
             shared.is_running = true;
             console.app.spawn(compute(console.clone()));
         }
-        (told, shared.recent.iter().cloned().collect())
+        (published, shared.recent.iter().cloned().collect())
     }
 
     fn tell(&self, sample: Arc<str>) {
         let mut shared = self.shared();
-        if shared.recent.len() == RECENT_MAX {
+        if shared.recent.len() == CACHED_EVENTS_MAX {
             shared.recent.pop_front();
         }
         self.tell.send(event("figures", &sample)).ok();
@@ -128,22 +128,22 @@ async fn compute(console: Console) {
     let mut due = tokio::time::interval(EVERY);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut before: Option<Reading> = None;
-    let mut told: Option<Sample> = None;
+    let mut published: Option<Sample> = None;
     loop {
         tokio::select! {
             () = console.app.stopped() => return,
             _ = due.tick() => {}
         }
-        if console.figures.is_over() {
+        if console.live_metrics.is_over() {
             return;
         }
         let now = Reading::take(&console, before.as_ref()).await;
         if let Some(before) = &before {
-            let sample = now.since(before, console.figures.tell.receiver_count());
-            if told.as_ref().is_none_or(|told| !sample.repeats(told)) {
+            let sample = now.since(before, console.live_metrics.tell.receiver_count());
+            if published.as_ref().is_none_or(|published| !sample.repeats(published)) {
                 let json = serde_json::to_string(&sample).expect("samples serialize to JSON");
-                console.figures.tell(json.into());
-                told = Some(sample);
+                console.live_metrics.tell(json.into());
+                published = Some(sample);
             }
         }
         before = Some(now);
@@ -152,9 +152,9 @@ async fn compute(console: Console) {
 
 impl Sample {
     /// Whether this second was quiet and equals the last sample sent, which was quiet too.
-    fn repeats(&self, told: &Self) -> bool {
+    fn repeats(&self, published: &Self) -> bool {
         let is_quiet = self.requests == 0 && self.batches == 0 && self.placed == [0; 5] && self.confirmed == [0; 5];
-        is_quiet && Self { at: told.at, ..self.clone() } == *told
+        is_quiet && Self { at: published.at, ..self.clone() } == *published
     }
 }
 
@@ -163,23 +163,23 @@ struct Reading {
     at: i64,
     counts: Counts,
     metrics: Metrics,
-    trouble: BTreeMap<String, String>,
+    failed_publication: BTreeMap<String, String>,
 }
 
 impl Reading {
     async fn take(console: &Console, before: Option<&Self>) -> Self {
         let app = &console.app;
-        let mut trouble = trouble(console).await;
+        let mut failed_publication = failed_publication(console).await;
         let now = match tokio::time::timeout(READY_WITHIN, app.query(|_, at| Ok(at.now))).await {
             Ok(Ok(now)) => now,
             // The store's clock is unavailable; the time of the plot advances by one interval.
             _ => {
-                trouble.entry("store".into()).or_insert_with(|| "no answer".into());
+                failed_publication.entry("store".into()).or_insert_with(|| "no answer".into());
                 Timestamp::from_millis(before.map_or(0, |before| before.at + EVERY.as_millis() as i64))
             }
         };
-        let counts = app.stream().pulse().counts(now);
-        Self { at: now.as_millis(), counts, metrics: Metrics::parse(&app.metrics().render()), trouble }
+        let counts = app.stream().activity().counts(now);
+        Self { at: now.as_millis(), counts, metrics: Metrics::parse(&app.metrics().render()), failed_publication }
     }
 
     fn since(&self, before: &Self, looking: usize) -> Sample {
@@ -214,14 +214,14 @@ impl Reading {
             batches: batches.count,
             batch: (batches.count > 0).then(|| batches.sum / batches.count as f64),
             commit_p99: millis(commits.quantile(0.99)),
-            trouble: self.trouble.clone(),
+            failed_publication: self.failed_publication.clone(),
             looking,
         }
     }
 }
 
 /// Returns the faults that `/readyz` reports, by part.
-async fn trouble(console: &Console) -> BTreeMap<String, String> {
+async fn failed_publication(console: &Console) -> BTreeMap<String, String> {
     let asking = async {
         let uri = Uri::from_static("/readyz");
         let answer =
@@ -333,8 +333,12 @@ mod tests {
 
     #[test]
     fn repeated_quiet_second_is_not_sent() {
-        let reading =
-            |at| Reading { at, counts: Counts::default(), metrics: Metrics::parse(AFTER), trouble: BTreeMap::new() };
+        let reading = |at| Reading {
+            at,
+            counts: Counts::default(),
+            metrics: Metrics::parse(AFTER),
+            failed_publication: BTreeMap::new(),
+        };
         let quiet = reading(2_000).since(&reading(1_000), 1);
         let next = reading(3_000).since(&reading(2_000), 1);
         assert!(next.repeats(&quiet));

@@ -13,7 +13,7 @@ use crate::BusError;
 use crate::connection::Connection;
 
 /// Timeout. Remaining messages are published by the next repair.
-const REVIVE_WITHIN: Duration = Duration::from_secs(10);
+const REPAIR_WITHIN: Duration = Duration::from_secs(10);
 /// Number of checks: under load, counters read one after another may differ by chance, but not in every check.
 const LOOKS: usize = 3;
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(50);
@@ -22,10 +22,10 @@ const ANY_SUBJECT: &str = ">";
 impl Connection {
     /// Publishes again the messages that a consumer was delivered, if some seem forgotten. Called before it requests
     /// more.
-    pub(crate) async fn revive(&self, stream: &str, consumer: &str) -> Result<(), BusError> {
+    pub(crate) async fn redelivery_repair(&self, stream: &str, consumer: &str) -> Result<(), BusError> {
         let stream = self.jetstream.get_stream(stream).await.map_err(refused)?;
-        let Some(forgotten) = forgotten(&stream, consumer).await? else { return Ok(()) };
-        let publishing = tokio::time::timeout(REVIVE_WITHIN, self.publish_all_anew(&stream, forgotten));
+        let Some(undelivered) = undelivered(&stream, consumer).await? else { return Ok(()) };
+        let publishing = tokio::time::timeout(REPAIR_WITHIN, self.publish_all_anew(&stream, undelivered));
         let revived = publishing.await.map_err(|_| BusError::TimedOut)??;
         tracing::info!(consumer, revived, "[Bus] published messages again that NATS may have forgotten");
         Ok(())
@@ -59,7 +59,7 @@ impl Connection {
 }
 
 /// Returns the range with messages that were delivered to a consumer and will never be redelivered.
-async fn forgotten(stream: &Stream, consumer: &str) -> Result<Option<RangeInclusive<u64>>, BusError> {
+async fn undelivered(stream: &Stream, consumer: &str) -> Result<Option<RangeInclusive<u64>>, BusError> {
     let mut suspected = None;
     for _ in 0..LOOKS {
         let before = consumers(stream).await?;
@@ -67,7 +67,7 @@ async fn forgotten(stream: &Stream, consumer: &str) -> Result<Option<RangeInclus
         let after = consumers(stream).await?;
         let Some(own) = before.iter().find(|info| info.name == consumer) else { return Ok(None) };
         let delivered = own.delivered.stream_sequence;
-        if has_lost_its_place(own) {
+        if has_lost_deliveries(own) {
             return Ok(Some(own.ack_floor.stream_sequence + 1..=delivered));
         }
         if state.messages <= known(&before) && state.messages <= known(&after) {
@@ -84,7 +84,7 @@ async fn consumers(stream: &Stream) -> Result<Vec<Info>, BusError> {
 }
 
 /// The consumer has acknowledged only part of the delivered messages, but none is pending.
-fn has_lost_its_place(info: &Info) -> bool {
+fn has_lost_deliveries(info: &Info) -> bool {
     info.num_ack_pending == 0 && info.ack_floor.stream_sequence < info.delivered.stream_sequence
 }
 

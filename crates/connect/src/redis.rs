@@ -8,7 +8,7 @@ use redis::{AsyncConnectionConfig, Client, RedisError, TlsCertificates};
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
-use crate::Trust;
+use crate::TlsRoots;
 
 const CONNECT_WITHIN: Duration = Duration::from_millis(500);
 const ANSWER_WITHIN: Duration = Duration::from_millis(1_500);
@@ -17,11 +17,11 @@ const REST_AFTER_FAILURE: Duration = Duration::from_millis(100);
 
 /// Connection that reconnects by itself. While Redis is unavailable, calls fail at once.
 #[derive(Debug)]
-pub struct Link {
+pub struct ReconnectingClient {
     url: String,
     /// Host and port, for error messages.
     place: String,
-    trust: Trust,
+    tls_roots: TlsRoots,
     /// The version of the trust it was made with, and the client.
     client: parking_lot::Mutex<(u64, Client)>,
     /// Drives the connection. A caller's runtime may be too busy for that, or end before those of other callers.
@@ -58,17 +58,17 @@ impl std::fmt::Debug for Open {
     }
 }
 
-impl Link {
+impl ReconnectingClient {
     /// Connects on first use.
-    pub fn new(url: &str, trust: &Trust, runtime: Handle) -> Result<Self, RedisError> {
+    pub fn new(url: &str, tls_roots: &TlsRoots, runtime: Handle) -> Result<Self, RedisError> {
         let (round_trips, opened) = (AtomicU64::new(0), AtomicU64::new(0));
-        let first = client(url, trust)?;
+        let first = client(url, tls_roots)?;
         let place = first.get_connection_info().addr().to_string();
-        let client = parking_lot::Mutex::new((trust.version(), first));
+        let client = parking_lot::Mutex::new((tls_roots.version(), first));
         Ok(Self {
             url: url.into(),
             place,
-            trust: trust.clone(),
+            tls_roots: tls_roots.clone(),
             client,
             runtime,
             state: Mutex::default(),
@@ -80,9 +80,9 @@ impl Link {
     /// For connections beside this one. Each connection needs a fresh one, or it does not see reloaded certificates.
     pub fn client(&self) -> Client {
         let mut current = self.client.lock();
-        let version = self.trust.version();
+        let version = self.tls_roots.version();
         if current.0 != version
-            && let Ok(client) = client(&self.url, &self.trust)
+            && let Ok(client) = client(&self.url, &self.tls_roots)
         {
             *current = (version, client);
         }
@@ -161,8 +161,8 @@ pub fn is_dead(error: &RedisError) -> bool {
     error.is_connection_dropped() || error.is_io_error()
 }
 
-fn client(url: &str, trust: &Trust) -> Result<Client, RedisError> {
-    let pem = if url.starts_with("rediss://") { trust.pem() } else { None };
+fn client(url: &str, tls_roots: &TlsRoots) -> Result<Client, RedisError> {
+    let pem = if url.starts_with("rediss://") { tls_roots.pem() } else { None };
     match pem {
         Some(pem) => Client::build_with_tls(url, TlsCertificates { client_tls: None, root_cert: Some(pem) }),
         None => Client::open(url),

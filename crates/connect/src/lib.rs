@@ -3,15 +3,15 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`trust`] | TLS roots |
+//! | [`tls_roots`] | TLS roots |
 //! | [`jwt`] | tokens, signed and verified with the cryptography library of TLS |
 //! | [`postgres`], [`redis`] | connecting to each |
 //!
-//! NATS connects by itself, with the configuration of [`Trust::tls`].
+//! NATS connects by itself, with the configuration of [`TlsRoots::tls`].
 
 pub mod jwt;
 pub mod postgres;
 pub mod redis;
-pub mod trust;
+pub mod tls_roots;
 
-pub use trust::{NameCheck, Trust, TrustError};
+pub use tls_roots::{NameCheck, TlsRoots, TlsRootsError};

@@ -29,7 +29,7 @@ const CACHED_MAX: usize = 1_000;
 
 /// Gate cache: event views that were read within [`CACHED_FOR`].
 #[derive(Debug, Default)]
-pub struct Doors(Mutex<HashMap<EventId, CachedEvent>>);
+pub struct GateCache(Mutex<HashMap<EventId, CachedEvent>>);
 
 #[derive(Debug)]
 struct CachedEvent {
@@ -39,7 +39,7 @@ struct CachedEvent {
     batches: u64,
 }
 
-impl Doors {
+impl GateCache {
     fn get(&self, id: EventId, batches: u64) -> Option<EventView> {
         let cached = self.0.lock();
         let is_fresh = |cached: &&CachedEvent| cached.batches == batches && Instant::now() < cached.until;
@@ -67,13 +67,13 @@ impl Doors {
 }
 
 /// Gate of an event: the event, and its settings for the waiting room.
-pub(crate) struct Door {
+pub(crate) struct QueueGate {
     pub(crate) event: EventView,
     pub(crate) room: Room,
     pub(crate) settings: EventSettings,
 }
 
-impl Door {
+impl QueueGate {
     fn new(event: EventView) -> Self {
         let settings = EventSettings {
             revision: event.revision,
@@ -86,31 +86,31 @@ impl Door {
 }
 
 /// Returns the gate of an event, with or without a queue.
-pub(crate) async fn door(app: &App, id: EventId) -> Result<Door, Problem> {
+pub(crate) async fn queue_gate(app: &App, id: EventId) -> Result<QueueGate, Problem> {
     // In a cluster other servers change the event too, and a read takes longer than the time between changes. The batch
     // count of this server then says nothing, and only the lifetime counts.
     let batches = if app.store().is_split() { 0 } else { app.engine().batches() };
-    if let Some(event) = app.doors().get(id, batches) {
-        return Ok(Door::new(event));
+    if let Some(event) = app.gate_cache().get(id, batches) {
+        return Ok(QueueGate::new(event));
     }
     let (event, now) = app.query(|rows, at| Ok((event::view(rows, at, id)?, at.now))).await?;
-    app.doors().put(&event, batches, now);
-    Ok(Door::new(event))
+    app.gate_cache().put(&event, batches, now);
+    Ok(QueueGate::new(event))
 }
 
 /// Returns the gate of an event that has a queue.
-pub(crate) async fn queue_door(app: &App, id: EventId) -> Result<Door, Problem> {
-    let door = door(app, id).await?;
-    if door.event.queue_enabled { Ok(door) } else { Err(Problem::queue_disabled()) }
+pub(crate) async fn gate_with_queue(app: &App, id: EventId) -> Result<QueueGate, Problem> {
+    let queue_gate = queue_gate(app, id).await?;
+    if queue_gate.event.queue_enabled { Ok(queue_gate) } else { Err(Problem::queue_disabled()) }
 }
 
 /// Applies changed settings of an event at once. If that fails, they apply with the next call.
 pub(crate) async fn settings_changed(app: &App, id: EventId) {
-    app.doors().evict(id);
+    app.gate_cache().evict(id);
     let configured = async {
-        let door = door(app, id).await?;
-        if door.event.queue_enabled {
-            app.room().configure(door.room, &door.settings).await?;
+        let queue_gate = queue_gate(app, id).await?;
+        if queue_gate.event.queue_enabled {
+            app.room().configure(queue_gate.room, &queue_gate.settings).await?;
         }
         Ok::<(), Problem>(())
     };
@@ -129,12 +129,12 @@ pub(crate) async fn check_inside(
     request: &Mutation,
     token: Option<&str>,
 ) -> Result<Option<Response>, Problem> {
-    let door = door(app, id).await?;
-    if !door.event.queue_enabled {
+    let queue_gate = queue_gate(app, id).await?;
+    if !queue_gate.event.queue_enabled {
         return Ok(None);
     }
-    if let Some(entry) = app.room().entry(door.room, &door.settings, user).await? {
-        let is_proven = token.is_none_or(|token| app.room().keys().proves(token, door.room, user, &entry));
+    if let Some(entry) = app.room().entry(queue_gate.room, &queue_gate.settings, user).await? {
+        let is_proven = token.is_none_or(|token| app.room().keys().proves(token, queue_gate.room, user, &entry));
         return if is_proven { Ok(None) } else { Err(Problem::queue_token_required()) };
     }
     // Looked up after the entry, because an entry is released only after the answer is recorded.
@@ -146,14 +146,14 @@ pub(crate) async fn check_inside(
 
 /// Event and user of a reservation that this request made. Empty if the answer was only replayed.
 #[derive(Default)]
-pub(crate) struct Bought(Arc<OnceLock<(EventId, UserId)>>);
+pub(crate) struct SpentEntry(Arc<OnceLock<(EventId, UserId)>>);
 
-impl Bought {
+impl SpentEntry {
     /// Returns the renderer of the new reservation, which also records its event and user.
     pub(crate) fn show(&self) -> impl Fn(&SeatReservation) -> Reply + Send + 'static {
-        let bought = self.0.clone();
+        let spent_entry = self.0.clone();
         move |reservation| {
-            bought.set((reservation.event, reservation.user)).ok();
+            spent_entry.set((reservation.event, reservation.user)).ok();
             Reply::json(StatusCode::CREATED, &SeatReservationView::new(reservation))
         }
     }
@@ -162,9 +162,9 @@ impl Bought {
     pub(crate) async fn give_back(self, app: &App) {
         let Some((id, user)) = self.0.get().copied() else { return };
         let given_back = async {
-            let door = door(app, id).await?;
-            if door.event.queue_enabled {
-                app.room().give_back(door.room, &door.settings, user).await?;
+            let queue_gate = queue_gate(app, id).await?;
+            if queue_gate.event.queue_enabled {
+                app.room().give_back(queue_gate.room, &queue_gate.settings, user).await?;
             }
             Ok::<(), Problem>(())
         };

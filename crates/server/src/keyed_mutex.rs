@@ -15,7 +15,7 @@ const TURN_WITHIN: Duration = Duration::from_secs(2);
 
 /// Locks by key. A key is present while a request holds or awaits its lock.
 #[derive(Debug)]
-pub(crate) struct Turns<K> {
+pub(crate) struct KeyedMutex<K> {
     taken: Mutex<Places<K>>,
 }
 
@@ -23,18 +23,18 @@ type Places<K> = HashMap<K, Arc<tokio::sync::Mutex<()>>>;
 
 /// Guard of a key: released when dropped.
 pub(crate) struct Turn<'a, K: Hash + Eq> {
-    turns: &'a Turns<K>,
+    turns: &'a KeyedMutex<K>,
     key: K,
     guard: Option<OwnedMutexGuard<()>>,
 }
 
-impl<K> Default for Turns<K> {
+impl<K> Default for KeyedMutex<K> {
     fn default() -> Self {
         Self { taken: Mutex::default() }
     }
 }
 
-impl<K: Hash + Eq + Clone> Turns<K> {
+impl<K: Hash + Eq + Clone> KeyedMutex<K> {
     pub(crate) async fn take(&self, key: K) -> Result<Turn<'_, K>, Refused> {
         let place = self.taken().entry(key.clone()).or_default().clone();
         // Constructed before the wait, so that its `Drop` removes an unused key even if the wait fails or is cancelled.
@@ -45,7 +45,7 @@ impl<K: Hash + Eq + Clone> Turns<K> {
     }
 }
 
-impl<K> Turns<K> {
+impl<K> KeyedMutex<K> {
     fn taken(&self) -> MutexGuard<'_, Places<K>> {
         self.taken.lock()
     }
@@ -67,7 +67,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn lock_is_exclusive_per_key_and_leaves_no_entry() {
-        let turns = Turns::default();
+        let turns = KeyedMutex::default();
         let first = turns.take("one").await.unwrap();
         let elsewhere = turns.take("other").await.unwrap();
         assert_eq!(turns.take("one").await.err(), Some(Refused::LockTimeout), "the key is locked");
